@@ -1,0 +1,38 @@
+# Two commands: `make run` and `make test`. Everything else is for those who build netwright.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+ARGS ?= run palindrome abba
+
+.PHONY: run test format bench clean
+
+run: $(VENV)/installed
+	@$(BIN)/netwright $(ARGS)
+
+test: $(VENV)/installed-dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/pytest -q -n auto
+
+format: $(VENV)/installed-dev
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(VENV)/installed-dev
+	$(BIN)/python benchmarks/machine_speed.py
+
+clean:
+	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis
+
+$(VENV)/pip:
+	$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+$(VENV)/installed: pyproject.toml | $(VENV)/pip
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+$(VENV)/installed-dev: pyproject.toml | $(VENV)/pip
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[dev]"
+	@touch $@ $(VENV)/installed

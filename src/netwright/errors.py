@@ -1,0 +1,35 @@
+"""What can go wrong, one class per stage of the path from a machine to its answer.
+
+Every message says where, what was expected, what was found and what to do. The command line
+prints it and exits with code 2.
+"""
+
+from collections.abc import Sequence
+
+
+class NetwrightError(Exception):
+    """The base class of every error that a user's input can cause."""
+
+
+class MachineError(NetwrightError):
+    """The parts do not make a Turing machine; `faults` lists every reason."""
+
+    def __init__(self, headline: str, faults: Sequence[str]) -> None:
+        self.faults = tuple(faults)
+        super().__init__("\n".join([headline, *(f"  {fault}" for fault in faults)]))
+
+
+class FormatError(NetwrightError):
+    """A file or a text is not a machine that netwright can read, or cannot be written."""
+
+
+class InputError(NetwrightError):
+    """The input word or a setting of a run does not fit the machine."""
+
+
+class OutputError(NetwrightError):
+    """A result cannot be saved where the user asked for it."""
+
+
+class FormatWarning(UserWarning):
+    """Something in a machine file was read in a way its author may not have meant."""

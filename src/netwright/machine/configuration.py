@@ -1,0 +1,93 @@
+"""The configuration of a Turing machine at one moment: its state, its head and its tape.
+
+The tape is kept as two stacks, left and right of the head, whose tops are the neighbouring cells.
+A stack is a pair (top, rest) or None, and None is an endless supply of blanks. A step pushes on one
+stack and pops the other, so configurations are immutable, share their tails, and each costs O(1).
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple, TypeAlias
+
+from netwright.machine.turing_machine import Action, Move
+
+Stack: TypeAlias = "tuple[str, Stack] | None"
+
+
+class Tape(NamedTuple):
+    """The cells from the first to the last that is not blank; `start` is 0 where all are blank."""
+
+    start: int
+    cells: tuple[str, ...]
+
+    @staticmethod
+    def of(cells: Sequence[str], start: int, blank: str) -> "Tape":
+        """The tape that holds these cells from `start` on, without the blanks at its ends.
+
+        >>> Tape.of("__ab_c_", start=-1, blank="_")
+        Tape(start=1, cells=('a', 'b', '_', 'c'))
+        """
+        first, last = 0, len(cells)
+        while first < last and cells[first] == blank:
+            first += 1
+        while first < last and cells[last - 1] == blank:
+            last -= 1
+        return Tape(start + first if first < last else 0, tuple(cells[first:last]))
+
+
+class Configuration(NamedTuple):
+    """State q^(i), head c^(i) and symbol s^(i) at a time i, with the tape on both sides."""
+
+    state: str
+    head: int
+    symbol: str
+    left: Stack
+    right: Stack
+    blank: str
+
+    @staticmethod
+    def initial(state: str, word: Sequence[str], blank: str, head: int = 0) -> "Configuration":
+        """The word in the cells from 0 on, and the head on cell `head`.
+
+        >>> Configuration.initial("q0", "ab", "_").tape
+        Tape(start=0, cells=('a', 'b'))
+        """
+        left: Stack = None
+        right: Stack = None
+        cells = dict(enumerate(word))
+        for cell in range(min(0, head), head):
+            left = _push(cells.get(cell, blank), left, blank)
+        for cell in range(max(len(word) - 1, head), head, -1):
+            right = _push(cells.get(cell, blank), right, blank)
+        return Configuration(state, head, cells.get(head, blank), left, right, blank)
+
+    def after(self, action: Action) -> "Configuration":
+        """The next configuration: write, move, change state."""
+        state, write, move = action
+        left, right = self.left, self.right
+        if move is Move.R:
+            left = _push(write, left, self.blank)
+            symbol, right = right or (self.blank, None)
+        elif move is Move.L:
+            right = _push(write, right, self.blank)
+            symbol, left = left or (self.blank, None)
+        else:
+            symbol = write
+        return Configuration(state, self.head + move.offset, symbol, left, right, self.blank)
+
+    @property
+    def tape(self) -> Tape:
+        """All that stands on the tape."""
+        left = list(_items(self.left))[::-1]
+        cells = [*left, self.symbol, *_items(self.right)]
+        return Tape.of(cells, self.head - len(left), self.blank)
+
+
+def _push(symbol: str, stack: Stack, blank: str) -> Stack:
+    # A blank on the empty stack changes nothing: so equal tapes have equal stacks.
+    return None if stack is None and symbol == blank else (symbol, stack)
+
+
+def _items(stack: Stack) -> Iterator[str]:
+    while stack is not None:
+        top, stack = stack
+        yield top

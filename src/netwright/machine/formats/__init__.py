@@ -1,0 +1,94 @@
+"""Turing-machine files in the formats people already have: one module a format.
+
+A module has a `NAME`, a `recognises` and a `read`, and a `write` where netwright writes the format.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from netwright.errors import FormatError
+from netwright.machine.formats import (
+    automata_lib,
+    bbchallenge,
+    jflap,
+    morphett,
+    turingmachine_io,
+    turingmachinesimulator,
+)
+from netwright.machine.formats.draft import Source
+from netwright.machine.turing_machine import TuringMachine
+
+
+@dataclass(frozen=True)
+class Format:
+    """A file format: what it is called, and how to tell, read and write it."""
+
+    name: str
+    recognises: Callable[[str], bool]
+    read: Callable[[str, Source], TuringMachine]
+    write: Callable[[TuringMachine], str] | None = None
+
+
+# In the order in which they are tried: the most telling first.
+FORMATS = {
+    format_.name: format_
+    for format_ in (
+        Format(jflap.NAME, jflap.recognises, jflap.read),
+        Format(automata_lib.NAME, automata_lib.recognises, automata_lib.read),
+        Format(bbchallenge.NAME, bbchallenge.recognises, bbchallenge.read, bbchallenge.write),
+        Format(
+            turingmachine_io.NAME,
+            turingmachine_io.recognises,
+            turingmachine_io.read,
+            turingmachine_io.write,
+        ),
+        Format(
+            turingmachinesimulator.NAME,
+            turingmachinesimulator.recognises,
+            turingmachinesimulator.read,
+        ),
+        Format(morphett.NAME, morphett.recognises, morphett.read, morphett.write),
+    )
+}
+WRITABLE = tuple(name for name, format_ in FORMATS.items() if format_.write)
+
+
+def read_text(text: str, source: Source, format_name: str | None = None) -> TuringMachine:
+    """The machine in a text, of the format it is recognised as or forced to be."""
+    if not text.strip():
+        raise FormatError(f"{source.label} is empty; expected a Turing machine")
+    if format_name is not None:
+        return _named(format_name).read(text, source)
+    for format_ in FORMATS.values():
+        if format_.recognises(text):
+            return format_.read(text, source)
+    raise FormatError(
+        f"{source.label}: not in a format netwright knows ({', '.join(FORMATS)}); "
+        "if it is in one of them, name it with --format to see what is wrong with it"
+    )
+
+
+def write_text(machine: TuringMachine, format_name: str) -> str:
+    """The machine in a format; reading the text gives an equal machine.
+
+    >>> from netwright.machine.library import library_machine
+    >>> write_text(library_machine("busy-beaver-2"), "bbchallenge")
+    '1RB1LB_1LA1RZ\\n'
+    """
+    format_ = _named(format_name)
+    if format_.write is None:
+        raise FormatError(
+            f"netwright reads {format_name} and does not write it; it writes {', '.join(WRITABLE)}"
+        )
+    text = format_.write(machine)
+    if format_.read(text, Source("what was written")) != machine:
+        raise FormatError(
+            f"does not fit into {format_name}: the file would be read as another machine"
+        )
+    return text
+
+
+def _named(format_name: str) -> Format:
+    if format_name not in FORMATS:
+        raise FormatError(f"unknown format {format_name!r}; there are {', '.join(FORMATS)}")
+    return FORMATS[format_name]

@@ -1,0 +1,104 @@
+"""automata-lib's DTM as JSON: the arguments of its constructor as one object.
+
+    {"states": […], "input_symbols": […], "tape_symbols": […], "blank_symbol": ".",
+     "initial_state": "q0", "final_states": ["q4"],
+     "transitions": {"q0": {"0": ["q1", "x", "R"]}}}
+
+A file may also hold several under their names: FILE:NAME.
+"""
+
+import json
+from typing import Any
+
+from netwright.errors import FormatError
+from netwright.machine.formats.draft import Draft, Source
+from netwright.machine.turing_machine import Action, Move, TuringMachine
+
+NAME = "automata-lib"
+_MOVES = {"L": Move.L, "R": Move.R, "N": Move.S}
+_KEYS = ("states", "tape_symbols", "blank_symbol", "initial_state", "final_states", "transitions")
+
+
+def recognises(text: str) -> bool:
+    """Whether the text is a JSON object."""
+    if not text.lstrip().startswith("{"):
+        return False
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def read(text: str, source: Source) -> TuringMachine:
+    """The machine of a file, or the one that the part of the source names."""
+    try:
+        data = json.loads(text)
+    except ValueError as error:
+        raise FormatError(f"{source.label}: not JSON: {error}") from None
+    except RecursionError:
+        raise FormatError(f"{source.label}: nested too deeply to be a machine") from None
+    draft = Draft(source, "automata-lib")
+    if isinstance(data, dict) and "transitions" not in data:
+        data = _pick(data, source)
+    if not isinstance(data, dict):
+        draft.fault("", f"expected an object, got a {type(data).__name__}")
+        draft.stop_at_faults()
+    if data.get("n_tapes", 1) != 1 or data.get("cls") == "MNTM":
+        tapes = data.get("n_tapes", "several")
+        draft.fault("", f"a machine with {tapes} tapes; netwright reads machines with one tape")
+    elif data.get("cls") == "NTM":
+        draft.fault("", "a nondeterministic machine (NTM); netwright reads deterministic machines")
+    draft.stop_at_faults()
+    for key in _KEYS:
+        if key not in data:
+            draft.fault("", f"no {key!r}; a DTM has {', '.join(_KEYS)}")
+    for key in ("states", "tape_symbols", "final_states"):
+        if not isinstance(data.get(key, []), list):
+            draft.fault(key, f"expected a list, got {json.dumps(data[key])[:60]}")
+    draft.stop_at_faults()
+    _read_transitions(data["transitions"], draft)
+    return draft.build(
+        blank=str(data["blank_symbol"]),
+        start=str(data["initial_state"]),
+        states=map(str, data["states"]),
+        symbols=map(str, data["tape_symbols"]),
+        accepting=map(str, data["final_states"]),
+        name=source.part,
+    )
+
+
+def _pick(data: dict[str, Any], source: Source) -> Any:
+    if source.part in data:
+        return data[source.part]
+    names = [name for name, value in data.items() if isinstance(value, dict)]
+    if not names:
+        raise FormatError(f"{source.label}: JSON, but no DTM of automata-lib: no 'transitions'")
+    asked = f"no machine {source.part!r}" if source.part else f"{len(names)} machines"
+    choices = ", ".join(f"{source.label}:{name}" for name in names[:8])
+    raise FormatError(f"{source.label} holds {asked}; name one of: {choices}")
+
+
+def _read_transitions(transitions: Any, draft: Draft) -> None:
+    if not isinstance(transitions, dict):
+        draft.fault("transitions", "expected an object of states")
+        return
+    for state, row in transitions.items():
+        if not isinstance(row, dict):
+            draft.fault(f"transitions of {state}", "expected an object of symbols")
+            continue
+        for symbol, value in row.items():
+            place = f"transition ({state}, {symbol})"
+            if isinstance(value, list) and value and isinstance(value[0], list):
+                draft.fault(
+                    place,
+                    "a list of alternatives: the machine is nondeterministic; netwright reads "
+                    "deterministic machines",
+                )
+            elif not (isinstance(value, list) and len(value) == 3 and value[2] in _MOVES):
+                draft.fault(
+                    place, f"expected [state, symbol, L, N or R], got {json.dumps(value)[:60]}"
+                )
+            else:
+                target, write, letter = value
+                draft.rule(place, state, symbol, Action(str(target), str(write), _MOVES[letter]))

@@ -1,0 +1,114 @@
+"""bbchallenge standard text: `1RB1LB_1LA1RZ`.
+
+Row i is state A, B, C, …; column j is the symbol j it reads. A cell is symbol, move, next state,
+or `---` where there is no rule. A letter past the last row halts. Files hold one machine a line.
+"""
+
+import re
+from string import ascii_uppercase
+
+from netwright.errors import FormatError
+from netwright.machine.formats.draft import Draft, Source
+from netwright.machine.turing_machine import Action, Move, TuringMachine
+
+NAME = "bbchallenge"
+
+
+def recognises(text: str) -> bool:
+    """Whether the first line begins with something that can only be meant as this text."""
+    lines = text.split("\n")
+    first = next((line.split()[0] for line in lines if line.strip()), "")
+    return bool(
+        re.fullmatch(r"[0-9A-Z_-]{3,}", first) and re.search(r"[0-9][LR][A-Z]|---", first)
+    )
+
+
+def read(text: str, source: Source) -> TuringMachine:
+    """The machine of a line; the part of the source chooses among several lines.
+
+    >>> read("1RB1LB_1LA1RZ", Source()).halting_states
+    ('Z',)
+    """
+    machines = [line.split()[0] for line in text.split("\n") if line.strip()]
+    if not source.part and len(machines) == 1:
+        return _read_line(machines[0], source)
+    if not source.part:
+        raise FormatError(
+            f"{source.label} holds {len(machines)} machines; "
+            f"name one of them: {source.label}:0 to {source.label}:{len(machines) - 1}"
+        )
+    if not (source.part.isdecimal() and int(source.part) < len(machines)):
+        raise FormatError(
+            f"{source.label} has no machine {source.part!r}; "
+            f"expected a number from 0 to {len(machines) - 1}"
+        )
+    return _read_line(machines[int(source.part)], source)
+
+
+def _read_line(line: str, source: Source) -> TuringMachine:
+    draft = Draft(source, "bbchallenge")
+    rows = line.split("_")
+    states = list(ascii_uppercase[: len(rows)])
+    columns = len(rows[0]) // 3
+    if len(rows) > len(ascii_uppercase):
+        draft.fault("", f"{len(rows)} rows; this text has letters for 26 states")
+    if columns > 10:
+        draft.fault("", f"{columns} columns; this text has digits for 10 symbols")
+    for state, row in zip(states, rows, strict=False):
+        if len(row) % 3 or not row:
+            draft.fault(f"row {state}", f"{row!r} is not made of groups of three, such as 1RB")
+        elif len(row) != 3 * columns:
+            draft.fault(
+                f"row {state}",
+                f"{len(row) // 3} rules, but row A has {columns}; all rows need the same number",
+            )
+        for symbol, cell in enumerate(re.findall("...", row)):
+            place = f"row {state}, column {symbol}"
+            if match := re.fullmatch(r"([0-9])([LR])([A-Z])", cell):
+                write, move, target = match.groups()
+                if int(write) >= columns:
+                    draft.fault(place, f"{cell} writes {write}, but there are {columns} columns")
+                draft.rule(place, state, str(symbol), Action(target, write, Move(move)))
+            elif cell != "---":
+                draft.fault(place, f"expected a rule such as 1RB, or ---, got {cell}")
+    halting = sorted({action.state for action in draft.delta.values()}.difference(states))
+    return draft.build(
+        blank="0",
+        start="A",
+        states=[*states, *halting],
+        symbols=map(str, range(columns)),
+        name=line,
+    )
+
+
+def write(machine: TuringMachine) -> str:
+    """The machine as a line of text; only machines with the format's own names fit."""
+    symbols = len(machine.symbols)
+    misfits = []
+    if symbols > 10 or set(machine.symbols) != set(map(str, range(symbols))):
+        misfits.append(f"its symbols are {' '.join(machine.symbols)}, not 0 to {symbols - 1}")
+    if machine.blank != "0":
+        misfits.append(f"its blank is {machine.blank!r}, not 0")
+    if not set(machine.states) <= set(ascii_uppercase):
+        misfits.append(f"its states are {' '.join(machine.states)}, not letters from A on")
+    if machine.start != "A":
+        misfits.append(f"its start state is {machine.start!r}, not A")
+    if any(action.move is Move.S for action in machine.delta.values()):
+        misfits.append("a rule leaves the head where it is; moves are L and R")
+    if machine.default_input:
+        misfits.append("it has a default input; busy beavers start on the blank tape")
+    if machine.accepting:
+        misfits.append("it has accepting states; busy beavers have none")
+    if misfits:
+        raise FormatError("does not fit into bbchallenge text:\n  " + "\n  ".join(misfits))
+    last_row = max([ascii_uppercase.index(state) for state, _ in machine.delta], default=0)
+
+    def cell(state: str, symbol: str) -> str:
+        action = machine.delta.get((state, symbol))
+        return f"{action.write}{action.move}{action.state}" if action else "---"
+
+    rows = (
+        "".join(cell(state, str(symbol)) for symbol in range(symbols))
+        for state in ascii_uppercase[: last_row + 1]
+    )
+    return "_".join(rows) + "\n"

@@ -1,0 +1,66 @@
+"""What a format has no word for, in comments: `$ACCEPT: ["q5"]`.
+
+Morphett's text already carries the sample input in a comment, `; $INITIAL_TAPE: …`. netwright
+writes the rest of a machine the same way, as JSON, so that reading a written file back gives an
+equal machine while every other tool sees a comment.
+"""
+
+import json
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from netwright.machine.formats.draft import Draft, accepting_by_name
+from netwright.machine.turing_machine import TuringMachine
+
+_WORDS = {"START": str, "BLANK": str, "ACCEPT": list, "SYMBOLS": list, "STATES": list}
+
+
+def find_directives(text: str, comment: str, draft: Draft) -> dict[str, Any]:
+    """The directives in the comments of a text; `comment` is the character that begins one."""
+    pattern = re.compile(rf"^\s*{re.escape(comment)}\s*\$({'|'.join(_WORDS)}):\s*(\S.*)$")
+    found: dict[str, Any] = {}
+    for number, line in enumerate(text.split("\n"), start=1):
+        if match := pattern.match(line.rstrip()):
+            word, value = match.groups()
+            try:
+                found[word] = json.loads(value)
+            except ValueError:
+                found[word] = None
+            kind = _WORDS[word]
+            strings = found[word] if kind is list else [found[word]]
+            if not isinstance(found[word], kind) or not all(isinstance(s, str) for s in strings):
+                example = '["q5"]' if kind is list else '"q5"'
+                draft.fault(
+                    f"line {number}", f"expected JSON such as {example} after ${word}:, got {value}"
+                )
+                del found[word]
+    return found
+
+
+def write_directives(
+    machine: TuringMachine,
+    comment: str,
+    seen_states: Iterable[str],
+    seen_symbols: Iterable[str],
+    **words: str,
+) -> list[str]:
+    """The comment lines for all of a machine that its rules, as written, do not show."""
+    values: dict[str, str | list[str]] = {word.upper(): value for word, value in words.items()}
+    if machine.accepting != accepting_by_name(machine.states, machine.delta):
+        values["ACCEPT"] = sorted(machine.accepting)
+    seen_states, seen_symbols = set(seen_states), set(seen_symbols)
+    if unseen := [symbol for symbol in machine.symbols if symbol not in seen_symbols]:
+        values["SYMBOLS"] = unseen
+    if unseen := [state for state in machine.states if state not in seen_states]:
+        values["STATES"] = unseen
+    return [
+        f"{comment} ${word}: {json.dumps(value, ensure_ascii=False)}"
+        for word, value in values.items()
+    ]
+
+
+def comment_lines(machine: TuringMachine, comment: str) -> list[str]:
+    """The description of a machine, or else its name, as a comment of one line."""
+    text = " ".join((machine.description or machine.name).split())
+    return [f"{comment} {text}"] if text else []

@@ -1,0 +1,181 @@
+"""JFLAP 6 and 7 files (.jff) with one tape.
+
+An empty `read` or `write` is the blank. `~` reads any symbol, or writes back the symbol read; `!x`
+reads any symbol but x and is tried last. JFLAP takes the first transition of the file that fits;
+two that read the very same symbol make the file nondeterministic. States stand in the file as
+`state` elements, or in version 6 as `block` elements; a block with a machine inside is no state.
+"""
+
+from typing import Any, NamedTuple
+
+from netwright.errors import FormatError
+from netwright.machine.formats.draft import Draft, Source
+from netwright.machine.turing_machine import Action, Move, TuringMachine
+
+NAME = "jflap"
+BLANK = "□"
+
+
+class _Transition(NamedTuple):
+    place: str
+    state: str
+    read: str
+    write: str
+    move: Move
+    target: str
+
+    def fits(self, symbol: str) -> bool:
+        if self.read.startswith("!") and len(self.read) == 2:
+            return symbol != self.read[1]
+        return self.read in ("~", symbol)
+
+
+def recognises(text: str) -> bool:
+    """Whether the text is XML; nothing else here is."""
+    return text.lstrip().startswith("<")
+
+
+def read(text: str, source: Source) -> TuringMachine:
+    """The machine of a .jff file."""
+    draft = Draft(source, "JFLAP")
+    automaton = _find_automaton(_parse(text, source), draft)
+    names = _state_names(automaton, draft)
+    transitions = _read_transitions(automaton, names, draft)
+    symbols = [BLANK]
+    for transition in transitions:
+        for text_read in (transition.read, transition.write):
+            symbols.extend([text_read[-1]] if text_read != "~" else [])
+    if any(transition.read[0] in "~!" for transition in transitions):
+        symbols.extend(source.also)
+    for state in names.values():
+        leaving = [transition for transition in transitions if transition.state == state]
+        # `!x` is tried last; a stable sort keeps the file's order otherwise.
+        leaving.sort(key=lambda transition: transition.read.startswith("!"))
+        for symbol in dict.fromkeys(symbols):
+            _add_first(draft, symbol, [t for t in leaving if t.fits(symbol)])
+    marked = {
+        tag: [names[e.get("id")] for e in _states(automaton) if e.find(tag) is not None]
+        for tag in ("initial", "final")
+    }
+    if len(marked["initial"]) != 1:
+        draft.fault("", f"{len(marked['initial'])} states are marked as initial; expected one")
+    draft.stop_at_faults()
+    return draft.build(
+        blank=BLANK,
+        start=marked["initial"][0],
+        states=names.values(),
+        symbols=symbols,
+        accepting=marked["final"],
+    )
+
+
+def _parse(text: str, source: Source) -> Any:
+    from xml.etree.ElementTree import ParseError
+
+    from defusedxml import DefusedXmlException
+    from defusedxml.ElementTree import fromstring
+
+    try:
+        return fromstring(text)
+    except DefusedXmlException as error:
+        reason = str(error).split(":")[0].split("(")[0]
+        raise FormatError(
+            f"{source.label}: the XML declares entities ({reason}); a JFLAP file has none, "
+            "and netwright does not follow them"
+        ) from None
+    except (ParseError, ValueError) as error:
+        raise FormatError(f"{source.label}: not XML: {error}") from None
+
+
+def _find_automaton(root: Any, draft: Draft) -> Any:
+    kind = (root.findtext("type") or "").strip()
+    tapes = (root.findtext("tapes") or "1").strip()
+    if root.tag != "structure":
+        draft.fault("", f"XML of a {root.tag!r}; expected a 'structure', as JFLAP 6 and 7 save")
+    elif root.get("type"):
+        draft.fault("", "a file of JFLAP 8; netwright reads those of JFLAP 6 and 7")
+    elif kind != "turing":
+        draft.fault("", f"the automaton's type is {kind!r}; expected 'turing'")
+    elif tapes != "1":
+        draft.fault("", f"a machine with {tapes} tapes; netwright reads machines with one tape")
+    draft.stop_at_faults()
+    automaton = root.find("automaton")
+    return root if automaton is None else automaton
+
+
+def _states(automaton: Any) -> list[Any]:
+    return [element for element in automaton if element.tag in ("state", "block")]
+
+
+def _state_names(automaton: Any, draft: Draft) -> dict[str, str]:
+    """The name of each state by its id; equal names are told apart by their ids."""
+    elements = _states(automaton)
+    given = [element.get("name") or f"q{element.get('id')}" for element in elements]
+    names: dict[str, str] = {}
+    for element, name in zip(elements, given, strict=True):
+        key = element.get("id")
+        inner = automaton.find((element.findtext("tag") or "").strip() or "-")
+        if key is None or key in names:
+            draft.fault(f"state {name}", f"its id is {key!r}; expected an id of its own")
+        elif element.tag == "block" and inner is not None and len(_states(inner)):
+            draft.fault(f"block {name}", "has a machine inside; netwright reads plain states")
+        else:
+            names[key] = name if given.count(name) == 1 else f"{name}#{key}"
+    draft.stop_at_faults()
+    return names
+
+
+def _read_transitions(automaton: Any, names: dict[str, str], draft: Draft) -> list[_Transition]:
+    transitions = []
+    for number, element in enumerate(automaton.findall("transition"), start=1):
+        place = f"transition {number}"
+        if any(field.get("tape") not in (None, "1") for field in element):
+            draft.fault(place, "moves a second tape; netwright reads machines with one tape")
+            draft.stop_at_faults()
+        if element.get("block") == "true":
+            draft.fault(place, "leaves a building block; netwright reads plain states")
+            continue
+        ends = [(element.findtext(tag) or "").strip() for tag in ("from", "to")]
+        for end in ends:
+            if end not in names:
+                draft.fault(place, f"joins state {end!r}, and no state has that id")
+        fields = [(element.findtext(tag) or "").strip() for tag in ("read", "write")]
+        symbol, write = (field or BLANK for field in fields)
+        letter = (element.findtext("move") or "").strip() or "R"
+        if len(symbol) > 1 and not (symbol.startswith("!") and len(symbol) == 2):
+            draft.fault(place, f"reads {symbol!r}; expected a character, ~ or ! and a character")
+        if len(write) > 1:
+            draft.fault(place, f"writes {write!r}; expected a character or ~")
+        if letter not in set(Move):
+            draft.fault(place, f"moves {letter!r}; expected L, R or S")
+        elif all(end in names for end in ends):
+            move, (state, target) = Move(letter), (names[end] for end in ends)
+            transitions.append(_Transition(place, state, symbol, write, move, target))
+    draft.stop_at_faults()
+    return transitions
+
+
+def _add_first(draft: Draft, symbol: str, fitting: list[_Transition]) -> None:
+    """Add the first transition that fits as a rule for the symbol."""
+
+    def action(transition: _Transition) -> Action:
+        write = symbol if transition.write == "~" else transition.write
+        return Action(transition.target, write, transition.move)
+
+    for later in fitting[1:]:
+        if action(later) == action(fitting[0]):
+            continue
+        if later.read == fitting[0].read:
+            draft.fault(
+                later.place,
+                f"a second transition from {later.state} that reads {later.read}, after "
+                f"{fitting[0].place}: the file is nondeterministic; netwright reads deterministic "
+                "machines",
+            )
+        else:
+            draft.doubt(
+                later.place,
+                f"{fitting[0].place} applies before it to {symbol!r}, as in JFLAP: the first wins",
+            )
+    if fitting:
+        draft.rule(fitting[0].place, fitting[0].state, symbol, action(fitting[0]))

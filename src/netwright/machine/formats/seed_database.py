@@ -1,0 +1,59 @@
+"""The bbchallenge seed database: 5-state 2-symbol machines, 30 bytes each, after a header of 30.
+
+The header holds three big-endian 32-bit counts (undecided by time, undecided by space, all). A
+machine is ten groups of (symbol to write, move with R = 0 and L = 1, next state with A = 1): next
+state 0 is no rule, 6 halts. The real file has 2.6 GB: this reader seeks, and never reads it whole.
+"""
+
+from pathlib import Path
+
+from netwright.errors import FormatError
+from netwright.machine.formats.draft import Draft, Source
+from netwright.machine.turing_machine import Action, Move, TuringMachine
+
+NAME = "bbchallenge-seeds"
+RECORD = 30
+STATES = "ABCDE"
+HALT = "Z"
+
+
+def count_machines(path: Path) -> int | None:
+    """How many machines the file holds; None if it is no seed database."""
+    if not path.is_file():
+        return None
+    with path.open("rb") as file:
+        header = file.read(RECORD)
+    by_time, by_space, total = (int.from_bytes(header[i : i + 4], "big") for i in (0, 4, 8))
+    fits = by_time + by_space == total and path.stat().st_size == RECORD * (total + 1)
+    return total if fits and header[12] <= 1 and not any(header[13:]) else None
+
+
+def read_record(path: Path, machines: int, source: Source) -> TuringMachine:
+    """The machine whose number is the part of the source."""
+    if not (source.part.isdecimal() and int(source.part) < machines):
+        asked = f"no machine {source.part!r}" if source.part else f"{machines:,} machines"
+        raise FormatError(
+            f"{source.label} is a seed database with {asked}; "
+            f"name one of them: {source.label}:0 to {source.label}:{machines - 1}"
+        )
+    with path.open("rb") as file:
+        file.seek(RECORD * (int(source.part) + 1))
+        record = file.read(RECORD)
+    draft = Draft(source, NAME)
+    for group in range(10):
+        state, symbol = STATES[group // 2], str(group % 2)
+        write, move, target = record[3 * group : 3 * group + 3]
+        place = f"machine {source.part}, state {state}, symbol {symbol}"
+        if write > 1 or move > 1 or target > 6:
+            draft.fault(place, f"bytes {write} {move} {target} are no rule")
+        elif target:
+            action = Action((STATES + HALT)[target - 1], str(write), Move("RL"[move]))
+            draft.rule(place, state, symbol, action)
+    halts = any(action.state == HALT for action in draft.delta.values())
+    return draft.build(
+        blank="0",
+        start="A",
+        states=[*STATES, *([HALT] if halts else [])],
+        symbols="01",
+        name=f"{source.label}:{source.part}",
+    )

@@ -1,0 +1,286 @@
+"""turingmachine.io's YAML: a document with its `source code`, or the bare machine in it.
+
+    blank: '_'                      one character
+    start state: right              a key of the table
+    input: '1011'                   optional, a cell a character
+    synonyms: {accept: {R: accept}} optional, not recursive
+    table:                          state → symbol or [list, of, symbols] → instruction
+      right: {[0, 1]: R, _: {write: 1, L: done}}
+      done:                         no rules: the machine halts
+
+An instruction is a move (L, R, and N for none), a synonym, or a map with one move, whose value is
+the next state (none: the same), and optionally the symbol to `write`. In keys, `,,` is the comma.
+
+Only the structure of the YAML is read, no value is ever constructed from it: so `0`, `yes` and
+`on` are the characters that stand in the file, each rule keeps its line, and a file of aliases of
+aliases costs what it weighs.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from netwright.errors import FormatError
+from netwright.machine.formats.directives import comment_lines, find_directives, write_directives
+from netwright.machine.formats.draft import Draft, Source
+from netwright.machine.turing_machine import Action, Move, TuringMachine
+
+NAME = "turingmachine.io"
+_MOVES = {"L": Move.L, "R": Move.R, "N": Move.S}
+_LETTERS = {move: letter for letter, move in _MOVES.items()}
+_KEYS = ("blank", "start state", "input", "synonyms", "table")
+
+
+class _Instruction(NamedTuple):
+    """An instruction before it is known in which state and on which symbol it applies."""
+
+    write: str | None
+    move: Move
+    target: str | None
+
+
+def recognises(text: str) -> bool:
+    """Whether a line begins with a key that only these files have."""
+    return bool(re.search(r"""^["']?(table|source code|start state)["']?\s*:""", text, re.M))
+
+
+def read(text: str, source: Source) -> TuringMachine:
+    """The machine of a document or of a bare text.
+
+    >>> read("{blank: _, start state: a, table: {a: {[_, ',']: R}}}", Source()).symbols
+    ('_', ',')
+    """
+    reader = _Reader(source)
+    root = reader.compose(text, 0)
+    keys = reader.mapping(root, "the file")
+    if "source code" in keys:
+        key, code = keys["source code"]
+        text, name = reader.scalar(code, "source code"), ""
+        if "name" in keys:
+            name = reader.scalar(keys["name"][1], "name")
+        # A block of text begins on the line after its key.
+        reader.offset = code.start_mark.line + (1 if code.style in ("|", ">") else 0)
+        return reader.machine(reader.compose(text, reader.offset), text, name)
+    return reader.machine(root, text, "")
+
+
+class _Reader:
+    """Reads nodes of the YAML into a `Draft`."""
+
+    def __init__(self, source: Source) -> None:
+        self.draft = Draft(source, "turingmachine.io")
+        self.offset = 0
+
+    def compose(self, text: str, offset: int) -> Any:
+        """The tree of nodes of a YAML text that begins on line `offset` of the file."""
+        from ruamel.yaml import YAML
+        from ruamel.yaml.error import MarkedYAMLError, YAMLError
+
+        label = self.draft.source.label
+        try:
+            root = YAML(typ="safe", pure=True).compose(text)
+        except MarkedYAMLError as error:
+            line = offset + error.problem_mark.line + 1 if error.problem_mark else "?"
+            raise FormatError(f"{label}: line {line}: not YAML: {error.problem}") from None
+        except (YAMLError, ValueError) as error:
+            reason = str(error).split("\n")[0]
+            raise FormatError(f"{label}: not YAML: {reason}") from None
+        except RecursionError:
+            raise FormatError(f"{label}: nested too deeply to be a machine") from None
+        if root is None:
+            raise FormatError(f"{label}: the YAML is empty; expected {', '.join(_KEYS)}")
+        return root
+
+    def place(self, node: Any) -> str:
+        """Where a node stands."""
+        return f"line {self.offset + node.start_mark.line + 1}"
+
+    def mapping(self, node: Any, what: str) -> dict[str, tuple[Any, Any]]:
+        """The entries of a mapping by the text of their keys; a list of keys is no key here."""
+        entries: dict[str, tuple[Any, Any]] = {}
+        if node.id != "mapping":
+            self.draft.fault(self.place(node), f"{what}: expected a mapping, got a {node.id}")
+            self.draft.stop_at_faults()
+        for key, value in node.value:
+            text = self.scalar(key, f"key of {what}")
+            if text in entries:
+                self.draft.fault(self.place(key), f"{what}: {text!r} stands here a second time")
+            entries[text] = (key, value)
+        return entries
+
+    def scalar(self, node: Any, what: str) -> str:
+        """The characters of a scalar as they stand in the file."""
+        if node.id != "scalar":
+            self.draft.fault(self.place(node), f"{what}: expected a plain value, got a {node.id}")
+            return ""
+        return str(node.value)
+
+    def character(self, node: Any, what: str) -> str:
+        """A scalar of one character; `,,` is the comma."""
+        text = self.scalar(node, what)
+        if text == ",,":
+            return ","
+        if len(text) != 1 and node.id == "scalar":
+            self.draft.fault(self.place(node), f"{what}: expected one character, got {text!r}")
+        return text
+
+    def machine(self, root: Any, text: str, name: str) -> TuringMachine:
+        """The machine whose parts are the entries of `root`."""
+        draft = self.draft
+        keys = self.mapping(root, "the machine")
+        for missing in {"blank", "start state", "table"}.difference(keys):
+            draft.fault("", f"no {missing!r}; a machine needs blank, start state and table")
+        for unknown in keys.keys() - set(_KEYS):
+            draft.doubt(self.place(keys[unknown][0]), f"unknown key {unknown!r} is left out")
+        draft.stop_at_faults()
+
+        blank = self.character(keys["blank"][1], "blank")
+        start = self.scalar(keys["start state"][1], "start state")
+        draft.places["start"] = self.place(keys["start state"][1])
+        word = self.scalar(keys["input"][1], "input") if "input" in keys else ""
+        symbols = [blank]
+        synonyms = self.synonyms(keys)
+        table = self.mapping(keys["table"][1], "table")
+        for state, (_, rules) in table.items():
+            if _is_null(rules):
+                continue
+            if rules.id != "mapping":
+                draft.fault(self.place(rules), f"state {state}: expected symbols and instructions")
+                continue
+            for key, value in rules.value:
+                instruction = self.instruction(value, synonyms, f"state {state}")
+                for symbol in self.read_symbols(key, state):
+                    symbols.append(symbol)
+                    if instruction:
+                        write, move, target = instruction
+                        action = Action(target or state, write or symbol, move)
+                        symbols.append(action.write)
+                        draft.rule(self.place(key), state, symbol, action)
+        words = find_directives(text, "#", draft)
+        return draft.build(
+            blank=blank,
+            start=start,
+            states=table,
+            symbols=[*symbols, *word, *words.get("SYMBOLS", [])],
+            accepting=words.get("ACCEPT"),
+            default_input=word,
+            name=name,
+            description=_first_comment(text),
+        )
+
+    def synonyms(self, keys: dict[str, tuple[Any, Any]]) -> dict[str, _Instruction]:
+        """The abbreviations for instructions."""
+        if "synonyms" not in keys or _is_null(keys["synonyms"][1]):
+            return {}
+        entries = self.mapping(keys["synonyms"][1], "synonyms")
+        found = {
+            name: self.instruction(node, {}, f"synonym {name}") for name, (_, node) in entries.items()
+        }
+        return {name: instruction for name, instruction in found.items() if instruction}
+
+    def instruction(
+        self, node: Any, synonyms: dict[str, _Instruction], what: str
+    ) -> _Instruction | None:
+        """What to do; None after a fault."""
+        place, draft = self.place(node), self.draft
+        if node.id == "scalar":
+            if node.value in _MOVES:
+                return _Instruction(None, _MOVES[node.value], None)
+            if node.value not in synonyms:
+                draft.fault(
+                    place, f"{what}: {node.value!r} is neither a move (L, R) nor a synonym"
+                )
+            return synonyms.get(node.value)
+        entries = self.mapping(node, what)
+        for unknown in entries.keys() - {"write", *_MOVES}:
+            draft.fault(place, f"{what}: {unknown!r}; expected write and one of L, R")
+        moves = [letter for letter in _MOVES if letter in entries]
+        if len(moves) != 1:
+            draft.fault(place, f"{what}: expected one move (L or R), got {len(moves)}")
+            return None
+        write = self.character(entries["write"][1], "write") if "write" in entries else None
+        target = entries[moves[0]][1]
+        return _Instruction(
+            write, _MOVES[moves[0]], None if _is_null(target) else self.scalar(target, what)
+        )
+
+    def read_symbols(self, key: Any, state: str) -> Iterator[str]:
+        """The symbols of a key: one, a list, or a text with commas between them."""
+        what = f"symbol read in state {state}"
+        if key.id == "sequence":
+            for item in key.value:
+                yield self.character(item, what)
+        elif key.id == "scalar" and re.fullmatch(r"(,,|[^,])(,(,,|[^,]))+", key.value, re.S):
+            yield from (symbol[0] for symbol in re.findall(r",,|[^,]", key.value, re.S))
+        else:
+            yield self.character(key, what)
+
+
+def _is_null(node: Any) -> bool:
+    return node.id == "scalar" and node.style is None and node.value in ("", "~", "null")
+
+
+def _first_comment(text: str) -> str:
+    """The comment at the top of a text, up to its first empty line."""
+    words: list[str] = []
+    for line in text.lstrip("\n").split("\n"):
+        comment = line.strip()
+        if not comment.startswith("#") or comment == "#":
+            break
+        if not comment.startswith("# $"):
+            words.append(comment.lstrip("# "))
+    return " ".join(words)
+
+
+def write(machine: TuringMachine) -> str:
+    """The machine as bare YAML, each halting state declared."""
+    misfits = [
+        f"symbol {symbol!r} has {len(symbol)} characters, and a cell holds one"
+        for symbol in machine.symbols
+        if len(symbol) != 1
+    ]
+    if misfits:
+        raise FormatError("does not fit into turingmachine.io:\n  " + "\n  ".join(misfits))
+    seen = {machine.blank, *machine.default_input}
+    for (_, symbol), action in machine.delta.items():
+        seen |= {symbol, action.write}
+    lines = comment_lines(machine, "#")
+    lines += write_directives(machine, "#", machine.states, seen)
+    if machine.default_input:
+        lines.append(f"input: {_quote(''.join(machine.default_input))}")
+    lines.append(f"blank: {_quote(machine.blank)}")
+    lines.append(f"start state: {_quote(machine.start)}")
+    lines.append("table:")
+    for state in machine.states:
+        lines.append(f"  {_quote(state)}:")
+        for instruction, symbols in _grouped(machine, state).items():
+            key = symbols[0] if len(symbols) == 1 else f"[{', '.join(symbols)}]"
+            lines.append(f"    {key}: {instruction}")
+    return "\n".join(lines) + "\n"
+
+
+def _grouped(machine: TuringMachine, state: str) -> dict[str, list[str]]:
+    """The instructions of a state, each with the keys on which it applies."""
+    groups: dict[str, list[str]] = {}
+    for (from_state, symbol), (target, written, move) in machine.delta.items():
+        if from_state != state:
+            continue
+        parts = [] if written == symbol else [f"write: {_quote(written)}"]
+        parts.append(_LETTERS[move] + ("" if target == state else f": {_quote(target)}"))
+        text = parts[0] if parts[0] in _MOVES else "{" + ", ".join(parts) + "}"
+        if symbol == ",":
+            groups[f"{text}  # the comma"] = ["',,'"]  # a list with a comma in it is ambiguous
+        else:
+            groups.setdefault(text, []).append(_quote(symbol))
+    return groups
+
+
+def _quote(text: str) -> str:
+    """A YAML scalar that every reader takes for these very characters."""
+    words = {"null", "true", "false", "yes", "no", "on", "off", "y", "n"}
+    if re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]*", text) and text.lower() not in words:
+        return text
+    if text.isprintable():
+        return "'" + text.replace("'", "''") + "'"
+    escaped = (c if c.isprintable() and c not in '"\\' else f"\\U{ord(c):08x}" for c in text)
+    return '"' + "".join(escaped) + '"'

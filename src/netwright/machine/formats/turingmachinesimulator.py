@@ -1,0 +1,68 @@
+"""turingmachinesimulator.com's text with one tape.
+
+    name: palindrome        init: q0        accept: qAccept, qYes       (a line each)
+    q0,a                    state and symbol read
+    q1,_,>                  next state, symbol to write, move: > < or -
+
+`//` begins a comment, `_` is the blank. Where no rule applies the machine rejects.
+"""
+
+import re
+
+from netwright.machine.formats.draft import Draft, Source
+from netwright.machine.turing_machine import Action, Move, TuringMachine
+
+NAME = "turingmachinesimulator"
+_MOVES = {">": Move.R, "<": Move.L, "-": Move.S}
+
+
+def recognises(text: str) -> bool:
+    """Whether a line names the initial state and some line ends in a move."""
+    return bool(re.search(r"^\s*init\s*:", text, re.M | re.I) and re.search(r",\s*[<>-]", text))
+
+
+def read(text: str, source: Source) -> TuringMachine:
+    """The machine of a text.
+
+    >>> read("init: a\\naccept: b\\na,0\\nb,1,>", Source()).delta["a", "0"]
+    Action(state='b', write='1', move=<Move.R: 'R'>)
+    """
+    draft = Draft(source, "turingmachinesimulator.com")
+    header = {"name": "", "init": "", "accept": ""}
+    lines = []
+    for number, content in enumerate(text.split("\n"), start=1):
+        line = content.split("//")[0].strip()
+        if match := re.fullmatch(r"(name|init|accept)\s*:(.*)", line, re.I):
+            header[match[1].lower()] = match[2].strip()
+            draft.places["start" if match[1].lower() == "init" else "accepting"] = f"line {number}"
+        elif line:
+            lines.append((f"line {number}", [field.strip() for field in line.split(",")]))
+
+    accepting = [state.strip() for state in header["accept"].split(",") if state.strip()]
+    states, symbols = [header["init"]], ["_"]
+    for (place, left), (below, right) in zip(lines[::2], lines[1::2], strict=False):
+        tapes = len(left) - 1
+        if tapes > 1:
+            draft.fault(
+                place, f"a rule for {tapes} tapes; netwright reads machines with one tape"
+            )
+            draft.stop_at_faults()
+        if tapes < 1 or len(right) != 3 or right[2] not in _MOVES:
+            draft.fault(place, f"expected 'state,symbol' here and 'state,symbol,move' on {below}")
+            continue
+        (state, symbol), (target, write, letter) = left, right
+        states += [state, target]
+        symbols += [symbol, write]
+        draft.rule(place, state, symbol, Action(target, write, _MOVES[letter]))
+    if len(lines) % 2:
+        draft.fault(lines[-1][0], "a rule's first line without the second")
+    if not header["init"]:
+        draft.fault("", "no 'init:' line with the initial state")
+    return draft.build(
+        blank="_",
+        start=header["init"],
+        states=[*states, *accepting],
+        symbols=symbols,
+        accepting=accepting,
+        name=header["name"],
+    )

@@ -1,0 +1,86 @@
+"""From what a user types to a machine: a library name, a path, or bbchallenge text."""
+
+import difflib
+import os
+import warnings
+from collections.abc import Iterable
+from pathlib import Path
+
+from netwright.errors import FormatError, FormatWarning
+from netwright.machine.formats import bbchallenge, read_text, seed_database
+from netwright.machine.formats.draft import Source
+from netwright.machine.library import library_machine, library_names
+from netwright.machine.turing_machine import TuringMachine
+
+LARGEST_FILE = 10_000_000
+
+
+def load_machine(
+    argument: str, *, format_name: str | None = None, also: Iterable[str] = ()
+) -> TuringMachine:
+    """The machine that MACHINE names on the command line.
+
+    `also` are symbols that the input brings: rules of the file that hold for any symbol hold for
+    them.
+
+    >>> load_machine("palindrome").start
+    'start'
+    >>> load_machine("1RB1LB_1LA1RZ").states
+    ('A', 'B', 'Z')
+    """
+    if format_name is None and argument in library_names():
+        return library_machine(argument)
+    path, _, part = argument.rpartition(":")
+    if os.path.lexists(argument):
+        path, part = argument, ""
+    if path and os.path.lexists(path):
+        return _load_file(Path(path), Source(path, part, tuple(also)), format_name)
+    if format_name == bbchallenge.NAME or (format_name is None and bbchallenge.recognises(argument)):
+        return bbchallenge.read(argument, Source(_shortened(argument)))
+    close = difflib.get_close_matches(argument, library_names(), n=3)
+    hint = f"did you mean {' or '.join(close)}?" if close else "netwright machines lists them"
+    raise FormatError(
+        f"{_shortened(argument)!r} is not a file here, not bbchallenge text, and not a machine of "
+        f"the library ({hint})"
+    )
+
+
+def _load_file(path: Path, source: Source, format_name: str | None) -> TuringMachine:
+    try:
+        if path.is_dir():
+            raise FormatError(f"{path} is a directory; expected a file with a Turing machine")
+        if format_name in (None, seed_database.NAME):
+            machines = seed_database.count_machines(path)
+            if machines is not None:
+                return seed_database.read_record(path, machines, source)
+            if format_name is not None:
+                raise FormatError(f"{path} has not the header of a bbchallenge seed database")
+        with path.open("rb") as file:
+            data = file.read(LARGEST_FILE + 1)
+    except OSError as error:
+        raise FormatError(f"{path} cannot be read: {error.strerror}") from None
+    if len(data) > LARGEST_FILE:
+        raise FormatError(f"{path} has more than 10 MB; a Turing machine's file is smaller")
+    return read_text(_decode(data, path), source, format_name)
+
+
+def _decode(data: bytes, path: Path) -> str:
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        text = data.decode("latin-1")
+        if _is_text(text):
+            where = f"byte {error.start}"
+            warnings.warn(f"{path}: not UTF-8 ({where}), read as Latin-1", FormatWarning, stacklevel=2)
+    if not _is_text(text):
+        raise FormatError(f"{path} is a binary file; expected text (or a seed database)")
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _is_text(text: str) -> bool:
+    controls = set(map(chr, [*range(32), *range(127, 160)])) - set("\t\n\r\f")
+    return controls.isdisjoint(text)
+
+
+def _shortened(argument: str) -> str:
+    return argument if len(argument) <= 60 else argument[:57] + "…"

@@ -1,0 +1,149 @@
+"""Running a Turing machine: the definition, and one call that picks the engine.
+
+`configurations` is the definition, and every faster engine here and in the networks is right when
+it agrees with it. `simulate` runs to an outcome: the reference engine folds over the definition,
+the fast engine (`fast_simulate`) is compiled, and `auto` starts with the first and goes on with the
+second, so that a short run never waits for a compiler.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import islice
+from time import perf_counter
+
+from netwright.errors import InputError
+from netwright.machine.configuration import Configuration, Tape
+from netwright.machine.turing_machine import TuringMachine
+
+AUTO_REFERENCE_STEPS = 100_000  # a fifth of a second: less than importing the compiler takes
+Progress = Callable[[int, int], None]
+"""Called now and then with the steps done and the cells the tape takes."""
+
+
+class Outcome(StrEnum):
+    """How a run ended; a step limit is never called a rejection."""
+
+    ACCEPTED = "accepted"
+    REJECTED = "rejected"
+    HALTED = "halted"
+    UNDECIDED = "undecided"
+
+
+class Engine(StrEnum):
+    """Which code does the work; all give the same answer."""
+
+    AUTO = "auto"
+    FAST = "fast"
+    REFERENCE = "reference"
+
+
+@dataclass(frozen=True)
+class Run:
+    """Where a run stands after `steps` steps, and the time it took in seconds."""
+
+    outcome: Outcome
+    steps: int
+    state: str
+    head: int
+    tape: Tape
+    engine: Engine
+    seconds: float
+    compile_seconds: float = 0.0
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C during a run; `run` is what was reached."""
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+        super().__init__(f"interrupted after {run.steps:,} steps")
+
+
+def configurations(
+    machine: TuringMachine, word: Iterable[str] = (), head: int = 0
+) -> Iterator[Configuration]:
+    """The configurations at times 0, 1, 2, …: the definition of a run.
+
+    >>> from netwright.machine.library import library_machine
+    >>> increment = library_machine("binary-increment")
+    >>> [c.state for c in configurations(increment, "11")]
+    ['right', 'right', 'right', 'carry', 'carry', 'carry', 'done']
+    """
+    configuration = Configuration.initial(
+        machine.start, machine.check_word(word), machine.blank, head
+    )
+    yield configuration
+    while action := machine.action(configuration.state, configuration.symbol):
+        configuration = configuration.after(action)
+        yield configuration
+
+
+def outcome_of(machine: TuringMachine, state: str, symbol: str) -> Outcome:
+    """The outcome of a run that stands in this state over this symbol."""
+    if machine.action(state, symbol):
+        return Outcome.UNDECIDED
+    if not machine.accepting:
+        return Outcome.HALTED
+    return Outcome.ACCEPTED if state in machine.accepting else Outcome.REJECTED
+
+
+def simulate(
+    machine: TuringMachine,
+    word: Iterable[str] = (),
+    max_steps: int = 10_000_000,
+    *,
+    head: int = 0,
+    engine: Engine = Engine.AUTO,
+    progress: Progress | None = None,
+) -> Run:
+    """Run the machine until it halts, or for `max_steps` steps.
+
+    >>> from netwright.machine.library import library_machine
+    >>> simulate(library_machine("palindrome"), "abba").outcome
+    <Outcome.ACCEPTED: 'accepted'>
+    """
+    if max_steps < 0:
+        raise InputError(f"max_steps is {max_steps}; expected a number of steps, 0 or more")
+    symbols = machine.check_word(word)
+    if engine is Engine.FAST:
+        start = _reference(machine, symbols, 0, head, None)
+    else:
+        limit = max_steps if engine is Engine.REFERENCE else min(max_steps, AUTO_REFERENCE_STEPS)
+        start = _reference(machine, symbols, limit, head, progress)
+        if start.outcome is not Outcome.UNDECIDED or start.steps == max_steps:
+            return start
+    from netwright.machine import fast_simulate  # the compiler is imported only for long runs
+
+    return fast_simulate.resume(machine, start, max_steps, progress)
+
+
+def _reference(
+    machine: TuringMachine,
+    word: tuple[str, ...],
+    max_steps: int,
+    head: int,
+    progress: Progress | None,
+) -> Run:
+    """A fold over the definition."""
+    started = perf_counter()
+    steps, now = 0, Configuration.initial(machine.start, word, machine.blank, head)
+
+    def reached() -> Run:
+        return Run(
+            outcome_of(machine, now.state, now.symbol),
+            steps,
+            now.state,
+            now.head,
+            now.tape,
+            Engine.REFERENCE,
+            perf_counter() - started,
+        )
+
+    try:
+        for steps, now in enumerate(islice(configurations(machine, word, head), max_steps + 1)):
+            if progress and steps % 65_536 == 0:
+                progress(steps, len(now.tape.cells))
+    except KeyboardInterrupt:
+        raise Interrupted(reached()) from None
+    return reached()

@@ -1,0 +1,201 @@
+"""The Turing machine of the paper, M = (Q, Σ, δ, q_init, F), on a two-way infinite tape.
+
+| here         | paper  | meaning                                               |
+|--------------|--------|-------------------------------------------------------|
+| `states`     | Q      | any strings                                           |
+| `symbols`    | Σ      | any strings; Σ contains the blank                     |
+| `blank`      | #      | the symbol of every cell that nobody wrote            |
+| `start`      | q_init | the state at time 0                                   |
+| `delta`      | δ      | partial: (state, symbol) → (state, symbol, move)      |
+| `accepting`  | F      | may be empty; a run ends where it enters one of these |
+
+Wider than the paper's: δ is partial, the head may stay, and the head starts on the first symbol
+of the input, which stands in cell 0 and the cells to its right.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from netwright.errors import InputError, MachineError
+
+
+class Move(StrEnum):
+    """Where the head goes: left, right, or nowhere."""
+
+    L = "L"
+    R = "R"
+    S = "S"
+
+    @property
+    def offset(self) -> int:
+        """The change of the head's cell: −1, +1 or 0."""
+        return {"L": -1, "R": 1, "S": 0}[self.value]
+
+
+class Action(NamedTuple):
+    """The right-hand side of a rule: δ(q, s) = (state, write, move)."""
+
+    state: str
+    write: str
+    move: Move
+
+
+class Fault(NamedTuple):
+    """A reason why the parts are no machine; `subject` is a rule's (state, symbol) or a part."""
+
+    subject: tuple[str, str] | str
+    message: str
+
+
+@dataclass(frozen=True, init=False, eq=False)
+class TuringMachine:
+    """A deterministic one-tape Turing machine: immutable, and valid from the moment it is made.
+
+    >>> flip = TuringMachine(
+    ...     states=["flip", "end"], symbols="01_", blank="_", start="flip",
+    ...     delta={("flip", "0"): ("flip", "1", "R"), ("flip", "1"): ("flip", "0", "R"),
+    ...            ("flip", "_"): ("end", "_", "L")})
+    >>> flip.action("flip", "0")
+    Action(state='flip', write='1', move=<Move.R: 'R'>)
+
+    Two machines are equal when all but their names and descriptions are, in whatever order their
+    states and symbols were given.
+    """
+
+    states: tuple[str, ...]
+    symbols: tuple[str, ...]
+    blank: str
+    start: str
+    delta: Mapping[tuple[str, str], Action]
+    accepting: frozenset[str]
+    default_input: tuple[str, ...]
+    name: str
+    description: str
+
+    def __init__(
+        self,
+        states: Iterable[str],
+        symbols: Iterable[str],
+        blank: str,
+        start: str,
+        delta: Mapping[tuple[str, str], tuple[str, str, str]],
+        accepting: Iterable[str] = (),
+        default_input: Iterable[str] = (),
+        name: str = "",
+        description: str = "",
+    ) -> None:
+        parts: dict[str, Any] = {
+            "states": _in_order(states),
+            "symbols": _in_order(symbols),
+            "blank": blank,
+            "start": start,
+            "delta": dict(delta),
+            "accepting": frozenset(accepting),
+            "default_input": tuple(default_input),
+            "name": name,
+            "description": description,
+        }
+        faults = find_faults(**parts)
+        if faults:
+            raise MachineError(
+                f"not a Turing machine: {name or 'unnamed'}", [fault.message for fault in faults]
+            )
+        parts["delta"] = MappingProxyType(
+            {key: Action(q, v, Move(m)) for key, (q, v, m) in parts["delta"].items()}
+        )
+        for part, value in parts.items():
+            object.__setattr__(self, part, value)
+
+    def action(self, state: str, symbol: str) -> Action | None:
+        """δ(state, symbol), or None where the machine halts: no rule, or an accepting state."""
+        return None if state in self.accepting else self.delta.get((state, symbol))
+
+    @property
+    def halting_states(self) -> tuple[str, ...]:
+        """The states in which the machine halts whatever it reads."""
+        leaving = {state for state, _ in self.delta} - self.accepting
+        return tuple(state for state in self.states if state not in leaving)
+
+    def check_word(self, word: Iterable[str]) -> tuple[str, ...]:
+        """The word as a tuple of symbols, or an `InputError` that names the first stranger."""
+        symbols = tuple(word)
+        for place, symbol in enumerate(symbols):
+            if symbol not in self.symbols:
+                alphabet = " ".join(map(repr, self.symbols))
+                raise InputError(
+                    f"input symbol {symbol!r} at position {place + 1} (cell {place}) is not in the "
+                    f"machine's alphabet: {alphabet} (blank: {self.blank!r})"
+                )
+        return symbols
+
+    def _key(self) -> tuple[object, ...]:
+        return (
+            frozenset(self.states),
+            frozenset(self.symbols),
+            self.blank,
+            self.start,
+            frozenset(self.delta.items()),
+            self.accepting,
+            self.default_input,
+        )
+
+    def __eq__(self, other: object) -> bool:
+        return self._key() == other._key() if isinstance(other, TuringMachine) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+
+def _in_order(names: Iterable[str]) -> tuple[str, ...]:
+    """The names once each, in the order given; a set has none, so it is sorted."""
+    return tuple(dict.fromkeys(sorted(names) if isinstance(names, set | frozenset) else names))
+
+
+def find_faults(
+    states: tuple[str, ...],
+    symbols: tuple[str, ...],
+    blank: str,
+    start: str,
+    delta: Mapping[tuple[str, str], tuple[str, str, str]],
+    accepting: frozenset[str],
+    default_input: tuple[str, ...],
+    **_words: str,
+) -> list[Fault]:
+    """Every reason why these parts are not a Turing machine; none if they are one."""
+    faults: list[Fault] = []
+
+    def require(holds: bool, subject: tuple[str, str] | str, message: str) -> None:
+        if not holds:
+            faults.append(Fault(subject, message))
+
+    for part, names in (("state", states), ("symbol", symbols)):
+        for each in names:
+            require(
+                isinstance(each, str) and each != "", part, f"{part} {each!r}: not a nonempty string"
+            )
+    require(start in states, "start", f"start state {start!r} is not among the states")
+    require(blank in symbols, "blank", f"blank {blank!r} is not among the symbols")
+    for state in sorted(accepting.difference(states), key=str):
+        require(False, "accepting", f"accepting state {state!r} is not among the states")
+    for symbol in dict.fromkeys(default_input):
+        require(symbol in symbols, "input", f"default input has {symbol!r}, which is not a symbol")
+
+    for key, value in delta.items():
+        if not (isinstance(key, tuple) and len(key) == 2):
+            require(False, "delta", f"rule for {key!r}: expected a pair (state, symbol)")
+            continue
+        state, symbol = key
+        rule = f"rule for ({state}, {symbol})"
+        require(state in states, key, f"{rule}: {state!r} is not a declared state")
+        require(symbol in symbols, key, f"{rule}: {symbol!r} is not a declared symbol")
+        if not (isinstance(value, tuple) and len(value) == 3):
+            require(False, key, f"{rule}: expected (state, write, move), got {value!r}")
+            continue
+        target, write, move = value
+        require(target in states, key, f"{rule}: goes to {target!r}, not a declared state")
+        require(write in symbols, key, f"{rule}: writes {write!r}, not a declared symbol")
+        require(move in set(Move), key, f"{rule}: moves {move!r}; a move is L, R or S")
+    return faults

@@ -75,9 +75,7 @@ def resume(
 
     try:
         while (before := int(position[2])) < max_steps:
-            _advance(
-                rules, len(machine.symbols), tape, position, min(before + CHUNK, max_steps)
-            )
+            _advance(rules, len(machine.symbols), tape, position, min(before + CHUNK, max_steps))
             if not 0 <= position[1] < tape.size:
                 larger, shift = _enlarge(tape, position[1] < 0, blank)
                 tape, origin, position[1] = larger, origin - shift, position[1] + shift

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from netwright.errors import FormatError, FormatWarning
-from netwright.machine.formats import bbchallenge, read_text, seed_database
+from netwright.machine.formats import FORMATS, bbchallenge, read_text, seed_database
 from netwright.machine.formats.draft import Source
 from netwright.machine.library import library_machine, library_names
 from netwright.machine.turing_machine import TuringMachine
@@ -28,6 +28,9 @@ def load_machine(
     >>> load_machine("1RB1LB_1LA1RZ").states
     ('A', 'B', 'Z')
     """
+    if format_name not in (None, seed_database.NAME, *FORMATS):
+        known = ", ".join([*FORMATS, seed_database.NAME])
+        raise FormatError(f"unknown format {format_name!r}; there are {known}")
     if format_name is None and argument in library_names():
         return library_machine(argument)
     path, _, part = argument.rpartition(":")
@@ -35,7 +38,8 @@ def load_machine(
         path, part = argument, ""
     if path and os.path.lexists(path):
         return _load_file(Path(path), Source(path, part, tuple(also)), format_name)
-    if format_name == bbchallenge.NAME or (format_name is None and bbchallenge.recognises(argument)):
+    looks_right = format_name is None and bbchallenge.recognises(argument)
+    if looks_right or format_name == bbchallenge.NAME:
         return bbchallenge.read(argument, Source(_shortened(argument)))
     close = difflib.get_close_matches(argument, library_names(), n=3)
     hint = f"did you mean {' or '.join(close)}?" if close else "netwright machines lists them"
@@ -70,8 +74,8 @@ def _decode(data: bytes, path: Path) -> str:
     except UnicodeDecodeError as error:
         text = data.decode("latin-1")
         if _is_text(text):
-            where = f"byte {error.start}"
-            warnings.warn(f"{path}: not UTF-8 ({where}), read as Latin-1", FormatWarning, stacklevel=2)
+            message = f"{path}: not UTF-8 (byte {error.start}), read as Latin-1"
+            warnings.warn(message, FormatWarning, stacklevel=2)
     if not _is_text(text):
         raise FormatError(f"{path} is a binary file; expected text (or a seed database)")
     return text.replace("\r\n", "\n").replace("\r", "\n")

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import islice
+from sys import maxsize
 from time import perf_counter
 
 from netwright.errors import InputError
@@ -79,6 +80,11 @@ def configurations(
         yield configuration
 
 
+def first_steps(count: int, run: Iterator[Configuration]) -> Iterator[Configuration]:
+    """The configurations at times 0 to `count`, or to the end of the run if it ends before."""
+    return islice(run, min(count + 1, maxsize))
+
+
 def outcome_of(machine: TuringMachine, state: str, symbol: str) -> Outcome:
     """The outcome of a run that stands in this state over this symbol."""
     if machine.action(state, symbol):
@@ -104,7 +110,7 @@ def simulate(
     <Outcome.ACCEPTED: 'accepted'>
     """
     if max_steps < 0:
-        raise InputError(f"max_steps is {max_steps}; expected a number of steps, 0 or more")
+        raise InputError(f"the limit is {max_steps} steps; expected 0 or more")
     symbols = machine.check_word(word)
     if engine is Engine.FAST:
         start = _reference(machine, symbols, 0, head, None)
@@ -141,7 +147,7 @@ def _reference(
         )
 
     try:
-        for steps, now in enumerate(islice(configurations(machine, word, head), max_steps + 1)):
+        for steps, now in enumerate(first_steps(max_steps, configurations(machine, word, head))):
             if progress and steps % 65_536 == 0:
                 progress(steps, len(now.tape.cells))
     except KeyboardInterrupt:

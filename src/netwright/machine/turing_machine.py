@@ -121,10 +121,10 @@ class TuringMachine:
 
     def check_word(self, word: Iterable[str]) -> tuple[str, ...]:
         """The word as a tuple of symbols, or an `InputError` that names the first stranger."""
-        symbols = tuple(word)
+        symbols, known = tuple(word), set(self.symbols)
         for place, symbol in enumerate(symbols):
-            if symbol not in self.symbols:
-                alphabet = " ".join(map(repr, self.symbols))
+            if symbol not in known:
+                alphabet = " ".join(map(repr, self.symbols[:40]))
                 raise InputError(
                     f"input symbol {symbol!r} at position {place + 1} (cell {place}) is not in the "
                     f"machine's alphabet: {alphabet} (blank: {self.blank!r})"
@@ -166,6 +166,7 @@ def find_faults(
 ) -> list[Fault]:
     """Every reason why these parts are not a Turing machine; none if they are one."""
     faults: list[Fault] = []
+    known_states, known_symbols = set(states), set(symbols)
 
     def require(holds: bool, subject: tuple[str, str] | str, message: str) -> None:
         if not holds:
@@ -173,15 +174,14 @@ def find_faults(
 
     for part, names in (("state", states), ("symbol", symbols)):
         for each in names:
-            require(
-                isinstance(each, str) and each != "", part, f"{part} {each!r}: not a nonempty string"
-            )
-    require(start in states, "start", f"start state {start!r} is not among the states")
-    require(blank in symbols, "blank", f"blank {blank!r} is not among the symbols")
-    for state in sorted(accepting.difference(states), key=str):
+            fine = isinstance(each, str) and each != ""
+            require(fine, part, f"{part} {each!r}: not a nonempty string")
+    require(start in known_states, "start", f"start state {start!r} is not among the states")
+    require(blank in known_symbols, "blank", f"blank {blank!r} is not among the symbols")
+    for state in sorted(accepting - known_states, key=str):
         require(False, "accepting", f"accepting state {state!r} is not among the states")
     for symbol in dict.fromkeys(default_input):
-        require(symbol in symbols, "input", f"default input has {symbol!r}, which is not a symbol")
+        require(symbol in known_symbols, "input", f"default input has {symbol!r}, not a symbol")
 
     for key, value in delta.items():
         if not (isinstance(key, tuple) and len(key) == 2):
@@ -189,13 +189,13 @@ def find_faults(
             continue
         state, symbol = key
         rule = f"rule for ({state}, {symbol})"
-        require(state in states, key, f"{rule}: {state!r} is not a declared state")
-        require(symbol in symbols, key, f"{rule}: {symbol!r} is not a declared symbol")
+        require(state in known_states, key, f"{rule}: {state!r} is not a declared state")
+        require(symbol in known_symbols, key, f"{rule}: {symbol!r} is not a declared symbol")
         if not (isinstance(value, tuple) and len(value) == 3):
             require(False, key, f"{rule}: expected (state, write, move), got {value!r}")
             continue
         target, write, move = value
-        require(target in states, key, f"{rule}: goes to {target!r}, not a declared state")
-        require(write in symbols, key, f"{rule}: writes {write!r}, not a declared symbol")
-        require(move in set(Move), key, f"{rule}: moves {move!r}; a move is L, R or S")
+        require(target in known_states, key, f"{rule}: goes to {target!r}, not a declared state")
+        require(write in known_symbols, key, f"{rule}: writes {write!r}, not a declared symbol")
+        require(move in list(Move), key, f"{rule}: moves {move!r}; a move is L, R or S")
     return faults

@@ -69,11 +69,11 @@ def read_text(text: str, source: Source, format_name: str | None = None) -> Turi
 
 
 def write_text(machine: TuringMachine, format_name: str) -> str:
-    """The machine in a format; reading the text gives an equal machine.
+    r"""The machine in a format; reading the text gives an equal machine.
 
     >>> from netwright.machine.library import library_machine
     >>> write_text(library_machine("busy-beaver-2"), "bbchallenge")
-    '1RB1LB_1LA1RZ\\n'
+    '1RB1LB_1LA1RZ\n'
     """
     format_ = _named(format_name)
     if format_.write is None:

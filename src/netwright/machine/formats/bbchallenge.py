@@ -18,9 +18,7 @@ def recognises(text: str) -> bool:
     """Whether the first line begins with something that can only be meant as this text."""
     lines = text.split("\n")
     first = next((line.split()[0] for line in lines if line.strip()), "")
-    return bool(
-        re.fullmatch(r"[0-9A-Z_-]{3,}", first) and re.search(r"[0-9][LR][A-Z]|---", first)
-    )
+    return bool(re.fullmatch(r"[0-9A-Z_-]{3,}", first) and re.search(r"[0-9][LR][A-Z]|---", first))
 
 
 def read(text: str, source: Source) -> TuringMachine:
@@ -101,14 +99,26 @@ def write(machine: TuringMachine) -> str:
         misfits.append("it has accepting states; busy beavers have none")
     if misfits:
         raise FormatError("does not fit into bbchallenge text:\n  " + "\n  ".join(misfits))
-    last_row = max([ascii_uppercase.index(state) for state, _ in machine.delta], default=0)
+    rows = _count_rows(machine)
 
     def cell(state: str, symbol: str) -> str:
         action = machine.delta.get((state, symbol))
         return f"{action.write}{action.move}{action.state}" if action else "---"
 
-    rows = (
-        "".join(cell(state, str(symbol)) for symbol in range(symbols))
-        for state in ascii_uppercase[: last_row + 1]
+    lines = ("".join(cell(q, str(s)) for s in range(symbols)) for q in ascii_uppercase[:rows])
+    return "_".join(lines) + "\n"
+
+
+def _count_rows(machine: TuringMachine) -> int:
+    """The fewest rows that show all states: those without a row must be some rule's target."""
+    states = set(machine.states)
+    targets = {action.state for action in machine.delta.values()}
+    fewest = max([ascii_uppercase.index(state) + 1 for state, _ in machine.delta], default=1)
+    for rows in range(fewest, len(ascii_uppercase) + 1):
+        letters = set(ascii_uppercase[:rows])
+        if letters <= states and states - letters <= targets:
+            return rows
+    names = " ".join(machine.states)
+    raise FormatError(
+        f"does not fit into bbchallenge text:\n  its states are {names}, with letters left out"
     )
-    return "_".join(rows) + "\n"

@@ -54,13 +54,11 @@ def write_directives(
         values["SYMBOLS"] = unseen
     if unseen := [state for state in machine.states if state not in seen_states]:
         values["STATES"] = unseen
-    return [
-        f"{comment} ${word}: {json.dumps(value, ensure_ascii=False)}"
-        for word, value in values.items()
-    ]
+    return [f"{comment} ${word}: {json.dumps(value)}" for word, value in values.items()]
 
 
 def comment_lines(machine: TuringMachine, comment: str) -> list[str]:
     """The description of a machine, or else its name, as a comment of one line."""
     text = " ".join((machine.description or machine.name).split())
+    text = "".join(c for c in text if c.isprintable() and c != "$")  # $ begins a directive
     return [f"{comment} {text}"] if text else []

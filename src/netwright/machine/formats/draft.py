@@ -35,15 +35,15 @@ class Draft:
         self.delta: dict[tuple[str, str], Action] = {}
         self.places: dict[tuple[str, str] | str, str] = {}
         self.faults: list[str] = []
+        self.doubts: list[str] = []
 
     def fault(self, place: str, message: str) -> None:
         """Remember something that keeps this from being a machine."""
         self.faults.append(f"{place}: {message}" if place else message)
 
     def doubt(self, place: str, message: str) -> None:
-        """Warn of something that its author may not have meant."""
-        text = f"{self.source.label}: {place}: {message}" if place else message
-        warnings.warn(text, FormatWarning, stacklevel=3)
+        """Remember something that its author may not have meant, to warn of it in the end."""
+        self.doubts.append(f"{self.source.label}: {place}: {message}")
 
     def rule(self, place: str, state: str, symbol: str, action: Action) -> None:
         """Add a rule; a second one for the same pair makes the file nondeterministic."""
@@ -86,6 +86,8 @@ class Draft:
         for fault in find_faults(delta=self.delta, **parts):  # type: ignore[arg-type]  # one dict
             self.fault(self.places.get(fault.subject, ""), fault.message)
         self.stop_at_faults()
+        for doubt in self.doubts:
+            warnings.warn(doubt, FormatWarning, stacklevel=3)
         return TuringMachine(delta=self.delta, **parts)  # type: ignore[arg-type]  # as above
 
     def stop_at_faults(self) -> None:
@@ -99,13 +101,9 @@ class Draft:
             )
 
 
-def accepting_by_name(
-    states: Iterable[str], delta: Iterable[tuple[str, str]]
-) -> frozenset[str]:
+def accepting_by_name(states: Iterable[str], delta: Iterable[tuple[str, str]]) -> frozenset[str]:
     """The states without rules whose names say that they accept."""
     leaving = {state for state, _ in delta}
     return frozenset(
         state for state in states if state not in leaving and state.lower() in ACCEPTING_NAMES
     )
-
-

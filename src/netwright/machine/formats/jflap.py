@@ -6,6 +6,7 @@ two that read the very same symbol make the file nondeterministic. States stand 
 `state` elements, or in version 6 as `block` elements; a block with a machine inside is no state.
 """
 
+from collections import Counter, defaultdict
 from typing import Any, NamedTuple
 
 from netwright.errors import FormatError
@@ -25,7 +26,7 @@ class _Transition(NamedTuple):
     target: str
 
     def fits(self, symbol: str) -> bool:
-        if self.read.startswith("!") and len(self.read) == 2:
+        if len(self.read) == 2:  # !x
             return symbol != self.read[1]
         return self.read in ("~", symbol)
 
@@ -45,14 +46,15 @@ def read(text: str, source: Source) -> TuringMachine:
     for transition in transitions:
         for text_read in (transition.read, transition.write):
             symbols.extend([text_read[-1]] if text_read != "~" else [])
-    if any(transition.read[0] in "~!" for transition in transitions):
+    if any(transition.read == "~" or len(transition.read) == 2 for transition in transitions):
         symbols.extend(source.also)
-    for state in names.values():
-        leaving = [transition for transition in transitions if transition.state == state]
-        # `!x` is tried last; a stable sort keeps the file's order otherwise.
-        leaving.sort(key=lambda transition: transition.read.startswith("!"))
+    # `!x` is tried last; a stable sort keeps the file's order otherwise.
+    leaving = defaultdict(list)
+    for transition in sorted(transitions, key=lambda t: len(t.read) == 2):
+        leaving[transition.state].append(transition)
+    for candidates in leaving.values():
         for symbol in dict.fromkeys(symbols):
-            _add_first(draft, symbol, [t for t in leaving if t.fits(symbol)])
+            _add_first(draft, symbol, [t for t in candidates if t.fits(symbol)])
     marked = {
         tag: [names[e.get("id")] for e in _states(automaton) if e.find(tag) is not None]
         for tag in ("initial", "final")
@@ -111,6 +113,7 @@ def _state_names(automaton: Any, draft: Draft) -> dict[str, str]:
     """The name of each state by its id; equal names are told apart by their ids."""
     elements = _states(automaton)
     given = [element.get("name") or f"q{element.get('id')}" for element in elements]
+    counts = Counter(given)
     names: dict[str, str] = {}
     for element, name in zip(elements, given, strict=True):
         key = element.get("id")
@@ -120,7 +123,7 @@ def _state_names(automaton: Any, draft: Draft) -> dict[str, str]:
         elif element.tag == "block" and inner is not None and len(_states(inner)):
             draft.fault(f"block {name}", "has a machine inside; netwright reads plain states")
         else:
-            names[key] = name if given.count(name) == 1 else f"{name}#{key}"
+            names[key] = name if counts[name] == 1 else f"{name}#{key}"
     draft.stop_at_faults()
     return names
 

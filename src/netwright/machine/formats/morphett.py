@@ -34,9 +34,9 @@ def recognises(text: str) -> bool:
 
 
 def read(text: str, source: Source) -> TuringMachine:
-    """The machine, its wildcards written out over its alphabet and that of the input.
+    r"""The machine, its wildcards written out over its alphabet and that of the input.
 
-    >>> machine = read("0 * * r 0\\n0 _ a * halt", Source(also=("x",)))
+    >>> machine = read("0 * * r 0\n0 _ a * halt", Source(also=("x",)))
     >>> sorted(machine.delta)
     [('0', '_'), ('0', 'a'), ('0', 'x')]
     """
@@ -50,8 +50,9 @@ def read(text: str, source: Source) -> TuringMachine:
     tape = _read_tape(text, draft)
     named_symbols = [name for (_, symbol), line in lines.items() for name in (symbol, line.write)]
     any_symbol = any(symbol == "*" for _, symbol in lines)
-    symbols = ["_", *named_symbols, *tape, *(source.also if any_symbol else ())]
-    symbols = [s for s in dict.fromkeys(symbols) if s != "*"]
+    # A space in the input means the blank in this format, and is no symbol of its own.
+    also = [s for s in source.also if not s.isspace() and s != ";"] if any_symbol else []
+    symbols = [s for s in dict.fromkeys(["_", *named_symbols, *tape, *also]) if s != "*"]
 
     # In the file `_` is the blank; a directive tells what the machine itself calls it.
     blank = words.get("BLANK", "_")
@@ -142,14 +143,15 @@ def _read_tape(text: str, draft: Draft) -> list[str]:
 def write(machine: TuringMachine) -> str:
     """The machine as Morphett's text, with what the format cannot say in comments."""
     misfits = [
-        f"symbol {symbol!r} is not one character other than ; * _ and white space"
+        f"symbol {symbol!r} is not one printable character other than ; * _ and the space"
         for symbol in machine.symbols
-        if symbol != machine.blank and (len(symbol) != 1 or symbol in ";*_" or symbol.isspace())
+        if symbol != machine.blank
+        and (len(symbol) != 1 or symbol in ";*_ " or not symbol.isprintable())
     ]
     leaving = {state for state, _ in machine.delta}
     for state in machine.states:
-        if state == "*" or len(state.split()) != 1 or state.split()[0] != state or ";" in state:
-            misfits.append(f"state {state!r} is *, or contains a ; or white space")
+        if state == "*" or " " in state or ";" in state or not state.isprintable():
+            misfits.append(f"state {state!r} is *, or contains a space, a ; or the unprintable")
         elif state.lower().startswith(("halt", "stop")) and state in leaving:
             misfits.append(f"state {state!r} has rules, but a state of that name halts at once")
     if not machine.delta:
@@ -173,7 +175,5 @@ def write(machine: TuringMachine) -> str:
         lines.append(f"; $INITIAL_TAPE: {tape}")
     letters = {Move.L: "l", Move.R: "r", Move.S: "*"}
     for (state, symbol), (target, written, move) in machine.delta.items():
-        lines.append(
-            f"{state} {in_file[symbol]} {in_file[written]} {letters[move]} {target}"
-        )
+        lines.append(f"{state} {in_file[symbol]} {in_file[written]} {letters[move]} {target}")
     return "\n".join(lines) + "\n"

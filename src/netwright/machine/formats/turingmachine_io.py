@@ -17,10 +17,11 @@ aliases costs what it weighs.
 """
 
 import re
+import warnings
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from netwright.errors import FormatError
+from netwright.errors import FormatError, FormatWarning
 from netwright.machine.formats.directives import comment_lines, find_directives, write_directives
 from netwright.machine.formats.draft import Draft, Source
 from netwright.machine.turing_machine import Action, Move, TuringMachine
@@ -54,7 +55,7 @@ def read(text: str, source: Source) -> TuringMachine:
     root = reader.compose(text, 0)
     keys = reader.mapping(root, "the file")
     if "source code" in keys:
-        key, code = keys["source code"]
+        code = keys["source code"][1]
         text, name = reader.scalar(code, "source code"), ""
         if "name" in keys:
             name = reader.scalar(keys["name"][1], "name")
@@ -130,14 +131,15 @@ class _Reader:
         keys = self.mapping(root, "the machine")
         for missing in {"blank", "start state", "table"}.difference(keys):
             draft.fault("", f"no {missing!r}; a machine needs blank, start state and table")
-        for unknown in keys.keys() - set(_KEYS):
+        for unknown in (key for key in keys if key not in _KEYS):
             draft.doubt(self.place(keys[unknown][0]), f"unknown key {unknown!r} is left out")
         draft.stop_at_faults()
 
         blank = self.character(keys["blank"][1], "blank")
         start = self.scalar(keys["start state"][1], "start state")
         draft.places["start"] = self.place(keys["start state"][1])
-        word = self.scalar(keys["input"][1], "input") if "input" in keys else ""
+        given = "input" in keys and not _is_null(keys["input"][1])
+        word = self.scalar(keys["input"][1], "input") if given else ""
         symbols = [blank]
         synonyms = self.synonyms(keys)
         table = self.mapping(keys["table"][1], "table")
@@ -174,7 +176,8 @@ class _Reader:
             return {}
         entries = self.mapping(keys["synonyms"][1], "synonyms")
         found = {
-            name: self.instruction(node, {}, f"synonym {name}") for name, (_, node) in entries.items()
+            name: self.instruction(node, {}, f"synonym {name}")
+            for name, (_, node) in entries.items()
         }
         return {name: instruction for name, instruction in found.items() if instruction}
 
@@ -187,9 +190,7 @@ class _Reader:
             if node.value in _MOVES:
                 return _Instruction(None, _MOVES[node.value], None)
             if node.value not in synonyms:
-                draft.fault(
-                    place, f"{what}: {node.value!r} is neither a move (L, R) nor a synonym"
-                )
+                draft.fault(place, f"{what}: {node.value!r} is neither a move (L, R) nor a synonym")
             return synonyms.get(node.value)
         entries = self.mapping(node, what)
         for unknown in entries.keys() - {"write", *_MOVES}:
@@ -241,6 +242,13 @@ def write(machine: TuringMachine) -> str:
     ]
     if misfits:
         raise FormatError("does not fit into turingmachine.io:\n  " + "\n  ".join(misfits))
+    if any(action.move is Move.S for action in machine.delta.values()):
+        warnings.warn(
+            "the head stays in place in some rules: they are written as N, which netwright and "
+            "newer versions of turingmachine.io read",
+            FormatWarning,
+            stacklevel=2,
+        )
     seen = {machine.blank, *machine.default_input}
     for (_, symbol), action in machine.delta.items():
         seen |= {symbol, action.write}

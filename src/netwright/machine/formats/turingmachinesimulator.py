@@ -22,9 +22,9 @@ def recognises(text: str) -> bool:
 
 
 def read(text: str, source: Source) -> TuringMachine:
-    """The machine of a text.
+    r"""The machine of a text.
 
-    >>> read("init: a\\naccept: b\\na,0\\nb,1,>", Source()).delta["a", "0"]
+    >>> read("init: a\naccept: b\na,0\nb,1,>", Source()).delta["a", "0"]
     Action(state='b', write='1', move=<Move.R: 'R'>)
     """
     draft = Draft(source, "turingmachinesimulator.com")
@@ -43,9 +43,7 @@ def read(text: str, source: Source) -> TuringMachine:
     for (place, left), (below, right) in zip(lines[::2], lines[1::2], strict=False):
         tapes = len(left) - 1
         if tapes > 1:
-            draft.fault(
-                place, f"a rule for {tapes} tapes; netwright reads machines with one tape"
-            )
+            draft.fault(place, f"a rule for {tapes} tapes; netwright reads machines with one tape")
             draft.stop_at_faults()
         if tapes < 1 or len(right) != 3 or right[2] not in _MOVES:
             draft.fault(place, f"expected 'state,symbol' here and 'state,symbol,move' on {below}")

@@ -1,0 +1,55 @@
+"""The arguments and options that several verbs share."""
+
+from typing import Annotated
+
+import typer
+
+from netwright.errors import InputError
+from netwright.machine.formats import FORMATS, seed_database
+
+
+def _check_steps(steps: int) -> int:
+    if steps < 0:
+        raise InputError(f"--max-steps is {steps}; expected a number of steps, 0 or more")
+    return steps
+
+
+Machine = Annotated[
+    str,
+    typer.Argument(
+        metavar="MACHINE",
+        help="A name from the library, a file (FILE:PART for one of several), or bbchallenge text.",
+        show_default=False,
+    ),
+]
+Input = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="INPUT",
+        help="The input word, a symbol a character; none is the machine's own default input, "
+        "'' the empty word.",
+        show_default=False,
+    ),
+]
+FormatName = Annotated[
+    str | None,
+    typer.Option(
+        "--format",
+        metavar="FORMAT",
+        help=f"Read MACHINE as {', '.join([*FORMATS, seed_database.NAME])}.",
+    ),
+]
+Separator = Annotated[
+    str | None,
+    typer.Option(metavar="TEXT", help="What stands between the symbols of INPUT and of the tape."),
+]
+MaxSteps = Annotated[
+    int,
+    typer.Option(
+        "--max-steps",
+        metavar="N",
+        callback=_check_steps,
+        help="Stop after N steps of the machine.",
+    ),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]

@@ -1,0 +1,36 @@
+"""`netwright convert`: a machine in another format."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from netwright.cli.arguments import AsJson, FormatName, Machine
+from netwright.cli.output import print_json, save_text
+from netwright.machine.formats import WRITABLE, write_text
+from netwright.machine.load import load_machine
+
+EXAMPLE = "Example: netwright convert palindrome --to morphett -o palindrome.txt"
+
+
+def command(
+    machine: Machine,
+    to: Annotated[str, typer.Option(metavar="FORMAT", help=f"One of {', '.join(WRITABLE)}.")],
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE", help="Write here, not to standard output."),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite FILE if it exists.")] = False,
+    format_name: FormatName = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write a machine in another format; reading it back gives an equal machine."""
+    text = write_text(load_machine(machine, format_name=format_name), to)
+    if output is not None:
+        save_text(output, text, force=force)
+    if as_json:
+        print_json({"machine": machine, "to": to, "text": text, "output": str(output or "")})
+    elif output is not None:
+        typer.echo(f"wrote {output} ({to})")
+    else:
+        typer.echo(text, nl=False)

@@ -1,0 +1,54 @@
+"""A progress bar for long runs: on a terminal only, and only once a run has taken a while."""
+
+import sys
+from time import monotonic
+from types import TracebackType
+from typing import Any
+
+PATIENCE = 0.7  # seconds before a bar appears
+
+
+class StepProgress:
+    """Shows steps, rate and cells; give it to a run as its `progress`.
+
+    >>> with StepProgress(1000) as progress:
+    ...     progress(500, 12)
+    """
+
+    def __init__(self, max_steps: int) -> None:
+        self.max_steps = max_steps
+        self.started = monotonic()
+        self.shown = sys.stderr.isatty()
+        self.bar: Any = None
+
+    def __enter__(self) -> "StepProgress":
+        return self
+
+    def __call__(self, steps: int, cells: int) -> None:
+        """Show how far the run is."""
+        seconds = monotonic() - self.started
+        if not self.shown or seconds < PATIENCE:
+            return
+        if self.bar is None:
+            from rich.console import Console
+            from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+            columns = (
+                BarColumn(bar_width=20),
+                TextColumn("{task.completed:,} steps"),
+                TextColumn("{task.fields[rate]} steps/s  {task.fields[cells]:,} cells"),
+                TimeElapsedColumn(),
+            )
+            self.bar = Progress(*columns, console=Console(stderr=True), transient=True)
+            self.task = self.bar.add_task("run", total=self.max_steps, rate="", cells=cells)
+            self.bar.start()
+        self.bar.update(self.task, completed=steps, rate=f"{steps / seconds:,.0f}", cells=cells)
+
+    def __exit__(
+        self,
+        _kind: type[BaseException] | None,
+        _error: BaseException | None,
+        _trace: TracebackType | None,
+    ) -> None:
+        if self.bar is not None:
+            self.bar.stop()

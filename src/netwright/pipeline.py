@@ -23,10 +23,10 @@ def read_word(
     >>> read_word(load_machine("palindrome"), "ab")
     ('a', 'b')
     """
-    if text is None:
-        return machine.default_input
     if separator == "":
         raise InputError("--separator is empty; leave it out for one symbol a character")
+    if text is None:
+        return machine.default_input
     if separator is None or text == "":
         return machine.check_word(text)
     return machine.check_word(text.split(separator))

@@ -102,7 +102,7 @@ def test_every_random_machine_is_valid_and_equals_its_copy(machine: TuringMachin
         set(machine.symbols),
         machine.blank,
         machine.start,
-        dict(reversed(machine.delta.items())),
+        dict(reversed(list(machine.delta.items()))),
         machine.accepting,
         machine.default_input,
     )

@@ -22,7 +22,6 @@ INTERRUPTED = 130
 app = typer.Typer(
     name="netwright",
     help="Turing machines in, exact neural networks out.",
-    no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
@@ -54,7 +53,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         try:
             code = app(arguments, standalone_mode=False)
         except TyperException as error:
-            error.show()
+            typer.echo(f"netwright: {error.format_message()} (netwright --help)", err=True)
             return BAD_INPUT
         except NetwrightError as error:
             typer.echo(f"netwright: {error}", err=True)

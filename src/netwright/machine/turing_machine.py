@@ -159,7 +159,7 @@ def find_faults(
     symbols: tuple[str, ...],
     blank: str,
     start: str,
-    delta: Mapping[tuple[str, str], tuple[str, str, str]],
+    delta: Mapping[Any, Any],
     accepting: frozenset[str],
     default_input: tuple[str, ...],
     **_words: str,

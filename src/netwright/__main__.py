@@ -1,0 +1,5 @@
+"""`python -m netwright` is `netwright`."""
+
+from netwright.cli import script
+
+script()

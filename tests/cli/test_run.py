@@ -1,0 +1,139 @@
+"""`netwright run`: the contract of its output and exit codes."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from netwright.cli import main
+
+BB5 = "1RB1LC_1RC1RB_1RD0LE_1LA1LD_1RZ0LA"
+KEYS = {
+    *("machine", "input", "on", "outcome", "steps", "network_steps", "state", "tape"),
+    *("tape_start", "head", "dimension", "engine", "seconds"),
+}
+
+
+def run_json(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, dict[str, Any]]:
+    code = main(["run", *arguments, "--on", "machine", "--json"])
+    return code, json.loads(capsys.readouterr().out)
+
+
+def test_the_answer_has_every_key_of_the_contract(capsys: pytest.CaptureFixture[str]) -> None:
+    code, answer = run_json(capsys, "palindrome", "abba")
+    assert answer.keys() >= KEYS
+    assert code == 0
+    assert (answer["machine"], answer["input"], answer["on"]) == ("palindrome", "abba", "machine")
+    assert (answer["outcome"], answer["steps"], answer["state"]) == ("accepted", 15, "accept")
+    assert (answer["tape"], answer["tape_start"], answer["head"]) == ("", 0, 3)
+
+
+def test_exit_codes(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_json(capsys, "palindrome", "abab")[0] == 1
+    assert run_json(capsys, "binary-increment", "1")[0] == 0
+    code, answer = run_json(capsys, "sweeper", "--max-steps", "1000")
+    assert (code, answer["outcome"], answer["steps"]) == (3, "undecided", 1000)
+
+
+def test_no_input_is_the_default_and_an_explicit_empty_word_is_empty(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert run_json(capsys, "copy")[1]["tape"] == "abb#abb"
+    assert run_json(capsys, "copy", "")[1]["tape"] == "#"
+    assert run_json(capsys, "busy-beaver-2")[1]["input"] == ""
+
+
+def test_cells_are_counted_from_the_first_input_cell(capsys: pytest.CaptureFixture[str]) -> None:
+    answer = run_json(capsys, "prime", "11")[1]
+    assert (answer["tape"], answer["tape_start"]) == ("||#xx", -3)
+
+
+def test_the_busy_beaver_of_five_states(capsys: pytest.CaptureFixture[str]) -> None:
+    code, answer = run_json(capsys, BB5, "--max-steps", "50000000")
+    assert (code, answer["outcome"], answer["steps"]) == (0, "halted", 47176870)
+    assert answer["tape"].count("1") == 4098
+    assert answer["engine"] == "fast"
+
+
+def test_every_engine_gives_the_same_answer(capsys: pytest.CaptureFixture[str]) -> None:
+    answers = []
+    for engine in ("auto", "fast", "reference"):
+        _, answer = run_json(capsys, BB5, "--max-steps", "1000", "--engine", engine)
+        for key in ("engine", "seconds", "compile_seconds"):
+            del answer[key]
+        answers.append(answer)
+    assert answers[0] == answers[1] == answers[2]
+    assert answers[0]["steps"] == 1000
+
+
+def test_long_symbols_go_between_separators(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    parts = {
+        "states": ["q"],
+        "input_symbols": ["on", "off"],
+        "tape_symbols": ["on", "off", "none"],
+        "blank_symbol": "none",
+        "initial_state": "q",
+        "final_states": [],
+        "transitions": {"q": {"on": ["q", "off", "R"], "off": ["q", "on", "R"]}},
+    }
+    path = tmp_path / "switch.json"
+    path.write_text(json.dumps(parts))
+    _, answer = run_json(capsys, str(path), "on;off;on", "--separator", ";")
+    assert (answer["input"], answer["tape"]) == ("on;off;on", "off;on;off")
+    assert main(["run", str(path), "on"]) == 2
+    assert "input symbol 'o' at position 1" in capsys.readouterr().err
+
+
+def test_the_pretty_answer(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "binary-increment", "1011"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("halted after 8 steps\n")
+    assert "tape   1100 (from cell 0)" in out
+    assert all(len(line) <= 80 for line in out.splitlines())
+
+
+def test_a_long_tape_is_shortened_on_the_screen(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "sweeper", "--max-steps", "100000"]) == 3
+    assert "447 characters; --json prints them all" in capsys.readouterr().out
+
+
+def test_ctrl_c_ends_cleanly_and_says_how_far_it_got() -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "netwright", "run", "sweeper", "--max-steps", str(10**15)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    time.sleep(3)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert out == ""
+    assert "netwright: interrupted after " in err
+    assert "Traceback" not in err
+
+
+def test_a_reader_that_has_seen_enough_is_no_error() -> None:
+    command = f"{sys.executable} -m netwright machines | head -1"
+    done = subprocess.run(command, shell=True, capture_output=True, text=True, check=True)
+    assert "machine" in done.stdout
+    assert done.stderr == ""
+
+
+def test_output_survives_a_terminal_that_knows_only_ascii() -> None:
+    environment = os.environ | {"PYTHONIOENCODING": "ascii"}
+    for extra in ([], ["--json"]):
+        subprocess.run(
+            [sys.executable, "-m", "netwright", "machines", *extra],
+            env=environment,
+            capture_output=True,
+            check=True,
+        )

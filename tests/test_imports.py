@@ -1,0 +1,65 @@
+"""Imports point one way: definitions know nothing of constructions, constructions of speed."""
+
+import ast
+from pathlib import Path
+
+import netwright
+
+SOURCE = Path(netwright.__file__).parent
+# errors ← exact ← machine, nets ← theorems ← runtime ← verify, precision ← cli, and the main path
+# between the constructions' engines and what is built on them. A package imports lower ranks only.
+RANKS = {
+    "errors": 0,
+    "exact": 1,
+    "machine": 2,
+    "nets": 2,
+    "theorems": 3,
+    "runtime": 4,
+    "pipeline": 5,
+    "verify": 6,
+    "precision": 6,
+    "cli": 7,
+    "__init__": 8,
+    "__main__": 8,
+}
+
+
+def imported_modules(path: Path) -> list[str]:
+    """The modules of netwright that a file imports anywhere, inside functions too."""
+    found = []
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: a relative import"
+            found += [f"{node.module}.{alias.name}" for alias in node.names]
+    return [module for module in found if module.split(".")[0] == "netwright"]
+
+
+def violations(importer: str, modules: list[str]) -> list[str]:
+    """The imports by a part of the house that do not point downwards."""
+    wrong = []
+    for module in modules:
+        target = (module.split(".") + ["__init__"])[1]
+        if target not in RANKS or (target != importer and RANKS[target] >= RANKS[importer]):
+            wrong.append(module)
+    return wrong
+
+
+def test_imports_point_one_way() -> None:
+    for path in SOURCE.rglob("*.py"):
+        part = path.relative_to(SOURCE).parts[0].removesuffix(".py")
+        assert not violations(part, imported_modules(path)), path
+
+
+def test_a_wrong_import_would_be_found() -> None:
+    assert violations("machine", ["netwright.cli.run"]) == ["netwright.cli.run"]
+    assert violations("machine", ["netwright.nets.rnn"]) == ["netwright.nets.rnn"]
+    assert violations("runtime", ["netwright.theorems.x", "netwright.errors.E"]) == []
+    assert violations("cli", ["netwright.load_machine"]) == ["netwright.load_machine"]
+
+
+def test_the_public_names_are_few_and_there() -> None:
+    assert len(netwright.__all__) <= 15
+    assert netwright.__all__ == sorted(netwright.__all__)
+    assert all(hasattr(netwright, name) for name in netwright.__all__)

@@ -40,7 +40,7 @@ def violations(importer: str, modules: list[str]) -> list[str]:
     """The imports by a part of the house that do not point downwards."""
     wrong = []
     for module in modules:
-        target = (module.split(".") + ["__init__"])[1]
+        target = [*module.split("."), "__init__"][1]
         if target not in RANKS or (target != importer and RANKS[target] >= RANKS[importer]):
             wrong.append(module)
     return wrong

@@ -18,7 +18,7 @@ from netwright.machine.configuration import Tape
 from netwright.machine.simulate import Engine, Interrupted, Progress, Run, outcome_of
 from netwright.machine.turing_machine import TuringMachine
 
-Cells: TypeAlias = "NDArray[np.uint8] | NDArray[np.int32]"
+Cells: TypeAlias = NDArray[Any]  # uint8, or int32 for more than 256 symbols
 CHUNK = 1 << 23  # steps between two looks at Ctrl-C and the progress bar: some 30 ms
 
 
@@ -135,7 +135,7 @@ def _lay_out(run: Run, symbol_index: dict[str, int], blank: int) -> tuple[Cells,
 
 def _enlarge(tape: Cells, to_the_left: bool, blank: int) -> tuple[Cells, int]:
     """Twice the tape, and by how much its old cells moved to the right in the array."""
-    larger: Cells = np.tile(np.full_like(tape, blank), 2)
+    larger = np.tile(np.full_like(tape, blank), 2)
     shift = tape.size if to_the_left else 0
     larger[shift : shift + tape.size] = tape
     return larger, shift

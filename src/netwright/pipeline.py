@@ -12,29 +12,23 @@ from netwright.machine.load import load_machine
 from netwright.machine.simulate import Engine, Progress, Run, simulate
 from netwright.machine.turing_machine import TuringMachine
 
-__all__ = ["load_machine", "read_word", "run"]
+__all__ = ["load_machine", "run", "split_word"]
 
 
-def read_word(
-    machine: TuringMachine, text: str | None, separator: str | None = None
-) -> tuple[str, ...]:
-    """INPUT as a word: a symbol a character, or between separators; none is the default input.
+def split_word(text: str, separator: str | None = None) -> tuple[str, ...]:
+    """INPUT as symbols: one a character, or what stands between separators.
 
-    >>> read_word(load_machine("palindrome"), "ab")
-    ('a', 'b')
+    >>> split_word("ab"), split_word("on;off", ";"), split_word("", ";")
+    (('a', 'b'), ('on', 'off'), ())
     """
     if separator == "":
         raise InputError("--separator is empty; leave it out for one symbol a character")
-    if text is None:
-        return machine.default_input
-    if separator is None or text == "":
-        return machine.check_word(text)
-    return machine.check_word(text.split(separator))
+    return tuple(text.split(separator) if separator and text else text)
 
 
 def run(
     machine: TuringMachine,
-    word: Iterable[str],
+    word: Iterable[str] | None = None,
     max_steps: int = 10_000_000,
     *,
     engine: Engine = Engine.AUTO,

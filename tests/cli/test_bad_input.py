@@ -68,6 +68,8 @@ def test_a_file_that_is_no_machine(
         (("run", "palindrome", "--max-steps", "many"), "Invalid value for '--max-steps'"),
         (("run", "palindrome", "--on", "abacus"), "Invalid value for '--on'"),
         (("run", "palindrome", "--separator", ""), "--separator is empty"),
+        (("run", "1RB1LB 1LA1RZ"), "a space after 1RB1LB; rows are joined by _ alone"),
+        (("run", "palindrome", "--format", "morphett"), "is a machine of the library; leave out"),
         (("run", "1RB1LC_1RC"), "row B: 1 rules, but row A has 2"),
         (("run", "palindrome", "a", "b"), "unexpected extra argument"),
         (("run",), "Missing argument 'MACHINE'"),

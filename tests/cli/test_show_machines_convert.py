@@ -62,6 +62,22 @@ def test_a_wide_diagram_follows_the_head(capsys: pytest.CaptureFixture[str]) -> 
     lines = printed(capsys, "show", "sweeper", "", "--max-steps", "3000").splitlines()
     assert len(lines) == 3002
     assert all("[" in line and "]" in line for line in lines[:-1])
+    heads = [int(line.split()[2]) for line in lines[:-1]]
+    assert heads[:4] == [0, -1, 0, 1]
+    assert min(heads) < -35
+    assert max(heads) > 35
+
+
+def test_the_default_input_is_run_on_request(capsys: pytest.CaptureFixture[str]) -> None:
+    assert printed(capsys, "show", "even-as", "--run") == printed(capsys, "show", "even-as", "abba")
+
+
+def test_a_long_state_name_is_cut_visibly(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    path = tmp_path / "machine.txt"
+    path.write_text(f"0 a a r {'long' * 10}\n")
+    assert "longlonglonglonglonglon…" in printed(capsys, "show", str(path), "a")
 
 
 def test_the_diagram_as_json(capsys: pytest.CaptureFixture[str]) -> None:

@@ -29,6 +29,19 @@ def test_a_part_of_a_file_with_a_colon_in_its_name(tmp_path: Path) -> None:
     assert load_machine(f"{path}:1") == load_machine("busy-beaver-2")
 
 
+def test_a_part_of_a_file_with_one_machine_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "machine.txt"
+    path.write_text(MORPHETT)
+    with pytest.raises(FormatError, match="holds one machine; leave out ':nonsense'"):
+        load_machine(f"{path}:nonsense")
+
+
+def test_a_path_object_will_do(tmp_path: Path) -> None:
+    path = tmp_path / "machine.txt"
+    path.write_text(MORPHETT)
+    assert load_machine(path) == load_machine(str(path))
+
+
 def test_windows_files_and_old_encodings(tmp_path: Path) -> None:
     path = tmp_path / "machine.txt"
     path.write_bytes(b"\xef\xbb\xbf" + MORPHETT.replace("\n", "\r\n").encode())

@@ -105,6 +105,18 @@ def test_a_negative_limit_is_refused() -> None:
         simulate(library_machine("copy"), "ab", -1)
 
 
+def test_an_engine_goes_by_its_name_too() -> None:
+    assert simulate(library_machine("copy"), "ab", engine="fast").engine is Engine.FAST
+    with pytest.raises(InputError, match="no engine 'steam'; there are auto, fast, reference"):
+        simulate(library_machine("copy"), "ab", engine="steam")
+
+
+def test_no_word_is_the_default_input() -> None:
+    machine = library_machine("copy")
+    assert facts(simulate(machine)) == facts(simulate(machine, "abb"))
+    assert list(configurations(machine)) == list(configurations(machine, "abb"))
+
+
 def test_a_limit_beyond_every_machine_integer_is_fine() -> None:
     for engine in Engine:
         run = simulate(library_machine("copy"), "ab", 10**30, engine=engine)

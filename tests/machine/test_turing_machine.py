@@ -1,6 +1,7 @@
 """A machine is valid, immutable, and compared by what it is."""
 
 import dataclasses
+import pickle
 
 import pytest
 from hypothesis import given
@@ -107,4 +108,5 @@ def test_every_random_machine_is_valid_and_equals_its_copy(machine: TuringMachin
         machine.default_input,
     )
     assert copy == machine
+    assert pickle.loads(pickle.dumps(machine)) == machine
     assert hash(copy) == hash(machine)

@@ -17,7 +17,6 @@ from netwright.cli import convert, machines, run, show
 from netwright.errors import FormatWarning, NetwrightError
 
 BAD_INPUT = 2
-INTERRUPTED = 130
 
 app = typer.Typer(
     name="netwright",
@@ -53,17 +52,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
         try:
             code = app(arguments, standalone_mode=False)
         except TyperException as error:
-            typer.echo(f"netwright: {error.format_message()} (netwright --help)", err=True)
+            context = getattr(error, "ctx", None)
+            help_call = f"{context.command_path if context else 'netwright'} --help"
+            typer.echo(f"netwright: {error.format_message()} ({help_call})", err=True)
             return BAD_INPUT
         except NetwrightError as error:
             typer.echo(f"netwright: {error}", err=True)
             return BAD_INPUT
-        except BrokenPipeError:  # whoever reads our output has seen enough
+        except (BrokenPipeError, SystemExit):
+            # Whoever reads our output has seen enough; typer makes of it a SystemExit.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return 0
         except (typer.Abort, KeyboardInterrupt):
             typer.echo("netwright: interrupted", err=True)
-            return INTERRUPTED
+            return run.INTERRUPTED
     return code if isinstance(code, int) else 0
 
 

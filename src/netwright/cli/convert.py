@@ -29,7 +29,7 @@ def command(
     if output is not None:
         save_text(output, text, force=force)
     if as_json:
-        print_json({"machine": machine, "to": to, "text": text, "output": str(output or "")})
+        print_json({"machine": machine, "to": to, "text": text, "output": output and str(output)})
     elif output is not None:
         typer.echo(f"wrote {output} ({to})")
     else:

@@ -1,7 +1,7 @@
 """`netwright machines`: the shipped library."""
 
 from netwright.cli.arguments import AsJson
-from netwright.cli.output import print_json, visible, word_text
+from netwright.cli.output import console, print_json, visible, word_text
 from netwright.machine.library import library_machine, library_names
 
 EXAMPLE = "Example: netwright machines --json"
@@ -25,7 +25,6 @@ def command(as_json: AsJson = False) -> None:
     if as_json:
         print_json({"machines": rows})
         return
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
@@ -40,4 +39,4 @@ def command(as_json: AsJson = False) -> None:
             Text(word if len(word) <= 12 else word[:11] + "…"),
             Text(str(row["description"])),
         )
-    Console().print(table)
+    console().print(table)

@@ -1,16 +1,40 @@
-"""What several verbs share in printing: words, JSON, tables of a terminal's width, files."""
+"""What several verbs share: the machine with its word, JSON, words and counts, files."""
 
 import json
 import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
+from netwright import pipeline
 from netwright.errors import OutputError
 from netwright.machine.turing_machine import TuringMachine
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+def load_with_word(
+    machine: str, word: str | None, separator: str | None, format_name: str | None
+) -> tuple[TuringMachine, tuple[str, ...]]:
+    """The machine and the word it is to run on, its default input if none is given."""
+    given = pipeline.split_word(word or "", separator)
+    turing = pipeline.load_machine(machine, format_name=format_name, also=given)
+    return turing, turing.check_word(turing.default_input if word is None else given)
+
+
+def console() -> "Console":
+    """The terminal; a reader that goes away is an error for `main` to handle, not for rich."""
+    from rich.console import Console
+
+    class PipeConsole(Console):
+        def on_broken_pipe(self) -> None:
+            raise BrokenPipeError
+
+    return PipeConsole(highlight=False)
 
 
 def print_json(value: dict[str, Any]) -> None:
@@ -24,6 +48,25 @@ def word_text(machine: TuringMachine, word: Sequence[str], separator: str | None
     if separator is None:
         separator = "" if all(len(symbol) == 1 for symbol in machine.symbols) else ","
     return separator.join(word)
+
+
+def counted(number: int, thing: str) -> str:
+    """A number with its noun.
+
+    >>> counted(1, "step"), counted(2000, "step")
+    ('1 step', '2,000 steps')
+    """
+    return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"
+
+
+def shortened(text: str, width: int) -> str:
+    """The text, or its two ends where it is wider.
+
+    >>> shortened("abcdefghij", 7)
+    'abc…hij'
+    """
+    half = max(1, (width - 1) // 2)
+    return text if len(text) <= width else f"{text[:half]}…{text[-half:]}"
 
 
 def visible(symbol: str) -> str:

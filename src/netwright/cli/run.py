@@ -1,13 +1,21 @@
 """`netwright run`: a machine's answer on an input."""
 
 from enum import StrEnum
+from shutil import get_terminal_size
 from typing import Annotated, Any
 
 import typer
 
 from netwright import pipeline
 from netwright.cli.arguments import AsJson, FormatName, Input, Machine, MaxSteps, Separator
-from netwright.cli.output import print_json, visible, word_text
+from netwright.cli.output import (
+    counted,
+    load_with_word,
+    print_json,
+    shortened,
+    visible,
+    word_text,
+)
 from netwright.cli.progress import StepProgress
 from netwright.machine.simulate import Engine, Interrupted, Outcome, Run
 from netwright.machine.turing_machine import TuringMachine
@@ -17,6 +25,7 @@ Examples:
   netwright run palindrome abba --on machine
   netwright run 1RB1LB_1LA0LC_1RZ1LD_1RD0RA --json
   netwright run my-machine.yaml"""
+INTERRUPTED = 130
 EXIT_CODES = {
     Outcome.ACCEPTED: 0,
     Outcome.HALTED: 0,
@@ -44,9 +53,7 @@ def command(
     as_json: AsJson = False,
 ) -> int:
     """Run a machine on an input."""
-    also = () if word is None else tuple(word.split(separator) if separator else word)
-    turing = pipeline.load_machine(machine, format_name=format_name, also=also)
-    symbols = pipeline.read_word(turing, word, separator)
+    turing, symbols = load_with_word(machine, word, separator, format_name)
     try:
         with StepProgress(max_steps) as progress:
             result = pipeline.run(turing, symbols, max_steps, engine=engine, progress=progress)
@@ -57,16 +64,16 @@ def command(
             f"on cell {reached.head}; --max-steps {reached.steps} shows the tape there",
             err=True,
         )
-        return 130
-    answer = describe(machine, turing, symbols, on, result, separator)
+        return INTERRUPTED
+    answer = _describe(machine, turing, symbols, on, result, separator)
     if as_json:
         print_json(answer)
     else:
-        _print(answer, turing)
+        _print(answer)
     return EXIT_CODES[result.outcome]
 
 
-def describe(
+def _describe(
     argument: str,
     machine: TuringMachine,
     word: tuple[str, ...],
@@ -85,6 +92,7 @@ def describe(
         "state": run.state,
         "tape": word_text(machine, run.tape.cells, separator),
         "tape_start": run.tape.start,
+        "non_blank": sum(cell != machine.blank for cell in run.tape.cells),
         "head": run.head,
         "dimension": None,
         "engine": run.engine.value,
@@ -93,14 +101,18 @@ def describe(
     }
 
 
-def _print(answer: dict[str, Any], machine: TuringMachine) -> None:
-    tape = "".join(visible(c) for c in answer["tape"])
-    cells = f"from cell {answer['tape_start']}" if tape else "blank"
-    if len(tape) > 200:
-        tape = f"{tape[:98]} … {tape[-98:]}"
-        cells += f", {len(answer['tape']):,} characters; --json prints them all"
-    typer.echo(f"{answer['outcome']} after {answer['steps']:,} steps")
+def _print(answer: dict[str, Any]) -> None:
+    limit = " (the limit; --max-steps sets it)" if answer["outcome"] == "undecided" else ""
+    typer.echo(f"{answer['outcome']} after {counted(answer['steps'], 'step')}{limit}")
     typer.echo(f"  state  {visible(answer['state'])}")
     typer.echo(f"  head   cell {answer['head']}")
-    typer.echo(f"  tape   {tape}{' ' if tape else ''}({cells})")
-    typer.echo(f"  run    {answer['seconds']:.3f} s on the {answer['engine']} engine")
+    if answer["tape"]:
+        tape = "".join(map(visible, answer["tape"]))
+        typer.echo(f"  tape   {shortened(tape, get_terminal_size().columns - 9)}")
+        cells = counted(answer["non_blank"], "cell")
+        typer.echo(f"         {cells} not blank, the first is cell {answer['tape_start']}")
+    else:
+        typer.echo("  tape   blank")
+    compiling = answer["compile_seconds"]
+    engine = f"{answer['engine']} engine" + (f", {compiling:.3f} s compiling" if compiling else "")
+    typer.echo(f"  time   {answer['seconds']:.3f} s, {engine}")

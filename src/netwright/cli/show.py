@@ -1,48 +1,62 @@
 """`netwright show`: a machine's rules, or its run as a space-time diagram."""
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
+import typer
 
-from netwright import pipeline
-from netwright.cli.arguments import AsJson, FormatName, Input, Machine, MaxSteps, Separator
-from netwright.cli.output import print_json, visible, word_text
+from netwright.cli.arguments import AsJson, FormatName, Machine, MaxSteps, Separator
+from netwright.cli.output import console, counted, load_with_word, print_json, visible, word_text
 from netwright.machine.configuration import Configuration
 from netwright.machine.simulate import configurations, first_steps, outcome_of
 from netwright.machine.turing_machine import TuringMachine
 
+if TYPE_CHECKING:
+    from rich.text import Text
+
 EXAMPLE = """\b
 Examples:
   netwright show palindrome
-  netwright show palindrome abba"""
+  netwright show palindrome abba
+  netwright show universal-4-6 --run --max-steps 60"""
+LONGEST_STATE = 24
 
 
 def command(
     machine: Machine,
-    word: Input = None,
+    word: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="INPUT",
+            help="Show the run on this word, '' for the empty one; none shows the rules.",
+            show_default=False,
+        ),
+    ] = None,
+    run: Annotated[
+        bool, typer.Option("--run", help="Show the run on the machine's own default input.")
+    ] = False,
     max_steps: MaxSteps = 100,
     separator: Separator = None,
     format_name: FormatName = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show a machine's rules; with INPUT, its run as a space-time diagram."""
-    also = () if word is None else tuple(word.split(separator) if separator else word)
-    turing = pipeline.load_machine(machine, format_name=format_name, also=also)
-    if word is None:
+    """Show a machine's rules; with INPUT or --run, its run as a space-time diagram."""
+    turing, symbols = load_with_word(machine, word, separator, format_name)
+    if word is None and not run:
         if as_json:
             print_json(_machine_object(machine, turing))
         else:
             _print_rules(turing)
         return
-    symbols = pipeline.read_word(turing, word, separator)
     moments = list(first_steps(max_steps, configurations(turing, symbols)))
     if as_json:
         print_json(_run_object(machine, turing, symbols, moments, separator))
     else:
         _print_diagram(turing, moments)
+
+
+def _halting_only(machine: TuringMachine) -> list[str]:
+    return [state for state in machine.halting_states if state not in machine.accepting]
 
 
 def _machine_object(argument: str, machine: TuringMachine) -> dict[str, Any]:
@@ -54,8 +68,8 @@ def _machine_object(argument: str, machine: TuringMachine) -> dict[str, Any]:
         "blank": machine.blank,
         "start": machine.start,
         "accepting": sorted(machine.accepting),
-        "halting": machine.halting_states,
-        "input": machine.default_input,
+        "halting": _halting_only(machine),
+        "input": word_text(machine, machine.default_input),
         "rules": [
             {"state": state, "read": symbol, "write": write, "move": move, "next": target}
             for (state, symbol), (target, write, move) in machine.delta.items()
@@ -89,60 +103,80 @@ def _run_object(
 
 
 def _print_rules(machine: TuringMachine) -> None:
-    console = Console()
-    facts = Text()
+    from rich.table import Table
+    from rich.text import Text
+
+    symbols = " ".join(map(visible, machine.symbols))
+    counts = f"{counted(len(machine.states), 'state')}, {counted(len(machine.symbols), 'symbol')}"
+    facts = [
+        f"{counts}, {counted(len(machine.delta), 'rule')}; starts in {visible(machine.start)}",
+        f"symbols    {symbols}  (blank: {visible(machine.blank)})",
+        f"accepting  {' '.join(map(visible, sorted(machine.accepting)))}",
+        f"halting    {' '.join(map(visible, _halting_only(machine)))}",
+        f"input      {''.join(map(visible, machine.default_input))}",
+    ]
     if machine.description:
-        facts.append(machine.description + "\n\n")
-    facts.append(
-        f"{len(machine.states)} states, {len(machine.symbols)} symbols, "
-        f"{len(machine.delta)} rules; starts in {machine.start}\n"
-    )
-    facts.append(f"symbols    {' '.join(map(visible, machine.symbols))}")
-    facts.append(f"  (blank: {visible(machine.blank)})\n")
-    if machine.accepting:
-        facts.append(f"accepting  {' '.join(sorted(machine.accepting))}\n")
-    if others := [s for s in machine.halting_states if s not in machine.accepting]:
-        facts.append(f"halting    {' '.join(others)}\n")
-    if machine.default_input:
-        facts.append(f"input      {''.join(map(visible, machine.default_input))}\n")
-    console.print(facts)
+        facts[:0] = [machine.description, ""]
+    shown = [fact for fact in facts if fact == "" or len(fact.split()) > 1]
     table = Table("state", "reads", "writes", "moves", "goes to", box=None, header_style="bold")
     before = ""
     for (state, symbol), (target, write, move) in machine.delta.items():
-        table.add_row(
-            *map(Text, (state if state != before else "", visible(symbol), visible(write))),
-            move.value,
-            Text(target),
-        )
+        names = ("" if state == before else state, symbol, write, move.value, target)
+        table.add_row(*(Text(visible(name)) for name in names))
         before = state
-    console.print(table)
+    terminal = console()
+    terminal.print(Text("\n".join([*shown, ""])))
+    terminal.print(table)
 
 
 def _print_diagram(machine: TuringMachine, moments: list[Configuration]) -> None:
-    """A line a moment: the step, the state, and the tape with the head's cell in brackets."""
-    console = Console()
+    """A line a moment: the step, the state, and the tape with the head's cell in brackets.
+
+    Where the tape is wider than the terminal, a window moves along with the head; the head's cell
+    is then told by its number, and … marks where the window cuts.
+    """
+    from rich.text import Text
+
+    terminal = console()
+    tapes = [moment.tape for moment in moments]
+    first = min(min(m.head, tape.start) for m, tape in zip(moments, tapes, strict=True))
+    last = max(
+        max(m.head, tape.start + len(tape.cells) - 1)
+        for m, tape in zip(moments, tapes, strict=True)
+    )
     steps_width = len(str(len(moments) - 1))
-    state_width = min(24, max(len(visible(moment.state)) for moment in moments))
+    state_width = min(LONGEST_STATE, max(len(visible(moment.state)) for moment in moments))
     cell_width = max(len(visible(symbol)) for symbol in machine.symbols)
-    room = max(3, (console.width - steps_width - state_width - 6) // (cell_width + 1))
-    first = min(min(moment.head, moment.tape.start) for moment in moments)
-    last = max(max(m.head, m.tape.start + len(m.tape.cells) - 1) for m in moments)
+    room = (terminal.width - steps_width - state_width - 6) // (cell_width + 1)
+    windowed = last - first + 1 > room
+    head_width = max(len(str(first)), len(str(last))) + 2 if windowed else 0
+    if windowed:
+        room = max(3, room - head_width // (cell_width + 1) - 2)
+    left = first
     for step, moment in enumerate(moments):
-        left = first
-        if last - first + 1 > room:  # too wide: a window that follows the head
-            left = min(max(first, moment.head - room // 2), last - room + 1)
+        if windowed and not left < moment.head < left + room - 1:
+            left = moment.head - room // 2
+        name = visible(moment.state)
+        name = name if len(name) <= state_width else name[: state_width - 1] + "…"
         line = Text(f"{step:>{steps_width}}  ", style="dim")
-        name = visible(moment.state)[:state_width]
         line.append(f"{name:<{state_width}}  ", style="bold cyan")
-        for cell in _cells(moment, left, min(last, left + room - 1), cell_width):
+        if windowed:
+            line.append(f"{moment.head:>{head_width - 2}} …", style="dim")
+        right = left + room - 1 if windowed else last
+        for cell in _cells(moment, left, right, cell_width):
             line.append_text(cell)
-        console.print(line, no_wrap=True, overflow="crop", highlight=False)
+        if windowed:
+            line.append("…", style="dim")
+        terminal.print(line, no_wrap=True, overflow="crop")
     outcome = outcome_of(machine, moments[-1].state, moments[-1].symbol)
-    console.print(f"{outcome} after {len(moments) - 1:,} steps", highlight=False)
+    limit = " (the limit; --max-steps sets it)" if outcome == "undecided" else ""
+    terminal.print(Text(f"{outcome} after {counted(len(moments) - 1, 'step')}{limit}"))
 
 
-def _cells(moment: Configuration, left: int, right: int, width: int) -> Iterator[Text]:
+def _cells(moment: Configuration, left: int, right: int, width: int) -> Iterator["Text"]:
     """The cells of a line, each with the space or bracket before it; the last with one behind."""
+    from rich.text import Text
+
     start, cells = moment.tape
     for cell in range(left, right + 1):
         inside = 0 <= cell - start < len(cells)

@@ -16,7 +16,7 @@ LARGEST_FILE = 10_000_000
 
 
 def load_machine(
-    argument: str, *, format_name: str | None = None, also: Iterable[str] = ()
+    argument: str | os.PathLike[str], *, format_name: str | None = None, also: Iterable[str] = ()
 ) -> TuringMachine:
     """The machine that MACHINE names on the command line.
 
@@ -28,6 +28,7 @@ def load_machine(
     >>> load_machine("1RB1LB_1LA1RZ").states
     ('A', 'B', 'Z')
     """
+    argument = os.fspath(argument)
     if format_name not in (None, seed_database.NAME, *FORMATS):
         known = ", ".join([*FORMATS, seed_database.NAME])
         raise FormatError(f"unknown format {format_name!r}; there are {known}")
@@ -41,6 +42,8 @@ def load_machine(
     looks_right = format_name is None and bbchallenge.recognises(argument)
     if looks_right or format_name == bbchallenge.NAME:
         return bbchallenge.read(argument, Source(_shortened(argument)))
+    if argument in library_names():
+        raise FormatError(f"{argument} is a machine of the library; leave out --format")
     close = difflib.get_close_matches(argument, library_names(), n=3)
     hint = f"did you mean {' or '.join(close)}?" if close else "netwright machines lists them"
     raise FormatError(

@@ -62,18 +62,19 @@ class Interrupted(KeyboardInterrupt):
 
 
 def configurations(
-    machine: TuringMachine, word: Iterable[str] = (), head: int = 0
+    machine: TuringMachine, word: Iterable[str] | None = None, head: int = 0
 ) -> Iterator[Configuration]:
     """The configurations at times 0, 1, 2, …: the definition of a run.
+
+    No word means the machine's default input.
 
     >>> from netwright.machine.library import library_machine
     >>> increment = library_machine("binary-increment")
     >>> [c.state for c in configurations(increment, "11")]
     ['right', 'right', 'right', 'carry', 'carry', 'carry', 'done']
     """
-    configuration = Configuration.initial(
-        machine.start, machine.check_word(word), machine.blank, head
-    )
+    symbols = machine.check_word(machine.default_input if word is None else word)
+    configuration = Configuration.initial(machine.start, symbols, machine.blank, head)
     yield configuration
     while action := machine.action(configuration.state, configuration.symbol):
         configuration = configuration.after(action)
@@ -96,14 +97,14 @@ def outcome_of(machine: TuringMachine, state: str, symbol: str) -> Outcome:
 
 def simulate(
     machine: TuringMachine,
-    word: Iterable[str] = (),
+    word: Iterable[str] | None = None,
     max_steps: int = 10_000_000,
     *,
     head: int = 0,
-    engine: Engine = Engine.AUTO,
+    engine: Engine | str = Engine.AUTO,
     progress: Progress | None = None,
 ) -> Run:
-    """Run the machine until it halts, or for `max_steps` steps.
+    """Run the machine until it halts, or for `max_steps` steps, on a word or its default input.
 
     >>> from netwright.machine.library import library_machine
     >>> simulate(library_machine("palindrome"), "abba").outcome
@@ -111,11 +112,13 @@ def simulate(
     """
     if max_steps < 0:
         raise InputError(f"the limit is {max_steps} steps; expected 0 or more")
-    symbols = machine.check_word(word)
-    if engine is Engine.FAST:
+    if engine not in list(Engine):
+        raise InputError(f"no engine {engine!r}; there are {', '.join(Engine)}")
+    symbols = machine.check_word(machine.default_input if word is None else word)
+    if engine == Engine.FAST:
         start = _reference(machine, symbols, 0, head, None)
     else:
-        limit = max_steps if engine is Engine.REFERENCE else min(max_steps, AUTO_REFERENCE_STEPS)
+        limit = max_steps if engine == Engine.REFERENCE else min(max_steps, AUTO_REFERENCE_STEPS)
         start = _reference(machine, symbols, limit, head, progress)
         if start.outcome is not Outcome.UNDECIDED or start.steps == max_steps:
             return start

@@ -14,7 +14,7 @@ of the input, which stands in cell 0 and the cells to its right.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -130,6 +130,11 @@ class TuringMachine:
                     f"machine's alphabet: {alphabet} (blank: {self.blank!r})"
                 )
         return symbols
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # A mapping proxy cannot be pickled; the constructor's arguments can.
+        parts = [getattr(self, field.name) for field in fields(self)]
+        return TuringMachine, tuple(dict(p) if isinstance(p, Mapping) else p for p in parts)
 
     def _key(self) -> tuple[object, ...]:
         return (

@@ -34,6 +34,14 @@ def test_words_behind_the_machine_are_passed_over() -> None:
     assert read("1RB1LB_1LA1RZ Halt 6 4\n") == read("1RB1LB_1LA1RZ")
 
 
+def test_comments_are_passed_over_and_spaces_between_rows_are_not() -> None:
+    assert read("# champion\n1RB1LB_1LA1RZ\n") == read("1RB1LB_1LA1RZ")
+    with pytest.raises(FormatError, match="a space after 1RB1LB; rows are joined by _ alone"):
+        read("1RB1LB 1LA1RZ")
+    with pytest.raises(FormatError, match="a space after 1RB; rows are joined by _ alone"):
+        read("1RB 1LC  1RC 1RB  ... 0LE")
+
+
 def test_one_of_several_lines_is_chosen_by_its_number() -> None:
     text = "1RB1LB_1LA1RZ\n\n1RZ---\n"
     assert read(text, "1") == read("1RZ---")

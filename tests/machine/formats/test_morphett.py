@@ -84,6 +84,10 @@ def test_comments_breakpoints_and_letters_of_either_case() -> None:
     assert machine.delta["0", "a"] == Action("1", "b", Move.R)
 
 
+def test_the_first_comment_is_the_description() -> None:
+    assert read("; Adds one.\n; Slowly.\n\n; More.\n0 a b r 0").description == "Adds one. Slowly."
+
+
 def test_the_sample_input_and_its_blanks() -> None:
     assert read("0 1 1 r 0 \n; text. $INITIAL_TAPE: 11 1_1 ").default_input == tuple("11_1_1")
     assert read("0 1 1 r 0\n;$INITIAL_TAPE:").default_input == ()

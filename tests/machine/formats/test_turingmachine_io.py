@@ -64,10 +64,10 @@ def test_a_document_gives_its_name_and_the_lines_of_the_file() -> None:
     ("text", "message"),
     [
         ("blank: _\ntable: {a: }", "no 'start state'; a machine needs blank, start state"),
-        (HEAD + "table: {a: {x: Q}}", "line 3: state a: 'Q' is neither a move .L, R. nor a syn"),
+        (HEAD + "table: {a: {x: Q}}", "line 3: state a: 'Q' is neither a move .L, R, N. nor a "),
         (HEAD + "table: {a: {xy: R}}", "line 3: symbol read in state a: expected one character"),
-        (HEAD + "table: {a: {x: {L: a, R: a}}}", "expected one move .L or R., got 2"),
-        (HEAD + "table: {a: {x: {write: y}}}", "expected one move .L or R., got 0"),
+        (HEAD + "table: {a: {x: {L: a, R: a}}}", "expected one move .L, R or N., got 2"),
+        (HEAD + "table: {a: {x: {write: y}}}", "expected one move .L, R or N., got 0"),
         (HEAD + "table: {a: {x: {R: a, wirte: y}}}", "'wirte'; expected write and one of L, R"),
         (HEAD + "table: {a: {x: R, [y, x]: L}}", "line 3: a second rule for .a, x., after line 3"),
         (HEAD + "table: {a: , a: }", "table: 'a' stands here a second time"),
@@ -84,6 +84,12 @@ def test_a_document_gives_its_name_and_the_lines_of_the_file() -> None:
 )
 def test_a_faulty_file_is_explained(text: str, message: str) -> None:
     with pytest.raises(FormatError, match=message):
+        read(text)
+
+
+def test_all_faults_of_a_file_are_listed() -> None:
+    text = HEAD + "table:\n  a:\n    0: {R: nowhere}\n    1: Q\n    2: {L: a, R: a}\n"
+    with pytest.raises(FormatError, match=r"(?s)line 6: .*'Q'.*line 7: .*got 2.*line 5: .*nowhere"):
         read(text)
 
 

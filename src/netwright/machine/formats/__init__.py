@@ -27,6 +27,8 @@ class Format:
     recognises: Callable[[str], bool]
     read: Callable[[str, Source], TuringMachine]
     write: Callable[[TuringMachine], str] | None = None
+    has_parts: bool = False
+    """Whether a file may hold several machines, one of them named by FILE:PART."""
 
 
 # In the order in which they are tried: the most telling first.
@@ -34,8 +36,14 @@ FORMATS = {
     format_.name: format_
     for format_ in (
         Format(jflap.NAME, jflap.recognises, jflap.read),
-        Format(automata_lib.NAME, automata_lib.recognises, automata_lib.read),
-        Format(bbchallenge.NAME, bbchallenge.recognises, bbchallenge.read, bbchallenge.write),
+        Format(automata_lib.NAME, automata_lib.recognises, automata_lib.read, has_parts=True),
+        Format(
+            bbchallenge.NAME,
+            bbchallenge.recognises,
+            bbchallenge.read,
+            bbchallenge.write,
+            has_parts=True,
+        ),
         Format(
             turingmachine_io.NAME,
             turingmachine_io.recognises,
@@ -57,15 +65,16 @@ def read_text(text: str, source: Source, format_name: str | None = None) -> Turi
     """The machine in a text, of the format it is recognised as or forced to be."""
     if not text.strip():
         raise FormatError(f"{source.label} is empty; expected a Turing machine")
-    if format_name is not None:
-        return _named(format_name).read(text, source)
-    for format_ in FORMATS.values():
-        if format_.recognises(text):
-            return format_.read(text, source)
-    raise FormatError(
-        f"{source.label}: not in a format netwright knows ({', '.join(FORMATS)}); "
-        "if it is in one of them, name it with --format to see what is wrong with it"
-    )
+    recognised = (format_ for format_ in FORMATS.values() if format_.recognises(text))
+    format_ = _named(format_name) if format_name is not None else next(recognised, None)
+    if format_ is None:
+        raise FormatError(
+            f"{source.label}: not in a format netwright knows ({', '.join(FORMATS)}); "
+            "if it is in one of them, name it with --format to see what is wrong with it"
+        )
+    if source.part and not format_.has_parts:
+        raise FormatError(f"{source.label} holds one machine; leave out ':{source.part}'")
+    return format_.read(text, source)
 
 
 def write_text(machine: TuringMachine, format_name: str) -> str:

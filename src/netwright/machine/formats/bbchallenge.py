@@ -16,8 +16,7 @@ NAME = "bbchallenge"
 
 def recognises(text: str) -> bool:
     """Whether the first line begins with something that can only be meant as this text."""
-    lines = text.split("\n")
-    first = next((line.split()[0] for line in lines if line.strip()), "")
+    first = next(iter(_lines(text)), " ").split()[0]
     return bool(re.fullmatch(r"[0-9A-Z_-]{3,}", first) and re.search(r"[0-9][LR][A-Z]|---", first))
 
 
@@ -27,7 +26,7 @@ def read(text: str, source: Source) -> TuringMachine:
     >>> read("1RB1LB_1LA1RZ", Source()).halting_states
     ('Z',)
     """
-    machines = [line.split()[0] for line in text.split("\n") if line.strip()]
+    machines = _lines(text)
     if not source.part and len(machines) == 1:
         return _read_line(machines[0], source)
     if not source.part:
@@ -43,8 +42,17 @@ def read(text: str, source: Source) -> TuringMachine:
     return _read_line(machines[int(source.part)], source)
 
 
+def _lines(text: str) -> list[str]:
+    """The lines that are neither empty nor comments."""
+    lines = (line.strip() for line in text.split("\n"))
+    return [line for line in lines if line and not line.startswith("#")]
+
+
 def _read_line(line: str, source: Source) -> TuringMachine:
     draft = Draft(source, "bbchallenge")
+    line, *remarks = line.split()  # such as: Halt 107 13
+    if remarks and re.match(r"[0-9][LR][A-Z]|---|\.\.\.", remarks[0]):
+        draft.fault("", f"a space after {line}; rows are joined by _ alone, as in 1RB1LB_1LA1RZ")
     rows = line.split("_")
     states = list(ascii_uppercase[: len(rows)])
     columns = len(rows[0]) // 3
@@ -69,6 +77,7 @@ def _read_line(line: str, source: Source) -> TuringMachine:
                 draft.rule(place, state, str(symbol), Action(target, write, Move(move)))
             elif cell != "---":
                 draft.fault(place, f"expected a rule such as 1RB, or ---, got {cell}")
+    draft.stop_at_faults()
     halting = sorted({action.state for action in draft.delta.values()}.difference(states))
     return draft.build(
         blank="0",

@@ -58,7 +58,23 @@ def write_directives(
 
 
 def comment_lines(machine: TuringMachine, comment: str) -> list[str]:
-    """The description of a machine, or else its name, as a comment of one line."""
-    text = " ".join((machine.description or machine.name).split())
+    """The description of a machine as a comment of one line."""
+    text = " ".join(machine.description.split())
     text = "".join(c for c in text if c.isprintable() and c != "$")  # $ begins a directive
     return [f"{comment} {text}"] if text else []
+
+
+def first_comment(text: str, comment: str) -> str:
+    r"""The comment at the top of a text, up to its first line without words.
+
+    >>> first_comment("; Adds one. \n; $START: \"a\"\na 0 1 r a", ";")
+    'Adds one.'
+    """
+    words: list[str] = []
+    for line in text.lstrip("\n").split("\n"):
+        content = line.strip().removeprefix(comment).strip()
+        if not line.strip().startswith(comment) or not content:
+            break
+        if "$" not in content:
+            words.append(content)
+    return " ".join(words)

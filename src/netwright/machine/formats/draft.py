@@ -70,7 +70,6 @@ class Draft:
         description: str = "",
     ) -> TuringMachine:
         """The machine, or a `FormatError` with every fault; no `accepting` means by name."""
-        self.stop_at_faults()
         if accepting is None:
             accepting = accepting_by_name(states, self.delta)
         parts = {

@@ -10,7 +10,12 @@ import re
 from typing import NamedTuple
 
 from netwright.errors import FormatError
-from netwright.machine.formats.directives import comment_lines, find_directives, write_directives
+from netwright.machine.formats.directives import (
+    comment_lines,
+    find_directives,
+    first_comment,
+    write_directives,
+)
 from netwright.machine.formats.draft import Draft, Source
 from netwright.machine.turing_machine import Action, Move, TuringMachine
 
@@ -77,6 +82,7 @@ def read(text: str, source: Source) -> TuringMachine:
         symbols=[*names.values(), *words.get("SYMBOLS", [])],
         accepting=words.get("ACCEPT"),
         default_input=[names[symbol] for symbol in tape],
+        description=first_comment(text, ";"),
     )
 
 

@@ -22,7 +22,12 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from netwright.errors import FormatError, FormatWarning
-from netwright.machine.formats.directives import comment_lines, find_directives, write_directives
+from netwright.machine.formats.directives import (
+    comment_lines,
+    find_directives,
+    first_comment,
+    write_directives,
+)
 from netwright.machine.formats.draft import Draft, Source
 from netwright.machine.turing_machine import Action, Move, TuringMachine
 
@@ -129,8 +134,9 @@ class _Reader:
         """The machine whose parts are the entries of `root`."""
         draft = self.draft
         keys = self.mapping(root, "the machine")
-        for missing in {"blank", "start state", "table"}.difference(keys):
-            draft.fault("", f"no {missing!r}; a machine needs blank, start state and table")
+        for needed in ("blank", "start state", "table"):
+            if needed not in keys:
+                draft.fault("", f"no {needed!r}; a machine needs blank, start state and table")
         for unknown in (key for key in keys if key not in _KEYS):
             draft.doubt(self.place(keys[unknown][0]), f"unknown key {unknown!r} is left out")
         draft.stop_at_faults()
@@ -167,7 +173,7 @@ class _Reader:
             accepting=words.get("ACCEPT"),
             default_input=word,
             name=name,
-            description=_first_comment(text),
+            description=first_comment(text, "#"),
         )
 
     def synonyms(self, keys: dict[str, tuple[Any, Any]]) -> dict[str, _Instruction]:
@@ -190,14 +196,15 @@ class _Reader:
             if node.value in _MOVES:
                 return _Instruction(None, _MOVES[node.value], None)
             if node.value not in synonyms:
-                draft.fault(place, f"{what}: {node.value!r} is neither a move (L, R) nor a synonym")
+                found = f"{what}: {node.value!r}"
+                draft.fault(place, f"{found} is neither a move (L, R, N) nor a synonym")
             return synonyms.get(node.value)
         entries = self.mapping(node, what)
-        for unknown in entries.keys() - {"write", *_MOVES}:
-            draft.fault(place, f"{what}: {unknown!r}; expected write and one of L, R")
+        for unknown in (key for key in entries if key not in ("write", *_MOVES)):
+            draft.fault(place, f"{what}: {unknown!r}; expected write and one of L, R, N")
         moves = [letter for letter in _MOVES if letter in entries]
         if len(moves) != 1:
-            draft.fault(place, f"{what}: expected one move (L or R), got {len(moves)}")
+            draft.fault(place, f"{what}: expected one move (L, R or N), got {len(moves)}")
             return None
         write = self.character(entries["write"][1], "write") if "write" in entries else None
         target = entries[moves[0]][1]
@@ -219,18 +226,6 @@ class _Reader:
 
 def _is_null(node: Any) -> bool:
     return node.id == "scalar" and node.style is None and node.value in ("", "~", "null")
-
-
-def _first_comment(text: str) -> str:
-    """The comment at the top of a text, up to its first empty line."""
-    words: list[str] = []
-    for line in text.lstrip("\n").split("\n"):
-        comment = line.strip()
-        if not comment.startswith("#") or comment == "#":
-            break
-        if not comment.startswith("# $"):
-            words.append(comment.lstrip("# "))
-    return " ".join(words)
 
 
 def write(machine: TuringMachine) -> str:

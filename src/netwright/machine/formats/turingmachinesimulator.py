@@ -34,7 +34,6 @@ def read(text: str, source: Source) -> TuringMachine:
         line = content.split("//")[0].strip()
         if match := re.fullmatch(r"(name|init|accept)\s*:(.*)", line, re.I):
             header[match[1].lower()] = match[2].strip()
-            draft.places["start" if match[1].lower() == "init" else "accepting"] = f"line {number}"
         elif line:
             lines.append((f"line {number}", [field.strip() for field in line.split(",")]))
 

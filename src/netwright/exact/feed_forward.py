@@ -1,0 +1,134 @@
+"""Affine maps and feed-forward networks between named blocks.
+
+Vectors are rows, as in the paper: an affine map is x ↦ xA + b. Weights are given and read by the
+names of the blocks they connect.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeAlias
+
+from netwright.exact.layout import Layout
+from netwright.exact.rational import ZERO, Activation, Number, Rational, rational, sigma
+from netwright.exact.vector import Part, Vector
+
+Weights: TypeAlias = "Number | Mapping[tuple[str, str], Number]"
+"""What connects two blocks: a multiple of the identity, or pairs of labels with numbers."""
+
+
+@dataclass(frozen=True)
+class Affine:
+    """x ↦ xA + b; `weights` has the nonzero A[i, j] by index.
+
+    >>> layout = Layout.of(q=("on", "off"), x="")
+    >>> swap = {("on", "off"): 1, ("off", "on"): 1}
+    >>> flip = Affine.of(layout, layout, {("q", "q"): swap}, {"x": 5})
+    >>> flip(Vector.of(layout, q="on", x=7))
+    [q[off]=1, x=5]
+    """
+
+    input: Layout
+    output: Layout
+    weights: Mapping[tuple[int, int], Rational]
+    bias: Vector
+
+    @staticmethod
+    def of(
+        input: Layout,
+        output: Layout,
+        blocks: Mapping[tuple[str, str], Weights] | None = None,
+        bias: Mapping[str, Part] | None = None,
+    ) -> "Affine":
+        """The map with these weights between blocks, 0 elsewhere.
+
+        A number c connects two blocks of equal size by c·identity, coordinate by coordinate.
+        """
+        weights: dict[tuple[int, int], Rational] = {}
+        for (source, target), content in (blocks or {}).items():
+            if isinstance(content, Mapping):
+                pairs = dict(content)
+            else:
+                labels = zip(input.labels(source), output.labels(target), strict=True)
+                pairs = dict.fromkeys(labels, content)
+            for (row, column), number in pairs.items():
+                weights[input.index(source, row), output.index(target, column)] = rational(number)
+        return Affine(input, output, _nonzero(weights), Vector.of(output, bias or {}))
+
+    @cached_property
+    def _rows(self) -> dict[int, list[tuple[int, Rational]]]:
+        rows: dict[int, list[tuple[int, Rational]]] = {}
+        for (row, column), weight in self.weights.items():
+            rows.setdefault(row, []).append((column, weight))
+        return rows
+
+    def __call__(self, x: Vector) -> Vector:
+        """The image of a vector."""
+        entries = dict(self.bias.entries)
+        for row, value in x.entries.items():
+            for column, weight in self._rows.get(row, ()):
+                entries[column] = entries.get(column, ZERO) + value * weight
+        return Vector(self.output, entries)
+
+    def between(self, source: str, target: str) -> dict[tuple[str, str], Rational]:
+        """The nonzero weights from one block to another, by the labels they connect."""
+        found = {}
+        for (row, column), weight in self.weights.items():
+            start, end = self.input.coordinates[row], self.output.coordinates[column]
+            if (start.block, end.block) == (source, target):
+                found[start.label, end.label] = weight
+        return found
+
+    def then(self, after: "Affine") -> "Affine":
+        """The composition as one map: x ↦ after(self(x))."""
+        weights: dict[tuple[int, int], Rational] = {}
+        for (row, middle), weight in self.weights.items():
+            for column, factor in after._rows.get(middle, ()):
+                weights[row, column] = weights.get((row, column), ZERO) + weight * factor
+        return Affine(self.input, after.output, _nonzero(weights), after(self.bias))
+
+
+@dataclass(frozen=True)
+class FeedForward:
+    """Affine maps with an activation between each two: x ↦ A_n(f(… f(A_1(x)))).
+
+    A network of one map has no activation and is affine; the paper calls one with n maps and an
+    activation between them an n-layer network.
+    """
+
+    maps: tuple[Affine, ...]
+    activation: Activation = sigma
+
+    def __call__(self, x: Vector) -> Vector:
+        """The image of a vector."""
+        for affine in self.maps[:-1]:
+            x = affine(x)
+            x = Vector(x.layout, {i: self.activation(value) for i, value in x.entries.items()})
+        return self.maps[-1](x)
+
+    @property
+    def hidden_widths(self) -> tuple[int, ...]:
+        """The dimensions between the maps."""
+        return tuple(affine.output.dimension for affine in self.maps[:-1])
+
+
+def affine_network(
+    layout: Layout,
+    blocks: Mapping[tuple[str, str], Weights] | None = None,
+    bias: Mapping[str, Part] | None = None,
+) -> FeedForward:
+    """A network of one affine map from a layout to itself; the zero map if nothing is given."""
+    return FeedForward((Affine.of(layout, layout, blocks, bias),))
+
+
+def _nonzero(weights: Mapping[tuple[int, int], Rational]) -> dict[tuple[int, int], Rational]:
+    return {key: weight for key, weight in weights.items() if weight}
+
+
+def count_parameters(networks: Iterable[FeedForward]) -> tuple[int, int]:
+    """How many weights and biases the networks have, and how many of them are not zero."""
+    maps = [affine for network in networks for affine in network.maps]
+    return (
+        sum((affine.input.dimension + 1) * affine.output.dimension for affine in maps),
+        sum(len(affine.weights) + len(affine.bias.entries) for affine in maps),
+    )

@@ -1,0 +1,66 @@
+"""The named blocks of a vector: no coordinate is anonymous.
+
+A layout is a row of blocks, and a block a row of labels. The vectors of Theorem 3.4 have a block
+`q1` with one coordinate for each state, labelled with its name, a block `x1` of one coordinate
+labelled "", and so on.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+
+class Coordinate(NamedTuple):
+    """A coordinate's name: its block, and its label there ("" in a block of one)."""
+
+    block: str
+    label: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.block}[{self.label}]" if self.label else self.block
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The blocks of a vector, in order, each with the labels of its coordinates.
+
+    >>> layout = Layout.of(q=("on", "off"), x="")
+    >>> layout.dimension, layout.index("q", "off"), str(layout.coordinates[1])
+    (3, 1, 'q[off]')
+    """
+
+    blocks: tuple[tuple[str, tuple[str, ...]], ...]
+
+    @staticmethod
+    def of(blocks: Mapping[str, object] | None = None, **more: object) -> "Layout":
+        """A layout from block names with their labels; "" for a block of one coordinate."""
+        entries = {**(blocks or {}), **more}
+        return Layout(
+            tuple(
+                (name, ("",) if labels == "" else tuple(labels))  # type: ignore[arg-type]  # labels
+                for name, labels in entries.items()
+            )
+        )
+
+    @cached_property
+    def coordinates(self) -> tuple[Coordinate, ...]:
+        """Every coordinate's name, in order."""
+        return tuple(Coordinate(name, label) for name, labels in self.blocks for label in labels)
+
+    @cached_property
+    def _indices(self) -> dict[Coordinate, int]:
+        return {coordinate: index for index, coordinate in enumerate(self.coordinates)}
+
+    @property
+    def dimension(self) -> int:
+        """How many coordinates there are."""
+        return len(self.coordinates)
+
+    def index(self, block: str, label: str = "") -> int:
+        """The place of a coordinate."""
+        return self._indices[Coordinate(block, label)]
+
+    def labels(self, block: str) -> tuple[str, ...]:
+        """The labels of a block."""
+        return next(labels for name, labels in self.blocks if name == block)

@@ -1,0 +1,102 @@
+"""Exact vectors over a layout, stored by their nonzero coordinates."""
+
+from collections.abc import Iterable, Mapping
+from typing import TypeAlias
+
+from netwright.exact.layout import Layout
+from netwright.exact.rational import ONE, ZERO, Number, Rational, rational
+
+Part: TypeAlias = "str | Number | Mapping[str, Number]"
+"""The content of a block: a label for its one-hot vector, a number, or labels with numbers."""
+
+
+class Vector:
+    """An element of ℚ^d whose coordinates have the names of a layout; immutable.
+
+    >>> layout = Layout.of(q=("on", "off"), x="")
+    >>> v = Vector.of(layout, q="off", x=3)
+    >>> v + 2 * v
+    [q[off]=3, x=9]
+    >>> v["q"]
+    {'off': 1}
+    """
+
+    __slots__ = ("entries", "layout")
+
+    def __init__(self, layout: Layout, entries: Mapping[int, Rational]) -> None:
+        self.layout = layout
+        self.entries = {index: value for index, value in entries.items() if value}
+
+    @staticmethod
+    def of(layout: Layout, parts: Mapping[str, Part] | None = None, **more: Part) -> "Vector":
+        """The vector with these contents of its blocks, and 0 in all others."""
+        entries: dict[int, Rational] = {}
+        for block, part in {**(parts or {}), **more}.items():
+            if isinstance(part, str):
+                entries[layout.index(block, part)] = ONE
+            elif isinstance(part, Mapping):
+                for label, number in part.items():
+                    entries[layout.index(block, label)] = rational(number)
+            else:
+                entries[layout.index(block)] = rational(part)
+        return Vector(layout, entries)
+
+    @staticmethod
+    def zero(layout: Layout) -> "Vector":
+        """The vector 0."""
+        return Vector(layout, {})
+
+    def __getitem__(self, block: str) -> dict[str, Rational]:
+        """The nonzero coordinates of a block, by label."""
+        return {
+            label: self.entries[index]
+            for label in self.layout.labels(block)
+            if (index := self.layout.index(block, label)) in self.entries
+        }
+
+    def number(self, block: str, label: str = "") -> Rational:
+        """One coordinate."""
+        return self.entries.get(self.layout.index(block, label), ZERO)
+
+    def __add__(self, other: "Vector") -> "Vector":
+        return combine(self.layout, [(ONE, self), (ONE, other)])
+
+    def __rmul__(self, factor: Number) -> "Vector":
+        return combine(self.layout, [(rational(factor), self)])
+
+    def dot(self, other: "Vector") -> Rational:
+        """The inner product ⟨self, other⟩."""
+        small, large = self.entries, other.entries
+        if len(small) > len(large):
+            small, large = large, small
+        total = ZERO
+        for index, value in small.items():
+            if index in large:
+                total += value * large[index]
+        return total
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Vector):
+            return NotImplemented
+        return self.entries == other.entries and self.layout == other.layout
+
+    def __hash__(self) -> int:
+        return hash((self.layout, frozenset(self.entries)))
+
+    def __repr__(self) -> str:
+        names = self.layout.coordinates
+        return "[" + ", ".join(f"{names[i]}={v}" for i, v in sorted(self.entries.items())) + "]"
+
+
+def combine(layout: Layout, terms: Iterable[tuple[Rational, Vector]]) -> Vector:
+    """The linear combination Σ factor·vector.
+
+    >>> v = Vector.of(Layout.of(x=""), x=3)
+    >>> combine(v.layout, [(rational(2), v), (rational(-1), v)])
+    [x=3]
+    """
+    entries: dict[int, Rational] = {}
+    for factor, vector in terms:
+        for index, value in vector.entries.items():
+            entries[index] = entries.get(index, ZERO) + factor * value
+    return Vector(layout, entries)

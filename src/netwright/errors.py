@@ -27,8 +27,16 @@ class InputError(NetwrightError):
     """The input word or a setting of a run does not fit the machine."""
 
 
+class NetworkError(NetwrightError):
+    """A network's vectors are not of the form that the construction promises."""
+
+
 class OutputError(NetwrightError):
     """A result cannot be saved where the user asked for it."""
+
+
+class StoppedError(NetwrightError):
+    """The user stopped the work with Ctrl-C; the message says how far it got."""
 
 
 class FormatWarning(UserWarning):

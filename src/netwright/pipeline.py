@@ -1,18 +1,51 @@
 """The path of the data, as code: from what the user types to the answer.
 
-    machine file ──load──▶ TuringMachine ──run──▶ Run
+    machine file ──load──▶ TuringMachine ──normalize──▶ NormalMachine
+                 ──compile──▶ CompiledTransformer ──run──▶ Run
 
-Each stage takes what the stage before it gives.
+Each stage takes what the stage before it gives. A network that was saved is loaded as such.
 """
 
+import os
 from collections.abc import Iterable
+from enum import StrEnum
+from pathlib import Path
 
-from netwright.errors import InputError
+from netwright.errors import FormatError, InputError
 from netwright.machine.load import load_machine
-from netwright.machine.simulate import Engine, Progress, Run, simulate
+from netwright.machine.normal_form import normalize
+from netwright.machine.simulate import Engine, Progress, Run, check_limit, simulate
 from netwright.machine.turing_machine import TuringMachine
+from netwright.theorems.theorem_3_4_transformer.construction import (
+    CompiledTransformer,
+    compile_transformer,
+)
+from netwright.theorems.theorem_3_4_transformer.decoding import run_transformer
 
-__all__ = ["load_machine", "run", "split_word"]
+
+class Target(StrEnum):
+    """What a machine runs on."""
+
+    TRANSFORMER = "transformer"
+    MACHINE = "machine"
+
+
+def load(
+    argument: str, *, format_name: str | None = None, also: Iterable[str] = ()
+) -> TuringMachine | CompiledTransformer:
+    """The machine that MACHINE names, or the network if it is a file with a saved one."""
+    if format_name is None and os.path.isfile(argument):  # noqa: PTH113  # a long text is no path
+        try:
+            with Path(argument).open("rb") as file:
+                start = file.read(9)
+                # A safetensors file: the length of its header in 8 bytes, then JSON.
+                if start[8:] == b"{" and int.from_bytes(start[:8], "little") < 1 << 32:
+                    from netwright.theorems.theorem_3_4_transformer import saving
+
+                    return saving.from_bytes(start + file.read(), argument)
+        except OSError as error:
+            raise FormatError(f"{argument} cannot be read: {error.strerror}") from None
+    return load_machine(argument, format_name=format_name, also=also)
 
 
 def split_word(text: str, separator: str | None = None) -> tuple[str, ...]:
@@ -23,20 +56,39 @@ def split_word(text: str, separator: str | None = None) -> tuple[str, ...]:
     """
     if separator == "":
         raise InputError("--separator is empty; leave it out for one symbol a character")
-    return tuple(text.split(separator) if separator and text else text)
+    symbols = tuple(text.split(separator) if separator and text else text)
+    if "" in symbols:
+        place = symbols.index("") + 1
+        raise InputError(f"input symbol {place} is empty: two separators {separator!r} in a row")
+    return symbols
+
+
+def compile_machine(machine: TuringMachine, word: Iterable[str] = ()) -> CompiledTransformer:
+    """The Transformer of a machine; if the word has blanks in it, one that takes such words."""
+    return compile_transformer(normalize(machine, blanks_in_input=machine.blank in tuple(word)))
 
 
 def run(
-    machine: TuringMachine,
+    source: TuringMachine | CompiledTransformer,
     word: Iterable[str] | None = None,
     max_steps: int = 10_000_000,
     *,
+    on: Target = Target.TRANSFORMER,
     engine: Engine = Engine.AUTO,
     progress: Progress | None = None,
 ) -> Run:
-    """The answer of the machine on a word.
+    """The answer of a machine, or of a network compiled from one, on a word.
 
     >>> run(load_machine("palindrome"), "abab").outcome
     <Outcome.REJECTED: 'rejected'>
     """
-    return simulate(machine, word, max_steps, engine=engine, progress=progress)
+    machine = source if isinstance(source, TuringMachine) else source.normal.given
+    symbols = machine.check_word(machine.default_input if word is None else word)
+    check_limit(max_steps)
+    if on is Target.MACHINE:
+        return simulate(machine, symbols, max_steps, engine=engine, progress=progress)
+    if engine is Engine.FAST:
+        raise InputError("there is no fast engine for Transformers; --engine reference runs them")
+    if isinstance(source, TuringMachine):
+        source = compile_machine(source, symbols)
+    return run_transformer(source, symbols, max_steps, progress)

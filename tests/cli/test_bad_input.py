@@ -1,5 +1,6 @@
 """Bad input gets one clear message, exit code 2, and no traceback."""
 
+import os
 import re
 from pathlib import Path
 
@@ -87,6 +88,53 @@ def test_a_wrong_call(
 
 def test_an_empty_separator_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert "--separator is empty" in complaint(capsys, "run", "copy", "ab", "--separator", "")
+
+
+def test_an_empty_symbol_is_the_inputs_fault(capsys: pytest.CaptureFixture[str]) -> None:
+    call = ("run", "copy", "a,,b", "--separator", ",")
+    assert "input symbol 2 is empty: two separators ',' in a row" in complaint(capsys, *call)
+
+
+@pytest.mark.parametrize(
+    ("output", "message"),
+    [
+        ("folder", "is there and is no ordinary file"),
+        ("file/below", "cannot be written"),
+        ("x" * 300, "cannot be written"),
+        ("fifo", "is there and is no ordinary file"),
+    ],
+)
+def test_a_place_that_cannot_be_written(
+    output: str, message: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "file").write_text("mine")
+    os.mkfifo(tmp_path / "fifo")
+    call = ("convert", "copy", "--to", "morphett", "-o", str(tmp_path / output), "--force")
+    assert message in complaint(capsys, *call)
+    assert (tmp_path / "file").read_text() == "mine"
+
+
+def test_a_link_is_followed_and_kept(tmp_path: Path) -> None:
+    (tmp_path / "target").write_text("old")
+    (tmp_path / "link").symlink_to(tmp_path / "target")
+    call = ["convert", "copy", "--to", "morphett", "-o", str(tmp_path / "link"), "--force"]
+    assert main(call) == 0
+    assert (tmp_path / "link").is_symlink()
+    assert "bring-a" in (tmp_path / "target").read_text()
+
+
+def test_a_message_cannot_steer_the_terminal(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    path = tmp_path / "machine.json"
+    path.write_text(DTM.replace("ghost", "\\u001b[31mghost"))
+    assert "\\x1b[31mghost" in complaint(capsys, "run", str(path))
+
+
+def test_show_refuses_to_print_for_ever(capsys: pytest.CaptureFixture[str]) -> None:
+    call = ("show", "sweeper", "", "--max-steps", "100000000")
+    assert "show prints every step; at most 100,000" in complaint(capsys, *call)
 
 
 def test_an_existing_file_is_kept_unless_forced(

@@ -14,6 +14,7 @@ import pytest
 from netwright.cli import main
 
 BB5 = "1RB1LC_1RC1RB_1RD0LE_1LA1LD_1RZ0LA"
+NETWRIGHT = (sys.executable, "-m", "netwright")
 KEYS = {
     *("machine", "input", "on", "outcome", "steps", "network_steps", "state", "tape"),
     *("tape_start", "head", "dimension", "engine", "seconds"),
@@ -101,7 +102,7 @@ def test_the_pretty_answer(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_a_long_tape_is_shortened_on_the_screen(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["run", "sweeper", "--max-steps", "100000"]) == 3
+    assert main(["run", "sweeper", "--on", "machine", "--max-steps", "100000"]) == 3
     out = capsys.readouterr().out
     assert out.startswith("undecided after 100,000 steps (the limit; --max-steps sets it)\n")
     assert "1…1" in out
@@ -111,7 +112,7 @@ def test_a_long_tape_is_shortened_on_the_screen(capsys: pytest.CaptureFixture[st
 
 def test_ctrl_c_ends_cleanly_and_says_how_far_it_got() -> None:
     process = subprocess.Popen(
-        [sys.executable, "-m", "netwright", "run", "sweeper", "--max-steps", str(10**15)],
+        [*NETWRIGHT, "run", "sweeper", "--on", "machine", "--max-steps", str(10**15)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -130,6 +131,30 @@ def test_a_reader_that_has_seen_enough_is_no_error() -> None:
         script = f"set -o pipefail; {sys.executable} -m netwright {verb} | true"
         done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=False)
         assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_full_disk_and_closed_streams_are_no_traceback() -> None:
+    def shell(command: str) -> tuple[int, str]:
+        script = f"{' '.join(NETWRIGHT)} run even-as ab {command}"
+        done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=False)
+        return done.returncode, done.stderr
+
+    code, err = shell("> /dev/full")
+    assert (code, err) == (2, "netwright: the output cannot be written: No space left on device\n")
+    assert shell("2>&-") == (1, "")
+    assert shell("--json >&-") == (1, "")
+
+
+def test_the_fast_engine_needs_no_place_for_its_cache(tmp_path: Path) -> None:
+    """No writable folder for compiled code, and then a damaged file in it."""
+    call = [*NETWRIGHT, "run", "busy-beaver-4", "--on", "machine", "--engine", "fast", "--json"]
+    for folder in ("/dev/null/no", str(tmp_path)):
+        environment = os.environ | {"NUMBA_CACHE_DIR": folder}
+        for _ in range(2):
+            done = subprocess.run(call, env=environment, capture_output=True, check=True)
+            assert json.loads(done.stdout)["steps"] == 107
+            for index in tmp_path.rglob("*.nbi"):
+                index.write_bytes(b"nonsense")
 
 
 def test_output_survives_a_terminal_that_knows_only_ascii() -> None:

@@ -70,6 +70,19 @@ def test_what_is_no_machine_is_explained(tmp_path: Path) -> None:
     assert "has not the header" in message(b"x" * 60, "bbchallenge-seeds")
 
 
+def test_a_yaml_document_may_begin_with_dashes(tmp_path: Path) -> None:
+    path = tmp_path / "machine.yaml"
+    path.write_text("---\nblank: _\nstart state: a\ntable:\n  a: {_: R}\n")
+    assert load_machine(path).start == "a"
+
+
+def test_many_empty_lines_cost_little(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_text("\n" * 200_000 + "x")
+    with pytest.raises(FormatError, match="not in a format netwright knows"):
+        load_machine(path)
+
+
 def test_a_directory_a_missing_file_and_a_misspelt_name(tmp_path: Path) -> None:
     with pytest.raises(FormatError, match="is a directory; expected a file"):
         load_machine(str(tmp_path))

@@ -13,10 +13,12 @@ from io import TextIOWrapper
 import typer
 from typer.exceptions import TyperException
 
+from netwright.cli import compile as compile_verb
 from netwright.cli import convert, machines, run, show
-from netwright.errors import FormatWarning, NetwrightError
+from netwright.errors import FormatWarning, NetwrightError, StoppedError
 
 BAD_INPUT = 2
+INTERRUPTED = 130
 
 app = typer.Typer(
     name="netwright",
@@ -26,7 +28,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for verb in (run, show, machines, convert):
+for verb in (run, compile_verb, show, machines, convert):
     app.command(verb.__name__.rpartition(".")[2], epilog=verb.EXAMPLE)(verb.command)
 
 
@@ -51,21 +53,34 @@ def main(arguments: Sequence[str] | None = None) -> int:
         warnings.showwarning = _show_warning
         try:
             code = app(arguments, standalone_mode=False)
+            if sys.stdout is not None:
+                sys.stdout.flush()
         except TyperException as error:
             context = getattr(error, "ctx", None)
             help_call = f"{context.command_path if context else 'netwright'} --help"
-            typer.echo(f"netwright: {error.format_message()} ({help_call})", err=True)
+            _complain(f"{error.format_message()} ({help_call})")
             return BAD_INPUT
+        except StoppedError as error:
+            _complain(str(error))
+            return INTERRUPTED
         except NetwrightError as error:
-            typer.echo(f"netwright: {error}", err=True)
+            _complain(str(error))
             return BAD_INPUT
         except (BrokenPipeError, SystemExit):
             # Whoever reads our output has seen enough; typer makes of it a SystemExit.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            _silence_output()
             return 0
         except (typer.Abort, KeyboardInterrupt):
-            typer.echo("netwright: interrupted", err=True)
-            return run.INTERRUPTED
+            code = INTERRUPTED
+        except MemoryError:
+            _complain("not enough memory; a smaller --max-steps needs less")
+            return BAD_INPUT
+        except OSError as error:
+            _complain(f"the output cannot be written: {error.strerror}")
+            _silence_output()
+            return BAD_INPUT
+    if code == INTERRUPTED:  # also typer's answer to a Ctrl-C
+        _complain("interrupted")
     return code if isinstance(code, int) else 0
 
 
@@ -76,5 +91,16 @@ def script() -> None:
     sys.exit(main())
 
 
+def _silence_output() -> None:
+    """Send what is still to be written nowhere, so that leaving does not fail on it."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+
+
+def _complain(message: str) -> None:
+    """One message on standard error; what would steer a terminal is made visible."""
+    shown = "".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in message)
+    typer.echo(f"netwright: {shown}", err=True)
+
+
 def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
-    typer.echo(f"netwright: warning: {message}", err=True)
+    _complain(f"warning: {message}")

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from netwright.cli.arguments import AsJson, FormatName, Machine
-from netwright.cli.output import print_json, save_text
+from netwright.cli.output import print_json, save_file
 from netwright.machine.formats import WRITABLE, write_text
 from netwright.machine.load import load_machine
 
@@ -27,7 +27,7 @@ def command(
     """Write a machine in another format; reading it back gives an equal machine."""
     text = write_text(load_machine(machine, format_name=format_name), to)
     if output is not None:
-        save_text(output, text, force=force)
+        save_file(output, text.encode(), force=force)
     if as_json:
         print_json({"machine": machine, "to": to, "text": text, "output": output and str(output)})
     elif output is not None:

@@ -5,25 +5,39 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from shutil import get_terminal_size
+from tempfile import NamedTemporaryFile
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
 
 from netwright import pipeline
 from netwright.errors import OutputError
 from netwright.machine.turing_machine import TuringMachine
+from netwright.theorems.theorem_3_4_transformer.construction import CompiledTransformer
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 
+class Loaded(NamedTuple):
+    """What MACHINE and INPUT name: a machine or a saved network, the machine, and the word."""
+
+    source: TuringMachine | CompiledTransformer
+    machine: TuringMachine
+    word: tuple[str, ...]
+
+
 def load_with_word(
-    machine: str, word: str | None, separator: str | None, format_name: str | None
-) -> tuple[TuringMachine, tuple[str, ...]]:
-    """The machine and the word it is to run on, its default input if none is given."""
+    argument: str, word: str | None, separator: str | None, format_name: str | None
+) -> Loaded:
+    """MACHINE with the word it is to run on, its default input if none is given."""
     given = pipeline.split_word(word or "", separator)
-    turing = pipeline.load_machine(machine, format_name=format_name, also=given)
-    return turing, turing.check_word(turing.default_input if word is None else given)
+    source = pipeline.load(argument, format_name=format_name, also=given)
+    machine = source if isinstance(source, TuringMachine) else source.normal.given
+    return Loaded(
+        source, machine, machine.check_word(machine.default_input if word is None else given)
+    )
 
 
 def console() -> "Console":
@@ -34,12 +48,12 @@ def console() -> "Console":
         def on_broken_pipe(self) -> None:
             raise BrokenPipeError
 
-    return PipeConsole(highlight=False)
+    return PipeConsole(highlight=False, width=max(40, get_terminal_size().columns))
 
 
 def print_json(value: dict[str, Any]) -> None:
     """One JSON object on standard output."""
-    utf8 = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
+    utf8 = getattr(sys.stdout, "encoding", "").lower().replace("-", "") == "utf8"
     typer.echo(json.dumps(value, ensure_ascii=not utf8))
 
 
@@ -76,14 +90,28 @@ def visible(symbol: str) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in symbol)
 
 
-def save_text(path: Path, text: str, *, force: bool) -> None:
+def save_file(path: Path, content: bytes, *, force: bool) -> None:
     """Write a file whole or not at all; one that exists is kept unless `force`."""
-    if path.exists() and not force:
+    if os.path.lexists(path) and not path.is_file():
+        raise OutputError(f"{path} is there and is no ordinary file; name another one")
+    if os.path.lexists(path) and not force:
         raise OutputError(f"{path} exists; name another file, or overwrite it with --force")
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    path = path.resolve()
+    part = None
     try:
-        part.write_text(text, encoding="utf-8")
+        with NamedTemporaryFile(dir=path.parent, prefix=".netwright-", delete=False) as file:
+            part = Path(file.name)
+            file.write(content)
+        part.chmod(0o666 & ~_umask())
         part.replace(path)
     except OSError as error:
-        part.unlink(missing_ok=True)
+        if part is not None:
+            part.unlink(missing_ok=True)
         raise OutputError(f"{path} cannot be written: {error.strerror}") from None
+
+
+def _umask() -> int:
+    """What new files may not do; it can be read only by setting it."""
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

@@ -18,7 +18,7 @@ class StepProgress:
     def __init__(self, max_steps: int) -> None:
         self.max_steps = max_steps
         self.started = monotonic()
-        self.shown = sys.stderr.isatty()
+        self.shown = sys.stderr is not None and sys.stderr.isatty()
         self.bar: Any = None
 
     def __enter__(self) -> "StepProgress":

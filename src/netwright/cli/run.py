@@ -1,6 +1,5 @@
 """`netwright run`: a machine's answer on an input."""
 
-from enum import StrEnum
 from shutil import get_terminal_size
 from typing import Annotated, Any
 
@@ -17,15 +16,17 @@ from netwright.cli.output import (
     word_text,
 )
 from netwright.cli.progress import StepProgress
+from netwright.errors import StoppedError
 from netwright.machine.simulate import Engine, Interrupted, Outcome, Run
 from netwright.machine.turing_machine import TuringMachine
+from netwright.pipeline import Target
 
 EXAMPLE = """\b
 Examples:
-  netwright run palindrome abba --on machine
+  netwright run palindrome abba
+  netwright run busy-beaver-5 --on machine --max-steps 50000000
   netwright run 1RB1LB_1LA0LC_1RZ1LD_1RD0RA --json
   netwright run my-machine.yaml"""
-INTERRUPTED = 130
 EXIT_CODES = {
     Outcome.ACCEPTED: 0,
     Outcome.HALTED: 0,
@@ -34,16 +35,10 @@ EXIT_CODES = {
 }
 
 
-class Target(StrEnum):
-    """What the machine runs on."""
-
-    MACHINE = "machine"
-
-
 def command(
     machine: Machine,
     word: Input = None,
-    on: Annotated[Target, typer.Option(help="Run it on this.")] = Target.MACHINE,
+    on: Annotated[Target, typer.Option(help="Run it on this.")] = Target.TRANSFORMER,
     max_steps: MaxSteps = 10_000_000,
     engine: Annotated[
         Engine, typer.Option(help="Which code runs it; auto is reference, then fast if it is long.")
@@ -53,18 +48,18 @@ def command(
     as_json: AsJson = False,
 ) -> int:
     """Run a machine on an input."""
-    turing, symbols = load_with_word(machine, word, separator, format_name)
+    source, turing, symbols = load_with_word(machine, word, separator, format_name)
     try:
         with StepProgress(max_steps) as progress:
-            result = pipeline.run(turing, symbols, max_steps, engine=engine, progress=progress)
+            result = pipeline.run(
+                source, symbols, max_steps, on=on, engine=engine, progress=progress
+            )
     except Interrupted as interrupt:
         reached = interrupt.run
-        typer.echo(
-            f"netwright: interrupted after {reached.steps:,} steps, in state {reached.state} "
-            f"on cell {reached.head}; --max-steps {reached.steps} shows the tape there",
-            err=True,
-        )
-        return INTERRUPTED
+        raise StoppedError(
+            f"interrupted after {counted(reached.steps, 'step')}, in state {reached.state} on cell "
+            f"{reached.head}; --max-steps {reached.steps} shows the tape there"
+        ) from None
     answer = _describe(machine, turing, symbols, on, result, separator)
     if as_json:
         print_json(answer)
@@ -88,13 +83,13 @@ def _describe(
         "on": on.value,
         "outcome": run.outcome.value,
         "steps": run.steps,
-        "network_steps": None,
+        "network_steps": run.network_steps,
         "state": run.state,
         "tape": word_text(machine, run.tape.cells, separator),
         "tape_start": run.tape.start,
         "non_blank": sum(cell != machine.blank for cell in run.tape.cells),
         "head": run.head,
-        "dimension": None,
+        "dimension": run.dimension,
         "engine": run.engine.value,
         "seconds": round(run.seconds, 6),
         "compile_seconds": round(run.compile_seconds, 6),
@@ -115,4 +110,7 @@ def _print(answer: dict[str, Any]) -> None:
         typer.echo("  tape   blank")
     compiling = answer["compile_seconds"]
     engine = f"{answer['engine']} engine" + (f", {compiling:.3f} s compiling" if compiling else "")
+    if answer["network_steps"] is not None:
+        vectors = counted(answer["network_steps"], "vector")
+        typer.echo(f"  net    {answer['on']}, {vectors} of dimension {answer['dimension']}")
     typer.echo(f"  time   {answer['seconds']:.3f} s, {engine}")

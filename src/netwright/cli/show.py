@@ -7,6 +7,7 @@ import typer
 
 from netwright.cli.arguments import AsJson, FormatName, Machine, MaxSteps, Separator
 from netwright.cli.output import console, counted, load_with_word, print_json, visible, word_text
+from netwright.errors import InputError
 from netwright.machine.configuration import Configuration
 from netwright.machine.simulate import configurations, first_steps, outcome_of
 from netwright.machine.turing_machine import TuringMachine
@@ -20,6 +21,7 @@ Examples:
   netwright show palindrome abba
   netwright show universal-4-6 --run --max-steps 60"""
 LONGEST_STATE = 24
+MOST_STEPS = 100_000
 
 
 def command(
@@ -41,13 +43,18 @@ def command(
     as_json: AsJson = False,
 ) -> None:
     """Show a machine's rules; with INPUT or --run, its run as a space-time diagram."""
-    turing, symbols = load_with_word(machine, word, separator, format_name)
+    _, turing, symbols = load_with_word(machine, word, separator, format_name)
     if word is None and not run:
         if as_json:
             print_json(_machine_object(machine, turing))
         else:
             _print_rules(turing)
         return
+    if max_steps > MOST_STEPS:
+        raise InputError(
+            f"--max-steps is {max_steps:,}, and show prints every step; at most {MOST_STEPS:,} "
+            "(netwright run shows where a long run ends)"
+        )
     moments = list(first_steps(max_steps, configurations(turing, symbols)))
     if as_json:
         print_json(_run_object(machine, turing, symbols, moments, separator))

@@ -6,6 +6,8 @@ bits 2 to 31, the move plus one in the bits 0 and 1; −1 where there is none. T
 that Python makes larger whenever the head walks off either end.
 """
 
+import pickle
+from collections.abc import Callable
 from time import perf_counter
 from typing import Any, TypeAlias
 
@@ -22,7 +24,6 @@ Cells: TypeAlias = NDArray[Any]  # uint8, or int32 for more than 256 symbols
 CHUNK = 1 << 23  # steps between two looks at Ctrl-C and the progress bar: some 30 ms
 
 
-@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]  # numba has no types
 def _advance(rules: Any, tape: Any, position: Any, limit: int) -> None:
     """Step until the machine halts, the head is off either end, or `limit` steps are done.
 
@@ -51,6 +52,21 @@ def _advance(rules: Any, tape: Any, position: Any, limit: int) -> None:
     position[0], position[1], position[2] = row, head, steps
 
 
+def _compiled(*sample: Any) -> Callable[..., None]:
+    """`_advance` as compiled code: kept on disk between runs, or, where that cannot be, anew.
+
+    `sample` are arguments with no step left to do; calling it with them compiles.
+    """
+    try:
+        loop: Callable[..., None] = numba.njit(cache=True, nogil=True)(_advance)
+        loop(*sample)
+    except (RuntimeError, OSError, EOFError, ValueError, pickle.UnpicklingError):
+        # No place for the cache, or a damaged file in it.
+        loop = numba.njit(nogil=True)(_advance)
+        loop(*sample)
+    return loop
+
+
 def resume(
     machine: TuringMachine, run: Run, max_steps: int, progress: Progress | None = None
 ) -> Run:
@@ -66,8 +82,7 @@ def resume(
     )
 
     started = perf_counter()
-    # A call with no step to do compiles, or loads what an earlier run compiled.
-    _advance(rules, tape, position, run.steps)
+    advance = _compiled(rules, tape, position, run.steps)
     compile_seconds = perf_counter() - started
     started = perf_counter()
 
@@ -88,7 +103,7 @@ def resume(
 
     try:
         while (before := int(position[2])) < max_steps:
-            _advance(rules, tape, position, min(before + CHUNK, max_steps))
+            advance(rules, tape, position, min(before + CHUNK, max_steps))
             if not 0 <= position[1] < tape.size:
                 larger, shift = _enlarge(tape, position[1] < 0, blank)
                 tape, origin, position[1] = larger, origin - shift, position[1] + shift
@@ -100,8 +115,7 @@ def resume(
         raise Interrupted(reached()) from None
     except MemoryError:
         raise InputError(
-            f"no memory for a tape of more than {tape.size:,} cells after {position[2]:,} steps; "
-            f"run again with a limit of {position[2]} steps to see where it stands"
+            f"no memory for a tape of more than {tape.size:,} cells, after {position[2]:,} steps"
         ) from None
     return reached()
 

@@ -51,6 +51,9 @@ class Run:
     engine: Engine
     seconds: float
     compile_seconds: float = 0.0
+    network_steps: int | None = None
+    """How many vectors the network produced; None where a machine ran as a machine."""
+    dimension: int | None = None
 
 
 class Interrupted(KeyboardInterrupt):
@@ -86,6 +89,12 @@ def first_steps(count: int, run: Iterator[Configuration]) -> Iterator[Configurat
     return islice(run, min(count + 1, maxsize))
 
 
+def check_limit(max_steps: int) -> None:
+    """Refuse a limit that is no number of steps."""
+    if max_steps < 0:
+        raise InputError(f"the limit is {max_steps} steps; expected 0 or more")
+
+
 def outcome_of(machine: TuringMachine, state: str, symbol: str) -> Outcome:
     """The outcome of a run that stands in this state over this symbol."""
     if machine.action(state, symbol):
@@ -110,8 +119,7 @@ def simulate(
     >>> simulate(library_machine("palindrome"), "abba").outcome
     <Outcome.ACCEPTED: 'accepted'>
     """
-    if max_steps < 0:
-        raise InputError(f"the limit is {max_steps} steps; expected 0 or more")
+    check_limit(max_steps)
     if engine not in list(Engine):
         raise InputError(f"no engine {engine!r}; there are {', '.join(Engine)}")
     symbols = machine.check_word(machine.default_input if word is None else word)

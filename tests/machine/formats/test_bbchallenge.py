@@ -47,8 +47,9 @@ def test_one_of_several_lines_is_chosen_by_its_number() -> None:
     assert read(text, "1") == read("1RZ---")
     with pytest.raises(FormatError, match="holds 2 machines; name one of them: file:0 to file:1"):
         read(text)
-    with pytest.raises(FormatError, match="no machine '2'; expected a number from 0 to 1"):
-        read(text, "2")
+    for part in ("2", "9" * 5000, "-1", "x"):
+        with pytest.raises(FormatError, match="expected a number from 0 to 1"):
+            read(text, part)
 
 
 @pytest.mark.parametrize(

@@ -74,6 +74,15 @@ def test_blocks_of_version_6_are_states() -> None:
 def test_equal_names_are_told_apart() -> None:
     states = STATES + '<state id="2" name="q1"/>'
     assert read(file(step("a", "a"), states)).states == ("q0", "q1#1", "q1#2")
+    states += '<state id="3" name="q1#2"/>'
+    names = read(file(step("a", "a"), states)).states
+    assert len(set(names)) == 4
+
+
+@pytest.mark.parametrize("tag", ["[", "/x", "-", "*"])
+def test_a_blocks_tag_is_only_a_name(tag: str) -> None:
+    blocks = f'<block id="0" name="q0"><tag>{tag}</tag><initial/></block>'
+    assert read(file(step("a", "a", ends="00"), blocks)).states == ("q0",)
 
 
 def test_carriage_returns_and_a_missing_move() -> None:

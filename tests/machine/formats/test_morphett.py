@@ -49,6 +49,27 @@ def test_a_space_in_the_input_is_never_a_symbol_of_its_own() -> None:
     assert " " not in read("0 * * r 0", " ", "x").symbols
 
 
+def test_the_blank_of_a_directive_in_the_input_is_the_blank() -> None:
+    assert read('; $BLANK: "0"\n0 * * r 0\n0 _ _ * halt', "0").symbols == ("0",)
+
+
+def test_wildcards_are_written_out_up_to_a_bound_and_plain_rules_beyond() -> None:
+    plain = "\n".join(f"q{i} {chr(0x4E00 + i)} _ r q{i + 1}" for i in range(2000))
+    assert len(read(f"0 a a r q0\n{plain}").delta) == 2001
+    with pytest.raises(FormatError, match="wildcards over 2,002 states and 2,002 symbols"):
+        read(f"* a a r *\n0 a a r q0\n{plain}")
+
+
+@pytest.mark.parametrize(
+    "text", ["0 a b r halt " + ";" * 400_000, "0 a b r halt\n; $ACCEPT: " + "[" * 200_000]
+)
+def test_a_hostile_comment_costs_little(text: str) -> None:
+    try:
+        assert read(text).start == "0"
+    except FormatError as error:
+        assert "expected JSON" in str(error)  # noqa: PT017  # either is fine, a hang is not
+
+
 def test_the_last_of_two_equal_rules_wins_with_a_warning() -> None:
     with pytest.warns(FormatWarning, match=r"line 2: replaces the rule for \(0, a\) of line 1"):
         machine = read("0 a a r 0\n0 a b l 0")

@@ -61,6 +61,8 @@ def test_turingmachinesimulator_text() -> None:
         ("init: a\na,0\nb,1,>\na,0\na,1,<", r"line 4: a second rule for \(a, 0\), after line 2"),
         ("init: a\na,0\nb,1,>\na,1", "line 4: a rule's first line without the second"),
         ("accept: a\na,0\nb,1,>", "no 'init:' line"),
+        ("init: a\ninit: b\na,0\nb,1,>", "line 2: a second 'init:' line"),
+        ("init: a\na,00\nb,1,>", "line 2: symbol '00' has 2 characters; expected one"),
     ],
 )
 def test_a_faulty_turingmachinesimulator_text_is_explained(text: str, message: str) -> None:
@@ -99,6 +101,10 @@ def _sets() -> dict[str, set[str]]:
         ({"transitions": {"q0": {"0": ["q1", "x", "U"]}}}, "expected .state, symbol, L, N or R."),
         ({"transitions": {"q7": {"0": ["q1", "x", "R"]}}}, "'q7' is not a declared state"),
         ({"states": "q0"}, "states: expected a list"),
+        ({"states": ["q0", None]}, "states: expected strings, got null"),
+        ({"states": ["q0", 1, "1"]}, "states: a name stands in it twice"),
+        ({"blank_symbol": None}, "blank_symbol: expected strings, got null"),
+        ({"transitions": {"q0": {"0": ["q1", "x", ["R"]]}}}, "expected .state, symbol, L, N or R."),
         ({"transitions": []}, "transitions: expected an object of states"),
     ],
 )
@@ -115,6 +121,17 @@ def test_a_missing_part_and_json_of_something_else_are_explained() -> None:
         automata_lib.read('{"a": 1}', Source())
     with pytest.raises(FormatError, match="nested too deeply"):
         automata_lib.read('{"a":' + "[" * 100_000, Source())
+
+
+def test_a_key_that_stands_twice_is_refused() -> None:
+    text = json.dumps(DTM_PARTS).replace('"q0": {"0"', '"q0": {"0": ["q1", "x", "L"], "0"')
+    with pytest.raises(FormatError, match="the key '0' stands twice in one object"):
+        automata_lib.read(text, Source())
+
+
+def test_a_part_of_a_file_with_one_machine_is_refused() -> None:
+    with pytest.raises(FormatError, match="holds one machine; leave out ':x'"):
+        automata_lib.read(json.dumps(DTM_PARTS), Source("f", "x"))
 
 
 def test_one_of_several_automata_lib_machines_is_chosen_by_its_name() -> None:

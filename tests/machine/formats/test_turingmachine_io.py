@@ -43,6 +43,12 @@ table:
     assert machine.halting_states == ("b",)
 
 
+def test_commas_among_other_symbols_and_a_synonym_called_n() -> None:
+    machine = read(HEAD + "synonyms: {N: {write: 1, R: a}}\ntable: {a: {'x,,,,y': R, 0: N}}")
+    assert set(machine.symbols) == set("_x,y01")
+    assert machine.delta["a", "0"] == Action("a", "1", Move.R)
+
+
 def test_words_that_yaml_1_1_took_for_booleans_are_names() -> None:
     table = "table: {on: {0: {R: yes}, y: {L: off}}, off: , yes: }"
     machine = read(f"blank: 0\nstart state: on\n{table}")
@@ -78,6 +84,9 @@ def test_a_document_gives_its_name_and_the_lines_of_the_file() -> None:
         ("- just\n- a list", "the file: expected a mapping, got a sequence"),
         (HEAD + "synonyms: {s: t, t: L}\ntable: {a: }", "synonym s: 't' is neither a move"),
         ("# nothing", "the YAML is empty"),
+        ("source code: {a: b}", "source code: expected a plain value, got a mapping"),
+        ('blank: "\\UFFFFFFFF"\nstart state: a\ntable: {a: }', "not YAML"),
+        ("blank: ~\nstart state: a\ntable: {a: }", "no 'blank'; a machine needs blank, start"),
         ("table: " + "[" * 5000, "nested too deeply|not YAML"),
         (HEAD + "table: {a: {x: \x00}}", "not YAML"),
     ],

@@ -99,5 +99,8 @@ def write_text(machine: TuringMachine, format_name: str) -> str:
 
 def _named(format_name: str) -> Format:
     if format_name not in FORMATS:
-        raise FormatError(f"unknown format {format_name!r}; there are {', '.join(FORMATS)}")
+        raise FormatError(
+            f"unknown format {format_name!r}; there are {', '.join(FORMATS)} "
+            f"(and {', '.join(WRITABLE)} can be written)"
+        )
     return FORMATS[format_name]

@@ -20,20 +20,14 @@ _KEYS = ("states", "tape_symbols", "blank_symbol", "initial_state", "final_state
 
 
 def recognises(text: str) -> bool:
-    """Whether the text is a JSON object."""
-    if not text.lstrip().startswith("{"):
-        return False
-    try:
-        json.loads(text)
-    except (ValueError, RecursionError):
-        return False
-    return True
+    """Whether the text is an object, and speaks of transitions in JSON's way."""
+    return text.lstrip().startswith("{") and '"transitions"' in text
 
 
 def read(text: str, source: Source) -> TuringMachine:
     """The machine of a file, or the one that the part of the source names."""
     try:
-        data = json.loads(text)
+        data = json.loads(text, object_pairs_hook=_without_duplicates)
     except ValueError as error:
         raise FormatError(f"{source.label}: not JSON: {error}") from None
     except RecursionError:
@@ -41,6 +35,8 @@ def read(text: str, source: Source) -> TuringMachine:
     draft = Draft(source, "automata-lib")
     if isinstance(data, dict) and "transitions" not in data:
         data = _pick(data, source)
+    elif source.part:
+        raise FormatError(f"{source.label} holds one machine; leave out ':{source.part}'")
     if not isinstance(data, dict):
         draft.fault("", f"expected an object, got a {type(data).__name__}")
         draft.stop_at_faults()
@@ -53,19 +49,43 @@ def read(text: str, source: Source) -> TuringMachine:
     for key in _KEYS:
         if key not in data:
             draft.fault("", f"no {key!r}; a DTM has {', '.join(_KEYS)}")
-    for key in ("states", "tape_symbols", "final_states"):
-        if not isinstance(data.get(key, []), list):
-            draft.fault(key, f"expected a list, got {json.dumps(data[key])[:60]}")
     draft.stop_at_faults()
     _read_transitions(data["transitions"], draft)
+    lists = ("states", "tape_symbols", "final_states")
+    names = {key: _names(data[key], key, draft) for key in lists}
+    (blank,) = _names([data["blank_symbol"]], "blank_symbol", draft)
+    (start,) = _names([data["initial_state"]], "initial_state", draft)
     return draft.build(
-        blank=str(data["blank_symbol"]),
-        start=str(data["initial_state"]),
-        states=map(str, data["states"]),
-        symbols=map(str, data["tape_symbols"]),
-        accepting=map(str, data["final_states"]),
+        blank=blank,
+        start=start,
+        states=names["states"],
+        symbols=names["tape_symbols"],
+        accepting=names["final_states"],
         name=source.part,
     )
+
+
+def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        keys = [key for key, _ in pairs]
+        repeated = next(key for key in keys if keys.count(key) > 1)
+        raise ValueError(f"the key {repeated!r} stands twice in one object")
+    return found
+
+
+def _names(values: Any, what: str, draft: Draft) -> list[str]:
+    """States or symbols as strings; a number is its digits, as in the keys of JSON."""
+    if not isinstance(values, list):
+        draft.fault(what, f"expected a list, got {json.dumps(values)[:60]}")
+        return []
+    for value in values:
+        if isinstance(value, bool) or not isinstance(value, str | int):
+            draft.fault(what, f"expected strings, got {json.dumps(value)[:60]}")
+    names = [str(value) for value in values]
+    if len(set(names)) < len(names):
+        draft.fault(what, "a name stands in it twice")
+    return names
 
 
 def _pick(data: dict[str, Any], source: Source) -> Any:
@@ -77,6 +97,13 @@ def _pick(data: dict[str, Any], source: Source) -> Any:
     asked = f"no machine {source.part!r}" if source.part else f"{len(names)} machines"
     choices = ", ".join(f"{source.label}:{name}" for name in names[:8])
     raise FormatError(f"{source.label} holds {asked}; name one of: {choices}")
+
+
+def _is_action(value: Any) -> bool:
+    if not (isinstance(value, list) and len(value) == 3):
+        return False
+    target, write, move = value
+    return isinstance(target, str | int) and isinstance(write, str | int) and move in list(_MOVES)
 
 
 def _read_transitions(transitions: Any, draft: Draft) -> None:
@@ -95,7 +122,7 @@ def _read_transitions(transitions: Any, draft: Draft) -> None:
                     "a list of alternatives: the machine is nondeterministic; netwright reads "
                     "deterministic machines",
                 )
-            elif not (isinstance(value, list) and len(value) == 3 and value[2] in _MOVES):
+            elif not _is_action(value):
                 draft.fault(
                     place, f"expected [state, symbol, L, N or R], got {json.dumps(value)[:60]}"
                 )

@@ -17,7 +17,12 @@ NAME = "bbchallenge"
 def recognises(text: str) -> bool:
     """Whether the first line begins with something that can only be meant as this text."""
     first = next(iter(_lines(text)), " ").split()[0]
-    return bool(re.fullmatch(r"[0-9A-Z_-]{3,}", first) and re.search(r"[0-9][LR][A-Z]|---", first))
+    # A lone --- begins a YAML document.
+    return bool(
+        re.fullmatch(r"[0-9A-Z_-]{3,}", first)
+        and re.search(r"[0-9][LR][A-Z]|---", first)
+        and first != "---"
+    )
 
 
 def read(text: str, source: Source) -> TuringMachine:
@@ -27,6 +32,8 @@ def read(text: str, source: Source) -> TuringMachine:
     ('Z',)
     """
     machines = _lines(text)
+    if not machines:
+        raise FormatError(f"{source.label}: no machine in it; expected text such as 1RB1LB_1LA1RZ")
     if not source.part and len(machines) == 1:
         return _read_line(machines[0], source)
     if not source.part:
@@ -34,12 +41,12 @@ def read(text: str, source: Source) -> TuringMachine:
             f"{source.label} holds {len(machines)} machines; "
             f"name one of them: {source.label}:0 to {source.label}:{len(machines) - 1}"
         )
-    if not (source.part.isdecimal() and int(source.part) < len(machines)):
+    if source.number is None or source.number >= len(machines):
         raise FormatError(
             f"{source.label} has no machine {source.part!r}; "
             f"expected a number from 0 to {len(machines) - 1}"
         )
-    return _read_line(machines[int(source.part)], source)
+    return _read_line(machines[source.number], source)
 
 
 def _lines(text: str) -> list[str]:
@@ -60,7 +67,8 @@ def _read_line(line: str, source: Source) -> TuringMachine:
         draft.fault("", f"{len(rows)} rows; this text has letters for 26 states")
     if columns > 10:
         draft.fault("", f"{columns} columns; this text has digits for 10 symbols")
-    for state, row in zip(states, rows, strict=False):
+    draft.stop_at_faults()
+    for state, row in zip(states, rows, strict=True):
         if len(row) % 3 or not row:
             draft.fault(f"row {state}", f"{row!r} is not made of groups of three, such as 1RB")
         elif len(row) != 3 * columns:

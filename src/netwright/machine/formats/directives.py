@@ -25,7 +25,7 @@ def find_directives(text: str, comment: str, draft: Draft) -> dict[str, Any]:
             word, value = match.groups()
             try:
                 found[word] = json.loads(value)
-            except ValueError:
+            except (ValueError, RecursionError):
                 found[word] = None
             kind = _WORDS[word]
             strings = found[word] if kind is list else [found[word]]

@@ -25,6 +25,11 @@ class Source:
     also: tuple[str, ...] = ()
     """Symbols that the input brings; a rule that holds for any symbol holds for them."""
 
+    @property
+    def number(self) -> int | None:
+        """The part as a number; None if it is none."""
+        return int(self.part) if self.part.isdecimal() and len(self.part) < 19 else None
+
 
 class Draft:
     """The parts of a machine as a reader finds them, with its faults and doubts."""

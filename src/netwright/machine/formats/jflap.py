@@ -114,16 +114,21 @@ def _state_names(automaton: Any, draft: Draft) -> dict[str, str]:
     elements = _states(automaton)
     given = [element.get("name") or f"q{element.get('id')}" for element in elements]
     counts = Counter(given)
+    inner_machines = {element.tag: element for element in automaton}
     names: dict[str, str] = {}
     for element, name in zip(elements, given, strict=True):
         key = element.get("id")
-        inner = automaton.find((element.findtext("tag") or "").strip() or "-")
+        inner = inner_machines.get((element.findtext("tag") or "").strip())
         if key is None or key in names:
             draft.fault(f"state {name}", f"its id is {key!r}; expected an id of its own")
         elif element.tag == "block" and inner is not None and len(_states(inner)):
             draft.fault(f"block {name}", "has a machine inside; netwright reads plain states")
         else:
-            names[key] = name if counts[name] == 1 else f"{name}#{key}"
+            unique = name if counts[name] == 1 else f"{name}#{key}"
+            while unique != name and counts[unique]:
+                unique += "'"
+            counts[unique] += unique != name
+            names[key] = unique
     draft.stop_at_faults()
     return names
 

@@ -6,7 +6,6 @@ for "unchanged" on the right; the most exact rule applies, in the order (q, s), 
 starts in state 0. The French dialect starts in q0, also writes g and d, and halts in `stop…`.
 """
 
-import re
 from typing import NamedTuple
 
 from netwright.errors import FormatError
@@ -21,7 +20,8 @@ from netwright.machine.turing_machine import Action, Move, TuringMachine
 
 NAME = "morphett"
 _MOVES = {"l": Move.L, "g": Move.L, "r": Move.R, "d": Move.R, "*": Move.S}
-_TAPE = re.compile(r";.*\$INITIAL_TAPE:?(.*)$", re.MULTILINE)
+_MOST_PAIRS = 1_000_000
+"""Wildcards are written out for each state and symbol; a file that means more is refused."""
 
 
 class _Line(NamedTuple):
@@ -56,19 +56,26 @@ def read(text: str, source: Source) -> TuringMachine:
     named_symbols = [name for (_, symbol), line in lines.items() for name in (symbol, line.write)]
     any_symbol = any(symbol == "*" for _, symbol in lines)
     # A space in the input means the blank in this format, and is no symbol of its own.
-    also = [s for s in source.also if not s.isspace() and s != ";"] if any_symbol else []
-    symbols = [s for s in dict.fromkeys(["_", *named_symbols, *tape, *also]) if s != "*"]
-
     # In the file `_` is the blank; a directive tells what the machine itself calls it.
     blank = words.get("BLANK", "_")
+    also = [s for s in source.also if s != blank and not s.isspace() and s != ";"]
+    symbols = ["_", *named_symbols, *tape, *(also if any_symbol else [])]
+    symbols = [s for s in dict.fromkeys(symbols) if s != "*"]
     names = {symbol: blank if symbol == "_" else symbol for symbol in symbols}
     halting = ("halt", "stop") if french else ("halt",)
+    read_in: dict[str, list[str]] = {}
+    for state, symbol in lines:
+        read_in.setdefault(state, []).append(symbol)
+    wild = any_symbol or "*" in read_in
+    if wild and len(set(states)) * len(symbols) > _MOST_PAIRS:
+        draft.fault("", f"wildcards over {len(set(states)):,} states and {len(symbols):,} symbols")
+        draft.stop_at_faults()
     for state in dict.fromkeys(states):
         if state.lower().startswith(halting):
-            if any(from_state == state for from_state, _ in lines):
+            if state in read_in:
                 draft.doubt(f"state {state}", "the machine halts here; its rules are never used")
             continue
-        for symbol in symbols:
+        for symbol in symbols if wild else read_in.get(state, []):
             keys = ((state, symbol), (state, "*"), ("*", symbol), ("*", "*"))
             line = next((lines[key] for key in keys if key in lines), None)
             if line:
@@ -135,8 +142,9 @@ def _find_start(lines: dict[tuple[str, str], _Line], draft: Draft) -> str:
 
 
 def _read_tape(text: str, draft: Draft) -> list[str]:
-    match = _TAPE.search(text)
-    tape = match[1].strip().replace(" ", "_") if match else ""
+    marked = (line for line in text.split("\n") if "$INITIAL_TAPE" in line.partition(";")[2])
+    given = next(marked, "").partition("$INITIAL_TAPE")[2]
+    tape = given.removeprefix(":").strip().replace(" ", "_")
     if "*" in tape:
         draft.doubt(
             "$INITIAL_TAPE",

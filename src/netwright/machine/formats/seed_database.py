@@ -25,19 +25,19 @@ def count_machines(path: Path) -> int | None:
         header = file.read(RECORD)
     by_time, by_space, total = (int.from_bytes(header[i : i + 4], "big") for i in (0, 4, 8))
     fits = by_time + by_space == total and path.stat().st_size == RECORD * (total + 1)
-    return total if fits and header[12] <= 1 and not any(header[13:]) else None
+    return total if fits and total and header[12] <= 1 and not any(header[13:]) else None
 
 
 def read_record(path: Path, machines: int, source: Source) -> TuringMachine:
     """The machine whose number is the part of the source."""
-    if not (source.part.isdecimal() and int(source.part) < machines):
+    if source.number is None or source.number >= machines:
         asked = f"no machine {source.part!r}" if source.part else f"{machines:,} machines"
         raise FormatError(
             f"{source.label} is a seed database with {asked}; "
             f"name one of them: {source.label}:0 to {source.label}:{machines - 1}"
         )
     with path.open("rb") as file:
-        file.seek(RECORD * (int(source.part) + 1))
+        file.seek(RECORD * (source.number + 1))
         record = file.read(RECORD)
     draft = Draft(source, NAME)
     for group in range(10):

@@ -57,17 +57,17 @@ def read(text: str, source: Source) -> TuringMachine:
     ('_', ',')
     """
     reader = _Reader(source)
-    root = reader.compose(text, 0)
-    keys = reader.mapping(root, "the file")
-    if "source code" in keys:
-        code = keys["source code"][1]
-        text, name = reader.scalar(code, "source code"), ""
-        if "name" in keys:
-            name = reader.scalar(keys["name"][1], "name")
-        # A block of text begins on the line after its key.
-        reader.offset = code.start_mark.line + (1 if code.style in ("|", ">") else 0)
-        return reader.machine(reader.compose(text, reader.offset), text, name)
-    return reader.machine(root, text, "")
+    keys = reader.mapping(reader.compose(text, 0), "the file")
+    name = reader.scalar(keys["name"][1], "name") if "name" in keys else ""
+    if "source code" not in keys:
+        return reader.machine(keys, text, name)
+    code = keys["source code"][1]
+    text = reader.scalar(code, "source code")
+    reader.draft.stop_at_faults()
+    # A block of text begins on the line after its key.
+    reader.offset = code.start_mark.line + (1 if code.style in ("|", ">") else 0)
+    root = reader.compose(text, reader.offset)
+    return reader.machine(reader.mapping(root, "the source code"), text, name)
 
 
 class _Reader:
@@ -84,11 +84,13 @@ class _Reader:
 
         label = self.draft.source.label
         try:
-            root = YAML(typ="safe", pure=True).compose(text)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # of ruamel's, about anchors used twice
+                root = YAML(typ="safe", pure=True).compose(text)
         except MarkedYAMLError as error:
             line = offset + error.problem_mark.line + 1 if error.problem_mark else "?"
             raise FormatError(f"{label}: line {line}: not YAML: {error.problem}") from None
-        except (YAMLError, ValueError) as error:
+        except (YAMLError, ValueError, OverflowError) as error:
             reason = str(error).split("\n")[0]
             raise FormatError(f"{label}: not YAML: {reason}") from None
         except RecursionError:
@@ -130,12 +132,11 @@ class _Reader:
             self.draft.fault(self.place(node), f"{what}: expected one character, got {text!r}")
         return text
 
-    def machine(self, root: Any, text: str, name: str) -> TuringMachine:
-        """The machine whose parts are the entries of `root`."""
+    def machine(self, keys: dict[str, tuple[Any, Any]], text: str, name: str) -> TuringMachine:
+        """The machine whose parts are these entries."""
         draft = self.draft
-        keys = self.mapping(root, "the machine")
         for needed in ("blank", "start state", "table"):
-            if needed not in keys:
+            if needed not in keys or _is_null(keys[needed][1]):
                 draft.fault("", f"no {needed!r}; a machine needs blank, start state and table")
         for unknown in (key for key in keys if key not in _KEYS):
             draft.doubt(self.place(keys[unknown][0]), f"unknown key {unknown!r} is left out")
@@ -193,7 +194,7 @@ class _Reader:
         """What to do; None after a fault."""
         place, draft = self.place(node), self.draft
         if node.id == "scalar":
-            if node.value in _MOVES:
+            if node.value in _MOVES and (node.value != "N" or "N" not in synonyms):
                 return _Instruction(None, _MOVES[node.value], None)
             if node.value not in synonyms:
                 found = f"{what}: {node.value!r}"
@@ -219,7 +220,7 @@ class _Reader:
             for item in key.value:
                 yield self.character(item, what)
         elif key.id == "scalar" and re.fullmatch(r"(,,|[^,])(,(,,|[^,]))+", key.value, re.S):
-            yield from (symbol[0] for symbol in re.findall(r",,|[^,]", key.value, re.S))
+            yield from (m[1][0] for m in re.finditer(r"(,,|[^,])(,|$)", key.value, re.S))
         else:
             yield self.character(key, what)
 

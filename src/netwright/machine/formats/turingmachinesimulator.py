@@ -18,7 +18,9 @@ _MOVES = {">": Move.R, "<": Move.L, "-": Move.S}
 
 def recognises(text: str) -> bool:
     """Whether a line names the initial state and some line ends in a move."""
-    return bool(re.search(r"^\s*init\s*:", text, re.M | re.I) and re.search(r",\s*[<>-]", text))
+    return bool(
+        re.search(r"^[ \t]*init[ \t]*:", text, re.M | re.I) and re.search(r",[ \t]*[<>-]", text)
+    )
 
 
 def read(text: str, source: Source) -> TuringMachine:
@@ -33,7 +35,10 @@ def read(text: str, source: Source) -> TuringMachine:
     for number, content in enumerate(text.split("\n"), start=1):
         line = content.split("//")[0].strip()
         if match := re.fullmatch(r"(name|init|accept)\s*:(.*)", line, re.I):
-            header[match[1].lower()] = match[2].strip()
+            word = match[1].lower()
+            if header[word]:
+                draft.fault(f"line {number}", f"a second '{word}:' line")
+            header[word] = match[2].strip()
         elif line:
             lines.append((f"line {number}", [field.strip() for field in line.split(",")]))
 
@@ -48,6 +53,9 @@ def read(text: str, source: Source) -> TuringMachine:
             draft.fault(place, f"expected 'state,symbol' here and 'state,symbol,move' on {below}")
             continue
         (state, symbol), (target, write, letter) = left, right
+        for name in (symbol, write):
+            if len(name) != 1:
+                draft.fault(place, f"symbol {name!r} has {len(name)} characters; expected one")
         states += [state, target]
         symbols += [symbol, write]
         draft.rule(place, state, symbol, Action(target, write, _MOVES[letter]))
@@ -55,6 +63,8 @@ def read(text: str, source: Source) -> TuringMachine:
         draft.fault(lines[-1][0], "a rule's first line without the second")
     if not header["init"]:
         draft.fault("", "no 'init:' line with the initial state")
+    if header["init"] not in [state for state, _ in draft.delta]:
+        draft.doubt("init", f"no rule for the initial state {header['init']!r}")
     return draft.build(
         blank="_",
         start=header["init"],

@@ -1,0 +1,1 @@
+"""The paper's definitions, slow and obvious: the living definition that faster engines equal."""

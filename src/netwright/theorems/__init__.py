@@ -1,0 +1,1 @@
+"""The paper's results, one file or folder for each, named for it."""

@@ -1,0 +1,110 @@
+"""Theorem 3.4: the Transformer Trans_M of a machine M in normal form, and its recognizer.
+
+One encoder layer, three decoder layers, hard attention with the score −|⟨q, k⟩|:
+
+| layer     | self attention                          | feed-forward                        |
+|-----------|-----------------------------------------|-------------------------------------|
+| encoder   | none; then keys (i, −1), values ⟦s_i⟧ i | none                                |
+| decoder 1 | none                                    | O₁: the transition function (B.2)   |
+| decoder 2 | equal: the head's position (B.3)        | O₂: cancels the external attention  |
+| decoder 3 | the last visit of the next cell (B.4)   | O₃: the same                        |
+| after     |                                         | F: the next symbol (B.5, B.6)       |
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from netwright.exact.feed_forward import FeedForward, affine_network
+from netwright.exact.layout import Layout
+from netwright.exact.rational import ONE
+from netwright.exact.vector import Vector
+from netwright.machine.normal_form import NormalMachine
+from netwright.nets.recognizer import Recognizer
+from netwright.nets.transformer import DecoderLayer, Transformer
+from netwright.theorems.theorem_3_4_transformer import (
+    lemma_b1_encoder_attention,
+    lemma_b2_transition,
+    lemma_b3_head_position,
+    lemma_b4_last_visit,
+    lemma_b5_next_symbol,
+    vectors,
+)
+
+
+@dataclass(frozen=True)
+class CompiledTransformer:
+    """A machine in normal form and the Transformer that simulates it."""
+
+    normal: NormalMachine
+    network: Transformer
+    embedding: Mapping[str, Vector]
+    seed: Vector
+    final_states: frozenset[str]
+
+    @property
+    def layout(self) -> Layout:
+        """The layout of the network's vectors."""
+        return self.network.layout
+
+    def is_final(self, y: Vector) -> bool:
+        """𝔽 = {⟦q⟧ : q ∈ F} × ℚ^(d−|Q|): whether block q1 is the one-hot of a final state."""
+        return any(y["q1"] == {state: ONE} for state in self.final_states)
+
+    @property
+    def recognizer(self) -> Recognizer:
+        """The recognizer A = (Σ, f_pos, Trans_M, y_0, 𝔽)."""
+        return Recognizer(
+            self.normal.input_alphabet, self.embedding, self.network, self.seed, self.is_final
+        )
+
+    def networks(self) -> dict[str, FeedForward]:
+        """Every feed-forward network, by its place: `encoder.1.Q`, …, `decoder.3.O`, `F`."""
+        found: dict[str, object] = {}
+        for side, layers in (("encoder", self.network.encoder), ("decoder", self.network.decoder)):
+            for number, layer in enumerate(layers, start=1):
+                for letter in "QKVO":
+                    found[f"{side}.{number}.{letter}"] = getattr(layer, letter)
+        found |= {"encoder.K": self.network.K, "encoder.V": self.network.V, "F": self.network.F}
+        return {name: net for name, net in found.items() if isinstance(net, FeedForward)}
+
+
+def compile_transformer(normal: NormalMachine) -> CompiledTransformer:
+    """Trans_M.
+
+    >>> from netwright.machine.library import library_machine
+    >>> from netwright.machine.normal_form import normalize
+    >>> compiled = compile_transformer(normalize(library_machine("even-as")))
+    >>> compiled.layout.dimension  # 2·7 + 4·3 + 11
+    37
+    >>> compiled.recognizer.accepts_at("abab", 100)
+    16
+    """
+    machine = normal.machine
+    layout = vectors.vector_layout(normal)
+    nothing = affine_network(layout)
+    transition_layer = DecoderLayer(
+        Q=nothing,
+        K=nothing,
+        V=nothing,  # with V = 0 the attention is 0, and p¹ = y + pos by the residual connection
+        O=lemma_b2_transition.transition_network(layout, machine),
+    )
+    network = Transformer(
+        layout=layout,
+        encoder=(lemma_b1_encoder_attention.encoder_layer(layout),),
+        K=lemma_b1_encoder_attention.keys(layout),
+        V=lemma_b1_encoder_attention.values(layout),
+        decoder=(
+            transition_layer,
+            lemma_b3_head_position.head_position_layer(layout),
+            lemma_b4_last_visit.last_visit_layer(layout),
+        ),
+        F=lemma_b5_next_symbol.next_symbol_network(layout, machine),
+        pos=vectors.positions(layout),
+    )
+    return CompiledTransformer(
+        normal=normal,
+        network=network,
+        embedding={symbol: vectors.embedding(layout, symbol) for symbol in normal.input_alphabet},
+        seed=vectors.seed(layout, normal),
+        final_states=machine.accepting,
+    )

@@ -1,0 +1,106 @@
+"""From the vectors of Trans_M back to the given machine: state, head, tape and steps.
+
+Token i of the decoder ends as z³_i, which holds the symbol v^(i) that it wrote, and y_{i+1}, which
+holds the state, the symbol under the head and the move m^(i). Following them gives the tape. The
+states that normalising added are passed over: the given machine has done a step when the network
+is in one of its states again. Nothing here looks at δ: the answer is the network's own.
+"""
+
+from collections.abc import Sequence
+from time import perf_counter
+
+from netwright.errors import NetworkError
+from netwright.exact.rational import ONE
+from netwright.exact.vector import Vector
+from netwright.machine.configuration import Tape
+from netwright.machine.normal_form import NormalMachine
+from netwright.machine.simulate import Engine, Interrupted, Outcome, Progress, Run
+from netwright.theorems.theorem_3_4_transformer.construction import CompiledTransformer
+
+
+class FollowedTape:
+    """The given machine's configuration, followed from what a network says it does."""
+
+    def __init__(self, normal: NormalMachine, word: Sequence[str]) -> None:
+        self.normal = normal
+        self.tape = dict(enumerate(word))
+        self.cell = -1  # the normal machine begins left of the input
+        self.steps = -1  # and has not yet begun the given machine's run
+        self.state = normal.given.start
+        self.head = 0
+
+    def step(self, written: str, move: int, state: str) -> None:
+        """The network wrote a symbol, moved, and is now in a state."""
+        self.tape[self.cell] = self.normal.given_symbol(written)
+        self.cell += move
+        if self.normal.is_given_state(state):
+            self.steps, self.state, self.head = self.steps + 1, state, self.cell
+
+    def cells(self) -> Tape:
+        """The given machine's tape."""
+        blank = self.normal.given.blank
+        written = [cell for cell, symbol in self.tape.items() if symbol != blank]
+        if not written:
+            return Tape(0, ())
+        span = range(min(written), max(written) + 1)
+        return Tape(span.start, tuple(self.tape.get(cell, blank) for cell in span))
+
+
+def run_transformer(
+    compiled: CompiledTransformer,
+    word: Sequence[str],
+    max_steps: int,
+    progress: Progress | None = None,
+) -> Run:
+    """The given machine's run as the network does it, by the definition (reference engine)."""
+    started = perf_counter()
+    followed = FollowedTape(compiled.normal, compiled.normal.check_word(word))
+    outcome, network_steps = Outcome.UNDECIDED, 0
+    X = compiled.recognizer.embed(compiled.normal.check_word(word))
+
+    def reached() -> Run:
+        return Run(
+            outcome,
+            max(0, followed.steps),
+            followed.state,
+            followed.head,
+            followed.cells(),
+            Engine.REFERENCE,
+            perf_counter() - started,
+            network_steps=network_steps,
+            dimension=compiled.layout.dimension,
+        )
+
+    try:
+        for network_steps, token in enumerate(compiled.network.tokens(X, compiled.seed), start=1):
+            state = one_hot(token.y, "q1")
+            if state is None:  # the dead vector: no rule applied to the last configuration
+                accepting = compiled.normal.given.accepting
+                outcome = Outcome.REJECTED if accepting else Outcome.HALTED
+                break
+            if followed.steps == max_steps and compiled.normal.is_given_state(followed.state):
+                break  # the limit, and the network goes on from there
+            written = one_hot(token.layers[-1].z, "s2")
+            move = token.y.number("x1")
+            if written is None or move not in (-1, 1):
+                raise NetworkError(f"output {network_steps} has a state, but no symbol or no move")
+            followed.step(written, int(move.p), state)
+            if compiled.is_final(token.y):
+                accepting = compiled.normal.given.accepting
+                outcome = Outcome.ACCEPTED if accepting else Outcome.HALTED
+                break
+            if progress:
+                progress(max(0, followed.steps), len(followed.tape))
+    except KeyboardInterrupt:
+        raise Interrupted(reached()) from None
+    return reached()
+
+
+def one_hot(vector: Vector, block: str) -> str | None:
+    """The label of a block's one-hot vector; None if the block is 0."""
+    content = vector[block]
+    if not content:
+        return None
+    if len(content) != 1 or set(content.values()) != {ONE}:
+        raise NetworkError(f"block {block} of {vector} is neither 0 nor a one-hot vector")
+    return next(iter(content))

@@ -1,0 +1,93 @@
+"""The values that the proof of Theorem 3.4 speaks of, from the machine alone, and its vectors.
+
+q^(i), s^(i), v^(i), m^(i), c^(i), ℓ(i), α^(i) and β^(i) come from a run of the normal machine as a
+machine. The vectors a¹, z¹, p² = z², p³ = z³ and y are then written down as the proof states them,
+so that a network's vectors can be compared with them. After a halt all of q, v and m are 0.
+"""
+
+from collections.abc import Sequence
+from itertools import islice
+
+from flint import fmpq
+
+from netwright.exact.layout import Layout
+from netwright.exact.vector import Part, Vector
+from netwright.machine.normal_form import NormalMachine
+from netwright.machine.simulate import configurations
+from netwright.theorems.theorem_3_4_transformer.vectors import vector_layout
+
+
+class ProofValues:
+    """The values of the proof for one machine, one word and the times 0 to `steps`."""
+
+    def __init__(self, normal: NormalMachine, word: Sequence[str], steps: int) -> None:
+        self.layout: Layout = vector_layout(normal)
+        self.word = normal.check_word(word)
+        self.blank = normal.machine.blank
+        self.q: list[str | None] = []
+        self.s: list[str] = []
+        self.v: list[str | None] = []
+        self.m: list[int] = []
+        self.c: list[int] = [0]
+        self.ell: list[int] = [-1]  # ℓ(0) is not defined
+        last_visit: dict[int, int] = {}
+        # The machine's input begins in cell 0, its head on cell −1: the paper's cell 0.
+        for moment in islice(configurations(normal.machine, self.word, head=-1), steps + 1):
+            self.q.append(moment.state)
+            self.s.append(moment.symbol)
+            action = normal.machine.action(moment.state, moment.symbol)
+            self.v.append(action.write if action else None)
+            self.m.append(action.move.offset if action else 0)
+        while len(self.q) <= steps:  # the dead vector
+            self.q.append(None)
+            self.s.append(self.blank)
+            self.v.append(None)
+            self.m.append(0)
+        for i in range(steps + 1):
+            last_visit[self.c[i]] = i
+            self.c.append(self.c[i] + self.m[i])
+            self.ell.append(last_visit.get(self.c[i + 1], i))
+
+    def alpha(self, i: int) -> str | None:
+        """α^(i): the input's symbol at i, the last one beyond its end."""
+        return self.word[min(i, len(self.word)) - 1] if self.word else None
+
+    def beta(self, i: int) -> int:
+        """β^(i): i, or the input's length beyond its end."""
+        return min(i, len(self.word))
+
+    def y(self, i: int) -> Vector:
+        """y_i = [⟦q^(i)⟧, ⟦s^(i)⟧, m^(i−1), 0, …]."""
+        return self._vector(q1=self.q[i], s1=self.s[i], x1=self.m[i - 1] if i else 0)
+
+    def a1(self, i: int) -> Vector:
+        """a¹_i: y_i, what the encoder says of i + 1, and pos(i + 1)."""
+        return self.y(i) + self._input_and_position(i)
+
+    def z1(self, i: int) -> Vector:
+        """z¹_i: ⟦q^(i+1)⟧, ⟦v^(i)⟧, m^(i), m^(i−1), and the same."""
+        return self._transition(i) + self._input_and_position(i)
+
+    def p2(self, i: int) -> Vector:
+        """p²_i = z²_i: with c^(i+1)/(i+1) and c^(i)/(i+1)."""
+        cells = self._vector(x4=fmpq(self.c[i + 1], i + 1), x5=fmpq(self.c[i], i + 1))
+        return self.z1(i) + cells
+
+    def p3(self, i: int) -> Vector:
+        """p³_i = z³_i: with ⟦v^(ℓ(i+1))⟧ and ℓ(i+1)."""
+        attended = self.ell[i + 1]
+        return self.p2(i) + self._vector(s4=self.v[attended], x7=attended)
+
+    def _transition(self, i: int) -> Vector:
+        return self._vector(
+            q2=self.q[i + 1], s2=self.v[i], x2=self.m[i], x3=self.m[i - 1] if i else 0
+        )
+
+    def _input_and_position(self, i: int) -> Vector:
+        t = i + 1
+        return self._vector(
+            s3=self.alpha(t), x6=self.beta(t), x8=1, x9=t, x10=fmpq(1, t), x11=fmpq(1, t * t)
+        )
+
+    def _vector(self, **parts: "Part | None") -> Vector:
+        return Vector.of(self.layout, {k: part for k, part in parts.items() if part is not None})

@@ -1,8 +1,15 @@
-"""Random machines and words for hypothesis."""
+"""Random machines, words and networks for hypothesis."""
 
 from hypothesis import strategies as st
 
+from netwright.exact.feed_forward import Affine, FeedForward
+from netwright.exact.layout import Layout
+from netwright.exact.rational import Rational, rational, relu, sigma
+from netwright.exact.vector import Vector
 from netwright.machine.turing_machine import Action, Move, TuringMachine
+from netwright.nets.attention import dot_product, hardmax, score_phi, square_plus_one
+from netwright.nets.recognizer import Recognizer
+from netwright.nets.transformer import DecoderLayer, EncoderLayer, Transformer
 
 letters = st.sampled_from("abcdefgh")
 wild_names = st.text(min_size=1, max_size=5)
@@ -43,3 +50,56 @@ def machines(
 def words(symbols: list[str] | tuple[str, ...]) -> st.SearchStrategy[tuple[str, ...]]:
     """Words over the symbols, the blank included."""
     return st.lists(st.sampled_from(symbols), max_size=8).map(tuple)
+
+
+D = Layout.of(x="", y="", z="")
+"""The layout of random networks."""
+
+
+def additive(q: Vector, k: Vector) -> Rational:
+    """A score that is a small network of query and key: additive attention."""
+    return sigma(q.number("x") + k.number("y")) + relu(q.number("z") - k.number("z"))
+
+
+def vectors() -> st.SearchStrategy[Vector]:
+    """Small vectors of layout `D`."""
+    small = st.integers(-2, 2)
+    return st.builds(lambda x, y, z: Vector.of(D, x=x, y=y, z=z), small, small, small)
+
+
+@st.composite
+def feed_forward_networks(draw: st.DrawFn) -> FeedForward:
+    """Networks of one or two maps on layout `D`, with small weights."""
+    place = st.tuples(st.integers(0, 2), st.integers(0, 2))
+    weights = st.dictionaries(place, st.sampled_from([-1, 1, 2]).map(rational), max_size=4)
+    maps = st.builds(Affine, st.just(D), st.just(D), weights, vectors())
+    return FeedForward(tuple(draw(st.lists(maps, min_size=1, max_size=2))))
+
+
+@st.composite
+def transformers(draw: st.DrawFn, *, positions: bool = False) -> Transformer:
+    """Transformers with random layers, scores and normalisers."""
+    parts = {letter: feed_forward_networks() for letter in "QKVO"}
+    return Transformer(
+        layout=D,
+        encoder=tuple(draw(st.lists(st.builds(EncoderLayer, **parts), max_size=2))),
+        K=draw(feed_forward_networks()),
+        V=draw(feed_forward_networks()),
+        decoder=tuple(draw(st.lists(st.builds(DecoderLayer, **parts), min_size=1, max_size=2))),
+        F=draw(feed_forward_networks()),
+        score=draw(st.sampled_from([score_phi, dot_product, additive])),
+        rho=draw(st.sampled_from([hardmax, square_plus_one])),
+        pos=(lambda i: Vector.of(D, x=1, y=i, z=rational(1) / i)) if positions else None,
+    )
+
+
+@st.composite
+def recognizers(draw: st.DrawFn) -> Recognizer:
+    """Recognizers over a and b whose networks have no positional encodings."""
+    return Recognizer(
+        alphabet=("a", "b"),
+        embedding={"a": draw(vectors()), "b": draw(vectors())},
+        network=draw(transformers()),
+        seed=draw(vectors()),
+        final=lambda y: y.number("x") > 0,
+    )

@@ -12,7 +12,8 @@ One encoder layer, three decoder layers, hard attention with the score −|⟨q,
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 from netwright.exact.feed_forward import FeedForward, affine_network
 from netwright.exact.layout import Layout
@@ -66,6 +67,17 @@ class CompiledTransformer:
                     found[f"{side}.{number}.{letter}"] = getattr(layer, letter)
         found |= {"encoder.K": self.network.K, "encoder.V": self.network.V, "F": self.network.F}
         return {name: net for name, net in found.items() if isinstance(net, FeedForward)}
+
+    def with_network(self, name: str, network: FeedForward) -> "CompiledTransformer":
+        """The same with another network in one of the places that `networks` names."""
+        place, _, letter = name.rpartition(".")
+        changes: dict[str, Any] = {letter: network}
+        if place not in ("", "encoder"):
+            side, number = place.split(".")
+            layers = list(getattr(self.network, side))
+            layers[int(number) - 1] = replace(layers[int(number) - 1], **changes)
+            changes = {side: tuple(layers)}
+        return replace(self, network=replace(self.network, **changes))
 
 
 def compile_transformer(normal: NormalMachine) -> CompiledTransformer:

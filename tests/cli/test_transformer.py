@@ -1,0 +1,134 @@
+"""`netwright run` on the Transformer, and `netwright compile`."""
+
+import json
+import warnings
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.corpora import FOLDER, needs_corpora
+
+from netwright.cli import main
+from netwright.errors import FormatWarning
+from netwright.machine.load import load_machine
+from netwright.machine.simulate import simulate
+from netwright.pipeline import Target, run
+
+BB5 = "1RB1LC_1RC1RB_1RD0LE_1LA1LD_1RZ0LA"
+ANSWER = ("outcome", "steps", "state", "tape", "tape_start", "head", "input", "non_blank")
+
+
+def answer(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, dict[str, Any]]:
+    code = main([*arguments, "--json"])
+    return code, json.loads(capsys.readouterr().out)
+
+
+def test_the_transformer_is_the_default(capsys: pytest.CaptureFixture[str]) -> None:
+    code, found = answer(capsys, "run", "palindrome", "abba")
+    assert (code, found["outcome"], found["on"]) == (0, "accepted", "transformer")
+    assert (found["steps"], found["network_steps"], found["dimension"]) == (15, 26, 45)
+    assert answer(capsys, "run", "palindrome", "abab")[0] == 1
+    assert answer(capsys, "run", "palindrome", "")[1]["outcome"] == "accepted"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (BB5, "--max-steps", "1000"),
+        ("palindrome", "ababa"),
+        ("binary-addition", "11+1"),
+        ("copy", "a_b"),
+        ("copy", "_"),
+        ("sort-bits", "", "--max-steps", "0"),
+    ],
+)
+def test_both_levels_print_the_same_answer(
+    arguments: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    codes, answers = zip(
+        *(answer(capsys, "run", *arguments, "--on", on) for on in ("transformer", "machine")),
+        strict=True,
+    )
+    assert codes[0] == codes[1]
+    assert [answers[0][key] for key in ANSWER] == [answers[1][key] for key in ANSWER]
+
+
+def corpus_runs() -> list[str]:
+    path = FOLDER / "expected_runs.json"
+    runs = json.loads(path.read_text(encoding="utf-8"))["runs"] if path.is_file() else {}
+    beavers = FOLDER / "busy_beavers.json"
+    listed = json.loads(beavers.read_text())["machines"] if beavers.is_file() else []
+    dumps = (f"automata_lib/test_machines.json:{name}" for name in ("dtm1", "dtm2"))
+    others = ["oibra_jflap/test_tm.jff", *dumps]
+    return [
+        *(str(FOLDER / name) for name, facts in runs.items() if facts["steps"] <= 300),
+        *(beaver["machine"] for beaver in listed if beaver["steps"] <= 300),
+        *(str(FOLDER / name) for name in others if runs),
+    ]
+
+
+@needs_corpora
+@pytest.mark.parametrize("name", corpus_runs())
+def test_real_machines_run_the_same_on_the_transformer(name: str) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FormatWarning)
+        machine = load_machine(name)
+    words = [machine.default_input]
+    if not machine.default_input and "0" in machine.symbols and machine.blank != "0":
+        words.append(("0", "0", "1", "1") if "1" in machine.symbols else ("0",))
+    for word in words:
+        wanted = simulate(machine, word, 300)
+        found = run(machine, word, 300, on=Target.TRANSFORMER)
+        facts = [(r.outcome, r.steps, r.state, r.head, r.tape) for r in (found, wanted)]
+        assert facts[0] == facts[1]
+
+
+def test_compile_describes_the_network(capsys: pytest.CaptureFixture[str]) -> None:
+    _, facts = answer(capsys, "compile", "palindrome")
+    assert facts["given"] == {"states": 8, "symbols": 3}
+    assert facts["normalized"] == {"states": 11, "symbols": 3}
+    assert facts["dimension"] == 2 * 11 + 4 * 3 + 11 == sum(b["size"] for b in facts["layout"])
+    assert (facts["encoder_layers"], facts["decoder_layers"]) == (1, 3)
+    assert facts["hidden_widths"]["decoder.1.O"] == [11 + 3 + 1 + 11 * 3]
+    assert len(facts["hidden_widths"]["F"]) == 3
+    assert facts["parameters"] > facts["nonzeros"] > 100
+    assert answer(capsys, "compile", "palindrome", "--blanks")[1]["normalized"]["symbols"] == 4
+    assert main(["compile", "palindrome"]) == 0
+    out = capsys.readouterr().out
+    assert "dimension   45 = 2|Q| + 4|Σ| + 11" in out
+    assert all(len(line) <= 80 for line in out.splitlines())
+
+
+def test_a_saved_network_is_a_machine_to_run_and_compile(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    path = str(tmp_path / "palindrome.safetensors")
+    _, saved = answer(capsys, "compile", "palindrome", "-o", path)
+    assert saved["output"] == path
+    _, loaded = answer(capsys, "compile", path)
+    keys = saved.keys() - {"machine", "output"}
+    assert {key: saved[key] for key in keys} == {key: loaded[key] for key in keys}
+    assert answer(capsys, "run", path, "abba")[1]["outcome"] == "accepted"
+    assert answer(capsys, "run", path, "abab", "--on", "machine")[1]["outcome"] == "rejected"
+    assert main(["show", path]) == 0
+    assert "8 states" in capsys.readouterr().out
+
+
+def test_what_a_network_cannot_do_is_said(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    path = tmp_path / "copy.safetensors"
+    assert main(["compile", "copy", "-o", str(path)]) == 0
+    capsys.readouterr()
+    cases = {
+        ("run", str(path), "a_b"): "compiled for inputs without blanks; compile it with --blanks",
+        ("compile", "copy", "-o", str(path)): "exists; name another file",
+        ("compile", "copy", "--on", "machine"): "--on machine is no network",
+        ("run", "copy", "--engine", "fast"): "there is no fast engine for Transformers",
+    }
+    for arguments, message in cases.items():
+        assert main(arguments) == 2
+        assert message in capsys.readouterr().err
+    path.write_bytes(path.read_bytes()[:500])
+    assert main(["run", str(path)]) == 2
+    assert "is not a whole network saved by netwright" in capsys.readouterr().err

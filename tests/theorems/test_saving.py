@@ -1,0 +1,89 @@
+"""A network saved and loaded again is equal and runs the same."""
+
+import json
+from itertools import islice
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from safetensors.numpy import load, save
+from tests.strategies import machines, wild_names
+
+from netwright.errors import FormatError
+from netwright.machine.library import library_machine
+from netwright.machine.normal_form import normalize
+from netwright.machine.turing_machine import TuringMachine
+from netwright.theorems.theorem_3_4_transformer.construction import (
+    CompiledTransformer,
+    compile_transformer,
+)
+from netwright.theorems.theorem_3_4_transformer.decoding import run_transformer
+from netwright.theorems.theorem_3_4_transformer.saving import from_bytes, to_bytes
+
+
+def compiled(name: str = "palindrome") -> CompiledTransformer:
+    return compile_transformer(normalize(library_machine(name)))
+
+
+@settings(max_examples=40)
+@given(machines(names=wild_names, symbol_names=wild_names))
+def test_a_saved_network_comes_back_equal(machine: TuringMachine) -> None:
+    network = compile_transformer(normalize(machine, blanks_in_input=True))
+    again = from_bytes(to_bytes(network))
+    assert again == network
+    word = machine.default_input
+    outputs = (list(islice(n.recognizer.outputs(word), 12)) for n in (network, again))
+    assert next(outputs) == next(outputs)
+
+
+def test_saving_is_deterministic_and_without_pickle() -> None:
+    data = to_bytes(compiled())
+    assert data == to_bytes(compiled())
+    assert all(tensor.dtype == np.int64 for tensor in load(data).values())
+
+
+def test_the_loaded_network_is_what_the_tensors_say() -> None:
+    """Nothing is compiled again: a changed numerator changes the network and its answer."""
+    data = to_bytes(compiled("even-as"))
+    tensors = load(data)
+    length = int.from_bytes(data[:8], "little")
+    metadata = json.loads(data[8 : 8 + length])["__metadata__"]
+    tensors["seed"][0, 1] = 2
+    changed = from_bytes(save(tensors, metadata))
+    assert changed != compiled("even-as")
+    assert changed.seed.number("q1", "q_init") == 2
+    assert run_transformer(from_bytes(data), ("a",), 40) is not None
+
+
+@pytest.mark.parametrize("cut", [10, 100, 2000, -1])
+def test_a_file_cut_short_is_explained(cut: int) -> None:
+    with pytest.raises(FormatError, match="net is not a whole network saved by netwright"):
+        from_bytes(to_bytes(compiled())[:cut], "net")
+
+
+def damaged_metadata(**changes: object) -> bytes:
+    data = to_bytes(compiled())
+    length = int.from_bytes(data[:8], "little")
+    about = json.loads(json.loads(data[8 : 8 + length])["__metadata__"]["netwright"])
+    return save(load(data), {"netwright": json.dumps(about | changes)})
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"kind": "netwright transformer 99"}, "is a 'netwright transformer 99'; this netwright"),
+        ({"layouts": []}, "is not a whole network"),
+        ({"score": "softmax"}, "unknown attention 'softmax' with 'hardmax'"),
+        ({"normal": {"states": [], "delta": []}}, "is not a whole network"),
+        ({"names": ["a"]}, "is not a whole network"),
+        ({"layouts": [[["x", [""]]]] * 9}, "has an index outside its layout"),
+    ],
+)
+def test_a_file_with_other_contents_is_explained(changes: dict[str, object], message: str) -> None:
+    with pytest.raises(FormatError, match=message):
+        from_bytes(damaged_metadata(**changes))
+
+
+def test_another_programs_file_is_explained() -> None:
+    with pytest.raises(FormatError, match="is not a whole network saved by netwright"):
+        from_bytes(save({"x": np.zeros(3)}))

@@ -8,8 +8,9 @@ from netwright.exact.rational import Rational, rational, relu, sigma
 from netwright.exact.vector import Vector
 from netwright.machine.turing_machine import Action, Move, TuringMachine
 from netwright.nets.attention import dot_product, hardmax, score_phi, square_plus_one
+from netwright.nets.neural_gpu import Convolution, NeuralGPU
 from netwright.nets.recognizer import Recognizer
-from netwright.nets.transformer import DecoderLayer, EncoderLayer, Transformer
+from netwright.nets.transformer import Layer, Transformer
 
 letters = st.sampled_from("abcdefgh")
 wild_names = st.text(min_size=1, max_size=5)
@@ -82,10 +83,10 @@ def transformers(draw: st.DrawFn, *, positions: bool = False) -> Transformer:
     parts = {letter: feed_forward_networks() for letter in "QKVO"}
     return Transformer(
         layout=D,
-        encoder=tuple(draw(st.lists(st.builds(EncoderLayer, **parts), max_size=2))),
+        encoder=tuple(draw(st.lists(st.builds(Layer, **parts), max_size=2))),
         K=draw(feed_forward_networks()),
         V=draw(feed_forward_networks()),
-        decoder=tuple(draw(st.lists(st.builds(DecoderLayer, **parts), min_size=1, max_size=2))),
+        decoder=tuple(draw(st.lists(st.builds(Layer, **parts), min_size=1, max_size=2))),
         F=draw(feed_forward_networks()),
         score=draw(st.sampled_from([score_phi, dot_product, additive])),
         rho=draw(st.sampled_from([hardmax, square_plus_one])),
@@ -103,3 +104,31 @@ def recognizers(draw: st.DrawFn) -> Recognizer:
         seed=draw(vectors()),
         final=lambda y: y.number("x") > 0,
     )
+
+
+@st.composite
+def convolutions(draw: st.DrawFn, shape: tuple[int, int], width: int) -> Convolution:
+    """Convolutions on layout `D` with a kernel bank of some shape and a uniform bias."""
+    place = st.tuples(st.integers(0, 2), st.integers(0, 2))
+    weights = st.dictionaries(place, st.sampled_from([-1, 1, 2]).map(rational), max_size=3)
+    kernel = st.builds(Affine, st.just(D), st.just(D), weights, st.just(Vector.zero(D)))
+    kernels = tuple(tuple(draw(kernel) for _ in range(shape[1])) for _ in range(shape[0]))
+    return Convolution(kernels, tuple(draw(vectors()) for _ in range(width)))
+
+
+@st.composite
+def neural_gpus(
+    draw: st.DrawFn, *, circular: bool | None = None, shape: tuple[int, int] | None = None
+) -> NeuralGPU:
+    """Uniform Neural GPUs with random kernels of any small shape."""
+    width = draw(st.integers(1, 2))
+    sizes = st.tuples(st.integers(1, 3), st.integers(1, 3))
+    update, reset, new = (draw(convolutions(shape or draw(sizes), width)) for _ in range(3))
+    around = draw(st.booleans()) if circular is None else circular
+    return NeuralGPU(D, update, reset, new, width=width, circular=around)
+
+
+def gpu_recognizer(network: NeuralGPU) -> Recognizer:
+    """A recognizer over a and b around a Neural GPU."""
+    embedding = {"a": Vector.of(D, x=1), "b": Vector.of(D, y=1, z=-1)}
+    return Recognizer(("a", "b"), embedding, network, Vector.zero(D), lambda y: y.number("x") > 0)

@@ -1,7 +1,8 @@
 """The path of the data, as code: from what the user types to the answer.
 
-    machine file ──load──▶ TuringMachine ──normalize──▶ NormalMachine
-                 ──compile──▶ CompiledTransformer ──run──▶ Run
+    machine file ──load──▶ TuringMachine ──normalize──▶ NormalMachine ──▶ Transformer ──▶ Run
+                                         ──▶ RNN ──▶ Run
+                                                 ──▶ Neural GPU ──▶ Run
 
 Each stage takes what the stage before it gives. A network that was saved is loaded as such.
 """
@@ -12,21 +13,31 @@ from enum import StrEnum
 from pathlib import Path
 
 from netwright.errors import FormatError, InputError
+from netwright.exact.rational import Number
 from netwright.machine.load import load_machine
 from netwright.machine.normal_form import normalize
 from netwright.machine.simulate import Engine, Progress, Run, check_limit, simulate
 from netwright.machine.turing_machine import TuringMachine
+from netwright.theorems.theorem_2_3_rnn.construction import CompiledRNN, compile_rnn
+from netwright.theorems.theorem_2_3_rnn.decoding import run_rnn
 from netwright.theorems.theorem_3_4_transformer.construction import (
     CompiledTransformer,
     compile_transformer,
 )
 from netwright.theorems.theorem_3_4_transformer.decoding import run_transformer
+from netwright.theorems.theorem_4_1_neural_gpu import (
+    CompiledNeuralGPU,
+    compile_neural_gpu,
+    run_neural_gpu,
+)
 
 
 class Target(StrEnum):
     """What a machine runs on."""
 
     TRANSFORMER = "transformer"
+    RNN = "rnn"
+    NEURAL_GPU = "neural-gpu"
     MACHINE = "machine"
 
 
@@ -63,9 +74,19 @@ def split_word(text: str, separator: str | None = None) -> tuple[str, ...]:
     return symbols
 
 
-def compile_machine(machine: TuringMachine, word: Iterable[str] = ()) -> CompiledTransformer:
+def to_transformer(machine: TuringMachine, word: Iterable[str] = ()) -> CompiledTransformer:
     """The Transformer of a machine; if the word has blanks in it, one that takes such words."""
     return compile_transformer(normalize(machine, blanks_in_input=machine.blank in tuple(word)))
+
+
+def to_rnn(machine: TuringMachine, base: Number | None = None) -> CompiledRNN:
+    """The RNN of a machine, its stacks in base |Σ| + 1 or another one."""
+    return compile_rnn(machine, base)
+
+
+def to_neural_gpu(machine: TuringMachine, base: Number | None = None) -> CompiledNeuralGPU:
+    """The Neural GPU of a machine's RNN."""
+    return compile_neural_gpu(to_rnn(machine, base))
 
 
 def run(
@@ -73,8 +94,9 @@ def run(
     word: Iterable[str] | None = None,
     max_steps: int = 10_000_000,
     *,
-    on: Target = Target.TRANSFORMER,
-    engine: Engine = Engine.AUTO,
+    on: Target | str = Target.TRANSFORMER,
+    engine: Engine | str = Engine.AUTO,
+    base: Number | None = None,
     progress: Progress | None = None,
 ) -> Run:
     """The answer of a machine, or of a network compiled from one, on a word.
@@ -82,13 +104,18 @@ def run(
     >>> run(load_machine("palindrome"), "abab").outcome
     <Outcome.REJECTED: 'rejected'>
     """
+    on, engine = Target(on), Engine(engine)
     machine = source if isinstance(source, TuringMachine) else source.normal.given
     symbols = machine.check_word(machine.default_input if word is None else word)
     check_limit(max_steps)
     if on is Target.MACHINE:
         return simulate(machine, symbols, max_steps, engine=engine, progress=progress)
     if engine is Engine.FAST:
-        raise InputError("there is no fast engine for Transformers; --engine reference runs them")
+        raise InputError(f"there is no fast engine for --on {on}; --engine reference runs it")
+    if on is Target.RNN:
+        return run_rnn(to_rnn(machine, base), symbols, max_steps, progress)
+    if on is Target.NEURAL_GPU:
+        return run_neural_gpu(to_neural_gpu(machine, base), symbols, max_steps, progress)
     if isinstance(source, TuringMachine):
-        source = compile_machine(source, symbols)
+        source = to_transformer(source, symbols)
     return run_transformer(source, symbols, max_steps, progress)

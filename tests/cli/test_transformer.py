@@ -95,7 +95,7 @@ def test_compile_describes_the_network(capsys: pytest.CaptureFixture[str]) -> No
     assert answer(capsys, "compile", "palindrome", "--blanks")[1]["normalized"]["symbols"] == 4
     assert main(["compile", "palindrome"]) == 0
     out = capsys.readouterr().out
-    assert "dimension   45 = 2|Q| + 4|Σ| + 11" in out
+    assert "dimension         45\nformula           2|Q| + 4|Σ| + 11, normalised\n" in out
     assert all(len(line) <= 80 for line in out.splitlines())
 
 
@@ -110,6 +110,10 @@ def test_a_saved_network_is_a_machine_to_run_and_compile(
     assert {key: saved[key] for key in keys} == {key: loaded[key] for key in keys}
     assert answer(capsys, "run", path, "abba")[1]["outcome"] == "accepted"
     assert answer(capsys, "run", path, "abab", "--on", "machine")[1]["outcome"] == "rejected"
+    _, wider = answer(capsys, "compile", path, "--blanks")
+    assert wider["normalized"]["symbols"] == 4
+    assert main(["convert", path, "--to", "morphett"]) == 0
+    assert "have-a" in capsys.readouterr().out
     assert main(["show", path]) == 0
     assert "8 states" in capsys.readouterr().out
 
@@ -124,7 +128,7 @@ def test_what_a_network_cannot_do_is_said(
         ("run", str(path), "a_b"): "compiled for inputs without blanks; compile it with --blanks",
         ("compile", "copy", "-o", str(path)): "exists; name another file",
         ("compile", "copy", "--on", "machine"): "--on machine is no network",
-        ("run", "copy", "--engine", "fast"): "there is no fast engine for Transformers",
+        ("run", "copy", "--engine", "fast"): "there is no fast engine for --on transformer",
     }
     for arguments, message in cases.items():
         assert main(arguments) == 2

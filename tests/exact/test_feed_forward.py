@@ -7,6 +7,7 @@ from flint import fmpq
 from hypothesis import given
 from hypothesis import strategies as st
 
+from netwright.errors import NetworkError
 from netwright.exact.feed_forward import Affine, FeedForward, count_parameters
 from netwright.exact.layout import Layout
 from netwright.exact.rational import phi, rational, relu, sigma
@@ -88,6 +89,18 @@ def test_weights_are_given_and_read_by_block() -> None:
 def test_blocks_of_different_size_have_no_identity() -> None:
     with pytest.raises(ValueError, match="longer than argument"):
         Affine.of(SMALL, LARGE, {("a", "c"): 1})
+
+
+def test_vectors_of_different_layouts_do_not_meet() -> None:
+    x, y = Vector.of(SMALL, b=1), Vector.of(LARGE, d=1)
+    for meet in (lambda: x + y, lambda: x.dot(y), lambda: Affine.of(SMALL, SMALL)(y)):
+        with pytest.raises(NetworkError, match="expected a vector of blocks a b; got one of c d"):
+            meet()
+
+
+def test_a_zero_weight_is_no_weight() -> None:
+    zero = Affine(SMALL, SMALL, {(0, 0): fmpq(0)}, Vector.zero(SMALL))
+    assert zero == Affine.of(SMALL, SMALL)
 
 
 def test_every_coordinate_has_a_name() -> None:

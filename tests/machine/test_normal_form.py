@@ -38,6 +38,11 @@ def test_there_is_one_new_state_for_each_target_of_a_stay() -> None:
     assert len(moving.states) == 6
 
 
+def test_rules_that_leave_accepting_states_cost_nothing() -> None:
+    machine = TuringMachine("ab", "0", "0", "a", {("b", "0"): ("a", "0", "S")}, "b")
+    assert len(normalize(machine).machine.states) == 2 + 3
+
+
 @given(machines(), st.booleans())
 def test_the_normal_form_meets_every_needed_assumption(
     machine: TuringMachine, blanks: bool

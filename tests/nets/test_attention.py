@@ -1,10 +1,12 @@
 """Attention, Equations 4 and 5."""
 
+import pytest
 from flint import fmpq
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.strategies import D, vectors
 
+from netwright.errors import NetworkError
 from netwright.exact.rational import Rational
 from netwright.exact.vector import Vector
 from netwright.nets.attention import (
@@ -38,6 +40,11 @@ def test_weights_are_a_convex_combination(rho: Normalizer, x: list[Rational]) ->
     weights = rho(x)
     assert sum(weights, fmpq(0)) == 1
     assert all(weight >= 0 for weight in weights)
+
+
+def test_a_normaliser_needs_a_weight_somewhere() -> None:
+    with pytest.raises(NetworkError, match="normaliser none: f is 0 for every score"):
+        Normalizer("none", lambda _: lambda _: fmpq(0))([fmpq(1), fmpq(2)])
 
 
 def test_over_nothing_attention_is_zero() -> None:

@@ -63,12 +63,12 @@ def test_positional_encodings_do_tell_the_pair_apart() -> None:
 @given(recognizers())
 def test_corollary_3_2_finds_the_pair_for_any_recognizer(recognizer: Recognizer) -> None:
     pair = parity_pair(recognizer, limit=3)
-    assert pair.even.count(pair.symbol) % 2 == 0
-    assert pair.odd.count(pair.symbol) % 2 == 1
-    answers = {recognizer.accepts_at(word, 3) for word in (pair.even, pair.odd)}
+    assert pair.inside.count("a") % 2 == 0
+    assert pair.outside.count("a") % 2 == 1
+    answers = {recognizer.accepts_at(word, 3) for word in (pair.inside, pair.outside)}
     assert answers == {pair.accepted_at}
-    right = (pair.accepted_at is not None) == (pair.wrong_about == pair.even)
-    assert not right
+    accepted = pair.accepted_at is not None
+    assert pair.wrong_about == (pair.outside if accepted else pair.inside)
 
 
 def test_corollary_3_2_with_one_letter_and_with_none() -> None:
@@ -76,7 +76,7 @@ def test_corollary_3_2_with_one_letter_and_with_none() -> None:
     one = Recognizer(
         ("a",), recognizer.embedding, recognizer.network, recognizer.seed, recognizer.final
     )
-    assert parity_pair(one, 3).even == ("a", "a")
+    assert parity_pair(one, 3).inside == ("a", "a")
     none = Recognizer((), {}, recognizer.network, recognizer.seed, recognizer.final)
     with pytest.raises(InputError, match="alphabet is empty"):
         parity_pair(none, 3)

@@ -1,6 +1,8 @@
 """A network saved and loaded again is equal and runs the same."""
 
 import json
+import random
+from dataclasses import replace
 from itertools import islice
 
 import numpy as np
@@ -9,16 +11,17 @@ from hypothesis import given, settings
 from safetensors.numpy import load, save
 from tests.strategies import machines, wild_names
 
-from netwright.errors import FormatError
+from netwright.errors import FormatError, OutputError
+from netwright.exact.feed_forward import affine_network
 from netwright.machine.library import library_machine
 from netwright.machine.normal_form import normalize
 from netwright.machine.turing_machine import TuringMachine
+from netwright.nets.attention import dot_product
 from netwright.theorems.theorem_3_4_transformer.construction import (
     CompiledTransformer,
     compile_transformer,
 )
-from netwright.theorems.theorem_3_4_transformer.decoding import run_transformer
-from netwright.theorems.theorem_3_4_transformer.saving import from_bytes, to_bytes
+from netwright.theorems.theorem_3_4_transformer.saving import digest_of, from_bytes, to_bytes
 
 
 def compiled(name: str = "palindrome") -> CompiledTransformer:
@@ -43,16 +46,34 @@ def test_saving_is_deterministic_and_without_pickle() -> None:
 
 
 def test_the_loaded_network_is_what_the_tensors_say() -> None:
-    """Nothing is compiled again: a changed numerator changes the network and its answer."""
+    """Nothing is compiled again: a damaged network comes back as damaged as it was."""
+    network = compiled("even-as")
+    nothing = affine_network(network.layout)
+    damaged = network.with_network("decoder.2.V", nothing)
+    again = from_bytes(to_bytes(damaged))
+    assert again == damaged != network
+    assert again.networks()["decoder.2.V"] == nothing
+
+
+def test_every_changed_bit_is_noticed() -> None:
     data = to_bytes(compiled("even-as"))
-    tensors = load(data)
-    length = int.from_bytes(data[:8], "little")
-    metadata = json.loads(data[8 : 8 + length])["__metadata__"]
-    tensors["seed"][0, 1] = 2
-    changed = from_bytes(save(tensors, metadata))
-    assert changed != compiled("even-as")
-    assert changed.seed.number("q1", "q_init") == 2
-    assert run_transformer(from_bytes(data), ("a",), 40) is not None
+    draw = random.Random(1)
+    for _ in range(60):
+        place = draw.randrange(len(data))
+        changed = bytearray(data)
+        changed[place] ^= 1 << draw.randrange(8)
+        try:
+            again = from_bytes(bytes(changed))
+        except FormatError:
+            continue
+        assert again == compiled("even-as")  # padding of the header: nothing is lost
+
+
+def test_a_network_of_another_kind_is_not_saved() -> None:
+    network = compiled("even-as")
+    other = replace(network, network=replace(network.network, score=dot_product))
+    with pytest.raises(OutputError, match="only networks with the attention and positions of"):
+        to_bytes(other)
 
 
 @pytest.mark.parametrize("cut", [10, 100, 2000, -1])
@@ -61,11 +82,15 @@ def test_a_file_cut_short_is_explained(cut: int) -> None:
         from_bytes(to_bytes(compiled())[:cut], "net")
 
 
-def damaged_metadata(**changes: object) -> bytes:
+def with_metadata(**changes: object) -> bytes:
+    """A whole file, digest and all, that says something else."""
     data = to_bytes(compiled())
     length = int.from_bytes(data[:8], "little")
     about = json.loads(json.loads(data[8 : 8 + length])["__metadata__"]["netwright"])
-    return save(load(data), {"netwright": json.dumps(about | changes)})
+    tensors = load(data)
+    del about["digest"]
+    about |= changes
+    return save(tensors, {"netwright": json.dumps({**about, "digest": digest_of(about, tensors)})})
 
 
 @pytest.mark.parametrize(
@@ -73,15 +98,17 @@ def damaged_metadata(**changes: object) -> bytes:
     [
         ({"kind": "netwright transformer 99"}, "is a 'netwright transformer 99'; this netwright"),
         ({"layouts": []}, "is not a whole network"),
-        ({"score": "softmax"}, "unknown attention 'softmax' with 'hardmax'"),
+        ({"given": "abc"}, "is not a whole network"),
         ({"normal": {"states": [], "delta": []}}, "is not a whole network"),
         ({"names": ["a"]}, "is not a whole network"),
+        ({"positions": ["x8"]}, "is not a whole network"),
+        ({"networks": {}}, "is not a whole network"),
         ({"layouts": [[["x", [""]]]] * 9}, "has an index outside its layout"),
     ],
 )
 def test_a_file_with_other_contents_is_explained(changes: dict[str, object], message: str) -> None:
     with pytest.raises(FormatError, match=message):
-        from_bytes(damaged_metadata(**changes))
+        from_bytes(with_metadata(**changes))
 
 
 def test_another_programs_file_is_explained() -> None:

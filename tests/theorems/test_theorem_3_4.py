@@ -1,5 +1,6 @@
 """Theorem 3.4: every vector of the proof, at every step, and the answers decoded from them."""
 
+from dataclasses import replace
 from itertools import islice
 
 import pytest
@@ -251,6 +252,17 @@ def test_a_changed_weight_changes_the_answer() -> None:
     assert run_transformer(compiled, ("a",), 50).outcome is Outcome.REJECTED
     damaged = compiled.with_network("decoder.1.O", changed)
     assert run_transformer(damaged, ("a",), 50).outcome is Outcome.ACCEPTED
+
+
+def test_a_network_that_is_none_of_ours_is_reported_and_not_believed() -> None:
+    """It dies before the machine begins, or never gets there: no answer, and no endless run."""
+    compiled = compiled_for(library_machine("sweeper"), "")
+    nothing = affine_network(compiled.layout)
+    with pytest.raises(NetworkError, match="output 1 is not one of a network compiled"):
+        run_transformer(compiled.with_network("decoder.1.O", nothing), (), 10)
+    pausing = replace(compiled.normal, pauses=frozenset(compiled.normal.given.states))
+    with pytest.raises(NetworkError, match="output 7 is not one of a network compiled"):
+        run_transformer(replace(compiled, normal=pausing), (), 1)
 
 
 def test_vectors_of_another_form_are_reported() -> None:

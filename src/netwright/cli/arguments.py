@@ -1,10 +1,12 @@
 """The arguments and options that several verbs share."""
 
+from fractions import Fraction
 from typing import Annotated
 
 import typer
 
 from netwright.errors import InputError
+from netwright.exact.rational import Number
 from netwright.machine.formats import FORMATS, seed_database
 
 
@@ -52,4 +54,23 @@ MaxSteps = Annotated[
         help="Stop after N steps of the machine.",
     ),
 ]
+Base = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NUMBER",
+        help="For rnn and neural-gpu: the base of the stacks, above |Σ|, such as 4 or 7/2.",
+    ),
+]
+
+
+def read_base(text: str | None) -> Number | None:
+    """The base as a number."""
+    if text is None:
+        return None
+    try:
+        return Fraction(text)
+    except (ValueError, ZeroDivisionError):
+        raise InputError(f"--base is {text!r}; expected a number such as 4 or 7/2") from None
+
+
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]

@@ -6,103 +6,145 @@ from typing import Annotated, Any
 import typer
 
 from netwright import pipeline
-from netwright.cli.arguments import AsJson, FormatName, Machine
+from netwright.cli.arguments import AsJson, Base, FormatName, Machine, read_base
 from netwright.cli.output import console, counted, print_json, save_file, visible
 from netwright.errors import InputError
 from netwright.exact.feed_forward import count_parameters
+from netwright.exact.layout import Layout
 from netwright.machine.turing_machine import TuringMachine
+from netwright.pipeline import Target
+from netwright.theorems.theorem_2_3_rnn.construction import CompiledRNN
 from netwright.theorems.theorem_3_4_transformer.construction import CompiledTransformer
+from netwright.theorems.theorem_4_1_neural_gpu import CompiledNeuralGPU
 
 EXAMPLE = """\b
 Examples:
   netwright compile palindrome
+  netwright compile palindrome --on rnn --json
   netwright compile palindrome -o palindrome.safetensors
   netwright run palindrome.safetensors abba"""
 
 
 def command(
     machine: Machine,
-    on: Annotated[pipeline.Target, typer.Option(help="The kind of network.")] = (
-        pipeline.Target.TRANSFORMER
-    ),
+    on: Annotated[Target, typer.Option(help="The kind of network.")] = Target.TRANSFORMER,
     blanks: Annotated[
-        bool, typer.Option("--blanks", help="Make it take inputs that contain the blank.")
+        bool,
+        typer.Option("--blanks", help="Make a Transformer that takes inputs with blanks in them."),
     ] = False,
+    base: Base = None,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help="Save the network, as safetensors."),
+        typer.Option("--output", "-o", metavar="FILE", help="Save the Transformer as safetensors."),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite FILE if it exists.")] = False,
     format_name: FormatName = None,
     as_json: AsJson = False,
 ) -> None:
     """Compile a machine into a network; show its shape, and save it on request."""
-    if on is pipeline.Target.MACHINE:
-        raise InputError("--on machine is no network; --on transformer compiles one")
     source = pipeline.load(machine, format_name=format_name)
-    if isinstance(source, TuringMachine):
-        word = [source.blank] if blanks else source.default_input
-        compiled = pipeline.compile_machine(source, word)
+    given = source if isinstance(source, TuringMachine) else source.normal.given
+    if on is Target.MACHINE:
+        raise InputError("--on machine is no network; expected transformer, rnn or neural-gpu")
+    if output is not None and on is not Target.TRANSFORMER:
+        raise InputError(f"-o saves Transformers only; --on {on} cannot be saved")
+    if on is Target.RNN:
+        facts, layout = _describe_rnn(pipeline.to_rnn(given, read_base(base)))
+    elif on is Target.NEURAL_GPU:
+        facts, layout = _describe_neural_gpu(pipeline.to_neural_gpu(given, read_base(base)))
     else:
-        compiled = source
-    if output is not None:
-        from netwright.theorems.theorem_3_4_transformer.saving import to_bytes
-
-        save_file(output, to_bytes(compiled), force=force)
-    facts = _describe(machine, compiled)
-    if as_json:
-        print_json({**facts, "output": output and str(output)})
-    else:
-        _print(facts)
+        if isinstance(source, TuringMachine) or blanks:
+            word = [given.blank] if blanks else given.default_input
+            source = pipeline.to_transformer(given, word)
+        facts, layout = _describe_transformer(source)
         if output is not None:
-            typer.echo(f"\nwrote {output}")
+            from netwright.theorems.theorem_3_4_transformer.saving import to_bytes
+
+            save_file(output, to_bytes(source), force=force)
+    counts = {"states": len(given.states), "symbols": len(given.symbols)}
+    answer = {"machine": machine, "on": on.value, "given": counts, **facts}
+    if as_json:
+        blocks = [
+            {"block": block, "size": len(labels), "labels": [*filter(None, labels)]}
+            for block, labels in layout.blocks
+        ]
+        print_json({**answer, "layout": blocks, "output": output and str(output)})
+        return
+    _print(answer, layout)
+    if output is not None:
+        typer.echo(f"\nwrote {output}")
 
 
-def _describe(argument: str, compiled: CompiledTransformer) -> dict[str, Any]:
-    given, normal = compiled.normal.given, compiled.normal.machine
+def _describe_transformer(compiled: CompiledTransformer) -> tuple[dict[str, Any], Layout]:
+    normal = compiled.normal.machine
     networks = compiled.networks()
     parameters, nonzeros = count_parameters(networks.values())
-    return {
-        "machine": argument,
-        "on": "transformer",
-        "given": {"states": len(given.states), "symbols": len(given.symbols)},
+    widths = {name: list(net.hidden_widths) for name, net in networks.items() if net.hidden_widths}
+    facts = {
         "normalized": {"states": len(normal.states), "symbols": len(normal.symbols)},
         "takes_blanks": compiled.normal.takes_blanks,
         "dimension": compiled.layout.dimension,
+        "formula": "2|Q| + 4|Σ| + 11, normalised",
         "encoder_layers": len(compiled.network.encoder),
         "decoder_layers": len(compiled.network.decoder),
-        "hidden_widths": {
-            name: list(network.hidden_widths)
-            for name, network in networks.items()
-            if network.hidden_widths
-        },
+        "hidden_widths": widths,
         "parameters": parameters,
         "nonzeros": nonzeros,
-        "layout": [
-            {"block": block, "size": len(labels), "labels": [label for label in labels if label]}
-            for block, labels in compiled.layout.blocks
-        ],
     }
+    return facts, compiled.layout
 
 
-def _print(facts: dict[str, Any]) -> None:
+def _describe_rnn(compiled: CompiledRNN) -> tuple[dict[str, Any], Layout]:
+    neurons = compiled.neurons
+    m, k = len(neurons.machine.states), neurons.k
+    encoder = k  # sc and e_1, …, e_{k−1}
+    facts = {
+        "dimension": neurons.layout.dimension,
+        "neurons": neurons.layout.dimension - encoder,
+        "encoder_neurons": encoder,
+        # Pairs (q, D) with D = R, L, and S in a machine that stays, which also has two more stacks.
+        "formula": "m(3k-2)+7" if neurons.stays else "m(2k-1)+5",
+        "formula_value": m * (3 * k - 2) + 7 if neurons.stays else m * (2 * k - 1) + 5,
+        "ten_m_plus_thirty": 10 * m + 30,
+        "base": str(neurons.base),
+    }
+    return facts, neurons.layout
+
+
+def _describe_neural_gpu(compiled: CompiledNeuralGPU) -> tuple[dict[str, Any], Layout]:
+    layout = compiled.network.layout
+    d = compiled.rnn.neurons.layout.dimension
+    facts = {
+        "dimension": layout.dimension,
+        "formula": "3d+3",
+        "formula_value": 3 * d + 3,
+        "rnn_dimension": d,
+        "kernel_shape": [*compiled.network.F.shape, layout.dimension, layout.dimension],
+        "base": str(compiled.rnn.neurons.base),
+    }
+    return facts, layout
+
+
+def _print(answer: dict[str, Any], layout: Layout) -> None:
     from rich.text import Text
 
-    given, normal = facts["given"], facts["normalized"]
-    widths = [f"{name} {' '.join(map(str, w))}" for name, w in facts["hidden_widths"].items()]
-    lines = [
-        f"given       |Q| = {given['states']}, |Σ| = {given['symbols']}",
-        f"normalised  |Q| = {normal['states']}, |Σ| = {normal['symbols']}"
-        + (", # is a symbol of its own" if facts["takes_blanks"] else ""),
-        f"dimension   {facts['dimension']} = 2|Q| + 4|Σ| + 11",
-        f"layers      {facts['encoder_layers']} encoder, {facts['decoder_layers']} decoder",
-        f"hidden      {', '.join(widths)}",
-        f"parameters  {facts['parameters']:,}, {facts['nonzeros']:,} of them not zero",
-        "",
-        "layout",
-    ]
-    for block in facts["layout"]:
-        labels = " ".join(map(visible, block["labels"]))
-        size = counted(block["size"], "coordinate")
-        lines.append(f"  {block['block']:<4} {size:<15} {labels}".rstrip())
+    lines = []
+    for name, value in answer.items():
+        if isinstance(value, dict):
+            shown = ", ".join(f"{key} {_plain(item)}" for key, item in value.items())
+        else:
+            shown = _plain(value)
+        lines.append(f"{name.replace('_', ' '):<17} {shown}")
+    lines += ["", "layout"]
+    for block, labels in layout.blocks:
+        shown = " ".join(map(visible, filter(None, labels)))
+        lines.append(f"  {block:<8} {counted(len(labels), 'coordinate'):<16} {shown}".rstrip())
     console().print(Text("\n".join(lines)), no_wrap=True, overflow="ellipsis")
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, list):
+        return " ".join(map(str, value))
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:,}" if isinstance(value, int) else visible(str(value))

@@ -5,10 +5,11 @@ from typing import Annotated
 
 import typer
 
+from netwright import pipeline
 from netwright.cli.arguments import AsJson, FormatName, Machine
 from netwright.cli.output import print_json, save_file
 from netwright.machine.formats import WRITABLE, write_text
-from netwright.machine.load import load_machine
+from netwright.machine.turing_machine import TuringMachine
 
 EXAMPLE = "Example: netwright convert palindrome --to morphett -o palindrome.txt"
 
@@ -25,7 +26,8 @@ def command(
     as_json: AsJson = False,
 ) -> None:
     """Write a machine in another format; reading it back gives an equal machine."""
-    text = write_text(load_machine(machine, format_name=format_name), to)
+    source = pipeline.load(machine, format_name=format_name)
+    text = write_text(source if isinstance(source, TuringMachine) else source.normal.given, to)
     if output is not None:
         save_file(output, text.encode(), force=force)
     if as_json:

@@ -53,7 +53,7 @@ def console() -> "Console":
 
 def print_json(value: dict[str, Any]) -> None:
     """One JSON object on standard output."""
-    utf8 = getattr(sys.stdout, "encoding", "").lower().replace("-", "") == "utf8"
+    utf8 = (getattr(sys.stdout, "encoding", None) or "").lower().replace("-", "") == "utf8"
     typer.echo(json.dumps(value, ensure_ascii=not utf8))
 
 

@@ -6,7 +6,16 @@ from typing import Annotated, Any
 import typer
 
 from netwright import pipeline
-from netwright.cli.arguments import AsJson, FormatName, Input, Machine, MaxSteps, Separator
+from netwright.cli.arguments import (
+    AsJson,
+    Base,
+    FormatName,
+    Input,
+    Machine,
+    MaxSteps,
+    Separator,
+    read_base,
+)
 from netwright.cli.output import (
     counted,
     load_with_word,
@@ -24,6 +33,7 @@ from netwright.pipeline import Target
 EXAMPLE = """\b
 Examples:
   netwright run palindrome abba
+  netwright run palindrome abba --on rnn
   netwright run busy-beaver-5 --on machine --max-steps 50000000
   netwright run 1RB1LB_1LA0LC_1RZ1LD_1RD0RA --json
   netwright run my-machine.yaml"""
@@ -41,8 +51,9 @@ def command(
     on: Annotated[Target, typer.Option(help="Run it on this.")] = Target.TRANSFORMER,
     max_steps: MaxSteps = 10_000_000,
     engine: Annotated[
-        Engine, typer.Option(help="Which code runs it; auto is reference, then fast if it is long.")
+        Engine, typer.Option(help="auto takes the fast engine for long runs of machines.")
     ] = Engine.AUTO,
+    base: Base = None,
     separator: Separator = None,
     format_name: FormatName = None,
     as_json: AsJson = False,
@@ -52,7 +63,13 @@ def command(
     try:
         with StepProgress(max_steps) as progress:
             result = pipeline.run(
-                source, symbols, max_steps, on=on, engine=engine, progress=progress
+                source,
+                symbols,
+                max_steps,
+                on=on,
+                engine=engine,
+                base=read_base(base),
+                progress=progress,
             )
     except Interrupted as interrupt:
         reached = interrupt.run

@@ -6,14 +6,14 @@ names of the blocks they connect.
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
 from typing import TypeAlias
 
 from netwright.exact.layout import Layout
-from netwright.exact.rational import ZERO, Activation, Number, Rational, rational, sigma
-from netwright.exact.vector import Part, Vector
+from netwright.exact.rational import ONE, ZERO, Activation, Number, Rational, rational, sigma
+from netwright.exact.vector import Part, Vector, check_layout, combine, pointwise
 
-Weights: TypeAlias = "Number | Mapping[tuple[str, str], Number]"
+Weights: TypeAlias = Number | Mapping[tuple[str, str], Number]
 """What connects two blocks: a multiple of the identity, or pairs of labels with numbers."""
 
 
@@ -32,6 +32,10 @@ class Affine:
     output: Layout
     weights: Mapping[tuple[int, int], Rational]
     bias: Vector
+
+    def __post_init__(self) -> None:
+        nonzero = {place: weight for place, weight in self.weights.items() if weight}
+        object.__setattr__(self, "weights", nonzero)
 
     @staticmethod
     def of(
@@ -53,7 +57,7 @@ class Affine:
                 pairs = dict.fromkeys(labels, content)
             for (row, column), number in pairs.items():
                 weights[input.index(source, row), output.index(target, column)] = rational(number)
-        return Affine(input, output, _nonzero(weights), Vector.of(output, bias or {}))
+        return Affine(input, output, weights, Vector.of(output, bias or {}))
 
     @cached_property
     def _rows(self) -> dict[int, list[tuple[int, Rational]]]:
@@ -64,6 +68,7 @@ class Affine:
 
     def __call__(self, x: Vector) -> Vector:
         """The image of a vector."""
+        check_layout(x, self.input)
         entries = dict(self.bias.entries)
         for row, value in x.entries.items():
             for column, weight in self._rows.get(row, ()):
@@ -85,7 +90,47 @@ class Affine:
         for (row, middle), weight in self.weights.items():
             for column, factor in after._rows.get(middle, ()):
                 weights[row, column] = weights.get((row, column), ZERO) + weight * factor
-        return Affine(self.input, after.output, _nonzero(weights), after(self.bias))
+        return Affine(self.input, after.output, weights, after(self.bias))
+
+
+@dataclass(frozen=True)
+class LinearMap:
+    """A matrix as a sum of products of sparser ones: x ↦ Σ x A₁ A₂ ⋯, a term for each tuple.
+
+    The matrices of Theorems 2.3 and 4.1 have many entries and few reasons: written as products
+    through what they mean, they stay small. `matrix` multiplies out.
+    """
+
+    input: Layout
+    output: Layout
+    terms: tuple[tuple[Affine, ...], ...]
+
+    def __call__(self, x: Vector) -> Vector:
+        """The image of a vector."""
+        images = []
+        for term in self.terms:
+            image = x
+            for affine in term:
+                image = affine(image)
+            images.append((ONE, image))
+        return combine(self.output, images)
+
+    @cached_property
+    def matrix(self) -> Affine:
+        """The matrix itself."""
+        total: dict[tuple[int, int], Rational] = {}
+        for first, *others in self.terms:
+            product = reduce(Affine.then, others, first)
+            for place, weight in product.weights.items():
+                total[place] = total.get(place, ZERO) + weight
+        return Affine(self.input, self.output, total, Vector.zero(self.output))
+
+
+def linear(
+    input: Layout, output: Layout, blocks: Mapping[tuple[str, str], Weights] | None = None
+) -> LinearMap:
+    """A matrix given by its blocks; the zero matrix if none are given."""
+    return LinearMap(input, output, ((Affine.of(input, output, blocks),),))
 
 
 @dataclass(frozen=True)
@@ -102,8 +147,7 @@ class FeedForward:
     def __call__(self, x: Vector) -> Vector:
         """The image of a vector."""
         for affine in self.maps[:-1]:
-            x = affine(x)
-            x = Vector(x.layout, {i: self.activation(value) for i, value in x.entries.items()})
+            x = pointwise(self.activation, affine(x))
         return self.maps[-1](x)
 
     @property
@@ -119,10 +163,6 @@ def affine_network(
 ) -> FeedForward:
     """A network of one affine map from a layout to itself; the zero map if nothing is given."""
     return FeedForward((Affine.of(layout, layout, blocks, bias),))
-
-
-def _nonzero(weights: Mapping[tuple[int, int], Rational]) -> dict[tuple[int, int], Rational]:
-    return {key: weight for key, weight in weights.items() if weight}
 
 
 def count_parameters(networks: Iterable[FeedForward]) -> tuple[int, int]:

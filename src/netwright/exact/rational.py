@@ -10,7 +10,7 @@ from typing import TypeAlias
 from flint import fmpq
 
 Rational: TypeAlias = fmpq
-Number: TypeAlias = "fmpq | int | Fraction"
+Number: TypeAlias = fmpq | int | Fraction
 Activation: TypeAlias = Callable[[Rational], Rational]
 
 ZERO = fmpq(0)

@@ -3,15 +3,16 @@
 from collections.abc import Iterable, Mapping
 from typing import TypeAlias
 
+from netwright.errors import NetworkError
 from netwright.exact.layout import Layout
-from netwright.exact.rational import ONE, ZERO, Number, Rational, rational
+from netwright.exact.rational import ONE, ZERO, Activation, Number, Rational, rational
 
-Part: TypeAlias = "str | Number | Mapping[str, Number]"
+Part: TypeAlias = str | Number | Mapping[str, Number]
 """The content of a block: a label for its one-hot vector, a number, or labels with numbers."""
 
 
 class Vector:
-    """An element of ℚ^d whose coordinates have the names of a layout; immutable.
+    """An element of ℚ^d whose coordinates have the names of a layout; never changed once made.
 
     >>> layout = Layout.of(q=("on", "off"), x="")
     >>> v = Vector.of(layout, q="off", x=3)
@@ -66,6 +67,7 @@ class Vector:
 
     def dot(self, other: "Vector") -> Rational:
         """The inner product ⟨self, other⟩."""
+        check_layout(other, self.layout)
         small, large = self.entries, other.entries
         if len(small) > len(large):
             small, large = large, small
@@ -88,6 +90,27 @@ class Vector:
         return "[" + ", ".join(f"{names[i]}={v}" for i, v in sorted(self.entries.items())) + "]"
 
 
+def check_layout(x: Vector, layout: Layout) -> None:
+    """Refuse a vector whose coordinates are not those of the layout."""
+    if x.layout is not layout and x.layout != layout:
+        names = (" ".join(name for name, _ in each.blocks) for each in (layout, x.layout))
+        raise NetworkError("expected a vector of blocks {}; got one of {}".format(*names))
+
+
+def pointwise(f: Activation, x: Vector) -> Vector:
+    """F applied to every coordinate."""
+    at_zero = f(ZERO)
+    if at_zero:
+        return Vector(x.layout, {i: f(x.entries.get(i, ZERO)) for i in range(x.layout.dimension)})
+    return Vector(x.layout, {i: f(value) for i, value in x.entries.items()})
+
+
+def hadamard(x: Vector, y: Vector) -> Vector:
+    """The product x ⊙ y, coordinate by coordinate."""
+    check_layout(y, x.layout)
+    return Vector(x.layout, {i: v * y.entries[i] for i, v in x.entries.items() if i in y.entries})
+
+
 def combine(layout: Layout, terms: Iterable[tuple[Rational, Vector]]) -> Vector:
     """The linear combination Σ factor·vector.
 
@@ -97,6 +120,7 @@ def combine(layout: Layout, terms: Iterable[tuple[Rational, Vector]]) -> Vector:
     """
     entries: dict[int, Rational] = {}
     for factor, vector in terms:
+        check_layout(vector, layout)
         for index, value in vector.entries.items():
             entries[index] = entries.get(index, ZERO) + factor * value
     return Vector(layout, entries)

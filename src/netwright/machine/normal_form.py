@@ -3,8 +3,8 @@
 The proof lets M begin in q_init on the cell to the left of the input, walk over the whole input in
 q_read, and only then work. `normalize` wraps a given machine so: q_init steps onto the input,
 q_read walks right to the first blank, q_rewind walks back to the blank left of the input and steps
-right into the given machine's start state. That takes 2n + 3 steps for an input of n symbols. Cell
-c of the given machine is cell c + 1 of the normal one.
+right into the given machine's start state. That takes 2n + 3 steps for an input of n symbols. The
+input begins in cell 0 and the head on cell −1; the paper counts that cell as 0.
 
 Departures from the print:
 - "never left of the initial cell" is not needed (Lemma B.4 holds for fresh cells on either side),

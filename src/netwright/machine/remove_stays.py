@@ -2,8 +2,9 @@
 
 The first assumption of Theorem 3.4's proof. A rule δ(q, s) = (p, w, S) becomes (p′, w, R), and the
 new state p′ of the target p goes back with whatever it reads: δ(p′, x) = (p, x, L). One state for
-each target of a stay. The new machine is in a state of the given machine exactly when it stands in
-a configuration of the given machine, so steps can be counted from its trace.
+each target of a stay; rules that leave accepting states never apply and are left out. The new
+machine is in a state of the given machine exactly when it stands in a configuration of the given
+machine, so steps can be counted from its trace.
 """
 
 from netwright.machine.turing_machine import Action, Move, TuringMachine
@@ -21,6 +22,8 @@ def remove_stays(machine: TuringMachine) -> tuple[TuringMachine, frozenset[str]]
     back: dict[str, str] = {}
     delta: dict[tuple[str, str], Action] = {}
     for key, action in machine.delta.items():
+        if key[0] in machine.accepting:
+            continue  # it never applies
         if action.move is Move.S:
             if action.state not in back:
                 back[action.state] = fresh_name(f"{action.state}'", names)

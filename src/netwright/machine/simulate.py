@@ -52,7 +52,7 @@ class Run:
     seconds: float
     compile_seconds: float = 0.0
     network_steps: int | None = None
-    """How many vectors the network produced; None where a machine ran as a machine."""
+    """The network's time when it is in this configuration; None for a machine run as such."""
     dimension: int | None = None
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from netwright.errors import NetworkError
 from netwright.exact.rational import ONE, ZERO, Rational, phi
 from netwright.exact.vector import Vector, combine
 
@@ -28,7 +29,7 @@ def score_phi(q: Vector, k: Vector) -> Rational:
 
 @dataclass(frozen=True)
 class Normalizer:
-    """ρ, from the function that takes the values x_1, …, x_n to f."""
+    """ρ, from the function that takes x_1, …, x_n to f; it may use them as a set only."""
 
     name: str
     f_given: Callable[[Sequence[Rational]], Callable[[Rational], Rational]]
@@ -40,6 +41,8 @@ class Normalizer:
         f = self.f_given(x)
         parts = [f(value) for value in x]
         total = sum(parts, ZERO)
+        if total <= 0:
+            raise NetworkError(f"normaliser {self.name}: f is 0 for every score, or negative")
         return [part / total if part else ZERO for part in parts]
 
 

@@ -51,6 +51,14 @@ class Recognizer:
         """y_1, y_2, … on a word."""
         return self.network.outputs(self.embed(word), self.seed)
 
+    def first_difference(self, w: Sequence[str], u: Sequence[str], r: int) -> int | None:
+        """The first i ≤ r where y_i differs on w and on u; None if none does."""
+        pairs = zip(self.outputs(w), self.outputs(u), strict=False)
+        for i, (on_w, on_u) in enumerate(islice(pairs, r), start=1):
+            if on_w != on_u:
+                return i
+        return None
+
     def accepts_at(self, word: Sequence[str], limit: int) -> int | None:
         """The first r with 1 ≤ r ≤ limit and y_r ∈ 𝔽; None if there is none that early."""
         for r, y in enumerate(islice(self.outputs(word), limit), start=1):

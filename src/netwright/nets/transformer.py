@@ -2,9 +2,9 @@
 
 | here                      | paper        | meaning                                   | equation |
 |---------------------------|--------------|-------------------------------------------|----------|
-| `EncoderLayer`            | Enc(X; θ)    | Q, K, V, O of a layer                     | 6, 7     |
+| `encoder_layer`           | Enc(X; θ)    | a layer of the encoder                    | 6, 7     |
 | `Transformer.encode`      | TEnc_L       | all encoder layers, then K and V          | 8        |
-| `DecoderLayer`            | Dec          | Q, K, V, O of a layer                     | 9 – 11   |
+| `decoder_layer`           | Dec(…; θ)    | a layer of the decoder                    | 9 – 11   |
 | `Transformer.decode`      | TDec_L       | all decoder layers, then F                | 12       |
 | `Transformer.outputs`     | Trans        | y_{t+1} = TDec(TEnc(X), (y_0, …, y_t))    | 13       |
 | `Transformer.pos`         | pos          | positional encoding, added to X and to Y  | sec. 3.2 |
@@ -35,18 +35,8 @@ Map: TypeAlias = "FeedForward | Callable[[Vector], Vector]"
 
 
 @dataclass(frozen=True)
-class EncoderLayer:
-    """The parameters θ of a single-layer encoder."""
-
-    Q: Map
-    K: Map
-    V: Map
-    O: Map
-
-
-@dataclass(frozen=True)
-class DecoderLayer:
-    """The parameters θ of a single-layer decoder."""
+class Layer:
+    """The parameters θ of a single-layer encoder or decoder."""
 
     Q: Map
     K: Map
@@ -79,10 +69,10 @@ class Transformer:
     """A Transformer network with any number of layers and any functions in them."""
 
     layout: Layout
-    encoder: tuple[EncoderLayer, ...]
+    encoder: tuple[Layer, ...]
     K: Map
     V: Map
-    decoder: tuple[DecoderLayer, ...]
+    decoder: tuple[Layer, ...]
     F: Map
     score: Score = score_phi
     rho: Normalizer = hardmax
@@ -92,7 +82,7 @@ class Transformer:
         """X + pos(place); x itself in a network without positional encodings."""
         return x if self.pos is None else x + self.pos(place)
 
-    def encoder_layer(self, layer: EncoderLayer, X: Sequence[Vector]) -> list[Vector]:
+    def encoder_layer(self, layer: Layer, X: Sequence[Vector]) -> list[Vector]:
         """Enc(X): a_i = Att(Q(x_i), K(X), V(X)) + x_i, z_i = O(a_i) + a_i (Equations 6, 7)."""
         K, V = [layer.K(x) for x in X], [layer.V(x) for x in X]
         Z = []
@@ -110,7 +100,7 @@ class Transformer:
 
     def decoder_layer(
         self,
-        layer: DecoderLayer,
+        layer: Layer,
         external: tuple[Sequence[Vector], Sequence[Vector]],
         Y: Sequence[Vector],
     ) -> list[Vector]:
@@ -122,7 +112,7 @@ class Transformer:
 
     def decode_token(
         self,
-        layer: DecoderLayer,
+        layer: Layer,
         external: tuple[Sequence[Vector], Sequence[Vector]],
         y: Vector,
         K: Sequence[Vector],

@@ -5,39 +5,24 @@ aabb is in it, ab is not, and both have the same proportions: by Proposition 3.1
 recognizer treats them alike and is wrong about one of them.
 """
 
-from dataclasses import dataclass
-
 from netwright.errors import InputError
 from netwright.nets.recognizer import Recognizer
-from netwright.theorems.proposition_3_1_proportion_invariance import first_difference
+from netwright.nets.transformer import Transformer
+from netwright.theorems.indistinguishable import IndistinguishablePair, indistinguishable_pair
 
 
-@dataclass(frozen=True)
-class ParityPair:
-    """Two words that a recognizer treats alike; only `even` has an even number of `symbol`."""
-
-    symbol: str
-    even: tuple[str, ...]
-    odd: tuple[str, ...]
-    accepted_at: int | None
-    """Where the recognizer accepts both; None if it accepts neither within the limit."""
-
-    @property
-    def wrong_about(self) -> tuple[str, ...]:
-        """The word on which the recognizer's answer (so far) is not that of the language."""
-        return self.even if self.accepted_at is None else self.odd
-
-
-def parity_pair(recognizer: Recognizer, limit: int) -> ParityPair:
+def parity_pair(recognizer: Recognizer, limit: int) -> IndistinguishablePair:
     """The pair for a recognizer, with its answers within the first `limit` outputs.
 
-    The outputs on both words are compared; a difference would refute Proposition 3.1.
+    aabb and ab for the first two symbols of its alphabet, aa and a if there is only one.
     """
+    network = recognizer.network
+    if not isinstance(network, Transformer) or network.pos is not None:
+        raise InputError("Corollary 3.2 is about Transformers without positional encodings")
     if not recognizer.alphabet:
         raise InputError("the recognizer's alphabet is empty; parity needs a symbol to count")
     a, *others = recognizer.alphabet
     b = others[:1]
-    even, odd = (a, a, *b, *b), (a, *b)
-    difference = first_difference(recognizer, even, odd, limit)
-    assert difference is None, f"Proposition 3.1: output {difference} differs"
-    return ParityPair(a, even, odd, recognizer.accepts_at(odd, limit))
+    return indistinguishable_pair(
+        recognizer, (a, a, *b, *b), (a, *b), limit, statement="Proposition 3.1"
+    )

@@ -9,7 +9,6 @@ may depend on the set of all values, so that hardmax is covered (see `nets.atten
 
 from collections import Counter
 from collections.abc import Sequence
-from itertools import islice
 
 from flint import fmpq
 
@@ -43,8 +42,4 @@ def first_difference(
         raise InputError("Proposition 3.1 is about Transformers without positional encodings")
     if proportions(w) != proportions(u):
         raise InputError(f"{''.join(u)!r} has other proportions than {''.join(w)!r}")
-    pairs = zip(recognizer.outputs(w), recognizer.outputs(u), strict=False)
-    for i, (on_w, on_u) in enumerate(islice(pairs, r), start=1):
-        if on_w != on_u:
-            return i
-    return None
+    return recognizer.first_difference(w, u, r)

@@ -13,7 +13,7 @@ from netwright.exact.layout import Layout
 from netwright.exact.vector import Vector
 from netwright.nets.attention import Normalizer, Score, hardmax, score_phi
 from netwright.nets.recognizer import Recognizer
-from netwright.nets.transformer import DecoderLayer, EncoderLayer, Transformer
+from netwright.nets.transformer import Layer, Transformer
 
 LAYOUT = Layout.of(x="", y="")
 
@@ -30,13 +30,13 @@ def majority_recognizer(score: Score = score_phi, rho: Normalizer = hardmax) -> 
     network = Transformer(
         layout=LAYOUT,
         # Null functions: the residual connections leave every vector as it is.
-        encoder=(EncoderLayer(Q=nothing, K=nothing, V=nothing, O=nothing),),
+        encoder=(Layer(Q=nothing, K=nothing, V=nothing, O=nothing),),
         # Equal keys have equal scores, whatever the score, and each weight is 1/n, whatever the
         # normaliser: the external attention is the mean [0, c_w] of the embeddings.
         K=nothing,
         V=identity,
         decoder=(
-            DecoderLayer(
+            Layer(
                 Q=nothing,
                 K=nothing,
                 V=nothing,

@@ -21,7 +21,7 @@ from netwright.exact.rational import ONE
 from netwright.exact.vector import Vector
 from netwright.machine.normal_form import NormalMachine
 from netwright.nets.recognizer import Recognizer
-from netwright.nets.transformer import DecoderLayer, Transformer
+from netwright.nets.transformer import Layer, Transformer
 from netwright.theorems.theorem_3_4_transformer import (
     lemma_b1_encoder_attention,
     lemma_b2_transition,
@@ -94,7 +94,7 @@ def compile_transformer(normal: NormalMachine) -> CompiledTransformer:
     machine = normal.machine
     layout = vectors.vector_layout(normal)
     nothing = affine_network(layout)
-    transition_layer = DecoderLayer(
+    transition_layer = Layer(
         Q=nothing,
         K=nothing,
         V=nothing,  # with V = 0 the attention is 0, and p¹ = y + pos by the residual connection

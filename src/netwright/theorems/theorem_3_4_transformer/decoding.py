@@ -26,6 +26,7 @@ class FollowedTape:
         self.tape = dict(enumerate(word))
         self.cell = -1  # the normal machine begins left of the input
         self.steps = -1  # and has not yet begun the given machine's run
+        self.at_a_step = False
         self.state = normal.given.start
         self.head = 0
 
@@ -33,7 +34,8 @@ class FollowedTape:
         """The network wrote a symbol, moved, and is now in a state."""
         self.tape[self.cell] = self.normal.given_symbol(written)
         self.cell += move
-        if self.normal.is_given_state(state):
+        self.at_a_step = self.normal.is_given_state(state)
+        if self.at_a_step:
             self.steps, self.state, self.head = self.steps + 1, state, self.cell
 
     def cells(self) -> Tape:
@@ -54,9 +56,13 @@ def run_transformer(
 ) -> Run:
     """The given machine's run as the network does it, by the definition (reference engine)."""
     started = perf_counter()
-    followed = FollowedTape(compiled.normal, compiled.normal.check_word(word))
+    normal = compiled.normal
+    symbols = normal.check_word(word)
+    followed = FollowedTape(normal, symbols)
     outcome, network_steps = Outcome.UNDECIDED, 0
-    X = compiled.recognizer.embed(compiled.normal.check_word(word))
+    accepting = bool(normal.given.accepting)
+    # Reading and rewinding take 2n + 3 steps, a stay takes two; then one more look at the limit.
+    most_steps = 2 * len(symbols) + 3 + 2 * max_steps + 1
 
     def reached() -> Run:
         return Run(
@@ -72,21 +78,22 @@ def run_transformer(
         )
 
     try:
-        for network_steps, token in enumerate(compiled.network.tokens(X, compiled.seed), start=1):
+        tokens = compiled.network.tokens(compiled.recognizer.embed(symbols), compiled.seed)
+        for number, token in enumerate(tokens, start=1):
             state = one_hot(token.y, "q1")
-            if state is None:  # the dead vector: no rule applied to the last configuration
-                accepting = compiled.normal.given.accepting
+            if state is None and followed.at_a_step:
+                # The dead vector: no rule applied to the last configuration.
                 outcome = Outcome.REJECTED if accepting else Outcome.HALTED
                 break
-            if followed.steps == max_steps and compiled.normal.is_given_state(followed.state):
+            if followed.at_a_step and followed.steps == max_steps:
                 break  # the limit, and the network goes on from there
             written = one_hot(token.layers[-1].z, "s2")
             move = token.y.number("x1")
-            if written is None or move not in (-1, 1):
-                raise NetworkError(f"output {network_steps} has a state, but no symbol or no move")
+            if state is None or written is None or move not in (-1, 1) or number > most_steps:
+                raise NetworkError(f"output {number} is not one of a network compiled by netwright")
             followed.step(written, int(move.p), state)
+            network_steps = number
             if compiled.is_final(token.y):
-                accepting = compiled.normal.given.accepting
                 outcome = Outcome.ACCEPTED if accepting else Outcome.HALTED
                 break
             if progress:

@@ -6,17 +6,17 @@ For a query with 1 in x8 and j in x9, whatever else it holds, the attention over
 
 from netwright.exact.feed_forward import FeedForward, affine_network
 from netwright.exact.layout import Layout
-from netwright.nets.transformer import EncoderLayer
+from netwright.nets.transformer import Layer
 
 
-def encoder_layer(layout: Layout) -> EncoderLayer:
+def encoder_layer(layout: Layout) -> Layer:
     """A layer that changes nothing.
 
     V = 0 makes every attention 0, whatever the scores, so a_i = 0 + x_i by the residual connection;
     O = 0 makes z_i = 0 + a_i = x_i.
     """
     nothing = affine_network(layout)
-    return EncoderLayer(Q=nothing, K=nothing, V=nothing, O=nothing)
+    return Layer(Q=nothing, K=nothing, V=nothing, O=nothing)
 
 
 def keys(layout: Layout) -> FeedForward:

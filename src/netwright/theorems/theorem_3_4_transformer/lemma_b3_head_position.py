@@ -6,13 +6,13 @@ c^(i) = m^(0) + ⋯ + m^(i−1) is the cell under the head at time i.
 
 from netwright.exact.feed_forward import affine_network
 from netwright.exact.layout import Layout
-from netwright.nets.transformer import DecoderLayer
+from netwright.nets.transformer import Layer
 from netwright.theorems.theorem_3_4_transformer.lemma_b2_transition import (
     cancel_external_attention,
 )
 
 
-def head_position_layer(layout: Layout) -> DecoderLayer:
+def head_position_layer(layout: Layout) -> Layer:
     """The second decoder layer.
 
     All queries and keys are 0, so all scores are equal and hard attention is the mean of the
@@ -21,7 +21,7 @@ def head_position_layer(layout: Layout) -> DecoderLayer:
     (m^(−1) + ⋯ + m^(i−1))/(i+1) = c^(i)/(i+1). QED.
     """
     nothing = affine_network(layout)
-    return DecoderLayer(
+    return Layer(
         Q=nothing,
         K=nothing,
         V=affine_network(layout, {("x2", "x4"): 1, ("x3", "x5"): 1}),

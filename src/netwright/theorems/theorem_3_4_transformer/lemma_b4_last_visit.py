@@ -22,15 +22,15 @@ from flint import fmpq
 
 from netwright.exact.feed_forward import affine_network
 from netwright.exact.layout import Layout
-from netwright.nets.transformer import DecoderLayer
+from netwright.nets.transformer import Layer
 from netwright.theorems.theorem_3_4_transformer.lemma_b2_transition import (
     cancel_external_attention,
 )
 
 
-def last_visit_layer(layout: Layout) -> DecoderLayer:
+def last_visit_layer(layout: Layout) -> Layer:
     """The third decoder layer."""
-    return DecoderLayer(
+    return Layer(
         # Token i has c^(i+1)/(i+1) in x4, 1/(i+1) in x10 and 1/(i+1)² in x11: the query is
         # (ε_i c^(i+1), ε_i, ε_i²/3) in x9, x10, x11.
         Q=affine_network(layout, {("x4", "x9"): 1, ("x10", "x10"): 1, ("x11", "x11"): fmpq(1, 3)}),

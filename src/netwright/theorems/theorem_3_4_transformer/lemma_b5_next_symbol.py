@@ -6,6 +6,11 @@ F(z³_r) = y_{r+1} = [⟦q^(r+1)⟧, ⟦s^(r+1)⟧, m^(r), 0, …]. State and mo
     #               if r + 1 > n and ℓ(r+1) = r: a cell never visited
     v^(ℓ(r+1))      otherwise: what was written there last
 
+The first line needs c^(i) = i for i ≤ n + 1, which the walk in q_init and q_read gives: at time r
++ 1 ≤ n the head is on the input's symbol r + 1. Beyond it no cell of the input is fresh, so a
+fresh cell is blank. The second needs that the head never stays: were c^(r+1) = c^(r), ℓ(r+1) = r
+would be a visit.
+
 F = f₄ f₃ f₂ σ f₁ where f₂ and f₃ are if-networks of Lemma B.6. Affine maps that follow each other
 are merged, which leaves four maps with three activations between them.
 """

@@ -89,5 +89,5 @@ class ProofValues:
             s3=self.alpha(t), x6=self.beta(t), x8=1, x9=t, x10=fmpq(1, t), x11=fmpq(1, t * t)
         )
 
-    def _vector(self, **parts: "Part | None") -> Vector:
+    def _vector(self, **parts: Part | None) -> Vector:
         return Vector.of(self.layout, {k: part for k, part in parts.items() if part is not None})

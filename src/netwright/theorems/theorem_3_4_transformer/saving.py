@@ -4,9 +4,11 @@ Every weight is a pair of 64-bit integers, numerator and denominator, with its p
 affine map `decoder.1.O.1` the tensors `….weights` (rows of input index, output index, numerator,
 denominator) and `….bias` (index, numerator, denominator), likewise for the seed and the embedding.
 The metadata has the machine, its normal form, the layouts and the shape of the network as JSON. The
-loaded network is what the tensors say; nothing is compiled again.
+loaded network is what the tensors say; nothing is compiled again. A digest over all of it keeps a
+damaged file from answering.
 """
 
+import hashlib
 import json
 from collections.abc import Mapping
 from typing import Any
@@ -25,16 +27,24 @@ from netwright.machine.normal_form import NormalMachine
 from netwright.machine.turing_machine import Action, Move, TuringMachine
 from netwright.nets.attention import hardmax, score_phi
 from netwright.nets.positional import ReciprocalPositions
-from netwright.nets.transformer import DecoderLayer, EncoderLayer, Transformer
+from netwright.nets.transformer import Layer, Transformer
 from netwright.theorems.theorem_3_4_transformer.construction import CompiledTransformer
 
 KIND = "netwright transformer 1"
 _ACTIVATIONS = {"sigma": sigma, "relu": relu}
-_POSITION_BLOCKS = ("x8", "x9", "x10", "x11")
+_DAMAGE = (
+    *(ArithmeticError, AttributeError, LookupError, TypeError, ValueError),
+    *(RecursionError, SafetensorError, StopIteration, NetwrightError),
+)
+"""What reading a file that is not whole can end in."""
 
 
 def to_bytes(compiled: CompiledTransformer) -> bytes:
     """The content of the file."""
+    pos = compiled.network.pos
+    known = (compiled.network.score, compiled.network.rho) == (score_phi, hardmax)
+    if not known or not isinstance(pos, ReciprocalPositions):
+        raise OutputError("only networks with the attention and positions of Theorem 3.4 are saved")
     layouts: list[Layout] = []
     tensors: dict[str, np.ndarray[Any, Any]] = {}
 
@@ -58,7 +68,7 @@ def to_bytes(compiled: CompiledTransformer) -> bytes:
     for number, symbol in enumerate(alphabet):
         tensors[f"embedding.{number}"] = _vector_tensor(compiled.embedding[symbol])
     normal = compiled.normal
-    about = {
+    about: dict[str, Any] = {
         "kind": KIND,
         "given": _machine_json(normal.given),
         "normal": _machine_json(normal.machine),
@@ -71,27 +81,38 @@ def to_bytes(compiled: CompiledTransformer) -> bytes:
         "encoder_layers": len(compiled.network.encoder),
         "decoder_layers": len(compiled.network.decoder),
         "networks": networks,
-        "score": "phi",
-        "normalizer": "hardmax",
-        "positions": list(_POSITION_BLOCKS),
+        "positions": pos.blocks,
     }
+    about["digest"] = digest_of(about, tensors)
     return save(tensors, metadata={"netwright": json.dumps(about)})
+
+
+def digest_of(about: Mapping[str, Any], tensors: Mapping[str, Any]) -> str:
+    """A digest of everything in the file but itself."""
+    total = hashlib.sha256(json.dumps(about).encode())
+    for name in sorted(tensors):
+        tensor = tensors[name]
+        total.update(f"{name} {tensor.dtype} {tensor.shape}".encode() + tensor.tobytes())
+    return total.hexdigest()
 
 
 def from_bytes(data: bytes, label: str = "file") -> CompiledTransformer:
     """The compiled Transformer in a file's content."""
     try:
         length = int.from_bytes(data[:8], "little")
-        header = json.loads(data[8 : 8 + length])
-        about = json.loads(header["__metadata__"]["netwright"])
-        if about["kind"] != KIND:
-            raise FormatError(f"{label} is a {about['kind']!r}; this netwright reads {KIND!r}")
-        return _rebuild(about, load(data))
-    except (SafetensorError, KeyError, ValueError, TypeError, IndexError, RecursionError) as error:
+        about = json.loads(json.loads(data[8 : 8 + length])["__metadata__"]["netwright"])
+        tensors = load(data)
+        whole = about.pop("digest") == digest_of(about, tensors)
+        kind = about["kind"]
+        compiled = _rebuild(about, tensors) if whole and kind == KIND else None
+    except _DAMAGE as error:
         reason = str(error).split("\n")[0][:200] or type(error).__name__
         raise FormatError(f"{label} is not a whole network saved by netwright: {reason}") from None
-    except NetwrightError as error:
-        raise FormatError(f"{label} is not a network saved by netwright: {error}") from None
+    if not whole:
+        raise FormatError(f"{label} is not a whole network saved by netwright: it was changed")
+    if compiled is None:
+        raise FormatError(f"{label} is a {kind!r}; this netwright reads {KIND!r}")
+    return compiled
 
 
 def _rebuild(about: dict[str, Any], tensors: Mapping[str, Any]) -> CompiledTransformer:
@@ -118,17 +139,17 @@ def _rebuild(about: dict[str, Any], tensors: Mapping[str, Any]) -> CompiledTrans
     def network(name: str) -> FeedForward:
         saved = about["networks"][name]
         maps = (affine(f"{name}.{n}", ends) for n, ends in enumerate(saved["maps"], start=1))
-        return FeedForward(tuple(maps), _ACTIVATIONS[saved["activation"]])
+        found = FeedForward(tuple(maps), _ACTIVATIONS[saved["activation"]])
+        found(Vector.zero(layout)) + Vector.zero(layout)  # its maps fit each other and the layout
+        return found
 
     def layer(side: str, number: int) -> dict[str, FeedForward]:
         return {letter: network(f"{side}.{number}.{letter}") for letter in "QKVO"}
 
     numbers = range(1, about["encoder_layers"] + 1)
-    encoder = tuple(EncoderLayer(**layer("encoder", number)) for number in numbers)
+    encoder = tuple(Layer(**layer("encoder", number)) for number in numbers)
     numbers = range(1, about["decoder_layers"] + 1)
-    decoder = tuple(DecoderLayer(**layer("decoder", number)) for number in numbers)
-    if (about["score"], about["normalizer"]) != ("phi", "hardmax"):
-        raise ValueError(f"unknown attention {about['score']!r} with {about['normalizer']!r}")
+    decoder = tuple(Layer(**layer("decoder", number)) for number in numbers)
     first, second, third, fourth = about["positions"]
     q_init, q_read, q_rewind = about["names"]
     return CompiledTransformer(

@@ -1,0 +1,211 @@
+"""Theorem 4.1 (ngpu-turing-complete): uniform Neural GPUs are Turing complete (Appendix C).
+
+An RNN with zero biases and R = 0 becomes a uniform Neural GPU with w = 1, kernels of shape (2, 1,
+3d+3, 3d+3) and one cell for each input vector. A cell is [E, C, D, a, b, c]: blocks of d channels
+for the encoder, for the carry to the decoder and for the decoder, and three flags. At time t
+(eq:to-prove), with α^i_0 = h_i and α^i_j = σ(α^i_{j−1} U), so that g_j = α^n_j:
+
+    [0, 0, α^i_{t−i}, 0, 0, 0]      in the cells i < t, which the encoder has passed
+    [h_i, h_i, 0, 0, 1, 0]          in the cell i = t, where it is
+    [x_i, 0, 0, 1, 1, 0]            in the cells i > t, still to come
+
+Departures from the print: (1 − U) must be (1 − U^t); no final set is given there, and testing the
+block D alone would accept too early if 0 ∈ 𝔽, so it is {0}^2d × 𝔽 × {(0, 0, 0)}; the input must
+not be empty, so a blank is read behind it, as for the RNN.
+
+With circular convolution the construction fails, as it must (Proposition 4.2); one more cell that
+marks the end makes it work again (`end_marker`): it takes the place of the zeros above the first
+cell, and collects the decoder in its own block D.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from netwright.exact.feed_forward import Affine, LinearMap, Weights
+from netwright.exact.layout import Layout
+from netwright.exact.vector import Vector
+from netwright.machine.simulate import Progress, Run
+from netwright.nets.neural_gpu import Convolution, Grid, NeuralGPU
+from netwright.nets.recognizer import Recognizer
+from netwright.nets.rnn import RNN, Matrix
+from netwright.theorems.theorem_2_3_rnn.construction import CompiledRNN
+from netwright.theorems.theorem_2_3_rnn.decoding import run_states
+
+BLOCKS = ("E", "C", "D")
+FLAGS = ("a", "b", "c")
+END = "e"
+
+
+def cell_layout(rnn: Layout, *, end_marker: bool = False) -> Layout:
+    """The 3d + 3 channels of a cell, and one more for the end marker on request."""
+    blocks = {f"{k} {name}": labels for k in BLOCKS for name, labels in rnn.blocks}
+    flags = (*FLAGS, END) if end_marker else FLAGS
+    return Layout((*blocks.items(), *((flag, ("",)) for flag in flags)))
+
+
+def block_of(cell: Vector, k: str, rnn: Layout) -> Vector:
+    """One of the blocks E, C, D of a cell, as a vector of the RNN."""
+    return Vector.of(rnn, {name: dict(cell[f"{k} {name}"].items()) for name, _ in rnn.blocks})
+
+
+def in_block(x: Vector, k: str, cell: Layout) -> Vector:
+    """A cell with a vector of the RNN in one of its blocks."""
+    return Vector.of(cell, {f"{k} {name}": x[name] for name, _ in x.layout.blocks})
+
+
+class _Kernels:
+    """The matrices of the proof, between cells of one layout."""
+
+    def __init__(self, rnn: RNN, cell: Layout) -> None:
+        self.rnn, self.cell = rnn, cell
+        self.names = [name for name, _ in rnn.layout.blocks]
+
+    def through(self, sources: str, matrix: Matrix, targets: str) -> tuple[Affine, ...]:
+        """A term that takes the sum of some blocks through a matrix of the RNN into others."""
+        take = {(f"{k} {name}", name): 1 for k in sources for name in self.names}
+        put = {(name, f"{k} {name}"): 1 for k in targets for name in self.names}
+        middle = (
+            matrix.matrix if isinstance(matrix, LinearMap) and len(matrix.terms) > 1 else matrix
+        )
+        between = middle.terms[0] if isinstance(middle, LinearMap) else (middle,)
+        return (
+            Affine.of(self.cell, self.rnn.layout, take),
+            *between,
+            Affine.of(self.rnn.layout, self.cell, put),
+        )
+
+    def flags(self, weights: Mapping[str, str]) -> tuple[Affine, ...]:
+        """A term from flags to flags and blocks: "a" → "E C a" puts a into all of E and C, and a.
+
+        Into a block that is the matrix A or B of the proof, a row of ones.
+        """
+        blocks: dict[tuple[str, str], Weights] = {}
+        for flag, targets in weights.items():
+            for target in targets.split():
+                if target not in BLOCKS:
+                    blocks[flag, target] = 1
+                    continue
+                for name, labels in self.rnn.layout.blocks:
+                    ones = {("", label): 1 for label in labels}
+                    blocks[flag, f"{target} {name}"] = ones
+        return (Affine.of(self.cell, self.cell, blocks),)
+
+    def kernel(self, *terms: tuple[Affine, ...]) -> LinearMap:
+        """The sum of some terms."""
+        return LinearMap(self.cell, self.cell, terms)
+
+
+def neural_gpu(rnn: RNN, *, circular: bool = False, end_marker: bool = False) -> NeuralGPU:
+    """The Neural GPU of an RNN: the kernels of Appendix C, block by block."""
+    cell = cell_layout(rnn.layout, end_marker=end_marker)
+    k = _Kernels(rnn, cell)
+    # K^F_1 takes the carry h_{i−1} of the cell above through V into E and C, and its flag a into a
+    # (F₁); K^F_2 takes x_i in E through W into E and C, C and D through U into D, and a into b
+    # (F₂). In the cell i = t that is [x_i W + h_{i−1} V, the same, 0, 0, 1, 0], above it α U in D.
+    above = [k.through("C", rnn.V, "EC"), k.flags({"a": "a"})]
+    own = [k.through("E", rnn.W, "EC"), k.through("CD", rnn.U, "D"), k.flags({"a": "b"})]
+    # K^U keeps: E, C, a and b while the cell above has a = 1, that is, is still to come; D and c
+    # while the cell itself is (U₁, U₂, A of the proof).
+    keep_above, keep_own = {"a": "E C a b"}, {"a": "D c"}
+    if end_marker:
+        # The end cell keeps its E, C and flags for ever. Its D takes the carry of the cell above
+        # through U; in other cells the gate is closed (a = 1) when that carry is not 0.
+        above.append(k.through("C", rnn.U, "D"))
+        keep_own |= {END: "E C a b c e"}
+    # K^R resets: E passes while a = 1, C while b = 1, the flags likewise; the bias lets D, c pass.
+    passing = k.flags({"a": "E a", "b": "C b", **({END: END} if end_marker else {})})
+    ones = {f"D {name}": dict.fromkeys(labels, 1) for name, labels in rnn.layout.blocks}
+    return NeuralGPU(
+        layout=cell,
+        U=Convolution(((k.kernel(k.flags(keep_above)),), (k.kernel(k.flags(keep_own)),))),
+        R=Convolution(
+            ((k.kernel(),), (k.kernel(passing),)), bias=(Vector.of(cell, {**ones, "c": 1}),)
+        ),
+        F=Convolution(((k.kernel(*above),), (k.kernel(*own),))),
+        circular=circular,
+    )
+
+
+@dataclass(frozen=True)
+class CompiledNeuralGPU:
+    """A machine's RNN and the Neural GPU that simulates it."""
+
+    rnn: CompiledRNN
+    network: NeuralGPU
+
+    @property
+    def has_end_marker(self) -> bool:
+        """Whether inputs end with the cell that marks the end."""
+        return any(name == END for name, _ in self.network.layout.blocks)
+
+    def embed(self, word: Sequence[str]) -> list[Vector]:
+        """The cells [x_i, 0, 0, 1, 1, 0] of a word and its blank, and the end marker if any."""
+        cell = self.network.layout
+        waiting = Vector.of(cell, a=1, b=1)
+        cells = [in_block(x, "E", cell) + waiting for x in self.rnn.embed(word)]
+        return [*cells, Vector.of(cell, {END: 1})] if self.has_end_marker else cells
+
+    def is_final(self, y: Vector) -> bool:
+        """{0}^2d × 𝔽 × {(0, 0, 0)}."""
+        rnn = self.rnn.neurons.layout
+        decoder = block_of(y, "D", rnn)
+        alone = in_block(decoder, "D", self.network.layout)
+        rest = Vector.of(self.network.layout, {END: 1} if self.has_end_marker else {})
+        return y == alone + rest and self.rnn.is_final(decoder)
+
+    @property
+    def recognizer(self) -> Recognizer:
+        """The recognizer of cells; its words end with a blank."""
+        alphabet = self.rnn.machine.symbols
+        embedding = {symbol: self.embed([symbol])[0] for symbol in alphabet}
+        seed = Vector.zero(self.network.layout)
+        return Recognizer(alphabet, embedding, self.network, seed, self.is_final)
+
+    def hidden_states(self, tensors: Iterator[Grid], tokens: int) -> Iterator[Vector]:
+        """g_0, g_1, … from the tensors S^0, S^1, … on an input of so many tokens."""
+        rnn = self.rnn.neurons.layout
+        for t, S in enumerate(tensors):
+            if t == tokens:
+                yield block_of(S[tokens - 1][0], "E", rnn)
+            elif t > tokens:
+                yield block_of(S[-1][0], "D", rnn)
+
+
+def compile_neural_gpu(rnn: CompiledRNN) -> CompiledNeuralGPU:
+    """The Neural GPU of a machine's RNN.
+
+    >>> from netwright.machine.library import library_machine
+    >>> from netwright.theorems.theorem_2_3_rnn.construction import compile_rnn
+    >>> compiled = compile_neural_gpu(compile_rnn(library_machine("even-as")))
+    >>> compiled.network.layout.dimension, compiled.network.F.shape
+    (63, (2, 1))
+    """
+    return CompiledNeuralGPU(rnn, neural_gpu(rnn.network))
+
+
+def with_padding(
+    compiled: CompiledNeuralGPU, *, circular: bool, end_marker: bool = False
+) -> CompiledNeuralGPU:
+    """The same with another padding, and with or without the end marker."""
+    network = neural_gpu(compiled.rnn.network, circular=circular, end_marker=end_marker)
+    return replace(compiled, network=network)
+
+
+def run_neural_gpu(
+    compiled: CompiledNeuralGPU,
+    word: Sequence[str],
+    max_steps: int,
+    progress: Progress | None = None,
+) -> Run:
+    """The machine's run as the Neural GPU does it, by the definition (reference engine)."""
+    X = compiled.embed(compiled.rnn.machine.check_word(word))
+    tokens = len(X) - compiled.has_end_marker
+    states = compiled.hidden_states(compiled.network.tensors(X), tokens)
+    return run_states(
+        compiled.rnn,
+        states,
+        max_steps,
+        progress,
+        tokens=tokens,
+        dimension=compiled.network.layout.dimension,
+    )

@@ -1,0 +1,124 @@
+"""All three networks and the machine agree: on random machines, and on real ones from elsewhere."""
+
+import json
+import warnings
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.corpora import FOLDER, needs_corpora
+from tests.strategies import machines, words
+from tests.theorems.test_theorems_2_3_and_4_1 import agree_at_every_step, every_cell_is_as_proved
+
+from netwright.errors import FormatWarning
+from netwright.machine.library import library_machine, library_names
+from netwright.machine.load import load_machine
+from netwright.machine.simulate import Outcome, Run, simulate
+from netwright.machine.turing_machine import Action, Move, TuringMachine
+from netwright.pipeline import Target, run, to_neural_gpu, to_rnn
+from netwright.theorems.theorem_2_3_rnn.decoding import run_rnn
+
+
+def facts(run: Run) -> tuple[object, ...]:
+    return run.outcome, run.steps, run.state, run.head, run.tape
+
+
+@settings(max_examples=80)
+@given(st.data())
+def test_all_networks_agree_with_the_simulator(data: st.DataObject) -> None:
+    machine = data.draw(machines(max_states=3, max_symbols=3))
+    word = data.draw(words(machine.symbols))
+    limit = data.draw(st.integers(0, 15))
+    wanted = facts(simulate(machine, word, limit))
+    for target in Target:
+        assert facts(run(machine, word, limit, on=target)) == wanted, target
+
+
+def test_a_target_and_an_engine_go_by_their_names_too() -> None:
+    machine = library_machine("even-as")
+    assert run(machine, "a", on="rnn").network_steps == 4
+    assert run(machine, "a", on="machine", engine="fast").network_steps is None
+    with pytest.raises(ValueError, match="'abacus' is not a valid Target"):
+        run(machine, "a", on="abacus")
+
+
+@pytest.mark.parametrize("name", library_names())
+def test_the_empty_word_on_all_networks(name: str) -> None:
+    machine = library_machine(name)
+    wanted = facts(simulate(machine, (), 25))
+    for target in Target:
+        assert facts(run(machine, (), 25, on=target)) == wanted, target
+
+
+def expected_runs(longest: int) -> list[str]:
+    path = FOLDER / "expected_runs.json"
+    beavers = FOLDER / "busy_beavers.json"
+    if not path.is_file():
+        return []
+    runs: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))["runs"]
+    listed = json.loads(beavers.read_text(encoding="utf-8"))["machines"]
+    return [
+        *(str(FOLDER / name) for name, each in runs.items() if each["steps"] <= longest),
+        *(beaver["machine"] for beaver in listed if beaver["steps"] <= longest),
+    ]
+
+
+def load(name: str) -> TuringMachine:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FormatWarning)
+        return load_machine(name)
+
+
+@needs_corpora
+@pytest.mark.parametrize("name", expected_runs(2000))
+def test_real_machines_on_the_rnn_at_every_step(name: str) -> None:
+    machine = load(name)
+    compiled = to_rnn(machine)
+    wanted = simulate(machine, None, 2000)
+    found = run_rnn(compiled, machine.default_input, 2000)
+    assert facts(found) == facts(wanted)
+    assert found.network_steps == len(machine.default_input) + 1 + wanted.steps
+    assert agree_at_every_step(compiled, machine.default_input, 2000) == wanted.steps + 1
+
+
+@needs_corpora
+@pytest.mark.parametrize("name", expected_runs(300))
+def test_real_machines_on_the_neural_gpu(name: str) -> None:
+    machine = load(name)
+    wanted = simulate(machine, None, 300)
+    assert facts(run(machine, None, 300, on=Target.NEURAL_GPU)) == facts(wanted)
+    steps = min(60, len(machine.default_input) + 1 + wanted.steps)
+    every_cell_is_as_proved(to_neural_gpu(machine), machine.default_input, steps)
+
+
+def walking_to(machine: TuringMachine, cell: int) -> TuringMachine:
+    """The machine, but it first walks from cell 0 to the cell where it is to start."""
+    walk = [f"walk {i}" for i in range(cell)]
+    delta = dict(machine.delta)
+    for here, there in zip(walk, [*walk[1:], machine.start], strict=True):
+        for symbol in machine.symbols:
+            delta[here, symbol] = Action(there, symbol, Move.R)
+    states = [*walk, *machine.states]
+    return TuringMachine(states, machine.symbols, machine.blank, walk[0], delta)
+
+
+@needs_corpora
+@pytest.mark.slow
+def test_rogozhins_machine_of_24_states_runs_its_tag_system_on_the_rnn() -> None:
+    parts = json.loads((FOLDER / "utm" / "rogozhin_utm_24_2.json").read_text(encoding="utf-8"))
+    test = parts["test"]
+    rules = {(q, s): (target, write, move) for q, s, write, move, target in parts["rules"]}
+    given = TuringMachine(parts["states"], parts["symbols"], parts["blank"], parts["start"], rules)
+    machine = walking_to(given, test["head"])
+    found = run_rnn(to_rnn(machine), test["initial_tape"], 10_000)
+    assert (found.outcome, found.state) == (Outcome.HALTED, test["halt_state"])
+    assert found.steps == test["steps_to_halt"] + test["head"]
+    assert facts(found) == facts(simulate(machine, test["initial_tape"], 10_000))
+
+
+@pytest.mark.slow
+def test_rogozhins_machine_of_4_states_runs_its_tag_system_on_the_rnn() -> None:
+    machine = library_machine("universal-4-6")
+    found = run_rnn(to_rnn(machine), machine.default_input, 10_000)
+    assert (found.outcome, found.steps, found.state) == (Outcome.HALTED, 6880 + 48, "q3")

@@ -1,8 +1,7 @@
 """The path of the data, as code: from what the user types to the answer.
 
     machine file ──load──▶ TuringMachine ──normalize──▶ NormalMachine ──▶ Transformer ──▶ Run
-                                         ──▶ RNN ──▶ Run
-                                                 ──▶ Neural GPU ──▶ Run
+                                         ──▶ RNN (──▶ Neural GPU) ──▶ Run
 
 Each stage takes what the stage before it gives. A network that was saved is loaded as such.
 """
@@ -18,7 +17,7 @@ from netwright.machine.load import load_machine
 from netwright.machine.normal_form import normalize
 from netwright.machine.simulate import Engine, Progress, Run, check_limit, simulate
 from netwright.machine.turing_machine import TuringMachine
-from netwright.theorems.theorem_2_3_rnn.construction import CompiledRNN, compile_rnn
+from netwright.theorems.theorem_2_3_rnn.construction import compile_rnn
 from netwright.theorems.theorem_2_3_rnn.decoding import run_rnn
 from netwright.theorems.theorem_3_4_transformer.construction import (
     CompiledTransformer,
@@ -59,34 +58,14 @@ def load(
     return load_machine(argument, format_name=format_name, also=also)
 
 
-def split_word(text: str, separator: str | None = None) -> tuple[str, ...]:
-    """INPUT as symbols: one a character, or what stands between separators.
-
-    >>> split_word("ab"), split_word("on;off", ";"), split_word("", ";")
-    (('a', 'b'), ('on', 'off'), ())
-    """
-    if separator == "":
-        raise InputError("--separator is empty; leave it out for one symbol a character")
-    symbols = tuple(text.split(separator) if separator and text else text)
-    if "" in symbols:
-        place = symbols.index("") + 1
-        raise InputError(f"input symbol {place} is empty: two separators {separator!r} in a row")
-    return symbols
-
-
 def to_transformer(machine: TuringMachine, word: Iterable[str] = ()) -> CompiledTransformer:
     """The Transformer of a machine; if the word has blanks in it, one that takes such words."""
     return compile_transformer(normalize(machine, blanks_in_input=machine.blank in tuple(word)))
 
 
-def to_rnn(machine: TuringMachine, base: Number | None = None) -> CompiledRNN:
-    """The RNN of a machine, its stacks in base |Σ| + 1 or another one."""
-    return compile_rnn(machine, base)
-
-
 def to_neural_gpu(machine: TuringMachine, base: Number | None = None) -> CompiledNeuralGPU:
     """The Neural GPU of a machine's RNN."""
-    return compile_neural_gpu(to_rnn(machine, base))
+    return compile_neural_gpu(compile_rnn(machine, base))
 
 
 def run(
@@ -113,7 +92,7 @@ def run(
     if engine is Engine.FAST:
         raise InputError(f"there is no fast engine for --on {on}; --engine reference runs it")
     if on is Target.RNN:
-        return run_rnn(to_rnn(machine, base), symbols, max_steps, progress)
+        return run_rnn(compile_rnn(machine, base), symbols, max_steps, progress)
     if on is Target.NEURAL_GPU:
         return run_neural_gpu(to_neural_gpu(machine, base), symbols, max_steps, progress)
     if isinstance(source, TuringMachine):

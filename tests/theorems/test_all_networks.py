@@ -16,7 +16,8 @@ from netwright.machine.library import library_machine, library_names
 from netwright.machine.load import load_machine
 from netwright.machine.simulate import Outcome, Run, simulate
 from netwright.machine.turing_machine import Action, Move, TuringMachine
-from netwright.pipeline import Target, run, to_neural_gpu, to_rnn
+from netwright.pipeline import Target, run, to_neural_gpu
+from netwright.theorems.theorem_2_3_rnn.construction import compile_rnn
 from netwright.theorems.theorem_2_3_rnn.decoding import run_rnn
 
 
@@ -74,7 +75,7 @@ def load(name: str) -> TuringMachine:
 @pytest.mark.parametrize("name", expected_runs(2000))
 def test_real_machines_on_the_rnn_at_every_step(name: str) -> None:
     machine = load(name)
-    compiled = to_rnn(machine)
+    compiled = compile_rnn(machine)
     wanted = simulate(machine, None, 2000)
     found = run_rnn(compiled, machine.default_input, 2000)
     assert facts(found) == facts(wanted)
@@ -111,7 +112,7 @@ def test_rogozhins_machine_of_24_states_runs_its_tag_system_on_the_rnn() -> None
     rules = {(q, s): (target, write, move) for q, s, write, move, target in parts["rules"]}
     given = TuringMachine(parts["states"], parts["symbols"], parts["blank"], parts["start"], rules)
     machine = walking_to(given, test["head"])
-    found = run_rnn(to_rnn(machine), test["initial_tape"], 10_000)
+    found = run_rnn(compile_rnn(machine), test["initial_tape"], 10_000)
     assert (found.outcome, found.state) == (Outcome.HALTED, test["halt_state"])
     assert found.steps == test["steps_to_halt"] + test["head"]
     assert facts(found) == facts(simulate(machine, test["initial_tape"], 10_000))
@@ -120,5 +121,5 @@ def test_rogozhins_machine_of_24_states_runs_its_tag_system_on_the_rnn() -> None
 @pytest.mark.slow
 def test_rogozhins_machine_of_4_states_runs_its_tag_system_on_the_rnn() -> None:
     machine = library_machine("universal-4-6")
-    found = run_rnn(to_rnn(machine), machine.default_input, 10_000)
+    found = run_rnn(compile_rnn(machine), machine.default_input, 10_000)
     assert (found.outcome, found.steps, found.state) == (Outcome.HALTED, 6880 + 48, "q3")

@@ -1,6 +1,7 @@
 """The arguments and options that several verbs share."""
 
 from fractions import Fraction
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -73,4 +74,9 @@ def read_base(text: str | None) -> Number | None:
         raise InputError(f"--base is {text!r}; expected a number such as 4 or 7/2") from None
 
 
+Output = Annotated[
+    Path | None,
+    typer.Option("--output", "-o", metavar="FILE", help="Write to this file."),
+]
+Force = Annotated[bool, typer.Option("--force", help="Overwrite FILE if it exists.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]

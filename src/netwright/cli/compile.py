@@ -1,19 +1,18 @@
 """`netwright compile`: what the network of a machine looks like, and how to keep it."""
 
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from netwright import pipeline
-from netwright.cli.arguments import AsJson, Base, FormatName, Machine, read_base
+from netwright.cli.arguments import AsJson, Base, Force, FormatName, Machine, Output, read_base
 from netwright.cli.output import console, counted, print_json, save_file, visible
 from netwright.errors import InputError
 from netwright.exact.feed_forward import count_parameters
 from netwright.exact.layout import Layout
 from netwright.machine.turing_machine import TuringMachine
 from netwright.pipeline import Target
-from netwright.theorems.theorem_2_3_rnn.construction import CompiledRNN
+from netwright.theorems.theorem_2_3_rnn.construction import CompiledRNN, compile_rnn
 from netwright.theorems.theorem_3_4_transformer.construction import CompiledTransformer
 from netwright.theorems.theorem_4_1_neural_gpu import CompiledNeuralGPU
 
@@ -33,15 +32,12 @@ def command(
         typer.Option("--blanks", help="Make a Transformer that takes inputs with blanks in them."),
     ] = False,
     base: Base = None,
-    output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help="Save the Transformer as safetensors."),
-    ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite FILE if it exists.")] = False,
+    output: Output = None,
+    force: Force = False,
     format_name: FormatName = None,
     as_json: AsJson = False,
 ) -> None:
-    """Compile a machine into a network; show its shape, and save it on request."""
+    """Compile a machine into a network; show its shape, and save a Transformer with -o."""
     source = pipeline.load(machine, format_name=format_name)
     given = source if isinstance(source, TuringMachine) else source.normal.given
     if on is Target.MACHINE:
@@ -49,7 +45,7 @@ def command(
     if output is not None and on is not Target.TRANSFORMER:
         raise InputError(f"-o saves Transformers only; --on {on} cannot be saved")
     if on is Target.RNN:
-        facts, layout = _describe_rnn(pipeline.to_rnn(given, read_base(base)))
+        facts, layout = _describe_rnn(compile_rnn(given, read_base(base)))
     elif on is Target.NEURAL_GPU:
         facts, layout = _describe_neural_gpu(pipeline.to_neural_gpu(given, read_base(base)))
     else:

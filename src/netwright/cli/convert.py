@@ -1,12 +1,11 @@
 """`netwright convert`: a machine in another format."""
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from netwright import pipeline
-from netwright.cli.arguments import AsJson, FormatName, Machine
+from netwright.cli.arguments import AsJson, Force, FormatName, Machine, Output
 from netwright.cli.output import print_json, save_file
 from netwright.machine.formats import WRITABLE, write_text
 from netwright.machine.turing_machine import TuringMachine
@@ -17,11 +16,8 @@ EXAMPLE = "Example: netwright convert palindrome --to morphett -o palindrome.txt
 def command(
     machine: Machine,
     to: Annotated[str, typer.Option(metavar="FORMAT", help=f"One of {', '.join(WRITABLE)}.")],
-    output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help="Write here, not to standard output."),
-    ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite FILE if it exists.")] = False,
+    output: Output = None,
+    force: Force = False,
     format_name: FormatName = None,
     as_json: AsJson = False,
 ) -> None:

@@ -12,12 +12,27 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import typer
 
 from netwright import pipeline
-from netwright.errors import OutputError
+from netwright.errors import InputError, OutputError
 from netwright.machine.turing_machine import TuringMachine
 from netwright.theorems.theorem_3_4_transformer.construction import CompiledTransformer
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+
+def split_word(text: str, separator: str | None = None) -> tuple[str, ...]:
+    """INPUT as symbols: one a character, or what stands between separators.
+
+    >>> split_word("ab"), split_word("on;off", ";"), split_word("", ";")
+    (('a', 'b'), ('on', 'off'), ())
+    """
+    if separator == "":
+        raise InputError("--separator is empty; leave it out for one symbol a character")
+    symbols = tuple(text.split(separator) if separator and text else text)
+    if "" in symbols:
+        place = symbols.index("") + 1
+        raise InputError(f"input symbol {place} is empty: two separators {separator!r} in a row")
+    return symbols
 
 
 class Loaded(NamedTuple):
@@ -32,7 +47,7 @@ def load_with_word(
     argument: str, word: str | None, separator: str | None, format_name: str | None
 ) -> Loaded:
     """MACHINE with the word it is to run on, its default input if none is given."""
-    given = pipeline.split_word(word or "", separator)
+    given = split_word(word or "", separator)
     source = pipeline.load(argument, format_name=format_name, also=given)
     machine = source if isinstance(source, TuringMachine) else source.normal.given
     return Loaded(

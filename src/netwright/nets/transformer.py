@@ -79,7 +79,7 @@ class Transformer:
     pos: Callable[[int], Vector] | None = None
 
     def positioned(self, x: Vector, place: int) -> Vector:
-        """X + pos(place); x itself in a network without positional encodings."""
+        """x + pos(place); x itself in a network without positional encodings."""
         return x if self.pos is None else x + self.pos(place)
 
     def encoder_layer(self, layer: Layer, X: Sequence[Vector]) -> list[Vector]:

@@ -164,6 +164,8 @@ def test_vectors_that_are_no_configuration_are_reported() -> None:
         decoder.decode(Vector.of(layout, u=1, S={"even": 1, "odd": 1}))
     with pytest.raises(NetworkError, match="is no stack in base 4"):
         decoder.decode(Vector.of(layout, u=1, S="even", Rpush=fmpq(7, 8)))
+    with pytest.raises(NetworkError, match="is no stack in base 4"):  # 0.1111… for ever
+        decoder.decode(Vector.of(layout, u=1, S="even", Rpush=fmpq(1, 3)))
 
 
 def gpu_of(machine: TuringMachine) -> CompiledNeuralGPU:

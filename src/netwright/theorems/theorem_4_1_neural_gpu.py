@@ -60,21 +60,16 @@ class _Kernels:
         self.rnn, self.cell = rnn, cell
         self.names = [name for name, _ in rnn.layout.blocks]
 
-    def through(self, sources: str, matrix: Matrix, targets: str) -> tuple[Affine, ...]:
-        """A term that takes the sum of some blocks through a matrix of the RNN into others."""
+    def through(self, sources: str, matrix: Matrix, targets: str) -> list[tuple[Affine, ...]]:
+        """Terms that take the sum of some blocks through a matrix of the RNN into others."""
         take = {(f"{k} {name}", name): 1 for k in sources for name in self.names}
         put = {(name, f"{k} {name}"): 1 for k in targets for name in self.names}
-        middle = (
-            matrix.matrix if isinstance(matrix, LinearMap) and len(matrix.terms) > 1 else matrix
-        )
-        between = middle.terms[0] if isinstance(middle, LinearMap) else (middle,)
-        return (
-            Affine.of(self.cell, self.rnn.layout, take),
-            *between,
-            Affine.of(self.rnn.layout, self.cell, put),
-        )
+        first = Affine.of(self.cell, self.rnn.layout, take)
+        last = Affine.of(self.rnn.layout, self.cell, put)
+        terms = matrix.terms if isinstance(matrix, LinearMap) else ((matrix,),)
+        return [(first, *term, last) for term in terms]
 
-    def flags(self, weights: Mapping[str, str]) -> tuple[Affine, ...]:
+    def flags(self, weights: Mapping[str, str]) -> list[tuple[Affine, ...]]:
         """A term from flags to flags and blocks: "a" → "E C a" puts a into all of E and C, and a.
 
         Into a block that is the matrix A or B of the proof, a row of ones.
@@ -88,11 +83,11 @@ class _Kernels:
                 for name, labels in self.rnn.layout.blocks:
                     ones = {("", label): 1 for label in labels}
                     blocks[flag, f"{target} {name}"] = ones
-        return (Affine.of(self.cell, self.cell, blocks),)
+        return [(Affine.of(self.cell, self.cell, blocks),)]
 
-    def kernel(self, *terms: tuple[Affine, ...]) -> LinearMap:
+    def kernel(self, *parts: list[tuple[Affine, ...]]) -> LinearMap:
         """The sum of some terms."""
-        return LinearMap(self.cell, self.cell, terms)
+        return LinearMap(self.cell, self.cell, tuple(term for part in parts for term in part))
 
 
 def neural_gpu(rnn: RNN, *, circular: bool = False, end_marker: bool = False) -> NeuralGPU:

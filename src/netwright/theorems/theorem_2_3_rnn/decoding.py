@@ -57,11 +57,13 @@ class Decoder:
 
     def _stack(self, x: Rational) -> list[str]:
         """The symbols of a stack, from the top: the digits of x in base B."""
-        symbols = []
+        symbols: list[str] = []
+        # With B = p/r, a stack of n symbols has denominator p^n, but for a factor below k.
+        longest = int(x.q).bit_length() + self.neurons.k.bit_length()
         while x:
             x *= self.neurons.base
             digit = int(x.floor())
-            if not 0 <= digit < self.neurons.k:
+            if not 0 <= digit < self.neurons.k or len(symbols) == longest:
                 raise NetworkError(f"{x} is no stack in base {self.neurons.base}")
             symbols.append(self.neurons.symbol_of[digit])
             x -= digit

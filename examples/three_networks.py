@@ -14,7 +14,7 @@ word = rest[0] if rest else None
 
 for target in Target:
     answer = run(machine, word, max_steps=300, on=target)
-    size = f"{answer.network_steps} vectors of dimension {answer.dimension}"
+    size = f"time {answer.network_steps}, dimension {answer.dimension}"
     print(
         f"{target.value:12} {answer.outcome.value} after {answer.steps} steps in "
         f"{answer.state}, tape {''.join(answer.tape.cells) or 'blank'}"

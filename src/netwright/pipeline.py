@@ -24,11 +24,7 @@ from netwright.theorems.theorem_3_4_transformer.construction import (
     compile_transformer,
 )
 from netwright.theorems.theorem_3_4_transformer.decoding import run_transformer
-from netwright.theorems.theorem_4_1_neural_gpu import (
-    CompiledNeuralGPU,
-    compile_neural_gpu,
-    run_neural_gpu,
-)
+from netwright.theorems.theorem_4_1_neural_gpu import compile_neural_gpu, run_neural_gpu
 
 
 class Target(StrEnum):
@@ -63,11 +59,6 @@ def to_transformer(machine: TuringMachine, word: Iterable[str] = ()) -> Compiled
     return compile_transformer(normalize(machine, blanks_in_input=machine.blank in tuple(word)))
 
 
-def to_neural_gpu(machine: TuringMachine, base: Number | None = None) -> CompiledNeuralGPU:
-    """The Neural GPU of a machine's RNN."""
-    return compile_neural_gpu(compile_rnn(machine, base))
-
-
 def run(
     source: TuringMachine | CompiledTransformer,
     word: Iterable[str] | None = None,
@@ -87,6 +78,8 @@ def run(
     machine = source if isinstance(source, TuringMachine) else source.normal.given
     symbols = machine.check_word(machine.default_input if word is None else word)
     check_limit(max_steps)
+    if base is not None and on not in (Target.RNN, Target.NEURAL_GPU):
+        raise InputError(f"a base is for the stacks of rnn and neural-gpu; {on} has none")
     if on is Target.MACHINE:
         return simulate(machine, symbols, max_steps, engine=engine, progress=progress)
     if engine is Engine.FAST:
@@ -94,7 +87,8 @@ def run(
     if on is Target.RNN:
         return run_rnn(compile_rnn(machine, base), symbols, max_steps, progress)
     if on is Target.NEURAL_GPU:
-        return run_neural_gpu(to_neural_gpu(machine, base), symbols, max_steps, progress)
+        compiled = compile_neural_gpu(compile_rnn(machine, base))
+        return run_neural_gpu(compiled, symbols, max_steps, progress)
     if isinstance(source, TuringMachine):
         source = to_transformer(source, symbols)
     return run_transformer(source, symbols, max_steps, progress)

@@ -42,8 +42,8 @@ def test_compile_counts_the_neurons(capsys: pytest.CaptureFixture[str]) -> None:
     m, k = 6, 2
     assert facts["formula"] == "m(2k-1)+5"
     assert facts["formula_value"] == m * (2 * k - 1) + 5
-    assert facts["ten_m_plus_thirty"] == 10 * m + 30
-    assert facts["neurons"] <= facts["formula_value"] < facts["ten_m_plus_thirty"]
+    assert (facts["source_formula"], facts["source_value"]) == ("10m+30", 10 * m + 30)
+    assert facts["neurons"] <= facts["formula_value"] < facts["source_value"]
     assert facts["dimension"] == facts["neurons"] + facts["encoder_neurons"]
     assert facts["dimension"] == sum(block["size"] for block in facts["layout"])
     _, gpu = answer(capsys, "compile", "busy-beaver-5", "--on", "neural-gpu")
@@ -64,7 +64,9 @@ def test_the_base_is_the_users_choice(capsys: pytest.CaptureFixture[str]) -> Non
         (("run", "copy", "--on", "rnn", "--base", "6"), "6 symbols need a base above 6"),
         (("compile", "copy", "--on", "rnn", "--base", "x"), "--base is 'x'; expected a number"),
         (("run", "copy", "--on", "rnn", "--base", "1/0"), "--base is '1/0'; expected a number"),
-        (("compile", "copy", "--on", "rnn", "-o", "x.safetensors"), "-o saves Transformers only"),
+        (("run", "copy", "--on", "rnn", "--base", "1e99999999"), "expected a number such as 4"),
+        (("compile", "copy", "--on", "rnn", "-o", "x"), "--blanks and -o are for Transformers"),
+        (("compile", "copy", "--on", "rnn", "--blanks"), "--blanks and -o are for Transformers"),
         (("run", "copy", "--on", "rnn", "--engine", "fast"), "no fast engine for --on rnn"),
     ],
 )

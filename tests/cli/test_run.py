@@ -2,16 +2,17 @@
 
 import json
 import os
-import signal
+import re
 import subprocess
 import sys
-import time
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from netwright.cli import main
+from netwright.cli import main, show
+from netwright.cli.progress import StepProgress
 
 BB5 = "1RB1LC_1RC1RB_1RD0LE_1LA1LD_1RZ0LA"
 NETWRIGHT = (sys.executable, "-m", "netwright")
@@ -110,20 +111,35 @@ def test_a_long_tape_is_shortened_on_the_screen(capsys: pytest.CaptureFixture[st
     assert all(len(line) <= 80 for line in out.splitlines())
 
 
-def test_ctrl_c_ends_cleanly_and_says_how_far_it_got() -> None:
-    process = subprocess.Popen(
-        [*NETWRIGHT, "run", "sweeper", "--on", "machine", "--max-steps", str(10**15)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    time.sleep(3)
-    process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=60)
-    assert process.returncode == 130
-    assert out == ""
-    assert "netwright: interrupted after " in err
-    assert "Traceback" not in err
+@pytest.mark.parametrize("on", ["machine", "transformer", "rnn", "neural-gpu"])
+def test_ctrl_c_ends_cleanly_and_says_how_far_it_got(
+    on: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls = count()
+
+    def press_ctrl_c(_: object, _steps: int, _cells: int) -> None:
+        if next(calls) == 3:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(StepProgress, "__call__", press_ctrl_c)
+    assert main(["run", "sweeper", "--on", on, "--max-steps", str(10**15)]) == 130
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    steps = re.match(r"netwright: interrupted after ([\d,]+) steps?, in state", captured.err)
+    assert steps
+    limit = steps[1].replace(",", "")
+    assert f"--max-steps {limit} shows the tape there" in captured.err
+
+
+def test_ctrl_c_during_anything_else_is_said_too(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def press_ctrl_c(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(show, "_print_rules", press_ctrl_c)
+    assert main(["show", "copy"]) == 130
+    assert capsys.readouterr().err == "netwright: interrupted\n"
 
 
 def test_a_reader_that_has_seen_enough_is_no_error() -> None:

@@ -1,16 +1,14 @@
 """`netwright run` on the Transformer, and `netwright compile`."""
 
 import json
-import warnings
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.corpora import FOLDER, needs_corpora
+from tests.corpora import load, needs_corpora, short_runs
+from tests.networks import facts
 
 from netwright.cli import main
-from netwright.errors import FormatWarning
-from netwright.machine.load import load_machine
 from netwright.machine.simulate import simulate
 from netwright.pipeline import Target, run
 
@@ -53,34 +51,16 @@ def test_both_levels_print_the_same_answer(
     assert [answers[0][key] for key in ANSWER] == [answers[1][key] for key in ANSWER]
 
 
-def corpus_runs() -> list[str]:
-    path = FOLDER / "expected_runs.json"
-    runs = json.loads(path.read_text(encoding="utf-8"))["runs"] if path.is_file() else {}
-    beavers = FOLDER / "busy_beavers.json"
-    listed = json.loads(beavers.read_text())["machines"] if beavers.is_file() else []
-    dumps = (f"automata_lib/test_machines.json:{name}" for name in ("dtm1", "dtm2"))
-    others = ["oibra_jflap/test_tm.jff", *dumps]
-    return [
-        *(str(FOLDER / name) for name, facts in runs.items() if facts["steps"] <= 300),
-        *(beaver["machine"] for beaver in listed if beaver["steps"] <= 300),
-        *(str(FOLDER / name) for name in others if runs),
-    ]
-
-
 @needs_corpora
-@pytest.mark.parametrize("name", corpus_runs())
+@pytest.mark.parametrize("name", short_runs(300))
 def test_real_machines_run_the_same_on_the_transformer(name: str) -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", FormatWarning)
-        machine = load_machine(name)
+    machine = load(name)
     words = [machine.default_input]
-    if not machine.default_input and "0" in machine.symbols and machine.blank != "0":
-        words.append(("0", "0", "1", "1") if "1" in machine.symbols else ("0",))
+    if not machine.default_input and {"0", "1"} <= set(machine.symbols) - {machine.blank}:
+        words.append(("0", "0", "1", "1"))
     for word in words:
         wanted = simulate(machine, word, 300)
-        found = run(machine, word, 300, on=Target.TRANSFORMER)
-        facts = [(r.outcome, r.steps, r.state, r.head, r.tape) for r in (found, wanted)]
-        assert facts[0] == facts[1]
+        assert facts(run(machine, word, 300, on=Target.TRANSFORMER)) == facts(wanted)
 
 
 def test_compile_describes_the_network(capsys: pytest.CaptureFixture[str]) -> None:
@@ -127,7 +107,9 @@ def test_what_a_network_cannot_do_is_said(
     cases = {
         ("run", str(path), "a_b"): "compiled for inputs without blanks; compile it with --blanks",
         ("compile", "copy", "-o", str(path)): "exists; name another file",
-        ("compile", "copy", "--on", "machine"): "--on machine is no network",
+        ("compile", "copy", "--on", "machine"): "Invalid value for '--on'",
+        ("compile", "copy", "--base", "9"): "--base is for the stacks of rnn and neural-gpu",
+        ("run", "copy", "--base", "9"): "a base is for the stacks of rnn and neural-gpu",
         ("run", "copy", "--engine", "fast"): "there is no fast engine for --on transformer",
     }
     for arguments, message in cases.items():

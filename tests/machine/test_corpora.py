@@ -1,29 +1,15 @@
 """Real machines from elsewhere give the results recorded for them."""
 
-import json
-import warnings
 from typing import Any
 
 import pytest
-from tests.corpora import FOLDER, needs_corpora
+from tests.corpora import FOLDER, load, needs_corpora, table
 
-from netwright.errors import FormatError, FormatWarning
+from netwright.errors import FormatError
 from netwright.machine.load import load_machine
 from netwright.machine.simulate import Engine, Outcome, simulate
-from netwright.machine.turing_machine import TuringMachine
 
 pytestmark = needs_corpora
-
-
-def table(name: str) -> Any:
-    path = FOLDER / name
-    return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
-
-
-def load(name: str) -> TuringMachine:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", FormatWarning)  # a head's mark, a start state by guess
-        return load_machine(str(FOLDER / name))
 
 
 EXPECTED = table("expected_runs.json").get("runs", {})

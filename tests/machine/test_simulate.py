@@ -6,13 +6,14 @@ from itertools import count, islice, pairwise
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.networks import facts
 from tests.strategies import machines, words
 
 from netwright.errors import InputError
 from netwright.machine import simulate as simulate_module
 from netwright.machine.configuration import Configuration, Tape
 from netwright.machine.library import library_machine
-from netwright.machine.simulate import Engine, Interrupted, Outcome, Run, configurations, simulate
+from netwright.machine.simulate import Engine, Interrupted, Outcome, configurations, simulate
 from netwright.machine.turing_machine import TuringMachine
 
 BB5 = "busy-beaver-5"
@@ -32,10 +33,6 @@ def plain_dictionary_run(
         head += {"L": -1, "R": 1, "S": 0}[move]
         steps += 1
     return steps, state, head, {c: s for c, s in tape.items() if s != machine.blank}
-
-
-def facts(run: Run) -> tuple[object, ...]:
-    return run.outcome, run.steps, run.state, run.head, run.tape
 
 
 @given(st.data())

@@ -1,4 +1,4 @@
-"""The RNN (Equations 2, 3) and the Neural GPU (Equations 14, 15), written once more densely."""
+"""The RNN (Equations 2, 3) and the Neural GPU (Equations 14, 15), written once more."""
 
 from fractions import Fraction
 from itertools import islice, pairwise, product
@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.strategies import D, feed_forward_networks, neural_gpus, vectors
 
-from netwright.errors import InputError
+from netwright.errors import InputError, NetworkError
 from netwright.exact.feed_forward import Affine, LinearMap, linear
 from netwright.exact.rational import Activation, Rational, relu, sigma
 from netwright.exact.vector import Vector, hadamard, pointwise
@@ -70,6 +70,18 @@ def test_a_linear_map_is_the_sum_of_its_products(
     both = LinearMap(D, D, ((A, B), (C,)))
     assert both(x) == B(A(x)) + C(x) == both.matrix(x)
     assert linear(D, D)(x) == Vector.zero(D)
+
+
+def test_a_matrix_has_no_bias() -> None:
+    biased = Affine.of(D, D, {("x", "x"): 1}, {"x": 5})
+    zero = linear(D, D)
+    for make in (
+        lambda: LinearMap(D, D, ((biased,),)),
+        lambda: RNN(D, zero, biased, zero),
+        lambda: Convolution(((biased,),)),
+    ):
+        with pytest.raises(NetworkError, match="expected a matrix; got an affine map with the"):
+            make()
 
 
 def naive_step(network: NeuralGPU, S: Grid) -> Grid:

@@ -1,28 +1,21 @@
 """All three networks and the machine agree: on random machines, and on real ones from elsewhere."""
 
 import json
-import warnings
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.corpora import FOLDER, needs_corpora
+from tests.corpora import FOLDER, load, needs_corpora, short_runs
+from tests.networks import agree_at_every_step, every_cell_is_as_proved, facts
 from tests.strategies import machines, words
-from tests.theorems.test_theorems_2_3_and_4_1 import agree_at_every_step, every_cell_is_as_proved
 
-from netwright.errors import FormatWarning
 from netwright.machine.library import library_machine, library_names
-from netwright.machine.load import load_machine
-from netwright.machine.simulate import Outcome, Run, simulate
+from netwright.machine.simulate import Outcome, simulate
 from netwright.machine.turing_machine import Action, Move, TuringMachine
-from netwright.pipeline import Target, run, to_neural_gpu
+from netwright.pipeline import Target, run
 from netwright.theorems.theorem_2_3_rnn.construction import compile_rnn
 from netwright.theorems.theorem_2_3_rnn.decoding import run_rnn
-
-
-def facts(run: Run) -> tuple[object, ...]:
-    return run.outcome, run.steps, run.state, run.head, run.tape
+from netwright.theorems.theorem_4_1_neural_gpu import compile_neural_gpu
 
 
 @settings(max_examples=80)
@@ -52,27 +45,8 @@ def test_the_empty_word_on_all_networks(name: str) -> None:
         assert facts(run(machine, (), 25, on=target)) == wanted, target
 
 
-def expected_runs(longest: int) -> list[str]:
-    path = FOLDER / "expected_runs.json"
-    beavers = FOLDER / "busy_beavers.json"
-    if not path.is_file():
-        return []
-    runs: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))["runs"]
-    listed = json.loads(beavers.read_text(encoding="utf-8"))["machines"]
-    return [
-        *(str(FOLDER / name) for name, each in runs.items() if each["steps"] <= longest),
-        *(beaver["machine"] for beaver in listed if beaver["steps"] <= longest),
-    ]
-
-
-def load(name: str) -> TuringMachine:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", FormatWarning)
-        return load_machine(name)
-
-
 @needs_corpora
-@pytest.mark.parametrize("name", expected_runs(2000))
+@pytest.mark.parametrize("name", short_runs(2000))
 def test_real_machines_on_the_rnn_at_every_step(name: str) -> None:
     machine = load(name)
     compiled = compile_rnn(machine)
@@ -84,13 +58,14 @@ def test_real_machines_on_the_rnn_at_every_step(name: str) -> None:
 
 
 @needs_corpora
-@pytest.mark.parametrize("name", expected_runs(300))
+@pytest.mark.slow
+@pytest.mark.parametrize("name", short_runs(300))
 def test_real_machines_on_the_neural_gpu(name: str) -> None:
     machine = load(name)
     wanted = simulate(machine, None, 300)
     assert facts(run(machine, None, 300, on=Target.NEURAL_GPU)) == facts(wanted)
-    steps = min(60, len(machine.default_input) + 1 + wanted.steps)
-    every_cell_is_as_proved(to_neural_gpu(machine), machine.default_input, steps)
+    steps = len(machine.default_input) + 1 + wanted.steps
+    every_cell_is_as_proved(compile_neural_gpu(compile_rnn(machine)), machine.default_input, steps)
 
 
 def walking_to(machine: TuringMachine, cell: int) -> TuringMachine:

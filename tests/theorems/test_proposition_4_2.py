@@ -1,6 +1,7 @@
 """Proposition 4.2: circular convolution; and kernels of shape (1, 1)."""
 
 import pytest
+from flint import fmpq
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.strategies import D, gpu_recognizer, neural_gpus
@@ -12,7 +13,7 @@ from netwright.machine.library import library_machine
 from netwright.nets.neural_gpu import Convolution, NeuralGPU
 from netwright.nets.recognizer import Recognizer
 from netwright.theorems.proposition_3_3_majority import majority_recognizer
-from netwright.theorems.proposition_4_2_circular import kernel_is_one_by_one, length_pair
+from netwright.theorems.proposition_4_2_circular import length_pair, sees_last_symbol_only
 from netwright.theorems.theorem_2_3_rnn.construction import compile_rnn
 from netwright.theorems.theorem_4_1_neural_gpu import compile_neural_gpu, with_padding
 
@@ -70,13 +71,21 @@ def test_what_the_proposition_does_not_speak_of_is_refused() -> None:
 def test_with_kernels_of_shape_1_1_only_the_last_symbol_counts(
     network: NeuralGPU, w: str, u: str
 ) -> None:
-    assert kernel_is_one_by_one(network)
+    assert sees_last_symbol_only(network)
     recognizer = gpu_recognizer(network)
     for last in "ab":
         assert recognizer.first_difference(w + last, u + last, 4) is None
 
 
+def test_a_bias_that_knows_its_row_sees_more() -> None:
+    nothing = Convolution(((linear(D, D),),))
+    rows = Convolution(((linear(D, D),),), bias=lambda i, j: Vector.of(D, x=fmpq(i, 10)))
+    network = NeuralGPU(D, nothing, nothing, rows)
+    assert not sees_last_symbol_only(network)
+    assert gpu_recognizer(network).first_difference("a", "aa", 3) == 1
+
+
 def test_kernels_of_shape_2_1_see_more() -> None:
     compiled = compile_neural_gpu(compile_rnn(library_machine("even-as")))
-    assert not kernel_is_one_by_one(compiled.network)
+    assert not sees_last_symbol_only(compiled.network)
     assert compiled.recognizer.first_difference("a_", "aa_", 20) is not None

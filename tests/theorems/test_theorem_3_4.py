@@ -8,6 +8,7 @@ from flint import fmpq
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.machine_table import TABLE, Case, words
+from tests.networks import facts
 from tests.strategies import machines
 from tests.strategies import words as random_words
 
@@ -17,7 +18,7 @@ from netwright.exact.layout import Layout
 from netwright.exact.vector import Vector
 from netwright.machine.library import library_machine
 from netwright.machine.normal_form import normalize
-from netwright.machine.simulate import Outcome, Run, simulate
+from netwright.machine.simulate import Outcome, simulate
 from netwright.machine.turing_machine import TuringMachine
 from netwright.nets.attention import attention
 from netwright.theorems.theorem_3_4_transformer.construction import (
@@ -107,10 +108,6 @@ def test_the_dimension_is_the_papers(machine: TuringMachine, blanks: bool) -> No
     networks = compiled.networks()
     assert networks["decoder.1.O"].hidden_widths == (states + symbols + 1 + states * symbols,)
     assert len(networks["F"].maps) == 4
-
-
-def facts(run: Run) -> tuple[object, ...]:
-    return run.outcome, run.steps, run.state, run.head, run.tape
 
 
 SHORT_CASES = [case for case in TABLE if len(case.word) <= 4]

@@ -1,5 +1,6 @@
 """The arguments and options that several verbs share."""
 
+import re
 from fractions import Fraction
 from pathlib import Path
 from typing import Annotated
@@ -68,10 +69,9 @@ def read_base(text: str | None) -> Number | None:
     """The base as a number."""
     if text is None:
         return None
-    try:
-        return Fraction(text)
-    except (ValueError, ZeroDivisionError):
-        raise InputError(f"--base is {text!r}; expected a number such as 4 or 7/2") from None
+    if not re.fullmatch(r"\d{1,18}(/0*[1-9]\d{0,17})?", text):
+        raise InputError(f"--base is {text[:40]!r}; expected a number such as 4 or 7/2")
+    return Fraction(text)
 
 
 Output = Annotated[

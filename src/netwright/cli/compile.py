@@ -1,5 +1,6 @@
 """`netwright compile`: what the network of a machine looks like, and how to keep it."""
 
+from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
@@ -11,10 +12,9 @@ from netwright.errors import InputError
 from netwright.exact.feed_forward import count_parameters
 from netwright.exact.layout import Layout
 from netwright.machine.turing_machine import TuringMachine
-from netwright.pipeline import Target
 from netwright.theorems.theorem_2_3_rnn.construction import CompiledRNN, compile_rnn
 from netwright.theorems.theorem_3_4_transformer.construction import CompiledTransformer
-from netwright.theorems.theorem_4_1_neural_gpu import CompiledNeuralGPU
+from netwright.theorems.theorem_4_1_neural_gpu import CompiledNeuralGPU, compile_neural_gpu
 
 EXAMPLE = """\b
 Examples:
@@ -24,9 +24,17 @@ Examples:
   netwright run palindrome.safetensors abba"""
 
 
+class Kind(StrEnum):
+    """The kinds of network."""
+
+    TRANSFORMER = "transformer"
+    RNN = "rnn"
+    NEURAL_GPU = "neural-gpu"
+
+
 def command(
     machine: Machine,
-    on: Annotated[Target, typer.Option(help="The kind of network.")] = Target.TRANSFORMER,
+    on: Annotated[Kind, typer.Option(help="The kind of network.")] = Kind.TRANSFORMER,
     blanks: Annotated[
         bool,
         typer.Option("--blanks", help="Make a Transformer that takes inputs with blanks in them."),
@@ -40,14 +48,16 @@ def command(
     """Compile a machine into a network; show its shape, and save a Transformer with -o."""
     source = pipeline.load(machine, format_name=format_name)
     given = source if isinstance(source, TuringMachine) else source.normal.given
-    if on is Target.MACHINE:
-        raise InputError("--on machine is no network; expected transformer, rnn or neural-gpu")
-    if output is not None and on is not Target.TRANSFORMER:
-        raise InputError(f"-o saves Transformers only; --on {on} cannot be saved")
-    if on is Target.RNN:
+    if on is Kind.TRANSFORMER and base is not None:
+        raise InputError("--base is for the stacks of rnn and neural-gpu; a Transformer has none")
+    if on is not Kind.TRANSFORMER and (blanks or output is not None):
+        raise InputError(f"--blanks and -o are for Transformers; --on {on} takes neither")
+    if on is Kind.RNN:
         facts, layout = _describe_rnn(compile_rnn(given, read_base(base)))
-    elif on is Target.NEURAL_GPU:
-        facts, layout = _describe_neural_gpu(pipeline.to_neural_gpu(given, read_base(base)))
+    elif on is Kind.NEURAL_GPU:
+        facts, layout = _describe_neural_gpu(
+            compile_neural_gpu(compile_rnn(given, read_base(base)))
+        )
     else:
         if isinstance(source, TuringMachine) or blanks:
             word = [given.blank] if blanks else given.default_input
@@ -101,7 +111,8 @@ def _describe_rnn(compiled: CompiledRNN) -> tuple[dict[str, Any], Layout]:
         # Pairs (q, D) with D = R, L, and S in a machine that stays, which also has two more stacks.
         "formula": "m(3k-2)+7" if neurons.stays else "m(2k-1)+5",
         "formula_value": m * (3 * k - 2) + 7 if neurons.stays else m * (2 * k - 1) + 5,
-        "ten_m_plus_thirty": 10 * m + 30,
+        "source_formula": "10m+30",
+        "source_value": 10 * m + 30,
         "base": str(neurons.base),
     }
     return facts, neurons.layout

@@ -128,6 +128,6 @@ def _print(answer: dict[str, Any]) -> None:
     compiling = answer["compile_seconds"]
     engine = f"{answer['engine']} engine" + (f", {compiling:.3f} s compiling" if compiling else "")
     if answer["network_steps"] is not None:
-        vectors = counted(answer["network_steps"], "vector")
-        typer.echo(f"  net    {answer['on']}, {vectors} of dimension {answer['dimension']}")
+        time, dimension = answer["network_steps"], answer["dimension"]
+        typer.echo(f"  net    {answer['on']} at time {time:,}, dimension {dimension:,}")
     typer.echo(f"  time   {answer['seconds']:.3f} s, {engine}")

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property, reduce
 from typing import TypeAlias
 
+from netwright.errors import NetworkError
 from netwright.exact.layout import Layout
 from netwright.exact.rational import ONE, ZERO, Activation, Number, Rational, rational, sigma
 from netwright.exact.vector import Part, Vector, check_layout, combine, pointwise
@@ -105,6 +106,10 @@ class LinearMap:
     output: Layout
     terms: tuple[tuple[Affine, ...], ...]
 
+    def __post_init__(self) -> None:
+        for affine in (affine for term in self.terms for affine in term):
+            check_linear(affine)
+
     def __call__(self, x: Vector) -> Vector:
         """The image of a vector."""
         images = []
@@ -124,6 +129,12 @@ class LinearMap:
             for place, weight in product.weights.items():
                 total[place] = total.get(place, ZERO) + weight
         return Affine(self.input, self.output, total, Vector.zero(self.output))
+
+
+def check_linear(matrix: "LinearMap | Affine") -> None:
+    """Refuse an affine map with a bias where a matrix is expected."""
+    if isinstance(matrix, Affine) and matrix.bias.entries:
+        raise NetworkError(f"expected a matrix; got an affine map with the bias {matrix.bias}")
 
 
 def linear(

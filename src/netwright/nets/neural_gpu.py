@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from netwright.errors import InputError
+from netwright.exact.feed_forward import check_linear
 from netwright.exact.layout import Layout
 from netwright.exact.rational import ONE, Activation, sigma
 from netwright.exact.vector import Vector, combine, hadamard, pointwise
@@ -33,6 +34,10 @@ class Convolution:
     kernels: tuple[tuple[Matrix, ...], ...]
     bias: Bias = None
     f: Activation = sigma
+
+    def __post_init__(self) -> None:
+        for kernel in (kernel for row in self.kernels for kernel in row):
+            check_linear(kernel)
 
     @property
     def shape(self) -> tuple[int, int]:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from netwright.exact.feed_forward import Affine, LinearMap
+from netwright.exact.feed_forward import Affine, LinearMap, check_linear
 from netwright.exact.layout import Layout
 from netwright.exact.rational import Activation, sigma
 from netwright.exact.vector import Vector, pointwise
@@ -35,6 +35,10 @@ class RNN:
     O: Callable[[Vector], Vector] = identity
     f1: Activation = sigma
     f2: Activation = sigma
+
+    def __post_init__(self) -> None:
+        for matrix in (self.W, self.V, self.U, *([self.R] if self.R is not None else [])):
+            check_linear(matrix)
 
     def encoder_states(self, X: Sequence[Vector]) -> Iterator[Vector]:
         """h_0, h_1, …, h_n (Equation 2)."""

@@ -5,9 +5,9 @@ sees the same neighbours in both, for ever. So it cannot tell words of even leng
 treats uu and uuu alike. One symbol u is enough; in print |u| is odd. (There "S_l = S_{h−l}" must
 be S_{l−h}, and L(A) must be exactly the words of even length.)
 
-Also the remark before it, that kernels of shape (1, 1) do not suffice: a cell then depends on
-itself alone, and the output cell holds the last symbol; so acceptance depends on the last symbol
-only.
+Also the remark before it, that kernels of shape (1, 1) do not suffice: in a uniform network a
+cell then depends on itself alone, and the output cell holds the last symbol; so acceptance
+depends on the last symbol only.
 """
 
 from netwright.errors import InputError
@@ -21,7 +21,7 @@ def length_pair(recognizer: Recognizer, limit: int) -> IndistinguishablePair:
     network = recognizer.network
     if not isinstance(network, NeuralGPU) or not network.circular:
         raise InputError("Proposition 4.2 is about Neural GPUs with circular convolution")
-    if any(callable(convolution.bias) for convolution in (network.U, network.R, network.F)):
+    if not is_uniform(network):
         raise InputError("Proposition 4.2 is about uniform Neural GPUs; a bias depends on the row")
     if not recognizer.alphabet:
         raise InputError("the recognizer's alphabet is empty; there is no word to repeat")
@@ -29,6 +29,12 @@ def length_pair(recognizer: Recognizer, limit: int) -> IndistinguishablePair:
     return indistinguishable_pair(recognizer, (u, u), (u, u, u), limit, statement="Proposition 4.2")
 
 
-def kernel_is_one_by_one(network: NeuralGPU) -> bool:
-    """Whether all kernel banks have shape (1, 1): outputs then depend on the last symbol only."""
-    return all(convolution.shape == (1, 1) for convolution in (network.U, network.R, network.F))
+def sees_last_symbol_only(network: NeuralGPU) -> bool:
+    """Whether a network is uniform with kernels of shape (1, 1): the remark is about these."""
+    parts = (network.U, network.R, network.F)
+    return is_uniform(network) and all(part.shape == (1, 1) for part in parts)
+
+
+def is_uniform(network: NeuralGPU) -> bool:
+    """Whether no bias depends on the row."""
+    return not any(callable(part.bias) for part in (network.U, network.R, network.F))

@@ -21,13 +21,16 @@ cell, and collects the decoder in its own block D.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from netwright.errors import NetworkError
 from netwright.exact.feed_forward import Affine, LinearMap, Weights
 from netwright.exact.layout import Layout
+from netwright.exact.rational import sigma
 from netwright.exact.vector import Vector
+from netwright.machine.remove_stays import fresh_name
 from netwright.machine.simulate import Progress, Run
 from netwright.nets.neural_gpu import Convolution, Grid, NeuralGPU
 from netwright.nets.recognizer import Recognizer
-from netwright.nets.rnn import RNN, Matrix
+from netwright.nets.rnn import RNN, Matrix, identity
 from netwright.theorems.theorem_2_3_rnn.construction import CompiledRNN
 from netwright.theorems.theorem_2_3_rnn.decoding import run_states
 
@@ -38,19 +41,19 @@ END = "e"
 
 def cell_layout(rnn: Layout, *, end_marker: bool = False) -> Layout:
     """The 3d + 3 channels of a cell, and one more for the end marker on request."""
-    blocks = {f"{k} {name}": labels for k in BLOCKS for name, labels in rnn.blocks}
+    blocks = {f"{letter} {name}": labels for letter in BLOCKS for name, labels in rnn.blocks}
     flags = (*FLAGS, END) if end_marker else FLAGS
     return Layout((*blocks.items(), *((flag, ("",)) for flag in flags)))
 
 
-def block_of(cell: Vector, k: str, rnn: Layout) -> Vector:
+def block_of(cell: Vector, letter: str, rnn: Layout) -> Vector:
     """One of the blocks E, C, D of a cell, as a vector of the RNN."""
-    return Vector.of(rnn, {name: dict(cell[f"{k} {name}"].items()) for name, _ in rnn.blocks})
+    return Vector.of(rnn, {name: dict(cell[f"{letter} {name}"].items()) for name, _ in rnn.blocks})
 
 
-def in_block(x: Vector, k: str, cell: Layout) -> Vector:
+def in_block(x: Vector, letter: str, cell: Layout) -> Vector:
     """A cell with a vector of the RNN in one of its blocks."""
-    return Vector.of(cell, {f"{k} {name}": x[name] for name, _ in x.layout.blocks})
+    return Vector.of(cell, {f"{letter} {name}": x[name] for name, _ in x.layout.blocks})
 
 
 class _Kernels:
@@ -62,8 +65,8 @@ class _Kernels:
 
     def through(self, sources: str, matrix: Matrix, targets: str) -> list[tuple[Affine, ...]]:
         """Terms that take the sum of some blocks through a matrix of the RNN into others."""
-        take = {(f"{k} {name}", name): 1 for k in sources for name in self.names}
-        put = {(name, f"{k} {name}"): 1 for k in targets for name in self.names}
+        take = {(f"{letter} {name}", name): 1 for letter in sources for name in self.names}
+        put = {(name, f"{letter} {name}"): 1 for letter in targets for name in self.names}
         first = Affine.of(self.cell, self.rnn.layout, take)
         last = Affine.of(self.rnn.layout, self.cell, put)
         terms = matrix.terms if isinstance(matrix, LinearMap) else ((matrix,),)
@@ -92,31 +95,38 @@ class _Kernels:
 
 def neural_gpu(rnn: RNN, *, circular: bool = False, end_marker: bool = False) -> NeuralGPU:
     """The Neural GPU of an RNN: the kernels of Appendix C, block by block."""
+    extra = (rnn.R, rnn.b1, rnn.b2) != (None, None, None)
+    if extra or (rnn.f1, rnn.f2, rnn.O) != (sigma, sigma, identity):
+        raise NetworkError(
+            "Theorem 4.1 takes an RNN with no R and no biases, with σ, and with O the identity"
+        )
     cell = cell_layout(rnn.layout, end_marker=end_marker)
-    k = _Kernels(rnn, cell)
+    make = _Kernels(rnn, cell)
     # K^F_1 takes the carry h_{i−1} of the cell above through V into E and C, and its flag a into a
     # (F₁); K^F_2 takes x_i in E through W into E and C, C and D through U into D, and a into b
     # (F₂). In the cell i = t that is [x_i W + h_{i−1} V, the same, 0, 0, 1, 0], above it α U in D.
-    above = [k.through("C", rnn.V, "EC"), k.flags({"a": "a"})]
-    own = [k.through("E", rnn.W, "EC"), k.through("CD", rnn.U, "D"), k.flags({"a": "b"})]
+    above = [make.through("C", rnn.V, "EC"), make.flags({"a": "a"})]
+    own = [make.through("E", rnn.W, "EC"), make.through("CD", rnn.U, "D"), make.flags({"a": "b"})]
     # K^U keeps: E, C, a and b while the cell above has a = 1, that is, is still to come; D and c
     # while the cell itself is (U₁, U₂, A of the proof).
     keep_above, keep_own = {"a": "E C a b"}, {"a": "D c"}
     if end_marker:
         # The end cell keeps its E, C and flags for ever. Its D takes the carry of the cell above
         # through U; in other cells the gate is closed (a = 1) when that carry is not 0.
-        above.append(k.through("C", rnn.U, "D"))
+        above.append(make.through("C", rnn.U, "D"))
         keep_own |= {END: "E C a b c e"}
     # K^R resets: E passes while a = 1, C while b = 1, the flags likewise; the bias lets D, c pass.
-    passing = k.flags({"a": "E a", "b": "C b", **({END: END} if end_marker else {})})
+    passing = make.flags({"a": "E a", "b": "C b", **({END: END} if end_marker else {})})
     ones = {f"D {name}": dict.fromkeys(labels, 1) for name, labels in rnn.layout.blocks}
     return NeuralGPU(
         layout=cell,
-        U=Convolution(((k.kernel(k.flags(keep_above)),), (k.kernel(k.flags(keep_own)),))),
-        R=Convolution(
-            ((k.kernel(),), (k.kernel(passing),)), bias=(Vector.of(cell, {**ones, "c": 1}),)
+        U=Convolution(
+            ((make.kernel(make.flags(keep_above)),), (make.kernel(make.flags(keep_own)),))
         ),
-        F=Convolution(((k.kernel(*above),), (k.kernel(*own),))),
+        R=Convolution(
+            ((make.kernel(),), (make.kernel(passing),)), bias=(Vector.of(cell, {**ones, "c": 1}),)
+        ),
+        F=Convolution(((make.kernel(*above),), (make.kernel(*own),))),
         circular=circular,
     )
 
@@ -150,9 +160,12 @@ class CompiledNeuralGPU:
 
     @property
     def recognizer(self) -> Recognizer:
-        """The recognizer of cells; its words end with a blank."""
+        """The recognizer of cells; its words end with a blank, and `END` if there is a marker."""
         alphabet = self.rnn.machine.symbols
         embedding = {symbol: self.embed([symbol])[0] for symbol in alphabet}
+        if self.has_end_marker:
+            name = fresh_name(END, set(alphabet))
+            alphabet, embedding[name] = (*alphabet, name), self.embed([])[-1]
         seed = Vector.zero(self.network.layout)
         return Recognizer(alphabet, embedding, self.network, seed, self.is_final)
 

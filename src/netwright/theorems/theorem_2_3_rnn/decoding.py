@@ -1,8 +1,8 @@
 """From the hidden vectors of the RNN back to the machine: state, head, tape, at every step."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from time import perf_counter
-from typing import NamedTuple
 
 from netwright.errors import NetworkError
 from netwright.exact.rational import ONE, Rational
@@ -15,20 +15,37 @@ from netwright.theorems.theorem_2_3_rnn.readouts import pair_label, readouts
 from netwright.theorems.theorem_2_3_rnn.update import move_readouts
 
 
-class Decoded(NamedTuple):
-    """What a hidden vector says."""
+@dataclass(frozen=True)
+class Decoded:
+    """What a hidden vector says; the stacks are spelled out only when somebody asks."""
 
+    neurons: Neurons
     state: str
     symbol: str
-    left: list[str]
-    right: list[str]
+    left: Rational
+    right: Rational
     move: int
     """Where the head goes next: −1, 0 or 1."""
 
-    def tape(self, head: int, blank: str) -> Tape:
+    def tape(self, head: int) -> Tape:
         """The tape, the head being on a cell."""
-        cells = [*reversed(self.left), self.symbol, *self.right]
-        return Tape.of(cells, head - len(self.left), blank)
+        left, right = self._symbols(self.left), self._symbols(self.right)
+        cells = [*reversed(left), self.symbol, *right]
+        return Tape.of(cells, head - len(left), self.neurons.machine.blank)
+
+    def _symbols(self, x: Rational) -> list[str]:
+        """The symbols of a stack, from the top: the digits of x in base B."""
+        symbols: list[str] = []
+        # With B = p/r, a stack of n symbols has denominator p^n, but for a factor below k.
+        longest = int(x.q).bit_length() + self.neurons.k.bit_length()
+        while x:
+            x *= self.neurons.base
+            digit = int(x.floor())
+            if not 0 <= digit < self.neurons.k or len(symbols) == longest:
+                raise NetworkError(f"{x} is no stack in base {self.neurons.base}")
+            symbols.append(self.neurons.symbol_of[digit])
+            x -= digit
+        return symbols
 
 
 class Decoder:
@@ -52,25 +69,11 @@ class Decoder:
         state, symbol = self.pairs[next(iter(on))]
         moves = self.moves(seen)
         move = moves.number("move", "R") - moves.number("move", "L")
-        left, right = (self._stack(seen.number(side)) for side in ("L", "R"))
-        return Decoded(state, symbol, left, right, int(move.p))
-
-    def _stack(self, x: Rational) -> list[str]:
-        """The symbols of a stack, from the top: the digits of x in base B."""
-        symbols: list[str] = []
-        # With B = p/r, a stack of n symbols has denominator p^n, but for a factor below k.
-        longest = int(x.q).bit_length() + self.neurons.k.bit_length()
-        while x:
-            x *= self.neurons.base
-            digit = int(x.floor())
-            if not 0 <= digit < self.neurons.k or len(symbols) == longest:
-                raise NetworkError(f"{x} is no stack in base {self.neurons.base}")
-            symbols.append(self.neurons.symbol_of[digit])
-            x -= digit
-        return symbols
+        stacks = seen.number("L"), seen.number("R")
+        return Decoded(self.neurons, state, symbol, *stacks, int(move.p))
 
     def follow(self, states: Iterator[Vector]) -> Iterator[tuple[int, Decoded | None]]:
-        """Each g_t with the cell under its head; the last one is dead."""
+        """Each g_t with the cell under its head, up to the first dead one."""
         head = 0
         for g in states:
             decoded = self.decode(g)
@@ -97,10 +100,11 @@ def run_states(
     machine = compiled.machine
     outcome, steps, head = Outcome.UNDECIDED, 0, 0
     last: Decoded | None = None
+    visited = [0, 0]
 
     def reached() -> Run:
         state = last.state if last else machine.start
-        tape = last.tape(head, machine.blank) if last else Tape(0, ())
+        tape = last.tape(head) if last else Tape(0, ())
         seconds = perf_counter() - started
         time = tokens + steps
         return Run(
@@ -119,7 +123,8 @@ def run_states(
                 outcome = Outcome.ACCEPTED if machine.accepting else Outcome.HALTED
                 break
             if progress:
-                progress(steps, len(decoded.left) + len(decoded.right) + 1)
+                visited = [min(visited[0], head), max(visited[1], head)]
+                progress(steps, visited[1] - visited[0] + 1)
     except KeyboardInterrupt:
         raise Interrupted(reached()) from None
     return reached()

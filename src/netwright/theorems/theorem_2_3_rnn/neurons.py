@@ -91,7 +91,7 @@ class Neurons:
         return 1 - (self.k - 1) / (self.base - 1)
 
     @property
-    def big(self) -> Rational:
+    def M(self) -> Rational:
         """M = (k − 1)/gap."""
         return (self.k - 1) / self.gap
 

@@ -21,8 +21,8 @@ move to D is that top.
 Why the stacks are right: X_D ∈ [0, τ] and (X_D + Wr)/B ∈ [0, τ], so σ is the identity on them, and
 subtracting 1 makes what is ≤ 0, so 0, of the ones that do not apply.
 
-A halt: no pair with a rule, so N = 0 throughout and all but u is 0 from the next step on. A start
-state that accepts keeps its neuron S, so that some y_r with r ≥ 1 shows it.
+A halt: no pair with a rule, so N = 0 throughout and all but u is 0 from the next step on. Only a
+start state that accepts keeps its neuron S for ever, so that some y_r with r ≥ 1 shows it.
 """
 
 from netwright.exact.feed_forward import Affine, LinearMap
@@ -45,7 +45,7 @@ def update_matrix(neurons: Neurons, final_states: frozenset[str]) -> LinearMap:
 
 def _lines(neurons: Neurons) -> Affine:
     """The lines, as a map from the read-outs to the neurons."""
-    base, gap, big = neurons.base, neurons.gap, neurons.big
+    base, gap, M = neurons.base, neurons.gap, neurons.M
     above_zero = range(1, neurons.k)
     from_u: dict[tuple[str, str], Rational] = {}
     from_stack: dict[Move, dict[tuple[str, str], Rational]] = {Move.R: {}, Move.L: {}}
@@ -53,7 +53,7 @@ def _lines(neurons: Neurons) -> Affine:
         for a in above_zero:
             label = neurons.label(q, move, a)
             if move is not Move.S:
-                from_u["", label] = 1 - a / gap - big
+                from_u["", label] = 1 - a / gap - M
                 from_stack[move]["", label] = base / gap
     to_state: dict[tuple[str, str], int] = {}
     to_tops: dict[tuple[str, str], Rational | int] = {}
@@ -65,7 +65,7 @@ def _lines(neurons: Neurons) -> Affine:
         to_state[pair, target] = 1
         for a in above_zero:
             if move is not Move.S:
-                to_tops[pair, neurons.label(target, move, a)] = big
+                to_tops[pair, neurons.label(target, move, a)] = M
             elif digit >= a:
                 to_tops[pair, neurons.label(target, move, a)] = 1
         if move is Move.S:

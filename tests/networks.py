@@ -1,0 +1,54 @@
+"""Comparisons of networks with machines that several test modules make."""
+
+from itertools import islice
+
+from netwright.exact.vector import Vector, pointwise
+from netwright.machine.simulate import Run, configurations
+from netwright.theorems.theorem_2_3_rnn.construction import CompiledRNN
+from netwright.theorems.theorem_2_3_rnn.decoding import Decoder
+from netwright.theorems.theorem_4_1_neural_gpu import CompiledNeuralGPU, in_block
+
+Word = tuple[str, ...] | str
+
+
+def facts(run: Run) -> tuple[object, ...]:
+    """What a run says of the machine, whatever it ran on."""
+    return run.outcome, run.steps, run.state, run.head, run.tape
+
+
+def agree_at_every_step(compiled: CompiledRNN, word: Word, steps: int) -> int:
+    """Compare every decoded configuration with the machine's; the number compared."""
+    zero = Vector.zero(compiled.neurons.layout)
+    states = compiled.network.decoder_states(compiled.embed(word), zero)
+    followed = Decoder(compiled.neurons).follow(states)
+    compared = 0
+    for wanted in islice(configurations(compiled.machine, word), steps + 1):
+        head, found = next(followed)
+        assert found is not None, f"dead at {compared}"
+        assert (found.state, found.symbol, head) == (wanted.state, wanted.symbol, wanted.head)
+        assert found.tape(head) == wanted.tape
+        compared += 1
+    return compared
+
+
+def every_cell_is_as_proved(compiled: CompiledNeuralGPU, word: Word, steps: int) -> None:
+    """Equation eq:to-prove of Appendix C, for every cell of every iteration."""
+    rnn = compiled.rnn.network
+    tokens = compiled.rnn.embed(word)
+    h = list(rnn.encoder_states(tokens))
+    alpha = [[x] for x in h]  # alpha[i][j] = α^i_j
+    layout = compiled.network.layout
+    waiting = Vector.of(layout, a=1, b=1)
+    for t, S in enumerate(islice(compiled.network.tensors(compiled.embed(word)), steps + 1)):  # noqa: N806
+        for i, row in enumerate(S, start=1):
+            (cell,) = row
+            if i < t:
+                while len(alpha[i]) <= t - i:
+                    alpha[i].append(pointwise(rnn.f2, rnn.U(alpha[i][-1])))
+                wanted = in_block(alpha[i][t - i], "D", layout)
+            elif i == t:
+                wanted = in_block(h[i], "E", layout) + in_block(h[i], "C", layout)
+                wanted += Vector.of(layout, b=1)
+            else:
+                wanted = in_block(tokens[i - 1], "E", layout) + waiting
+            assert cell == wanted, (t, i)

@@ -52,6 +52,12 @@ def test_imports_point_one_way() -> None:
         assert not violations(part, imported_modules(path)), path
 
 
+def test_engines_read_weights_and_never_machines() -> None:
+    for path in (SOURCE / "runtime").rglob("*.py"):
+        parts = [module.split(".")[1] for module in imported_modules(path)]
+        assert set(parts) <= {"errors", "exact", "nets", "runtime"}, path
+
+
 def test_a_wrong_import_would_be_found() -> None:
     assert violations("machine", ["netwright.cli.run"]) == ["netwright.cli.run"]
     assert violations("machine", ["netwright.nets.rnn"]) == ["netwright.nets.rnn"]

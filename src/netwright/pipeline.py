@@ -17,6 +17,7 @@ from netwright.machine.load import load_machine
 from netwright.machine.normal_form import normalize
 from netwright.machine.simulate import Engine, Progress, Run, check_limit, simulate
 from netwright.machine.turing_machine import TuringMachine
+from netwright.runtime.transformer import fast_tokens
 from netwright.theorems.theorem_2_3_rnn.construction import compile_rnn
 from netwright.theorems.theorem_2_3_rnn.decoding import run_rnn
 from netwright.theorems.theorem_3_4_transformer.construction import (
@@ -82,13 +83,13 @@ def run(
         raise InputError(f"a base is for the stacks of rnn and neural-gpu; {on} has none")
     if on is Target.MACHINE:
         return simulate(machine, symbols, max_steps, engine=engine, progress=progress)
+    if on is Target.TRANSFORMER:
+        compiled = to_transformer(source, symbols) if isinstance(source, TuringMachine) else source
+        faster = None if engine is Engine.REFERENCE else fast_tokens
+        return run_transformer(compiled, symbols, max_steps, progress, faster)
     if engine is Engine.FAST:
         raise InputError(f"there is no fast engine for --on {on}; --engine reference runs it")
     if on is Target.RNN:
         return run_rnn(compile_rnn(machine, base), symbols, max_steps, progress)
-    if on is Target.NEURAL_GPU:
-        compiled = compile_neural_gpu(compile_rnn(machine, base))
-        return run_neural_gpu(compiled, symbols, max_steps, progress)
-    if isinstance(source, TuringMachine):
-        source = to_transformer(source, symbols)
-    return run_transformer(source, symbols, max_steps, progress)
+    gpu = compile_neural_gpu(compile_rnn(machine, base))
+    return run_neural_gpu(gpu, symbols, max_steps, progress)

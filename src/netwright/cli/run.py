@@ -51,7 +51,7 @@ def command(
     on: Annotated[Target, typer.Option(help="Run it on this.")] = Target.TRANSFORMER,
     max_steps: MaxSteps = 10_000_000,
     engine: Annotated[
-        Engine, typer.Option(help="auto takes the fast engine for long runs of machines.")
+        Engine, typer.Option(help="Which code does the work; all give the same answer.")
     ] = Engine.AUTO,
     base: Base = None,
     separator: Separator = None,

@@ -6,7 +6,7 @@ states that normalising added are passed over: the given machine has done a step
 is in one of its states again. Nothing here looks at δ: the answer is the network's own.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from time import perf_counter
 
 from netwright.errors import NetworkError
@@ -15,7 +15,17 @@ from netwright.exact.vector import Vector
 from netwright.machine.configuration import Tape
 from netwright.machine.normal_form import NormalMachine
 from netwright.machine.simulate import Engine, Interrupted, Outcome, Progress, Run
+from netwright.nets.transformer import Transformer
 from netwright.theorems.theorem_3_4_transformer.construction import CompiledTransformer
+
+Tokens = Callable[[Transformer, Sequence[Vector], Vector], Iterator[tuple[Vector, Vector]]]
+"""A way to run a decoder: from network, input and seed to z and y of each token."""
+
+
+def _tokens_by_definition(
+    network: Transformer, X: Sequence[Vector], seed: Vector
+) -> Iterator[tuple[Vector, Vector]]:
+    return ((token.layers[-1].z, token.y) for token in network.tokens(X, seed))
 
 
 class FollowedTape:
@@ -53,8 +63,9 @@ def run_transformer(
     word: Sequence[str],
     max_steps: int,
     progress: Progress | None = None,
+    fast_tokens: Tokens | None = None,
 ) -> Run:
-    """The given machine's run as the network does it, by the definition (reference engine)."""
+    """The given machine's run as the network does it: by the definition, or by a faster engine."""
     started = perf_counter()
     normal = compiled.normal
     symbols = normal.check_word(word)
@@ -71,29 +82,30 @@ def run_transformer(
             followed.state,
             followed.head,
             followed.cells(),
-            Engine.REFERENCE,
+            Engine.FAST if fast_tokens else Engine.REFERENCE,
             perf_counter() - started,
             network_steps=network_steps,
             dimension=compiled.layout.dimension,
         )
 
     try:
-        tokens = compiled.network.tokens(compiled.recognizer.embed(symbols), compiled.seed)
-        for number, token in enumerate(tokens, start=1):
-            state = one_hot(token.y, "q1")
+        tokens = fast_tokens or _tokens_by_definition
+        X = compiled.recognizer.embed(symbols)
+        for number, (z, y) in enumerate(tokens(compiled.network, X, compiled.seed), start=1):
+            state = one_hot(y, "q1")
             if state is None and followed.at_a_step:
                 # The dead vector: no rule applied to the last configuration.
                 outcome = Outcome.REJECTED if accepting else Outcome.HALTED
                 break
             if followed.at_a_step and followed.steps == max_steps:
                 break  # the limit, and the network goes on from there
-            written = one_hot(token.layers[-1].z, "s2")
-            move = token.y.number("x1")
+            written = one_hot(z, "s2")
+            move = y.number("x1")
             if state is None or written is None or move not in (-1, 1) or number > most_steps:
                 raise NetworkError(f"output {number} is not one of a network compiled by netwright")
             followed.step(written, int(move.p), state)
             network_steps = number
-            if compiled.is_final(token.y):
+            if compiled.is_final(y):
                 outcome = Outcome.ACCEPTED if accepting else Outcome.HALTED
                 break
             if progress:

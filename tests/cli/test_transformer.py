@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.corpora import load, needs_corpora, short_runs
+from tests.corpora import inputs, load, needs_corpora, short_runs
 from tests.networks import facts
 
 from netwright.cli import main
@@ -59,10 +59,7 @@ def test_both_levels_print_the_same_answer(
 @pytest.mark.parametrize("name", short_runs(300))
 def test_real_machines_run_the_same_on_the_transformer(name: str) -> None:
     machine = load(name)
-    words = [machine.default_input]
-    if not machine.default_input and {"0", "1"} <= set(machine.symbols) - {machine.blank}:
-        words.append(("0", "0", "1", "1"))
-    for word in words:
+    for word in inputs(machine):
         wanted = simulate(machine, word, 300)
         assert facts(run(machine, word, 300, on=Target.TRANSFORMER)) == facts(wanted)
 

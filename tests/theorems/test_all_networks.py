@@ -5,7 +5,7 @@ import json
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.corpora import FOLDER, load, needs_corpora, short_runs
+from tests.corpora import FOLDER, inputs, load, needs_corpora, short_runs
 from tests.networks import agree_at_every_step, every_cell_is_as_proved, facts
 from tests.strategies import machines, words
 
@@ -50,11 +50,12 @@ def test_the_empty_word_on_all_networks(name: str) -> None:
 def test_real_machines_on_the_rnn_at_every_step(name: str) -> None:
     machine = load(name)
     compiled = compile_rnn(machine)
-    wanted = simulate(machine, None, 2000)
-    found = run_rnn(compiled, machine.default_input, 2000)
-    assert facts(found) == facts(wanted)
-    assert found.network_steps == len(machine.default_input) + 1 + wanted.steps
-    assert agree_at_every_step(compiled, machine.default_input, 2000) == wanted.steps + 1
+    for word in inputs(machine):
+        wanted = simulate(machine, word, 2000)
+        found = run_rnn(compiled, word, 2000)
+        assert facts(found) == facts(wanted)
+        assert found.network_steps == len(word) + 1 + wanted.steps
+        assert agree_at_every_step(compiled, word, 2000) == wanted.steps + 1
 
 
 @needs_corpora
@@ -62,10 +63,11 @@ def test_real_machines_on_the_rnn_at_every_step(name: str) -> None:
 @pytest.mark.parametrize("name", short_runs(300))
 def test_real_machines_on_the_neural_gpu(name: str) -> None:
     machine = load(name)
-    wanted = simulate(machine, None, 300)
-    assert facts(run(machine, None, 300, on=Target.NEURAL_GPU)) == facts(wanted)
-    steps = len(machine.default_input) + 1 + wanted.steps
-    every_cell_is_as_proved(compile_neural_gpu(compile_rnn(machine)), machine.default_input, steps)
+    compiled = compile_neural_gpu(compile_rnn(machine))
+    for word in inputs(machine):
+        wanted = simulate(machine, word, 300)
+        assert facts(run(machine, word, 300, on=Target.NEURAL_GPU)) == facts(wanted)
+        every_cell_is_as_proved(compiled, word, len(word) + 1 + wanted.steps)
 
 
 def walking_to(machine: TuringMachine, cell: int) -> TuringMachine:

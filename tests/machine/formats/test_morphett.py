@@ -60,14 +60,10 @@ def test_wildcards_are_written_out_up_to_a_bound_and_plain_rules_beyond() -> Non
         read(f"* a a r *\n0 a a r q0\n{plain}")
 
 
-@pytest.mark.parametrize(
-    "text", ["0 a b r halt " + ";" * 400_000, "0 a b r halt\n; $ACCEPT: " + "[" * 200_000]
-)
-def test_a_hostile_comment_costs_little(text: str) -> None:
-    try:
-        assert read(text).start == "0"
-    except FormatError as error:
-        assert "expected JSON" in str(error)  # noqa: PT017  # either is fine, a hang is not
+def test_a_hostile_comment_costs_little() -> None:
+    assert read("0 a b r halt " + ";" * 400_000).start == "0"
+    with pytest.raises(FormatError, match="line 2: expected JSON such as"):
+        read("0 a b r halt\n; $ACCEPT: " + "[" * 200_000)
 
 
 def test_the_last_of_two_equal_rules_wins_with_a_warning() -> None:

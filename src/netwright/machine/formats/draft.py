@@ -75,10 +75,11 @@ class Draft:
         description: str = "",
     ) -> TuringMachine:
         """The machine, or a `FormatError` with every fault; no `accepting` means by name."""
+        states = tuple(dict.fromkeys(states))
         if accepting is None:
             accepting = accepting_by_name(states, self.delta)
         parts = {
-            "states": tuple(dict.fromkeys(states)),
+            "states": states,
             "symbols": tuple(dict.fromkeys(symbols)),
             "blank": blank,
             "start": start,

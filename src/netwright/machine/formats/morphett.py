@@ -55,8 +55,8 @@ def read(text: str, source: Source) -> TuringMachine:
     tape = _read_tape(text, draft)
     named_symbols = [name for (_, symbol), line in lines.items() for name in (symbol, line.write)]
     any_symbol = any(symbol == "*" for _, symbol in lines)
-    # A space in the input means the blank in this format, and is no symbol of its own.
-    # In the file `_` is the blank; a directive tells what the machine itself calls it.
+    # In the file `_` is the blank; a directive tells what the machine itself calls it. A space in
+    # the input means the blank too, and is no symbol of its own.
     blank = words.get("BLANK", "_")
     also = [s for s in source.also if s != blank and not s.isspace() and s != ";"]
     symbols = ["_", *named_symbols, *tape, *(also if any_symbol else [])]

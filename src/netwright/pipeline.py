@@ -9,6 +9,7 @@ Each stage takes what the stage before it gives. A network that was saved is loa
 import os
 from collections.abc import Iterable
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 
 from netwright.errors import FormatError, InputError
@@ -17,14 +18,14 @@ from netwright.machine.load import load_machine
 from netwright.machine.normal_form import normalize
 from netwright.machine.simulate import Engine, Progress, Run, check_limit, simulate
 from netwright.machine.turing_machine import TuringMachine
-from netwright.runtime.transformer import fast_tokens
+from netwright.runtime.transformer import FastDecoder
 from netwright.theorems.theorem_2_3_rnn.construction import compile_rnn
 from netwright.theorems.theorem_2_3_rnn.decoding import run_rnn
 from netwright.theorems.theorem_3_4_transformer.construction import (
     CompiledTransformer,
     compile_transformer,
 )
-from netwright.theorems.theorem_3_4_transformer.decoding import run_transformer
+from netwright.theorems.theorem_3_4_transformer.decoding import by_definition, run_transformer
 from netwright.theorems.theorem_4_1_neural_gpu import compile_neural_gpu, run_neural_gpu
 
 
@@ -85,8 +86,11 @@ def run(
         return simulate(machine, symbols, max_steps, engine=engine, progress=progress)
     if on is Target.TRANSFORMER:
         compiled = to_transformer(source, symbols) if isinstance(source, TuringMachine) else source
-        faster = None if engine is Engine.REFERENCE else fast_tokens
-        return run_transformer(compiled, symbols, max_steps, progress, faster)
+        patience = 64 if engine is Engine.AUTO else 0
+        decoding = (
+            by_definition if engine is Engine.REFERENCE else partial(FastDecoder, patience=patience)
+        )
+        return run_transformer(compiled, symbols, max_steps, progress, decoding)
     if engine is Engine.FAST:
         raise InputError(f"there is no fast engine for --on {on}; --engine reference runs it")
     if on is Target.RNN:

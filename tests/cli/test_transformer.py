@@ -25,7 +25,7 @@ def test_the_transformer_is_the_default(capsys: pytest.CaptureFixture[str]) -> N
     code, found = answer(capsys, "run", "palindrome", "abba")
     assert (code, found["outcome"], found["on"]) == (0, "accepted", "transformer")
     assert (found["steps"], found["network_steps"], found["dimension"]) == (15, 26, 45)
-    assert found["engine"] == "fast"
+    assert found["engine"] == "reference"
     _, slow = answer(capsys, "run", "palindrome", "abba", "--engine", "reference")
     assert slow["engine"] == "reference"
     assert [slow[key] for key in ANSWER] == [found[key] for key in ANSWER]

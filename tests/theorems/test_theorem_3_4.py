@@ -25,7 +25,7 @@ from netwright.theorems.theorem_3_4_transformer.construction import (
     CompiledTransformer,
     compile_transformer,
 )
-from netwright.theorems.theorem_3_4_transformer.decoding import one_hot, run_transformer
+from netwright.theorems.theorem_3_4_transformer.decoding import run_transformer
 from netwright.theorems.theorem_3_4_transformer.lemma_b6_if import if_maps
 from netwright.theorems.theorem_3_4_transformer.proof_values import ProofValues
 
@@ -260,11 +260,3 @@ def test_a_network_that_is_none_of_ours_is_reported_and_not_believed() -> None:
     pausing = replace(compiled.normal, pauses=frozenset(compiled.normal.given.states))
     with pytest.raises(NetworkError, match="output 7 is not one of a network compiled"):
         run_transformer(replace(compiled, normal=pausing), (), 1)
-
-
-def test_vectors_of_another_form_are_reported() -> None:
-    layout = Layout.of(q=("a", "b"))
-    assert one_hot(Vector.of(layout, q="b"), "q") == "b"
-    assert one_hot(Vector.zero(layout), "q") is None
-    with pytest.raises(NetworkError, match="neither 0 nor a one-hot vector"):
-        one_hot(Vector.of(layout, q={"a": 1, "b": 1}), "q")

@@ -6,16 +6,14 @@ bits 2 to 31, the move plus one in the bits 0 and 1; −1 where there is none. T
 that Python makes larger whenever the head walks off either end.
 """
 
-import pickle
-from collections.abc import Callable
 from time import perf_counter
 from typing import Any, TypeAlias
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
 from netwright.errors import InputError
+from netwright.jit import compiled
 from netwright.machine.configuration import Tape
 from netwright.machine.simulate import Engine, Interrupted, Progress, Run, outcome_of
 from netwright.machine.turing_machine import TuringMachine
@@ -46,21 +44,6 @@ def _advance(rules: Any, tape: Any, position: Any, limit: int) -> None:
     position[0], position[1], position[2] = row, head, steps
 
 
-def _compiled(*sample: Any) -> Callable[..., None]:
-    """`_advance` as compiled code: kept on disk between runs, or, where that cannot be, anew.
-
-    `sample` are arguments with no step left to do; calling it with them compiles.
-    """
-    try:
-        loop: Callable[..., None] = numba.njit(cache=True, nogil=True)(_advance)
-        loop(*sample)
-    except (RuntimeError, OSError, EOFError, ValueError, pickle.UnpicklingError):
-        # No place for the cache, or a damaged file in it.
-        loop = numba.njit(nogil=True)(_advance)
-        loop(*sample)
-    return loop
-
-
 def resume(
     machine: TuringMachine, run: Run, max_steps: int, progress: Progress | None = None
 ) -> Run:
@@ -75,9 +58,7 @@ def resume(
         [state_index[run.state] * width, run.head - origin, run.steps], dtype=np.int64
     )
 
-    started = perf_counter()
-    advance = _compiled(rules, tape, position, run.steps)
-    compile_seconds = perf_counter() - started
+    advance, compile_seconds = compiled(_advance, rules, tape, position, run.steps)
     started = perf_counter()
 
     def reached() -> Run:

@@ -37,7 +37,7 @@ class AttentionCache:
         self._keys_are_zero = True
         # Which coordinates play which part is not known beforehand: those stay that fit every key.
         hard = score is score_phi and rho is hardmax
-        places = _written(key_map) if hard else []
+        places = written_by(key_map) if hard else []
         lines = permutations(places, 2) if len(places) == 2 else ()
         visits = permutations(places, 3) if len(places) == 3 else ()
         self._forms: list[_Line | _LastVisit] = [
@@ -118,7 +118,7 @@ class _LastVisit:
         return n - 1 if outside and abs(cell - self.newest) == 1 else None
 
 
-def _written(key_map: Map) -> list[int]:
+def written_by(key_map: Map) -> list[int]:
     """The coordinates that a map may make other than 0; none where that cannot be seen."""
     if not isinstance(key_map, FeedForward):
         return []

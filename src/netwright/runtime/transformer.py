@@ -1,15 +1,28 @@
-"""A Transformer's decoder with constant-time attention where the network allows it.
+"""A Transformer's decoder run fast: the same vectors as `nets.transformer`, on every network.
 
-The same as `nets.transformer.Transformer.tokens`, vector for vector: every weight of every layer is
-applied to every token, and only the search for the best score is spared (see `attention`).
+Three ways, each equal to the definition:
+
+- the definition itself, for the first few tokens of a run that may be short;
+- machine code over 64-bit integers (`program`, `native`), for networks whose attention has a form
+  that can be followed in constant time, for as long as its numbers fit;
+- exact rationals with the attention of `attention`, for all others, and from the token on where
+  the second way ends. It begins again with the first token then, as it needs every key.
 """
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
+from netwright.exact.observe import State, Stepwise, Watch
 from netwright.exact.vector import Vector
 from netwright.nets.transformer import Transformer
 from netwright.runtime.attention import AttentionCache
+from netwright.runtime.program import UnsuitableError, decoder_program
+
+if TYPE_CHECKING:
+    from netwright.runtime.integer_transformer import IntegerTransformer
 
 
 class FastToken(NamedTuple):
@@ -19,11 +32,114 @@ class FastToken(NamedTuple):
     y: Vector
 
 
+class FastDecoder:
+    """A decoder's run on an input, moment by moment: a moment is a token.
+
+    The first `patience` tokens are done by the definition, so that a short run waits for nothing.
+    """
+
+    def __init__(
+        self,
+        network: Transformer,
+        X: Sequence[Vector],
+        seed: Vector,
+        watches: Sequence[Watch] = (),
+        *,
+        patience: int = 0,
+    ) -> None:
+        self.network, self.X, self.seed = network, X, seed
+        self.watches = tuple(watches)
+        self.tokens = 0
+        self.compile_seconds = 0.0
+        self.patience = patience
+        self.reason: str | None = None
+        """Why 64-bit integers were not for this network."""
+        self._integers: IntegerTransformer | None = None
+        tokens = network.tokens(X, seed)
+        by_definition = ({"z": token.layers[-1].z, "y": token.y} for token in tokens)
+        self._vectors: Stepwise | None = Stepwise(by_definition, watches) if patience else None
+
+    @property
+    def fast(self) -> bool:
+        """Whether the first tokens are over."""
+        return self.tokens > self.patience or not self.patience
+
+    def advance(self, count: int) -> NDArray[np.int64]:
+        """The watches' codes for the next tokens."""
+        if self.tokens >= self.patience and self._integers is None and self.reason is None:
+            self._begin_with_integers()
+        codes = None
+        if self._integers is not None:
+            try:
+                codes = self._integers.advance(count)
+            except UnsuitableError as unsuitable:
+                self._leave_integers(str(unsuitable))
+        if codes is None:
+            assert self._vectors is not None
+            codes = self._vectors.advance(count)
+        self.tokens += len(codes)
+        return codes
+
+    @property
+    def newest(self) -> FastToken:
+        """The newest token."""
+        if self._integers is not None:
+            return FastToken(self._integers.z, self._integers.y)
+        assert self._vectors is not None
+        return FastToken(self._vectors.newest["z"], self._vectors.newest["y"])
+
+    def snapshot(self) -> State:
+        """The integers, or only how many tokens there were."""
+        state = dict(self._integers.state) if self._integers is not None else {}
+        return {"tokens": np.array([self.tokens]), **state}
+
+    def restore(self, state: State) -> None:
+        """Go on from a snapshot."""
+        self.tokens, self.patience = 0, 0
+        if len(state) > 1:
+            self._begin_with_integers()
+            if self._integers is None:
+                raise ValueError(self.reason)
+            self._integers.restore(state)
+            self.tokens = int(state["tokens"][0])
+            return
+        while self.tokens < int(state["tokens"][0]):
+            self.advance(1)
+
+    def _begin_with_integers(self) -> None:
+        """From the first token on, up to where we are."""
+        from netwright.runtime.integer_transformer import IntegerTransformer
+
+        try:
+            external = _encode(self.network, self.X)
+            keys = _first_keys(self.network, external, self.seed)
+            program = decoder_program(
+                self.network, (external.keys, external.values), self.seed, keys
+            )
+            self._integers = IntegerTransformer(self.network, program, self.seed, self.watches)
+            self.compile_seconds += self._integers.compile_seconds
+            while self._integers.tokens < self.tokens:
+                self._integers.advance(self.tokens - self._integers.tokens)
+            self._vectors = None
+        except UnsuitableError as unsuitable:
+            self._leave_integers(str(unsuitable))
+
+    def _leave_integers(self, reason: str) -> None:
+        self._integers, self.reason = None, reason
+        tokens = fast_tokens(self.network, self.X, self.seed)
+        vectors = ({"z": token.z, "y": token.y} for token in tokens)
+        self._vectors = Stepwise(vectors, self.watches, fast=True)
+        for _ in range(self.tokens):
+            self._vectors.advance(1)
+
+
 def fast_tokens(network: Transformer, X: Sequence[Vector], seed: Vector) -> Iterator[FastToken]:
-    """The decoder token by token (Equations 9 to 13)."""
-    external = AttentionCache(network.K, network.score, network.rho)
-    for key, value in zip(*network.encode(X), strict=True):
-        external.append(key, value)
+    """The decoder token by token in exact rationals (Equations 9 to 13).
+
+    Every weight of every layer is applied to every token; only the search for the best score is
+    spared (see `attention`).
+    """
+    external = _encode(network, X)
     caches = [AttentionCache(layer.K, network.score, network.rho) for layer in network.decoder]
     y, t = seed, 0
     while True:
@@ -36,3 +152,29 @@ def fast_tokens(network: Transformer, X: Sequence[Vector], seed: Vector) -> Iter
             z = layer.O(a) + a
         y = network.F(z)
         yield FastToken(z, y)
+
+
+def _encode(network: Transformer, X: Sequence[Vector]) -> AttentionCache:
+    """The encoder (Equation 8), its attention as fast as the decoder's."""
+    X = [network.positioned(x, i) for i, x in enumerate(X, start=1)]
+    for layer in network.encoder:
+        cache = AttentionCache(layer.K, network.score, network.rho)
+        for x in X:
+            cache.append(layer.K(x), layer.V(x))
+        A = [cache.attend(layer.Q(x)) + x for x in X]
+        X = [layer.O(a) + a for a in A]
+    external = AttentionCache(network.K, network.score, network.rho)
+    for x in X:
+        external.append(network.K(x), network.V(x))
+    return external
+
+
+def _first_keys(network: Transformer, external: AttentionCache, seed: Vector) -> list[Vector]:
+    """Each decoder layer's key of the first token, which attends to itself alone."""
+    keys, z = [], network.positioned(seed, 1)
+    for layer in network.decoder:
+        keys.append(layer.K(z))
+        p = layer.V(z) + z
+        a = external.attend(p) + p
+        z = layer.O(a) + a
+    return keys

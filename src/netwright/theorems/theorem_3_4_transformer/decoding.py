@@ -6,56 +6,125 @@ states that normalising added are passed over: the given machine has done a step
 is in one of its states again. Nothing here looks at δ: the answer is the network's own.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from time import perf_counter
 
+import numpy as np
+from numpy.typing import NDArray
+
 from netwright.errors import NetworkError
-from netwright.exact.rational import ONE
+from netwright.exact.observe import ZERO_BLOCK, Moments, State, Stepwise, Watch
 from netwright.exact.vector import Vector
-from netwright.machine.configuration import Tape
-from netwright.machine.normal_form import NormalMachine
+from netwright.machine.following import Bookmark, WrittenTape, follow
 from netwright.machine.simulate import Engine, Interrupted, Outcome, Progress, Run
 from netwright.nets.transformer import Transformer
 from netwright.theorems.theorem_3_4_transformer.construction import CompiledTransformer
 
-Tokens = Callable[[Transformer, Sequence[Vector], Vector], Iterator[tuple[Vector, Vector]]]
-"""A way to run a decoder: from network, input and seed to z and y of each token."""
+WATCHES = (Watch("y", "q1"), Watch("z", "s2"), Watch("y", "x1", sign=True))
+"""The state, the symbol written and the move of a token."""
+Decoding = Callable[[Transformer, Sequence[Vector], Vector, Sequence[Watch]], Moments]
+"""A way to run a decoder: from network, input, seed and watches to the codes of each token."""
 
 
-def _tokens_by_definition(
-    network: Transformer, X: Sequence[Vector], seed: Vector
-) -> Iterator[tuple[Vector, Vector]]:
-    return ((token.layers[-1].z, token.y) for token in network.tokens(X, seed))
+def by_definition(
+    network: Transformer, X: Sequence[Vector], seed: Vector, watches: Sequence[Watch]
+) -> Stepwise:
+    """The decoder by Equation 13."""
+    tokens = network.tokens(X, seed)
+    return Stepwise(({"z": token.layers[-1].z, "y": token.y} for token in tokens), watches)
 
 
-class FollowedTape:
-    """The given machine's configuration, followed from what a network says it does."""
+class TokenFollower:
+    """The given machine's configuration, followed from the tokens of its network."""
 
-    def __init__(self, normal: NormalMachine, word: Sequence[str]) -> None:
-        self.normal = normal
-        self.tape = dict(enumerate(word))
+    def __init__(self, compiled: CompiledTransformer, word: Sequence[str], max_steps: int) -> None:
+        self.normal = normal = compiled.normal
+        self.max_steps = max_steps
+        self.outcome: Outcome | None = None
+        states, self.symbols = normal.machine.states, normal.machine.symbols
+        self.is_given = np.array([normal.is_given_state(state) for state in states])
+        self.is_final = np.array([state in compiled.final_states for state in states])
+        self.written = WrittenTape(self.symbols.index(normal.machine.blank))
+        self.written.write(np.arange(len(word)), np.array([*map(self.symbols.index, word)], int))
+        self.tokens = 0
         self.cell = -1  # the normal machine begins left of the input
         self.steps = -1  # and has not yet begun the given machine's run
         self.at_a_step = False
-        self.state = normal.given.start
-        self.head = 0
+        self.state, self.head = states.index(normal.given.start), 0
+        # Reading and rewinding take 2n + 3 steps, a stay takes two; one more shows the limit.
+        self.most_tokens = 2 * len(word) + 3 + 2 * max_steps + 1
 
-    def step(self, written: str, move: int, state: str) -> None:
-        """The network wrote a symbol, moved, and is now in a state."""
-        self.tape[self.cell] = self.normal.given_symbol(written)
-        self.cell += move
-        self.at_a_step = self.normal.is_given_state(state)
-        if self.at_a_step:
-            self.steps, self.state, self.head = self.steps + 1, state, self.cell
+    @property
+    def cells(self) -> int:
+        """How many cells the tape takes."""
+        return self.written.codes.size
 
-    def cells(self) -> Tape:
-        """The given machine's tape."""
-        blank = self.normal.given.blank
-        written = [cell for cell, symbol in self.tape.items() if symbol != blank]
-        if not written:
-            return Tape(0, ())
-        span = range(min(written), max(written) + 1)
-        return Tape(span.start, tuple(self.tape.get(cell, blank) for cell in span))
+    def at_most(self) -> int:
+        """How many tokens a network compiled from a machine can still need."""
+        if self.tokens == self.most_tokens:
+            self._complain(self.tokens + 1)
+        return self.most_tokens - self.tokens
+
+    def take(self, codes: NDArray[np.int64]) -> None:
+        """Follow some tokens."""
+        state, written, move = codes.T
+        # What held before each token: whether the given machine stood at a step, and which.
+        given = np.where(state >= 0, self.is_given[state], False)
+        steps = self.steps + np.cumsum(given)
+        before = np.concatenate(([self.at_a_step], given[:-1]))
+        steps_before = np.concatenate(([self.steps], steps[:-1]))
+        dead = before & (state == ZERO_BLOCK)  # no rule applied to the last configuration
+        limit = before & (steps_before == self.max_steps)  # and the network goes on from there
+        bad = (state < 0) | (written < 0) | (abs(move) != 1)
+        ends = _first(dead | limit | bad)
+        final = _first((state >= 0) & self.is_final[state])
+        accepting = bool(self.normal.given.accepting)
+        if final < ends:
+            self._apply(codes[: final + 1], given, steps)
+            self.outcome = Outcome.ACCEPTED if accepting else Outcome.HALTED
+            return
+        self._apply(codes[:ends], given, steps)
+        if ends < len(codes):
+            if dead[ends]:
+                self.outcome = Outcome.REJECTED if accepting else Outcome.HALTED
+            elif limit[ends]:
+                self.outcome = Outcome.UNDECIDED
+            else:
+                self._complain(self.tokens + 1)
+
+    def _apply(
+        self, codes: NDArray[np.int64], given: NDArray[np.bool_], steps: NDArray[np.int64]
+    ) -> None:
+        if not len(codes):
+            return
+        state, written, move = codes.T
+        after = self.cell + np.cumsum(move)
+        self.written.write(after - move, written)
+        self.tokens += len(codes)
+        self.cell, self.at_a_step = int(after[-1]), bool(given[len(codes) - 1])
+        self.steps = int(steps[len(codes) - 1])
+        at_steps = np.flatnonzero(given[: len(codes)])
+        if at_steps.size:
+            self.state, self.head = int(state[at_steps[-1]]), int(after[at_steps[-1]])
+
+    def _complain(self, number: int) -> None:
+        raise NetworkError(f"output {number} is not one of a network compiled by netwright")
+
+    def snapshot(self) -> State:
+        """Where the machine stands."""
+        place = [self.tokens, self.cell, self.steps, self.at_a_step, self.state, self.head]
+        return {"place": np.array(place, dtype=np.int64), **self.written.snapshot()}
+
+    def restore(self, state: State) -> None:
+        """Stand there again."""
+        place = state["place"].tolist()
+        self.tokens, self.cell, self.steps, self.at_a_step, self.state, self.head = place
+        self.written.restore(state)
+
+
+def _first(condition: NDArray[np.bool_]) -> int:
+    """Where a condition first holds; behind the end if nowhere."""
+    return int(condition.argmax()) if condition.any() else len(condition)
 
 
 def run_transformer(
@@ -63,63 +132,34 @@ def run_transformer(
     word: Sequence[str],
     max_steps: int,
     progress: Progress | None = None,
-    fast_tokens: Tokens | None = None,
+    decoding: Decoding = by_definition,
+    bookmark: Bookmark | None = None,
 ) -> Run:
     """The given machine's run as the network does it: by the definition, or by a faster engine."""
     started = perf_counter()
-    normal = compiled.normal
-    symbols = normal.check_word(word)
-    followed = FollowedTape(normal, symbols)
-    outcome, network_steps = Outcome.UNDECIDED, 0
-    accepting = bool(normal.given.accepting)
-    # Reading and rewinding take 2n + 3 steps, a stay takes two; then one more look at the limit.
-    most_steps = 2 * len(symbols) + 3 + 2 * max_steps + 1
+    symbols = compiled.normal.check_word(word)
+    follower = TokenFollower(compiled, symbols, max_steps)
+    X = compiled.recognizer.embed(symbols)
+    moments = decoding(compiled.network, X, compiled.seed, WATCHES)
 
     def reached() -> Run:
+        normal = compiled.normal
+        given_symbols = [*map(normal.given_symbol, normal.machine.symbols)]
         return Run(
-            outcome,
-            max(0, followed.steps),
-            followed.state,
-            followed.head,
-            followed.cells(),
-            Engine.FAST if fast_tokens else Engine.REFERENCE,
-            perf_counter() - started,
-            network_steps=network_steps,
+            follower.outcome or Outcome.UNDECIDED,
+            max(0, follower.steps),
+            normal.machine.states[follower.state],
+            follower.head,
+            follower.written.tape(given_symbols, normal.given.blank),
+            Engine.FAST if moments.fast else Engine.REFERENCE,
+            perf_counter() - started - moments.compile_seconds,
+            moments.compile_seconds,
+            network_steps=follower.tokens,
             dimension=compiled.layout.dimension,
         )
 
     try:
-        tokens = fast_tokens or _tokens_by_definition
-        X = compiled.recognizer.embed(symbols)
-        for number, (z, y) in enumerate(tokens(compiled.network, X, compiled.seed), start=1):
-            state = one_hot(y, "q1")
-            if state is None and followed.at_a_step:
-                # The dead vector: no rule applied to the last configuration.
-                outcome = Outcome.REJECTED if accepting else Outcome.HALTED
-                break
-            if followed.at_a_step and followed.steps == max_steps:
-                break  # the limit, and the network goes on from there
-            written = one_hot(z, "s2")
-            move = y.number("x1")
-            if state is None or written is None or move not in (-1, 1) or number > most_steps:
-                raise NetworkError(f"output {number} is not one of a network compiled by netwright")
-            followed.step(written, int(move.p), state)
-            network_steps = number
-            if compiled.is_final(y):
-                outcome = Outcome.ACCEPTED if accepting else Outcome.HALTED
-                break
-            if progress:
-                progress(max(0, followed.steps), len(followed.tape))
+        follow(moments, follower, progress, bookmark)
     except KeyboardInterrupt:
         raise Interrupted(reached()) from None
     return reached()
-
-
-def one_hot(vector: Vector, block: str) -> str | None:
-    """The label of a block's one-hot vector; None if the block is 0."""
-    content = vector[block]
-    if not content:
-        return None
-    if len(content) != 1 or set(content.values()) != {ONE}:
-        raise NetworkError(f"block {block} of {vector} is neither 0 nor a one-hot vector")
-    return next(iter(content))

@@ -1,0 +1,154 @@
+"""A machine's run, followed from what a network says at each moment.
+
+A network shows state, symbols and moves as codes (see `exact.observe`), many moments at a time. A
+`Follower` makes of them where the given machine stands; `follow` drives the two until the run has
+ended, with a look now and then at the progress bar, the clock and Ctrl-C.
+"""
+
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from time import monotonic
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netwright.exact.observe import Moments, State
+from netwright.machine.configuration import Tape
+from netwright.machine.simulate import Outcome, Progress
+
+MOST_AT_ONCE = 1 << 16
+SAVE_EVERY = 30.0  # seconds between two checkpoints
+
+
+class Follower(Protocol):
+    """Where the given machine stands; `outcome` is None while the run goes on."""
+
+    outcome: Outcome | None
+    steps: int
+
+    @property
+    def cells(self) -> int:
+        """How many cells the tape takes."""
+
+    def at_most(self) -> int:
+        """How many moments there can be before the run has ended."""
+
+    def take(self, codes: NDArray[np.int64]) -> None:
+        """Follow some moments."""
+
+    def snapshot(self) -> State:
+        """All that a run from here on depends on."""
+
+    def restore(self, state: State) -> None:
+        """Go on from a snapshot."""
+
+
+class Bookmark(Protocol):
+    """Where a run is kept, to go on with it another time."""
+
+    def read(self) -> State | None:
+        """What was kept before."""
+
+    def write(self, state: State) -> None:
+        """Keep a state."""
+
+
+def follow(
+    moments: Moments,
+    follower: Follower,
+    progress: Progress | None = None,
+    bookmark: Bookmark | None = None,
+) -> None:
+    """Go on until the follower has an outcome; KeyboardInterrupt comes between moments only."""
+    if bookmark and (kept := bookmark.read()):
+        moments.restore(_part(kept, "moments"))
+        follower.restore(_part(kept, "follower"))
+    parts: dict[str, Moments | Follower] = {"moments": moments, "follower": follower}
+    count, last_save = 1, monotonic()
+    with _held_interrupt() as interrupted:
+        while follower.outcome is None:
+            follower.take(moments.advance(min(count, follower.at_most())))
+            count = min(2 * count, MOST_AT_ONCE)
+            if progress:
+                progress(max(0, follower.steps), follower.cells)
+            late = monotonic() - last_save >= SAVE_EVERY
+            if bookmark and follower.outcome is None and (late or interrupted()):
+                bookmark.write(
+                    {
+                        f"{name}.{key}": array
+                        for name, part in parts.items()
+                        for key, array in part.snapshot().items()
+                    }
+                )
+                last_save = monotonic()
+            if interrupted():
+                raise KeyboardInterrupt
+
+
+def _part(state: State, name: str) -> State:
+    start = f"{name}."
+    return {key.removeprefix(start): each for key, each in state.items() if key.startswith(start)}
+
+
+@contextmanager
+def _held_interrupt() -> Iterator[Callable[[], bool]]:
+    """Hold the first Ctrl-C back; the function that is given tells whether it came."""
+    if threading.current_thread() is not threading.main_thread():
+        yield lambda: False
+        return
+    came = False
+    before = signal.getsignal(signal.SIGINT)
+
+    def hold(_number: int, _frame: Any) -> None:
+        nonlocal came
+        came = True
+        signal.signal(signal.SIGINT, before)
+
+    signal.signal(signal.SIGINT, hold)
+    try:
+        yield lambda: came
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+class WrittenTape:
+    """A tape of codes that grows where it is written."""
+
+    def __init__(self, blank: int) -> None:
+        self.blank = blank
+        self.origin = 0
+        self.codes = np.full(0, blank, dtype=np.int64)
+
+    def write(self, cells: NDArray[np.int64], codes: NDArray[np.int64]) -> None:
+        """Write some codes, in order: the last one stays where a cell is written twice."""
+        if not cells.size:
+            return
+        self._reach(int(cells.min()), int(cells.max()))
+        self.codes[cells - self.origin] = codes
+
+    def _reach(self, lowest: int, highest: int) -> None:
+        size = self.codes.size
+        end = self.origin + size
+        if self.origin <= lowest and highest < end:
+            return
+        room = size + 64
+        first = min(self.origin, lowest - room) if lowest < self.origin else self.origin
+        last = max(end, highest + room) if highest >= end else end
+        larger = np.full(last - first, self.blank, dtype=np.int64)
+        larger[self.origin - first : end - first] = self.codes
+        self.codes, self.origin = larger, first
+
+    def tape(self, symbols: list[str], blank: str) -> Tape:
+        """What stands there."""
+        return Tape.of([symbols[code] for code in self.codes.tolist()], self.origin, blank)
+
+    def snapshot(self) -> State:
+        """The tape."""
+        return {"origin": np.array([self.origin]), "tape": self.codes}
+
+    def restore(self, state: State) -> None:
+        """The tape of a snapshot."""
+        self.origin, self.codes = int(state["origin"][0]), state["tape"].copy()

@@ -1,0 +1,145 @@
+"""A Transformer's decoder in 64-bit integers: its state, and the machine code that runs it.
+
+Of all tokens that visited a cell only the latest is kept: Lemma B.4 shows that an older one loses
+against it for every query of the form that is checked, exactly, at every token. So memory grows
+with the cells, not with the tokens.
+"""
+
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netwright.exact.observe import State, Watch
+from netwright.exact.rational import Rational
+from netwright.exact.vector import Vector
+from netwright.nets.transformer import Transformer
+from netwright.runtime import native
+from netwright.runtime.program import (
+    OUTPUT,
+    STREAM,
+    External,
+    LastVisit,
+    Mean,
+    Program,
+    UnsuitableError,
+)
+
+Integers = NDArray[np.int64]
+MOST_CELLS = 1 << 27
+_FIRST_CELLS = 1024
+_FAR = 1 << 61
+_REASONS = {
+    native.OTHER_FORM: "no form of attention fits",
+    native.TOO_LARGE: "too large for 64 bits",
+}
+
+
+class IntegerTransformer:
+    """A decoder that runs a program: it does what the definition does, or `UnsuitableError`."""
+
+    def __init__(
+        self,
+        network: Transformer,
+        program: Program,
+        seed: Vector,
+        watches: tuple[Watch, ...] = (),
+    ) -> None:
+        self.network, self.program = network, program
+        self._watches = len(watches)
+        started = perf_counter()
+        self._code = native.NativeCode(program, network, watches)
+        self.compile_seconds = perf_counter() - started
+        means = [each for each in program.instructions if isinstance(each, Mean)]
+        layers = sum(isinstance(each, LastVisit) for each in program.instructions)
+        self.state: dict[str, Integers] = {
+            "clock": np.array([0, 0, -_FIRST_CELLS // 2, _FIRST_CELLS, 0, 0], dtype=np.int64),
+            "output": np.zeros(program.dimension, dtype=np.int64),
+            "total": np.zeros(sum(len(each.terms) for each in means), dtype=np.int64),
+            "visits": np.tile(np.array([_FAR, -_FAR]), (layers, 1)),
+            "kept": np.zeros((layers, _FIRST_CELLS, native.kept_width(program)), dtype=np.int64),
+        }
+        """All that a run from here on depends on."""
+        for k, number in seed.entries.items():
+            self.state["output"][k] = int((number * program.vectors[OUTPUT][k].D).p)
+        self._stream = np.zeros(program.dimension, dtype=np.int64)
+        self._rows = _external_rows(program)
+
+    @property
+    def tokens(self) -> int:
+        """How many tokens are done."""
+        return int(self.state["clock"][native.TOKENS])
+
+    @property
+    def cells(self) -> int:
+        """How many visits are kept."""
+        return int(np.count_nonzero(self.state["kept"][:, :, 0]))
+
+    def restore(self, state: State) -> None:
+        """Go on from another state of the same decoder."""
+        self.state = {name: state[name].copy() for name in self.state}
+
+    def advance(self, tokens: int) -> Integers:
+        """Do so many tokens: the watches' codes for each; fewer only before `UnsuitableError`."""
+        codes = np.empty((tokens, self._watches), dtype=np.int64)
+        done, clock = 0, self.state["clock"]
+        while done < tokens:
+            names = ("output", "total", "visits", "kept")
+            arrays = (self._stream, *(self.state[name] for name in names), self._rows, clock)
+            addresses = [array.ctypes.data for array in (*arrays, codes[done:])]
+            done += self._code.advance(*addresses, tokens - done)
+            if clock[native.STATUS] == native.MORE_CELLS:
+                self._make_room(int(clock[native.WANTED_CELL]))
+            elif clock[native.STATUS] != native.DONE:
+                break
+        if not done and tokens:
+            raise UnsuitableError(f"token {self.tokens + 1}: {_REASONS[int(clock[native.STATUS])]}")
+        return codes[:done]
+
+    def _make_room(self, cell: int) -> None:
+        """More cells, at least as many again, on the side where one is missing."""
+        clock, old = self.state["clock"], self.state["kept"]
+        layers, cells, width = old.shape
+        first = int(clock[native.FIRST_CELL])
+        to_the_left = cell < first
+        missing = first - cell if to_the_left else cell - (first + cells) + 1
+        added = max(cells, missing)
+        if cells + added > MOST_CELLS:
+            raise UnsuitableError(f"token {self.tokens + 1}: its cells are too far apart")
+        at = added if to_the_left else 0
+        kept = np.zeros((layers, cells + added, width), dtype=np.int64)
+        kept[:, at : at + cells] = old
+        self.state["kept"] = kept
+        clock[native.FIRST_CELL], clock[native.CELLS] = first - at, cells + added
+
+    @property
+    def y(self) -> Vector:
+        """The newest output."""
+        return self._vector(OUTPUT, self.state["output"])
+
+    @property
+    def z(self) -> Vector:
+        """What the last layer made of the newest token."""
+        return self._vector(STREAM, self._stream)
+
+    def _vector(self, number: int, numbers: Integers) -> Vector:
+        entries: dict[int, Rational] = {}
+        for k in np.flatnonzero(numbers).tolist():
+            scale = self.program.vectors[number][k]
+            entries[k] = Rational(int(numbers[k]), scale.D * self.tokens**scale.e)
+        return Vector(self.network.layout, entries)
+
+
+def _external_rows(program: Program) -> NDArray[Any]:
+    """What the external attentions add, as the code expects it."""
+    parts = [np.zeros(1, dtype=np.int64)][:0]
+    for each in program.instructions:
+        if isinstance(each, External):
+            places = {column: n for n, column in enumerate(native.external_columns(each))}
+            table = np.zeros((len(each.rows), len(places)), dtype=np.int64)
+            for number, row in enumerate(each.rows):
+                for term in row:
+                    table[number, places[term.target, term.power]] = term.factor
+            parts.append(table.ravel())
+    return np.concatenate(parts) if parts else np.zeros(1, dtype=np.int64)

@@ -10,12 +10,14 @@ SOURCE = Path(netwright.__file__).parent
 # between the constructions' engines and what is built on them. A package imports lower ranks only.
 RANKS = {
     "errors": 0,
+    "files": 1,
     "jit": 0,
     "exact": 1,
     "machine": 2,
     "nets": 2,
     "theorems": 3,
     "runtime": 4,
+    "checkpoint": 4,
     "pipeline": 5,
     "verify": 6,
     "precision": 6,

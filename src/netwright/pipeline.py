@@ -6,26 +6,29 @@
 Each stage takes what the stage before it gives. A network that was saved is loaded as such.
 """
 
-import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from enum import StrEnum
 from functools import partial
-from pathlib import Path
+from typing import Any
 
-from netwright.errors import FormatError, InputError
+from netwright.errors import InputError
+from netwright.exact.observe import Bookmark
 from netwright.exact.rational import Number
 from netwright.machine.load import load_machine
 from netwright.machine.normal_form import normalize
 from netwright.machine.simulate import Engine, Progress, Run, check_limit, simulate
 from netwright.machine.turing_machine import TuringMachine
+from netwright.runtime.neural_gpu import FastNeuralGPU
+from netwright.runtime.rnn import FastRNN
 from netwright.runtime.transformer import FastDecoder
 from netwright.theorems.theorem_2_3_rnn.construction import compile_rnn
 from netwright.theorems.theorem_2_3_rnn.decoding import run_rnn
+from netwright.theorems.theorem_3_4_transformer import saving
 from netwright.theorems.theorem_3_4_transformer.construction import (
     CompiledTransformer,
     compile_transformer,
 )
-from netwright.theorems.theorem_3_4_transformer.decoding import by_definition, run_transformer
+from netwright.theorems.theorem_3_4_transformer.decoding import run_transformer
 from netwright.theorems.theorem_4_1_neural_gpu import compile_neural_gpu, run_neural_gpu
 
 
@@ -38,21 +41,16 @@ class Target(StrEnum):
     MACHINE = "machine"
 
 
+PATIENCE = {Target.TRANSFORMER: 64, Target.RNN: 5_000, Target.NEURAL_GPU: 300}
+"""How many moments `--engine auto` does by the definition: less time than a compiler takes."""
+
+
 def load(
     argument: str, *, format_name: str | None = None, also: Iterable[str] = ()
 ) -> TuringMachine | CompiledTransformer:
     """The machine that MACHINE names, or the network if it is a file with a saved one."""
-    if format_name is None and os.path.isfile(argument):  # noqa: PTH113  # a long text is no path
-        try:
-            with Path(argument).open("rb") as file:
-                start = file.read(9)
-                # A safetensors file: the length of its header in 8 bytes, then JSON.
-                if start[8:] == b"{" and int.from_bytes(start[:8], "little") < 1 << 32:
-                    from netwright.theorems.theorem_3_4_transformer import saving
-
-                    return saving.from_bytes(start + file.read(), argument)
-        except OSError as error:
-            raise FormatError(f"{argument} cannot be read: {error.strerror}") from None
+    if format_name is None and (network := saving.read_file(argument)) is not None:
+        return network
     return load_machine(argument, format_name=format_name, also=also)
 
 
@@ -70,6 +68,7 @@ def run(
     engine: Engine | str = Engine.AUTO,
     base: Number | None = None,
     progress: Progress | None = None,
+    bookmark: Bookmark | None = None,
 ) -> Run:
     """The answer of a machine, or of a network compiled from one, on a word.
 
@@ -82,18 +81,18 @@ def run(
     check_limit(max_steps)
     if base is not None and on not in (Target.RNN, Target.NEURAL_GPU):
         raise InputError(f"a base is for the stacks of rnn and neural-gpu; {on} has none")
+    rest = max_steps, progress, bookmark
+
+    def faster(engine_of: Callable[..., Any]) -> Any:
+        patience = PATIENCE[on] if engine is Engine.AUTO else 0
+        return None if engine is Engine.REFERENCE else partial(engine_of, patience=patience)
+
     if on is Target.MACHINE:
-        return simulate(machine, symbols, max_steps, engine=engine, progress=progress)
+        return simulate(machine, symbols, *rest, engine=engine)
     if on is Target.TRANSFORMER:
-        compiled = to_transformer(source, symbols) if isinstance(source, TuringMachine) else source
-        patience = 64 if engine is Engine.AUTO else 0
-        decoding = (
-            by_definition if engine is Engine.REFERENCE else partial(FastDecoder, patience=patience)
-        )
-        return run_transformer(compiled, symbols, max_steps, progress, decoding)
-    if engine is Engine.FAST:
-        raise InputError(f"there is no fast engine for --on {on}; --engine reference runs it")
+        network = to_transformer(source, symbols) if isinstance(source, TuringMachine) else source
+        return run_transformer(network, symbols, *rest, faster(FastDecoder))
+    rnn = compile_rnn(machine, base)
     if on is Target.RNN:
-        return run_rnn(compile_rnn(machine, base), symbols, max_steps, progress)
-    gpu = compile_neural_gpu(compile_rnn(machine, base))
-    return run_neural_gpu(gpu, symbols, max_steps, progress)
+        return run_rnn(rnn, symbols, *rest, faster(FastRNN))
+    return run_neural_gpu(compile_neural_gpu(rnn), symbols, *rest, faster(FastNeuralGPU))

@@ -67,7 +67,6 @@ def test_the_base_is_the_users_choice(capsys: pytest.CaptureFixture[str]) -> Non
         (("run", "copy", "--on", "rnn", "--base", "1e99999999"), "expected a number such as 4"),
         (("compile", "copy", "--on", "rnn", "-o", "x"), "--blanks and -o are for Transformers"),
         (("compile", "copy", "--on", "rnn", "--blanks"), "--blanks and -o are for Transformers"),
-        (("run", "copy", "--on", "rnn", "--engine", "fast"), "no fast engine for --on rnn"),
     ],
 )
 def test_what_does_not_fit_is_said(

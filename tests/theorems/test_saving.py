@@ -13,6 +13,7 @@ from tests.strategies import machines, wild_names
 
 from netwright.errors import FormatError, OutputError
 from netwright.exact.feed_forward import affine_network
+from netwright.files import seal
 from netwright.machine.library import library_machine
 from netwright.machine.normal_form import normalize
 from netwright.machine.turing_machine import TuringMachine
@@ -21,7 +22,7 @@ from netwright.theorems.theorem_3_4_transformer.construction import (
     CompiledTransformer,
     compile_transformer,
 )
-from netwright.theorems.theorem_3_4_transformer.saving import digest_of, from_bytes, to_bytes
+from netwright.theorems.theorem_3_4_transformer.saving import from_bytes, to_bytes
 
 
 def compiled(name: str = "palindrome") -> CompiledTransformer:
@@ -90,7 +91,7 @@ def with_metadata(**changes: object) -> bytes:
     tensors = load(data)
     del about["digest"]
     about |= changes
-    return save(tensors, {"netwright": json.dumps({**about, "digest": digest_of(about, tensors)})})
+    return seal(about, tensors)
 
 
 @pytest.mark.parametrize(

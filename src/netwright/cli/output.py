@@ -6,13 +6,13 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 from shutil import get_terminal_size
-from tempfile import NamedTemporaryFile
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
 
 from netwright import pipeline
 from netwright.errors import InputError, OutputError
+from netwright.files import write_whole
 from netwright.machine.turing_machine import TuringMachine
 from netwright.theorems.theorem_3_4_transformer.construction import CompiledTransformer
 
@@ -111,22 +111,4 @@ def save_file(path: Path, content: bytes, *, force: bool) -> None:
         raise OutputError(f"{path} is there and is no ordinary file; name another one")
     if os.path.lexists(path) and not force:
         raise OutputError(f"{path} exists; name another file, or overwrite it with --force")
-    path = path.resolve()
-    part = None
-    try:
-        with NamedTemporaryFile(dir=path.parent, prefix=".netwright-", delete=False) as file:
-            part = Path(file.name)
-            file.write(content)
-        part.chmod(0o666 & ~_umask())
-        part.replace(path)
-    except OSError as error:
-        if part is not None:
-            part.unlink(missing_ok=True)
-        raise OutputError(f"{path} cannot be written: {error.strerror}") from None
-
-
-def _umask() -> int:
-    """What new files may not do; it can be read only by setting it."""
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+    write_whole(path, content)

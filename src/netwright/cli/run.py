@@ -1,11 +1,14 @@
 """`netwright run`: a machine's answer on an input."""
 
+import json
+from pathlib import Path
 from shutil import get_terminal_size
 from typing import Annotated, Any
 
 import typer
 
 from netwright import pipeline
+from netwright.checkpoint import Checkpoint, fingerprint
 from netwright.cli.arguments import (
     AsJson,
     Base,
@@ -29,12 +32,15 @@ from netwright.errors import StoppedError
 from netwright.machine.simulate import Engine, Interrupted, Outcome, Run
 from netwright.machine.turing_machine import TuringMachine
 from netwright.pipeline import Target
+from netwright.theorems.theorem_3_4_transformer.construction import CompiledTransformer
+from netwright.theorems.theorem_3_4_transformer.saving import machine_parts, to_bytes
 
 EXAMPLE = """\b
 Examples:
   netwright run palindrome abba
   netwright run palindrome abba --on rnn
-  netwright run busy-beaver-5 --on machine --max-steps 50000000
+  netwright run busy-beaver-5 --max-steps 50000000
+  netwright run busy-beaver-5 --on rnn --max-steps 50000000 --checkpoint bb5
   netwright run 1RB1LB_1LA0LC_1RZ1LD_1RD0RA --json
   netwright run my-machine.yaml"""
 EXIT_CODES = {
@@ -54,12 +60,35 @@ def command(
         Engine, typer.Option(help="Which code does the work; all give the same answer.")
     ] = Engine.AUTO,
     base: Base = None,
+    checkpoint: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Keep the run in FILE, to go on with it later."),
+    ] = None,
+    resume: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Go on with the run in FILE, and keep it there."),
+    ] = None,
+    checkpoint_every: Annotated[
+        float,
+        typer.Option(metavar="SECONDS", min=0, help="How often, besides at Ctrl-C."),
+    ] = 30.0,
     separator: Separator = None,
     format_name: FormatName = None,
     as_json: AsJson = False,
 ) -> int:
     """Run a machine on an input."""
     source, turing, symbols = load_with_word(machine, word, separator, format_name)
+    keep = checkpoint or resume
+    bookmark = None
+    if keep is not None:
+        about = {
+            "machine": fingerprint(_content(source)),
+            "input": symbols,
+            "on": on.value,
+            "engine": "reference" if engine is Engine.REFERENCE else "fast",
+            "base": base,
+        }
+        bookmark = Checkpoint(about, keep, resume, checkpoint_every)
     try:
         with StepProgress(max_steps) as progress:
             result = pipeline.run(
@@ -70,12 +99,16 @@ def command(
                 engine=engine,
                 base=read_base(base),
                 progress=progress,
+                bookmark=bookmark,
             )
     except Interrupted as interrupt:
         reached = interrupt.run
+        then = f"--max-steps {reached.steps} shows the tape there"
+        if keep is not None and keep.exists():
+            then = f"--resume {keep} goes on from there"
         raise StoppedError(
             f"interrupted after {counted(reached.steps, 'step')}, in state {reached.state} on cell "
-            f"{reached.head}; --max-steps {reached.steps} shows the tape there"
+            f"{reached.head}; {then}"
         ) from None
     answer = _describe(machine, turing, symbols, on, result, separator)
     if as_json:
@@ -83,6 +116,13 @@ def command(
     else:
         _print(answer)
     return EXIT_CODES[result.outcome]
+
+
+def _content(source: TuringMachine | CompiledTransformer) -> bytes:
+    """What a machine or a network is, so that a checkpoint knows it again."""
+    if isinstance(source, TuringMachine):
+        return json.dumps(machine_parts(source)).encode()
+    return to_bytes(source)
 
 
 def _describe(

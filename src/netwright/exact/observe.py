@@ -1,4 +1,4 @@
-"""Reading a network off its vectors: small integers for blocks that are one-hot, or a sign."""
+"""Reading a network off its vectors, moment by moment, as small integers."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -53,6 +53,19 @@ State: TypeAlias = Mapping[str, NDArray[np.int64]]
 """A run at a moment, as named arrays."""
 
 
+class Bookmark(Protocol):
+    """Where a run is kept, to go on with it another time."""
+
+    every: float
+    """Seconds between two times that it is kept."""
+
+    def read(self) -> State | None:
+        """What was kept before."""
+
+    def write(self, state: State) -> None:
+        """Keep a state."""
+
+
 class Moments(Protocol):
     """A network's run, moment by moment, as watches see it."""
 
@@ -70,6 +83,13 @@ class Moments(Protocol):
 
     def restore(self, state: State) -> None:
         """Go on from a snapshot."""
+
+
+class MomentsWithVectors(Moments, Protocol):
+    """Moments whose vectors can be had."""
+
+    def vector(self, name: str, *, before: bool = False) -> Vector:
+        """One of the vectors that are watched, now or one moment before."""
 
 
 class Stepwise:
@@ -95,6 +115,10 @@ class Stepwise:
         self.moments += 1
         codes = [watch.code(self.newest[watch.vector]) for watch in self.watches]
         return np.array([codes], dtype=np.int64)
+
+    def vector(self, name: str, *, before: bool = False) -> Vector:
+        """One of the vectors."""
+        return (self.before if before else self.newest)[name]
 
     def snapshot(self) -> State:
         """The number of moments: what they hold is computed again."""

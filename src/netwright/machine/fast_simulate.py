@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netwright.errors import InputError
+from netwright.exact.observe import Bookmark
 from netwright.jit import compiled
 from netwright.machine.configuration import Tape
 from netwright.machine.simulate import Engine, Interrupted, Progress, Run, outcome_of
@@ -45,9 +46,16 @@ def _advance(rules: Any, tape: Any, position: Any, limit: int) -> None:
 
 
 def resume(
-    machine: TuringMachine, run: Run, max_steps: int, progress: Progress | None = None
+    machine: TuringMachine,
+    run: Run,
+    max_steps: int,
+    progress: Progress | None = None,
+    bookmark: Bookmark | None = None,
 ) -> Run:
-    """Go on from where `run` stands until the machine halts or has done `max_steps` steps."""
+    """Go on from where `run` stands until the machine halts or has done `max_steps` steps.
+
+    Or from where the bookmark is, if it is somewhere.
+    """
     symbol_index = {symbol: i for i, symbol in enumerate(machine.symbols)}
     state_index = {state: i for i, state in enumerate(machine.states)}
     rules = _rule_table(machine, state_index, symbol_index)
@@ -58,7 +66,10 @@ def resume(
         [state_index[run.state] * width, run.head - origin, run.steps], dtype=np.int64
     )
 
-    advance, compile_seconds = compiled(_advance, rules, tape, position, run.steps)
+    if bookmark and (kept := bookmark.read()):
+        tape, origin = kept["tape"].astype(tape.dtype), int(kept["origin"][0])
+        position = kept["position"].copy()
+    advance, compile_seconds = compiled(_advance, rules, tape, position, int(position[2]))
     started = perf_counter()
 
     def reached() -> Run:
@@ -76,6 +87,12 @@ def resume(
             compile_seconds,
         )
 
+    def keep() -> None:
+        if bookmark is not None:
+            now = {"position": position, "origin": np.array([origin]), "tape": tape}
+            bookmark.write({name: array.astype(np.int64) for name, array in now.items()})
+
+    last_save = started
     try:
         while (before := int(position[2])) < max_steps:
             advance(rules, tape, position, min(before + CHUNK, max_steps))
@@ -86,7 +103,11 @@ def resume(
                 break  # it halted
             if progress:
                 progress(int(position[2]), int(tape.size))
+            if bookmark is not None and perf_counter() - last_save >= bookmark.every:
+                keep()
+                last_save = perf_counter()
     except KeyboardInterrupt:
+        keep()
         raise Interrupted(reached()) from None
     except MemoryError:
         raise InputError(

@@ -15,19 +15,21 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from netwright.exact.observe import Moments, State
+from netwright.exact.observe import Bookmark, Moments, State
 from netwright.machine.configuration import Tape
 from netwright.machine.simulate import Outcome, Progress
 
 MOST_AT_ONCE = 1 << 16
-SAVE_EVERY = 30.0  # seconds between two checkpoints
 
 
 class Follower(Protocol):
     """Where the given machine stands; `outcome` is None while the run goes on."""
 
     outcome: Outcome | None
-    steps: int
+
+    @property
+    def steps(self) -> int:
+        """How many steps the given machine has done; −1 before its run has begun."""
 
     @property
     def cells(self) -> int:
@@ -44,16 +46,6 @@ class Follower(Protocol):
 
     def restore(self, state: State) -> None:
         """Go on from a snapshot."""
-
-
-class Bookmark(Protocol):
-    """Where a run is kept, to go on with it another time."""
-
-    def read(self) -> State | None:
-        """What was kept before."""
-
-    def write(self, state: State) -> None:
-        """Keep a state."""
 
 
 def follow(
@@ -74,8 +66,8 @@ def follow(
             count = min(2 * count, MOST_AT_ONCE)
             if progress:
                 progress(max(0, follower.steps), follower.cells)
-            late = monotonic() - last_save >= SAVE_EVERY
-            if bookmark and follower.outcome is None and (late or interrupted()):
+            late = bookmark is not None and monotonic() - last_save >= bookmark.every
+            if bookmark is not None and follower.outcome is None and (late or interrupted()):
                 bookmark.write(
                     {
                         f"{name}.{key}": array
@@ -84,7 +76,7 @@ def follow(
                     }
                 )
                 last_save = monotonic()
-            if interrupted():
+            if follower.outcome is None and interrupted():
                 raise KeyboardInterrupt
 
 
@@ -112,6 +104,15 @@ def _held_interrupt() -> Iterator[Callable[[], bool]]:
         yield lambda: came
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+def first_place(condition: NDArray[np.bool_]) -> int:
+    """Where a condition first holds; behind the end if nowhere.
+
+    >>> first_place(np.array([False, True])), first_place(np.array([False, False]))
+    (1, 2)
+    """
+    return int(condition.argmax()) if condition.any() else len(condition)
 
 
 class WrittenTape:

@@ -14,6 +14,7 @@ from sys import maxsize
 from time import perf_counter
 
 from netwright.errors import InputError
+from netwright.exact.observe import Bookmark
 from netwright.machine.configuration import Configuration, Tape
 from netwright.machine.turing_machine import TuringMachine
 
@@ -108,10 +109,11 @@ def simulate(
     machine: TuringMachine,
     word: Iterable[str] | None = None,
     max_steps: int = 10_000_000,
+    progress: Progress | None = None,
+    bookmark: Bookmark | None = None,
     *,
     head: int = 0,
     engine: Engine | str = Engine.AUTO,
-    progress: Progress | None = None,
 ) -> Run:
     """Run the machine until it halts, or for `max_steps` steps, on a word or its default input.
 
@@ -123,7 +125,9 @@ def simulate(
     if engine not in list(Engine):
         raise InputError(f"no engine {engine!r}; there are {', '.join(Engine)}")
     symbols = machine.check_word(machine.default_input if word is None else word)
-    if engine == Engine.FAST:
+    if bookmark is not None and engine == Engine.REFERENCE:
+        raise InputError("only the fast engine keeps checkpoints of a machine's run")
+    if engine == Engine.FAST or bookmark is not None:
         start = _reference(machine, symbols, 0, head, None)
     else:
         limit = max_steps if engine == Engine.REFERENCE else min(max_steps, AUTO_REFERENCE_STEPS)
@@ -132,7 +136,7 @@ def simulate(
             return start
     from netwright.machine import fast_simulate  # the compiler is imported only for long runs
 
-    return fast_simulate.resume(machine, start, max_steps, progress)
+    return fast_simulate.resume(machine, start, max_steps, progress, bookmark)
 
 
 def _reference(

@@ -55,11 +55,15 @@ class RNN:
         y = seed
         while True:
             yield g
-            z = self.U(g)
-            if self.R is not None:
-                z += self.R(y)
-            g = pointwise(self.f2, z if self.b2 is None else z + self.b2)
+            g = self.decoder_step(g, y)
             y = self.O(g)
+
+    def decoder_step(self, g: Vector, y: Vector) -> Vector:
+        """g_t from g_{t−1} and y_{t−1} (Equation 3)."""
+        z = self.U(g)
+        if self.R is not None:
+            z += self.R(y)
+        return pointwise(self.f2, z if self.b2 is None else z + self.b2)
 
     def outputs(self, X: Sequence[Vector], seed: Vector) -> Iterator[Vector]:
         """y_1, y_2, … without end."""

@@ -23,8 +23,8 @@ from netwright.runtime.program import (
     LastVisit,
     Mean,
     Program,
-    UnsuitableError,
 )
+from netwright.runtime.unsuitable import UnsuitableError
 
 Integers = NDArray[np.int64]
 MOST_CELLS = 1 << 27

@@ -25,16 +25,13 @@ from netwright.nets.attention import hardmax, score_phi
 from netwright.nets.positional import ReciprocalPositions
 from netwright.nets.transformer import Layer, Map, Transformer
 from netwright.runtime.attention import written_by
+from netwright.runtime.unsuitable import UnsuitableError
 
 HIGHEST = 1 << 62  # no number and no partial sum reaches it
 LARGEST_DENOMINATOR = 1 << 20
 LARGEST_POWER = 4
 LONGEST = 1 << 40  # tokens
 UNKNOWN_OUTPUT = 1 << 24  # what an output may grow to, where weights do not bound it
-
-
-class UnsuitableError(Exception):
-    """A network, or its run from here on, is not for 64-bit integers; the text says why."""
 
 
 class Scale(NamedTuple):

@@ -19,7 +19,8 @@ from netwright.exact.observe import State, Stepwise, Watch
 from netwright.exact.vector import Vector
 from netwright.nets.transformer import Transformer
 from netwright.runtime.attention import AttentionCache
-from netwright.runtime.program import UnsuitableError, decoder_program
+from netwright.runtime.program import decoder_program
+from netwright.runtime.unsuitable import UnsuitableError
 
 if TYPE_CHECKING:
     from netwright.runtime.integer_transformer import IntegerTransformer
@@ -98,8 +99,7 @@ class FastDecoder:
         self.tokens, self.patience = 0, 0
         if len(state) > 1:
             self._begin_with_integers()
-            if self._integers is None:
-                raise ValueError(self.reason)
+            assert self._integers is not None, self.reason
             self._integers.restore(state)
             self.tokens = int(state["tokens"][0])
             return

@@ -1,14 +1,27 @@
 """From the hidden vectors of the RNN back to the machine: state, head, tape, at every step."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from time import perf_counter
 
+import numpy as np
+from numpy.typing import NDArray
+
 from netwright.errors import NetworkError
+from netwright.exact.observe import (
+    NEITHER,
+    Bookmark,
+    MomentsWithVectors,
+    State,
+    Stepwise,
+    Watch,
+)
 from netwright.exact.rational import ONE, Rational
 from netwright.exact.vector import Vector
 from netwright.machine.configuration import Tape
+from netwright.machine.following import first_place, follow
 from netwright.machine.simulate import Engine, Interrupted, Outcome, Progress, Run
+from netwright.nets.rnn import RNN
 from netwright.theorems.theorem_2_3_rnn.construction import CompiledRNN
 from netwright.theorems.theorem_2_3_rnn.neurons import Neurons
 from netwright.theorems.theorem_2_3_rnn.readouts import pair_label, readouts
@@ -83,51 +96,147 @@ class Decoder:
             head += decoded.move
 
 
-def run_states(
+class PairFollower:
+    """The machine's run, followed from the codes of its pairs of state and symbol.
+
+    One moment of the network is one step of the machine: g_t is the configuration at time t. The
+    network may have `skip` moments before g_0; the first watch shows g_0, the last one all others.
+    """
+
+    def __init__(self, compiled: CompiledRNN, max_steps: int, skip: int = 0) -> None:
+        self.machine, self.max_steps = compiled.machine, max_steps
+        self.outcome: Outcome | None = None
+        self.states = compiled.machine.states
+        symbols = compiled.machine.symbols
+        pairs = [(state, symbol) for state in self.states for symbol in symbols]
+        rules = compiled.neurons.rules
+        self.moves = np.array([rules[p].move.offset if p in rules else 0 for p in pairs])
+        self.is_final = np.array([state in compiled.final_states for state, _ in pairs])
+        self.time = -1 - skip
+        self.head, self.move = 0, 0
+        self.lowest = self.highest = 0
+        self.state = compiled.machine.start
+        self.is_before = False
+        """Whether the last configuration is that of the moment before the newest."""
+
+    @property
+    def stops(self) -> list[int]:
+        """The codes of the pairs with which a run ends."""
+        return np.flatnonzero(self.is_final).tolist()
+
+    @property
+    def steps(self) -> int:
+        """How many steps the machine has done."""
+        return max(0, self.time - self.is_before)
+
+    @property
+    def cells(self) -> int:
+        """How many cells the head has seen."""
+        return self.highest - self.lowest + 1
+
+    def at_most(self) -> int:
+        """One moment beyond the limit shows whether the machine had a rule there."""
+        return self.max_steps + 1 - self.time
+
+    def take(self, codes: NDArray[np.int64]) -> None:
+        """Follow some moments."""
+        for_now = min(len(codes), max(0, -1 - self.time))
+        self.time += for_now
+        codes = codes[for_now:]
+        if not len(codes):
+            return
+        pairs = codes[:, -1].copy()
+        if self.time == -1:
+            pairs[0] = codes[0, 0]
+        ends = first_place((pairs < 0) | (self.time + 1 + np.arange(len(pairs)) > self.max_steps))
+        final = first_place(self.is_final[pairs])
+        last = min(ends, final + 1)
+        if last:
+            moves = np.concatenate(([self.move], self.moves[pairs[: last - 1]]))
+            heads = self.head + np.cumsum(moves)
+            self.head, self.move = int(heads[-1]), int(self.moves[pairs[last - 1]])
+            self.lowest = min(self.lowest, int(heads.min()))
+            self.highest = max(self.highest, int(heads.max()))
+            self.state = self.states[int(pairs[last - 1]) // len(self.machine.symbols)]
+            self.time += last
+        accepting = bool(self.machine.accepting)
+        if final < ends:
+            self.outcome = Outcome.ACCEPTED if accepting else Outcome.HALTED
+        elif ends < len(pairs):
+            self.time += 1
+            self.is_before = True
+            if pairs[ends] == NEITHER:
+                raise NetworkError(f"g_{self.time} shows no pair of a state and a symbol")
+            if pairs[ends] >= 0:
+                self.outcome = Outcome.UNDECIDED
+            else:  # dead: no rule applied to the configuration before
+                self.outcome = Outcome.REJECTED if accepting else Outcome.HALTED
+
+    def snapshot(self) -> State:
+        """Where the machine stands."""
+        state = self.states.index(self.state)
+        place = [self.time, self.head, self.move, self.lowest, self.highest, state]
+        return {"place": np.array(place, dtype=np.int64)}
+
+    def restore(self, state: State) -> None:
+        """Stand there again."""
+        place = state["place"].tolist()
+        self.time, self.head, self.move, self.lowest, self.highest, number = place
+        self.state = self.states[number]
+
+
+def run_moments(
     compiled: CompiledRNN,
-    states: Iterator[Vector],
-    max_steps: int,
-    progress: Progress | None,
+    moments: MomentsWithVectors,
+    follower: PairFollower,
+    hidden: Callable[[MomentsWithVectors, bool], Vector],
+    progress: Progress | None = None,
+    bookmark: Bookmark | None = None,
     *,
     tokens: int,
     dimension: int,
 ) -> Run:
-    """The machine's run, read off g_0, g_1, …; the network has read `tokens` vectors before g_0.
+    """The machine's run, read off the moments of a network that has read `tokens` vectors.
 
-    One step of the network is one of the machine: g_t is the configuration at time t.
+    `hidden` gives the hidden vector of the newest moment, or of the one before.
     """
     started = perf_counter()
-    machine = compiled.machine
-    outcome, steps, head = Outcome.UNDECIDED, 0, 0
-    last: Decoded | None = None
-    visited = [0, 0]
 
     def reached() -> Run:
-        state = last.state if last else machine.start
-        tape = last.tape(head) if last else Tape(0, ())
-        seconds = perf_counter() - started
-        time = tokens + steps
+        decoded = None
+        if follower.time >= 0:
+            decoded = Decoder(compiled.neurons).decode(hidden(moments, follower.is_before))
         return Run(
-            outcome, steps, state, head, tape, Engine.REFERENCE, seconds, 0.0, time, dimension
+            follower.outcome or Outcome.UNDECIDED,
+            follower.steps,
+            follower.state,
+            follower.head,
+            decoded.tape(follower.head) if decoded else Tape(0, ()),
+            Engine.FAST if moments.fast else Engine.REFERENCE,
+            perf_counter() - started - moments.compile_seconds,
+            moments.compile_seconds,
+            tokens + follower.steps,
+            dimension,
         )
 
     try:
-        for time, (cell, decoded) in enumerate(Decoder(compiled.neurons).follow(states)):
-            if decoded is None:  # dead: no rule applied to the configuration before
-                outcome = Outcome.REJECTED if machine.accepting else Outcome.HALTED
-                break
-            if time > max_steps:
-                break
-            steps, head, last = time, cell, decoded
-            if decoded.state in compiled.final_states:
-                outcome = Outcome.ACCEPTED if machine.accepting else Outcome.HALTED
-                break
-            if progress:
-                visited = [min(visited[0], head), max(visited[1], head)]
-                progress(steps, visited[1] - visited[0] + 1)
+        follow(moments, follower, progress, bookmark)
     except KeyboardInterrupt:
         raise Interrupted(reached()) from None
     return reached()
+
+
+def by_definition(
+    network: RNN, X: Sequence[Vector], seed: Vector, watches: Sequence[Watch], stops: Sequence[int]
+) -> Stepwise:
+    """The decoder by Equation 3."""
+    return Stepwise(({"0": g} for g in network.decoder_states(X, seed)), watches)
+
+
+Decoding = Callable[
+    [RNN, Sequence[Vector], Vector, Sequence[Watch], Sequence[int]], MomentsWithVectors
+]
+"""A way to run a decoder: from network, input, seed, watches and stops to its moments."""
 
 
 def run_rnn(
@@ -135,9 +244,22 @@ def run_rnn(
     word: Sequence[str],
     max_steps: int,
     progress: Progress | None = None,
+    bookmark: Bookmark | None = None,
+    decoding: Decoding | None = None,
 ) -> Run:
-    """The machine's run as the RNN does it, by the definition (reference engine)."""
+    """The machine's run as the RNN does it: by the definition, or by a faster engine."""
     X = compiled.embed(compiled.machine.check_word(word))
-    states = compiled.network.decoder_states(X, Vector.zero(compiled.neurons.layout))
-    dimension = compiled.neurons.layout.dimension
-    return run_states(compiled, states, max_steps, progress, tokens=len(X), dimension=dimension)
+    layout = compiled.neurons.layout
+    follower = PairFollower(compiled, max_steps)
+    watch = Watch("0", "n", through=readouts(compiled.neurons))
+    run = decoding or by_definition
+    return run_moments(
+        compiled,
+        run(compiled.network, X, Vector.zero(layout), [watch], follower.stops),
+        follower,
+        lambda moments, before: moments.vector("0", before=before),
+        progress,
+        bookmark,
+        tokens=len(X),
+        dimension=layout.dimension,
+    )

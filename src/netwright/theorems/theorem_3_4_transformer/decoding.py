@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netwright.errors import NetworkError
-from netwright.exact.observe import ZERO_BLOCK, Moments, State, Stepwise, Watch
+from netwright.exact.observe import ZERO_BLOCK, Bookmark, Moments, State, Stepwise, Watch
 from netwright.exact.vector import Vector
-from netwright.machine.following import Bookmark, WrittenTape, follow
+from netwright.machine.following import WrittenTape, first_place, follow
 from netwright.machine.simulate import Engine, Interrupted, Outcome, Progress, Run
 from netwright.nets.transformer import Transformer
 from netwright.theorems.theorem_3_4_transformer.construction import CompiledTransformer
@@ -76,8 +76,8 @@ class TokenFollower:
         dead = before & (state == ZERO_BLOCK)  # no rule applied to the last configuration
         limit = before & (steps_before == self.max_steps)  # and the network goes on from there
         bad = (state < 0) | (written < 0) | (abs(move) != 1)
-        ends = _first(dead | limit | bad)
-        final = _first((state >= 0) & self.is_final[state])
+        ends = first_place(dead | limit | bad)
+        final = first_place((state >= 0) & self.is_final[state])
         accepting = bool(self.normal.given.accepting)
         if final < ends:
             self._apply(codes[: final + 1], given, steps)
@@ -122,25 +122,20 @@ class TokenFollower:
         self.written.restore(state)
 
 
-def _first(condition: NDArray[np.bool_]) -> int:
-    """Where a condition first holds; behind the end if nowhere."""
-    return int(condition.argmax()) if condition.any() else len(condition)
-
-
 def run_transformer(
     compiled: CompiledTransformer,
     word: Sequence[str],
     max_steps: int,
     progress: Progress | None = None,
-    decoding: Decoding = by_definition,
     bookmark: Bookmark | None = None,
+    decoding: Decoding | None = None,
 ) -> Run:
     """The given machine's run as the network does it: by the definition, or by a faster engine."""
     started = perf_counter()
     symbols = compiled.normal.check_word(word)
     follower = TokenFollower(compiled, symbols, max_steps)
     X = compiled.recognizer.embed(symbols)
-    moments = decoding(compiled.network, X, compiled.seed, WATCHES)
+    moments = (decoding or by_definition)(compiled.network, X, compiled.seed, WATCHES)
 
     def reached() -> Run:
         normal = compiled.normal

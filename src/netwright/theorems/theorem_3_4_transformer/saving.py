@@ -8,21 +8,20 @@ loaded network is what the tensors say; nothing is compiled again. A digest over
 damaged file from answering.
 """
 
-import hashlib
-import json
+import os
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from flint import fmpq
-from safetensors import SafetensorError
-from safetensors.numpy import load, save
 
 from netwright.errors import FormatError, NetwrightError, OutputError
 from netwright.exact.feed_forward import Affine, FeedForward
 from netwright.exact.layout import Layout
 from netwright.exact.rational import Rational, relu, sigma
 from netwright.exact.vector import Vector
+from netwright.files import seal, unseal
 from netwright.machine.normal_form import NormalMachine
 from netwright.machine.turing_machine import Action, Move, TuringMachine
 from netwright.nets.attention import hardmax, score_phi
@@ -34,7 +33,7 @@ KIND = "netwright transformer 1"
 _ACTIVATIONS = {"sigma": sigma, "relu": relu}
 _DAMAGE = (
     *(ArithmeticError, AttributeError, LookupError, TypeError, ValueError),
-    *(RecursionError, SafetensorError, StopIteration, NetwrightError),
+    *(RecursionError, StopIteration, NetwrightError),
 )
 """What reading a file that is not whole can end in."""
 
@@ -70,8 +69,8 @@ def to_bytes(compiled: CompiledTransformer) -> bytes:
     normal = compiled.normal
     about: dict[str, Any] = {
         "kind": KIND,
-        "given": _machine_json(normal.given),
-        "normal": _machine_json(normal.machine),
+        "given": machine_parts(normal.given),
+        "normal": machine_parts(normal.machine),
         "names": [normal.q_init, normal.q_read, normal.q_rewind],
         "pauses": sorted(normal.pauses),
         "final_states": sorted(compiled.final_states),
@@ -83,36 +82,35 @@ def to_bytes(compiled: CompiledTransformer) -> bytes:
         "networks": networks,
         "positions": pos.blocks,
     }
-    about["digest"] = digest_of(about, tensors)
-    return save(tensors, metadata={"netwright": json.dumps(about)})
+    return seal(about, tensors)
 
 
-def digest_of(about: Mapping[str, Any], tensors: Mapping[str, Any]) -> str:
-    """A digest of everything in the file but itself."""
-    total = hashlib.sha256(json.dumps(about).encode())
-    for name in sorted(tensors):
-        tensor = tensors[name]
-        total.update(f"{name} {tensor.dtype} {tensor.shape}".encode() + tensor.tobytes())
-    return total.hexdigest()
+def read_file(path: str) -> CompiledTransformer | None:
+    """The network in a file, if there is a safetensors file of this name."""
+    if not os.path.isfile(path):  # noqa: PTH113  # a long text is no path
+        return None
+    try:
+        with Path(path).open("rb") as file:
+            start = file.read(9)
+            # A safetensors file: the length of its header in 8 bytes, then JSON.
+            if start[8:] == b"{" and int.from_bytes(start[:8], "little") < 1 << 32:
+                return from_bytes(start + file.read(), path)
+    except OSError as error:
+        raise FormatError(f"{path} cannot be read: {error.strerror}") from None
+    return None
 
 
 def from_bytes(data: bytes, label: str = "file") -> CompiledTransformer:
     """The compiled Transformer in a file's content."""
+    about, tensors = unseal(data, label, "network")
+    kind = about.get("kind")
+    if kind != KIND:
+        raise FormatError(f"{label} is a {kind!r}; this netwright reads {KIND!r}")
     try:
-        length = int.from_bytes(data[:8], "little")
-        about = json.loads(json.loads(data[8 : 8 + length])["__metadata__"]["netwright"])
-        tensors = load(data)
-        whole = about.pop("digest") == digest_of(about, tensors)
-        kind = about["kind"]
-        compiled = _rebuild(about, tensors) if whole and kind == KIND else None
+        return _rebuild(about, tensors)
     except _DAMAGE as error:
         reason = str(error).split("\n")[0][:200] or type(error).__name__
         raise FormatError(f"{label} is not a whole network saved by netwright: {reason}") from None
-    if not whole:
-        raise FormatError(f"{label} is not a whole network saved by netwright: it was changed")
-    if compiled is None:
-        raise FormatError(f"{label} is a {kind!r}; this netwright reads {KIND!r}")
-    return compiled
 
 
 def _rebuild(about: dict[str, Any], tensors: Mapping[str, Any]) -> CompiledTransformer:
@@ -195,7 +193,8 @@ def _vector_tensor(vector: Vector) -> "np.ndarray[Any, Any]":
     return _integers(entries, 3)
 
 
-def _machine_json(machine: TuringMachine) -> dict[str, Any]:
+def machine_parts(machine: TuringMachine) -> dict[str, Any]:
+    """A machine as JSON."""
     return {
         "states": machine.states,
         "symbols": machine.symbols,

@@ -1,0 +1,69 @@
+"""A Neural GPU run fast: the same tensors as `nets.neural_gpu`, on every network.
+
+It runs as `stack_moments` says; its cells are those of the grid, row by row.
+"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from netwright.exact.observe import Watch
+from netwright.exact.rational import sigma
+from netwright.exact.vector import Vector
+from netwright.nets.neural_gpu import Convolution, NeuralGPU
+from netwright.runtime.stack_moments import StackMoments
+from netwright.runtime.unsuitable import UnsuitableError
+
+if TYPE_CHECKING:
+    from netwright.runtime.stack_program import StackLayer, StackNetwork
+
+
+class FastNeuralGPU(StackMoments):
+    """S^0, S^1, … of a Neural GPU on an input; the output cell is that of the last row."""
+
+    def __init__(
+        self,
+        network: NeuralGPU,
+        X: Sequence[Vector],
+        watches: Sequence[Watch] = (),
+        stops: Sequence[int] = (),
+        *,
+        patience: int = 0,
+    ) -> None:
+        self.network, self.height = network, len(X)
+        grid = next(network.tensors(X))
+        super().__init__([cell for row in grid for cell in row], watches, stops, patience)
+
+    def _step(self, cells: Sequence[Vector]) -> Sequence[Vector]:
+        width = self.network.width
+        rows = [list(cells[i : i + width]) for i in range(0, len(cells), width)]
+        return [cell for row in self.network.step(rows) for cell in row]
+
+    def _stacks(self) -> "StackNetwork":
+        from netwright.runtime.stack_arithmetic import advance_neural_gpu
+        from netwright.runtime.stack_program import CellWatch, StackNetwork
+
+        network, cells = self.network, len(self._cells)
+        return StackNetwork(
+            advance_neural_gpu,
+            network.layout,
+            [_layer(each, network.width) for each in (network.U, network.R, network.F)],
+            grid=(self.height, network.width, network.circular),
+            slots=3 * cells + 5,
+            watches=[CellWatch(watch, int(watch.vector)) for watch in self.watches],
+            stops=self.stops,
+        )
+
+
+def _layer(convolution: Convolution, width: int) -> "StackLayer":
+    from netwright.runtime.stack_program import Source, StackLayer
+
+    bias = convolution.bias
+    if convolution.f is not sigma or callable(bias):
+        raise UnsuitableError("a convolution has another activation than σ, or a bias of its rows")
+    k_h, k_w = convolution.shape
+    sources = [
+        Source(kernel, u - k_h // 2, v - k_w // 2)
+        for u, row in enumerate(convolution.kernels)
+        for v, kernel in enumerate(row)
+    ]
+    return StackLayer(sources, list(bias) if bias is not None else [None] * width)

@@ -1,0 +1,63 @@
+"""An RNN run fast: the same hidden vectors as `nets.rnn`, on every network.
+
+The encoder runs by the definition, the decoder as `stack_moments` says; its one cell is g_t.
+"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from netwright.exact.observe import Watch
+from netwright.exact.rational import sigma
+from netwright.exact.vector import Vector
+from netwright.nets.rnn import RNN, identity
+from netwright.runtime.stack_moments import StackMoments
+from netwright.runtime.unsuitable import UnsuitableError
+
+if TYPE_CHECKING:
+    from netwright.runtime.stack_program import StackNetwork
+
+
+class FastRNN(StackMoments):
+    """g_0, g_1, … of an RNN on an input."""
+
+    def __init__(
+        self,
+        network: RNN,
+        X: Sequence[Vector],
+        seed: Vector,
+        watches: Sequence[Watch] = (),
+        stops: Sequence[int] = (),
+        *,
+        patience: int = 0,
+    ) -> None:
+        self.network, self.y = network, seed
+        *_, g = network.encoder_states(X)
+        super().__init__([g], watches, stops, patience)
+
+    def _step(self, cells: Sequence[Vector]) -> Sequence[Vector]:
+        (g,) = cells
+        # y_0 is the seed, and y_t = O(g_t).
+        y = self.y if self.moments == 1 else self.network.O(g)
+        return [self.network.decoder_step(g, y)]
+
+    def _stacks(self) -> "StackNetwork":
+        from netwright.runtime.stack_arithmetic import advance_rnn
+        from netwright.runtime.stack_program import CellWatch, Source, StackLayer, StackNetwork
+
+        network = self.network
+        if network.f2 is not sigma:
+            raise UnsuitableError("its activation is not σ")
+        sources = [Source(network.U)]
+        if network.R is not None:
+            if network.O is not identity or self.moments < 2:
+                raise UnsuitableError("it reads more than its hidden vector")
+            sources.append(Source(network.R))
+        return StackNetwork(
+            advance_rnn,
+            network.layout,
+            [StackLayer(sources, [network.b2])],
+            grid=(1, 1, False),
+            slots=5,
+            watches=[CellWatch(watch) for watch in self.watches],
+            stops=self.stops,
+        )

@@ -1,0 +1,417 @@
+"""Exact arithmetic on stacks at a cost that does not grow with their depth, in compiled loops.
+
+A number is kept as (a, b, n) and stands for (a + b·τ(n)) / D: two integers over a denominator D
+that is known beforehand, and a node n of a tree that is shared and never changed. A node stands for
+
+    τ(0) = 0,    τ(n) = (a_n + b_n·τ(next n)) / L,    0 ≤ b_n < L.
+
+A stack is a node: pushing a digit makes one node, popping is a look at the next one, and neither
+looks deeper. (A sum of two different stacks makes a node for each digit; the encoder of Theorem
+2.3, which writes below a stack, needs it.)
+
+What σ does to a number is told by an interval. Let f_n = a_n/(L − b_n), the number that is its own
+tail. As a_n + b_n·x = (L − b_n)·f_n + b_n·x, τ(n) is a mean of f_n and τ(next n); so τ(n) lies
+between the least and the greatest of 0 and the f of all nodes from n on. Each node keeps these two
+bounds. Where they do not decide, one more node is spelled out.
+
+Whatever does not fit (a number that is no integer over D, a product of two stacks, a digit that is
+too large) ends the loop before anything is changed, and big numbers take over.
+"""
+
+from typing import Any, NamedTuple
+
+from netwright.exact.observe import NEITHER, ZERO_BLOCK
+from netwright.jit import part, rare_part
+
+DONE, UNFIT, MORE_NODES, STOPPED = range(4)
+UNTOLD = -3  # a code that is none
+# What a node has; MOVED is where `collect` has put it.
+A, B, NEXT, LOW, LOW_OVER, HIGH, HIGH_OVER, MOVED = range(8)
+# |a|, |b| of numbers and |a_n| of nodes stay below these, and L below 2²⁰: all products fit.
+LARGEST, LARGEST_DIGIT = 1 << 36, 1 << 24
+# What a clock has: moments done, why the loop ended, nodes in use, whether they must be collected.
+MOMENTS, STATUS, NODES, FULL = range(4)
+# What a grid has: the slot of its newest first cell is the last of it.
+HEIGHT, WIDTH, CIRCULAR, NEWEST = range(4)
+
+
+class Work(NamedTuple):
+    """The arrays that the loops work with."""
+
+    v: Any
+    """The vectors: by slot and coordinate, a and b and n."""
+    is_listed: Any
+    listed: Any
+    count: Any
+    """The coordinates of each vector that may be other than 0: whether, which, how many."""
+    nodes: Any
+    clock: Any
+    grid: Any
+    L: int
+    maps: Any
+    """Matrices of integers: where their rows begin, and their denominator D."""
+    rows: Any
+    edges: Any
+    """The weights: target and factor."""
+    chains: Any
+    """Products of matrices: the first, the one behind the last, and which cell they apply to."""
+    chain_start: Any
+    """By layer."""
+    biases: Any
+    bias_start: Any
+    """By layer and column."""
+    watches: Any
+    """A matrix, what stands for 1, and a cell."""
+    stops: Any
+
+
+@part
+def clear(w: Work, slot: int) -> None:
+    """The vector 0."""
+    for x in range(w.count[slot]):
+        k = w.listed[slot, x]
+        w.v[slot, k, 0] = w.v[slot, k, 1] = w.v[slot, k, 2] = 0
+        w.is_listed[slot, k] = 0
+    w.count[slot] = 0
+
+
+@part
+def make_node(w: Work, a: int, b: int, n: int) -> int:
+    """A node."""
+    if a == 0 and (b == 0 or n == 0):
+        return 0
+    new = w.clock[NODES]
+    w.clock[NODES] += 1
+    nodes, over = w.nodes, w.L - b
+    nodes[new, A], nodes[new, B], nodes[new, NEXT] = a, b, n
+    lower = a * nodes[n, LOW_OVER] < nodes[n, LOW] * over
+    nodes[new, LOW] = a if lower else nodes[n, LOW]
+    nodes[new, LOW_OVER] = over if lower else nodes[n, LOW_OVER]
+    higher = a * nodes[n, HIGH_OVER] > nodes[n, HIGH] * over
+    nodes[new, HIGH] = a if higher else nodes[n, HIGH]
+    nodes[new, HIGH_OVER] = over if higher else nodes[n, HIGH_OVER]
+    return int(new)
+
+
+@rare_part
+def sum_of_tails(w: Work, x: int, n: int, y: int, m: int) -> int:
+    """A node for x·τ(n) + y·τ(m), digit by digit; −1 if there is none or no room."""
+    nodes = w.nodes
+    # Down both, with what each pair of nodes adds, in nodes that are not yet linked.
+    bottom = w.clock[NODES]
+    at = bottom
+    while n != 0 or m != 0:
+        # The factor of a last node says nothing.
+        b = nodes[n, B] if nodes[n, NEXT] != 0 else nodes[m, B]
+        differ = nodes[n, NEXT] != 0 and nodes[m, NEXT] != 0 and nodes[m, B] != b
+        a = x * nodes[n, A] + y * nodes[m, A]
+        if differ or abs(a) >= LARGEST_DIGIT:
+            return -1
+        if at + 1 >= nodes.shape[0]:
+            w.clock[STATUS] = MORE_NODES
+            return -1
+        nodes[at, A], nodes[at, B] = a, b
+        at += 1
+        n, m = nodes[n, NEXT], nodes[m, NEXT]
+    # And up again: the deepest first, so that a node's next is before it.
+    for i in range((at - bottom) // 2):
+        one, other = bottom + i, at - 1 - i
+        a, b = nodes[one, A], nodes[one, B]
+        nodes[one, A], nodes[one, B] = nodes[other, A], nodes[other, B]
+        nodes[other, A], nodes[other, B] = a, b
+    below = 0
+    for i in range(bottom, at):
+        below = make_node(w, nodes[i, A], nodes[i, B], below)
+    return below
+
+
+@rare_part
+def add_tail(w: Work, slot: int, k: int, b: int, n: int) -> bool:
+    """Add b·τ(n) to a number with another tail."""
+    own, tail = w.v[slot, k, 1], w.v[slot, k, 2]
+    unit, rest = abs(own), abs(b)
+    while rest:
+        unit, rest = rest, unit % rest
+    if max(abs(own), abs(b)) >= LARGEST_DIGIT * unit:
+        return False
+    both = sum_of_tails(w, own // unit, tail, b // unit, n)
+    w.v[slot, k, 1] = unit if both > 0 else 0
+    w.v[slot, k, 2] = both
+    return both >= 0
+
+
+@part
+def add(w: Work, slot: int, k: int, a: int, b: int, n: int) -> bool:
+    """Add a number to a coordinate; False if that cannot be done here."""
+    if not w.is_listed[slot, k]:
+        w.is_listed[slot, k] = 1
+        w.listed[slot, w.count[slot]] = k
+        w.count[slot] += 1
+    w.v[slot, k, 0] += a
+    if b == 0:
+        return True
+    own = w.v[slot, k, 1]
+    if own == 0 or w.v[slot, k, 2] == n:
+        w.v[slot, k, 1] = own + b
+        w.v[slot, k, 2] = n if own + b != 0 else 0
+        return True
+    return add_tail(w, slot, k, b, n)
+
+
+@part
+def spell_out(w: Work, slot: int, k: int) -> bool:
+    """Write one node of a number's tail into it; False if it is no integer over D then."""
+    b, n = w.v[slot, k, 1], w.v[slot, k, 2]
+    a_more, b_more = b * w.nodes[n, A], b * w.nodes[n, B]
+    if a_more % w.L != 0 or b_more % w.L != 0:
+        return False
+    w.v[slot, k, 0] += a_more // w.L
+    b = b_more // w.L
+    w.v[slot, k, 2] = w.nodes[n, NEXT] if b != 0 else 0
+    w.v[slot, k, 1] = b if w.v[slot, k, 2] != 0 else 0
+    return bool(abs(w.v[slot, k, 0]) < LARGEST)
+
+
+@part
+def shorten(w: Work, slot: int, k: int, D: int) -> bool:
+    """Spell nodes out until the factor of the tail is 1 at most."""
+    while abs(w.v[slot, k, 1]) > D:
+        if abs(w.v[slot, k, 1]) >= LARGEST or not spell_out(w, slot, k):
+            return False
+    return bool(abs(w.v[slot, k, 0]) < LARGEST)
+
+
+@part
+def sigma(w: Work, slot: int, k: int) -> bool:
+    """σ of a number over L, as a number over 1: 0, 1, or a node."""
+    while True:
+        a, b, n = w.v[slot, k, 0], w.v[slot, k, 1], w.v[slot, k, 2]
+        if abs(a) >= LARGEST or abs(b) >= LARGEST:
+            return False
+        low, low_over = w.nodes[n, LOW], w.nodes[n, LOW_OVER]
+        high, high_over = w.nodes[n, HIGH], w.nodes[n, HIGH_OVER]
+        if b < 0:
+            low, low_over, high, high_over = high, high_over, low, low_over
+        least, most = a * low_over + b * low, a * high_over + b * high
+        if most <= 0 or least >= w.L * low_over:
+            w.v[slot, k, 0] = 0 if most <= 0 else 1
+            w.v[slot, k, 1] = w.v[slot, k, 2] = 0
+            return True
+        if least >= 0 and most <= w.L * high_over and b <= w.L:
+            break
+        if n == 0 or not spell_out(w, slot, k):
+            return False
+    if a == 0 and b == w.L:
+        w.v[slot, k, 1] = 1
+        return True
+    if b < 0 or b == w.L or abs(a) >= LARGEST_DIGIT:
+        return False
+    w.v[slot, k, 2] = make_node(w, a, b, n)
+    w.v[slot, k, 0], w.v[slot, k, 1] = 0, 1
+    return True
+
+
+@part
+def apply_map(w: Work, m: int, source: int, target: int) -> bool:
+    """Add the image of a vector under a matrix to another; False if that cannot be done here."""
+    base = w.maps[m, 0]
+    for x in range(w.count[source]):
+        j = w.listed[source, x]
+        a, b, n = w.v[source, j, 0], w.v[source, j, 1], w.v[source, j, 2]
+        if a != 0 or b != 0:
+            for e in range(w.rows[base + j], w.rows[base + j + 1]):
+                factor = w.edges[e, 1]
+                if not add(w, target, w.edges[e, 0], factor * a, factor * b, n):
+                    return False
+    return True
+
+
+@part
+def apply_chain(w: Work, c: int, source: int, target: int, spare: int) -> bool:
+    """Add the image under a product of matrices; between two of them tails are shortened."""
+    first, end = w.chains[c, 0], w.chains[c, 1]
+    for m in range(first, end - 1):
+        image = spare + (m - first) % 2
+        clear(w, image)
+        if not apply_map(w, m, source, image):
+            return False
+        for x in range(w.count[image]):
+            if not shorten(w, image, w.listed[image, x], w.maps[m, 1]):
+                return False
+        source = image
+    return apply_map(w, end - 1, source, target)
+
+
+@part
+def apply_layer(w: Work, layer: int, first: int, i: int, j: int, target: int, spare: int) -> bool:
+    """σ of the sum of a bias and of products of matrices with the vectors of cells.
+
+    The cells are those around row i and column j in the grid whose first cell is in slot `first`.
+    """
+    height, width = w.grid[HEIGHT], w.grid[WIDTH]
+    clear(w, target)
+    for x in range(w.bias_start[layer, j], w.bias_start[layer, j + 1]):
+        add(w, target, w.biases[x, 0], w.biases[x, 1], 0, 0)
+    for c in range(w.chain_start[layer], w.chain_start[layer + 1]):
+        row, column = i + w.chains[c, 2], j + w.chains[c, 3]
+        if w.grid[CIRCULAR]:
+            row, column = row % height, column % width
+        inside = 0 <= row < height and 0 <= column < width
+        if inside and not apply_chain(w, c, first + row * width + column, target, spare):
+            return False
+    # What σ makes 0 leaves the list.
+    left = 0
+    for x in range(w.count[target]):
+        k = w.listed[target, x]
+        if not sigma(w, target, k):
+            return False
+        if w.v[target, k, 0] != 0 or w.v[target, k, 1] != 0:
+            w.listed[target, left] = k
+            left += 1
+        else:
+            w.is_listed[target, k] = 0
+    w.count[target] = left
+    return True
+
+
+@part
+def multiply_into(w: Work, x: int, y: int, negated: bool, target: int) -> bool:
+    """Add x ⊙ y to a vector, or (1 − x) ⊙ y; False if neither factor is 0 or 1."""
+    for i in range(w.count[y]):
+        k = w.listed[y, i]
+        a, b, n = w.v[x, k, 0], w.v[x, k, 1], w.v[x, k, 2]
+        if b != 0:
+            # A stack times 1 is a stack; nothing else is known of the product.
+            if negated or w.v[y, k, 0] != 1 or w.v[y, k, 1] != 0:
+                return False
+        elif (a == 0) == negated:
+            a, b, n = w.v[y, k, 0], w.v[y, k, 1], w.v[y, k, 2]
+        else:
+            continue
+        if not add(w, target, k, a, b, n):
+            return False
+    return True
+
+
+@part
+def observe(w: Work, first: int, spare: int, codes: Any, row: int) -> bool:
+    """The codes of all watches (see `exact.observe`); False if one is not told here."""
+    for number in range(w.watches.shape[0]):
+        clear(w, spare)
+        if not apply_map(w, w.watches[number, 0], first + w.watches[number, 2], spare):
+            return False
+        found = ZERO_BLOCK
+        for x in range(w.count[spare]):
+            k = w.listed[spare, x]
+            a = w.v[spare, k, 0]
+            if w.v[spare, k, 1] != 0:
+                return False
+            if a != 0:
+                alone = a == w.watches[number, 1] and found == ZERO_BLOCK
+                found = k if alone else NEITHER
+        codes[row, number] = found
+    return True
+
+
+@rare_part
+def collect(w: Work, first: int, last: int) -> None:
+    """Move the nodes that some vectors still need together; a node's next is always before it."""
+    nodes = w.nodes
+    for n in range(1, w.clock[NODES]):
+        nodes[n, MOVED] = 0
+    for slot in range(first, last):
+        for x in range(w.count[slot]):
+            n = w.v[slot, w.listed[slot, x], 2]
+            while n != 0 and nodes[n, MOVED] == 0:
+                nodes[n, MOVED] = 1
+                n = nodes[n, NEXT]
+    free = 1
+    for n in range(1, w.clock[NODES]):
+        if nodes[n, MOVED]:
+            for i in range(MOVED):
+                nodes[free, i] = nodes[n, i]
+            nodes[free, NEXT] = nodes[nodes[n, NEXT], MOVED] if nodes[n, NEXT] else 0
+            nodes[n, MOVED] = free
+            free += 1
+    for slot in range(first, last):
+        for x in range(w.count[slot]):
+            k = w.listed[slot, x]
+            if w.v[slot, k, 2]:
+                w.v[slot, k, 2] = nodes[w.v[slot, k, 2], MOVED]
+    w.clock[NODES] = free
+    w.clock[FULL] = 0
+
+
+@part
+def has_room(w: Work, cells: int, needed: int) -> bool:
+    """Make room for new nodes; False if there is not enough even without the old ones."""
+    size, now = w.nodes.shape[0], w.grid[NEWEST]
+    if w.clock[FULL] or w.clock[NODES] + needed >= size:
+        collect(w, now, now + cells)
+        return bool(2 * (w.clock[NODES] + needed) < size)
+    return True
+
+
+@part
+def finish(w: Work, fits: bool, following: int, codes: Any, done: int) -> int:
+    """End a moment, and say why the loop must end, if it must."""
+    if not fits:
+        return MORE_NODES if w.clock[STATUS] == MORE_NODES else UNFIT
+    w.grid[NEWEST] = following
+    w.clock[MOMENTS] += 1
+    if codes.shape[1] == 0:
+        return DONE
+    code = codes[done, codes.shape[1] - 1]
+    return STOPPED if code < 0 or w.stops[code] != 0 else DONE
+
+
+def advance_rnn(w: Work, codes: Any) -> int:
+    """Do steps of a decoder until `codes` is full; the number done.
+
+    The slots are two hidden vectors and three to spare.
+    """
+    done = 0
+    w.clock[STATUS] = DONE
+    while done < codes.shape[0] and w.clock[STATUS] == DONE:
+        if not has_room(w, 1, w.v.shape[1]):
+            w.clock[STATUS] = MORE_NODES
+            break
+        now = w.grid[NEWEST]
+        fits = apply_layer(w, 0, now, 0, 0, 1 - now, 2) and observe(w, 1 - now, 4, codes, done)
+        w.clock[STATUS] = finish(w, fits, 1 - now, codes, done)
+        done += fits
+    return done
+
+
+def advance_neural_gpu(w: Work, codes: Any) -> int:
+    """Do iterations of a Neural GPU until `codes` is full; the number done.
+
+    The slots are two grids of cells, a grid for R ⊙ S, a gate, F, and three to spare. The layers
+    are U, R and F.
+    """
+    done, width = 0, w.grid[WIDTH]
+    cells = w.grid[HEIGHT] * width
+    reset, gate = 2 * cells, 3 * cells
+    new, spare = gate + 1, gate + 2
+    w.clock[STATUS] = DONE
+    while done < codes.shape[0] and w.clock[STATUS] == DONE:
+        if not has_room(w, cells, 3 * cells * w.v.shape[1]):
+            w.clock[STATUS] = MORE_NODES
+            break
+        now = w.grid[NEWEST]
+        following = cells - now
+        fits = True
+        for c in range(cells):
+            clear(w, reset + c)
+            fits = fits and apply_layer(w, 1, now, c // width, c % width, gate, spare)
+            fits = fits and multiply_into(w, gate, now + c, False, reset + c)
+        for c in range(cells):
+            clear(w, following + c)
+            fits = fits and apply_layer(w, 0, now, c // width, c % width, gate, spare)
+            fits = fits and apply_layer(w, 2, reset, c // width, c % width, new, spare)
+            fits = fits and multiply_into(w, gate, now + c, False, following + c)
+            fits = fits and multiply_into(w, gate, new, True, following + c)
+        fits = fits and observe(w, following, spare + 2, codes, done)
+        w.clock[STATUS] = finish(w, fits, following, codes, done)
+        done += fits
+    return done

@@ -1,0 +1,104 @@
+"""Networks with stacks, moment by moment: by the definition, or in `stack_arithmetic`.
+
+All that such a network is at a moment is the vectors of its cells, so either way can take over from
+the other at any moment. A run begins by the definition, goes on in `stack_arithmetic` while every
+number is 0, 1 or a stack, and by the definition, in big numbers, from the moment on where one is
+not.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netwright.exact.observe import State, Watch
+from netwright.exact.vector import Vector
+from netwright.runtime.unsuitable import UnsuitableError
+
+if TYPE_CHECKING:
+    from netwright.runtime.stack_program import StackNetwork
+
+
+class StackMoments(ABC):
+    """The cells at times 0, 1, 2, …, the watches being on cells by their numbers.
+
+    The first `patience` moments are by the definition, so that a short run waits for nothing. Rows
+    of codes end with a moment where the last watch has a code in `stops`, or a negative one.
+    """
+
+    def __init__(
+        self, cells: Sequence[Vector], watches: Sequence[Watch], stops: Sequence[int], patience: int
+    ) -> None:
+        self.watches, self.stops, self.patience = tuple(watches), tuple(stops), patience
+        self.moments = 0
+        self.compile_seconds = 0.0
+        self.reason: str | None = None
+        """Why its numbers are big ones."""
+        self._stack: StackNetwork | None = None
+        self._cells: Sequence[Vector] = cells
+        self._before: Sequence[Vector] = cells
+
+    @abstractmethod
+    def _step(self, cells: Sequence[Vector]) -> Sequence[Vector]:
+        """The cells at the next moment, by the definition."""
+
+    @abstractmethod
+    def _stacks(self) -> "StackNetwork":
+        """The network in `stack_arithmetic`."""
+
+    @property
+    def fast(self) -> bool:
+        """Whether the first moments are over."""
+        return self.moments > self.patience or not self.patience
+
+    def vector(self, name: str, *, before: bool = False) -> Vector:
+        """The vector of the cell with this number, now or one moment before."""
+        number = int(name)
+        if self._stack is not None:
+            return self._stack.cell(number, before=before)
+        return (self._before if before else self._cells)[number]
+
+    def advance(self, count: int) -> NDArray[np.int64]:
+        """The codes of the next moments."""
+        if self.moments > self.patience and self._stack is None and self.reason is None:
+            self._begin_with_stacks()
+        if self._stack is not None:
+            try:
+                codes = self._stack.advance(count)
+                self.moments += len(codes)
+                return codes
+            except UnsuitableError as unsuitable:
+                self._cells = [self._stack.cell(number) for number in range(len(self._cells))]
+                self._stack, self.reason = None, str(unsuitable)
+        if self.moments:
+            self._before, self._cells = self._cells, self._step(self._cells)
+        self.moments += 1
+        row = [watch.code(self._cells[int(watch.vector)]) for watch in self.watches]
+        return np.array([row], dtype=np.int64)
+
+    def _begin_with_stacks(self) -> None:
+        try:
+            stack = self._stacks()
+            stack.set_cells(self._cells)
+        except UnsuitableError as unsuitable:
+            self.reason = str(unsuitable)
+            return
+        self.compile_seconds += stack.compile_seconds
+        self._stack = stack
+
+    def snapshot(self) -> State:
+        """The stacks, or only how many moments there were."""
+        state = dict(self._stack.snapshot()) if self._stack is not None else {}
+        return {"moments": np.array([self.moments]), **state}
+
+    def restore(self, state: State) -> None:
+        """Go on from a snapshot."""
+        if len(state) > 1:
+            self._stack = self._stacks()
+            self.compile_seconds += self._stack.compile_seconds
+            self._stack.restore(state)
+            self.moments = int(state["moments"][0])
+        while self.moments < int(state["moments"][0]):
+            self.advance(int(state["moments"][0]) - self.moments)

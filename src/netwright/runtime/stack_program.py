@@ -1,0 +1,311 @@
+"""Networks of σ and matrices as arrays for `stack_arithmetic`, and numbers in and out of it.
+
+One denominator L serves all layers: the least over which every product of the matrices is whole. A
+number that comes from outside is spelled out in a base that occurs among the weights; so a stack
+becomes a chain of nodes, one a digit.
+"""
+
+from collections.abc import Callable, Sequence
+from math import lcm
+from typing import Any, NamedTuple
+
+import numpy as np
+from flint import fmpq
+from numpy.typing import NDArray
+
+from netwright.exact.feed_forward import Affine, LinearMap
+from netwright.exact.layout import Layout
+from netwright.exact.observe import State, Watch
+from netwright.exact.rational import ONE, ZERO, Rational
+from netwright.exact.vector import Vector
+from netwright.jit import compiled
+from netwright.runtime import stack_arithmetic as loops
+from netwright.runtime.unsuitable import UnsuitableError
+
+Integers = NDArray[np.int64]
+LARGEST_DENOMINATOR = 1 << 20
+LARGEST_WEIGHTS = 1 << 24  # the sum of the weights into a coordinate
+FIRST_NODES = 1 << 16
+CHANGING = ("v", "is_listed", "listed", "count", "clock", "grid")
+
+
+class Source(NamedTuple):
+    """A matrix that a layer applies to the cell so many rows and columns away."""
+
+    matrix: LinearMap | Affine
+    row: int = 0
+    column: int = 0
+
+
+class StackLayer(NamedTuple):
+    """σ(Σ x·A + b): matrices, and a bias for each column."""
+
+    sources: Sequence[Source]
+    biases: Sequence[Vector | None]
+
+
+class CellWatch(NamedTuple):
+    """A watch on one cell of the grid."""
+
+    watch: Watch
+    cell: int = 0
+
+
+class StackNetwork:
+    """A network in `stack_arithmetic`: its weights, its vectors, its nodes."""
+
+    def __init__(
+        self,
+        loop: Callable[..., Any],
+        layout: Layout,
+        layers: Sequence[StackLayer],
+        grid: tuple[int, int, bool],
+        slots: int,
+        watches: Sequence[CellWatch],
+        stops: Sequence[int],
+    ) -> None:
+        self.layout, self._cells = layout, grid[0] * grid[1]
+        self._width = layout.dimension
+        self._maps: list[tuple[int, int]] = []
+        self._rows: list[int] = []
+        self._edges: list[tuple[int, int]] = []
+        products = [
+            (source, term)
+            for layer in layers
+            for source in layer.sources
+            for term in _terms(source)
+        ]
+        biases = [b for layer in layers for b in layer.biases if b is not None]
+        self.L = lcm(
+            *(_denominator(affine.weights.values()) for _, term in products for affine in term[:1]),
+            *(_denominator(bias.entries.values()) for bias in biases),
+            *(_product_denominator(term) for _, term in products),
+        )
+        if self.L > LARGEST_DENOMINATOR:
+            raise UnsuitableError("its weights have no small common denominator")
+        self._bases = sorted({abs(w) for _, t in products for a in t for w in a.weights.values()})
+        chain_start, bias_start = [0], []
+        chains: list[tuple[int, ...]] = []
+        bias_rows: list[tuple[int, int]] = []
+        for layer in layers:
+            for source in layer.sources:
+                for term in _terms(source):
+                    chains.append((*self._chain(term), source.row, source.column))
+            chain_start.append(len(chains))
+            starts = []
+            for bias in layer.biases:
+                starts.append(len(bias_rows))
+                entries = bias.entries.items() if bias is not None else ()
+                bias_rows += [(k, int((b * self.L).p)) for k, b in entries]
+            bias_start.append([*starts, len(bias_rows)])
+        watched = [(*self._watch(each.watch), each.cell) for each in watches]
+        is_stop = np.zeros(self._width, dtype=np.int64)
+        is_stop[list(stops)] = 1
+        nodes = _array([0] * 8 * FIRST_NODES, 8)
+        nodes[0, [loops.LOW_OVER, loops.HIGH_OVER]] = 1
+        self._work = loops.Work(
+            v=np.zeros((slots, self._width, 3), dtype=np.int64),
+            is_listed=np.zeros((slots, self._width), dtype=np.int64),
+            listed=np.zeros((slots, self._width), dtype=np.int64),
+            count=np.zeros(slots, dtype=np.int64),
+            nodes=nodes,
+            clock=_array([0, 0, 1, 0]),
+            grid=_array([*grid, 0]),
+            L=self.L,
+            maps=_array(self._maps, 2),
+            rows=_array(self._rows),
+            edges=_array(self._edges, 2),
+            chains=_array(chains, 4),
+            chain_start=_array(chain_start),
+            biases=_array(bias_rows, 2),
+            bias_start=_array(bias_start, len(bias_start[0])),
+            watches=_array(watched, 3),
+            stops=is_stop,
+        )
+        self._loop, self.compile_seconds = compiled(loop, self._work, self._codes(0))
+
+    # Weights.
+
+    def _map(self, weights: Sequence[tuple[int, int, int]], rows: int, over: int) -> int:
+        """A matrix of integers, given by row, column and weight; its number."""
+        sums: dict[int, int] = {}
+        for _, k, w in weights:
+            sums[k] = sums.get(k, 0) + abs(w)
+        if max(sums.values(), default=0) > LARGEST_WEIGHTS:
+            raise UnsuitableError("its weights are too large")
+        ordered = sorted(weights)
+        starts = np.searchsorted([j for j, _, _ in ordered], range(rows + 1)) + len(self._edges)
+        self._maps.append((len(self._rows), over))
+        self._rows += starts.tolist()
+        self._edges += [(k, w) for _, k, w in ordered]
+        self._width = max(self._width, rows, *(k + 1 for _, k, _ in ordered))
+        return len(self._maps) - 1
+
+    def _chain(self, term: Sequence[Affine]) -> tuple[int, int]:
+        """A product of matrices: the numbers of its first and of the one behind its last."""
+        first, over = len(self._maps), 1
+        for affine in term:
+            scale = _denominator(affine.weights.values())
+            if affine is term[-1]:
+                scale = self.L // over
+            over *= scale
+            weights = [(j, k, int((w * scale).p)) for (j, k), w in affine.weights.items()]
+            self._map(weights, affine.input.dimension, over)
+        return first, len(self._maps)
+
+    def _watch(self, watch: Watch) -> tuple[int, int]:
+        """The matrix from a vector to the block that is watched, and what stands for 1."""
+        if watch.sign:
+            raise UnsuitableError("a sign is watched")
+        layout = watch.through.output if watch.through is not None else self.layout
+        places = {
+            layout.index(watch.block, label): n
+            for n, label in enumerate(layout.labels(watch.block))
+        }
+        if watch.through is None:
+            weights = [(k, n, ONE) for k, n in places.items()]
+        else:
+            if watch.through.bias.entries:
+                raise UnsuitableError("a watch has a bias")
+            weights = [
+                (j, places[k], w) for (j, k), w in watch.through.weights.items() if k in places
+            ]
+        over = _denominator(w for _, _, w in weights)
+        rows = [(j, k, int((w * over).p)) for j, k, w in weights]
+        return self._map(rows, self.layout.dimension, over), over
+
+    # Numbers.
+
+    def set_cells(self, cells: Sequence[Vector]) -> None:
+        """Put vectors into the cells."""
+        for slot, cell in enumerate(cells):
+            for x, (k, number) in enumerate(cell.entries.items()):
+                self._work.v[slot, k] = self._number(number)
+                self._work.is_listed[slot, k] = 1
+                self._work.listed[slot, x] = k
+            self._work.count[slot] = len(cell.entries)
+
+    def cell(self, number: int, *, before: bool = False) -> Vector:
+        """The vector of a cell, now or one moment before."""
+        newest = int(self._work.grid[loops.NEWEST])
+        slot = (self._cells - newest if before else newest) + number
+        entries: dict[int, Rational] = {}
+        for k in self._work.listed[slot, : self._work.count[slot]].tolist():
+            a, b, n = self._work.v[slot, k].tolist()
+            entries[k] = a + b * self._tail(n)
+        return Vector(self.layout, entries)
+
+    def _tail(self, n: int) -> Rational:
+        """τ(n)."""
+        chain = []
+        while n:
+            a, b, n = self._work.nodes[n, : loops.NEXT + 1].tolist()
+            chain.append((a, b))
+        total = ZERO
+        for a, b in reversed(chain):
+            total = fmpq(a, self.L) + fmpq(b, self.L) * total
+        return total
+
+    def _number(self, number: Rational) -> tuple[int, int, int]:
+        """A number of a vector as a, b, n."""
+        if number in (ZERO, ONE):
+            return int(number.p), 0, 0
+        if 0 < number < 1:
+            for base in self._bases:
+                digits = _digits(number, base) if base > 1 and (self.L / base).q == 1 else None
+                if digits is not None:
+                    n = 0
+                    for digit in reversed(digits):
+                        n = self._push(int((digit * self.L / base).p), int((self.L / base).p), n)
+                    return 0, 1, n
+        raise UnsuitableError("a number is no stack in a base that occurs among the weights")
+
+    def _push(self, a: int, b: int, n: int) -> int:
+        """A node."""
+        if a == 0 and n == 0:
+            return 0
+        new = int(self._work.clock[loops.NODES])
+        if new >= len(self._work.nodes):
+            self._more_nodes()
+        nodes = self._work.nodes
+        bounds = [tuple(nodes[n, i : i + 2].tolist()) for i in (loops.LOW, loops.HIGH)]
+        own = (a, self.L - b)
+        low = min(bounds[0], own, key=lambda f: fmpq(*f))
+        high = max(bounds[1], own, key=lambda f: fmpq(*f))
+        nodes[new] = (a, b, n, *low, *high, 0)
+        self._work.clock[loops.NODES] += 1
+        return new
+
+    def _more_nodes(self) -> None:
+        """Room for as many nodes again."""
+        nodes = self._work.nodes
+        self._work = self._work._replace(nodes=np.concatenate([nodes, np.zeros_like(nodes)]))
+
+    # Running.
+
+    def _codes(self, moments: int) -> Integers:
+        return np.empty((moments, len(self._work.watches)), dtype=np.int64)
+
+    def advance(self, moments: int) -> Integers:
+        """The codes of the next moments; fewer where one stops, or before `UnsuitableError`."""
+        codes, done, full_at = self._codes(moments), 0, -1
+        clock = self._work.clock
+        while done < moments:
+            done += self._loop(self._work, codes[done:])
+            if clock[loops.STATUS] == loops.MORE_NODES:
+                # Nodes that are no longer needed go first; if that was not enough, there are more.
+                if full_at == done:
+                    self._more_nodes()
+                clock[loops.FULL], full_at = 1, done
+            elif clock[loops.STATUS] != loops.DONE:
+                break
+        if not done and moments:
+            raise UnsuitableError("a number is no stack any more")
+        return codes[:done]
+
+    def snapshot(self) -> State:
+        """All that a run from here on depends on."""
+        arrays = {name: getattr(self._work, name) for name in CHANGING}
+        used = int(self._work.clock[loops.NODES])
+        return {**arrays, "nodes": self._work.nodes[:used]}
+
+    def restore(self, state: State) -> None:
+        """Go on from a snapshot."""
+        while len(self._work.nodes) < len(state["nodes"]):
+            self._more_nodes()
+        self._work.nodes[: len(state["nodes"])] = state["nodes"]
+        for name in CHANGING:
+            getattr(self._work, name)[...] = state[name]
+
+
+def _array(rows: Sequence[Any], columns: int | None = None) -> Integers:
+    found = np.array(rows, dtype=np.int64)
+    return found if columns is None else found.reshape(-1, columns)
+
+
+def _terms(source: Source) -> Sequence[tuple[Affine, ...]]:
+    return source.matrix.terms if isinstance(source.matrix, LinearMap) else ((source.matrix,),)
+
+
+def _denominator(numbers: Any) -> int:
+    return lcm(*(int(number.q) for number in numbers))
+
+
+def _product_denominator(term: Sequence[Affine]) -> int:
+    product = 1
+    for affine in term:
+        product *= _denominator(affine.weights.values())
+    return product
+
+
+def _digits(number: Rational, base: Rational) -> list[int] | None:
+    """The digits of a number in a base, if there is an end to them."""
+    digits: list[int] = []
+    longest = int(number.q).bit_length() + 64
+    while number:
+        if len(digits) == longest:
+            return None
+        number *= base
+        digits.append(int(number.floor()))
+        number -= digits[-1]
+    return digits

@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 ARGS ?= run palindrome abba
 
-.PHONY: run test format bench clean
+.PHONY: run test test-thorough format bench clean
 
 run: $(VENV)/installed
 	@$(BIN)/netwright $(ARGS)
@@ -14,6 +14,9 @@ test: $(VENV)/installed-dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/pytest -q -n auto
+
+test-thorough: $(VENV)/installed-dev
+	$(BIN)/pytest -q -n auto -m "thorough or not thorough"
 
 format: $(VENV)/installed-dev
 	$(BIN)/ruff check --fix .

@@ -19,6 +19,7 @@ RANKS = {
     "runtime": 4,
     "checkpoint": 4,
     "pipeline": 5,
+    "benchmark": 6,
     "verify": 6,
     "precision": 6,
     "cli": 7,

@@ -59,7 +59,6 @@ def test_real_machines_on_the_rnn_at_every_step(name: str) -> None:
 
 
 @needs_corpora
-@pytest.mark.slow
 @pytest.mark.parametrize("name", short_runs(300))
 def test_real_machines_on_the_neural_gpu(name: str) -> None:
     machine = load(name)
@@ -82,7 +81,6 @@ def walking_to(machine: TuringMachine, cell: int) -> TuringMachine:
 
 
 @needs_corpora
-@pytest.mark.slow
 def test_rogozhins_machine_of_24_states_runs_its_tag_system_on_the_rnn() -> None:
     parts = json.loads((FOLDER / "utm" / "rogozhin_utm_24_2.json").read_text(encoding="utf-8"))
     test = parts["test"]
@@ -95,7 +93,6 @@ def test_rogozhins_machine_of_24_states_runs_its_tag_system_on_the_rnn() -> None
     assert facts(found) == facts(simulate(machine, test["initial_tape"], 10_000))
 
 
-@pytest.mark.slow
 def test_rogozhins_machine_of_4_states_runs_its_tag_system_on_the_rnn() -> None:
     machine = library_machine("universal-4-6")
     found = run_rnn(compile_rnn(machine), machine.default_input, 10_000)

@@ -86,7 +86,6 @@ def has_majority(word: str) -> bool:
     return word.count("a") > word.count("b")
 
 
-@pytest.mark.slow
 def test_proposition_3_3_on_all_words_up_to_length_12() -> None:
     recognizer = majority_recognizer()
     for word in words("ab", 12):

@@ -86,7 +86,6 @@ def test_every_vector_of_the_proof_on_the_library(name: str, word: str) -> None:
     assert first_broken_lemma(compiled, word, network_steps(machine, word)) is None
 
 
-@pytest.mark.slow
 def test_every_vector_of_the_proof_for_1000_steps_of_the_busy_beaver_of_5_states() -> None:
     assert first_broken_lemma(compiled_for(library_machine("busy-beaver-5"), ""), "", 1000) is None
 

@@ -153,7 +153,6 @@ def gpu_of(machine: TuringMachine) -> CompiledNeuralGPU:
     return compile_neural_gpu(compile_rnn(machine))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", library_names())
 def test_every_cell_of_every_iteration(name: str) -> None:
     machine = library_machine(name)

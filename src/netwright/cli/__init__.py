@@ -13,8 +13,8 @@ from io import TextIOWrapper
 import typer
 from typer.exceptions import TyperException
 
+from netwright.cli import bench, convert, machines, run, show
 from netwright.cli import compile as compile_verb
-from netwright.cli import convert, machines, run, show
 from netwright.errors import FormatWarning, NetwrightError, StoppedError
 
 BAD_INPUT = 2
@@ -28,7 +28,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for verb in (run, compile_verb, show, machines, convert):
+for verb in (run, compile_verb, show, machines, convert, bench):
     app.command(verb.__name__.rpartition(".")[2], epilog=verb.EXAMPLE)(verb.command)
 
 

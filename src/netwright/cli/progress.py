@@ -1,4 +1,4 @@
-"""A progress bar for long runs: on a terminal only, and only once a run has taken a while."""
+"""What long work shows on a terminal, and only there: a bar for a run, a line for other work."""
 
 import sys
 from time import monotonic
@@ -52,3 +52,31 @@ class StepProgress:
     ) -> None:
         if self.bar is not None:
             self.bar.stop()
+
+
+class Working:
+    """Shows what is being done; call what `with` gives with each new thing.
+
+    >>> with Working() as tell:
+    ...     tell("counting")
+    """
+
+    def __init__(self) -> None:
+        self.status: Any = None
+
+    def __enter__(self) -> "Working":
+        if sys.stderr is not None and sys.stderr.isatty():
+            from rich.console import Console
+
+            self.status = Console(stderr=True).status("")
+            self.status.start()
+        return self
+
+    def __call__(self, what: str) -> None:
+        """Show it."""
+        if self.status is not None:
+            self.status.update(what)
+
+    def __exit__(self, *_: object) -> None:
+        if self.status is not None:
+            self.status.stop()

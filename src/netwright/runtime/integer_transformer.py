@@ -5,7 +5,6 @@ against it for every query of the form that is checked, exactly, at every token.
 with the cells, not with the tokens.
 """
 
-from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -48,9 +47,7 @@ class IntegerTransformer:
     ) -> None:
         self.network, self.program = network, program
         self._watches = len(watches)
-        started = perf_counter()
         self._code = native.NativeCode(program, network, watches)
-        self.compile_seconds = perf_counter() - started
         means = [each for each in program.instructions if isinstance(each, Mean)]
         layers = sum(isinstance(each, LastVisit) for each in program.instructions)
         self.state: dict[str, Integers] = {

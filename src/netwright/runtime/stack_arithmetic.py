@@ -29,8 +29,9 @@ UNTOLD = -3  # a code that is none
 A, B, NEXT, LOW, LOW_OVER, HIGH, HIGH_OVER, MOVED = range(8)
 # |a|, |b| of numbers and |a_n| of nodes stay below these, and L below 2²⁰: all products fit.
 LARGEST, LARGEST_DIGIT = 1 << 36, 1 << 24
-# What a clock has: moments done, why the loop ended, nodes in use, whether they must be collected.
-MOMENTS, STATUS, NODES, FULL = range(4)
+# What a clock has: moments done, why the loop ended, nodes in use, whether they must be collected,
+# the factor b_n that stacks have, and the nodes that σ may need in a moment.
+MOMENTS, STATUS, NODES, FULL, UNIT, RESERVED = range(6)
 # What a grid has: the slot of its newest first cell is the last of it.
 HEIGHT, WIDTH, CIRCULAR, NEWEST = range(4)
 
@@ -82,8 +83,14 @@ def make_node(w: Work, a: int, b: int, n: int) -> int:
         return 0
     new = w.clock[NODES]
     w.clock[NODES] += 1
+    if n == 0:
+        b = 0
     nodes, over = w.nodes, w.L - b
     nodes[new, A], nodes[new, B], nodes[new, NEXT] = a, b, n
+    if b == 0:
+        nodes[new, LOW] = nodes[new, HIGH] = a
+        nodes[new, LOW_OVER] = nodes[new, HIGH_OVER] = over
+        return int(new)
     lower = a * nodes[n, LOW_OVER] < nodes[n, LOW] * over
     nodes[new, LOW] = a if lower else nodes[n, LOW]
     nodes[new, LOW_OVER] = over if lower else nodes[n, LOW_OVER]
@@ -107,7 +114,7 @@ def sum_of_tails(w: Work, x: int, n: int, y: int, m: int) -> int:
         a = x * nodes[n, A] + y * nodes[m, A]
         if differ or abs(a) >= LARGEST_DIGIT:
             return -1
-        if at + 1 >= nodes.shape[0]:
+        if at + 1 + w.clock[RESERVED] >= nodes.shape[0]:
             w.clock[STATUS] = MORE_NODES
             return -1
         nodes[at, A], nodes[at, B] = a, b
@@ -158,6 +165,20 @@ def add(w: Work, slot: int, k: int, a: int, b: int, n: int) -> bool:
     return add_tail(w, slot, k, b, n)
 
 
+@rare_part
+def multiply_tail(w: Work, slot: int, k: int, D: int) -> bool:
+    """Write a factor of the tail above 1 into the tail's digits; False if it is no integer."""
+    factor = w.v[slot, k, 1] // D
+    if abs(w.v[slot, k, 1]) <= D or factor * D != w.v[slot, k, 1]:
+        return False
+    tail = sum_of_tails(w, factor, w.v[slot, k, 2], 0, 0)
+    if tail < 0:
+        return False
+    w.v[slot, k, 1] = D if tail > 0 else 0
+    w.v[slot, k, 2] = tail
+    return True
+
+
 @part
 def spell_out(w: Work, slot: int, k: int) -> bool:
     """Write one node of a number's tail into it; False if it is no integer over D then."""
@@ -174,11 +195,17 @@ def spell_out(w: Work, slot: int, k: int) -> bool:
 
 @part
 def shorten(w: Work, slot: int, k: int, D: int) -> bool:
-    """Spell nodes out until the factor of the tail is 1 at most."""
-    while abs(w.v[slot, k, 1]) > D:
-        if abs(w.v[slot, k, 1]) >= LARGEST or not spell_out(w, slot, k):
-            return False
-    return bool(abs(w.v[slot, k, 0]) < LARGEST)
+    """Spell nodes out while the factor of the tail stays 1 at least.
+
+    Not further: 2·(1/B)² is to become (2/B)·(1/B), by `multiply_tail`, and not 2/B of 1/B, or the
+    digits of one number would be over different powers of B.
+    """
+    while w.v[slot, k, 2] != 0:
+        b, n = w.v[slot, k, 1], w.v[slot, k, 2]
+        falls = w.nodes[n, NEXT] != 0 and abs(b * w.nodes[n, B]) < D * w.L
+        if abs(b) >= LARGEST or abs(b) <= D or falls or not spell_out(w, slot, k):
+            break
+    return bool(max(abs(w.v[slot, k, 0]), abs(w.v[slot, k, 1])) < LARGEST)
 
 
 @part
@@ -197,15 +224,29 @@ def sigma(w: Work, slot: int, k: int) -> bool:
             w.v[slot, k, 0] = 0 if most <= 0 else 1
             w.v[slot, k, 1] = w.v[slot, k, 2] = 0
             return True
-        if least >= 0 and most <= w.L * high_over and b <= w.L:
+        if least >= 0 and most <= w.L * high_over:
             break
-        if n == 0 or not spell_out(w, slot, k):
+        if n == 0 or not (spell_out(w, slot, k) or multiply_tail(w, slot, k, w.L)):
             return False
+    # It is the number itself.
+    if not shorten(w, slot, k, w.L):
+        return False
+    if w.v[slot, k, 1] > w.L and not multiply_tail(w, slot, k, w.L):
+        return False
+    if w.v[slot, k, 1] == w.L and w.v[slot, k, 0] != 0 and not spell_out(w, slot, k):
+        return False
+    a, b, n = w.v[slot, k, 0], w.v[slot, k, 1], w.v[slot, k, 2]
     if a == 0 and b == w.L:
         w.v[slot, k, 1] = 1
         return True
-    if b < 0 or b == w.L or abs(a) >= LARGEST_DIGIT:
+    if b < 0 or b >= w.L or abs(a) >= LARGEST_DIGIT:
         return False
+    if n != 0:
+        # 2/B of a stack is 1/B of one with twice the digits, or no two stacks could be added.
+        if w.clock[UNIT] == 0:
+            w.clock[UNIT] = b
+        if b > w.clock[UNIT] and multiply_tail(w, slot, k, w.clock[UNIT]):
+            b, n = w.v[slot, k, 1], w.v[slot, k, 2]
     w.v[slot, k, 2] = make_node(w, a, b, n)
     w.v[slot, k, 0], w.v[slot, k, 1] = 0, 1
     return True
@@ -346,6 +387,7 @@ def collect(w: Work, first: int, last: int) -> None:
 def has_room(w: Work, cells: int, needed: int) -> bool:
     """Make room for new nodes; False if there is not enough even without the old ones."""
     size, now = w.nodes.shape[0], w.grid[NEWEST]
+    w.clock[RESERVED] = needed
     if w.clock[FULL] or w.clock[NODES] + needed >= size:
         collect(w, now, now + cells)
         return bool(2 * (w.clock[NODES] + needed) < size)

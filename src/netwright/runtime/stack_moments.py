@@ -8,6 +8,7 @@ not.
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from time import perf_counter
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -80,13 +81,18 @@ class StackMoments(ABC):
 
     def _begin_with_stacks(self) -> None:
         try:
-            stack = self._stacks()
+            stack = self._prepared()
             stack.set_cells(self._cells)
+            self._stack = stack
         except UnsuitableError as unsuitable:
             self.reason = str(unsuitable)
-            return
-        self.compile_seconds += stack.compile_seconds
-        self._stack = stack
+
+    def _prepared(self) -> "StackNetwork":
+        started = perf_counter()
+        try:
+            return self._stacks()
+        finally:
+            self.compile_seconds += perf_counter() - started
 
     def snapshot(self) -> State:
         """The stacks, or only how many moments there were."""
@@ -96,8 +102,7 @@ class StackMoments(ABC):
     def restore(self, state: State) -> None:
         """Go on from a snapshot."""
         if len(state) > 1:
-            self._stack = self._stacks()
-            self.compile_seconds += self._stack.compile_seconds
+            self._stack = self._prepared()
             self._stack.restore(state)
             self.moments = int(state["moments"][0])
         while self.moments < int(state["moments"][0]):

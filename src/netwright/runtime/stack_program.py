@@ -109,7 +109,7 @@ class StackNetwork:
             listed=np.zeros((slots, self._width), dtype=np.int64),
             count=np.zeros(slots, dtype=np.int64),
             nodes=nodes,
-            clock=_array([0, 0, 1, 0]),
+            clock=_array([0, 0, 1, 0, 0, 0]),
             grid=_array([*grid, 0]),
             L=self.L,
             maps=_array(self._maps, 2),
@@ -122,7 +122,7 @@ class StackNetwork:
             watches=_array(watched, 3),
             stops=is_stop,
         )
-        self._loop, self.compile_seconds = compiled(loop, self._work, self._codes(0))
+        self._loop = compiled(loop, self._work, self._codes(0)).loop
 
     # Weights.
 

@@ -1,0 +1,198 @@
+"""How fast the networks run: the same machine on each of them and on three simulators, in one run.
+
+Machines are noisy, so what counts are ratios within one run. Compiling is not counted, and of
+repeated measurements the best is taken. Peak memory is that of a process that does nothing else.
+"""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from time import perf_counter
+from typing import Any, NamedTuple
+
+from netwright.machine.simulate import Engine
+from netwright.machine.turing_machine import TuringMachine
+from netwright.pipeline import Target, run
+
+DICTIONARY, AUTOMATA = "dictionary simulator", "automata-lib DTM"
+SECOND_PEER = 50_000  # steps; automata-lib does some 80,000 a second
+NETWORKS = {Target.TRANSFORMER: 10**7, Target.RNN: 10**7, Target.NEURAL_GPU: 10**6}
+"""The longest run of each."""
+
+
+class Measured(NamedTuple):
+    """So many steps in so many seconds."""
+
+    steps: int
+    seconds: float
+
+    @property
+    def rate(self) -> float:
+        """Steps a second."""
+        return self.steps / self.seconds if self.seconds > 0 else 0.0
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """What was measured: rates by name, growth of the networks' cost, peak memory in bytes."""
+
+    rates: dict[str, Measured]
+    growth: dict[str, list[Measured]]
+    memory: dict[str, int]
+
+    def ratio(self, name: str, peer: str) -> float | None:
+        """How many times as fast as a peer."""
+        if name not in self.rates or peer not in self.rates or not self.rates[peer].rate:
+            return None
+        return self.rates[name].rate / self.rates[peer].rate
+
+    def as_json(self) -> dict[str, Any]:
+        """All of it as one object."""
+        return {
+            "rates": {
+                name: {
+                    "steps": measured.steps,
+                    "seconds": round(measured.seconds, 6),
+                    "steps_per_second": round(measured.rate),
+                    "times_dictionary": _rounded(self.ratio(name, DICTIONARY)),
+                    "times_automata_lib": _rounded(self.ratio(name, AUTOMATA)),
+                }
+                for name, measured in self.rates.items()
+            },
+            "growth": {
+                name: [
+                    {
+                        "steps": each.steps,
+                        "seconds": round(each.seconds, 6),
+                        "nanoseconds_per_step": _rounded(1e9 * each.seconds / each.steps),
+                    }
+                    for each in row
+                ]
+                for name, row in self.growth.items()
+            },
+            "peak_memory_bytes": self.memory,
+        }
+
+
+def _rounded(number: float | None) -> float | None:
+    return None if number is None else round(number, 3)
+
+
+def measure(
+    machine: TuringMachine,
+    word: tuple[str, ...],
+    argument: str | None = None,
+    tell: Callable[[str], None] = lambda _: None,
+) -> Benchmark:
+    """Measure everything; `argument` names the machine for the processes that measure memory."""
+    memory = {}
+    for target, longest in NETWORKS.items() if argument is not None else ():
+        # First, while this process is small: Linux counts what a child had from its parent.
+        tell(f"memory of {target}")
+        peak = peak_memory(argument or "", target, longest)
+        if peak is not None:
+            memory[target.value] = peak
+    rates: dict[str, Measured] = {}
+    tell(DICTIONARY)
+    rates[DICTIONARY] = _best(lambda: dictionary_run(machine, word, 2_000_000))
+    tell(AUTOMATA)
+    peer = automata_run(machine, word, SECOND_PEER)
+    if peer is not None:
+        rates[AUTOMATA] = peer
+    tell(Target.MACHINE)
+    _measure_run(machine, word, Target.MACHINE, 1000)  # compiles
+    rates["fast simulator"] = _best(lambda: _measure_run(machine, word, Target.MACHINE, 10**8))
+    growth = {}
+    for target, longest in NETWORKS.items():
+        tell(target)
+        _measure_run(machine, word, target, 1000)
+        growth[target.value] = list(_growth(machine, word, target, longest))
+        rates[target.value] = growth[target.value][-1]
+    return Benchmark(rates, growth, memory)
+
+
+def _measure_run(
+    machine: TuringMachine, word: tuple[str, ...], target: Target, steps: int
+) -> Measured:
+    done = run(machine, word, steps, on=target, engine=Engine.FAST)
+    return Measured(done.steps, done.seconds)
+
+
+def _growth(
+    machine: TuringMachine, word: tuple[str, ...], target: Target, longest: int
+) -> Iterator[Measured]:
+    """Runs of 10⁵ steps and more, ten times as many each, as far as the machine goes."""
+    steps = 10**5
+    while steps <= longest:
+        measured = _best(lambda: _measure_run(machine, word, target, steps), times=2)  # noqa: B023
+        yield measured
+        if measured.steps < steps:
+            return
+        steps *= 10
+
+
+def _best(measurement: Callable[[], Measured], times: int = 3) -> Measured:
+    return max((measurement() for _ in range(times)), key=lambda measured: measured.rate)
+
+
+def dictionary_run(machine: TuringMachine, word: tuple[str, ...], limit: int) -> Measured:
+    """What everybody writes first: a dictionary for a tape, and one for the rules."""
+    delta = {key: (q, w, m.offset) for key, (q, w, m) in machine.delta.items()}
+    for key in [key for key in delta if key[0] in machine.accepting]:
+        del delta[key]
+    tape = dict(enumerate(word))
+    state, head, blank, steps = machine.start, 0, machine.blank, 0
+    started = perf_counter()
+    try:
+        for steps in range(limit):  # noqa: B007  # the number of steps when it halts
+            state, tape[head], move = delta[state, tape.get(head, blank)]
+            head += move
+        steps = limit
+    except KeyError:
+        pass  # it halted
+    return Measured(steps, perf_counter() - started)
+
+
+def automata_run(machine: TuringMachine, word: tuple[str, ...], limit: int) -> Measured | None:
+    """The same on automata-lib's DTM; None if that is not installed, or not for this machine."""
+    try:
+        from automata.base.exceptions import AutomatonException
+        from automata.tm.dtm import DTM
+    except ImportError:
+        return None
+    transitions: dict[str, dict[str, tuple[str, str, str]]] = {}
+    for (state, symbol), (target, write, move) in machine.delta.items():
+        if state not in machine.accepting:
+            offset = move.value if move.value in "LR" else "N"
+            transitions.setdefault(state, {})[symbol] = (target, write, offset)
+    try:
+        peer = DTM(
+            states=set(machine.states),
+            input_symbols=set(machine.symbols) - {machine.blank},
+            tape_symbols=set(machine.symbols),
+            transitions=transitions,
+            initial_state=machine.start,
+            blank_symbol=machine.blank,
+            final_states=set(machine.accepting or machine.halting_states) or set(machine.states),
+        )
+        started = perf_counter()
+        steps = sum(1 for _ in islice(peer.read_input_stepwise("".join(word)), limit + 1)) - 1
+        return Measured(steps, perf_counter() - started)
+    except AutomatonException:
+        return None
+
+
+def peak_memory(argument: str, target: Target, steps: int) -> int | None:
+    """The most memory that a process took for a run; None where that cannot be told."""
+    if not hasattr(os, "wait4"):
+        return None
+    command = [sys.executable, "-m", "netwright", "run", argument, "--on", target.value]
+    command += ["--max-steps", str(steps), "--engine", "fast", "--json"]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    _, _, usage = os.wait4(process.pid, 0)
+    process.returncode = 0
+    unit = 1 if sys.platform == "darwin" else 1024
+    return int(usage.ru_maxrss) * unit

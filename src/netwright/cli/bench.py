@@ -1,0 +1,84 @@
+"""`netwright bench`: how fast the networks run, as ratios within one run."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from netwright.benchmark import AUTOMATA, DICTIONARY, Benchmark, measure
+from netwright.cli.arguments import AsJson, Force, FormatName, Input, Separator
+from netwright.cli.output import console, load_with_word, print_json, save_file
+from netwright.cli.progress import Working
+
+EXAMPLE = """\b
+Examples:
+  netwright bench
+  netwright bench --json
+  netwright bench binary-counter --plot speed.png"""
+
+
+def command(
+    machine: Annotated[
+        str, typer.Argument(metavar="MACHINE", help="What is run; as for `netwright run`.")
+    ] = "busy-beaver-5",
+    word: Input = None,
+    separator: Separator = None,
+    format_name: FormatName = None,
+    plot: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Draw it: a .png, .svg or .pdf file.")
+    ] = None,
+    force: Force = False,
+    as_json: AsJson = False,
+) -> None:
+    """Measure all networks and simulators on a machine (a minute or so)."""
+    if plot is not None:
+        from netwright.cli.plots import check_plot
+
+        check_plot(plot, force=force)
+    _, turing, symbols = load_with_word(machine, word, separator, format_name)
+    argument = machine if word is None and format_name is None else None
+    with Working() as tell:
+        measured = measure(turing, symbols, argument, tell)
+    if plot is not None:
+        from netwright.cli.plots import speed_plot
+
+        save_file(plot, speed_plot(measured, machine, plot.suffix), force=force)
+    if as_json:
+        print_json({"machine": machine, **measured.as_json()})
+    else:
+        _print(measured)
+
+
+def _print(measured: Benchmark) -> None:
+    from rich.table import Table
+
+    out = console()
+    table = Table(box=None, pad_edge=False)
+    for heading in ("", "steps/s", "× dictionary", "× automata-lib", "peak memory"):
+        table.add_column(heading, justify="right" if heading else "left")
+    for name, each in measured.rates.items():
+        memory = measured.memory.get(name)
+        table.add_row(
+            name,
+            f"{each.rate:,.0f}",
+            _ratio(measured.ratio(name, DICTIONARY)),
+            _ratio(measured.ratio(name, AUTOMATA)),
+            f"{memory / 1e6:,.0f} MB" if memory else "",
+        )
+    out.print(table)
+    out.print()
+    table = Table(box=None, pad_edge=False)
+    columns = sorted({each.steps for row in measured.growth.values() for each in row})
+    table.add_column("ns a step, for so many steps")
+    for steps in columns:
+        table.add_column(f"{steps:,}", justify="right")
+    for name, row in measured.growth.items():
+        found: dict[int, Any] = {each.steps: 1e9 * each.seconds / each.steps for each in row}
+        table.add_row(name, *(f"{found[n]:,.0f}" if n in found else "" for n in columns))
+    out.print(table)
+
+
+def _ratio(number: float | None) -> str:
+    if number is None:
+        return "–"
+    return f"{number:,.0f}" if number >= 100 else f"{number:.2f}"

@@ -1,0 +1,57 @@
+"""Plots, drawn with matplotlib; the extra `plots` installs it."""
+
+import os
+from io import BytesIO
+from pathlib import Path
+
+from netwright.benchmark import DICTIONARY, Benchmark
+from netwright.errors import InputError, OutputError
+
+FORMATS = (".png", ".svg", ".pdf")
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+"""Okabe and Ito's, which colour-blind readers tell apart."""
+MARKERS = "osD^vP"
+
+
+def check_plot(path: Path, *, force: bool) -> None:
+    """Refuse what cannot be drawn before the long work that it would show."""
+    if path.suffix not in FORMATS:
+        raise InputError(f"--plot is {path}; expected a file that ends in {', '.join(FORMATS)}")
+    if os.path.lexists(path) and not force:
+        raise OutputError(f"{path} exists; name another file, or overwrite it with --force")
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError:
+        raise InputError("--plot needs matplotlib: pip install 'netwright[plots]'") from None
+
+
+def speed_plot(measured: Benchmark, machine: str, suffix: str) -> bytes:
+    """Rates side by side, and the networks' cost of a step as runs grow."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(9, 3.8), layout="constrained")
+    rates, growth = figure.subplots(1, 2)
+    names = list(measured.rates)
+    numbers = [measured.rates[name].rate for name in names]
+    colours = [COLOURS[0] if name in measured.growth else "#999999" for name in names]
+    rates.barh(names, numbers, color=colours)
+    rates.invert_yaxis()
+    rates.set_xscale("log")
+    rates.set_xlabel("steps a second")
+    if DICTIONARY in measured.rates:
+        rates.axvline(measured.rates[DICTIONARY].rate, color="black", linewidth=0.8, linestyle=":")
+    rates.set_title(f"{machine}, one core", fontsize=10)
+    for (name, row), colour, marker in zip(measured.growth.items(), COLOURS, MARKERS, strict=False):
+        steps = [each.steps for each in row]
+        cost = [1e9 * each.seconds / each.steps for each in row]
+        growth.plot(steps, cost, color=colour, marker=marker, label=name)
+    growth.set_xscale("log")
+    growth.set_yscale("log")
+    growth.set_xlabel("steps of the run")
+    growth.set_ylabel("nanoseconds a step")
+    growth.grid(alpha=0.3)
+    growth.legend()
+    growth.set_title("cost of a step as the run grows", fontsize=10)
+    content = BytesIO()
+    figure.savefig(content, format=suffix[1:], dpi=150)
+    return content.getvalue()

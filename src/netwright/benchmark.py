@@ -8,11 +8,13 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from time import perf_counter
 from typing import Any, NamedTuple
 
+from netwright.machine.remove_stays import fresh_name
 from netwright.machine.simulate import Engine
 from netwright.machine.turing_machine import TuringMachine
 from netwright.pipeline import Target, run
@@ -159,7 +161,7 @@ def dictionary_run(machine: TuringMachine, word: tuple[str, ...], limit: int) ->
 def automata_run(machine: TuringMachine, word: tuple[str, ...], limit: int) -> Measured | None:
     """The same on automata-lib's DTM; None if that is not installed, or not for this machine."""
     try:
-        from automata.base.exceptions import AutomatonException
+        from automata.base.exceptions import AutomatonException, RejectionException
         from automata.tm.dtm import DTM
     except ImportError:
         return None
@@ -168,18 +170,23 @@ def automata_run(machine: TuringMachine, word: tuple[str, ...], limit: int) -> M
         if state not in machine.accepting:
             offset = move.value if move.value in "LR" else "N"
             transitions.setdefault(state, {})[symbol] = (target, write, offset)
+    # Where the machine declares no accepting states, the peer gets one that is never reached.
+    final = machine.accepting or {fresh_name("accept", set(machine.states))}
     try:
         peer = DTM(
-            states=set(machine.states),
+            states={*machine.states, *final},
             input_symbols=set(machine.symbols) - {machine.blank},
             tape_symbols=set(machine.symbols),
             transitions=transitions,
             initial_state=machine.start,
             blank_symbol=machine.blank,
-            final_states=set(machine.accepting or machine.halting_states) or set(machine.states),
+            final_states=set(final),
         )
         started = perf_counter()
-        steps = sum(1 for _ in islice(peer.read_input_stepwise("".join(word)), limit + 1)) - 1
+        steps = -1
+        with suppress(RejectionException):  # its word for a halt
+            for _ in islice(peer.read_input_stepwise("".join(word)), limit + 1):
+                steps += 1
         return Measured(steps, perf_counter() - started)
     except AutomatonException:
         return None

@@ -97,8 +97,8 @@ class FastDecoder:
 
     def restore(self, state: State) -> None:
         """Go on from a snapshot."""
-        self.tokens, self.patience = 0, 0
         if len(state) > 1:
+            self.patience = 0
             self._begin_with_integers()
             assert self._integers is not None, self.reason
             self._integers.restore(state)

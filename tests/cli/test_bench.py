@@ -1,0 +1,72 @@
+"""`netwright bench`: all engines on one machine, as a table, as JSON and as a plot."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from netwright import benchmark, load_machine, simulate
+from netwright.cli import main
+from netwright.pipeline import Target
+
+NAMES = {
+    *("dictionary simulator", "automata-lib DTM", "fast simulator"),
+    *("transformer", "rnn", "neural-gpu"),
+}
+
+
+def test_everything_is_measured_on_a_machine_that_halts(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    plot = tmp_path / "speed.svg"
+    assert main(["bench", "prime", "1111111", "--json", "--plot", str(plot)]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["rates"].keys() == NAMES
+    assert {each["steps"] for each in found["rates"].values()} == {896}
+    assert found["rates"]["dictionary simulator"]["times_dictionary"] == 1
+    assert found["growth"].keys() == {"transformer", "rnn", "neural-gpu"}
+    assert all(each["nanoseconds_per_step"] > 0 for (each,) in found["growth"].values())
+    drawn = plot.read_text()
+    assert drawn.startswith("<?xml")
+    assert "nanoseconds a step" in drawn or "<svg" in drawn
+
+
+def test_the_table_and_the_memory(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small = dict.fromkeys(benchmark.NETWORKS, 10**5)
+    monkeypatch.setattr(benchmark, "NETWORKS", small)
+    monkeypatch.setattr("netwright.benchmark.peak_memory", lambda *_: 250_000_000)
+    assert main(["bench", "sweeper"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [name for name in NAMES if not any(line.startswith(name) for line in lines)] == []
+    assert max(map(len, lines)) <= 80
+    assert sum("250 MB" in line for line in lines) == 3
+
+
+def test_the_memory_of_a_process() -> None:
+    peak = benchmark.peak_memory("busy-beaver-4", Target.TRANSFORMER, 1000)
+    assert peak is None or 20_000_000 < peak < 500_000_000
+
+
+def test_the_peers_do_the_machines_steps() -> None:
+    for name, word in (("copy", "ab"), ("palindrome", "ab"), ("palindrome", "abba")):
+        machine = load_machine(name)
+        wanted = simulate(machine, word).steps
+        assert benchmark.dictionary_run(machine, tuple(word), 10**6).steps == wanted
+        assert benchmark.dictionary_run(machine, tuple(word), 2).steps == 2
+        peer = benchmark.automata_run(machine, tuple(word), 10**6)
+        assert peer is not None
+        assert peer.steps == wanted
+
+
+def test_what_cannot_be_drawn_is_said_at_once(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    assert main(["bench", "--plot", "speed.gif"]) == 2
+    assert "expected a file that ends in .png, .svg, .pdf" in capsys.readouterr().err
+    there = tmp_path / "there.png"
+    there.write_bytes(b"mine")
+    assert main(["bench", "--plot", str(there)]) == 2
+    assert "overwrite it with --force" in capsys.readouterr().err
+    assert there.read_bytes() == b"mine"

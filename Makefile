@@ -23,7 +23,8 @@ format: $(VENV)/installed-dev
 	$(BIN)/ruff format .
 
 bench: $(VENV)/installed-dev
-	$(BIN)/python benchmarks/machine_speed.py
+	$(BIN)/netwright bench
+	$(BIN)/python benchmarks/depth_and_cells.py
 
 clean:
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -47,7 +47,7 @@ class IntegerTransformer:
     ) -> None:
         self.network, self.program = network, program
         self._watches = len(watches)
-        self._code = native.NativeCode(program, network, watches)
+        self._advance = native.native_code(program, network, watches)
         means = [each for each in program.instructions if isinstance(each, Mean)]
         layers = sum(isinstance(each, LastVisit) for each in program.instructions)
         self.state: dict[str, Integers] = {
@@ -85,7 +85,7 @@ class IntegerTransformer:
             names = ("output", "total", "visits", "kept")
             arrays = (self._stream, *(self.state[name] for name in names), self._rows, clock)
             addresses = [array.ctypes.data for array in (*arrays, codes[done:])]
-            done += self._code.advance(*addresses, tokens - done)
+            done += self._advance(*addresses, tokens - done)
             if clock[native.STATUS] == native.MORE_CELLS:
                 self._make_room(int(clock[native.WANTED_CELL]))
             elif clock[native.STATUS] != native.DONE:

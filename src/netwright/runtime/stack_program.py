@@ -19,7 +19,7 @@ from netwright.exact.observe import State, Watch
 from netwright.exact.rational import ONE, ZERO, Rational
 from netwright.exact.vector import Vector
 from netwright.jit import compiled
-from netwright.runtime import stack_arithmetic as loops
+from netwright.runtime import stack_work as loops
 from netwright.runtime.unsuitable import UnsuitableError
 
 Integers = NDArray[np.int64]

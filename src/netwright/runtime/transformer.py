@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from netwright.exact.observe import State, Stepwise, Watch
 from netwright.exact.vector import Vector
 from netwright.nets.transformer import Transformer
+from netwright.runtime.analysis import decoder_program
 from netwright.runtime.attention import AttentionCache
-from netwright.runtime.program import decoder_program
 from netwright.runtime.unsuitable import UnsuitableError
 
 if TYPE_CHECKING:

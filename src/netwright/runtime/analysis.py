@@ -1,0 +1,252 @@
+"""The program of a Transformer's decoder: static analysis of its denominators.
+
+The embedding, the seed and the weights bring denominators D, the positional encoding and the mean
+over p tokens bring powers of p. The scales of outputs are found by repetition: those of the seed
+first, then those of what comes out, until nothing is new. A map between coordinates of known scales
+has integer weights and powers of p.
+
+Not every network has such a program: `UnsuitableError` says why, and exact rationals take over.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from netwright.exact.feed_forward import FeedForward
+from netwright.exact.rational import ONE, Rational, relu, sigma
+from netwright.exact.vector import Vector
+from netwright.nets.attention import hardmax, score_phi
+from netwright.nets.positional import ReciprocalPositions
+from netwright.nets.transformer import Layer, Map, Transformer
+from netwright.runtime.attention import written_by
+from netwright.runtime.bounds import set_bounds
+from netwright.runtime.program import (
+    OUTPUT,
+    STREAM,
+    External,
+    LastVisit,
+    Mean,
+    Program,
+    Rescale,
+    Scale,
+    Scales,
+    Step,
+    Term,
+)
+from netwright.runtime.unsuitable import UnsuitableError
+
+
+def decoder_program(
+    network: Transformer,
+    external: tuple[Sequence[Vector], Sequence[Vector]],
+    seed: Vector,
+    first_keys: Sequence[Vector],
+) -> Program:
+    """The program of a decoder over the encoder's keys and values.
+
+    `first_keys` has each layer's key of the first token: it tells which coordinate plays which
+    part in keys that look alike.
+    """
+    if network.score is not score_phi or network.rho is not hardmax:
+        raise UnsuitableError("its attention is not hard with the score −|⟨q, k⟩|")
+    if network.pos is not None and not isinstance(network.pos, ReciprocalPositions):
+        raise UnsuitableError("its positional encoding is not 1, i, 1/i, 1/i²")
+    output = {k: Scale(int(value.q)) for k, value in seed.entries.items()}
+    for _ in range(16):
+        builder = _Builder(network, external, first_keys, dict(output))
+        builder.build()
+        if builder.output == output:
+            set_bounds(builder.program, seed)
+            return builder.program
+        output = builder.output
+    raise UnsuitableError("a denominator grows from token to token")
+
+
+class _Builder:
+    """One round of the analysis: instructions for given scales, and the outputs' scales then."""
+
+    def __init__(
+        self,
+        network: Transformer,
+        external: tuple[Sequence[Vector], Sequence[Vector]],
+        first_keys: Sequence[Vector],
+        output: Scales,
+    ) -> None:
+        self.network, self.external, self.first_keys = network, external, first_keys
+        self.stream: Scales = {}
+        self.output = output
+        dimension = network.layout.dimension
+        self.program = Program(dimension, [self.stream, output], [dimension, dimension])
+
+    def build(self) -> None:
+        """All instructions."""
+        self._load()
+        for layer, first_key in zip(self.network.decoder, self.first_keys, strict=True):
+            self._self_attention(layer, first_key)
+            self._external()
+            self._network(layer.O, adds=True)
+        self._network(self.network.F, last=OUTPUT)
+        if any(scale.e for scale in self.output.values()):
+            raise UnsuitableError("an output has the position in its denominator")
+
+    def _join(self, target: Scales, needed: Iterable[tuple[int, Scale]]) -> None:
+        """Make the scales of some coordinates large enough; numbers that are there follow."""
+        before = dict(target)
+        for k, scale in needed:
+            target[k] = target[k].join(scale) if k in target else scale
+        grown = [
+            Term(k, k, target[k].D // old.D, target[k].e - old.e)
+            for k, old in before.items()
+            if target[k] != old
+        ]
+        if grown and target is self.stream:
+            self.program.instructions.append(Rescale(grown))
+
+    def _numbers(self, numbers: Mapping[int, Rational], target: Scales) -> list[Term]:
+        """Terms that add given numbers, once the scales are joined."""
+        return [
+            Term(-1, k, int((number * target[k].D).p), target[k].e) for k, number in numbers.items()
+        ]
+
+    def _map(
+        self,
+        weights: Iterable[tuple[int, int, Rational]],
+        bias: Mapping[int, Rational],
+        source: Scales,
+        target: Scales,
+    ) -> tuple[list[Term], list[Term]]:
+        """The terms of a matrix, given by row, column and weight, and of a bias."""
+        used = [(j, k, w) for j, k, w in weights if j in source]
+        needed = [(k, source[j].times(w)) for j, k, w in used]
+        self._join(target, [*needed, *((k, Scale(int(b.q))) for k, b in bias.items())])
+        terms = [
+            Term(j, k, int((w * target[k].D / source[j].D).p), target[k].e - source[j].e)
+            for j, k, w in used
+        ]
+        return terms, self._numbers(bias, target)
+
+    def _copy(self, source: Scales, target: Scales) -> list[Term]:
+        return self._map([(k, k, ONE) for k in source], {}, source, target)[0]
+
+    def _load(self) -> None:
+        """The stream is y + pos."""
+        bias: list[tuple[int, int, int]] = []
+        if isinstance(self.network.pos, ReciprocalPositions):
+            places = [self.network.layout.index(block) for block in self.network.pos.blocks]
+            # 1, p, 1/p, 1/p²: a power of p, upstairs or downstairs.
+            bias = list(zip(places, (0, 1, 0, 0), (0, 0, 1, 2), strict=True))
+        for k, scale in (*self.output.items(), *((k, Scale(1, down)) for k, _, down in bias)):
+            self.stream[k] = self.stream.get(k, Scale()).join(scale)
+        self.program.instructions.append(
+            Step(
+                OUTPUT,
+                STREAM,
+                self._copy(self.output, self.stream),
+                [
+                    Term(-1, k, self.stream[k].D, self.stream[k].e - down + up)
+                    for k, up, down in bias
+                ],
+            )
+        )
+
+    def _new_vector(self, size: int) -> tuple[int, Scales]:
+        self.program.vectors.append({})
+        self.program.sizes.append(size)
+        return len(self.program.vectors) - 1, self.program.vectors[-1]
+
+    def _network(self, net: Map, *, adds: bool = False, last: int | None = None) -> int:
+        """A feed-forward network of the stream: the vector that has its image."""
+        net = _feed_forward(net)
+        source = STREAM
+        for number, affine in enumerate(net.maps, start=1):
+            final = number == len(net.maps)
+            into_stream = final and adds and source != STREAM
+            if into_stream:
+                target, scales = STREAM, self.stream
+            elif final and last is not None:
+                target, scales = last, self.output
+            else:
+                target, scales = self._new_vector(affine.output.dimension)
+            if not final and net.activation not in (sigma, relu):
+                raise UnsuitableError("an activation is neither σ nor relu")
+            weights = ((j, k, w) for (j, k), w in affine.weights.items())
+            terms, bias = self._map(
+                weights, affine.bias.entries, self.program.vectors[source], scales
+            )
+            activation = None if final else net.activation
+            self.program.instructions.append(
+                Step(source, target, terms, bias, activation, into_stream)
+            )
+            source = target
+        if adds and source != STREAM and (terms := self._copy(scales, self.stream)):
+            # One map from the stream to itself: its image first, then the sum.
+            self.program.instructions.append(Step(source, STREAM, terms, [], adds=True))
+        return source
+
+    def _self_attention(self, layer: Layer, first_key: Vector) -> None:
+        Q, K, V = map(_feed_forward, (layer.Q, layer.K, layer.V))
+        if not written_by(V):
+            return  # every value is 0
+        value = self._network(V)
+        scales = self.program.vectors[value]
+        if any(scale.e for scale in scales.values()):
+            raise UnsuitableError("a value has the position in its denominator")
+        if not K.maps[-1].weights or not written_by(Q):
+            # Equal keys, or queries 0: equal scores, and the mean is a sum over p.
+            over_p = {k: Scale(scale.D, 1) for k, scale in scales.items()}
+            terms = self._copy(over_p, self.stream)
+            self.program.instructions.append(Mean(value, terms))
+            return
+        key, query = self._network(K), self._network(Q)
+        places = _last_visit_places(self.program.vectors[key], written_by(K), first_key)
+        queries = self.program.vectors[query]
+        if [queries.get(k, Scale()).e for k in places] != [1, 1, 2]:
+            raise UnsuitableError("the query is not that of a last visit")
+        terms = self._copy(scales, self.stream)
+        self.program.instructions.append(LastVisit(key, query, value, places, terms))
+
+    def _external(self) -> None:
+        keys, values = self.external
+        if not keys:
+            return
+        places, units = None, (1, 1)
+        if all(key == keys[0] for key in keys):
+            values = [(ONE / len(values)) * sum(values[1:], values[0])]
+        else:
+            places = _line_places(keys)
+        entries = [value.entries for value in values]
+        self._join(self.stream, ((k, Scale(int(v.q))) for row in entries for k, v in row.items()))
+        if places:
+            first, second = (self.stream.get(k, Scale(1, 1)) for k in places)
+            if first.e or second.e:
+                raise UnsuitableError("a query of the encoder is not on its line")
+            units = first.D, second.D
+        rows = [self._numbers(row, self.stream) for row in entries]
+        self.program.instructions.append(External(places, units, rows))
+
+
+def _feed_forward(net: Map) -> FeedForward:
+    if not isinstance(net, FeedForward):
+        raise UnsuitableError("a part of it is not a feed-forward network")
+    return net
+
+
+def _line_places(keys: Sequence[Vector]) -> tuple[int, int]:
+    """The coordinates a and b in which the i-th key is (i, −1)."""
+    second = keys[1].entries
+    if len(second) == 2:
+        a, b = sorted(second, key=lambda k: second[k], reverse=True)
+        if all(key.entries == {a: i * ONE, b: -ONE} for i, key in enumerate(keys, start=1)):
+            return a, b
+    raise UnsuitableError("the encoder's keys are not on a line")
+
+
+def _last_visit_places(
+    scales: Scales, written: Sequence[int], first_key: Vector
+) -> tuple[int, int, int]:
+    """The coordinates a, b, c in which the keys may be (ε_j, −ε_j c_j, ε_j²)."""
+    power = {k: scales.get(k, Scale()).e for k in written}
+    ones = [k for k in written if power[k] == 1 and first_key.entries.get(k) == ONE]
+    if sorted(power.values()) != [1, 1, 2] or len(ones) != 1:
+        raise UnsuitableError("a layer's attention is not equal and not to a last visit")
+    (c,) = (k for k in written if power[k] == 2)
+    (b,) = (k for k in written if k not in (c, ones[0]))
+    return ones[0], b, c

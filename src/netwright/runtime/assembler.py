@@ -1,0 +1,158 @@
+"""Writing machine code for 64-bit integers: numbers, memory and control, by llvmlite.
+
+A number is a Python integer, which is folded, or an LLVM value. So `sum(x, 0)` costs nothing, and
+a product with 1 is no multiplication.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from ctypes import CFUNCTYPE, c_int64, c_void_p
+from typing import Any, cast
+
+import llvmlite.binding as llvm
+import numpy as np
+from llvmlite import ir
+from numpy.typing import NDArray
+
+WORD = ir.IntType(64)
+POINTER = WORD.as_pointer()
+Number = Any
+"""An integer, or an instruction that computes one."""
+
+
+class Assembler:
+    """Writes one function of some arrays and a number; it returns how often it went round.
+
+    It begins at `round`, where `done` is the number of rounds done, and `again` goes there. The
+    array `clock` keeps that number and, in the end, a status, at two places of it.
+    """
+
+    def __init__(self, arguments: Sequence[str], done_at: int, status_at: int) -> None:
+        self.module = ir.Module("netwright")
+        self.tables: list[NDArray[np.int64]] = []
+        """The arrays of the code's own, which live as long as it."""
+        kinds = [POINTER] * (len(arguments) - 1) + [WORD]
+        function = ir.Function(self.module, ir.FunctionType(WORD, kinds), "advance")
+        self.arguments = dict(zip(arguments, function.args, strict=True))
+        self.done_at = done_at
+        entry, self.round, self.leave = map(
+            function.append_basic_block, ("entry", "round", "leave")
+        )
+        self.b = ir.IRBuilder(self.leave)
+        self.status = self.b.phi(WORD, "status")
+        self.store(self.status, "clock", status_at)
+        self.b.ret(self.load("clock", done_at))
+        self.b.position_at_end(entry)
+        self.store(0, "clock", done_at)
+        self.b.branch(self.round)
+        self.b.position_at_end(self.round)
+        self.done = self.load("clock", done_at)
+
+    def again(self) -> None:
+        """End a round, and begin the next."""
+        following = self.sum(self.done, 1)
+        self.store(following, "clock", self.done_at)
+        self.b.branch(self.round)
+
+    def compiled(self) -> Callable[..., int]:
+        """The function, as machine code for this machine."""
+        llvm.initialize_native_target()
+        llvm.initialize_native_asmprinter()
+        machine = llvm.Target.from_default_triple().create_target_machine(
+            cpu=llvm.get_host_cpu_name(), opt=2
+        )
+        parsed = llvm.parse_assembly(str(self.module))
+        parsed.verify()
+        engine = llvm.create_mcjit_compiler(parsed, machine)
+        engine.finalize_object()
+        pointers = [c_void_p] * (len(self.arguments) - 1)
+        code: Any = CFUNCTYPE(c_int64, *pointers, c_int64)(engine.get_function_address("advance"))
+        code.kept = engine, self.tables  # they go when the function goes
+        return cast(Callable[..., int], code)
+
+    # Numbers: integers are folded, everything else becomes an instruction.
+
+    def word(self, x: Number) -> Any:
+        """The number as LLVM has it."""
+        return WORD(x) if isinstance(x, int) else x
+
+    def sum(self, x: Number, y: Number) -> Number:
+        """x + y."""
+        if isinstance(x, int) and isinstance(y, int):
+            return x + y
+        if x == 0 or y == 0:
+            return y if x == 0 else x
+        return self.b.add(self.word(x), self.word(y))
+
+    def product(self, x: Number, y: Number) -> Number:
+        """x · y."""
+        if isinstance(x, int):
+            x, y = y, x
+        if isinstance(x, int):
+            return x * y
+        if y == 0 or y == 1:
+            return x if y == 1 else 0
+        return self.b.neg(x) if y == -1 else self.b.mul(x, self.word(y))
+
+    def compare(self, how: str, x: Number, y: Number) -> Any:
+        """A condition such as x <= y."""
+        return self.b.icmp_signed(how, self.word(x), self.word(y))
+
+    def choose(self, condition: Any, x: Number, y: Number) -> Number:
+        """x if a condition holds, else y."""
+        return self.b.select(condition, self.word(x), self.word(y))
+
+    def least(self, x: Number, y: Number) -> Number:
+        """The lesser of two."""
+        return self.choose(self.compare("<", x, y), x, y)
+
+    def greatest(self, x: Number, y: Number) -> Number:
+        """The greater of two."""
+        return self.choose(self.compare(">", x, y), x, y)
+
+    # Memory.
+
+    def at(self, array: Any, index: Number) -> Any:
+        """The address of a place in an array: an argument by its name, or a table."""
+        base = self.arguments[array] if isinstance(array, str) else array
+        return self.b.gep(base, [self.word(index)])
+
+    def load(self, array: Any, index: Number) -> Any:
+        """What stands at a place."""
+        return self.b.load(self.at(array, index))
+
+    def store(self, x: Number, array: Any, index: Number) -> None:
+        """Put a number at a place."""
+        self.b.store(self.word(x), self.at(array, index))
+
+    def table(self, numbers: Any) -> Any:
+        """An array of the code's own."""
+        self.tables.append(np.array(numbers, dtype=np.int64))
+        return WORD(self.tables[-1].ctypes.data).inttoptr(POINTER)
+
+    # Control.
+
+    def go_on_if(self, condition: Any, status: int) -> None:
+        """Return with a status in `status_at` if a condition does not hold."""
+        following = self.b.append_basic_block()
+        self.status.add_incoming(WORD(status), self.b.block)
+        self.b.cbranch(condition, following, self.leave)
+        self.b.position_at_end(following)
+
+    @contextmanager
+    def loop(self, start: Number, end: Number) -> Iterator[Any]:
+        """For i from `start` to before `end`."""
+        before = self.b.block
+        head = self.b.append_basic_block()
+        body = self.b.append_basic_block()
+        behind = self.b.append_basic_block()
+        self.b.branch(head)
+        self.b.position_at_end(head)
+        i = self.b.phi(WORD)
+        i.add_incoming(self.word(start), before)
+        self.b.cbranch(self.compare("<", i, end), body, behind)
+        self.b.position_at_end(body)
+        yield i
+        i.add_incoming(self.b.add(i, WORD(1)), self.b.block)
+        self.b.branch(head)
+        self.b.position_at_end(behind)

@@ -1,0 +1,1 @@
+"""Networks against machines: every step of a run, lemma by lemma, and what breaks it."""

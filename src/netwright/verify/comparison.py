@@ -1,0 +1,86 @@
+"""A comparison of a network with its machine: a row of checks, up to the first that fails."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from netwright.errors import NetworkError
+from netwright.exact.vector import Vector
+
+
+class Check(NamedTuple):
+    """Something that the network has, and what a statement of the paper says that it has."""
+
+    time: int
+    """The network's time: the token, the step or the iteration."""
+    statement: str
+    name: str
+    found: object
+    wanted: object
+    steps: int
+    """How many steps of the given machine are behind it."""
+
+
+@dataclass(frozen=True)
+class Difference:
+    """The first place where a network is not as it was proved to be."""
+
+    time: int
+    statement: str
+    part: str
+    expected: str
+    found: str
+
+    def __str__(self) -> str:
+        return (
+            f"{self.statement} does not hold at time {self.time}: {self.part} is {self.found}, "
+            f"expected {self.expected}"
+        )
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What came of the checks of a network on a word."""
+
+    on: str
+    word: tuple[str, ...]
+    steps: int
+    """Steps of the given machine that were compared, all of them equal."""
+    checks: int
+    difference: Difference | None
+
+
+def compare(on: str, word: Sequence[str], checks: Iterator[Check]) -> Comparison:
+    """Go through the checks."""
+    count, steps, time, difference = 0, 0, 0, None
+    try:
+        for check in checks:
+            count, time = count + 1, check.time
+            if check.found != check.wanted:
+                difference = _difference(check)
+                break
+            steps = max(steps, check.steps)
+    except NetworkError as error:
+        part = "what the network shows"
+        difference = Difference(time, f"Theorem {THEOREMS[on]}", part, "readable", str(error))
+    return Comparison(on, tuple(word), steps, count, difference)
+
+
+THEOREMS = {"transformer": "3.4", "rnn": "2.3", "neural-gpu": "4.1"}
+
+
+def _difference(check: Check) -> Difference:
+    """Where two things differ; in vectors, the first coordinate."""
+    part, wanted, found = check.name, check.wanted, check.found
+    if isinstance(found, Vector) and isinstance(wanted, Vector):
+        names = wanted.layout.coordinates
+        places = (k for k in range(len(names)) if found.entries.get(k) != wanted.entries.get(k))
+        k = next(places)
+        part = f"{names[k]} of {check.name}"
+        wanted, found = wanted.entries.get(k, 0), found.entries.get(k, 0)
+    return Difference(check.time, check.statement, part, _shown(wanted), _shown(found))
+
+
+def _shown(value: object) -> str:
+    text = str(value)
+    return text if len(text) <= 60 else f"{text[:28]}…{text[-28:]}"

@@ -1,0 +1,74 @@
+"""`netwright verify`: a line for each input and network, and the first difference in full."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from netwright.cli import main
+
+
+def test_every_input_on_every_network(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["verify", "palindrome", "abba", "ab", ""]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len([line for line in lines if line.endswith("agrees")]) == 9
+    assert lines[-1].startswith("9 runs, ")
+    assert lines[-1].endswith("no difference")
+    assert max(map(len, lines)) <= 80
+
+
+def test_a_broken_weight_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    broken = ["--on", "transformer", "--break", "decoder.3.V.s4"]
+    assert main(["verify", "palindrome", "abba", *broken]) == 1
+    out = capsys.readouterr().out
+    assert "Lemma B.4 does not hold at time" in out
+    assert "of p3" in out
+    assert "expected 1\n    found    -1" in out
+
+
+def test_json_has_the_difference(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["--on", "neural-gpu,transformer", "--without", "gate:reset", "--json"]
+    assert main(["verify", "even-as", "a", "--on", "neural-gpu", *arguments[2:]]) == 1
+    found = json.loads(capsys.readouterr().out)
+    (result,) = found["results"]
+    assert (found["runs"], found["differences"], result["on"]) == (1, 1, "neural-gpu")
+    assert result["difference"].keys() == {"time", "statement", "part", "expected", "found"}
+    assert main(["verify", "even-as", "a", *arguments]) == 2
+    assert "no part 'gate:reset' to leave out" in capsys.readouterr().err
+
+
+def test_random_machines_and_inputs_are_those_of_the_seed(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    drawn = ["--random-machines", "3", "--states", "2", "--symbols", "2", "--random", "2"]
+    found = []
+    for seed in ("1", "1", "2"):
+        assert main(["verify", *drawn, "--seed", seed, "--max-steps", "9", "--json"]) == 0
+        found.append(json.loads(capsys.readouterr().out))
+    assert found[0] == found[1] != found[2]
+    assert found[0]["runs"] == 3 * 2 * 3
+
+
+def test_machines_from_a_file(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    file = tmp_path / "machines.txt"
+    file.write_text("1RB1LB_1LA1RZ  # two states\n\n1RB---_0LA1RB\n")
+    assert main(["verify", "--machines", str(file), "--on", "rnn"]) == 0
+    assert "2 runs" in capsys.readouterr().out
+    file.write_text("1RB1LB_1LA1RZ\nnonsense\n")
+    assert main(["verify", "--machines", str(file)]) == 2
+    assert f"{file}:2" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "nothing to verify; name a MACHINE"),
+        (["palindrome", "--on", "perceptron"], "no network 'perceptron'"),
+        (["palindrome", "abc"], "'c'"),
+        (["--machines", "no-such-file"], "no-such-file cannot be read"),
+        (["palindrome", "--on", "rnn", "--break", "x"], "no weight leads to 'x'"),
+    ],
+)
+def test_bad_input(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["verify", *arguments]) == 2
+    assert message in capsys.readouterr().err

@@ -1,0 +1,193 @@
+"""Comparisons of networks with machines hold where they should, and fail where they must."""
+
+import random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.mutations import mutated_neural_gpu, mutated_rnn, mutated_transformer
+from tests.strategies import machines
+from tests.strategies import words as random_words
+
+from netwright.errors import InputError
+from netwright.machine.library import library_machine, library_names
+from netwright.machine.simulate import simulate
+from netwright.pipeline import Target
+from netwright.theorems.theorem_2_3_rnn.construction import CompiledRNN
+from netwright.theorems.theorem_3_4_transformer.construction import CompiledTransformer
+from netwright.verify.damage import Compiled, broken_weights, parts_of, without_part
+from netwright.verify.draw import random_machine
+from netwright.verify.networks import (
+    NETWORKS,
+    compile_network,
+    read_targets,
+    verify_machine,
+    verify_network,
+    with_broken_weight,
+)
+
+WORD = tuple("abba")
+
+
+def palindromes(on: Target) -> Compiled:
+    return compile_network(library_machine("palindrome"), on, WORD)
+
+
+@pytest.mark.parametrize("name", library_names())
+def test_every_machine_of_the_library_agrees(name: str) -> None:
+    machine = library_machine(name)
+    for found in verify_machine(machine, [machine.default_input], max_steps=25):
+        assert found.difference is None, found
+        assert found.steps == simulate(machine, None, 25).steps
+        assert found.checks > 3 * found.steps
+
+
+@settings(max_examples=40)
+@given(st.data())
+def test_random_machines_agree(data: st.DataObject) -> None:
+    machine = data.draw(machines(max_states=3, max_symbols=3))
+    word = data.draw(random_words(machine.symbols))
+    for found in verify_machine(machine, [word], max_steps=12):
+        assert found.difference is None, found
+        assert found.steps == simulate(machine, word, 12).steps
+
+
+BROKEN = {
+    "encoder.K.x8": "Lemma B.1",
+    "encoder.V.s3": "Lemma B.1",
+    "encoder.V.x6": "Lemma B.1",
+    "decoder.1.O.q2": "Lemma B.2",
+    "decoder.1.O.s2": "Lemma B.2",
+    "decoder.1.O.x2": "Lemma B.2",
+    "decoder.2.V.x4": "Lemma B.3",
+    "decoder.2.V.x5": "Lemma B.3",
+    "decoder.2.O.s3": "Lemma B.3",
+    "decoder.3.Q.x9": "Lemma B.4",
+    "decoder.3.K.x10": "Lemma B.4",
+    "decoder.3.V.s4": "Lemma B.4",
+    "decoder.3.O.x6": "Lemma B.4",
+    "F.q1": "Lemma B.5",
+    "F.s1": "Lemma B.5",
+    "F.x1": "Lemma B.5",
+}
+
+
+@pytest.mark.parametrize("place", BROKEN)
+def test_a_broken_weight_breaks_its_lemma(place: str) -> None:
+    broken = with_broken_weight(palindromes(Target.TRANSFORMER), place, WORD, 40)
+    difference = verify_network(broken, WORD, 40).difference
+    assert difference is not None
+    assert difference.statement == BROKEN[place]
+    assert difference.expected != difference.found
+
+
+@pytest.mark.parametrize("place", ["U.S", "U.P", "U.Lpush", "W.S", "V.Rpop", "U.n"])
+def test_a_broken_weight_breaks_the_rnn(place: str) -> None:
+    broken = with_broken_weight(palindromes(Target.RNN), place, WORD, 40)
+    difference = verify_network(broken, WORD, 40).difference
+    assert difference is not None
+    assert difference.statement == "Theorem 2.3"
+
+
+@pytest.mark.parametrize("place", ["U.1.a", "U.1.E e", "R.2.C u", "F.1.E Rpop", "F.2.D P"])
+def test_a_broken_weight_breaks_the_neural_gpu(place: str) -> None:
+    broken = with_broken_weight(palindromes(Target.NEURAL_GPU), place, WORD, 40)
+    difference = verify_network(broken, WORD, 40).difference
+    assert difference is not None
+    assert difference.statement.startswith("Theorem 4.1")
+
+
+def test_a_weight_that_is_not_there_is_refused() -> None:
+    with pytest.raises(InputError, match=r"no weight leads to 'F\.q2'; there are weights to"):
+        list(broken_weights(palindromes(Target.TRANSFORMER), "F.q2"))
+
+
+WITHOUT = {
+    "residual:encoder.1.self": "Lemma B.1",
+    "residual:encoder.1.O": "Lemma B.1",
+    "residual:decoder.1.self": "Lemma B.1",
+    "residual:decoder.1.external": "Lemma B.1",
+    "residual:decoder.1.O": "Lemma B.2",
+    "residual:decoder.2.self": "Lemma B.3",
+    "residual:decoder.2.external": "Lemma B.3",
+    "residual:decoder.2.O": "Lemma B.3",
+    "residual:decoder.3.self": "Lemma B.4",
+    "residual:decoder.3.external": "Lemma B.4",
+    "residual:decoder.3.O": "Lemma B.4",
+    "attention:encoder.1.self": None,
+    "attention:decoder.1.self": None,
+    "attention:decoder.1.external": "Lemma B.1",
+    "attention:decoder.2.self": "Lemma B.3",
+    "attention:decoder.2.external": "Lemma B.3",
+    "attention:decoder.3.self": "Lemma B.4",
+    "attention:decoder.3.external": "Lemma B.4",
+    "positions": "Lemma B.1",
+}
+
+
+def test_every_part_of_the_transformer_is_in_the_table() -> None:
+    assert set(parts_of(palindromes(Target.TRANSFORMER))) == set(WITHOUT)
+
+
+@pytest.mark.parametrize("part", WITHOUT)
+def test_what_breaks_without_a_part(part: str) -> None:
+    """All but the two attentions that the proof calls trivial are needed."""
+    found = verify_network(without_part(palindromes(Target.TRANSFORMER), part), WORD, 40)
+    statement = None if found.difference is None else found.difference.statement
+    assert statement == WITHOUT[part]
+
+
+def test_two_parts_may_be_left_out() -> None:
+    compiled = without_part(palindromes(Target.TRANSFORMER), "attention:encoder.1.self")
+    assert verify_network(compiled, WORD, 5).difference is None
+    compiled = without_part(compiled, "attention:decoder.1.self")
+    assert verify_network(compiled, WORD, 5).difference is None
+    compiled = without_part(compiled, "residual:decoder.3.self")
+    assert verify_network(compiled, WORD, 5).difference is not None
+
+
+@pytest.mark.parametrize("part", ["gate:update", "gate:reset"])
+def test_the_neural_gpu_needs_its_gates(part: str) -> None:
+    found = verify_network(without_part(palindromes(Target.NEURAL_GPU), part), WORD, 40)
+    assert found.difference is not None
+    assert found.difference.statement == "Theorem 4.1 (eq:to-prove)"
+
+
+def test_a_part_that_is_not_there_is_refused() -> None:
+    with pytest.raises(InputError, match="no part 'gate:both' to leave out; there are gate:update"):
+        without_part(palindromes(Target.NEURAL_GPU), "gate:both")
+    with pytest.raises(InputError, match="no part 'gate:reset' to leave out"):
+        without_part(palindromes(Target.RNN), "gate:reset")
+
+
+def test_mutated_networks_do_not_pass_for_long() -> None:
+    """Of 60 random changes most are noticed on one word; those that are not cannot matter there."""
+    draw = random.Random(7)
+    noticed = 0
+    for n in range(60):
+        compiled = palindromes(NETWORKS[n % 3])
+        if isinstance(compiled, CompiledTransformer):
+            compiled = mutated_transformer(compiled, draw)
+        elif isinstance(compiled, CompiledRNN):
+            network = mutated_rnn(compiled.network, draw)
+            compiled = type(compiled)(
+                compiled.neurons, network, compiled.embedding, compiled.final_states
+            )
+        else:
+            gpu = mutated_neural_gpu(compiled.network, draw)
+            compiled = type(compiled)(compiled.rnn, gpu)
+        noticed += verify_network(compiled, WORD, 20).difference is not None
+    assert noticed > 15
+
+
+def test_names_of_networks() -> None:
+    assert read_targets("rnn, transformer,rnn") == (Target.RNN, Target.TRANSFORMER)
+    with pytest.raises(InputError, match="no network 'machine'; there are transformer, rnn"):
+        read_targets("rnn,machine")
+
+
+def test_the_same_seed_draws_the_same_machines() -> None:
+    draws = [random.Random(4), random.Random(4)]
+    first, second = (random_machine(draw, 4, 3) for draw in draws)
+    assert first == second
+    assert len({random_machine(draws[0], 4, 3).delta.get(("q0", "_")) for _ in range(9)}) > 1

@@ -89,7 +89,7 @@ def test_a_broken_weight_breaks_the_rnn(place: str) -> None:
     assert difference.statement == "Theorem 2.3"
 
 
-@pytest.mark.parametrize("place", ["U.1.E P", "U.1.E e", "R.2.C u", "F.1.E Rpop", "F.2.D P"])
+@pytest.mark.parametrize("place", ["U.1.E e", "R.2.C u", "F.1.E Rpop", "F.2.D P"])
 def test_a_broken_weight_breaks_the_neural_gpu(place: str) -> None:
     broken = with_broken_weight(palindromes(Target.NEURAL_GPU), place, WORD, 40)
     difference = verify_network(broken, WORD, 40).difference

@@ -7,7 +7,7 @@ repeated measurements the best is taken. Peak memory is that of a process that d
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
@@ -21,6 +21,7 @@ from netwright.pipeline import Target, run
 
 DICTIONARY, AUTOMATA = "dictionary simulator", "automata-lib DTM"
 SECOND_PEER = 50_000  # steps; automata-lib does some 80,000 a second
+RAN = (0, 1, 3)  # exit codes of a run that has an answer
 NETWORKS = {Target.TRANSFORMER: 10**7, Target.RNN: 10**7, Target.NEURAL_GPU: 10**6}
 """The longest run of each."""
 
@@ -35,6 +36,11 @@ class Measured(NamedTuple):
     def rate(self) -> float:
         """Steps a second."""
         return self.steps / self.seconds if self.seconds > 0 else 0.0
+
+    @property
+    def nanoseconds(self) -> float | None:
+        """The cost of a step; None if there was none."""
+        return 1e9 * self.seconds / self.steps if self.steps else None
 
 
 @dataclass(frozen=True)
@@ -69,7 +75,7 @@ class Benchmark:
                     {
                         "steps": each.steps,
                         "seconds": round(each.seconds, 6),
-                        "nanoseconds_per_step": _rounded(1e9 * each.seconds / each.steps),
+                        "nanoseconds_per_step": _rounded(each.nanoseconds),
                     }
                     for each in row
                 ]
@@ -86,15 +92,15 @@ def _rounded(number: float | None) -> float | None:
 def measure(
     machine: TuringMachine,
     word: tuple[str, ...],
-    argument: str | None = None,
+    arguments: Sequence[str] = (),
     tell: Callable[[str], None] = lambda _: None,
 ) -> Benchmark:
-    """Measure everything; `argument` names the machine for the processes that measure memory."""
+    """Measure everything; `arguments` are those of `netwright run`, to measure its memory."""
     memory = {}
-    for target, longest in NETWORKS.items() if argument is not None else ():
+    for target, longest in NETWORKS.items() if arguments else ():
         # First, while this process is small: Linux counts what a child had from its parent.
         tell(f"memory of {target}")
-        peak = peak_memory(argument or "", target, longest)
+        peak = peak_memory(arguments, target, longest)
         if peak is not None:
             memory[target.value] = peak
     rates: dict[str, Measured] = {}
@@ -165,6 +171,8 @@ def automata_run(machine: TuringMachine, word: tuple[str, ...], limit: int) -> M
         from automata.tm.dtm import DTM
     except ImportError:
         return None
+    if any(len(symbol) != 1 for symbol in machine.symbols):
+        return None  # its symbols are characters
     transitions: dict[str, dict[str, tuple[str, str, str]]] = {}
     for (state, symbol), (target, write, move) in machine.delta.items():
         if state not in machine.accepting:
@@ -192,14 +200,16 @@ def automata_run(machine: TuringMachine, word: tuple[str, ...], limit: int) -> M
         return None
 
 
-def peak_memory(argument: str, target: Target, steps: int) -> int | None:
+def peak_memory(arguments: Sequence[str], target: Target, steps: int) -> int | None:
     """The most memory that a process took for a run; None where that cannot be told."""
     if not hasattr(os, "wait4"):
         return None
-    command = [sys.executable, "-m", "netwright", "run", argument, "--on", target.value]
-    command += ["--max-steps", str(steps), "--engine", "fast", "--json"]
+    command = [sys.executable, "-m", "netwright", "run", "--on", target.value]
+    command += ["--max-steps", str(steps), "--engine", "fast", "--json", *arguments]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    _, _, usage = os.wait4(process.pid, 0)
-    process.returncode = 0
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode not in RAN:
+        return None
     unit = 1 if sys.platform == "darwin" else 1024
     return int(usage.ru_maxrss) * unit

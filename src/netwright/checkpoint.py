@@ -9,7 +9,7 @@ import numpy as np
 
 from netwright.errors import FormatError, InputError
 from netwright.exact.observe import State
-from netwright.files import seal, unseal, write_whole
+from netwright.files import check_output, seal, unseal, write_whole
 
 KIND = "netwright checkpoint 1"
 
@@ -25,10 +25,16 @@ class Checkpoint:
     ) -> None:
         self.every = every
         self.run, self.keep, self.resume = json.loads(json.dumps(run)), keep, resume
-        if keep is not None and keep.exists() and (resume is None or not keep.samefile(resume)):
+        if resume is not None and not resume.exists():
+            raise FormatError(f"{resume} cannot be read: No such file or directory")
+        same = resume is not None and keep is not None and keep.exists() and keep.samefile(resume)
+        if keep is not None and keep.exists() and not same:
             raise InputError(
                 f"{keep} exists; --resume {keep} goes on from it, or name another file"
             )
+
+        if keep is not None:
+            check_output(keep, force=True)
 
     def read(self) -> State | None:
         """The state in the file to begin with."""

@@ -15,6 +15,16 @@ from typing import Any
 from netwright.errors import FormatError, OutputError
 
 
+def check_output(path: Path, *, force: bool) -> None:
+    """Refuse a place that cannot be written, before long work: one that exists, unless `force`."""
+    if os.path.lexists(path) and not path.is_file():
+        raise OutputError(f"{path} is there and is no ordinary file; name another one")
+    if os.path.lexists(path) and not force:
+        raise OutputError(f"{path} exists; name another file, or overwrite it with --force")
+    if not path.resolve().parent.is_dir():
+        raise OutputError(f"{path} cannot be written: No such file or directory")
+
+
 def write_whole(path: Path, content: bytes) -> None:
     """Write a file whole or not at all, in place of what was there."""
     path = path.resolve()

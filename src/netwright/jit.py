@@ -10,7 +10,10 @@ from time import perf_counter
 from typing import Any, NamedTuple, TypeVar, cast
 
 import numba
+from numba.core.options import DefaultOptions
 
+# Should numba drop the option, the loops are slower and no less right.
+_OPTIONS = {"_nrt": False} if hasattr(DefaultOptions, "_nrt") else {}
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
@@ -28,19 +31,19 @@ def compiled(function: Callable[..., Any], *sample: Any) -> Compiled:
     """
     started = perf_counter()
     try:
-        loop = numba.njit(cache=True, nogil=True, _nrt=False)(function)
+        loop = numba.njit(cache=True, nogil=True, **_OPTIONS)(function)
         loop(*sample)
     except (RuntimeError, OSError, EOFError, ValueError, pickle.UnpicklingError):
-        loop = numba.njit(nogil=True, _nrt=False)(function)
+        loop = numba.njit(nogil=True, **_OPTIONS)(function)
         loop(*sample)
     return Compiled(loop, perf_counter() - started)
 
 
 def part(function: _Function) -> _Function:
     """A function that is written into the compiled loops of the same file that call it."""
-    return cast(_Function, numba.njit(_nrt=False, forceinline=True)(function))
+    return cast(_Function, numba.njit(forceinline=True, **_OPTIONS)(function))
 
 
 def rare_part(function: _Function) -> _Function:
     """A function that compiled loops of the same file call now and then."""
-    return cast(_Function, numba.njit(_nrt=False)(function))
+    return cast(_Function, numba.njit(**_OPTIONS)(function))

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from netwright import benchmark, load_machine, simulate
+from netwright import Action, Move, TuringMachine, benchmark, load_machine, simulate
 from netwright.cli import main
 from netwright.pipeline import Target
 
@@ -28,7 +28,8 @@ def test_everything_is_measured_on_a_machine_that_halts(
     assert all(each["nanoseconds_per_step"] > 0 for (each,) in found["growth"].values())
     drawn = plot.read_text()
     assert drawn.startswith("<?xml")
-    assert "nanoseconds a step" in drawn or "<svg" in drawn
+    for text in ("nanoseconds a step", "steps a second", *NAMES):
+        assert text in drawn
 
 
 def test_the_table_and_the_memory(
@@ -45,8 +46,27 @@ def test_the_table_and_the_memory(
 
 
 def test_the_memory_of_a_process() -> None:
-    peak = benchmark.peak_memory("busy-beaver-4", Target.TRANSFORMER, 1000)
-    assert peak is None or 20_000_000 < peak < 500_000_000
+    peak = benchmark.peak_memory(["busy-beaver-4"], Target.TRANSFORMER, 1000)
+    assert peak is not None
+    assert 20_000_000 < peak < 500_000_000
+    assert benchmark.peak_memory(["no-such-machine"], Target.TRANSFORMER, 1000) is None
+
+
+def test_a_machine_that_halts_at_once_and_symbols_of_many_characters(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["bench", "1RB---_------", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["growth"]["rnn"][0]["steps"] == 1
+    switch = TuringMachine(
+        states=["a", "b"],
+        symbols=["on", "off"],
+        blank="off",
+        start="a",
+        delta={("a", "on"): Action("b", "off", Move.R)},
+    )
+    assert benchmark.automata_run(switch, ("on",), 9) is None  # its symbols are characters
+    assert benchmark.dictionary_run(switch, ("on",), 9).steps == 1
 
 
 def test_the_peers_do_the_machines_steps() -> None:

@@ -14,13 +14,14 @@ from tests.networks import Word, facts
 from tests.strategies import D, machines, neural_gpus, vectors
 from tests.strategies import words as random_words
 
-from netwright.exact.feed_forward import Affine
+from netwright.errors import FormatError
+from netwright.exact.feed_forward import Affine, LinearMap
 from netwright.exact.rational import rational, relu
 from netwright.exact.vector import Vector
 from netwright.machine.library import library_machine
 from netwright.machine.simulate import simulate
 from netwright.machine.turing_machine import Action, Move, TuringMachine
-from netwright.nets.neural_gpu import NeuralGPU
+from netwright.nets.neural_gpu import Convolution, NeuralGPU
 from netwright.nets.rnn import RNN
 from netwright.pipeline import run
 from netwright.runtime import stack_program
@@ -146,10 +147,10 @@ def run_a_mutated_neural_gpu(seed: int, steps: int) -> FastNeuralGPU:
     return tensors_agree(mutated_neural_gpu(gpu.network, draw), gpu.embed(word), steps)
 
 
-@pytest.mark.parametrize("seed", range(40))
-def test_a_mutated_network_is_run_as_the_network_it_is(seed: int) -> None:
-    run_a_mutated_rnn(seed, 60)
-    run_a_mutated_neural_gpu(seed, 15)
+def test_mutated_networks_are_run_as_the_networks_they_are() -> None:
+    rnns = sum(run_a_mutated_rnn(seed, 60).reason is None for seed in range(40))
+    gpus = sum(run_a_mutated_neural_gpu(seed, 15).reason is None for seed in range(40))
+    assert min(rnns, gpus) > 25  # without big numbers to the end
 
 
 @pytest.mark.thorough
@@ -213,13 +214,58 @@ def test_what_sigma_does_is_told_by_bounds_or_one_more_digit() -> None:
 
 
 def test_a_stack_times_a_gate_between_0_and_1_is_for_big_numbers() -> None:
-    """Neural GPUs may have gates that neither keep nor forget."""
-    gates = 0
-    draw = random.Random(3)
-    for seed in range(30):
-        fast = run_a_mutated_neural_gpu(draw.randrange(10**6) + seed, 12)
-        gates += fast.reason is not None
-    assert gates > 0
+    """x falls by thirds, and the gate of y is x itself: x·y is then a product of two stacks."""
+    third = matrix(xx=fmpq(1, 3), yy=fmpq(1, 3))
+    gate = Convolution(((matrix(xy=1),),))
+    open_gate = Convolution(((NOTHING,),), bias=(Vector.of(D, x=1, y=1, z=1),))
+    network = NeuralGPU(D, gate, open_gate, Convolution(((third,),)))
+    fast = tensors_agree(network, [Vector.of(D, x=1, y=1)], 12)
+    assert fast.reason == "a number is no stack any more"
+
+
+def test_a_matrix_that_is_a_factor_twice() -> None:
+    half = matrix(xx=fmpq(1, 2))
+    twice = LinearMap(D, D, ((half, half),))
+    start = Vector.of(D, x=1)
+    fast = agree(RNN(D, KEEP, NOTHING, twice), [start], start, 10)
+    assert fast.reason is None
+    assert fast.vector("0").number("x") == fmpq(1, 4**9)
+
+
+def test_sums_over_many_products_stay_within_64_bits() -> None:
+    """2⁶⁴ in 32 parts would be 0 in 64 bits, and is 1 after σ."""
+    part = (matrix(xx=2**24), matrix(xx=2**11), matrix(xx=2**24))
+    many = LinearMap(D, D, (part,) * 32)
+    start = Vector.of(D, x=1)
+    assert (
+        agree(RNN(D, KEEP, NOTHING, many), [start], start, 4).reason == "its weights are too large"
+    )
+    large = RNN(D, KEEP, NOTHING, matrix(xx=1), b2=Vector.of(D, y=10**30))
+    assert agree(large, [start], start, 4).reason == "its weights are too large"
+
+
+def test_an_rnn_that_reads_its_own_outputs_runs_on_stacks() -> None:
+    """g_1 reads the seed, g_2 and later ones O(g) = g."""
+    network = RNN(D, KEEP, NOTHING, matrix(xx=fmpq(1, 3)), R=matrix(yx=fmpq(1, 3), yy=1))
+    fast = agree(network, [Vector.of(D, x=1)], Vector.of(D, y=1), 20)
+    assert fast.reason is None
+    again = FastRNN(network, [Vector.of(D, x=1)], Vector.of(D, y=1))
+    again.restore(fast.snapshot())
+    assert again.vector("0") == fast.vector("0")
+
+
+def test_a_state_that_does_not_hang_together_is_refused() -> None:
+    fast = run_a_mutated_rnn(1, 10)
+    state = dict(fast.snapshot())
+    other = FastRNN(fast.network, [Vector.zero(fast.network.layout)], fast.y)
+    with pytest.raises(FormatError, match="has nothing for nodes"):
+        other.restore({key: array for key, array in state.items() if key != "nodes"})
+    with pytest.raises(FormatError, match="for count; expected integers of shape"):
+        other.restore({**state, "count": state["count"][:-1]})
+    wild = state["nodes"].copy()
+    wild[-1, 2] = 10**6
+    with pytest.raises(FormatError, match="do not hang together"):
+        other.restore({**state, "nodes": wild})
 
 
 def wiggle() -> TuringMachine:

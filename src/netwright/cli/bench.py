@@ -1,7 +1,7 @@
 """`netwright bench`: how fast the networks run, as ratios within one run."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -36,9 +36,11 @@ def command(
 
         check_plot(plot, force=force)
     _, turing, symbols = load_with_word(machine, word, separator, format_name)
-    argument = machine if word is None and format_name is None else None
+    options = [("--separator", separator), ("--format", format_name)]
+    given = [f"{name}={value}" for name, value in options if value is not None]
+    arguments = [*given, "--", machine, *([word] if word is not None else [])]
     with Working() as tell:
-        measured = measure(turing, symbols, argument, tell)
+        measured = measure(turing, symbols, arguments, tell)
     if plot is not None:
         from netwright.cli.plots import speed_plot
 
@@ -73,8 +75,9 @@ def _print(measured: Benchmark) -> None:
     for steps in columns:
         table.add_column(f"{steps:,}", justify="right")
     for name, row in measured.growth.items():
-        found: dict[int, Any] = {each.steps: 1e9 * each.seconds / each.steps for each in row}
-        table.add_row(name, *(f"{found[n]:,.0f}" if n in found else "" for n in columns))
+        found = {each.steps: each.nanoseconds for each in row}
+        costs = (found.get(steps) for steps in columns)
+        table.add_row(name, *("" if cost is None else f"{cost:,.0f}" for cost in costs))
     out.print(table)
 
 

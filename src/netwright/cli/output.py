@@ -1,7 +1,6 @@
 """What several verbs share: the machine with its word, JSON, words and counts, files."""
 
 import json
-import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,8 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import typer
 
 from netwright import pipeline
-from netwright.errors import InputError, OutputError
-from netwright.files import write_whole
+from netwright.errors import InputError
+from netwright.files import check_output, write_whole
 from netwright.machine.turing_machine import TuringMachine
 from netwright.theorems.theorem_3_4_transformer.construction import CompiledTransformer
 
@@ -107,8 +106,5 @@ def visible(symbol: str) -> str:
 
 def save_file(path: Path, content: bytes, *, force: bool) -> None:
     """Write a file whole or not at all; one that exists is kept unless `force`."""
-    if os.path.lexists(path) and not path.is_file():
-        raise OutputError(f"{path} is there and is no ordinary file; name another one")
-    if os.path.lexists(path) and not force:
-        raise OutputError(f"{path} exists; name another file, or overwrite it with --force")
+    check_output(path, force=force)
     write_whole(path, content)

@@ -1,11 +1,11 @@
 """Plots, drawn with matplotlib; the extra `plots` installs it."""
 
-import os
 from io import BytesIO
 from pathlib import Path
 
 from netwright.benchmark import DICTIONARY, Benchmark
-from netwright.errors import InputError, OutputError
+from netwright.errors import InputError
+from netwright.files import check_output
 
 FORMATS = (".png", ".svg", ".pdf")
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
@@ -17,8 +17,7 @@ def check_plot(path: Path, *, force: bool) -> None:
     """Refuse what cannot be drawn before the long work that it would show."""
     if path.suffix not in FORMATS:
         raise InputError(f"--plot is {path}; expected a file that ends in {', '.join(FORMATS)}")
-    if os.path.lexists(path) and not force:
-        raise OutputError(f"{path} exists; name another file, or overwrite it with --force")
+    check_output(path, force=force)
     try:
         import matplotlib  # noqa: F401
     except ImportError:
@@ -27,6 +26,7 @@ def check_plot(path: Path, *, force: bool) -> None:
 
 def speed_plot(measured: Benchmark, machine: str, suffix: str) -> bytes:
     """Rates side by side, and the networks' cost of a step as runs grow."""
+    from matplotlib import rc_context
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(9, 3.8), layout="constrained")
@@ -42,8 +42,8 @@ def speed_plot(measured: Benchmark, machine: str, suffix: str) -> bytes:
         rates.axvline(measured.rates[DICTIONARY].rate, color="black", linewidth=0.8, linestyle=":")
     rates.set_title(f"{machine}, one core", fontsize=10)
     for (name, row), colour, marker in zip(measured.growth.items(), COLOURS, MARKERS, strict=False):
-        steps = [each.steps for each in row]
-        cost = [1e9 * each.seconds / each.steps for each in row]
+        steps = [each.steps for each in row if each.steps]
+        cost = [each.nanoseconds for each in row if each.steps]
         growth.plot(steps, cost, color=colour, marker=marker, label=name)
     growth.set_xscale("log")
     growth.set_yscale("log")
@@ -53,5 +53,6 @@ def speed_plot(measured: Benchmark, machine: str, suffix: str) -> bytes:
     growth.legend()
     growth.set_title("cost of a step as the run grows", fontsize=10)
     content = BytesIO()
-    figure.savefig(content, format=suffix[1:], dpi=150)
+    with rc_context({"svg.fonttype": "none"}):  # text stays text
+        figure.savefig(content, format=suffix[1:], dpi=150)
     return content.getvalue()

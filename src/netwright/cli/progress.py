@@ -18,6 +18,7 @@ class StepProgress:
     def __init__(self, max_steps: int) -> None:
         self.max_steps = max_steps
         self.started = monotonic()
+        self.first: tuple[int, float] | None = None
         self.shown = sys.stderr is not None and sys.stderr.isatty()
         self.bar: Any = None
 
@@ -26,8 +27,10 @@ class StepProgress:
 
     def __call__(self, steps: int, cells: int) -> None:
         """Show how far the run is."""
-        seconds = monotonic() - self.started
-        if not self.shown or seconds < PATIENCE:
+        now = monotonic()
+        if self.first is None:
+            self.first = steps, now  # a run that is gone on with has steps behind it
+        if not self.shown or now - self.started < PATIENCE:
             return
         if self.bar is None:
             from rich.console import Console
@@ -42,7 +45,9 @@ class StepProgress:
             self.bar = Progress(*columns, console=Console(stderr=True), transient=True)
             self.task = self.bar.add_task("run", total=self.max_steps, rate="", cells=cells)
             self.bar.start()
-        self.bar.update(self.task, completed=steps, rate=f"{steps / seconds:,.0f}", cells=cells)
+        before, began = self.first
+        rate = (steps - before) / max(now - began, 1e-9)
+        self.bar.update(self.task, completed=steps, rate=f"{rate:,.0f}", cells=cells)
 
     def __exit__(
         self,

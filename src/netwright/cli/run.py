@@ -1,6 +1,7 @@
 """`netwright run`: a machine's answer on an input."""
 
 import json
+from importlib.metadata import version
 from pathlib import Path
 from shutil import get_terminal_size
 from typing import Annotated, Any
@@ -82,6 +83,7 @@ def command(
     bookmark = None
     if keep is not None:
         about = {
+            "version": version("netwright"),
             "machine": fingerprint(_content(source)),
             "input": symbols,
             "on": on.value,
@@ -150,6 +152,7 @@ def _describe(
         "engine": run.engine.value,
         "seconds": round(run.seconds, 6),
         "compile_seconds": round(run.compile_seconds, 6),
+        "note": run.note,
     }
 
 
@@ -171,3 +174,5 @@ def _print(answer: dict[str, Any]) -> None:
         time, dimension = answer["network_steps"], answer["dimension"]
         typer.echo(f"  net    {answer['on']} at time {time:,}, dimension {dimension:,}")
     typer.echo(f"  time   {answer['seconds']:.3f} s, {engine}")
+    if answer["note"]:
+        typer.echo(f"  note   {answer['note']}: exact, but slower")

@@ -7,6 +7,7 @@ from typing import Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from netwright.errors import FormatError
 from netwright.exact.feed_forward import Affine
 from netwright.exact.rational import ONE
 from netwright.exact.vector import Vector
@@ -53,6 +54,16 @@ State: TypeAlias = Mapping[str, NDArray[np.int64]]
 """A run at a moment, as named arrays."""
 
 
+def check_shape(name: str, state: State, shape: tuple[int, ...]) -> None:
+    """Refuse a state without an array of this name and shape: loops trust their arrays."""
+    found = state.get(name)
+    if found is None or found.shape != shape or found.dtype != np.int64:
+        has = "nothing" if found is None else f"{found.dtype} of shape {found.shape}"
+        raise FormatError(
+            f"the checkpoint has {has} for {name}; expected integers of shape {shape}"
+        )
+
+
 class Bookmark(Protocol):
     """Where a run is kept, to go on with it another time."""
 
@@ -70,6 +81,8 @@ class Moments(Protocol):
     """A network's run, moment by moment, as watches see it."""
 
     compile_seconds: float
+    reason: str | None
+    """Why it does not do it in the fastest way."""
 
     @property
     def fast(self) -> bool:
@@ -96,6 +109,7 @@ class Stepwise:
     """Moments from vectors, one set of named vectors a moment."""
 
     compile_seconds = 0.0
+    reason: str | None = None
 
     def __init__(
         self,

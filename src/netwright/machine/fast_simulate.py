@@ -69,6 +69,11 @@ def resume(
     if bookmark and (kept := bookmark.read()):
         tape, origin = kept["tape"].astype(tape.dtype), int(kept["origin"][0])
         position = kept["position"].copy()
+        if position[2] > max_steps:
+            raise InputError(
+                f"the run that was kept is at step {position[2]:,}, beyond the limit of "
+                f"{max_steps:,} steps"
+            )
     advance, compile_seconds = compiled(_advance, rules, tape, position, int(position[2]))
     started = perf_counter()
 
@@ -102,7 +107,9 @@ def resume(
             elif position[2] < min(before + CHUNK, max_steps):
                 break  # it halted
             if progress:
-                progress(int(position[2]), int(tape.size))
+                written = np.flatnonzero(tape != blank)
+                cells = int(written[-1] - written[0] + 1) if written.size else 0
+                progress(int(position[2]), cells)
             if bookmark is not None and perf_counter() - last_save >= bookmark.every:
                 keep()
                 last_save = perf_counter()
@@ -113,6 +120,8 @@ def resume(
         raise InputError(
             f"no memory for a tape of more than {tape.size:,} cells, after {position[2]:,} steps"
         ) from None
+    if position[2] >= max_steps:
+        keep()  # from the limit one may go on
     return reached()
 
 

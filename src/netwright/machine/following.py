@@ -15,17 +15,20 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from netwright.errors import InputError
 from netwright.exact.observe import Bookmark, Moments, State
 from netwright.machine.configuration import Tape
 from netwright.machine.simulate import Outcome, Progress
 
 MOST_AT_ONCE = 1 << 16
+SHORT, LONG = 0.05, 0.2  # seconds between two looks at Ctrl-C and the progress bar
 
 
 class Follower(Protocol):
     """Where the given machine stands; `outcome` is None while the run goes on."""
 
     outcome: Outcome | None
+    max_steps: int
 
     @property
     def steps(self) -> int:
@@ -35,8 +38,8 @@ class Follower(Protocol):
     def cells(self) -> int:
         """How many cells the tape takes."""
 
-    def at_most(self) -> int:
-        """How many moments there can be before the run has ended."""
+    def remaining(self) -> int:
+        """How many moments cannot pass the limit; 0 where the machine stands at it."""
 
     def take(self, codes: NDArray[np.int64]) -> None:
         """Follow some moments."""
@@ -54,30 +57,57 @@ def follow(
     progress: Progress | None = None,
     bookmark: Bookmark | None = None,
 ) -> None:
-    """Go on until the follower has an outcome; KeyboardInterrupt comes between moments only."""
-    if bookmark and (kept := bookmark.read()):
-        moments.restore(_part(kept, "moments"))
-        follower.restore(_part(kept, "follower"))
+    """Go on until the follower has an outcome; KeyboardInterrupt comes between moments only.
+
+    A bookmark is written now and then, at Ctrl-C, and at the limit, from where one may go on with
+    a higher one.
+    """
     parts: dict[str, Moments | Follower] = {"moments": moments, "follower": follower}
-    count, last_save = 1, monotonic()
+    if bookmark and (kept := bookmark.read()):
+        for name, part in parts.items():
+            part.restore(_part(kept, name))
+        if follower.steps > follower.max_steps:
+            raise InputError(
+                f"the run that was kept is at step {follower.steps:,}, beyond the limit of "
+                f"{follower.max_steps:,} steps"
+            )
+
+    def keep() -> None:
+        if bookmark is not None:
+            bookmark.write(
+                {
+                    f"{name}.{key}": array
+                    for name, part in parts.items()
+                    for key, array in part.snapshot().items()
+                }
+            )
+
+    def ended() -> bool:
+        return follower.outcome is not None
+
+    count, last_kept = 1, monotonic()
     with _held_interrupt() as interrupted:
-        while follower.outcome is None:
-            follower.take(moments.advance(min(count, follower.at_most())))
-            count = min(2 * count, MOST_AT_ONCE)
+        while not ended():
+            left = follower.remaining()
+            if left == 0:
+                keep()
+            started = monotonic()
+            follower.take(moments.advance(min(count, max(1, left))))
+            now = monotonic()
+            if now - started < SHORT:
+                count = min(2 * count, MOST_AT_ONCE)
+            elif now - started > LONG:
+                count = max(1, count // 2)
             if progress:
                 progress(max(0, follower.steps), follower.cells)
-            late = bookmark is not None and monotonic() - last_save >= bookmark.every
-            if bookmark is not None and follower.outcome is None and (late or interrupted()):
-                bookmark.write(
-                    {
-                        f"{name}.{key}": array
-                        for name, part in parts.items()
-                        for key, array in part.snapshot().items()
-                    }
-                )
-                last_save = monotonic()
-            if follower.outcome is None and interrupted():
+            if ended():
+                return
+            if interrupted():
+                keep()
                 raise KeyboardInterrupt
+            if bookmark is not None and now - last_kept >= bookmark.every:
+                keep()
+                last_kept = monotonic()
 
 
 def _part(state: State, name: str) -> State:
@@ -122,12 +152,22 @@ class WrittenTape:
         self.blank = blank
         self.origin = 0
         self.codes = np.full(0, blank, dtype=np.int64)
+        self.lowest, self.highest = 0, -1
+
+    @property
+    def cells(self) -> int:
+        """How many cells there are from the first to the last that was written."""
+        return self.highest - self.lowest + 1
 
     def write(self, cells: NDArray[np.int64], codes: NDArray[np.int64]) -> None:
         """Write some codes, in order: the last one stays where a cell is written twice."""
         if not cells.size:
             return
-        self._reach(int(cells.min()), int(cells.max()))
+        lowest, highest = int(cells.min()), int(cells.max())
+        fresh = self.cells == 0
+        self.lowest = lowest if fresh else min(self.lowest, lowest)
+        self.highest = highest if fresh else max(self.highest, highest)
+        self._reach(lowest, highest)
         self.codes[cells - self.origin] = codes
 
     def _reach(self, lowest: int, highest: int) -> None:
@@ -148,8 +188,10 @@ class WrittenTape:
 
     def snapshot(self) -> State:
         """The tape."""
-        return {"origin": np.array([self.origin]), "tape": self.codes}
+        place = [self.origin, self.lowest, self.highest]
+        return {"tape_place": np.array(place, dtype=np.int64), "tape": self.codes.copy()}
 
     def restore(self, state: State) -> None:
         """The tape of a snapshot."""
-        self.origin, self.codes = int(state["origin"][0]), state["tape"].copy()
+        self.origin, self.lowest, self.highest = state["tape_place"].tolist()
+        self.codes = state["tape"].copy()

@@ -55,6 +55,8 @@ class Run:
     network_steps: int | None = None
     """The network's time when it is in this configuration; None for a machine run as such."""
     dimension: int | None = None
+    note: str | None = None
+    """Why a fast engine did not do it in the fastest way."""
 
 
 class Interrupted(KeyboardInterrupt):

@@ -59,7 +59,9 @@ class Assembler:
         llvm.initialize_native_target()
         llvm.initialize_native_asmprinter()
         machine = llvm.Target.from_default_triple().create_target_machine(
-            cpu=llvm.get_host_cpu_name(), opt=2
+            cpu=llvm.get_host_cpu_name(),
+            features=llvm.get_host_cpu_features().flatten(),
+            opt=2,
         )
         parsed = llvm.parse_assembly(str(self.module))
         parsed.verify()

@@ -41,6 +41,8 @@ def set_bounds(program: Program, seed: Vector) -> None:
             bound = grown
         else:
             bound = checked = {k: UNKNOWN_OUTPUT * scale.D for k, scale in output.items()}
+            if any(n > bound[k] for k, n in start.items()):
+                raise UnsuitableError("the seed is too large for 64 bits")
         if _one_token(program, bound, tokens)[1] < HIGHEST:
             program.longest, program.output_bound = tokens, checked
             return

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from netwright.exact.observe import State, Watch
+from netwright.exact.observe import State, Watch, check_shape
 from netwright.exact.rational import Rational
 from netwright.exact.vector import Vector
 from netwright.nets.transformer import Transformer
@@ -52,6 +52,7 @@ class IntegerTransformer:
         layers = sum(isinstance(each, LastVisit) for each in program.instructions)
         self.state: dict[str, Integers] = {
             "clock": np.array([0, 0, -_FIRST_CELLS // 2, _FIRST_CELLS, 0, 0], dtype=np.int64),
+            "stream": np.zeros(program.dimension, dtype=np.int64),
             "output": np.zeros(program.dimension, dtype=np.int64),
             "total": np.zeros(sum(len(each.terms) for each in means), dtype=np.int64),
             "visits": np.tile(np.array([_FAR, -_FAR]), (layers, 1)),
@@ -60,7 +61,6 @@ class IntegerTransformer:
         """All that a run from here on depends on."""
         for k, number in seed.entries.items():
             self.state["output"][k] = int((number * program.vectors[OUTPUT][k].D).p)
-        self._stream = np.zeros(program.dimension, dtype=np.int64)
         self._rows = _external_rows(program)
 
     @property
@@ -68,13 +68,14 @@ class IntegerTransformer:
         """How many tokens are done."""
         return int(self.state["clock"][native.TOKENS])
 
-    @property
-    def cells(self) -> int:
-        """How many visits are kept."""
-        return int(np.count_nonzero(self.state["kept"][:, :, 0]))
-
     def restore(self, state: State) -> None:
         """Go on from another state of the same decoder."""
+        for name, array in self.state.items():
+            if name != "kept":
+                check_shape(name, state, array.shape)
+        cells = int(state["clock"][native.CELLS])
+        layers, _, width = self.state["kept"].shape
+        check_shape("kept", state, (layers, cells, width))
         self.state = {name: state[name].copy() for name in self.state}
 
     def advance(self, tokens: int) -> Integers:
@@ -82,8 +83,8 @@ class IntegerTransformer:
         codes = np.empty((tokens, self._watches), dtype=np.int64)
         done, clock = 0, self.state["clock"]
         while done < tokens:
-            names = ("output", "total", "visits", "kept")
-            arrays = (self._stream, *(self.state[name] for name in names), self._rows, clock)
+            names = ("stream", "output", "total", "visits", "kept")
+            arrays = (*(self.state[name] for name in names), self._rows, clock)
             addresses = [array.ctypes.data for array in (*arrays, codes[done:])]
             done += self._advance(*addresses, tokens - done)
             if clock[native.STATUS] == native.MORE_CELLS:
@@ -118,7 +119,7 @@ class IntegerTransformer:
     @property
     def z(self) -> Vector:
         """What the last layer made of the newest token."""
-        return self._vector(STREAM, self._stream)
+        return self._vector(STREAM, self.state["stream"])
 
     def _vector(self, number: int, numbers: Integers) -> Vector:
         entries: dict[int, Rational] = {}
@@ -130,7 +131,7 @@ class IntegerTransformer:
 
 def _external_rows(program: Program) -> NDArray[Any]:
     """What the external attentions add, as the code expects it."""
-    parts = [np.zeros(1, dtype=np.int64)][:0]
+    parts: list[Integers] = []
     for each in program.instructions:
         if isinstance(each, External):
             places = {column: n for n, column in enumerate(native.external_columns(each))}

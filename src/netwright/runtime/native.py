@@ -49,14 +49,14 @@ def native_code(
 
 
 class _List(NamedTuple):
-    """A sparse vector in memory: its numbers, and the coordinates that were touched."""
+    """A sparse vector in memory, as tables."""
 
     values: Any
-    marks: Any
-    touched: Any
-    count: Any
-    units: Any
-    biases: Any
+    marks: Any  # by coordinate: whether it was touched
+    touched: Any  # which were, in any order
+    count: Any  # how many
+    units: Any  # by coordinate: what stands for 1
+    biases: Any  # by coordinate: what is added when it is touched first
 
 
 class _Writer(Assembler):
@@ -89,10 +89,8 @@ class _Writer(Assembler):
         for k in program.vectors[OUTPUT]:
             self.store(self.vectors[OUTPUT].get(k, 0), "output", k)
         self.store(self.p, "clock", TOKENS)
-        last = self.compare("==", self.sum(self.done, 1), self.arguments["count"])
-        with self.b.if_then(last):
-            for k in program.vectors[STREAM]:
-                self.store(self.vectors[STREAM].get(k, 0), "stream", k)
+        for k in program.vectors[STREAM]:
+            self.store(self.vectors[STREAM].get(k, 0), "stream", k)
         self.again()
 
     def _power(self, e: int) -> Number:

@@ -31,7 +31,7 @@ class Scale(NamedTuple):
         """A scale for the numbers of both."""
         joined = Scale(lcm(self.D, other.D), max(self.e, other.e))
         if joined.D > LARGEST_DENOMINATOR or joined.e > LARGEST_POWER:
-            raise UnsuitableError("a denominator grows from token to token")
+            raise UnsuitableError("a denominator is too large, or grows from token to token")
         return joined
 
     def times(self, weight: Rational) -> "Scale":

@@ -31,6 +31,7 @@ class FastRNN(StackMoments):
         patience: int = 0,
     ) -> None:
         self.network, self.y = network, seed
+        self.earliest = 0 if network.R is None else 1  # g_1 reads the seed, later ones O(g)
         *_, g = network.encoder_states(X)
         super().__init__([g], watches, stops, patience)
 
@@ -49,7 +50,7 @@ class FastRNN(StackMoments):
             raise UnsuitableError("its activation is not σ")
         sources = [Source(network.U)]
         if network.R is not None:
-            if network.O is not identity or self.moments < 2:
+            if network.O is not identity:
                 raise UnsuitableError("it reads more than its hidden vector")
             sources.append(Source(network.R))
         return StackNetwork(

@@ -29,6 +29,9 @@ class StackMoments(ABC):
     of codes end with a moment where the last watch has a code in `stops`, or a negative one.
     """
 
+    earliest = 0
+    """How many moments there must be before stacks can take over."""
+
     def __init__(
         self, cells: Sequence[Vector], watches: Sequence[Watch], stops: Sequence[int], patience: int
     ) -> None:
@@ -63,7 +66,8 @@ class StackMoments(ABC):
 
     def advance(self, count: int) -> NDArray[np.int64]:
         """The codes of the next moments."""
-        if self.moments > self.patience and self._stack is None and self.reason is None:
+        begun = self._stack is not None or self.reason is not None
+        if not begun and self.moments > max(self.patience, self.earliest):
             self._begin_with_stacks()
         if self._stack is not None:
             try:
@@ -102,8 +106,8 @@ class StackMoments(ABC):
     def restore(self, state: State) -> None:
         """Go on from a snapshot."""
         if len(state) > 1:
+            self.moments = int(state["moments"][0])
             self._stack = self._prepared()
             self._stack.restore(state)
-            self.moments = int(state["moments"][0])
         while self.moments < int(state["moments"][0]):
             self.advance(int(state["moments"][0]) - self.moments)

@@ -6,6 +6,7 @@ becomes a chain of nodes, one a digit.
 """
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from math import lcm
 from typing import Any, NamedTuple
 
@@ -13,13 +14,14 @@ import numpy as np
 from flint import fmpq
 from numpy.typing import NDArray
 
+from netwright.errors import FormatError
 from netwright.exact.feed_forward import Affine, LinearMap
 from netwright.exact.layout import Layout
-from netwright.exact.observe import State, Watch
+from netwright.exact.observe import State, Watch, check_shape
 from netwright.exact.rational import ONE, ZERO, Rational
 from netwright.exact.vector import Vector
 from netwright.jit import compiled
-from netwright.runtime import stack_work as loops
+from netwright.runtime import stack_arithmetic as loops
 from netwright.runtime.unsuitable import UnsuitableError
 
 Integers = NDArray[np.int64]
@@ -77,13 +79,13 @@ class StackNetwork:
         ]
         biases = [b for layer in layers for b in layer.biases if b is not None]
         self.L = lcm(
-            *(_denominator(affine.weights.values()) for _, term in products for affine in term[:1]),
             *(_denominator(bias.entries.values()) for bias in biases),
             *(_product_denominator(term) for _, term in products),
         )
         if self.L > LARGEST_DENOMINATOR:
             raise UnsuitableError("its weights have no small common denominator")
-        self._bases = sorted({abs(w) for _, t in products for a in t for w in a.weights.values()})
+        found = {abs(w) for _, term in products for a in term for w in a.weights.values()}
+        self._bases = sorted({base for w in found for base in (w, 1 / w) if base > 1})
         chain_start, bias_start = [0], []
         chains: list[tuple[int, ...]] = []
         bias_rows: list[tuple[int, int]] = []
@@ -99,6 +101,7 @@ class StackNetwork:
                 bias_rows += [(k, int((b * self.L).p)) for k, b in entries]
             bias_start.append([*starts, len(bias_rows)])
         watched = [(*self._watch(each.watch), each.cell) for each in watches]
+        self._check_sums(chain_start, chains, bias_rows)
         is_stop = np.zeros(self._width, dtype=np.int64)
         is_stop[list(stops)] = 1
         nodes = _array([0] * 8 * FIRST_NODES, 8)
@@ -141,12 +144,31 @@ class StackNetwork:
         self._width = max(self._width, rows, *(k + 1 for _, k, _ in ordered))
         return len(self._maps) - 1
 
+    def _check_sums(
+        self,
+        chain_start: Sequence[int],
+        chains: Sequence[tuple[int, ...]],
+        biases: Sequence[tuple[int, int]],
+    ) -> None:
+        """All that is added to one coordinate of a layer, by its products and biases together."""
+        for first, last in pairwise(chain_start):
+            sums: dict[int, int] = {}
+            for _, end, *_ in chains[first:last]:
+                start = self._rows[self._maps[end - 1][0]]
+                behind = self._rows[self._maps[end][0]] if end < len(self._maps) else None
+                for k, w in self._edges[start:behind]:
+                    sums[k] = sums.get(k, 0) + abs(w)
+            for k, bias in biases:
+                sums[k] = sums.get(k, 0) + abs(bias)
+            if max(sums.values(), default=0) > LARGEST_WEIGHTS:
+                raise UnsuitableError("its weights are too large")
+
     def _chain(self, term: Sequence[Affine]) -> tuple[int, int]:
         """A product of matrices: the numbers of its first and of the one behind its last."""
         first, over = len(self._maps), 1
-        for affine in term:
+        for number, affine in enumerate(term, start=1):
             scale = _denominator(affine.weights.values())
-            if affine is term[-1]:
+            if number == len(term):
                 scale = self.L // over
             over *= scale
             weights = [(j, k, int((w * scale).p)) for (j, k), w in affine.weights.items()]
@@ -212,7 +234,7 @@ class StackNetwork:
             return int(number.p), 0, 0
         if 0 < number < 1:
             for base in self._bases:
-                digits = _digits(number, base) if base > 1 and (self.L / base).q == 1 else None
+                digits = _digits(number, base) if (self.L / base).q == 1 else None
                 if digits is not None:
                     n = 0
                     for digit in reversed(digits):
@@ -265,12 +287,20 @@ class StackNetwork:
 
     def snapshot(self) -> State:
         """All that a run from here on depends on."""
-        arrays = {name: getattr(self._work, name) for name in CHANGING}
+        arrays = {name: getattr(self._work, name).copy() for name in CHANGING}
         used = int(self._work.clock[loops.NODES])
-        return {**arrays, "nodes": self._work.nodes[:used]}
+        return {**arrays, "nodes": self._work.nodes[:used].copy()}
 
     def restore(self, state: State) -> None:
         """Go on from a snapshot."""
+        for name in CHANGING:
+            check_shape(name, state, getattr(self._work, name).shape)
+        nodes = state["nodes"] if "nodes" in state else np.zeros((0, 0), dtype=np.int64)
+        check_shape("nodes", state, (len(nodes), 8))
+        tails = state["v"][:, :, 2]
+        in_order = np.all(nodes[:, loops.NEXT] < np.maximum(1, np.arange(len(nodes))))
+        if not in_order or nodes.min() < -(1 << 40) or tails.min() < 0 or tails.max() >= len(nodes):
+            raise FormatError("the checkpoint's stacks do not hang together")
         while len(self._work.nodes) < len(state["nodes"]):
             self._more_nodes()
         self._work.nodes[: len(state["nodes"])] = state["nodes"]

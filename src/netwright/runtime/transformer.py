@@ -92,8 +92,9 @@ class FastDecoder:
 
     def snapshot(self) -> State:
         """The integers, or only how many tokens there were."""
-        state = dict(self._integers.state) if self._integers is not None else {}
-        return {"tokens": np.array([self.tokens]), **state}
+        state = self._integers.state if self._integers is not None else {}
+        kept = {name: array.copy() for name, array in state.items()}
+        return {"tokens": np.array([self.tokens]), **kept}
 
     def restore(self, state: State) -> None:
         """Go on from a snapshot."""
@@ -109,12 +110,12 @@ class FastDecoder:
 
     def _begin_with_integers(self) -> None:
         """From the first token on, up to where we are."""
+        external = _encode(self.network, self.X)
+        keys = _first_keys(self.network, external, self.seed)
         started = perf_counter()
-        from netwright.runtime.integer_transformer import IntegerTransformer
-
         try:
-            external = _encode(self.network, self.X)
-            keys = _first_keys(self.network, external, self.seed)
+            from netwright.runtime.integer_transformer import IntegerTransformer
+
             program = decoder_program(
                 self.network, (external.keys, external.values), self.seed, keys
             )

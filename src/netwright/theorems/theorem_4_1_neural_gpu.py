@@ -20,6 +20,7 @@ cell, and collects the decoder in its own block D.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from time import perf_counter
 
 from netwright.errors import NetworkError
 from netwright.exact.feed_forward import Affine, LinearMap, Weights
@@ -230,6 +231,7 @@ def run_neural_gpu(
     iterating: Iterating | None = None,
 ) -> Run:
     """The machine's run as the Neural GPU does it: by the definition, or by a faster engine."""
+    started = perf_counter()
     X = compiled.embed(compiled.rnn.machine.check_word(word))
     tokens = len(X) - compiled.has_end_marker
     follower = PairFollower(compiled.rnn, max_steps, skip=tokens)
@@ -248,6 +250,7 @@ def run_neural_gpu(
         hidden,
         progress,
         bookmark,
+        started=started,
         tokens=tokens,
         dimension=compiled.network.layout.dimension,
     )

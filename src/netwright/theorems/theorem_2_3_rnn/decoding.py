@@ -24,7 +24,7 @@ from netwright.machine.simulate import Engine, Interrupted, Outcome, Progress, R
 from netwright.nets.rnn import RNN
 from netwright.theorems.theorem_2_3_rnn.construction import CompiledRNN
 from netwright.theorems.theorem_2_3_rnn.neurons import Neurons
-from netwright.theorems.theorem_2_3_rnn.readouts import pair_label, readouts
+from netwright.theorems.theorem_2_3_rnn.readouts import pair_label, readout_layout, readouts
 from netwright.theorems.theorem_2_3_rnn.update import move_readouts
 
 
@@ -109,8 +109,7 @@ class PairFollower:
         self.states = compiled.machine.states
         symbols = compiled.machine.symbols
         pairs = [(state, symbol) for state in self.states for symbol in symbols]
-        rules = compiled.neurons.rules
-        self.moves = np.array([rules[p].move.offset if p in rules else 0 for p in pairs])
+        self.moves = np.array(_moves(compiled.neurons, len(pairs)))
         self.is_final = np.array([state in compiled.final_states for state, _ in pairs])
         self.time = -1 - skip
         self.head, self.move = 0, 0
@@ -134,9 +133,9 @@ class PairFollower:
         """How many cells the head has seen."""
         return self.highest - self.lowest + 1
 
-    def at_most(self) -> int:
-        """One moment beyond the limit shows whether the machine had a rule there."""
-        return self.max_steps + 1 - self.time
+    def remaining(self) -> int:
+        """At the limit, one moment more shows whether the machine had a rule there."""
+        return self.max_steps - self.time
 
     def take(self, codes: NDArray[np.int64]) -> None:
         """Follow some moments."""
@@ -185,6 +184,17 @@ class PairFollower:
         self.state = self.states[number]
 
 
+def _moves(neurons: Neurons, pairs: int) -> list[int]:
+    """Where the head goes from each pair of state and symbol, by the network's own read-outs.
+
+    The network has no coordinate for the head's cell, so the cell is counted.
+    """
+    moves, layout = move_readouts(neurons), readout_layout(neurons)
+    first = layout.index("n", layout.labels("n")[0])
+    images = (moves(Vector(layout, {first + n: ONE})) for n in range(pairs))
+    return [int((m.number("move", "R") - m.number("move", "L")).p) for m in images]
+
+
 def run_moments(
     compiled: CompiledRNN,
     moments: MomentsWithVectors,
@@ -193,6 +203,7 @@ def run_moments(
     progress: Progress | None = None,
     bookmark: Bookmark | None = None,
     *,
+    started: float,
     tokens: int,
     dimension: int,
 ) -> Run:
@@ -200,7 +211,6 @@ def run_moments(
 
     `hidden` gives the hidden vector of the newest moment, or of the one before.
     """
-    started = perf_counter()
 
     def reached() -> Run:
         decoded = None
@@ -217,6 +227,7 @@ def run_moments(
             moments.compile_seconds,
             tokens + follower.steps,
             dimension,
+            moments.reason,
         )
 
     try:
@@ -248,6 +259,7 @@ def run_rnn(
     decoding: Decoding | None = None,
 ) -> Run:
     """The machine's run as the RNN does it: by the definition, or by a faster engine."""
+    started = perf_counter()
     X = compiled.embed(compiled.machine.check_word(word))
     layout = compiled.neurons.layout
     follower = PairFollower(compiled, max_steps)
@@ -260,6 +272,7 @@ def run_rnn(
         lambda moments, before: moments.vector("0", before=before),
         progress,
         bookmark,
+        started=started,
         tokens=len(X),
         dimension=layout.dimension,
     )

@@ -57,13 +57,13 @@ class TokenFollower:
     @property
     def cells(self) -> int:
         """How many cells the tape takes."""
-        return self.written.codes.size
+        return self.written.cells
 
-    def at_most(self) -> int:
-        """How many tokens a network compiled from a machine can still need."""
-        if self.tokens == self.most_tokens:
+    def remaining(self) -> int:
+        """A step of the given machine takes one token at least."""
+        if self.tokens >= self.most_tokens:
             self._complain(self.tokens + 1)
-        return self.most_tokens - self.tokens
+        return min(self.max_steps - self.steps, self.most_tokens - self.tokens)
 
     def take(self, codes: NDArray[np.int64]) -> None:
         """Follow some tokens."""
@@ -118,7 +118,8 @@ class TokenFollower:
     def restore(self, state: State) -> None:
         """Stand there again."""
         place = state["place"].tolist()
-        self.tokens, self.cell, self.steps, self.at_a_step, self.state, self.head = place
+        self.tokens, self.cell, self.steps, at_a_step, self.state, self.head = place
+        self.at_a_step = bool(at_a_step)
         self.written.restore(state)
 
 
@@ -151,6 +152,7 @@ def run_transformer(
             moments.compile_seconds,
             network_steps=follower.tokens,
             dimension=compiled.layout.dimension,
+            note=moments.reason,
         )
 
     try:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from netwright.errors import NetworkError
-from netwright.exact.feed_forward import Affine, FeedForward, count_parameters
+from netwright.exact.feed_forward import Affine, FeedForward, LinearMap, count_parameters
 from netwright.exact.layout import Layout
 from netwright.exact.rational import phi, rational, relu, sigma
 from netwright.exact.vector import Vector, combine
@@ -112,3 +112,8 @@ def test_every_coordinate_has_a_name() -> None:
     assert vector.number("a", "p") == 0
     with pytest.raises(KeyError, match="nowhere"):
         vector.number("nowhere")
+
+
+def test_a_product_of_no_matrices_is_refused() -> None:
+    with pytest.raises(NetworkError, match="a product of no matrices"):
+        LinearMap(Layout.of(x=""), Layout.of(x=""), ((),))

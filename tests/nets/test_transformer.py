@@ -8,9 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.strategies import D, recognizers, transformers, vectors
 
-from netwright.errors import InputError
+from netwright.errors import InputError, NetworkError
+from netwright.exact.layout import Layout
 from netwright.exact.vector import Vector
 from netwright.nets.attention import attention
+from netwright.nets.positional import ReciprocalPositions
 from netwright.nets.recognizer import Recognizer
 from netwright.nets.transformer import Transformer
 
@@ -90,3 +92,9 @@ def test_the_seed_is_never_tested() -> None:
 def test_a_strange_symbol_is_named(recognizer: Recognizer) -> None:
     with pytest.raises(InputError, match="symbol 'c' at position 2 is not in the recognizer's"):
         recognizer.accepts_at("ac", 1)
+
+
+def test_positions_need_four_coordinates() -> None:
+    layout = Layout.of(x="", u="", v="")
+    with pytest.raises(NetworkError, match="four different coordinates"):
+        ReciprocalPositions(layout, ("x", "x", "u", "v"))

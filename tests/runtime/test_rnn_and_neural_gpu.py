@@ -14,7 +14,7 @@ from tests.networks import Word, facts
 from tests.strategies import D, machines, neural_gpus, vectors
 from tests.strategies import words as random_words
 
-from netwright.errors import FormatError
+from netwright.errors import FormatError, NetworkError
 from netwright.exact.feed_forward import Affine, LinearMap
 from netwright.exact.rational import rational, relu
 from netwright.exact.vector import Vector
@@ -252,6 +252,25 @@ def test_an_rnn_that_reads_its_own_outputs_runs_on_stacks() -> None:
     again = FastRNN(network, [Vector.of(D, x=1)], Vector.of(D, y=1))
     again.restore(fast.snapshot())
     assert again.vector("0") == fast.vector("0")
+
+
+def test_the_moment_before_one_that_does_not_fit_is_not_made_up() -> None:
+    U = matrix(xx=fmpq(1, 3), yy=fmpq(1, 5), xz=1, yz=1)
+    start = Vector.of(D, x=1, y=1)
+    fast = FastRNN(decoder_with(U, start), [start], start)
+    fast.advance(1)
+    while fast.reason is None:
+        before = fast.moments
+        fast.advance(100)
+        if fast.reason is None and fast.moments - before < 100:
+            with pytest.raises(NetworkError, match="the moment before are not kept"):
+                fast.vector("0", before=True)
+
+
+def test_a_bias_for_more_columns_than_there_are() -> None:
+    gate = Convolution(((KEEP,),), bias=(Vector.zero(D), Vector.of(D, x=1)))
+    network = NeuralGPU(D, gate, gate, Convolution(((KEEP,),)))
+    tensors_agree(network, [Vector.of(D, x=1)], 5)
 
 
 def test_a_state_that_does_not_hang_together_is_refused() -> None:

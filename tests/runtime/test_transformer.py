@@ -14,15 +14,24 @@ from tests.networks import facts
 from tests.strategies import D, machines, transformers, vectors
 from tests.strategies import words as random_words
 
+from netwright.errors import NetworkError
 from netwright.exact.feed_forward import Affine, FeedForward, affine_network
 from netwright.exact.layout import Layout
+from netwright.exact.observe import NEITHER, Watch
 from netwright.exact.rational import Rational
 from netwright.exact.vector import Vector
 from netwright.machine.library import library_machine
 from netwright.machine.normal_form import normalize
 from netwright.machine.simulate import simulate
 from netwright.machine.turing_machine import Action, Move, TuringMachine
-from netwright.nets.attention import attention, hardmax, score_phi, square_plus_one
+from netwright.nets.attention import (
+    Normalizer,
+    attention,
+    dot_product,
+    hardmax,
+    score_phi,
+    square_plus_one,
+)
 from netwright.nets.transformer import Layer, Transformer
 from netwright.pipeline import run
 from netwright.runtime import integer_transformer, native
@@ -161,6 +170,34 @@ def test_denominators_that_grow_are_for_rationals() -> None:
     assert decoder.reason == "a denominator grows from token to token"
 
 
+def test_a_denominator_of_more_than_64_bits_is_for_rationals() -> None:
+    tiny = fmpq(1, 2**64 + 1)
+    network = repeating(affine_network(LINE, {("x", "x"): 1}, {"y": tiny}))
+    decoder = agree(network, [], Vector.of(LINE, x=1), 3)
+    assert decoder.reason == "a denominator is too large, or grows from token to token"
+    watched = FastDecoder(network, [], Vector.of(LINE, x=1), [Watch("y", "y")])
+    assert watched.advance(1).tolist() == [[NEITHER]]
+
+
+def test_a_watch_through_a_map_is_for_rationals() -> None:
+    swapping = repeating(affine_network(LINE, {("x", "y"): 1, ("y", "x"): 1}))
+    watch = Watch("y", "x", through=Affine.of(LINE, LINE, {("y", "x"): 1}))
+    start = Vector.of(LINE, x=1)
+    decoder = FastDecoder(swapping, [], start, [watch])
+    slow = by_definition(swapping, [], start, [watch])
+    assert [decoder.advance(1).tolist() for _ in range(4)] == [
+        slow.advance(1).tolist() for _ in range(4)
+    ]
+
+
+def test_a_normaliser_that_refuses_every_score_is_heard() -> None:
+    never = Normalizer("never", lambda _: lambda _value: fmpq(0))
+    cache = AttentionCache(affine_network(D), dot_product, never)
+    cache.append(Vector.zero(D), Vector.of(D, x=1))
+    with pytest.raises(NetworkError, match="f is 0 for every score"):
+        cache.attend(Vector.of(D, x=1))
+
+
 def test_a_denominator_that_does_not_grow_stays() -> None:
     thirds = repeating(affine_network(LINE, {("x", "y"): fmpq(1, 3), ("y", "x"): 3}))
     assert agree(thirds, [], Vector.of(LINE, x=1), 20).reason is None
@@ -219,7 +256,11 @@ def test_a_run_goes_on_from_a_snapshot() -> None:
     while first.tokens < 12:
         first.advance(12 - first.tokens)
     second = FastDecoder(compiled.network, X, compiled.seed, patience=5)
-    second.restore(first.snapshot())
+    kept = first.snapshot()
+    first.advance(1)  # which a snapshot does not follow
+    second.restore(kept)
+    second.advance(1)
+    assert first.newest == second.newest
     for _ in range(14):
         first.advance(1)
         second.advance(1)

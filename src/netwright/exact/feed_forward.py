@@ -107,6 +107,8 @@ class LinearMap:
     terms: tuple[tuple[Affine, ...], ...]
 
     def __post_init__(self) -> None:
+        if () in self.terms:
+            raise NetworkError("a term of a linear map is a product of no matrices; give it one")
         for affine in (affine for term in self.terms for affine in term):
             check_linear(affine)
 

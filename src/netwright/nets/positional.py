@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from flint import fmpq
 
+from netwright.errors import NetworkError
 from netwright.exact.layout import Layout
 from netwright.exact.vector import Vector
 
@@ -20,6 +21,10 @@ class ReciprocalPositions:
 
     layout: Layout
     blocks: tuple[str, str, str, str]
+
+    def __post_init__(self) -> None:
+        if len(set(self.blocks)) != 4:
+            raise NetworkError(f"pos needs four different coordinates; got {self.blocks}")
 
     def __call__(self, i: int) -> Vector:
         """pos(i)."""

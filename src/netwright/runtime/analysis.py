@@ -91,7 +91,7 @@ class _Builder:
         """Make the scales of some coordinates large enough; numbers that are there follow."""
         before = dict(target)
         for k, scale in needed:
-            target[k] = target[k].join(scale) if k in target else scale
+            target[k] = target.get(k, Scale()).join(scale)
         grown = [
             Term(k, k, target[k].D // old.D, target[k].e - old.e)
             for k, old in before.items()

@@ -76,6 +76,7 @@ class Assembler:
 
     def word(self, x: Number) -> Any:
         """The number as LLVM has it."""
+        assert not isinstance(x, int) or -(1 << 63) <= x < 1 << 63, "a constant of 64 bits"
         return WORD(x) if isinstance(x, int) else x
 
     def sum(self, x: Number, y: Number) -> Number:

@@ -59,6 +59,7 @@ class AttentionCache:
             return Vector.zero(q.layout)
         # Equal keys have equal scores, whatever the score; a query 0 has score 0 with every key.
         if self._keys_are_zero or (self.score is score_phi and not q.entries):
+            self.rho([self.score(q, self.keys[0])])  # a normaliser may refuse the score
             return combine(self._total.layout, [(ONE / len(self.keys), self._total)])
         for form in self._forms:
             winner = form.winner(q, len(self.keys))

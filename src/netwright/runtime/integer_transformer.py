@@ -103,10 +103,14 @@ class IntegerTransformer:
         to_the_left = cell < first
         missing = first - cell if to_the_left else cell - (first + cells) + 1
         added = max(cells, missing)
-        if cells + added > MOST_CELLS:
-            raise UnsuitableError(f"token {self.tokens + 1}: its cells are too far apart")
         at = added if to_the_left else 0
-        kept = np.zeros((layers, cells + added, width), dtype=np.int64)
+        try:
+            if cells + added > MOST_CELLS:
+                raise MemoryError
+            kept = np.zeros((layers, cells + added, width), dtype=np.int64)
+        except MemoryError:
+            too_far = f"token {self.tokens + 1}: its cells are too far apart"
+            raise UnsuitableError(too_far) from None
         kept[:, at : at + cells] = old
         self.state["kept"] = kept
         clock[native.FIRST_CELL], clock[native.CELLS] = first - at, cells + added

@@ -30,6 +30,7 @@ from netwright.runtime.program import (
     Step,
     Term,
 )
+from netwright.runtime.unsuitable import UnsuitableError
 
 DONE, OTHER_FORM, TOO_LARGE, MORE_CELLS = range(4)
 MANY = 400  # weights of a map, from which on it is a loop
@@ -336,6 +337,8 @@ class _Writer(Assembler):
 
     def _code(self, watch: Watch) -> Number:
         """The code of a watch; see `exact.observe`."""
+        if watch.through is not None:
+            raise UnsuitableError("a watch looks through a map")
         number = {"z": STREAM, "y": OUTPUT}[watch.vector]
         layout, scales = self.network.layout, self.program.vectors[number]
         code: Number = 0 if watch.sign else ZERO_BLOCK

@@ -66,4 +66,4 @@ def _layer(convolution: Convolution, width: int) -> "StackLayer":
         for u, row in enumerate(convolution.kernels)
         for v, kernel in enumerate(row)
     ]
-    return StackLayer(sources, list(bias) if bias is not None else [None] * width)
+    return StackLayer(sources, list(bias)[:width] if bias is not None else [None] * width)

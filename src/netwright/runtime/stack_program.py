@@ -14,7 +14,7 @@ import numpy as np
 from flint import fmpq
 from numpy.typing import NDArray
 
-from netwright.errors import FormatError
+from netwright.errors import FormatError, NetworkError
 from netwright.exact.feed_forward import Affine, LinearMap
 from netwright.exact.layout import Layout
 from netwright.exact.observe import State, Watch, check_shape
@@ -209,6 +209,8 @@ class StackNetwork:
 
     def cell(self, number: int, *, before: bool = False) -> Vector:
         """The vector of a cell, now or one moment before."""
+        if before and self._work.clock[loops.STATUS] == loops.UNFIT:
+            raise NetworkError("the vectors of the moment before are not kept here")
         newest = int(self._work.grid[loops.NEWEST])
         slot = (self._cells - newest if before else newest) + number
         entries: dict[int, Rational] = {}

@@ -1,0 +1,87 @@
+"""Section 3.3 (sec:diff), "the need of arbitrary precision": with positions of a finite range.
+
+In print: a positional encoding with finitely many values only enlarges the alphabet, so by
+Proposition 3.1 the network is not complete. That is not enough: pos(1) = 1 and pos(i) = 0 beyond
+has two values, yet words of different lengths never have the same proportions then.
+
+The claim is true all the same. By the pigeonhole principle there are i < j with pos(i) = pos(j).
+Take a palindrome w longer than 2j with different symbols at i and j, and swap the two: the result u
+is no palindrome, as its place i has the symbol of w's place j and the mirror place of i, beyond j,
+has that of w's place i. But the encoder sees the same set of vectors for both, so all outputs
+agree: one language, the palindromes, is missed by every such network.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from flint import fmpq
+
+from netwright.exact.rational import Rational
+from netwright.exact.vector import Vector
+
+
+def rounded(x: Rational, bits: int) -> Rational:
+    """The nearest number with so many significant bits; of two, the one that ends in 0.
+
+    >>> rounded(fmpq(17), 4), rounded(fmpq(1, 3), 4), rounded(fmpq(-19), 4)
+    (16, 11/32, -20)
+    """
+    if not x:
+        return x
+    exponent = int(abs(x.p)).bit_length() - int(x.q).bit_length() - bits
+    scaled = x / fmpq(2) ** exponent
+    while abs(scaled) >= 2**bits:
+        exponent += 1
+        scaled /= 2
+    while abs(scaled) < 2 ** (bits - 1):
+        exponent -= 1
+        scaled *= 2
+    whole = scaled.floor()
+    rest = scaled - whole
+    if rest > fmpq(1, 2) or (rest == fmpq(1, 2) and int(whole) % 2):
+        whole += 1
+    return fmpq(whole) * fmpq(2) ** exponent
+
+
+@dataclass(frozen=True)
+class RoundedPositions:
+    """A positional encoding with every coordinate rounded to some bits: its range is finite.
+
+    (Up to overflow, that is: the exponent is not bounded here, and needs not be.)
+    """
+
+    pos: Callable[[int], Vector]
+    bits: int
+
+    def __call__(self, i: int) -> Vector:
+        """pos(i), rounded."""
+        exact = self.pos(i)
+        entries = {k: rounded(x, self.bits) for k, x in exact.entries.items()}
+        return Vector(exact.layout, entries)
+
+
+def first_collision(pos: Callable[[int], Vector], limit: int = 100_000) -> tuple[int, int] | None:
+    """The first j for which some i < j has the same pos(i), with that i."""
+    seen: dict[tuple[tuple[int, Rational], ...], int] = {}
+    for j in range(1, limit + 1):
+        key = tuple(sorted(pos(j).entries.items()))
+        if key in seen:
+            return seen[key], j
+        seen[key] = j
+    return None
+
+
+def palindrome_and_swapped(i: int, j: int, a: str, b: str) -> tuple[tuple[str, ...], ...]:
+    """A palindrome longer than 2j with a at i and b at j, and the same with the two swapped.
+
+    >>> for word in palindrome_and_swapped(1, 2, "a", "b"):
+    ...     print("".join(word))
+    abbba
+    babba
+    """
+    half = [b] * j
+    half[i - 1] = a
+    palindrome = [*half, b, *reversed(half)]
+    swapped = list(palindrome)
+    swapped[i - 1], swapped[j - 1] = swapped[j - 1], swapped[i - 1]
+    return tuple(palindrome), tuple(swapped)

@@ -1,0 +1,357 @@
+"""Every numbered statement of the paper as an experiment: what is checked, how often, the result.
+
+An experiment counts its cases and ends with the first that does not hold. It is no proof; what is
+proved for all inputs stands beside the code of each statement.
+"""
+
+import random
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from itertools import product
+
+from netwright.errors import InputError
+from netwright.exact.feed_forward import Affine, FeedForward
+from netwright.exact.layout import Layout
+from netwright.exact.rational import rational
+from netwright.exact.vector import Vector
+from netwright.machine.library import library_machine
+from netwright.machine.turing_machine import TuringMachine
+from netwright.nets.attention import dot_product, hardmax, score_phi, square_plus_one
+from netwright.nets.neural_gpu import Convolution, NeuralGPU
+from netwright.nets.recognizer import Recognizer
+from netwright.nets.transformer import Layer, Transformer
+from netwright.pipeline import Target, to_transformer
+from netwright.theorems.corollary_3_2_parity import parity_pair
+from netwright.theorems.proposition_3_3_majority import majority_recognizer
+from netwright.theorems.proposition_4_2_circular import length_pair
+from netwright.theorems.section_3_3_fixed_precision import (
+    RoundedPositions,
+    first_collision,
+    palindrome_and_swapped,
+)
+from netwright.theorems.theorem_3_4_transformer.lemma_b6_if import if_maps
+from netwright.verify.comparison import Check
+from netwright.verify.networks import compile_network, verify_network
+from netwright.verify.paper import statements
+from netwright.verify.transformer import transformer_checks
+
+Case = tuple[bool, str]
+"""Whether it holds, and what it is, for the report if it does not."""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A statement, and what its experiment gave."""
+
+    name: str
+    title: str
+    checked: str
+    cases: int
+    failure: str | None
+    deviation: str
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """What is checked for a statement: a row of cases, more of them if one asks for it."""
+
+    checked: str
+    cases: Callable[[bool], Iterator[Case]]
+
+
+def run_claim(name: str, thorough: bool = False) -> Claim:
+    """Do the experiment of a statement."""
+    experiment = EXPERIMENTS[name]
+    count, failure = 0, None
+    for holds, what in experiment.cases(thorough):
+        count += 1
+        if not holds:
+            failure = what
+            break
+    about = statements()[name]
+    return Claim(
+        name, about["title"], experiment.checked, count, failure, about.get("deviation", "")
+    )
+
+
+def claim_names(labels: list[str]) -> list[str]:
+    """The statements that some labels name, in the paper's order; all if there are none."""
+    if not labels:
+        return list(EXPERIMENTS)
+    by_label = {about.get("label", name): name for name, about in statements().items()}
+    chosen = []
+    for label in labels:
+        name = by_label.get(label, label)
+        if name not in EXPERIMENTS:
+            known = ", ".join(EXPERIMENTS)
+            raise InputError(f"no claim {label!r}; there are {known}")
+        chosen.append(name)
+    return [name for name in EXPERIMENTS if name in chosen]
+
+
+# Machines.
+
+
+def _runs(thorough: bool) -> list[tuple[TuringMachine, str, int]]:
+    """Machines with words, and how many steps of them are looked at."""
+    some = [("palindrome", "abba"), ("palindrome", "ab"), ("binary-increment", "11"), ("copy", "")]
+    more = [("anbncn", "aabbcc"), ("ww", "abab"), ("collatz", "11"), ("even-as", "abb")]
+    runs = [
+        (library_machine(name), word, 60) for name, word in (*some, *(more if thorough else ()))
+    ]
+    steps = 400 if thorough else 60
+    return [*runs, (library_machine("busy-beaver-4"), "", steps)]
+
+
+def _words(alphabet: str, longest: int) -> Iterator[tuple[str, ...]]:
+    for length in range(longest + 1):
+        yield from product(alphabet, repeat=length)
+
+
+def _definition_2_1(thorough: bool) -> Iterator[Case]:
+    recognizer = to_transformer(library_machine("even-as")).recognizer
+    for word in _words("ab", 4 if thorough else 3):
+        accepted = recognizer.accepts_at(word, 2 * len(word) + 30) is not None
+        yield accepted == (word.count("a") % 2 == 0), f"{''.join(word)!r}: accepted is {accepted}"
+
+
+def _network_runs(on: Target) -> Callable[[bool], Iterator[Case]]:
+    def cases(thorough: bool) -> Iterator[Case]:
+        for machine, word, steps in _runs(thorough):
+            compiled = compile_network(machine, on, tuple(word))
+            found = verify_network(compiled, tuple(word), steps)
+            for _ in range(found.checks - 1):
+                yield True, ""
+            yield found.difference is None, f"{machine.name} on {word!r}: {found.difference}"
+
+    return cases
+
+
+def _lemma(statement: str) -> Callable[[bool], Iterator[Case]]:
+    """The checks of one lemma, the others being taken for granted."""
+
+    def cases(thorough: bool) -> Iterator[Case]:
+        for machine, word, steps in _runs(thorough):
+            compiled = to_transformer(machine, word)
+            for check in transformer_checks(compiled, tuple(word), steps):
+                if check.statement == statement:
+                    yield check.found == check.wanted, _told(machine, word, check)
+
+    return cases
+
+
+def _told(machine: TuringMachine, word: str, check: Check) -> str:
+    return f"{machine.name} on {word!r}: {check.name} of token {check.time} is {check.found}"
+
+
+def _lemma_b6(thorough: bool) -> Iterator[Case]:
+    size = 3 if thorough else 2
+    labels = tuple(str(n) for n in range(size))
+    layout = Layout.of(x="", y=labels, z=labels, b="")
+    first, second = if_maps(layout, x=("x",), y="y", z="z", b="b", result="r")
+    network = FeedForward((first, second))
+    # x, doubled, is 0, 1 or 2; all others are bits.
+    for doubled, b, *bits in product((0, 1, 2), (0, 1), *[(0, 1)] * (2 * size)):
+        x = rational(doubled) / 2
+        y = dict(zip(labels, bits[:size], strict=True))
+        z = dict(zip(labels, bits[size:], strict=True))
+        found = network(Vector.of(layout, x=x, y=y, z=z, b=b))
+        wanted = Vector.of(second.output, x=x, r=z if b else y)
+        yield found == wanted, f"if {b} then {z} else {y} gives {found}"
+
+
+# Random networks, for the propositions.
+
+_LAYOUT = Layout.of(x="", y="", z="")
+
+
+def _random_vector(draw: random.Random) -> Vector:
+    return Vector(_LAYOUT, {k: rational(draw.randint(-2, 2)) for k in range(3)})
+
+
+def _random_affine(draw: random.Random, *, bias: bool = True) -> Affine:
+    weights = {
+        (draw.randrange(3), draw.randrange(3)): rational(draw.choice([-1, 1, 2])) for _ in range(4)
+    }
+    offset = _random_vector(draw) if bias else Vector.zero(_LAYOUT)
+    return Affine(_LAYOUT, _LAYOUT, weights, offset)
+
+
+def _random_map(draw: random.Random) -> FeedForward:
+    return FeedForward(tuple(_random_affine(draw) for _ in range(draw.randint(1, 2))))
+
+
+def random_transformer(draw: random.Random) -> Transformer:
+    """A Transformer without positional encodings."""
+
+    def layers() -> tuple[Layer, ...]:
+        return tuple(
+            Layer(*(_random_map(draw) for _ in range(4))) for _ in range(draw.randint(1, 2))
+        )
+
+    return Transformer(
+        _LAYOUT,
+        layers(),
+        _random_map(draw),
+        _random_map(draw),
+        layers(),
+        _random_map(draw),
+        score=draw.choice([score_phi, dot_product]),
+        rho=draw.choice([hardmax, square_plus_one]),
+    )
+
+
+def random_neural_gpu(draw: random.Random, shape: tuple[int, int], *, circular: bool) -> NeuralGPU:
+    """A uniform Neural GPU with kernels of a shape."""
+
+    def convolution() -> Convolution:
+        kernels = tuple(
+            tuple(_random_affine(draw, bias=False) for _ in range(shape[1]))
+            for _ in range(shape[0])
+        )
+        return Convolution(kernels, (_random_vector(draw),))
+
+    return NeuralGPU(_LAYOUT, convolution(), convolution(), convolution(), circular=circular)
+
+
+def _recognizer(network: Transformer | NeuralGPU, draw: random.Random) -> Recognizer:
+    embedding = {"a": _random_vector(draw), "b": _random_vector(draw)}
+    return Recognizer(
+        ("a", "b"), embedding, network, _random_vector(draw), lambda y: y.number("x") > 0
+    )
+
+
+def _recognizers(
+    make: Callable[[random.Random], Transformer | NeuralGPU], thorough: bool
+) -> Iterator[Recognizer]:
+    for seed in range(100 if thorough else 20):
+        draw = random.Random(seed)
+        yield _recognizer(make(draw), draw)
+
+
+def _proposition_3_1(thorough: bool) -> Iterator[Case]:
+    pairs = [("ab", "ba"), ("ab", "abab"), ("aab", "baaaba"), ("abb", "bbabba")]
+    for number, recognizer in enumerate(_recognizers(random_transformer, thorough)):
+        for w, u in pairs:
+            where = recognizer.first_difference(tuple(w), tuple(u), 3)
+            yield where is None, f"random network {number}: output {where} on {w} and {u}"
+
+
+def _corollary_3_2(thorough: bool) -> Iterator[Case]:
+    for number, recognizer in enumerate(_recognizers(random_transformer, thorough)):
+        try:
+            pair = parity_pair(recognizer, 3)
+            even = pair.wrong_about.count("a") % 2 == 0
+            holds = even == (pair.accepted_at is None)
+        except AssertionError:
+            holds = False
+        yield holds, f"random network {number} tells aabb from ab"
+
+
+def _proposition_3_3(thorough: bool) -> Iterator[Case]:
+    for score, rho in product((score_phi, dot_product), (hardmax, square_plus_one)):
+        recognizer = majority_recognizer(score, rho)
+        for word in _words("ab", 9 if thorough else 6):
+            accepted = recognizer.accepts_at(word, 2) is not None
+            wanted = word.count("a") > word.count("b")
+            yield accepted == wanted, f"{''.join(word)!r}: accepted is {accepted}"
+
+
+def _section_3_3(thorough: bool) -> Iterator[Case]:
+    compiled = to_transformer(library_machine("palindrome"))
+    exact = compiled.network.pos
+    assert exact is not None
+    for bits in (2, 3, 4) if thorough else (2, 3):
+        pos = RoundedPositions(exact, bits)
+        collision = first_collision(pos)
+        yield collision is not None, f"no two positions are equal in {bits} bits"
+        if collision is None:
+            continue
+        palindrome, swapped = palindrome_and_swapped(*collision, "a", "b")
+        yield palindrome == palindrome[::-1], f"{palindrome} is no palindrome"
+        yield swapped != swapped[::-1], f"{swapped} is a palindrome"
+        for seed in range(6 if thorough else 3):
+            network = compiled.network if seed == 0 else _with_layers(compiled.network, seed)
+            with_pos = _with_positions(network, pos)
+            recognizer = Recognizer(
+                ("a", "b"), compiled.embedding, with_pos, compiled.seed, compiled.is_final
+            )
+            where = recognizer.first_difference(palindrome, swapped, 8)
+            yield where is None, f"{bits} bits, network {seed}: output {where} differs"
+
+
+def _with_positions(network: Transformer, pos: Callable[[int], Vector]) -> Transformer:
+    return replace(network, pos=pos)
+
+
+def _with_layers(network: Transformer, seed: int) -> Transformer:
+    """The same with random weights of the external keys and values."""
+    draw = random.Random(seed)
+    size = network.layout.dimension
+
+    def some() -> FeedForward:
+        weights = {
+            (draw.randrange(size), draw.randrange(size)): rational(draw.choice([-1, 1, 2]))
+            for _ in range(3 * size)
+        }
+        bias = Vector.zero(network.layout)
+        return FeedForward((Affine(network.layout, network.layout, weights, bias),))
+
+    return replace(network, K=some(), V=some())
+
+
+def _kernel_1_1(thorough: bool) -> Iterator[Case]:
+    def make(draw: random.Random) -> NeuralGPU:
+        return random_neural_gpu(draw, (1, 1), circular=draw.random() < 0.5)
+
+    for number, recognizer in enumerate(_recognizers(make, thorough)):
+        for w, u in (("a", "ba"), ("ab", "bb"), ("aab", "b")):
+            where = recognizer.first_difference(tuple(w), tuple(u), 6)
+            yield where is None, f"random network {number}: output {where} on {w} and {u}"
+
+
+def _proposition_4_2(thorough: bool) -> Iterator[Case]:
+    def make(draw: random.Random) -> NeuralGPU:
+        return random_neural_gpu(draw, draw.choice([(2, 1), (3, 1), (3, 3)]), circular=True)
+
+    for number, recognizer in enumerate(_recognizers(make, thorough)):
+        try:
+            pair = length_pair(recognizer, 6)
+            holds = len(pair.inside) % 2 == 0 and len(pair.outside) % 2 == 1
+        except AssertionError:
+            holds = False
+        yield holds, f"random network {number} tells aa from aaa"
+
+
+EXPERIMENTS = {
+    "Definition 2.1": Experiment(
+        "a recognizer accepts exactly the words of its language", _definition_2_1
+    ),
+    "Theorem 2.3": Experiment("RNNs against machines at every step", _network_runs(Target.RNN)),
+    "Proposition 3.1": Experiment(
+        "equal outputs on words of equal proportions, for random networks", _proposition_3_1
+    ),
+    "Corollary 3.2": Experiment("aabb and ab treated alike by random networks", _corollary_3_2),
+    "Proposition 3.3": Experiment("majority, for two scores and two normalisers", _proposition_3_3),
+    "Theorem 3.4": Experiment(
+        "Transformers against machines, every vector of the proof",
+        _network_runs(Target.TRANSFORMER),
+    ),
+    "Section 3.3": Experiment(
+        "rounded positions: a palindrome and another word with equal outputs", _section_3_3
+    ),
+    "Lemma B.1": Experiment("the vector a1 of every token", _lemma("Lemma B.1")),
+    "Lemma B.2": Experiment("the vector z1 of every token", _lemma("Lemma B.2")),
+    "Lemma B.3": Experiment("the vectors p2 and z2 of every token", _lemma("Lemma B.3")),
+    "Lemma B.4": Experiment("the token attended to, p3 and z3", _lemma("Lemma B.4")),
+    "Lemma B.5": Experiment("the output of every token", _lemma("Lemma B.5")),
+    "Lemma B.6": Experiment("if-then-else on all small vectors", _lemma_b6),
+    "Theorem 4.1": Experiment(
+        "Neural GPUs against machines, every cell", _network_runs(Target.NEURAL_GPU)
+    ),
+    "Kernels (1, 1)": Experiment(
+        "equal outputs on words with the same last symbol, for random networks", _kernel_1_1
+    ),
+    "Proposition 4.2": Experiment("uu and uuu treated alike by random networks", _proposition_4_2),
+}
+"""By the names of PAPER.toml."""

@@ -1,0 +1,157 @@
+"""Every claim of the paper holds, and each can fail: its subject is broken and that is reported."""
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pytest
+
+from netwright.cli import main
+from netwright.exact.feed_forward import affine_network
+from netwright.exact.vector import Vector
+from netwright.machine.library import library_machine
+from netwright.nets.neural_gpu import NeuralGPU
+from netwright.nets.transformer import Layer, Transformer
+from netwright.pipeline import Target, to_transformer
+from netwright.theorems.proposition_3_3_majority import majority_recognizer
+from netwright.theorems.theorem_3_4_transformer.lemma_b6_if import if_maps
+from netwright.verify import claims
+from netwright.verify.claims import EXPERIMENTS, claim_names, run_claim
+from netwright.verify.networks import compile_network, with_broken_weight
+from netwright.verify.paper import statements
+
+WORD = tuple("abba")
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_the_claim_holds(name: str) -> None:
+    claim = run_claim(name)
+    assert claim.failure is None
+    assert claim.cases >= 10
+
+
+def test_every_theorem_and_lemma_of_the_paper_has_an_experiment() -> None:
+    numbered = [
+        name
+        for name in statements()
+        if name.split()[0] in ("Definition", "Theorem", "Proposition", "Corollary", "Lemma")
+    ]
+    assert set(numbered) <= set(EXPERIMENTS) <= set(statements())
+    assert [name for name in statements() if name in EXPERIMENTS] == list(EXPERIMENTS)
+
+
+@dataclass(frozen=True)
+class LengthSeeing(Transformer):
+    """A network that cheats: what its encoder gives depends on the length of the input."""
+
+    def encode(self, X: Sequence[Vector]) -> tuple[list[Vector], list[Vector]]:
+        keys, values = super().encode(X)
+        return keys, [value + Vector.of(value.layout, x=len(X)) for value in values]
+
+
+@dataclass(frozen=True)
+class LengthSeeingGPU(NeuralGPU):
+    """Likewise."""
+
+    def outputs(self, X: Sequence[Vector], seed: Vector | None = None) -> Iterator[Vector]:
+        return (y + Vector.of(y.layout, x=len(X)) for y in super().outputs(X, seed))
+
+
+HONEST_TRANSFORMER, HONEST_GPU = claims.random_transformer, claims.random_neural_gpu
+
+
+def cheating_transformer(draw: Any) -> Transformer:
+    """Its outputs are what the encoder gives, and the output before."""
+    honest = HONEST_TRANSFORMER(draw)
+    same = affine_network(honest.layout, {(block, block): 1 for block, _ in honest.layout.blocks})
+    nothing = affine_network(honest.layout)
+    decoder = (Layer(Q=nothing, K=nothing, V=nothing, O=nothing),)
+    fields = {name: getattr(honest, name) for name in honest.__dataclass_fields__}
+    return LengthSeeing(**{**fields, "decoder": decoder, "F": same, "V": same})
+
+
+def cheating_gpu(draw: Any, shape: tuple[int, int], *, circular: bool) -> NeuralGPU:
+    honest = HONEST_GPU(draw, shape, circular=circular)
+    fields = {name: getattr(honest, name) for name in honest.__dataclass_fields__}
+    return LengthSeeingGPU(**fields)
+
+
+def broken_network(on: Target, place: str) -> Callable[..., Any]:
+    def compiled(*_: Any) -> Any:
+        network = compile_network(library_machine("palindrome"), on, WORD)
+        return with_broken_weight(network, place, WORD, 40)
+
+    return compiled
+
+
+def broken_transformer(place: str) -> Callable[..., Any]:
+    return broken_network(Target.TRANSFORMER, place)
+
+
+def wrong_if(*arguments: Any, **names: Any) -> Any:
+    names["y"], names["z"] = names["z"], names["y"]
+    return if_maps(*arguments, **names)
+
+
+def minority(*arguments: Any) -> Any:
+    return replace(majority_recognizer(*arguments), final=lambda y: y.number("x") < 0)
+
+
+BROKEN: dict[str, tuple[str, Any]] = {
+    "Definition 2.1": ("to_transformer", lambda _: to_transformer(library_machine("palindrome"))),
+    "Theorem 2.3": ("compile_network", broken_network(Target.RNN, "U.S")),
+    "Proposition 3.1": ("random_transformer", cheating_transformer),
+    "Corollary 3.2": ("random_transformer", cheating_transformer),
+    "Proposition 3.3": ("majority_recognizer", minority),
+    "Theorem 3.4": ("compile_network", broken_transformer("F.q1")),
+    "Section 3.3": ("first_collision", lambda _: (1, 2)),
+    "Lemma B.1": ("to_transformer", broken_transformer("encoder.V.s3")),
+    "Lemma B.2": ("to_transformer", broken_transformer("decoder.1.O.q2")),
+    "Lemma B.3": ("to_transformer", broken_transformer("decoder.2.V.x4")),
+    "Lemma B.4": ("to_transformer", broken_transformer("decoder.3.K.x10")),
+    "Lemma B.5": ("to_transformer", broken_transformer("F.s1")),
+    "Lemma B.6": ("if_maps", wrong_if),
+    "Theorem 4.1": ("compile_network", broken_network(Target.NEURAL_GPU, "F.2.D S")),
+    "Kernels (1, 1)": ("random_neural_gpu", cheating_gpu),
+    "Proposition 4.2": ("random_neural_gpu", cheating_gpu),
+}
+
+
+def test_every_claim_is_broken_once() -> None:
+    assert BROKEN.keys() == EXPERIMENTS.keys()
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_claim_whose_subject_is_broken_fails(
+    name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    attribute, replacement = BROKEN[name]
+    monkeypatch.setattr(claims, attribute, replacement)
+    assert main(["claims", name]) == 1
+    out = capsys.readouterr().out
+    assert "FAILS" in out
+    assert f"{name} ({statements()[name]['title']}) fails:" in " ".join(out.split("\n"))
+
+
+def test_labels_names_and_json(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["claims", "lem:if", "Proposition 3.3", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [row["statement"] for row in found["claims"]] == ["Proposition 3.3", "Lemma B.6"]
+    assert found["failed"] == 0
+    assert all(row["holds"] and row["cases"] > 50 for row in found["claims"])
+    assert main(["claims", "Theorem 9.9"]) == 2
+    assert "no claim 'Theorem 9.9'; there are Definition 2.1" in capsys.readouterr().err
+
+
+def test_deviations_are_told_with_their_reason(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["claims", "sec:diff", "--deviations"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert "has a gap" in " ".join(lines)
+    assert max(map(len, lines)) <= 80
+
+
+def test_thorough_does_more() -> None:
+    assert claim_names([]) == list(EXPERIMENTS)
+    for name in ("Lemma B.6", "Proposition 3.1"):
+        assert run_claim(name, thorough=True).cases > run_claim(name).cases

@@ -1,0 +1,132 @@
+"""What a certificate holds: blocks of coordinates, sparse matrices, and Turing machines."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from flint import fmpq
+
+from netwright.errors import FormatError
+
+Numbers = dict[int, fmpq]
+"""A vector by its nonzero coordinates."""
+ONE = fmpq(1)
+
+
+class Obligation(NamedTuple):
+    """Something that must hold: how many cases it has, and the first that does not, if any."""
+
+    name: str
+    cases: int
+    failure: str | None
+
+
+Cases = Iterator[tuple[bool, str]]
+
+
+def oblige(name: str, cases: Cases) -> Obligation:
+    """Go through the cases of an obligation."""
+    count = 0
+    for holds, what in cases:
+        count += 1
+        if not holds:
+            return Obligation(name, count, what)
+    return Obligation(name, count, None)
+
+
+def number(text: object) -> fmpq:
+    """A rational from its text.
+
+    >>> number("-1/2"), number("3")
+    (-1/2, 3)
+    """
+    top, _, bottom = str(text).partition("/")
+    return fmpq(int(top), int(bottom or "1"))
+
+
+class Blocks:
+    """The named blocks of a vector."""
+
+    def __init__(self, blocks: Sequence[Sequence[Any]]) -> None:
+        self.places: dict[str, dict[str, int]] = {}
+        self.names: list[str] = []
+        for name, labels in blocks:
+            first = len(self.names)
+            self.places[name] = {label: first + n for n, label in enumerate(labels)}
+            self.names += [f"{name}[{label}]" if label else name for label in labels]
+
+    def __getitem__(self, block: str) -> dict[str, int]:
+        return self.places[block]
+
+    def of(self, *blocks: str) -> set[int]:
+        """The coordinates of some blocks."""
+        return {k for block in blocks for k in self.places[block].values()}
+
+    def one(self, block: str, label: str = "") -> int:
+        """A coordinate."""
+        return self.places[block][label]
+
+    def show(self, vector: Mapping[int, fmpq]) -> str:
+        """A vector by names."""
+        return ", ".join(f"{self.names[k]}={x}" for k, x in sorted(vector.items())) or "0"
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """x ↦ xA + b, by rows."""
+
+    rows: Mapping[int, Sequence[tuple[int, fmpq]]]
+    bias: Numbers
+
+    @staticmethod
+    def read(written: Mapping[str, Any], inputs: int, outputs: int) -> "Matrix":
+        """From a certificate."""
+        rows: dict[int, list[tuple[int, fmpq]]] = {}
+        for j, k, w in written["weights"]:
+            if not (0 <= j < inputs and 0 <= k < outputs):
+                raise FormatError(f"a weight at {j}, {k} in a matrix of {inputs} by {outputs}")
+            rows.setdefault(j, []).append((k, number(w)))
+        bias = {k: number(b) for k, b in written["bias"]}
+        if any(not 0 <= k < outputs for k in bias):
+            raise FormatError(f"a bias outside a vector of {outputs} coordinates")
+        return Matrix(rows, bias)
+
+    def __call__(self, x: Mapping[int, fmpq]) -> Numbers:
+        """The image of a vector."""
+        image = dict(self.bias)
+        for j, value in x.items():
+            for k, weight in self.rows.get(j, ()):
+                image[k] = image.get(k, fmpq(0)) + value * weight
+        return {k: value for k, value in image.items() if value}
+
+    @cached_property
+    def weights(self) -> dict[tuple[int, int], fmpq]:
+        """By row and column, without those that are 0."""
+        found: dict[tuple[int, int], fmpq] = {}
+        for j, row in self.rows.items():
+            for k, w in row:
+                found[j, k] = found.get((j, k), fmpq(0)) + w
+        return {place: w for place, w in found.items() if w}
+
+
+class Machine:
+    """A Turing machine as it is written down."""
+
+    def __init__(self, written: Mapping[str, Any]) -> None:
+        self.states: list[str] = list(written["states"])
+        self.symbols: list[str] = list(written["symbols"])
+        self.blank: str = written["blank"]
+        self.start: str = written["start"]
+        self.accepting = set(written["accepting"])
+        self.delta = {(q, s): (p, w, m) for q, s, p, w, m in written["delta"]}
+
+    def rule(self, state: str, symbol: str) -> tuple[str, str, str] | None:
+        """What the machine does; None where it halts."""
+        return None if state in self.accepting else self.delta.get((state, symbol))
+
+    @property
+    def final(self) -> set[str]:
+        """The accepting states; if none are declared, those in which it always halts."""
+        leaving = {q for q, _ in self.delta}
+        return self.accepting or {q for q in self.states if q not in leaving}

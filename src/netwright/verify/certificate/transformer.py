@@ -1,0 +1,320 @@
+"""The obligations of a Transformer: together they imply that it simulates its machine, always."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
+from typing import Any
+
+from flint import fmpq
+
+from netwright.verify.certificate.reading import (
+    ONE,
+    Blocks,
+    Cases,
+    Machine,
+    Matrix,
+    Numbers,
+    Obligation,
+    number,
+    oblige,
+)
+
+MOVES = {"L": -1, "R": 1}
+BLOCKS = "q1 s1 x1 q2 s2 x2 x3 x4 x5 s3 x6 s4 x7 x8 x9 x10 x11"
+
+
+class _Network:
+    """Affine maps with σ between each two."""
+
+    def __init__(self, maps: Sequence[Matrix], activation: str) -> None:
+        self.maps, self.activation = maps, activation
+
+    def __call__(self, x: Mapping[int, fmpq]) -> Numbers:
+        for number_of, matrix in enumerate(self.maps):
+            image = matrix(x)
+            if number_of < len(self.maps) - 1:
+                image = {k: min(v, ONE) for k, v in image.items() if v > 0}
+            x = image
+        return dict(x)
+
+    def is_zero(self) -> bool:
+        """Whether it gives 0 whatever it is given."""
+        return not self.maps[-1].weights and not any(self.maps[-1].bias.values())
+
+    def is_exactly(self, weights: Mapping[tuple[int, int], fmpq]) -> bool:
+        """Whether it is one linear map with these weights."""
+        single = len(self.maps) == 1 and not any(self.maps[0].bias.values())
+        return single and self.maps[0].weights == dict(weights)
+
+    def sources(self, targets: set[int]) -> set[int]:
+        """The input coordinates on which some output coordinates depend."""
+        for matrix in reversed(self.maps):
+            targets = {j for j, k in matrix.weights if k in targets}
+        return targets
+
+
+class TransformerCheck:
+    """What is written down of a Transformer, and its obligations."""
+
+    def __init__(self, written: Mapping[str, Any]) -> None:
+        self.given, self.normal = Machine(written["given"]), Machine(written["normal"])
+        self.names = written["names"]
+        self.pauses = set(written["pauses"])
+        layouts = [Blocks(blocks) for blocks in written["layouts"]]
+        sizes = [len(layout.names) for layout in layouts]
+        self.at = layouts[written["layout"]]
+        self.networks = {
+            name: _Network(
+                [
+                    Matrix.read(each, sizes[each["input"]], sizes[each["output"]])
+                    for each in net["maps"]
+                ],
+                net["activation"],
+            )
+            for name, net in written["networks"].items()
+        }
+        self.hidden_of_f = layouts[written["networks"]["F"]["maps"][0]["output"]]
+        self.encoder_layers = written["encoder_layers"]
+        self.decoder_layers = written["decoder_layers"]
+        self.positions = list(written["positions"])
+        self.seed = {k: number(v) for k, v in written["seed"]}
+        self.embedding = {
+            symbol: {k: number(v) for k, v in vector} for symbol, vector in written["embedding"]
+        }
+        self.final = set(written["final_states"])
+
+    def obligations(self) -> Iterator[Obligation]:
+        """All of them."""
+        yield oblige("normal form: M stands for the given machine", self._normal_form())
+        yield oblige("shape: one encoder layer, three decoder layers, σ", self._shape())
+        yield oblige("embedding, positions, seed and final set", self._ends())
+        yield oblige("encoder: it leaves vectors as they are", self._encoder())
+        yield oblige("Lemma B.1: K and V of the encoder", self._lemma_b1())
+        yield oblige("Lemma B.2: O1 depends on q1, s1, x1 alone", self._o1_columns())
+        yield oblige("Lemma B.2: O1 is the transition function", self._o1_values())
+        yield oblige("Lemma B.3: Q, K, V and O of layer 2", self._lemma_b3())
+        yield oblige("Lemma B.4: Q, K, V and O of layer 3", self._lemma_b4())
+        yield oblige("Lemma B.5: what F depends on, block by block", self._f_columns())
+        yield oblige("Lemma B.5: F saturates in the positions", self._f_saturates())
+        yield oblige("Lemma B.5: F gives state, move and symbol", self._f_values())
+
+    def _normal_form(self) -> Cases:
+        given, normal = self.given, self.normal
+        q_init, q_read, q_rewind = self.names
+        sharp = normal.blank
+        inner = set(given.states)
+        own = [q_init, q_read, q_rewind, *sorted(self.pauses)]
+        yield len(set(own)) == len(own) and not inner & set(own), "states share names"
+        yield set(normal.states) == inner | set(own), "other states than its own and the given"
+        yield set(normal.symbols) == set(given.symbols) | {sharp}, "other symbols"
+        yield sharp == given.blank or sharp not in given.symbols, "# is a symbol of the input"
+
+        def stands_for(symbol: str) -> str:
+            return given.blank if symbol == sharp else symbol
+
+        def same(rule: object, state: str, symbol: str, move: str) -> bool:
+            return rule == (state, symbol, move)
+
+        delta = normal.delta
+        yield same(delta.get((q_init, sharp)), q_read, sharp, "R"), "q_init"
+        yield same(delta.get((q_read, sharp)), q_rewind, sharp, "L"), "q_read on #"
+        yield same(delta.get((q_rewind, sharp)), given.start, sharp, "R"), "q_rewind on #"
+        for symbol in normal.symbols:
+            if symbol != sharp:
+                yield same(delta.get((q_read, symbol)), q_read, symbol, "R"), f"q_read on {symbol}"
+                back = delta.get((q_rewind, symbol))
+                yield same(back, q_rewind, symbol, "L"), f"q_rewind on {symbol}"
+                yield (q_init, symbol) not in delta, f"q_init on {symbol}"
+        for state, symbol in product(given.states, normal.symbols):
+            rule = None if state in self.final else delta.get((state, symbol))
+            wanted = given.rule(state, stands_for(symbol))
+            at = f"δ({state}, {symbol})"
+            if state in self.final:
+                yield (state, symbol) not in delta, f"{at} leaves a final state"
+                yield wanted is None, f"{at}: the given machine goes on in a final state"
+            elif wanted is None or rule is None:
+                yield wanted is None and rule is None, f"{at} is not the given machine's"
+            else:
+                target, write, move = wanted
+                yield stands_for(rule[1]) == write, f"{at} writes {rule[1]}"
+                if move == "S":
+                    yield rule[0] in self.pauses and rule[2] == "R", f"{at} is no stay"
+                    for other in normal.symbols:
+                        back = delta.get((rule[0], other))
+                        right = back is not None and (back[0], back[2]) == (target, "L")
+                        right = right and stands_for(back[1]) == stands_for(other)  # type: ignore[index]  # it is there
+                        yield right, f"δ({rule[0]}, {other}) does not go back"
+                else:
+                    yield (rule[0], rule[2]) == (target, move), f"{at} is {rule}"
+
+    def _shape(self) -> Cases:
+        wanted = [f"encoder.1.{x}" for x in "QKVO"] + ["encoder.K", "encoder.V", "F"]
+        wanted += [f"decoder.{n}.{x}" for n in (1, 2, 3) for x in "QKVO"]
+        yield (self.encoder_layers, self.decoder_layers) == (1, 3), "other numbers of layers"
+        yield set(self.networks) == set(wanted), "other networks"
+        for name, network in self.networks.items():
+            yield network.activation == "sigma", f"{name} has another activation than σ"
+        yield " ".join(self.at.places) == BLOCKS, "other blocks"
+        for block, labels in self.at.places.items():
+            kind = {"q": self.normal.states, "s": self.normal.symbols}.get(block[0], [""])
+            yield list(labels) == list(kind), f"block {block} has other labels"
+
+    def _ends(self) -> Cases:
+        at, sharp = self.at, self.normal.blank
+        yield self.positions == ["x8", "x9", "x10", "x11"], "the positions are elsewhere"
+        start = {at.one("q1", self.names[0]): ONE, at.one("s1", sharp): ONE}
+        yield self.seed == start, f"the seed is {at.show(self.seed)}"
+        letters = [symbol for symbol in self.normal.symbols if symbol != sharp]
+        yield list(self.embedding) == letters, "the embedding has other symbols"
+        for symbol, vector in self.embedding.items():
+            yield vector == {at.one("s3", symbol): ONE}, f"f({symbol}) is {at.show(vector)}"
+        yield self.final == self.given.final, "the final set is another"
+
+    def _encoder(self) -> Cases:
+        # With V = 0 every attention is 0, and with O = 0 the residual connections give x again.
+        yield self.networks["encoder.1.V"].is_zero(), "V of the encoder is not 0"
+        yield self.networks["encoder.1.O"].is_zero(), "O of the encoder is not 0"
+
+    def _lemma_b1(self) -> Cases:
+        at = self.at
+        x6, x8, x9 = (at.one(block) for block in ("x6", "x8", "x9"))
+        keys = {(x9, x8): ONE, (x8, x9): -ONE}
+        yield self.networks["encoder.K"].is_exactly(keys), "K is not (i, −1)"
+        values = {(k, k): ONE for k in at.of("s3")} | {(x9, x6): ONE}
+        yield self.networks["encoder.V"].is_exactly(values), "V is not ⟦s⟧ and i"
+
+    def _o1_columns(self) -> Cases:
+        yield self.networks["decoder.1.V"].is_zero(), "V of layer 1 is not 0"
+        network = self.networks["decoder.1.O"]
+        known = self.at.of("q1", "s1", "x1")
+        for matrix in network.maps[:1]:
+            for j, _ in matrix.weights:
+                yield j in known, f"O1 reads {self.at.names[j]}"
+        at = self.at
+        parts = ((("q2", "s2", "x2"), at.of("q1", "s1")), (("x1", "x3"), at.of("x1")))
+        for blocks, allowed in parts:
+            sources = network.sources(at.of(*blocks))
+            yield sources <= allowed, f"{' '.join(blocks)} depend on more"
+        yield network.sources(at.of("q1")) <= at.of("q1"), "q1 depends on more"
+        yield network.sources(at.of("s1")) <= at.of("s1"), "s1 depends on more"
+        others = ["x4", "x5", "s3", "x6", "s4", "x7", "x8", "x9", "x10", "x11"]
+        last = network.maps[-1]
+        reached = {k for _, k in last.weights} | {k for k, b in last.bias.items() if b}
+        yield not reached & at.of(*others), "O1 writes to other blocks"
+
+    def _o1_values(self) -> Cases:
+        network = self.networks["decoder.1.O"]
+        states: list[str | None] = [None, *self.normal.states]
+        symbols: list[str | None] = [None, *self.normal.symbols]
+        # Outputs that depend on q1 and s1 do not depend on x1, and the other way round: m = 0
+        # stands for every move in the first, and no state and symbol for all in the second.
+        for q, s in product(states, symbols):
+            yield self._o1(q, s, 0, network), f"at q = {q}, s = {s}"
+        for m in (-1, 1):
+            yield self._o1(None, None, m, network), f"at m = {m}"
+
+    def _o1(self, q: str | None, s: str | None, m: int, network: _Network) -> bool:
+        at = self.at
+        x: Numbers = {}
+        wanted: Numbers = {}
+        if q is not None:
+            x[at.one("q1", q)] = ONE
+            wanted[at.one("q1", q)] = -ONE
+        if s is not None:
+            x[at.one("s1", s)] = ONE
+            wanted[at.one("s1", s)] = -ONE
+        if m:
+            x[at.one("x1")] = fmpq(m)
+            wanted |= {at.one("x1"): fmpq(-m), at.one("x3"): fmpq(m)}
+        rule = self.normal.delta.get((q, s)) if q is not None and s is not None else None
+        if rule is not None:
+            target, write, move = rule
+            wanted |= {at.one("q2", target): ONE, at.one("s2", write): ONE}
+            wanted[at.one("x2")] = fmpq(MOVES[move])
+        return network(x) == wanted
+
+    def _cancels(self, layer: int) -> bool:
+        half = {(k, k): fmpq(-1, 2) for k in self.at.of("s3", "x6")}
+        return self.networks[f"decoder.{layer}.O"].is_exactly(half)
+
+    def _lemma_b3(self) -> Cases:
+        at, nets = self.at, self.networks
+        x = {n: at.one(f"x{n}") for n in (2, 3, 4, 5)}
+        yield nets["decoder.2.K"].is_zero() or nets["decoder.2.Q"].is_zero(), "scores differ"
+        means = {(x[2], x[4]): ONE, (x[3], x[5]): ONE}
+        yield nets["decoder.2.V"].is_exactly(means), "V of layer 2 is not m^(i), m^(i−1)"
+        yield self._cancels(2), "O of layer 2 does not cancel the external attention"
+
+    def _lemma_b4(self) -> Cases:
+        at, nets = self.at, self.networks
+        x = {n: at.one(f"x{n}") for n in (4, 5, 7, 8, 9, 10, 11)}
+        query = {(x[4], x[9]): ONE, (x[10], x[10]): ONE, (x[11], x[11]): fmpq(1, 3)}
+        yield nets["decoder.3.Q"].is_exactly(query), "Q of layer 3"
+        key = {(x[10], x[9]): ONE, (x[5], x[10]): -ONE, (x[11], x[11]): ONE}
+        yield nets["decoder.3.K"].is_exactly(key), "K of layer 3"
+        copies = {(at.one("s2", s), at.one("s4", s)): ONE for s in self.normal.symbols}
+        value = copies | {(x[9], x[7]): ONE, (x[8], x[7]): -ONE}
+        yield nets["decoder.3.V"].is_exactly(value), "V of layer 3"
+        yield self._cancels(3), "O of layer 3 does not cancel the external attention"
+
+    def _f_columns(self) -> Cases:
+        at, F = self.at, self.networks["F"]  # the paper's letter
+        yield F.sources(at.of("q1")) <= at.of("q2"), "q1 depends on more than q2"
+        yield F.sources(at.of("x1")) <= at.of("x2"), "x1 depends on more than x2"
+        allowed = at.of("s3", "s4", "x6", "x7", "x9")
+        yield F.sources(at.of("s1")) <= allowed, "s1 depends on other blocks"
+        last = F.maps[-1]
+        reached = {k for _, k in last.weights} | {k for k, b in last.bias.items() if b}
+        yield reached <= at.of("q1", "s1", "x1"), "F writes to other blocks"
+
+    def _f_saturates(self) -> Cases:
+        """F depends on positions through A = x9 − x6 and D = x9 − x7 alone, and only so far.
+
+        Each hidden coordinate of the first map is affine in A ∈ {0, 1, 2, …}, D ∈ {1, 2, …} and
+        the blocks. One that depends on A or D may depend on one of the two, and on s3 and s4; then
+        σ of it must be the same for all A ≥ 1, or for all D ≥ 2, whatever the blocks are.
+        """
+        at, first = self.at, self.networks["F"].maps[0]
+        x6, x7, x9 = (at.one(block) for block in ("x6", "x7", "x9"))
+        columns: dict[int, Numbers] = {}
+        for (j, k), w in first.weights.items():
+            columns.setdefault(k, {})[j] = w
+        for k, column in columns.items():
+            of_a, of_d = -column.get(x6, fmpq(0)), -column.get(x7, fmpq(0))
+            name = self.hidden_of_f.names[k]
+            yield column.get(x9, fmpq(0)) == of_a + of_d, f"{name} is no function of A and D"
+            if not of_a and not of_d:
+                continue
+            yield not (of_a and of_d), f"{name} depends on both A and D"
+            rest = {j: w for j, w in column.items() if j not in (x6, x7, x9)}
+            yield rest.keys() <= at.of("s3", "s4"), f"{name} depends on other blocks too"
+            low = high = first.bias.get(k, fmpq(0))
+            for w in rest.values():
+                low, high = (low + w, high) if w < 0 else (low, high + w)
+            factor, least = (of_a, 1) if of_a else (of_d, 2)
+            # It moves away from [0, 1] as A or D grows, and is outside of (0, 1) at the least.
+            up = factor > 0 and low + factor * least >= 1
+            down = factor < 0 and high + factor * least <= 0
+            yield up or down, f"{name} does not saturate"
+
+    def _f_values(self) -> Cases:
+        at, F = self.at, self.networks["F"]  # the paper's letter
+        states: list[str | None] = [None, *self.normal.states]
+        symbols: list[str | None] = [None, *self.normal.symbols]
+        for q in states:
+            found = F({at.one("q2", q): ONE} if q is not None else {})
+            wanted = {at.one("q1", q): ONE} if q is not None else {}
+            kept = {k: v for k, v in found.items() if k in at.of("q1")}
+            yield kept == wanted, f"state {q} becomes {at.show(kept)}"
+        for m in (-1, 0, 1):
+            found = F({at.one("x2"): fmpq(m)} if m else {})
+            move = found.get(at.one("x1"), fmpq(0))
+            yield move == m, f"move {m} becomes {move}"
+        # x9 = r + 1, x6 = β, x7 = ℓ: A = r + 1 − β and D = r + 1 − ℓ, here with r + 1 = 3.
+        for alpha, v, a, d in product(symbols, symbols, (0, 1), (1, 2)):
+            x = {at.one("x9"): fmpq(3), at.one("x6"): fmpq(3 - a), at.one("x7"): fmpq(3 - d)}
+            x |= {at.one("s3", alpha): ONE} if alpha is not None else {}
+            x |= {at.one("s4", v): ONE} if v is not None else {}
+            symbol = alpha if a == 0 else self.normal.blank if d == 1 else v
+            wanted = {at.one("s1", symbol): ONE} if symbol is not None else {}
+            kept = {k: value for k, value in F(x).items() if k in at.of("s1")}
+            yield kept == wanted, f"α = {alpha}, v = {v}, A = {a}, D = {d}: {at.show(kept)}"

@@ -22,10 +22,8 @@ def check_written(on: str, written: Mapping[str, Any]) -> Iterator[Obligation]:
         check: Any = CHECKS[on](written)
         yield from check.obligations()
     except _DAMAGE as error:
-        reason = str(error).split("\n")[0][:100] or type(error).__name__
-        raise FormatError(
-            f"the certificate is not whole: {type(error).__name__} {reason}"
-        ) from None
+        reason = f"{type(error).__name__} {str(error)[:80]}"
+        raise FormatError(f"the certificate is not whole: {reason}") from None
 
 
 def certificate(on: str, written: Mapping[str, Any], found: list[Obligation]) -> bytes:

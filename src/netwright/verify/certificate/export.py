@@ -5,8 +5,9 @@ from typing import Any
 
 from netwright.exact.feed_forward import Affine, LinearMap
 from netwright.exact.layout import Layout
+from netwright.exact.rational import sigma
 from netwright.exact.vector import Vector
-from netwright.nets.rnn import Matrix
+from netwright.nets.rnn import RNN, Matrix, identity
 from netwright.theorems.theorem_2_3_rnn.construction import CompiledRNN
 from netwright.theorems.theorem_3_4_transformer.construction import CompiledTransformer
 from netwright.theorems.theorem_3_4_transformer.saving import machine_parts
@@ -82,6 +83,7 @@ def _transformer(compiled: CompiledTransformer) -> dict[str, Any]:
         "layouts": layouts.written(),
         "encoder_layers": len(compiled.network.encoder),
         "decoder_layers": len(compiled.network.decoder),
+        "attention": [compiled.network.score.__name__, compiled.network.rho.name],
         "positions": list(getattr(compiled.network.pos, "blocks", ())),
         "seed": _vector(compiled.seed),
         "embedding": [[s, _vector(v)] for s, v in compiled.embedding.items()],
@@ -96,9 +98,16 @@ def _rnn(compiled: CompiledRNN) -> dict[str, Any]:
     return {
         **_meaning(compiled),
         "matrices": matrices,
+        "plain": _is_plain(network),
         "layout": layouts.number(network.layout),
         "layouts": layouts.written(),
     }
+
+
+def _is_plain(network: RNN) -> bool:
+    """Whether there is nothing beside W, V, U and σ."""
+    nothing = (network.R, network.b1, network.b2) == (None, None, None)
+    return nothing and (network.f1, network.f2, network.O) == (sigma, sigma, identity)
 
 
 def _meaning(compiled: CompiledRNN) -> dict[str, Any]:

@@ -88,6 +88,7 @@ class RNNCheck:
             symbol: {k: number(v) for k, v in vector} for symbol, vector in written["embedding"]
         }
         self.final = set(written["final_states"])
+        self.plain = written.get("plain", True)  # a Neural GPU has its own obligations for that
         self.tau = fmpq(self.k - 1) / (self.base - 1) if self.base != 1 else fmpq(1)
         self.whole = (ZERO, self.tau)
 
@@ -113,6 +114,7 @@ class RNNCheck:
 
     def _neurons(self) -> Cases:
         machine, at = self.machine, self.at
+        yield self.plain, "there are biases, an R, another O or another activation"
         yield self.base > self.k, f"base {self.base} is not above {self.k}"
         values = sorted(self.digits.values())
         yield values == list(range(self.k)), "digits are not 0 to k − 1"

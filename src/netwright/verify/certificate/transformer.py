@@ -76,6 +76,7 @@ class TransformerCheck:
         self.encoder_layers = written["encoder_layers"]
         self.decoder_layers = written["decoder_layers"]
         self.positions = list(written["positions"])
+        self.attention = list(written["attention"])
         self.seed = {k: number(v) for k, v in written["seed"]}
         self.embedding = {
             symbol: {k: number(v) for k, v in vector} for symbol, vector in written["embedding"]
@@ -84,8 +85,11 @@ class TransformerCheck:
 
     def obligations(self) -> Iterator[Obligation]:
         """All of them."""
+        shape = oblige("shape: one encoder layer, three decoder layers, σ", self._shape())
+        yield shape
+        if shape.failure is not None:
+            return  # the others would not know where to look
         yield oblige("normal form: M stands for the given machine", self._normal_form())
-        yield oblige("shape: one encoder layer, three decoder layers, σ", self._shape())
         yield oblige("embedding, positions, seed and final set", self._ends())
         yield oblige("encoder: it leaves vectors as they are", self._encoder())
         yield oblige("Lemma B.1: K and V of the encoder", self._lemma_b1())
@@ -149,6 +153,7 @@ class TransformerCheck:
     def _shape(self) -> Cases:
         wanted = [f"encoder.1.{x}" for x in "QKVO"] + ["encoder.K", "encoder.V", "F"]
         wanted += [f"decoder.{n}.{x}" for n in (1, 2, 3) for x in "QKVO"]
+        yield self.attention == ["score_phi", "hardmax"], "attention is not −|⟨q, k⟩| and hardmax"
         yield (self.encoder_layers, self.decoder_layers) == (1, 3), "other numbers of layers"
         yield set(self.networks) == set(wanted), "other networks"
         for name, network in self.networks.items():

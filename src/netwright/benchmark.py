@@ -207,7 +207,11 @@ def peak_memory(arguments: Sequence[str], target: Target, steps: int) -> int | N
     command = [sys.executable, "-m", "netwright", "run", "--on", target.value]
     command += ["--max-steps", str(steps), "--engine", "fast", "--json", *arguments]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    _, status, usage = os.wait4(process.pid, 0)
+    try:
+        _, status, usage = os.wait4(process.pid, 0)
+    except BaseException:
+        process.kill()  # Ctrl-C
+        raise
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode not in RAN:
         return None

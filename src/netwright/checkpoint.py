@@ -25,16 +25,16 @@ class Checkpoint:
     ) -> None:
         self.every = every
         self.run, self.keep, self.resume = json.loads(json.dumps(run)), keep, resume
-        if resume is not None and not resume.exists():
-            raise FormatError(f"{resume} cannot be read: No such file or directory")
+        if keep is not None:
+            check_output(keep, force=True)
+        if resume is not None and not resume.is_file():
+            raise FormatError(f"{resume} cannot be read: there is no such file")
         same = resume is not None and keep is not None and keep.exists() and keep.samefile(resume)
         if keep is not None and keep.exists() and not same:
             raise InputError(
-                f"{keep} exists; --resume {keep} goes on from it, or name another file"
+                f"{keep} exists; if it is a checkpoint, --resume {keep} goes on from it; else name "
+                "another file"
             )
-
-        if keep is not None:
-            check_output(keep, force=True)
 
     def read(self) -> State | None:
         """The state in the file to begin with."""
@@ -51,8 +51,8 @@ class Checkpoint:
         if about["run"] != self.run:
             names = [key for key in self.run if about["run"].get(key) != self.run[key]]
             raise InputError(
-                f"{self.resume} was made by another run: its {' and '.join(names)} "
-                f"{'differs' if len(names) == 1 else 'differ'}; resume with the same command"
+                f"{self.resume} was made by another run (another {', '.join(names)}); resume with "
+                "the same command"
             )
         return arrays
 

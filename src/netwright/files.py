@@ -17,11 +17,15 @@ from netwright.errors import FormatError, OutputError
 
 def check_output(path: Path, *, force: bool) -> None:
     """Refuse a place that cannot be written, before long work: one that exists, unless `force`."""
+    try:
+        folder = path.resolve().parent
+    except (OSError, RuntimeError):
+        raise OutputError(f"{path} cannot be written: its links go in a circle") from None
     if os.path.lexists(path) and not path.is_file():
         raise OutputError(f"{path} is there and is no ordinary file; name another one")
     if os.path.lexists(path) and not force:
         raise OutputError(f"{path} exists; name another file, or overwrite it with --force")
-    if not path.resolve().parent.is_dir():
+    if not folder.is_dir():
         raise OutputError(f"{path} cannot be written: No such file or directory")
 
 

@@ -6,6 +6,8 @@ They work in arrays that they are given and make none. So numba's reference coun
 
 import pickle
 from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
 from time import perf_counter
 from typing import Any, NamedTuple, TypeVar, cast
 
@@ -30,13 +32,24 @@ def compiled(function: Callable[..., Any], *sample: Any) -> Compiled:
     Where nothing can be kept on disk, or a file there is damaged, it is compiled anew.
     """
     started = perf_counter()
-    try:
-        loop = numba.njit(cache=True, nogil=True, **_OPTIONS)(function)
-        loop(*sample)
-    except (RuntimeError, OSError, EOFError, ValueError, pickle.UnpicklingError):
-        loop = numba.njit(nogil=True, **_OPTIONS)(function)
-        loop(*sample)
+    for _ in range(2):
+        try:
+            loop = numba.njit(cache=True, nogil=True, **_OPTIONS)(function)
+            loop(*sample)
+            return Compiled(loop, perf_counter() - started)
+        except (RuntimeError, OSError, EOFError, ValueError, pickle.UnpicklingError):
+            _forget(function, loop)
+    loop = numba.njit(nogil=True, **_OPTIONS)(function)
+    loop(*sample)
     return Compiled(loop, perf_counter() - started)
+
+
+def _forget(function: Callable[..., Any], loop: Any) -> None:
+    """Remove what is kept on disk of a loop, so that it is written anew."""
+    with suppress(OSError, AttributeError, TypeError):
+        name = f"{function.__module__.rpartition('.')[2]}.{function.__qualname__}-"
+        for file in Path(loop.stats.cache_path).glob(f"{name}*.nb[ic]"):
+            file.unlink(missing_ok=True)
 
 
 def part(function: _Function) -> _Function:

@@ -91,13 +91,15 @@ def test_what_cannot_be_resumed_is_explained(
     data = kept_bytes(file)
     capsys.readouterr()
     resume = (BB5, "--engine", "fast", "--resume", str(file))
-    assert "its on differs; resume with the same command" in error(capsys, *resume, "--on", "rnn")
+    assert "another run (another on); resume with the same command" in error(
+        capsys, *resume, "--on", "rnn"
+    )
     other = ("sweeper", "--engine", "fast", "--resume", str(file))
-    assert "was made by another run: its machine differs" in error(capsys, *other)
-    assert "its input and engine differ" in error(
+    assert "was made by another run (another machine)" in error(capsys, *other)
+    assert "(another input, engine)" in error(
         capsys, BB5, "1", "--engine", "reference", "--resume", str(file)
     )
-    assert "cannot be read: No such file" in error(capsys, BB5, "--resume", str(tmp_path / "none"))
+    assert "there is no such file" in error(capsys, BB5, "--resume", str(tmp_path / "none"))
     assert "is no ordinary file" in error(capsys, BB5, "--resume", str(tmp_path))
     file.write_bytes(data[: len(data) // 2])
     assert "is not a whole checkpoint" in error(capsys, *resume)
@@ -121,7 +123,7 @@ def test_a_file_that_is_there_is_not_overwritten(
     file = tmp_path / "thesis.tex"
     file.write_text("precious")
     message = error(capsys, BB5, "--checkpoint", str(file))
-    assert f"--resume {file} goes on from it, or name another file" in message
+    assert f"--resume {file} goes on from it; else name another file" in message
     assert file.read_text() == "precious"
     assert "cannot be written: No such file" in error(
         capsys,
@@ -206,3 +208,25 @@ def test_ctrl_c_keeps_the_run_and_says_how_to_go_on(on: str, tmp_path: Path) -> 
     reached = int(message.split("after ")[1].split(" step")[0].replace(",", ""))
     again = started(file, on, reached, 30)
     assert whole_answer(again)["steps"] == reached  # it stands there, and has nothing left to do
+
+
+def test_places_that_are_no_files(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    circle = tmp_path / "circle"
+    circle.symlink_to(circle)
+    for option in ("--checkpoint", "--resume"):
+        message = error(capsys, BB5, option, str(circle))
+        assert "circle" in message
+    assert "is no ordinary file" in error(capsys, BB5, "--checkpoint", "/dev/null")
+    message = error(capsys, BB5, "--resume", str(tmp_path / "none"), "--checkpoint", str(circle))
+    assert message.count("\n") == 1
+
+
+def test_ctrl_c_is_heard_in_a_moment_that_takes_long() -> None:
+    """One moment of a Neural GPU by its definition, with thousands of cells."""
+    call = [*NETWRIGHT, "run", "palindrome", "ab" * 3000, "--on", "neural-gpu"]
+    process = subprocess.Popen([*call, "--engine", "reference"], stderr=subprocess.PIPE, text=True)
+    time.sleep(6)
+    process.send_signal(signal.SIGINT)
+    _, message = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "interrupted after 0 steps" in message

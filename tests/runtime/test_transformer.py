@@ -36,8 +36,10 @@ from netwright.nets.transformer import Layer, Transformer
 from netwright.pipeline import run
 from netwright.runtime import integer_transformer, native
 from netwright.runtime.attention import AttentionCache
+from netwright.runtime.rnn import FastRNN
 from netwright.runtime.transformer import FastDecoder, fast_tokens
 from netwright.theorems.proposition_3_3_majority import majority_recognizer
+from netwright.theorems.theorem_2_3_rnn.construction import compile_rnn
 from netwright.theorems.theorem_3_4_transformer.construction import (
     CompiledTransformer,
     compile_transformer,
@@ -214,6 +216,22 @@ def test_a_form_that_ends_in_the_middle_of_a_run() -> None:
     assert decoder.reason == "token 14: no form of attention fits"
 
 
+def test_a_long_input_or_half_a_second_ends_patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    compiled = compiled_for(library_machine("palindrome"), "a")
+    X = compiled.recognizer.embed("ab" * 40)
+    assert FastDecoder(compiled.network, X, compiled.seed, patience=64).fast
+    monkeypatch.setattr("netwright.runtime.transformer.PATIENCE_SECONDS", -1)
+    decoder = FastDecoder(compiled.network, X[:2], compiled.seed, patience=64)
+    decoder.advance(1)
+    assert decoder.fast
+    rnn = compile_rnn(library_machine("palindrome"))
+    monkeypatch.setattr("netwright.runtime.stack_moments.PATIENCE_SECONDS", -1)
+    moments = FastRNN(rnn.network, rnn.embed("ab"), Vector.zero(rnn.neurons.layout), patience=99)
+    moments.advance(1)
+    moments.advance(1)
+    assert moments.fast
+
+
 def walker(move: Move) -> TuringMachine:
     """It walks and writes for ever."""
     return TuringMachine(
@@ -268,7 +286,10 @@ def test_a_run_goes_on_from_a_snapshot() -> None:
 
 
 @pytest.mark.parametrize("patience", [0, 1, 7, 100])
-def test_codes_are_the_same_whatever_comes_first(patience: int) -> None:
+def test_codes_are_the_same_whatever_comes_first(
+    patience: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("netwright.runtime.transformer.PATIENCE_SECONDS", 10**9)
     compiled = compiled_for(library_machine("copy"), "ab")
     X = compiled.recognizer.embed("ab")
     decoder = FastDecoder(compiled.network, X, compiled.seed, WATCHES, patience=patience)

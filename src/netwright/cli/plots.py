@@ -40,7 +40,8 @@ def speed_plot(measured: Benchmark, machine: str, suffix: str) -> bytes:
     rates.set_xlabel("steps a second")
     if DICTIONARY in measured.rates:
         rates.axvline(measured.rates[DICTIONARY].rate, color="black", linewidth=0.8, linestyle=":")
-    rates.set_title(f"{machine}, one core", fontsize=10)
+    title = f"{machine}, one core".encode(errors="replace").decode()
+    rates.set_title(title, fontsize=10, parse_math=False)
     for (name, row), colour, marker in zip(measured.growth.items(), COLOURS, MARKERS, strict=False):
         steps = [each.steps for each in row if each.steps]
         cost = [each.nanoseconds for each in row if each.steps]

@@ -77,6 +77,10 @@ class Bookmark(Protocol):
         """Keep a state."""
 
 
+PATIENCE_SECONDS = 0.4
+"""How long a run may go on by the definition before a faster engine takes over."""
+
+
 class Moments(Protocol):
     """A network's run, moment by moment, as watches see it."""
 

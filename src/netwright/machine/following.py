@@ -21,6 +21,7 @@ from netwright.machine.configuration import Tape
 from netwright.machine.simulate import Outcome, Progress
 
 MOST_AT_ONCE = 1 << 16
+HELD = 2.0  # seconds that Ctrl-C is held back at most
 SHORT, LONG = 0.05, 0.2  # seconds between two looks at Ctrl-C and the progress bar
 
 
@@ -117,7 +118,10 @@ def _part(state: State, name: str) -> State:
 
 @contextmanager
 def _held_interrupt() -> Iterator[Callable[[], bool]]:
-    """Hold the first Ctrl-C back; the function that is given tells whether it came."""
+    """Hold the first Ctrl-C back; the function that is given tells whether it came.
+
+    If nobody asks within a while, as one moment takes long, it is let through.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield lambda: False
         return
@@ -128,11 +132,23 @@ def _held_interrupt() -> Iterator[Callable[[], bool]]:
         nonlocal came
         came = True
         signal.signal(signal.SIGINT, before)
+        if hasattr(signal, "setitimer"):
+            signal.signal(signal.SIGALRM, let_through)
+            signal.setitimer(signal.ITIMER_REAL, HELD)
+
+    def let_through(_number: int, _frame: Any) -> None:
+        raise KeyboardInterrupt
+
+    def asked() -> bool:
+        if came and hasattr(signal, "setitimer"):
+            signal.setitimer(signal.ITIMER_REAL, 0)
+        return came
 
     signal.signal(signal.SIGINT, hold)
     try:
-        yield lambda: came
+        yield asked
     finally:
+        asked()
         signal.signal(signal.SIGINT, before)
 
 

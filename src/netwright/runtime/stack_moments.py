@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from netwright.exact.observe import State, Watch
+from netwright.exact.observe import PATIENCE_SECONDS, State, Watch
 from netwright.exact.vector import Vector
 from netwright.runtime.unsuitable import UnsuitableError
 
@@ -25,8 +25,9 @@ if TYPE_CHECKING:
 class StackMoments(ABC):
     """The cells at times 0, 1, 2, …, the watches being on cells by their numbers.
 
-    The first `patience` moments are by the definition, so that a short run waits for nothing. Rows
-    of codes end with a moment where the last watch has a code in `stops`, or a negative one.
+    The first `patience` moments are by the definition, so that a short run waits for nothing,
+    unless half a second has passed. Rows of codes end with a moment where the last watch has a code
+    in `stops`, or a negative one.
     """
 
     earliest = 0
@@ -37,6 +38,7 @@ class StackMoments(ABC):
     ) -> None:
         self.watches, self.stops, self.patience = tuple(watches), tuple(stops), patience
         self.moments = 0
+        self._started = perf_counter()
         self.compile_seconds = 0.0
         self.reason: str | None = None
         """Why its numbers are big ones."""
@@ -67,7 +69,9 @@ class StackMoments(ABC):
     def advance(self, count: int) -> NDArray[np.int64]:
         """The codes of the next moments."""
         begun = self._stack is not None or self.reason is not None
-        if not begun and self.moments > max(self.patience, self.earliest):
+        late = perf_counter() - self._started > PATIENCE_SECONDS
+        if not begun and self.moments > (self.earliest if late else self._least()):
+            self.patience = min(self.patience, self.moments - 1)
             self._begin_with_stacks()
         if self._stack is not None:
             try:
@@ -82,6 +86,9 @@ class StackMoments(ABC):
         self.moments += 1
         row = [watch.code(self._cells[int(watch.vector)]) for watch in self.watches]
         return np.array([row], dtype=np.int64)
+
+    def _least(self) -> int:
+        return max(self.patience, self.earliest)
 
     def _begin_with_stacks(self) -> None:
         try:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from netwright.exact.observe import State, Stepwise, Watch
+from netwright.exact.observe import PATIENCE_SECONDS, State, Stepwise, Watch
 from netwright.exact.vector import Vector
 from netwright.nets.transformer import Transformer
 from netwright.runtime.analysis import decoder_program
@@ -25,6 +25,9 @@ from netwright.runtime.unsuitable import UnsuitableError
 
 if TYPE_CHECKING:
     from netwright.runtime.integer_transformer import IntegerTransformer
+
+
+LONG_INPUT = 50  # symbols
 
 
 class FastToken(NamedTuple):
@@ -37,7 +40,8 @@ class FastToken(NamedTuple):
 class FastDecoder:
     """A decoder's run on an input, moment by moment: a moment is a token.
 
-    The first `patience` tokens are done by the definition, so that a short run waits for nothing.
+    The first `patience` tokens are done by the definition, so that a short run waits for nothing,
+    unless the input is long or half a second has passed.
     """
 
     def __init__(
@@ -53,13 +57,15 @@ class FastDecoder:
         self.watches = tuple(watches)
         self.tokens = 0
         self.compile_seconds = 0.0
-        self.patience = patience
+        # By the definition the encoder takes a time that grows with the square of the input.
+        self.patience = patience if len(X) <= LONG_INPUT else 0
+        self._started = perf_counter()
         self.reason: str | None = None
         """Why 64-bit integers were not for this network."""
         self._integers: IntegerTransformer | None = None
         tokens = network.tokens(X, seed)
         by_definition = ({"z": token.layers[-1].z, "y": token.y} for token in tokens)
-        self._vectors: Stepwise | None = Stepwise(by_definition, watches) if patience else None
+        self._vectors: Stepwise | None = Stepwise(by_definition, watches) if self.patience else None
 
     @property
     def fast(self) -> bool:
@@ -68,7 +74,8 @@ class FastDecoder:
 
     def advance(self, count: int) -> NDArray[np.int64]:
         """The watches' codes for the next tokens."""
-        if self.tokens >= self.patience and self._integers is None and self.reason is None:
+        if self._integers is None and self.reason is None and not self._is_patient():
+            self.patience = min(self.patience, self.tokens)
             self._begin_with_integers()
         codes = None
         if self._integers is not None:
@@ -81,6 +88,10 @@ class FastDecoder:
             codes = self._vectors.advance(count)
         self.tokens += len(codes)
         return codes
+
+    def _is_patient(self) -> bool:
+        late = perf_counter() - self._started > PATIENCE_SECONDS
+        return self.tokens < self.patience and not late
 
     @property
     def newest(self) -> FastToken:

@@ -101,6 +101,18 @@ def test_circular_padding(end_marker: bool) -> None:
     assert tensors_agree(gpu.network, gpu.embed("abba"), 20).reason is None
 
 
+@pytest.mark.parametrize("patience", [1, 2, 3, 5, 8])
+def test_stacks_take_over_at_any_moment(patience: int) -> None:
+    """In the middle of the encoder's work too, where numbers are no stacks of the machine."""
+    gpu = gpu_of(library_machine("palindrome"))
+    X = gpu.embed("abba")
+    fast = FastNeuralGPU(gpu.network, X, patience=patience)
+    for S in islice(gpu.network.tensors(X), 25):
+        fast.advance(1)
+        assert [fast.vector(str(i)) for i in range(len(X))] == [row[0] for row in S]
+    assert fast.reason is None
+
+
 def random_matrix(numbers: st.SearchStrategy[int]) -> st.SearchStrategy[Affine]:
     place = st.tuples(st.integers(0, 2), st.integers(0, 2))
     halves = numbers.map(lambda n: fmpq(n, 6))

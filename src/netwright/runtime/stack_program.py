@@ -85,7 +85,9 @@ class StackNetwork:
         if self.L > LARGEST_DENOMINATOR:
             raise UnsuitableError("its weights have no small common denominator")
         found = {abs(w) for _, term in products for a in term for w in a.weights.values()}
-        self._bases = sorted({base for w in found for base in (w, 1 / w) if base > 1})
+        # A weight 1/B pushes, so B is the first to try; a weight B may be anything.
+        pushing = sorted({1 / w for w in found if w < 1}, reverse=True)
+        self._bases = [*pushing, *sorted({w for w in found if w > 1}, reverse=True)]
         chain_start, bias_start = [0], []
         chains: list[tuple[int, ...]] = []
         bias_rows: list[tuple[int, int]] = []

@@ -3,8 +3,10 @@
 import ast
 import json
 import random
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -23,7 +25,7 @@ from netwright.machine.library import library_machine, library_names
 from netwright.machine.normal_form import normalize
 from netwright.machine.simulate import simulate
 from netwright.machine.turing_machine import Action, Move, TuringMachine
-from netwright.nets.attention import square_plus_one
+from netwright.nets.attention import Normalizer, square_plus_one
 from netwright.pipeline import Target
 from netwright.theorems.theorem_2_3_rnn.construction import CompiledRNN, compile_rnn
 from netwright.theorems.theorem_2_3_rnn.decoding import run_rnn
@@ -285,6 +287,109 @@ def test_a_weight_outside_its_matrix_is_refused() -> None:
     on, network = read_certificate(json.dumps(data).encode(), "file")
     with pytest.raises(FormatError, match="a weight at 9999, 0"):
         list(check_written(on, network))
+
+
+def changed_certificate(on: Target, change: Callable[[dict[str, Any]], None]) -> str | None:
+    """What fails, or why it is refused, after a change of what is written down."""
+    network = json.loads(json.dumps(written(compile_network(library_machine("even-as"), on))))
+    change(network)
+    try:
+        found = check_written(on.value, network)
+        return next((each.name for each in found if each.failure is not None), None)
+    except FormatError as error:
+        return str(error)
+
+
+def nonzero_decoder(network: dict[str, Any]) -> None:
+    """Input cells with something in block D."""
+    d = sum(len(labels) for _, labels in network["layouts"][network["rnn_layout"]])
+    for name in ("embedding", "cell_embedding"):
+        for _, vector in network[name]:
+            vector.append([2 * d + 1, "1"])
+
+
+def bias_in_a_matrix(network: dict[str, Any]) -> None:
+    network["matrices"]["V"][0][0]["bias"].append([3, "1000"])
+
+
+def bias_in_a_kernel(network: dict[str, Any]) -> None:
+    network["convolutions"]["F"]["kernels"][0][0][0][0]["bias"].append([3, "5"])
+
+
+def another_layout(network: dict[str, Any]) -> None:
+    blocks = network["layouts"][network["layout"]]
+    turned = [[name, labels[::-1]] for name, labels in blocks]
+    network["layouts"].append(turned)
+    last = network["matrices"]["U"][0][-1]
+    last["output"] = len(network["layouts"]) - 1
+
+
+def rule_twice(network: dict[str, Any]) -> None:
+    network["given"]["delta"].insert(0, ["even", "a", "reject", "a", "R"])
+
+
+def seed_twice(network: dict[str, Any]) -> None:
+    network["seed"].insert(0, [network["seed"][0][0], "7"])
+
+
+def weight_twice(network: dict[str, Any]) -> None:
+    weights = network["matrices"]["W"][0][0]["weights"]
+    weights.append(weights[0])
+
+
+def not_plain(network: dict[str, Any]) -> None:
+    network["plain"] = "no"
+
+
+def more_matrices(network: dict[str, Any]) -> None:
+    network["matrices"]["R"] = network["matrices"]["U"]
+
+
+def no_such_move(network: dict[str, Any]) -> None:
+    network["given"]["delta"][0][4] = "X"
+
+
+def half_a_place(network: dict[str, Any]) -> None:
+    network["matrices"]["W"][0][0]["weights"].append([0.5, 0, "1"])
+
+
+@pytest.mark.parametrize(
+    ("on", "change", "message"),
+    [
+        (Target.NEURAL_GPU, nonzero_decoder, "a coordinate outside a vector"),
+        (Target.NEURAL_GPU, bias_in_a_kernel, "a matrix has a bias"),
+        (Target.RNN, bias_in_a_matrix, "a matrix has a bias"),
+        (Target.RNN, another_layout, "maps do not fit"),
+        (Target.RNN, rule_twice, "rules: ('even', 'a') stands there twice"),
+        (Target.TRANSFORMER, seed_twice, "a vector: "),
+        (Target.RNN, weight_twice, "weights: "),
+        (Target.RNN, not_plain, "neurons"),
+        (Target.RNN, more_matrices, "neurons"),
+        (Target.RNN, no_such_move, "unknown states, symbols or moves"),
+        (Target.RNN, half_a_place, "a weight at 0.5, 0"),
+    ],
+)
+def test_nothing_in_a_file_is_taken_on_trust(
+    on: Target, change: Callable[[dict[str, Any]], None], message: str
+) -> None:
+    found = changed_certificate(on, change)
+    assert found is not None
+    assert message in found
+
+
+def test_functions_are_known_by_what_they_are() -> None:
+    """And not by their names."""
+
+    def sigma(x: Any) -> Any:
+        return x
+
+    compiled = compile_network(library_machine("even-as"), Target.TRANSFORMER)
+    assert isinstance(compiled, CompiledTransformer)
+    linear_f = FeedForward(compiled.networks()["F"].maps, sigma)
+    assert (broken(compiled.with_network("F", linear_f)) or "").startswith("shape")
+    false = Normalizer("hardmax", square_plus_one.f_given)
+    changed = replace(compiled, network=replace(compiled.network, rho=false))
+    assert (broken(changed) or "").startswith("shape")
 
 
 def test_the_check_shares_nothing_with_the_constructions() -> None:

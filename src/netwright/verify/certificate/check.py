@@ -6,7 +6,7 @@ from typing import Any
 
 from netwright.errors import FormatError
 from netwright.verify.certificate.neural_gpu import NeuralGPUCheck
-from netwright.verify.certificate.reading import Obligation
+from netwright.verify.certificate.reading import Obligation, unique
 from netwright.verify.certificate.rnn import RNNCheck
 from netwright.verify.certificate.transformer import TransformerCheck
 
@@ -44,7 +44,7 @@ def certificate(on: str, written: Mapping[str, Any], found: list[Obligation]) ->
 def read_certificate(data: bytes, label: str) -> tuple[str, Mapping[str, Any]]:
     """What a certificate is about, and what it holds; its results are not believed."""
     try:
-        whole = json.loads(data)
+        whole = json.loads(data, object_pairs_hook=lambda pairs: unique(pairs, "an object"))
         kind, on, network = whole["kind"], whole["on"], whole["network"]
     except (LookupError, TypeError, ValueError, RecursionError):
         raise FormatError(f"{label} is no certificate of netwright") from None

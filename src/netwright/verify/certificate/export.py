@@ -5,8 +5,10 @@ from typing import Any
 
 from netwright.exact.feed_forward import Affine, LinearMap
 from netwright.exact.layout import Layout
-from netwright.exact.rational import sigma
+from netwright.exact.rational import Activation, sigma
 from netwright.exact.vector import Vector
+from netwright.nets.attention import hardmax, score_phi
+from netwright.nets.positional import ReciprocalPositions
 from netwright.nets.rnn import RNN, Matrix, identity
 from netwright.theorems.theorem_2_3_rnn.construction import CompiledRNN
 from netwright.theorems.theorem_3_4_transformer.construction import CompiledTransformer
@@ -52,6 +54,11 @@ class _Layouts:
         return [layout.blocks for layout in self.found]
 
 
+def _name_of(activation: Activation) -> str:
+    """σ is σ by being it, not by its name."""
+    return "sigma" if activation is sigma else "another"
+
+
 def _vector(vector: Vector) -> list[list[Any]]:
     return [[k, str(x)] for k, x in sorted(vector.entries.items())]
 
@@ -67,12 +74,16 @@ def _transformer(compiled: CompiledTransformer) -> dict[str, Any]:
     normal = compiled.normal
     networks = {
         name: {
-            "activation": network.activation.__name__,
+            "activation": _name_of(network.activation),
             "maps": [layouts.affine(affine) for affine in network.maps],
         }
         for name, network in compiled.networks().items()
     }
     layout = layouts.number(compiled.layout)
+    pos = compiled.network.pos
+    positions: list[str] = []
+    if type(pos) is ReciprocalPositions and pos.layout == compiled.layout:
+        positions = list(pos.blocks)
     return {
         "given": _machine(normal.given),
         "normal": _machine(normal.machine),
@@ -83,8 +94,11 @@ def _transformer(compiled: CompiledTransformer) -> dict[str, Any]:
         "layouts": layouts.written(),
         "encoder_layers": len(compiled.network.encoder),
         "decoder_layers": len(compiled.network.decoder),
-        "attention": [compiled.network.score.__name__, compiled.network.rho.name],
-        "positions": list(getattr(compiled.network.pos, "blocks", ())),
+        "attention": [
+            "score_phi" if compiled.network.score is score_phi else "another",
+            "hardmax" if compiled.network.rho is hardmax else "another",
+        ],
+        "positions": positions,
         "seed": _vector(compiled.seed),
         "embedding": [[s, _vector(v)] for s, v in compiled.embedding.items()],
         "final_states": sorted(compiled.final_states),
@@ -137,7 +151,7 @@ def _neural_gpu(compiled: CompiledNeuralGPU) -> dict[str, Any]:
                 [layouts.matrix(kernel) for kernel in row] for row in getattr(gpu, letter).kernels
             ],
             "bias": [_vector(b) for b in getattr(gpu, letter).bias or ()],
-            "activation": getattr(gpu, letter).f.__name__,
+            "activation": _name_of(getattr(gpu, letter).f),
         }
         for letter in "URF"
     }

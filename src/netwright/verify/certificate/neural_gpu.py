@@ -6,6 +6,7 @@ These are read off the kernels, and are then an RNN with obligations of its own.
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from netwright.errors import FormatError
 from netwright.verify.certificate.reading import (
     ONE,
     Blocks,
@@ -13,8 +14,9 @@ from netwright.verify.certificate.reading import (
     Matrix,
     Numbers,
     Obligation,
-    number,
     oblige,
+    read_vector,
+    unique,
 )
 from netwright.verify.certificate.rnn import RNNCheck, image, read_terms
 
@@ -32,7 +34,7 @@ class NeuralGPUCheck:
         self.d = len(self.rnn.names)
         self.convolutions = written["convolutions"]
         self.kernels = {
-            (letter, row): read_terms(kernels[0], sizes)
+            (letter, row): read_terms(kernels[0], sizes, written["layout"])
             for letter, convolution in self.convolutions.items()
             for row, kernels in enumerate(convolution["kernels"], start=1)
         }
@@ -50,7 +52,7 @@ class NeuralGPUCheck:
         yield oblige("embedding: [x, 0, 0, 1, 1, 0]", self._embedding())
         terms = {letter: [[matrix]] for letter, matrix in self.matrices.items()}
         if terms.keys() == set("WVU"):
-            for each in RNNCheck(self.written, self.rnn, terms).obligations():
+            for each in RNNCheck(self.written, self.rnn, terms, plain=True).obligations():
                 yield each._replace(name=f"RNN: {each.name}")
 
     def _shape(self) -> Cases:
@@ -80,7 +82,9 @@ class NeuralGPUCheck:
 
     def _bias(self, letter: str) -> Numbers:
         rows = self.convolutions[letter]["bias"]
-        return {k: number(b) for row in rows for k, b in row}
+        if len(rows) > 1:
+            raise FormatError("a bias for more than one column")
+        return read_vector(rows[0], len(self.cell.names)) if rows else {}
 
     def _rows(self, letter: str, row: int) -> Iterator[tuple[int, Numbers]]:
         kernel = self.kernels[letter, row]
@@ -132,10 +136,10 @@ class NeuralGPUCheck:
         self.matrices = {letter: Matrix(row, {}) for letter, row in rows.items()}
 
     def _embedding(self) -> Cases:
-        inner = dict(self.written["embedding"])
-        cells = dict(self.written["cell_embedding"])
+        inner = unique(self.written["embedding"], "the embedding")
+        cells = unique(self.written["cell_embedding"], "the embedding of cells")
         yield inner.keys() == cells.keys(), "other symbols"
         for symbol, vector in cells.items():
-            found = {k: number(v) for k, v in vector}
-            wanted = {k: number(v) for k, v in inner[symbol]}  # block E comes first
+            found = read_vector(vector, len(self.cell.names))
+            wanted = read_vector(inner[symbol], self.d)  # block E comes first
             yield found == wanted | self._ones("", "ab"), f"f({symbol})"

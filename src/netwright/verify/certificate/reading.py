@@ -1,8 +1,9 @@
 """What a certificate holds: blocks of coordinates, sparse matrices, and Turing machines."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from flint import fmpq
@@ -45,6 +46,24 @@ def number(text: object) -> fmpq:
     return fmpq(int(top), int(bottom or "1"))
 
 
+def unique(pairs: Iterable[tuple[Any, Any]], what: str) -> dict[Any, Any]:
+    """A dictionary from pairs; nothing may be said twice."""
+    found: dict[Any, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise FormatError(f"{what}: {key!r} stands there twice")
+        found[key] = value
+    return found
+
+
+def read_vector(written: Sequence[Sequence[Any]], size: int) -> Numbers:
+    """A vector of so many coordinates."""
+    found = unique(((k, number(x)) for k, x in written), "a vector")
+    if any(type(k) is not int or not 0 <= k < size for k in found):
+        raise FormatError(f"a coordinate outside a vector of {size}")
+    return found
+
+
 class Blocks:
     """The named blocks of a vector."""
 
@@ -52,6 +71,8 @@ class Blocks:
         self.places: dict[str, dict[str, int]] = {}
         self.names: list[str] = []
         for name, labels in blocks:
+            if name in self.places or len(set(labels)) != len(labels):
+                raise FormatError(f"block {name!r}, or a label in it, stands there twice")
             first = len(self.names)
             self.places[name] = {label: first + n for n, label in enumerate(labels)}
             self.names += [f"{name}[{label}]" if label else name for label in labels]
@@ -83,14 +104,13 @@ class Matrix:
     def read(written: Mapping[str, Any], inputs: int, outputs: int) -> "Matrix":
         """From a certificate."""
         rows: dict[int, list[tuple[int, fmpq]]] = {}
-        for j, k, w in written["weights"]:
-            if not (0 <= j < inputs and 0 <= k < outputs):
+        weights = unique((((j, k), number(w)) for j, k, w in written["weights"]), "weights")
+        for (j, k), w in weights.items():
+            integers = type(j) is int and type(k) is int
+            if not integers or not (0 <= j < inputs and 0 <= k < outputs):
                 raise FormatError(f"a weight at {j}, {k} in a matrix of {inputs} by {outputs}")
-            rows.setdefault(j, []).append((k, number(w)))
-        bias = {k: number(b) for k, b in written["bias"]}
-        if any(not 0 <= k < outputs for k in bias):
-            raise FormatError(f"a bias outside a vector of {outputs} coordinates")
-        return Matrix(rows, bias)
+            rows.setdefault(j, []).append((k, w))
+        return Matrix(rows, read_vector(written["bias"], outputs))
 
     def __call__(self, x: Mapping[int, fmpq]) -> Numbers:
         """The image of a vector."""
@@ -110,6 +130,17 @@ class Matrix:
         return {place: w for place, w in found.items() if w}
 
 
+def read_chain(
+    written: Sequence[Mapping[str, Any]], sizes: Sequence[int], layout: int
+) -> list[Matrix]:
+    """Maps one after the other, from vectors of a layout to vectors of the same."""
+    ends = [(each["input"], each["output"]) for each in written]
+    fits = ends and (ends[0][0], ends[-1][1]) == (layout, layout)
+    if not fits or any(a[1] != b[0] for a, b in pairwise(ends)):
+        raise FormatError("maps do not fit each other, or the vectors they are for")
+    return [Matrix.read(each, sizes[each["input"]], sizes[each["output"]]) for each in written]
+
+
 class Machine:
     """A Turing machine as it is written down."""
 
@@ -119,7 +150,15 @@ class Machine:
         self.blank: str = written["blank"]
         self.start: str = written["start"]
         self.accepting = set(written["accepting"])
-        self.delta = {(q, s): (p, w, m) for q, s, p, w, m in written["delta"]}
+        rules = (((q, s), (p, w, m)) for q, s, p, w, m in written["delta"])
+        self.delta: dict[tuple[str, str], tuple[str, str, str]] = unique(rules, "rules")
+        states, symbols = set(self.states), set(self.symbols)
+        known = {self.start, *self.accepting} <= states and self.blank in symbols
+        for (q, s), (p, w, m) in self.delta.items():
+            known = known and {q, p} <= states and {s, w} <= symbols and m in ("L", "R", "S")
+        once = len(states) == len(self.states) and len(symbols) == len(self.symbols)
+        if not known or not once:
+            raise FormatError("the machine has unknown states, symbols or moves, or some twice")
 
     def rule(self, state: str, symbol: str) -> tuple[str, str, str] | None:
         """What the machine does; None where it halts."""

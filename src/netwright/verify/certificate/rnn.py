@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from flint import fmpq
 
+from netwright.errors import FormatError
 from netwright.verify.certificate.reading import (
     ONE,
     Blocks,
@@ -20,6 +21,9 @@ from netwright.verify.certificate.reading import (
     Obligation,
     number,
     oblige,
+    read_chain,
+    read_vector,
+    unique,
 )
 
 ZERO = fmpq(0)
@@ -63,32 +67,34 @@ def image(terms: Terms, x: Mapping[int, fmpq]) -> Numbers:
 
 
 def read_terms(
-    written: Sequence[Sequence[Mapping[str, Any]]], sizes: Sequence[int]
+    written: Sequence[Sequence[Mapping[str, Any]]], sizes: Sequence[int], layout: int
 ) -> list[list[Matrix]]:
-    """A sum of products from a certificate."""
-    return [
-        [Matrix.read(each, sizes[each["input"]], sizes[each["output"]]) for each in term]
-        for term in written
-    ]
+    """A sum of products of matrices, from vectors of a layout to vectors of the same."""
+    terms = [read_chain(term, sizes, layout) for term in written]
+    if any(matrix.bias for term in terms for matrix in term):
+        raise FormatError("a matrix has a bias")
+    return terms
 
 
 class RNNCheck:
     """What is written down of an RNN, and its obligations."""
 
     def __init__(
-        self, written: Mapping[str, Any], at: Blocks, matrices: Mapping[str, Terms]
+        self, written: Mapping[str, Any], at: Blocks, matrices: Mapping[str, Terms], plain: bool
     ) -> None:
         self.at, self.matrices = at, matrices
         self.machine = Machine(written["given"])
         self.base = number(written["base"])
         self.digits: dict[str, int] = dict(written["digits"])
         self.k = len(self.machine.symbols)
-        self.tops = {(q, move, a): label for label, q, move, a in written["tops"]}
+        tops = (((q, move, a), label) for label, q, move, a in written["tops"])
+        self.tops: dict[tuple[str, str, int], str] = unique(tops, "neurons P")
+        embedding = unique(written["embedding"], "the embedding")
         self.embedding = {
-            symbol: {k: number(v) for k, v in vector} for symbol, vector in written["embedding"]
+            symbol: read_vector(vector, len(at.names)) for symbol, vector in embedding.items()
         }
         self.final = set(written["final_states"])
-        self.plain = written.get("plain", True)  # a Neural GPU has its own obligations for that
+        self.plain = plain
         self.tau = fmpq(self.k - 1) / (self.base - 1) if self.base != 1 else fmpq(1)
         self.whole = (ZERO, self.tau)
 
@@ -98,9 +104,11 @@ class RNNCheck:
         layouts = [Blocks(blocks) for blocks in written["layouts"]]
         sizes = [len(layout.names) for layout in layouts]
         matrices = {
-            letter: read_terms(terms, sizes) for letter, terms in written["matrices"].items()
+            letter: read_terms(terms, sizes, written["layout"])
+            for letter, terms in written["matrices"].items()
         }
-        return RNNCheck(written, layouts[written["layout"]], matrices)
+        plain = written["plain"] is True and matrices.keys() == set("WVU")
+        return RNNCheck(written, layouts[written["layout"]], matrices, plain)
 
     def obligations(self) -> Iterator[Obligation]:
         """All of them."""
@@ -114,6 +122,7 @@ class RNNCheck:
 
     def _neurons(self) -> Cases:
         machine, at = self.machine, self.at
+        yield set(self.embedding) == set(machine.symbols), "the embedding has other symbols"
         yield self.plain, "there are biases, an R, another O or another activation"
         yield self.base > self.k, f"base {self.base} is not above {self.k}"
         values = sorted(self.digits.values())

@@ -14,8 +14,10 @@ from netwright.verify.certificate.reading import (
     Matrix,
     Numbers,
     Obligation,
-    number,
     oblige,
+    read_chain,
+    read_vector,
+    unique,
 )
 
 MOVES = {"L": -1, "R": 1}
@@ -63,13 +65,7 @@ class TransformerCheck:
         sizes = [len(layout.names) for layout in layouts]
         self.at = layouts[written["layout"]]
         self.networks = {
-            name: _Network(
-                [
-                    Matrix.read(each, sizes[each["input"]], sizes[each["output"]])
-                    for each in net["maps"]
-                ],
-                net["activation"],
-            )
+            name: _Network(read_chain(net["maps"], sizes, written["layout"]), net["activation"])
             for name, net in written["networks"].items()
         }
         self.hidden_of_f = layouts[written["networks"]["F"]["maps"][0]["output"]]
@@ -77,10 +73,10 @@ class TransformerCheck:
         self.decoder_layers = written["decoder_layers"]
         self.positions = list(written["positions"])
         self.attention = list(written["attention"])
-        self.seed = {k: number(v) for k, v in written["seed"]}
-        self.embedding = {
-            symbol: {k: number(v) for k, v in vector} for symbol, vector in written["embedding"]
-        }
+        size = len(self.at.names)
+        self.seed = read_vector(written["seed"], size)
+        embedding = unique(written["embedding"], "the embedding")
+        self.embedding = {s: read_vector(vector, size) for s, vector in embedding.items()}
         self.final = set(written["final_states"])
 
     def obligations(self) -> Iterator[Obligation]:
@@ -156,6 +152,7 @@ class TransformerCheck:
         yield self.attention == ["score_phi", "hardmax"], "attention is not −|⟨q, k⟩| and hardmax"
         yield (self.encoder_layers, self.decoder_layers) == (1, 3), "other numbers of layers"
         yield set(self.networks) == set(wanted), "other networks"
+        yield len(self.networks["F"].maps) >= 2, "F has no hidden layer"
         for name, network in self.networks.items():
             yield network.activation == "sigma", f"{name} has another activation than σ"
         yield " ".join(self.at.places) == BLOCKS, "other blocks"

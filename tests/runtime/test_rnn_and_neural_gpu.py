@@ -5,6 +5,7 @@ from dataclasses import replace
 from itertools import islice
 
 import pytest
+from benchmarks.depth_and_cells import wiggle
 from flint import fmpq
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -20,7 +21,7 @@ from netwright.exact.rational import rational, relu
 from netwright.exact.vector import Vector
 from netwright.machine.library import library_machine
 from netwright.machine.simulate import simulate
-from netwright.machine.turing_machine import Action, Move, TuringMachine
+from netwright.machine.turing_machine import TuringMachine
 from netwright.nets.neural_gpu import Convolution, NeuralGPU
 from netwright.nets.rnn import RNN
 from netwright.pipeline import run
@@ -297,22 +298,6 @@ def test_a_state_that_does_not_hang_together_is_refused() -> None:
     wild[-1, 2] = 10**6
     with pytest.raises(FormatError, match="do not hang together"):
         other.restore({**state, "nodes": wild})
-
-
-def wiggle() -> TuringMachine:
-    """It walks to the end of its input and toggles between two cells for ever."""
-    return TuringMachine(
-        states=["walk", "left", "right"],
-        symbols=["_", "a"],
-        blank="_",
-        start="walk",
-        delta={
-            ("walk", "a"): Action("walk", "a", Move.R),
-            ("walk", "_"): Action("left", "a", Move.L),
-            ("left", "a"): Action("right", "a", Move.R),
-            ("right", "a"): Action("left", "a", Move.L),
-        },
-    )
 
 
 def test_nodes_are_collected_and_their_number_grows_with_the_stacks(

@@ -3,7 +3,6 @@
 import ast
 import json
 import random
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,6 @@ from tests.strategies import machines
 
 import netwright
 from netwright.cli import main
-from netwright.errors import FormatError
 from netwright.exact.feed_forward import Affine, FeedForward, linear
 from netwright.exact.rational import rational
 from netwright.exact.vector import Vector
@@ -39,7 +37,7 @@ from netwright.theorems.theorem_4_1_neural_gpu import (
     run_neural_gpu,
     with_padding,
 )
-from netwright.verify.certificate.check import certificate, check_written, read_certificate
+from netwright.verify.certificate.check import check_written
 from netwright.verify.certificate.export import written
 from netwright.verify.certificate.reading import Obligation
 from netwright.verify.damage import Compiled, _maps_of, _with_map
@@ -229,152 +227,6 @@ def test_a_wrong_normal_form_is_noticed() -> None:
     assert isinstance(compiled, CompiledTransformer)
     other = replace(compiled, normal=replace(compiled.normal, given=wrong))
     assert broken(other) == "normal form: M stands for the given machine"
-
-
-def test_a_file_is_checked_on_its_own(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    for on in NETWORKS:
-        file = tmp_path / f"{on}.json"
-        assert main(["certify", "copy", "--on", on.value, "-o", str(file)]) == 0
-        assert main(["certify", "--check", str(file), "--json"]) == 0
-        found = json.loads(capsys.readouterr().out.splitlines()[-1])
-        assert found["certified"] is True
-        assert found["on"] == on.value
-        data = json.loads(file.read_text())
-        assert data["holds"] is True
-        assert sum(each["cases"] for each in data["obligations"]) > 100
-        # Results in a file are not believed: the weights are looked at.
-        text = file.read_text().replace('"1/2"', '"1/3"').replace('"1/7"', '"1/8"')
-        file.write_text(text)
-        assert main(["certify", "--check", str(file)]) == 1
-        assert "not certified" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (b"", "is no certificate"),
-        (b"[]", "is no certificate"),
-        (b'{"kind": "x", "on": "rnn", "network": {}}', "is a 'x' of a 'rnn'"),
-        (b'{"kind": "netwright certificate 1", "on": "rnn", "network": {}}', "is not whole"),
-    ],
-)
-def test_what_is_no_certificate_is_refused(
-    content: bytes, message: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    file = tmp_path / "file.json"
-    file.write_bytes(content)
-    assert main(["certify", "--check", str(file)]) == 2
-    assert message in capsys.readouterr().err
-
-
-def test_bad_usage(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    for arguments, message in (
-        ([], "name a MACHINE to certify"),
-        (["copy", "--check", "x"], "and not both"),
-        (["copy", "--on", "machine"], "a machine needs no certificate"),
-        (["copy", "--on", "rnn", "--blanks"], "--blanks is for Transformers"),
-        (["copy", "--base", "9"], "a base is for the stacks"),
-        (["--check", str(tmp_path / "none")], "cannot be read"),
-        (["copy", "-o", str(tmp_path)], "is no ordinary file"),
-    ):
-        assert main(["certify", *arguments]) == 2
-        assert message in capsys.readouterr().err
-
-
-def test_a_weight_outside_its_matrix_is_refused() -> None:
-    data = json.loads(certificate("rnn", written(compile_rnn(library_machine("copy"))), []))
-    data["network"]["matrices"]["W"][0][0]["weights"].append([9999, 0, "1"])
-    on, network = read_certificate(json.dumps(data).encode(), "file")
-    with pytest.raises(FormatError, match="a weight at 9999, 0"):
-        list(check_written(on, network))
-
-
-def changed_certificate(on: Target, change: Callable[[dict[str, Any]], None]) -> str | None:
-    """What fails, or why it is refused, after a change of what is written down."""
-    network = json.loads(json.dumps(written(compile_network(library_machine("even-as"), on))))
-    change(network)
-    try:
-        found = check_written(on.value, network)
-        return next((each.name for each in found if each.failure is not None), None)
-    except FormatError as error:
-        return str(error)
-
-
-def nonzero_decoder(network: dict[str, Any]) -> None:
-    """Input cells with something in block D."""
-    d = sum(len(labels) for _, labels in network["layouts"][network["rnn_layout"]])
-    for name in ("embedding", "cell_embedding"):
-        for _, vector in network[name]:
-            vector.append([2 * d + 1, "1"])
-
-
-def bias_in_a_matrix(network: dict[str, Any]) -> None:
-    network["matrices"]["V"][0][0]["bias"].append([3, "1000"])
-
-
-def bias_in_a_kernel(network: dict[str, Any]) -> None:
-    network["convolutions"]["F"]["kernels"][0][0][0][0]["bias"].append([3, "5"])
-
-
-def another_layout(network: dict[str, Any]) -> None:
-    blocks = network["layouts"][network["layout"]]
-    turned = [[name, labels[::-1]] for name, labels in blocks]
-    network["layouts"].append(turned)
-    last = network["matrices"]["U"][0][-1]
-    last["output"] = len(network["layouts"]) - 1
-
-
-def rule_twice(network: dict[str, Any]) -> None:
-    network["given"]["delta"].insert(0, ["even", "a", "reject", "a", "R"])
-
-
-def seed_twice(network: dict[str, Any]) -> None:
-    network["seed"].insert(0, [network["seed"][0][0], "7"])
-
-
-def weight_twice(network: dict[str, Any]) -> None:
-    weights = network["matrices"]["W"][0][0]["weights"]
-    weights.append(weights[0])
-
-
-def not_plain(network: dict[str, Any]) -> None:
-    network["plain"] = "no"
-
-
-def more_matrices(network: dict[str, Any]) -> None:
-    network["matrices"]["R"] = network["matrices"]["U"]
-
-
-def no_such_move(network: dict[str, Any]) -> None:
-    network["given"]["delta"][0][4] = "X"
-
-
-def half_a_place(network: dict[str, Any]) -> None:
-    network["matrices"]["W"][0][0]["weights"].append([0.5, 0, "1"])
-
-
-@pytest.mark.parametrize(
-    ("on", "change", "message"),
-    [
-        (Target.NEURAL_GPU, nonzero_decoder, "a coordinate outside a vector"),
-        (Target.NEURAL_GPU, bias_in_a_kernel, "a matrix has a bias"),
-        (Target.RNN, bias_in_a_matrix, "a matrix has a bias"),
-        (Target.RNN, another_layout, "maps do not fit"),
-        (Target.RNN, rule_twice, "rules: ('even', 'a') stands there twice"),
-        (Target.TRANSFORMER, seed_twice, "a vector: "),
-        (Target.RNN, weight_twice, "weights: "),
-        (Target.RNN, not_plain, "neurons"),
-        (Target.RNN, more_matrices, "neurons"),
-        (Target.RNN, no_such_move, "unknown states, symbols or moves"),
-        (Target.RNN, half_a_place, "a weight at 0.5, 0"),
-    ],
-)
-def test_nothing_in_a_file_is_taken_on_trust(
-    on: Target, change: Callable[[dict[str, Any]], None], message: str
-) -> None:
-    found = changed_certificate(on, change)
-    assert found is not None
-    assert message in found
 
 
 def test_functions_are_known_by_what_they_are() -> None:

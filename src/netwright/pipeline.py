@@ -23,11 +23,8 @@ from netwright.runtime.rnn import FastRNN
 from netwright.runtime.transformer import FastDecoder
 from netwright.theorems.theorem_2_3_rnn.construction import compile_rnn
 from netwright.theorems.theorem_2_3_rnn.decoding import run_rnn
-from netwright.theorems.theorem_3_4_transformer import saving
-from netwright.theorems.theorem_3_4_transformer.construction import (
-    CompiledTransformer,
-    compile_transformer,
-)
+from netwright.theorems.theorem_3_4_transformer import construction, saving
+from netwright.theorems.theorem_3_4_transformer.construction import CompiledTransformer, Scoring
 from netwright.theorems.theorem_3_4_transformer.decoding import run_transformer
 from netwright.theorems.theorem_4_1_neural_gpu import compile_neural_gpu, run_neural_gpu
 
@@ -54,9 +51,12 @@ def load(
     return load_machine(argument, format_name=format_name, also=also)
 
 
-def to_transformer(machine: TuringMachine, word: Iterable[str] = ()) -> CompiledTransformer:
+def to_transformer(
+    machine: TuringMachine, word: Iterable[str] = (), score: Scoring = Scoring.PAPER
+) -> CompiledTransformer:
     """The Transformer of a machine; if the word has blanks in it, one that takes such words."""
-    return compile_transformer(normalize(machine, blanks_in_input=machine.blank in tuple(word)))
+    normal = normalize(machine, blanks_in_input=machine.blank in tuple(word))
+    return construction.compile_transformer(normal, score)
 
 
 def run(
@@ -67,20 +67,19 @@ def run(
     on: Target | str = Target.TRANSFORMER,
     engine: Engine | str = Engine.AUTO,
     base: Number | None = None,
+    score: Scoring | None = None,
     progress: Progress | None = None,
     bookmark: Bookmark | None = None,
 ) -> Run:
-    """The answer of a machine, or of a network compiled from one, on a word.
-
-    >>> run(load_machine("palindrome"), "abab").outcome
-    <Outcome.REJECTED: 'rejected'>
-    """
+    """The answer of a machine, or of a network compiled from one, on a word."""
     on, engine = Target(on), Engine(engine)
     machine = source if isinstance(source, TuringMachine) else source.normal.given
     symbols = machine.check_word(machine.default_input if word is None else word)
     check_limit(max_steps)
     if base is not None and on not in (Target.RNN, Target.NEURAL_GPU):
         raise InputError(f"a base is for the stacks of rnn and neural-gpu; {on} has none")
+    if score and (on is not Target.TRANSFORMER or source is not machine):
+        raise InputError("a score is chosen when a machine is compiled into a Transformer")
     rest = max_steps, progress, bookmark
 
     def faster(engine_of: Callable[..., Any]) -> Any:
@@ -90,8 +89,9 @@ def run(
     if on is Target.MACHINE:
         return simulate(machine, symbols, *rest, engine=engine)
     if on is Target.TRANSFORMER:
-        network = to_transformer(source, symbols) if isinstance(source, TuringMachine) else source
-        return run_transformer(network, symbols, *rest, faster(FastDecoder))
+        if isinstance(source, TuringMachine):
+            source = to_transformer(source, symbols, score or Scoring.PAPER)
+        return run_transformer(source, symbols, *rest, faster(FastDecoder))
     rnn = compile_rnn(machine, base)
     if on is Target.RNN:
         return run_rnn(rnn, symbols, *rest, faster(FastRNN))

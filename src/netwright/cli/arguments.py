@@ -10,6 +10,7 @@ import typer
 from netwright.errors import InputError
 from netwright.exact.rational import Number
 from netwright.machine.formats import FORMATS, seed_database
+from netwright.theorems.theorem_3_4_transformer.construction import Scoring
 
 
 def _check_steps(steps: int) -> int:
@@ -61,6 +62,15 @@ Base = Annotated[
     typer.Option(
         metavar="NUMBER",
         help="For rnn and neural-gpu: the base of the stacks, above |Σ|, such as 4 or 7/2.",
+    ),
+]
+
+
+Score = Annotated[
+    Scoring | None,
+    typer.Option(
+        help="For transformer: queries and keys of Lemma B.4, the paper's (the default) or those "
+        "whose margin shrinks more slowly."
     ),
 ]
 

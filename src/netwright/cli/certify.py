@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from netwright import pipeline
-from netwright.cli.arguments import AsJson, Base, Force, FormatName, Output, read_base
+from netwright.cli.arguments import AsJson, Base, Force, FormatName, Output, Score, read_base
 from netwright.cli.output import console, counted, print_json, save_file
 from netwright.cli.progress import Working
 from netwright.errors import FormatError, InputError
@@ -15,7 +15,10 @@ from netwright.machine.normal_form import normalize
 from netwright.machine.turing_machine import TuringMachine
 from netwright.pipeline import Target
 from netwright.theorems.theorem_2_3_rnn.construction import compile_rnn
-from netwright.theorems.theorem_3_4_transformer.construction import compile_transformer
+from netwright.theorems.theorem_3_4_transformer.construction import (
+    Scoring,
+    compile_transformer,
+)
 from netwright.theorems.theorem_4_1_neural_gpu import compile_neural_gpu
 from netwright.verify.certificate.check import certificate, check_written, read_certificate
 from netwright.verify.certificate.export import written
@@ -43,6 +46,7 @@ def command(
         bool, typer.Option("--blanks", help="A Transformer for inputs with blanks in them.")
     ] = False,
     base: Base = None,
+    score: Score = None,
     output: Output = None,
     force: Force = False,
     format_name: FormatName = None,
@@ -60,7 +64,7 @@ def command(
             raise FormatError(f"{check} cannot be read: {error.strerror}") from None
     else:
         target = on.value
-        network = written(_compiled(machine or "", on, blanks, base, format_name))
+        network = written(_compiled(machine or "", on, blanks, base, score, format_name))
     found: list[Obligation] = []
     with Working() as tell:
         for each in check_written(target, network):
@@ -78,7 +82,12 @@ def command(
 
 
 def _compiled(
-    argument: str, on: Target, blanks: bool, base: str | None, format_name: str | None
+    argument: str,
+    on: Target,
+    blanks: bool,
+    base: str | None,
+    score: Scoring | None,
+    format_name: str | None,
 ) -> Compiled:
     source = pipeline.load(argument, format_name=format_name)
     if on is Target.MACHINE:
@@ -86,11 +95,16 @@ def _compiled(
     if on is Target.TRANSFORMER:
         if base is not None:
             raise InputError(f"a base is for the stacks of rnn and neural-gpu; {on} has none")
-        if not isinstance(source, TuringMachine):
-            return source
-        return compile_transformer(normalize(source, blanks_in_input=blanks))
+        if isinstance(source, TuringMachine):
+            normal = normalize(source, blanks_in_input=blanks)
+            return compile_transformer(normal, score or Scoring.PAPER)
+        if score is not None:
+            raise InputError(f"{argument} is compiled already, with the score {source.score}")
+        return source
     if blanks:
         raise InputError("--blanks is for Transformers; other networks take blanks anyway")
+    if score is not None:
+        raise InputError(f"--score is for Transformers; --on {on} has none")
     if not isinstance(source, TuringMachine):
         raise InputError(f"{argument} is a Transformer, and no {on}")
     rnn = compile_rnn(source, read_base(base))

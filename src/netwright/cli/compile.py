@@ -6,14 +6,23 @@ from typing import Annotated, Any
 import typer
 
 from netwright import pipeline
-from netwright.cli.arguments import AsJson, Base, Force, FormatName, Machine, Output, read_base
+from netwright.cli.arguments import (
+    AsJson,
+    Base,
+    Force,
+    FormatName,
+    Machine,
+    Output,
+    Score,
+    read_base,
+)
 from netwright.cli.output import console, counted, print_json, save_file, visible
 from netwright.errors import InputError
 from netwright.exact.feed_forward import count_parameters
 from netwright.exact.layout import Layout
 from netwright.machine.turing_machine import TuringMachine
 from netwright.theorems.theorem_2_3_rnn.construction import CompiledRNN, compile_rnn
-from netwright.theorems.theorem_3_4_transformer.construction import CompiledTransformer
+from netwright.theorems.theorem_3_4_transformer.construction import CompiledTransformer, Scoring
 from netwright.theorems.theorem_4_1_neural_gpu import CompiledNeuralGPU, compile_neural_gpu
 
 EXAMPLE = """\b
@@ -40,6 +49,7 @@ def command(
         typer.Option("--blanks", help="Make a Transformer that takes inputs with blanks in them."),
     ] = False,
     base: Base = None,
+    score: Score = None,
     output: Output = None,
     force: Force = False,
     format_name: FormatName = None,
@@ -50,8 +60,8 @@ def command(
     given = source if isinstance(source, TuringMachine) else source.normal.given
     if on is Kind.TRANSFORMER and base is not None:
         raise InputError("--base is for the stacks of rnn and neural-gpu; a Transformer has none")
-    if on is not Kind.TRANSFORMER and (blanks or output is not None):
-        raise InputError(f"--blanks and -o are for Transformers; --on {on} takes neither")
+    if on is not Kind.TRANSFORMER and (blanks or output is not None or score is not None):
+        raise InputError(f"--blanks, --score and -o are for Transformers; --on {on} takes none")
     if on is Kind.RNN:
         facts, layout = _describe_rnn(compile_rnn(given, read_base(base)))
     elif on is Kind.NEURAL_GPU:
@@ -59,9 +69,9 @@ def command(
             compile_neural_gpu(compile_rnn(given, read_base(base)))
         )
     else:
-        if isinstance(source, TuringMachine) or blanks:
+        if isinstance(source, TuringMachine) or blanks or score is not None:
             word = [given.blank] if blanks else given.default_input
-            source = pipeline.to_transformer(given, word)
+            source = pipeline.to_transformer(given, word, score or Scoring.PAPER)
         facts, layout = _describe_transformer(source)
         if output is not None:
             from netwright.theorems.theorem_3_4_transformer.saving import to_bytes

@@ -17,6 +17,7 @@ from netwright.cli.arguments import (
     Input,
     Machine,
     MaxSteps,
+    Score,
     Separator,
     read_base,
 )
@@ -61,6 +62,7 @@ def command(
         Engine, typer.Option(help="Which code does the work; all give the same answer.")
     ] = Engine.AUTO,
     base: Base = None,
+    score: Score = None,
     checkpoint: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Keep the run in FILE, to go on with it later."),
@@ -89,6 +91,7 @@ def command(
             "on": on.value,
             "engine": "reference" if engine is Engine.REFERENCE else "fast",
             "base": base,
+            "score": score,
         }
         bookmark = Checkpoint(about, keep, resume, checkpoint_every)
     try:
@@ -100,6 +103,7 @@ def command(
                 on=on,
                 engine=engine,
                 base=read_base(base),
+                score=score,
                 progress=progress,
                 bookmark=bookmark,
             )

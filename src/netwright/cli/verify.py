@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from netwright.cli.arguments import AsJson, FormatName, MaxSteps, Separator
+from netwright.cli.arguments import AsJson, FormatName, MaxSteps, Score, Separator
 from netwright.cli.output import console, counted, print_json, split_word, visible, word_text
 from netwright.cli.progress import Working
 from netwright.errors import FormatError, InputError
@@ -15,6 +15,8 @@ from netwright.machine.formats import bbchallenge
 from netwright.machine.formats.draft import Source
 from netwright.machine.load import load_machine
 from netwright.machine.turing_machine import TuringMachine
+from netwright.pipeline import Target
+from netwright.theorems.theorem_3_4_transformer.construction import Scoring
 from netwright.verify.comparison import Comparison
 from netwright.verify.damage import Compiled, without_part
 from netwright.verify.draw import random_machine, random_words
@@ -41,6 +43,7 @@ def command(
         str, typer.Option(metavar="NETWORKS", help="Which networks, with commas between them.")
     ] = "transformer,rnn,neural-gpu",
     max_steps: MaxSteps = 100,
+    score: Score = None,
     random_inputs: Annotated[
         int, typer.Option("--random", metavar="N", min=0, help="Draw N inputs.")
     ] = 0,
@@ -71,6 +74,9 @@ def command(
 ) -> int:
     """Compare networks with their machine at every step of a run."""
     targets = read_targets(on)
+    if score is not None and Target.TRANSFORMER not in targets:
+        raise InputError(f"--score is for Transformers; --on {on} has none")
+    scoring = score or Scoring.PAPER
     draw = random.Random(seed)
     subjects = list(_subjects(machine, inputs or [], separator, format_name, machines))
     subjects += [
@@ -91,7 +97,7 @@ def command(
             tell(f"{name}: {len(rows)} runs compared")
             drawn = list(random_words(draw, turing, random_inputs, max_length))
             chosen = [*words, *drawn] or [turing.default_input]
-            for found in verify_machine(turing, chosen, targets, max_steps, changed):
+            for found in verify_machine(turing, chosen, targets, max_steps, changed, scoring):
                 rows.append(_row(name, turing, found, separator))
     differ = [row for row in rows if row["difference"] is not None]
     summary = {"runs": len(rows), "checks": sum(row["checks"] for row in rows)}

@@ -11,8 +11,9 @@ from netwright.exact.vector import Vector
 
 @dataclass(frozen=True)
 class ReciprocalPositions:
-    """pos(i) = (1, i, 1/i, 1/i²) in four coordinates of a layout, 0 elsewhere (Theorem 3.4).
+    """pos(i) = (1, i, 1/i, 1/i², …) in some coordinates of a layout, 0 elsewhere.
 
+    Theorem 3.4 has the first four.
     In print pos is defined on all of ℕ; it needs i ≥ 1, and positions begin there.
 
     >>> ReciprocalPositions(Layout.of(a="", b="", c="", d=""), ("a", "b", "c", "d"))(2)
@@ -20,13 +21,14 @@ class ReciprocalPositions:
     """
 
     layout: Layout
-    blocks: tuple[str, str, str, str]
+    blocks: tuple[str, ...]
 
     def __post_init__(self) -> None:
-        if len(set(self.blocks)) != 4:
-            raise NetworkError(f"pos needs four different coordinates; got {self.blocks}")
+        if not len(self.blocks) == len(set(self.blocks)) >= 2:
+            raise NetworkError(f"pos needs different coordinates, two at least; got {self.blocks}")
 
     def __call__(self, i: int) -> Vector:
         """pos(i)."""
-        numbers = (1, i, fmpq(1, i), fmpq(1, i * i))
+        powers = range(1, len(self.blocks) - 1)
+        numbers: list[fmpq] = [fmpq(1), fmpq(i), *(fmpq(1, i**e) for e in powers)]
         return Vector.of(self.layout, dict(zip(self.blocks, numbers, strict=True)))

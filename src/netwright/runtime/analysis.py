@@ -48,7 +48,7 @@ def decoder_program(
     if network.score is not score_phi or network.rho is not hardmax:
         raise UnsuitableError("its attention is not hard with the score −|⟨q, k⟩|")
     if network.pos is not None and not isinstance(network.pos, ReciprocalPositions):
-        raise UnsuitableError("its positional encoding is not 1, i, 1/i, 1/i²")
+        raise UnsuitableError("its positional encoding is not 1, i, 1/i, 1/i², …")
     output = {k: Scale(int(value.q)) for k, value in seed.entries.items()}
     for _ in range(16):
         builder = _Builder(network, external, first_keys, dict(output))
@@ -131,8 +131,8 @@ class _Builder:
         bias: list[tuple[int, int, int]] = []
         if isinstance(self.network.pos, ReciprocalPositions):
             places = [self.network.layout.index(block) for block in self.network.pos.blocks]
-            # 1, p, 1/p, 1/p²: a power of p, upstairs or downstairs.
-            bias = list(zip(places, (0, 1, 0, 0), (0, 0, 1, 2), strict=True))
+            # 1, p, 1/p, 1/p², …: a power of p, upstairs or downstairs.
+            bias = [(k, int(n == 1), max(0, n - 1)) for n, k in enumerate(places)]
         for k, scale in (*self.output.items(), *((k, Scale(1, down)) for k, _, down in bias)):
             self.stream[k] = self.stream.get(k, Scale()).join(scale)
         self.program.instructions.append(
@@ -198,7 +198,7 @@ class _Builder:
         key, query = self._network(K), self._network(Q)
         places = _last_visit_places(self.program.vectors[key], written_by(K), first_key)
         queries = self.program.vectors[query]
-        if [queries.get(k, Scale()).e for k in places] != [1, 1, 2]:
+        if [queries.get(k, Scale()).e for k in places] != [1, 1, 2, 3][: len(places)]:
             raise UnsuitableError("the query is not that of a last visit")
         terms = self._copy(scales, self.stream)
         self.program.instructions.append(LastVisit(key, query, value, places, terms))
@@ -241,12 +241,20 @@ def _line_places(keys: Sequence[Vector]) -> tuple[int, int]:
 
 def _last_visit_places(
     scales: Scales, written: Sequence[int], first_key: Vector
-) -> tuple[int, int, int]:
-    """The coordinates a, b, c in which the keys may be (ε_j, −ε_j c_j, ε_j²)."""
+) -> tuple[int, ...]:
+    """The coordinates in which the keys may be (ε_j, −ε_j c_j, ε_j²) or (ε_j, −ε_j c_j, 1, j).
+
+    The first key, with ε_0 = 1, c_0 = 0 and j = 0, tells those of one power apart.
+    """
     power = {k: scales.get(k, Scale()).e for k in written}
-    ones = [k for k in written if power[k] == 1 and first_key.entries.get(k) == ONE]
-    if sorted(power.values()) != [1, 1, 2] or len(ones) != 1:
+
+    def of(e: int) -> list[int]:
+        """The coordinates with p^e in the denominator, those with 1 in the first key first."""
+        return sorted((k for k in written if power[k] == e), key=lambda k: k not in ones)
+
+    ones = [k for k in written if first_key.entries.get(k) == ONE]
+    powers = sorted(power.values())
+    pairs = [of(1)] if powers == [1, 1, 2] else [of(1), of(0)]
+    if powers not in ([1, 1, 2], [0, 0, 1, 1]) or any((b in ones) >= (a in ones) for a, b in pairs):
         raise UnsuitableError("a layer's attention is not equal and not to a last visit")
-    (c,) = (k for k in written if power[k] == 2)
-    (b,) = (k for k in written if k not in (c, ones[0]))
-    return ones[0], b, c
+    return (*of(1), *of(2), *of(0))

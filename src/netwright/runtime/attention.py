@@ -13,6 +13,9 @@ by query, and looks at all keys where it does not hold. The forms, for the score
   is χ_j = x (Δ + x/3) with x = ε_i ε_j and Δ = c − c_j. If some c_j = c, the latest such j wins:
   there |χ_j| = x²/3 ≤ ε_i²/3 and falls with j, and elsewhere |χ_j| ≥ 2ε_i²/3. If no c_j = c, all
   c_j lie on one side of c and |c − c_i| = 1, then i wins: x and |Δ| are both least there.
+- *Last visit by recency*: key j is (ε_j, −ε_j c_j, 1, j) in four coordinates and the query
+  (ε_i c, ε_i, ε_i²/3, −ε_i³/3). The product is another, the winners are the same, under the same
+  conditions: the proof is in `recency_score`, and uses no more of the cells than these.
 """
 
 from itertools import permutations
@@ -39,10 +42,10 @@ class AttentionCache:
         hard = score is score_phi and rho is hardmax
         places = written_by(key_map) if hard else []
         lines = permutations(places, 2) if len(places) == 2 else ()
-        visits = permutations(places, 3) if len(places) == 3 else ()
+        visits = permutations(places) if len(places) in (3, 4) else ()
         self._forms: list[_Line | _LastVisit] = [
             *(_Line(a, b) for a, b in lines),
-            *(_LastVisit(a, b, c) for a, b, c in visits),
+            *(_LastVisit(places) for places in visits),
         ]
 
     def append(self, key: Vector, value: Vector) -> None:
@@ -88,17 +91,18 @@ class _Line:
 
 
 class _LastVisit:
-    """Keys (ε_j, −ε_j c_j, ε_j²) in three coordinates."""
+    """Keys (ε_j, −ε_j c_j, ε_j²) in three coordinates, or (ε_j, −ε_j c_j, 1, j) in four."""
 
-    def __init__(self, a: int, b: int, c: int) -> None:
-        self.a, self.b, self.c = a, b, c
+    def __init__(self, places: tuple[int, ...]) -> None:
+        self.a, self.b, *self.rest = places
         self.latest: dict[Rational, int] = {}
         self.lowest = self.highest = self.newest = ZERO
 
     def takes(self, key: Vector, n: int) -> bool:
         """Whether the n-th key fits; if so, its cell is remembered."""
         cell = -key.entries.get(self.b, ZERO) * n
-        wanted = {self.a: ONE / n, self.b: -cell / n, self.c: ONE / (n * n)}
+        rest = (ONE / (n * n),) if len(self.rest) == 1 else (ONE, (n - 1) * ONE)
+        wanted = {self.a: ONE / n, self.b: -cell / n, **dict(zip(self.rest, rest, strict=True))}
         if cell.q != 1 or key.entries != {i: value for i, value in wanted.items() if value}:
             return False
         self.lowest = min(self.lowest, cell) if self.latest else cell
@@ -110,8 +114,9 @@ class _LastVisit:
     def winner(self, q: Vector, n: int) -> int | None:
         """The latest visit of the query's cell among n keys, or the newest key if it is fresh."""
         cell = q.entries.get(self.a, ZERO) * n
-        formed = q.entries.get(self.b) == ONE / n and q.entries.get(self.c) == ONE / (3 * n * n)
-        if not formed or cell.q != 1:
+        wanted = (ONE / n, ONE / (3 * n**2), -ONE / (3 * n**3))
+        found = [q.entries.get(k) for k in (self.b, *self.rest)]
+        if found != [*wanted[: len(found)]] or cell.q != 1:
             return None
         if cell in self.latest:
             return self.latest[cell]

@@ -279,6 +279,7 @@ class _Writer(Assembler):
     def _last_visit(self, each: LastVisit) -> None:
         """The key must be (ε, −ε·here, ε²) and the query (ε·wanted, ε, ε²/3), with ε = 1/p.
 
+        Or (ε, −ε·here, 1, p − 1) and (ε·wanted, ε, ε²/3, −ε³/3).
         `kept` has a row for each cell: whether it was visited, and the value of the latest visit.
         """
         layer, self.visits = self.visits, self.visits + 1
@@ -288,14 +289,18 @@ class _Writer(Assembler):
             scale = self.program.vectors[vector].get(k, Scale())
             return self._numbers(vector).get(k, 0), scale.D
 
-        for vector, place, factor in (
-            (each.key, 0, 1),
-            (each.key, 2, 1),
-            (each.query, 1, 1),
-            (each.query, 2, 3),
-        ):
+        form: list[tuple[int, int, int, Number]] = [
+            (each.key, 0, 1, 1),
+            (each.key, 2, 1, 1),
+            (each.query, 1, 1, 1),
+            (each.query, 2, 3, 1),
+        ]
+        if len(each.places) == 4:
+            form += [(each.key, 3, 1, self.sum(self.p, -1)), (each.query, 3, 3, -1)]
+        for vector, place, factor, wanted in form:
             x, one = number(vector, place)
-            self.go_on_if(self.compare("==", self.product(x, factor), one), OTHER_FORM)
+            found = self.product(x, factor)
+            self.go_on_if(self.compare("==", found, self.product(wanted, one)), OTHER_FORM)
         here = self.product(self._quotient(*number(each.key, 1)), -1)
         wanted = self._quotient(*number(each.query, 0))
         cells = self.load("clock", CELLS)

@@ -95,7 +95,7 @@ class LastVisit:
     key: int
     query: int
     value: int
-    places: tuple[int, int, int]  # a, b, c of the form; see `attention`
+    places: tuple[int, ...]  # of the form, three or four; see `attention`
     terms: list[Term]
 
 

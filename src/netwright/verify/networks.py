@@ -6,7 +6,7 @@ from netwright.errors import InputError
 from netwright.machine.turing_machine import TuringMachine
 from netwright.pipeline import Target, to_transformer
 from netwright.theorems.theorem_2_3_rnn.construction import CompiledRNN, compile_rnn
-from netwright.theorems.theorem_3_4_transformer.construction import CompiledTransformer
+from netwright.theorems.theorem_3_4_transformer.construction import CompiledTransformer, Scoring
 from netwright.theorems.theorem_4_1_neural_gpu import compile_neural_gpu
 from netwright.verify.comparison import Comparison, compare
 from netwright.verify.damage import Compiled, broken_weights
@@ -19,10 +19,12 @@ Change = Callable[[Compiled, Sequence[str]], Compiled]
 """What is done to a network, and the word that it is to run on first."""
 
 
-def compile_network(machine: TuringMachine, on: Target, word: Sequence[str] = ()) -> Compiled:
+def compile_network(
+    machine: TuringMachine, on: Target, word: Sequence[str] = (), score: Scoring = Scoring.PAPER
+) -> Compiled:
     """A network of a machine, for words such as this one."""
     if on is Target.TRANSFORMER:
-        return to_transformer(machine, word)
+        return to_transformer(machine, word, score)
     rnn = compile_rnn(machine)
     return rnn if on is Target.RNN else compile_neural_gpu(rnn)
 
@@ -69,6 +71,7 @@ def verify_machine(
     targets: Sequence[Target] = NETWORKS,
     max_steps: int = 100,
     change: Change | None = None,
+    score: Scoring = Scoring.PAPER,
 ) -> Iterable[Comparison]:
     """Compare networks of a machine with it on some words, changed before if one asks for it."""
     kept: dict[tuple[Target, bool], Compiled] = {}
@@ -76,6 +79,6 @@ def verify_machine(
         for on in targets:
             key = (on, machine.blank in word)
             if key not in kept:
-                network = compile_network(machine, on, word)
+                network = compile_network(machine, on, word, score)
                 kept[key] = network if change is None else change(network, word)
             yield verify_network(kept[key], word, max_steps)

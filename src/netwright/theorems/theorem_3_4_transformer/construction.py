@@ -9,10 +9,13 @@ One encoder layer, three decoder layers, hard attention with the score −|⟨q,
 | decoder 2 | equal: the head's position (B.3)        | O₂: cancels the external attention  |
 | decoder 3 | the last visit of the next cell (B.4)   | O₃: the same                        |
 | after     |                                         | F: the next symbol (B.5, B.6)       |
+
+The third layer may have another query and key than the paper's: `Scoring` names them.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from typing import Any
 
 from netwright.exact.feed_forward import FeedForward, affine_network
@@ -28,8 +31,16 @@ from netwright.theorems.theorem_3_4_transformer import (
     lemma_b3_head_position,
     lemma_b4_last_visit,
     lemma_b5_next_symbol,
+    recency_score,
     vectors,
 )
+
+
+class Scoring(StrEnum):
+    """Queries and keys of the third layer: the paper's, or those of `recency_score`."""
+
+    PAPER = "paper"
+    RECENCY = "recency"
 
 
 @dataclass(frozen=True)
@@ -46,6 +57,12 @@ class CompiledTransformer:
     def layout(self) -> Layout:
         """The layout of the network's vectors."""
         return self.network.layout
+
+    @property
+    def score(self) -> Scoring:
+        """Which queries and keys its third layer has."""
+        has_cubes = any(name == "x12" for name, _ in self.layout.blocks)
+        return Scoring.RECENCY if has_cubes else Scoring.PAPER
 
     def is_final(self, y: Vector) -> bool:
         """𝔽 = {⟦q⟧ : q ∈ F} × ℚ^(d−|Q|): whether block q1 is the one-hot of a final state."""
@@ -80,7 +97,9 @@ class CompiledTransformer:
         return replace(self, network=replace(self.network, **changes))
 
 
-def compile_transformer(normal: NormalMachine) -> CompiledTransformer:
+def compile_transformer(
+    normal: NormalMachine, score: Scoring = Scoring.PAPER
+) -> CompiledTransformer:
     """Trans_M.
 
     >>> from netwright.machine.library import library_machine
@@ -92,8 +111,12 @@ def compile_transformer(normal: NormalMachine) -> CompiledTransformer:
     16
     """
     machine = normal.machine
-    layout = vectors.vector_layout(normal)
+    layout = vectors.vector_layout(normal, cubes=score is Scoring.RECENCY)
     nothing = affine_network(layout)
+    last_visit_layer = {
+        Scoring.PAPER: lemma_b4_last_visit.last_visit_layer,
+        Scoring.RECENCY: recency_score.recency_layer,
+    }[score]
     transition_layer = Layer(
         Q=nothing,
         K=nothing,
@@ -108,7 +131,7 @@ def compile_transformer(normal: NormalMachine) -> CompiledTransformer:
         decoder=(
             transition_layer,
             lemma_b3_head_position.head_position_layer(layout),
-            lemma_b4_last_visit.last_visit_layer(layout),
+            last_visit_layer(layout),
         ),
         F=lemma_b5_next_symbol.next_symbol_network(layout, machine),
         pos=vectors.positions(layout),

@@ -20,8 +20,11 @@ from netwright.theorems.theorem_3_4_transformer.vectors import vector_layout
 class ProofValues:
     """The values of the proof for one machine, one word and the times 0 to `steps`."""
 
-    def __init__(self, normal: NormalMachine, word: Sequence[str], steps: int) -> None:
-        self.layout: Layout = vector_layout(normal)
+    def __init__(
+        self, normal: NormalMachine, word: Sequence[str], steps: int, *, cubes: bool = False
+    ) -> None:
+        self.layout: Layout = vector_layout(normal, cubes=cubes)
+        self.cubes = cubes
         self.word = normal.check_word(word)
         self.blank = normal.machine.blank
         self.q: list[str | None] = []
@@ -85,9 +88,10 @@ class ProofValues:
 
     def _input_and_position(self, i: int) -> Vector:
         t = i + 1
-        return self._vector(
+        found = self._vector(
             s3=self.alpha(t), x6=self.beta(t), x8=1, x9=t, x10=fmpq(1, t), x11=fmpq(1, t * t)
         )
+        return found + self._vector(x12=fmpq(1, t**3)) if self.cubes else found
 
     def _vector(self, **parts: Part | None) -> Vector:
         return Vector.of(self.layout, {k: part for k, part in parts.items() if part is not None})

@@ -148,7 +148,6 @@ def _rebuild(about: dict[str, Any], tensors: Mapping[str, Any]) -> CompiledTrans
     encoder = tuple(Layer(**layer("encoder", number)) for number in numbers)
     numbers = range(1, about["decoder_layers"] + 1)
     decoder = tuple(Layer(**layer("decoder", number)) for number in numbers)
-    first, second, third, fourth = about["positions"]
     q_init, q_read, q_rewind = about["names"]
     return CompiledTransformer(
         normal=NormalMachine(
@@ -168,7 +167,7 @@ def _rebuild(about: dict[str, Any], tensors: Mapping[str, Any]) -> CompiledTrans
             F=network("F"),
             score=score_phi,
             rho=hardmax,
-            pos=ReciprocalPositions(layout, (first, second, third, fourth)),
+            pos=ReciprocalPositions(layout, tuple(about["positions"])),
         ),
         embedding={
             symbol: vector(f"embedding.{number}", layout)

@@ -21,7 +21,9 @@ from netwright.verify.certificate.reading import (
 )
 
 MOVES = {"L": -1, "R": 1}
-BLOCKS = "q1 s1 x1 q2 s2 x2 x3 x4 x5 s3 x6 s4 x7 x8 x9 x10 x11"
+BLOCKS = ["q1", "s1", "x1", "q2", "s2", "x2", "x3", "x4", "x5", "s3", "x6", "s4", "x7"]
+POSITIONS = ["x8", "x9", "x10", "x11", "x12"]
+"""1, i, 1/i, 1/i², and 1/i³ if the third layer scores by recency."""
 
 
 class _Network:
@@ -155,14 +157,15 @@ class TransformerCheck:
         yield len(self.networks["F"].maps) >= 2, "F has no hidden layer"
         for name, network in self.networks.items():
             yield network.activation == "sigma", f"{name} has another activation than σ"
-        yield " ".join(self.at.places) == BLOCKS, "other blocks"
+        blocks, positions = [*self.at.places][:13], [*self.at.places][13:]
+        yield blocks == BLOCKS and positions in (POSITIONS, POSITIONS[:4]), "other blocks"
         for block, labels in self.at.places.items():
             kind = {"q": self.normal.states, "s": self.normal.symbols}.get(block[0], [""])
             yield list(labels) == list(kind), f"block {block} has other labels"
 
     def _ends(self) -> Cases:
         at, sharp = self.at, self.normal.blank
-        yield self.positions == ["x8", "x9", "x10", "x11"], "the positions are elsewhere"
+        yield self.positions == [*at.places][13:], "the positions are elsewhere"
         start = {at.one("q1", self.names[0]): ONE, at.one("s1", sharp): ONE}
         yield self.seed == start, f"the seed is {at.show(self.seed)}"
         letters = [symbol for symbol in self.normal.symbols if symbol != sharp]
@@ -198,7 +201,7 @@ class TransformerCheck:
             yield sources <= allowed, f"{' '.join(blocks)} depend on more"
         yield network.sources(at.of("q1")) <= at.of("q1"), "q1 depends on more"
         yield network.sources(at.of("s1")) <= at.of("s1"), "s1 depends on more"
-        others = ["x4", "x5", "s3", "x6", "s4", "x7", "x8", "x9", "x10", "x11"]
+        others = ["x4", "x5", "s3", "x6", "s4", "x7", *[*at.places][13:]]
         last = network.maps[-1]
         reached = {k for _, k in last.weights} | {k for k, b in last.bias.items() if b}
         yield not reached & at.of(*others), "O1 writes to other blocks"
@@ -248,10 +251,16 @@ class TransformerCheck:
 
     def _lemma_b4(self) -> Cases:
         at, nets = self.at, self.networks
-        x = {n: at.one(f"x{n}") for n in (4, 5, 7, 8, 9, 10, 11)}
+        by_recency = "x12" in at.places
+        x = {n: at.one(f"x{n}") for n in (4, 5, 7, 8, 9, 10, 11, *([12] if by_recency else []))}
         query = {(x[4], x[9]): ONE, (x[10], x[10]): ONE, (x[11], x[11]): fmpq(1, 3)}
+        key = {(x[10], x[9]): ONE, (x[5], x[10]): -ONE}
+        if by_recency:
+            query[x[12], x[12]] = fmpq(-1, 3)
+            key |= {(x[8], x[11]): ONE, (x[9], x[12]): ONE, (x[8], x[12]): -ONE}
+        else:
+            key[x[11], x[11]] = ONE
         yield nets["decoder.3.Q"].is_exactly(query), "Q of layer 3"
-        key = {(x[10], x[9]): ONE, (x[5], x[10]): -ONE, (x[11], x[11]): ONE}
         yield nets["decoder.3.K"].is_exactly(key), "K of layer 3"
         copies = {(at.one("s2", s), at.one("s4", s)): ONE for s in self.normal.symbols}
         value = copies | {(x[9], x[7]): ONE, (x[8], x[7]): -ONE}

@@ -65,8 +65,14 @@ def test_the_base_is_the_users_choice(capsys: pytest.CaptureFixture[str]) -> Non
         (("compile", "copy", "--on", "rnn", "--base", "x"), "--base is 'x'; expected a number"),
         (("run", "copy", "--on", "rnn", "--base", "1/0"), "--base is '1/0'; expected a number"),
         (("run", "copy", "--on", "rnn", "--base", "1e99999999"), "expected a number such as 4"),
-        (("compile", "copy", "--on", "rnn", "-o", "x"), "--blanks and -o are for Transformers"),
-        (("compile", "copy", "--on", "rnn", "--blanks"), "--blanks and -o are for Transformers"),
+        (
+            ("compile", "copy", "--on", "rnn", "-o", "x"),
+            "--blanks, --score and -o are for",
+        ),
+        (
+            ("compile", "copy", "--on", "rnn", "--blanks"),
+            "--blanks, --score and -o are for",
+        ),
     ],
 )
 def test_what_does_not_fit_is_said(

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from tests.strategies import D, transformers, vectors
 
 from netwright.exact.layout import Layout
+from netwright.exact.rounding import rounded
 from netwright.exact.vector import Vector
 from netwright.nets.positional import ReciprocalPositions
 from netwright.nets.recognizer import Recognizer
@@ -18,7 +19,6 @@ from netwright.theorems.section_3_3_fixed_precision import (
     RoundedPositions,
     first_collision,
     palindrome_and_swapped,
-    rounded,
 )
 
 POSITIONS = ReciprocalPositions(Layout.of(a="", b="", c="", d=""), ("a", "b", "c", "d"))

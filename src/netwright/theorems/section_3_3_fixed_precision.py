@@ -14,33 +14,9 @@ agree: one language, the palindromes, is missed by every such network.
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from flint import fmpq
-
 from netwright.exact.rational import Rational
+from netwright.exact.rounding import rounded
 from netwright.exact.vector import Vector
-
-
-def rounded(x: Rational, bits: int) -> Rational:
-    """The nearest number with so many significant bits; of two, the one that ends in 0.
-
-    >>> rounded(fmpq(17), 4), rounded(fmpq(1, 3), 4), rounded(fmpq(-19), 4)
-    (16, 11/32, -20)
-    """
-    if not x:
-        return x
-    exponent = int(abs(x.p)).bit_length() - int(x.q).bit_length() - bits
-    scaled = x / fmpq(2) ** exponent
-    while abs(scaled) >= 2**bits:
-        exponent += 1
-        scaled /= 2
-    while abs(scaled) < 2 ** (bits - 1):
-        exponent -= 1
-        scaled *= 2
-    whole = scaled.floor()
-    rest = scaled - whole
-    if rest > fmpq(1, 2) or (rest == fmpq(1, 2) and int(whole) % 2):
-        whole += 1
-    return fmpq(whole) * fmpq(2) ** exponent
 
 
 @dataclass(frozen=True)

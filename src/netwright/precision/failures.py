@@ -1,0 +1,240 @@
+"""Where a Transformer in floating point first goes wrong, beside the exact run.
+
+The network runs on its own outputs. Beside each token stand the values of the proof, which a run of
+the machine gives. What can go wrong, in the order in which it does:
+
+- *index*: an attention's greatest score is not where it is in the exact run;
+- *vector*: an output y_t is not the exact one;
+- *decoded*: the state, symbol or move that y_t shows, which is the coordinate above 1/2, is wrong.
+
+A wrong index may find the right symbol. After a wrong decoded output the run is another machine's.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, fields, is_dataclass
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from netwright.exact.layout import Layout
+from netwright.exact.rational import Rational
+from netwright.exact.vector import Vector
+from netwright.precision.arithmetic import Arithmetic, Numbers
+from netwright.precision.transformer import FloatToken, FloatTransformer, Temperature
+from netwright.theorems.theorem_3_4_transformer.construction import CompiledTransformer, Scoring
+from netwright.theorems.theorem_3_4_transformer.proof_values import ProofValues
+
+Tell = Callable[[int], None]
+"""Called with the number of outputs so far."""
+
+
+@dataclass(frozen=True)
+class WrongIndex:
+    """A token attends to others than it should."""
+
+    token: int
+    place: str
+    """Which attention."""
+    right: int
+    attended: list[int]
+    exact_scores: tuple[Rational, Rational]
+    """Of the right token, and of the first that is attended to and is not the right one."""
+    rounded_scores: tuple[Rational, Rational]
+
+    @property
+    def margin(self) -> Rational:
+        """By how much the right token is ahead, exactly."""
+        return self.exact_scores[0] - self.exact_scores[1]
+
+
+@dataclass(frozen=True)
+class WrongOutput:
+    """An output that is not the exact one, and the first vector of its token that is not."""
+
+    output: int
+    vector: str
+    block: str
+    exact: Rational
+    rounded: Rational
+
+
+@dataclass(frozen=True)
+class WrongDecoded:
+    """An output that shows something else."""
+
+    output: int
+    what: str
+    expected: str
+    found: str
+
+
+@dataclass(frozen=True)
+class Failures:
+    """What went wrong first in a run, and how long the run was."""
+
+    outputs: int
+    """How many outputs there were up to a wrong decoded one, the end of the run or the limit."""
+    halted: bool
+    index: WrongIndex | None
+    vector: WrongOutput | None
+    decoded: WrongDecoded | None
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain data; rationals as text."""
+        found: dict[str, Any] = plain(self)
+        if self.index is not None:
+            found["index"]["margin"] = plain(self.index.margin)
+        return found
+
+
+def plain(value: Any) -> Any:
+    """Dataclasses as dictionaries, rationals as text."""
+    if is_dataclass(value):
+        return {each.name: plain(getattr(value, each.name)) for each in fields(value)}
+    if isinstance(value, list | tuple):
+        return [plain(each) for each in value]
+    return str(value) if isinstance(value, Rational) else value
+
+
+def first_failures(
+    compiled: CompiledTransformer,
+    word: tuple[str, ...],
+    arithmetic: Arithmetic[Any],
+    outputs: int,
+    temperature: Temperature = None,
+    tell: Tell = lambda _: None,
+    *,
+    index_only: bool = False,
+) -> Failures:
+    """Run a network in an arithmetic for so many outputs, or until it decodes wrongly.
+
+    With `index_only` the run ends with the first wrong index.
+    """
+    values = ProofValues(
+        compiled.normal, word, outputs + 1, cubes=compiled.score is Scoring.RECENCY
+    )
+    halts = next((t for t, state in enumerate(values.q) if state is None), outputs)
+    watched = _Watched(compiled, values, arithmetic)
+    index: WrongIndex | None = None
+    vector: WrongOutput | None = None
+    decoded: WrongDecoded | None = None
+    network = FloatTransformer(compiled.network, arithmetic, temperature)
+    tokens = network.tokens(compiled.recognizer.embed(word), compiled.seed)
+    done = 0
+    for i, token in enumerate(islice(tokens, min(outputs, halts))):
+        done = i + 1
+        if done % 64 == 0:
+            tell(done)
+        if index is None:
+            index = watched.wrong_index(i, token)
+            if index is not None and index_only:
+                break
+        y = token.vectors["y"]
+        if vector is None and (y != watched.output(done)).any():
+            vector = watched.wrong_vector(i, token)
+        if vector is not None:
+            decoded = watched.wrong_decoded(done, y)
+            if decoded is not None:
+                break
+    return Failures(done, done == halts and decoded is None, index, vector, decoded)
+
+
+class _Watched:
+    """The exact run beside a network's."""
+
+    def __init__(
+        self, compiled: CompiledTransformer, values: ProofValues, arithmetic: Arithmetic[Any]
+    ) -> None:
+        self.compiled, self.values, self.arithmetic = compiled, values, arithmetic
+        self.layout: Layout = compiled.layout
+        self.one, self.places = arithmetic.number(Rational(1)), dict[tuple[str, str], int]()
+        for block, label in ((b, label) for b, labels in self.layout.blocks for label in labels):
+            self.places[block, label] = self.layout.index(block, label)
+
+    def output(self, t: int) -> Numbers:
+        """The exact y_t, whose numbers are 0, 1 and −1 in every format."""
+        exact = self.arithmetic.zero(self.layout.dimension)
+        state, symbol = self.values.q[t], self.values.s[t]
+        if state is not None:
+            exact[self.places["q1", state]] = self.one
+        exact[self.places["s1", symbol]] = self.one
+        exact[self.places["x1", ""]] = self.values.m[t - 1] * self.one
+        return exact
+
+    def wrong_index(self, i: int, token: FloatToken) -> WrongIndex | None:
+        """The first attention of a token that looks elsewhere than in the exact run."""
+        if self.values.word:
+            right = self.values.beta(i + 1) - 1
+            for layer, attended in enumerate(token.external):
+                if attended.winners != [right]:
+                    name = f"decoder layer {layer + 1}, attention to the encoder"
+                    other = _first_other(attended.winners, right)
+                    exact = (-Rational(i - right), -Rational(abs(i - other)))
+                    rounded = (token.external_score_of(layer, j) for j in (right, other))
+                    return self._wrong(i, name, right, attended.winners, exact, rounded)
+        attended_to = token.to_itself[2]
+        assert attended_to is not None
+        right = self.values.ell[i + 1]
+        if attended_to.winners == [right]:
+            return None
+        other = _first_other(attended_to.winners, right)
+        layer_3 = self.compiled.network.decoder[2]
+        query = layer_3.Q(self.values.p2(i))
+        scores = [-abs(query.dot(layer_3.K(self.values.p2(j)))) for j in (right, other)]
+        found = (token.score_of(2, j) for j in (right, other))
+        name = "decoder layer 3, self-attention"
+        return self._wrong(i, name, right, attended_to.winners, (scores[0], scores[1]), found)
+
+    def _wrong(
+        self,
+        i: int,
+        name: str,
+        right: int,
+        winners: list[int],
+        exact: tuple[Rational, Rational],
+        rounded: Iterator[Any],
+    ) -> WrongIndex:
+        first, second = map(self.arithmetic.exact, rounded)
+        return WrongIndex(i, name, right, winners, exact, (first, second))
+
+    def wrong_vector(self, i: int, token: FloatToken) -> WrongOutput:
+        """The first coordinate of a token that is not the exact number, rounded."""
+        for name, exact in self._exact_vectors(i):
+            wanted, found = self.arithmetic.vector(exact), token.vectors[name]
+            different = np.flatnonzero(wanted != found)
+            if different.size:
+                place = int(different[0])
+                return WrongOutput(
+                    i + 1,
+                    name,
+                    str(self.layout.coordinates[place]),
+                    exact.entries.get(place, Rational(0)),
+                    self.arithmetic.exact(found[place]),
+                )
+        raise AssertionError("y differs")  # pragma: no cover
+
+    def _exact_vectors(self, i: int) -> Iterator[tuple[str, Vector]]:
+        values = self.values
+        yield from (("a1", values.a1(i)), ("z1", values.z1(i)), ("p2", values.p2(i)))
+        yield from (("z2", values.p2(i)), ("p3", values.p3(i)), ("z3", values.p3(i)))
+        yield "y", values.y(i + 1)
+
+    def wrong_decoded(self, t: int, y: Numbers) -> WrongDecoded | None:
+        """What y_t shows that it should not."""
+        expected = {"state": self.values.q[t], "symbol": self.values.s[t]}
+        for (what, wanted), block in zip(expected.items(), ("q1", "s1"), strict=True):
+            labels = self.layout.labels(block)
+            on = [label for label in labels if 2 * y[self.places[block, label]] > self.one]
+            if on != [label for label in (wanted,) if label is not None]:
+                return WrongDecoded(t, what, wanted or "none", " and ".join(on) or "none")
+        move = y[self.places["x1", ""]]
+        shown = 1 if 2 * move > self.one else -1 if 2 * move < -self.one else 0
+        if shown != self.values.m[t - 1]:
+            return WrongDecoded(t, "move", str(self.values.m[t - 1]), str(shown))
+        return None
+
+
+def _first_other(winners: list[int], right: int) -> int:
+    """Whom a token attends to in place of the right one; the right one if to none at all."""
+    return next((j for j in winners if j != right), right)

@@ -1,0 +1,168 @@
+"""Formats of at most 53 bits in Python's own numbers: what `RationalArithmetic` does, fast."""
+
+from collections.abc import Sequence
+from math import inf
+from typing import Any, NamedTuple
+
+import numpy as np
+from flint import fmpq
+
+from netwright.errors import InputError
+from netwright.exact.feed_forward import Affine
+from netwright.exact.rational import Rational
+from netwright.exact.rounding import rounded
+from netwright.precision import float_loops as loops
+from netwright.precision.arithmetic import (
+    Arithmetic,
+    Attended,
+    Numbers,
+    RationalArithmetic,
+    Tokens,
+)
+from netwright.precision.float_loops import Form, loop
+from netwright.precision.formats import NATIVE_BITS, Format
+
+_MOST_WINNERS = 16
+
+
+class FloatMap(NamedTuple):
+    """A map by columns: where each begins, its rows and weights; and the bias."""
+
+    starts: Numbers
+    rows: Numbers
+    weights: Numbers
+    bias: Numbers
+
+
+class FloatArithmetic(Arithmetic[FloatMap]):
+    """A format of at most 53 bits; each number is a float64."""
+
+    def __init__(self, storage: Format, sums: Format | None = None) -> None:
+        super().__init__(storage, sums)
+        if self.sums.bits > NATIVE_BITS:
+            raise InputError(f"{self.sums.name} are more than Python's own {NATIVE_BITS}")
+        self.form, self.sums_form = packed(self.storage), packed(self.sums)
+
+    def number(self, x: Rational) -> float:
+        """The exact number rounded; beyond the largest there is infinity."""
+        near = rounded(x, self.storage.bits, self.storage.lowest)
+        number = int(near.p) / int(near.q)
+        return number if abs(number) <= self.storage.largest else (inf if number > 0 else -inf)
+
+    def exact(self, x: Any) -> Rational:
+        """What a number is."""
+        return fmpq(*float(x).as_integer_ratio())
+
+    def zero(self, size: int) -> Numbers:
+        """The vector 0."""
+        return np.zeros(size)
+
+    def affine_map(self, affine: Affine) -> FloatMap:
+        """The weights by columns, each column in the order of the rows."""
+        entries = sorted((column, row, w) for (row, column), w in affine.weights.items())
+        columns = [column for column, _, _ in entries]
+        return FloatMap(
+            np.searchsorted(columns, np.arange(affine.output.dimension + 1)).astype(np.int64),
+            np.array([row for _, row, _ in entries], dtype=np.int64),
+            np.array([self.number(w) for _, _, w in entries], dtype=np.float64),
+            self.vector(affine.bias),
+        )
+
+    def affine(self, affine: FloatMap, x: Numbers) -> Numbers:
+        """The image of a vector."""
+        out = np.empty(len(affine.bias))
+        loop(loops.affine)(*affine, x, out, self.form, self.sums_form)
+        return out
+
+    def plus(self, x: Numbers, y: Numbers) -> Numbers:
+        """x + y."""
+        return self._combined(loops.all_plus, x, y)
+
+    def times(self, x: Numbers, y: Numbers) -> Numbers:
+        """x · y."""
+        return self._combined(loops.all_times, x, y)
+
+    def over(self, x: Numbers, y: Numbers) -> Numbers:
+        """x / y, component by component."""
+        return self._combined(loops.all_over, x, y)
+
+    def _combined(self, operation: object, x: Numbers, y: Numbers) -> Numbers:
+        out = np.empty(len(x))
+        loop(operation)(x, y, out, self.form)
+        return out
+
+    def tokens(self, size: int, keys: Sequence[int], values: Sequence[int]) -> Tokens:
+        """No tokens yet."""
+        return _FloatTokens(self, size, keys, values)
+
+
+class _FloatTokens(Tokens):
+    """A row for each coordinate, so that a loop over tokens runs through memory in order."""
+
+    def __init__(
+        self, arithmetic: FloatArithmetic, size: int, keys: Sequence[int], values: Sequence[int]
+    ) -> None:
+        super().__init__(size, keys, values)
+        self.arithmetic = arithmetic
+        self.keys, self.values = np.zeros((len(keys), 64)), np.zeros((len(values), 64))
+        self.sizes = np.zeros(64)
+        self.running = np.zeros(len(values))
+        self.shares = np.zeros(len(values))
+        self.winners = np.zeros(_MOST_WINNERS, dtype=np.int64)
+
+    def append(self, key: Numbers, value: Numbers) -> None:
+        """One more token; room for as many again where there is none."""
+        if self.count == len(self.sizes):
+            more = ((0, 0), (0, self.count))
+            self.keys, self.values = np.pad(self.keys, more), np.pad(self.values, more)
+            self.sizes = np.zeros(2 * self.count)
+        newest = value[self.value_places]
+        self.keys[:, self.count] = key[self.key_places]
+        self.values[:, self.count] = newest
+        self.count += 1
+        forms = self.arithmetic.form, self.arithmetic.sums_form
+        loop(loops.mean)(self.running, newest, self.count, self.shares, *forms)
+
+    def attend(self, query: Numbers, tau: float | None) -> Attended:
+        """Hard attention, or softmax."""
+        found = np.zeros(self.size)
+        here, count = self.arithmetic, self.count
+        forms = here.form, here.sums_form
+        if not count:
+            return Attended(found, [])
+        if not len(self.key_places) and tau is None:
+            found[self.value_places] = self.shares  # all scores are 0
+            return Attended(found, [*range(min(count, _MOST_WINNERS))])
+        shares = np.empty(len(self.value_places))
+        loop(loops.sizes)(query[self.key_places], self.keys, count, self.sizes, here.sums_form)
+        patterns = self.sizes.view(np.int64)
+        most = loop(loops.winners_of)(patterns, count, self.winners)
+        names = self.winners[: min(most, _MOST_WINNERS)].tolist()
+        if tau is None:
+            loop(loops.hard)(patterns, most, self.winners, count, self.values, shares, *forms)
+        else:
+            low = self.sizes[names[0]]
+            loop(loops.soft)(self.sizes, low, count, tau, self.values, shares, *forms)
+        found[self.value_places] = shares
+        return Attended(found, names)
+
+    def score(self, query: Numbers, token: int) -> float:
+        """−|⟨q, k⟩|, as in `attend`."""
+        size, keys = np.zeros(1), self.keys[:, token : token + 1].copy()
+        loop(loops.sizes)(query[self.key_places], keys, 1, size, self.arithmetic.sums_form)
+        return -float(size[0])
+
+
+def packed(form: Format) -> Form:
+    """A format as the loops have it; float64's own range needs no care."""
+    if form.lowest is None or form.bits == NATIVE_BITS:
+        return form.bits, 0.0, 0.0, inf
+    least = 2.0**form.lowest
+    return form.bits, least, least * 2.0 ** (form.bits - 1), form.largest
+
+
+def arithmetic_of(storage: Format, sums: Format | None = None) -> Arithmetic[Any]:
+    """The faster of the two that can do it."""
+    if (sums or storage).bits <= NATIVE_BITS:
+        return FloatArithmetic(storage, sums)
+    return RationalArithmetic(storage, sums)

@@ -1,0 +1,87 @@
+"""How long the attention of Lemma B.4 stays right in floating point: bounds, and a search.
+
+Let u = 2^(−p), ε_k = 1/(k+1), and let cell c be wanted at token i and have been visited at j, so
+that in exact arithmetic the products ε_i c · ε_j and −ε_i · ε_j c cancel. Each of the two is made
+of two stored numbers and a rounding, so it is off by 3u relatively, and their sum by 6u|c| ε_i ε_j.
+All else is off by a few u of itself. Two visits j₁ < j₂ have the parity of c, so j₂ ≥ j₁ + 2.
+
+- *The paper's score*: |χ_j| = ε_i² ε_j²/3. Visits j and j + 2 differ by
+  ε_i² (ε_j − ε_{j+2})(ε_j + ε_{j+2})/3 with ε_j − ε_{j+2} = 2 ε_j ε_{j+2}, and the errors of both
+  add up to 6u|c| ε_i (ε_j + ε_{j+2}). So they can change places only if 9u|c| (i+1)(j+1)(j+3) ≥ 1
+  (up to terms of relative order ε_i ε_j and u). As |c| ≤ j ≤ i − 3, that product is less than
+  9u (i² − 2i)², and the order is right for all i < (1/(9u))^(1/4).
+- *The score by recency*: χ_j = (i + 1 − j) ε_i³/3. Visits j and j + 2 differ by 2ε_i³/3, and the
+  errors add up to 6u|c| ε_i (ε_j + ε_{j+2}) + 2u ε_i²: the term ε_i²/3 is the same for both, but
+  sums with it are rounded. So they can change places only if
+  9u|c| (i+1)² (ε_j + ε_{j+2}) + 3u (i+1) ≥ 1, and as |c| ε_j < 1 the order is right for all
+  i ≤ (1/(18u))^(1/2) − 1.
+
+A hit could also lose against another cell, or a fresh cell's token i against an earlier one: there
+the differences are larger by a factor of order j, and it takes |c| of order 1/u, or |c| i of that
+order. So these come later. (All of it holds while nothing is subnormal; float16 fails before.)
+"""
+
+from dataclasses import dataclass
+from math import isqrt
+
+import numpy as np
+
+from netwright.errors import InputError
+from netwright.exact.rational import ONE
+from netwright.precision.float_arithmetic import FloatArithmetic
+from netwright.precision.float_loops import loop, wrong_order
+from netwright.precision.formats import NATIVE_BITS, Format
+from netwright.theorems.theorem_3_4_transformer.construction import Scoring
+
+_PRUNED = 6  # bits, from which on terms of order u² are a tenth of those of order u at most
+_CHUNK = 64
+
+
+@dataclass(frozen=True)
+class WrongOrder:
+    """Token i may take visit j₁ of cell c for a later one, j₂, or not tell them apart."""
+
+    token: int
+    cell: int
+    earlier: int
+    later: int
+
+
+def safe_until(form: Format, score: Scoring) -> int:
+    """The last token at which the order of visits is right, whatever the machine, by the proof.
+
+    >>> from netwright.precision.formats import FORMATS
+    >>> safe_until(FORMATS["float32"], Scoring.PAPER), safe_until(FORMATS["float64"], Scoring.PAPER)
+    (36, 5624)
+    >>> safe_until(FORMATS["float64"], Scoring.RECENCY)
+    22369620
+    """
+    steps = 1 << form.bits
+    if score is Scoring.RECENCY:
+        return isqrt(steps // 18) - 1  # 18u (i+1)² ≤ 1
+    return isqrt(isqrt((steps - 1) // 9))  # 9u i⁴ < 1
+
+
+def first_possible(
+    form: Format, score: Scoring, last: int, *, two_way: bool = False
+) -> WrongOrder | None:
+    """The first token, up to `last`, at which some machine's visits come in the wrong order.
+
+    All cells and visits that a head can reach are tried, on a tape that ends to the left of cell 0
+    or on one without an end (`two_way`), but for those that the bounds above prove right.
+    """
+    if form.bits > NATIVE_BITS:
+        raise InputError(f"the search is for formats of {NATIVE_BITS} bits at most")
+    arithmetic = FloatArithmetic(form)
+    prune = form.bits >= _PRUNED and (form.lowest is None or form.lowest < -100)
+    reciprocals = np.zeros((3, last + 2))
+    for k in range(1, last + 2):
+        reciprocals[:, k] = [arithmetic.number(ONE / k**e) for e in (1, 2, 3)]
+    found = np.zeros(4, dtype=np.int64)
+    search = loop(wrong_order)
+    first = safe_until(form, score) if prune else 0
+    for start in range(max(3, first), last + 1, _CHUNK):  # so that Ctrl-C is heard
+        rest = score is Scoring.RECENCY, prune, reciprocals, found, arithmetic.form
+        if search(start, min(start + _CHUNK - 1, last), 1 + two_way, *rest):
+            return WrongOrder(*found.tolist())
+    return None

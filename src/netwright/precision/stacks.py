@@ -1,0 +1,155 @@
+"""Where an RNN or a Neural GPU in floating point first goes wrong, and how deep its stacks are.
+
+A stack of n symbols is a number with n digits in base B, so it takes n·log₂ B bits at least. A
+format of p bits holds p/log₂ B digits; where B is no power of two, no digit but by rounding. The
+hidden vector g_t may then differ from the exact one long before the pair of state and symbol that
+it shows is another: the read-outs n[q, s] of `theorem_2_3_rnn.readouts`, of which one is above 1/2.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+from math import log2
+from typing import Any
+
+from netwright.exact.rational import ONE, Rational
+from netwright.exact.vector import Vector
+from netwright.machine.configuration import Configuration, Stack
+from netwright.machine.simulate import configurations
+from netwright.precision.arithmetic import Arithmetic, Numbers
+from netwright.precision.failures import Tell, plain
+from netwright.precision.formats import Format
+from netwright.precision.recurrent import decoder_states, tensors
+from netwright.theorems.theorem_2_3_rnn.construction import CompiledRNN
+from netwright.theorems.theorem_2_3_rnn.decoding import Decoder
+from netwright.theorems.theorem_2_3_rnn.neurons import Neurons
+from netwright.theorems.theorem_4_1_neural_gpu import CompiledNeuralGPU
+
+
+@dataclass(frozen=True)
+class WrongHidden:
+    """A hidden vector g_t that is not the exact one: its first such coordinate."""
+
+    time: int
+    block: str
+    exact: Rational
+    rounded: Rational
+    depth: int
+    """The number of cells on the deeper stack."""
+
+
+@dataclass(frozen=True)
+class WrongPair:
+    """A hidden vector that shows another state or symbol."""
+
+    time: int
+    expected: str
+    found: str
+    depth: int
+
+
+@dataclass(frozen=True)
+class StackFailures:
+    """What went wrong first in a run."""
+
+    steps: int
+    """How many steps there were up to a wrong pair, the end of the run or the limit."""
+    halted: bool
+    depth: int
+    """The deepest stack up to there."""
+    vector: WrongHidden | None
+    decoded: WrongPair | None
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain data; rationals as text."""
+        found: dict[str, Any] = plain(self)
+        return found
+
+
+def digits_held(form: Format, neurons: Neurons) -> int:
+    """How many symbols of a stack a format has bits for: p / log₂ B."""
+    base = float(int(neurons.base.p) / int(neurons.base.q))
+    return int(form.bits / log2(base))
+
+
+def first_stack_failures(
+    compiled: CompiledRNN | CompiledNeuralGPU,
+    word: tuple[str, ...],
+    arithmetic: Arithmetic[Any],
+    steps: int,
+    tell: Tell = lambda _: None,
+) -> StackFailures:
+    """Run a network in an arithmetic beside the exact one."""
+    rnn = compiled if isinstance(compiled, CompiledRNN) else compiled.rnn
+    seed = Vector.zero(rnn.neurons.layout)
+    exact = rnn.network.decoder_states(rnn.embed(word), seed)
+    machine = configurations(rnn.machine, word)
+    shown = Decoder(rnn.neurons)
+    vector: WrongHidden | None = None
+    deepest = 0
+    time = -1
+    runs = zip(machine, exact, _hidden(compiled, word, arithmetic), strict=False)
+    for time, (now, g, numbers) in enumerate(islice(runs, steps + 1)):
+        if time % 64 == 0:
+            tell(time)
+        depth = depth_of(now)
+        deepest = max(deepest, depth)
+        found = Vector(
+            g.layout, {k: arithmetic.exact(x) for k, x in enumerate(numbers.tolist()) if x}
+        )
+        if vector is None and found != g:
+            vector = _first_difference(time, g, found, depth)
+        if vector is not None:
+            pair = _pair(shown, found)
+            if pair != (now.state, now.symbol):
+                expected, seen = (f"{q} over {s}" for q, s in ((now.state, now.symbol), pair))
+                return StackFailures(
+                    time, False, deepest, vector, WrongPair(time, expected, seen, depth)
+                )
+    return StackFailures(time, time < steps, deepest, vector, None)
+
+
+def _hidden(
+    compiled: CompiledRNN | CompiledNeuralGPU, word: tuple[str, ...], arithmetic: Arithmetic[Any]
+) -> Iterator[Numbers]:
+    """g_0, g_1, … as the network has them: the last cell's E at first, then its D."""
+    if isinstance(compiled, CompiledRNN):
+        yield from decoder_states(compiled.network, compiled.embed(word), arithmetic)
+        return
+    layout, rnn = compiled.network.layout, compiled.rnn.neurons.layout
+    places = {
+        letter: [layout.index(f"{letter} {c.block}", c.label) for c in rnn.coordinates]
+        for letter in "ED"
+    }
+    cells = compiled.embed(word)
+    for t, S in enumerate(tensors(compiled.network, cells, arithmetic)):
+        if t >= len(cells):
+            yield S[-1][places["E" if t == len(cells) else "D"]]
+
+
+def _first_difference(time: int, g: Vector, found: Vector, depth: int) -> WrongHidden:
+    places = sorted(set(g.entries) | set(found.entries))
+    zero = 0 * ONE
+    k = next(k for k in places if g.entries.get(k, zero) != found.entries.get(k, zero))
+    block = str(g.layout.coordinates[k])
+    return WrongHidden(time, block, g.entries.get(k, zero), found.entries.get(k, zero), depth)
+
+
+def _pair(shown: Decoder, found: Vector) -> tuple[str, str]:
+    """The state and symbol that a vector shows."""
+    on = [label for label, x in shown.readouts(found)["n"].items() if 2 * x > 1]
+    pairs = [shown.pairs[label] for label in on]
+    return pairs[0] if len(pairs) == 1 else ("none", "none")
+
+
+def depth_of(now: Configuration) -> int:
+    """The cells of the deeper stack, up to its last that is not blank."""
+    return max(_height(now.left), _height(now.right))
+
+
+def _height(stack: Stack) -> int:
+    height = 0
+    while stack is not None:
+        stack = stack[1]
+        height += 1
+    return height

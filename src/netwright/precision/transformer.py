@@ -1,0 +1,153 @@
+"""A Transformer in floating point: Equations 6 to 13 in a given arithmetic, token by token."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from netwright.errors import InputError
+from netwright.exact.feed_forward import FeedForward
+from netwright.exact.vector import Vector
+from netwright.nets.attention import hardmax, score_phi
+from netwright.nets.transformer import Layer, Map, Transformer
+from netwright.precision.arithmetic import Arithmetic, Attended, Numbers, Tokens
+
+Temperature = Callable[[int], float] | None
+"""τ_i of softmax for token i; None is hard attention."""
+
+
+@dataclass(frozen=True)
+class FloatToken:
+    """What the decoder did to a token: p, a and z of each layer, y, and whom it attended to."""
+
+    vectors: dict[str, Numbers]
+    """By name: p1, a1, z1, p2, …, y."""
+    to_itself: list[Attended | None]
+    """Of each layer; None where every value is 0."""
+    external: list[Attended]
+    kept_outside: Tokens
+    layers: "list[_FloatLayer]"
+
+    def score_of(self, layer: int, j: int) -> Any:
+        """The score of token j in a layer's self-attention, while this token is the newest."""
+        return self.layers[layer].score(j)
+
+    def external_score_of(self, layer: int, j: int) -> Any:
+        """The score of input token j in a layer's attention to the encoder."""
+        return self.kept_outside.score(self.vectors[f"p{layer + 1}"], j)
+
+
+class FloatTransformer:
+    """A Transformer of feed-forward networks, with the score −|⟨q, k⟩|."""
+
+    def __init__(
+        self,
+        network: Transformer,
+        arithmetic: Arithmetic[Any],
+        temperature: Temperature = None,
+    ) -> None:
+        if network.score is not score_phi or network.rho is not hardmax:
+            raise InputError("only networks with the attention of Theorem 3.4 run in floats")
+        self.network, self.arithmetic, self.temperature = network, arithmetic, temperature
+        self.size = network.layout.dimension
+
+    def tokens(self, X: Sequence[Vector], seed: Vector) -> Iterator[FloatToken]:
+        """The decoder token by token (Equation 13)."""
+        here, network = self.arithmetic, self.network
+        external = self._encode(X)
+        layers = [_FloatLayer(self, layer) for layer in network.decoder]
+        final = here.prepared(_feed_forward(network.F))
+        y, i = here.vector(seed), 0
+        while True:
+            tau = self.temperature(i) if self.temperature else None
+            z = self._positioned(y, i + 1)
+            vectors: dict[str, Numbers] = {}
+            to_itself: list[Attended | None] = []
+            outside = []
+            for number, layer in enumerate(layers, start=1):
+                attended = layer.attend(z, tau)
+                p = z if attended is None else here.plus(attended.numbers, z)
+                looked_up = external.attend(p, tau)
+                a = here.plus(looked_up.numbers, p)
+                z = here.plus(here.network(layer.O, a), a)
+                vectors |= {f"p{number}": p, f"a{number}": a, f"z{number}": z}
+                to_itself.append(attended)
+                outside.append(looked_up)
+            y = vectors["y"] = here.network(final, z)
+            yield FloatToken(vectors, to_itself, outside, external, layers)
+            i += 1
+
+    def _positioned(self, x: Numbers, place: int) -> Numbers:
+        """x + pos(place)."""
+        if self.network.pos is None:
+            return x
+        return self.arithmetic.plus(x, self.arithmetic.vector(self.network.pos(place)))
+
+    def _encode(self, X: Sequence[Vector]) -> Tokens:
+        """The encoder (Equations 6 to 8): its keys and values."""
+        here, network = self.arithmetic, self.network
+        places = enumerate(X, start=1)
+        Z = [self._positioned(here.vector(x), i) for i, x in places]
+        tau = self.temperature(0) if self.temperature else None
+        for each in network.encoder:
+            layer = _FloatLayer(self, each)
+            for z in Z:
+                layer.append(z)
+            found = []
+            for z in Z:
+                attended = layer.look(z, tau)
+                a = z if attended is None else here.plus(attended.numbers, z)
+                found.append(here.plus(here.network(layer.O, a), a))
+            Z = found
+        external = here.tokens(self.size, written_by(network.K), written_by(network.V))
+        K, V = (here.prepared(_feed_forward(net)) for net in (network.K, network.V))
+        for z in Z:
+            external.append(here.network(K, z), here.network(V, z))
+        return external
+
+
+class _FloatLayer:
+    """A layer's networks, and the keys and values of its self-attention."""
+
+    def __init__(self, transformer: FloatTransformer, layer: Layer) -> None:
+        here = self.arithmetic = transformer.arithmetic
+        networks = map(_feed_forward, (layer.Q, layer.K, layer.V, layer.O))
+        self.Q, self.K, self.V, self.O = map(here.prepared, networks)
+        values = written_by(layer.V)
+        self.kept = here.tokens(transformer.size, written_by(layer.K), values) if values else None
+        self.query: Numbers | None = None
+
+    def append(self, z: Numbers) -> None:
+        """One more token."""
+        if self.kept is not None:
+            here = self.arithmetic
+            self.kept.append(here.network(self.K, z), here.network(self.V, z))
+
+    def look(self, z: Numbers, tau: float | None) -> Attended | None:
+        """What a token attends to; None where every value is 0."""
+        if self.kept is None:
+            return None
+        self.query = self.arithmetic.network(self.Q, z)
+        return self.kept.attend(self.query, tau)
+
+    def score(self, token: int) -> Any:
+        """The score of a token for the newest query."""
+        assert self.kept is not None
+        assert self.query is not None
+        return self.kept.score(self.query, token)
+
+    def attend(self, z: Numbers, tau: float | None) -> Attended | None:
+        """One more token, and what it attends to."""
+        self.append(z)
+        return self.look(z, tau)
+
+
+def written_by(net: Map) -> list[int]:
+    """The coordinates that a network may make other than 0."""
+    last = _feed_forward(net).maps[-1]
+    return sorted({column for _, column in last.weights} | set(last.bias.entries))
+
+
+def _feed_forward(net: Map) -> FeedForward:
+    if not isinstance(net, FeedForward):
+        raise InputError("a part of the network is no feed-forward network, so it has no weights")
+    return net

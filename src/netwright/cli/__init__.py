@@ -13,7 +13,7 @@ from io import TextIOWrapper
 import typer
 from typer.exceptions import TyperException
 
-from netwright.cli import bench, certify, claims, convert, machines, run, show, verify
+from netwright.cli import bench, certify, claims, convert, machines, precision, run, show, verify
 from netwright.cli import compile as compile_verb
 from netwright.errors import FormatWarning, NetwrightError, StoppedError
 
@@ -28,7 +28,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for verb in (run, compile_verb, verify, certify, claims, show, machines, convert, bench):
+VERBS = (run, compile_verb, verify, certify, claims, precision, show, machines, convert, bench)
+for verb in VERBS:
     app.command(verb.__name__.rpartition(".")[2], epilog=verb.EXAMPLE)(verb.command)
 
 

@@ -2,6 +2,7 @@
 
 from io import BytesIO
 from pathlib import Path
+from typing import Any
 
 from netwright.benchmark import DICTIONARY, Benchmark
 from netwright.errors import InputError
@@ -26,7 +27,6 @@ def check_plot(path: Path, *, force: bool) -> None:
 
 def speed_plot(measured: Benchmark, machine: str, suffix: str) -> bytes:
     """Rates side by side, and the networks' cost of a step as runs grow."""
-    from matplotlib import rc_context
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(9, 3.8), layout="constrained")
@@ -53,7 +53,14 @@ def speed_plot(measured: Benchmark, machine: str, suffix: str) -> bytes:
     growth.grid(alpha=0.3)
     growth.legend()
     growth.set_title("cost of a step as the run grows", fontsize=10)
+    return drawn(figure, suffix)
+
+
+def drawn(figure: Any, suffix: str) -> bytes:
+    """A figure as the content of a file."""
+    from matplotlib import rc_context
+
     content = BytesIO()
-    with rc_context({"svg.fonttype": "none"}):  # text stays text
+    with rc_context({"svg.fonttype": "none", "svg.hashsalt": "netwright"}):  # text stays text
         figure.savefig(content, format=suffix[1:], dpi=150)
     return content.getvalue()

@@ -114,7 +114,7 @@ def first_failures(
     values = ProofValues(
         compiled.normal, word, outputs + 1, cubes=compiled.score is Scoring.RECENCY
     )
-    halts = next((t for t, state in enumerate(values.q) if state is None), outputs)
+    halts = next((t for t, state in enumerate(values.q) if state is None), outputs + 1)
     watched = _Watched(compiled, values, arithmetic)
     index: WrongIndex | None = None
     vector: WrongOutput | None = None

@@ -1,0 +1,110 @@
+"""The data behind the plots: horizons, margins and sizes as functions of bits, time and τ."""
+
+from collections.abc import Callable
+from typing import Any
+
+from netwright.machine.turing_machine import TuringMachine
+from netwright.pipeline import to_transformer
+from netwright.precision.failures import first_failures
+from netwright.precision.float_arithmetic import FloatArithmetic
+from netwright.precision.formats import FORMATS, binary
+from netwright.precision.growth import rnn_sizes, sample_times, transformer_sizes
+from netwright.precision.horizon import first_possible, safe_until, search_limit
+from netwright.precision.softmax import constant, gap, snapped
+from netwright.theorems.theorem_2_3_rnn.construction import compile_rnn
+from netwright.theorems.theorem_3_4_transformer.construction import CompiledTransformer, Scoring
+from netwright.theorems.theorem_3_4_transformer.proof_values import ProofValues
+
+BITS = (*range(6, 25, 2), 28, 32, 40, 48, 53)
+SEARCHED_BITS = 22
+TEMPERATURES = tuple(10.0**-e for e in range(1, 15))
+LONGEST = 4000
+"""Outputs: longer runs are for the table."""
+Say = Callable[[str], None]
+
+
+def all_curves(
+    machine: TuringMachine, word: tuple[str, ...], score: Scoring, outputs: int, say: Say
+) -> dict[str, Any]:
+    """All four, as plain data."""
+    outputs = min(outputs, LONGEST)
+    networks = {each: to_transformer(machine, word, each) for each in Scoring}
+    say("horizon against bits")
+    horizons = {each.value: horizon_curve(networks[each], word, outputs) for each in Scoring}
+    say("bits a step")
+    sizes = [size._asdict() for size in transformer_sizes(networks[score], word, outputs)]
+    stacks = [size._asdict() for size in rnn_sizes(compile_rnn(machine), word, outputs)]
+    say("margin against step")
+    margins = {each.value: margin_curve(networks[each], word, outputs) for each in Scoring}
+    say("softmax")
+    return {
+        "outputs": outputs,
+        "score": score.value,
+        "horizon_by_bits": horizons,
+        "bits_by_step": {"transformer": sizes, "rnn": stacks},
+        "margin_by_step": margins,
+        "softmax_by_temperature": softmax_curve(networks[score], word, outputs),
+    }
+
+
+def horizon_curve(
+    compiled: CompiledTransformer, word: tuple[str, ...], outputs: int
+) -> list[dict[str, int | None]]:
+    """For each number of bits: proved, possible and measured."""
+    rows: list[dict[str, int | None]] = []
+    for bits in BITS:
+        form, score = binary(bits), compiled.score
+        found = first_failures(compiled, word, FloatArithmetic(form), outputs, index_only=True)
+        possible = None
+        if bits <= SEARCHED_BITS:
+            possible = first_possible(form, score, search_limit(form, score), two_way=True)
+        rows.append(
+            {
+                "bits": bits,
+                "safe_until": safe_until(form, score),
+                "first_possible": possible.token if possible else None,
+                "first_wrong_index": found.index.token if found.index else None,
+            }
+        )
+    return rows
+
+
+def margin_curve(
+    compiled: CompiledTransformer, word: tuple[str, ...], outputs: int
+) -> list[dict[str, float | int]]:
+    """By how much the winner of layer 3 is ahead, exactly, and the least that any machine has."""
+    values = ProofValues(
+        compiled.normal, word, outputs + 1, cubes=compiled.score is Scoring.RECENCY
+    )
+    layer = compiled.network.decoder[2]
+    keys = [layer.K(values.p2(j)) for j in range(outputs)]
+    rows: list[dict[str, float | int]] = []
+    for i in sample_times(outputs):
+        query = layer.Q(values.p2(i))
+        scores = sorted(abs(query.dot(key)) for key in keys[: i + 1])
+        if i:
+            margin, least = scores[1] - scores[0], gap(i, compiled.score)
+            rows.append(
+                {
+                    "token": i,
+                    "margin": int(margin.p) / int(margin.q),
+                    "least": int(least.p) / int(least.q),
+                }
+            )
+    return rows
+
+
+def softmax_curve(
+    compiled: CompiledTransformer, word: tuple[str, ...], outputs: int
+) -> list[dict[str, float | int | None]]:
+    """For each constant τ: the first output that is not exact, and the first wrong one."""
+    arithmetic = FloatArithmetic(FORMATS["float64"])
+    rows: list[dict[str, float | int | None]] = []
+    for tau in TEMPERATURES:
+        row: dict[str, float | int | None] = {"temperature": tau}
+        for name, network in (("snapped", snapped(compiled)), ("plain", compiled)):
+            found = first_failures(network, word, arithmetic, outputs, constant(tau))
+            row[f"{name}_not_exact"] = found.vector.output if found.vector else None
+            row[f"{name}_wrong"] = found.decoded.output if found.decoded else None
+        rows.append(row)
+    return rows

@@ -1,0 +1,125 @@
+"""One experiment: a machine, a network of it, formats, and what they make of each other."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from netwright.exact.rational import Number
+from netwright.machine.turing_machine import TuringMachine
+from netwright.pipeline import Target, to_transformer
+from netwright.precision.failures import first_failures, plain
+from netwright.precision.float_arithmetic import arithmetic_of
+from netwright.precision.formats import NATIVE_BITS, Format
+from netwright.precision.growth import rnn_sizes, transformer_sizes
+from netwright.precision.horizon import first_possible, safe_until, search_limit
+from netwright.precision.softmax import constant, schedule, snapped
+from netwright.precision.stacks import digits_held, first_stack_failures
+from netwright.precision.transformer import Temperature
+from netwright.precision.wiggle import meeting
+from netwright.theorems.theorem_2_3_rnn.construction import CompiledRNN, compile_rnn
+from netwright.theorems.theorem_3_4_transformer.construction import (
+    Scoring,
+    compile_transformer,
+)
+from netwright.theorems.theorem_4_1_neural_gpu import compile_neural_gpu
+
+Say = Callable[[str], None]
+SEARCHED_AT_ONCE = {Scoring.PAPER: 24, Scoring.RECENCY: 20}
+"""Up to how many bits a search for possible failures takes no time worth speaking of."""
+SEARCHED = {Scoring.PAPER: NATIVE_BITS, Scoring.RECENCY: 26}
+"""And up to how many it takes less than a minute."""
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A network in several formats, with hard attention or softmax, plain or snapped."""
+
+    machine: TuringMachine
+    word: tuple[str, ...]
+    formats: list[Format]
+    on: Target = Target.TRANSFORMER
+    sums: Format | None = None
+    score: Scoring = Scoring.PAPER
+    temperature: float | str | None = None
+    """Of softmax: a constant, or `schedule`."""
+    snapping: tuple[bool, ...] = (False,)
+    steps: int = 10_000
+    search: bool = False
+    """Whether possible failures are searched where that takes long."""
+    base: Number | None = None
+
+    def results(self, say: Say = lambda _: None) -> list[dict[str, Any]]:
+        """A row for each format, as plain data."""
+        if self.on is not Target.TRANSFORMER:
+            return [self._stacks(form, say) for form in self.formats]
+        return [self._transformer(f, snap, say) for f in self.formats for snap in self.snapping]
+
+    def _about(self, form: Format, snap: bool = False) -> dict[str, Any]:
+        name = f"{form.name}, snapped" if snap else form.name
+        sums = (self.sums or form).name
+        return {"name": name, "format": form.name, "bits": form.bits, "accumulated_in": sums}
+
+    def _transformer(self, form: Format, snap: bool, say: Say) -> dict[str, Any]:
+        about = self._about(form, snap)
+        compiled = to_transformer(self.machine, self.word, self.score)
+        found = first_failures(
+            snapped(compiled) if snap else compiled,
+            self.word,
+            arithmetic_of(form, self.sums),
+            self.steps,
+            self._temperatures(),
+            lambda done: say(f"{about['name']}: {done:,} outputs"),
+        )
+        say(f"{about['name']}: possible failures")
+        return {**about, "snapped": snap, **found.as_json(), "predicted": self._predicted(form)}
+
+    def _predicted(self, form: Format) -> dict[str, Any]:
+        """Bound, search, and the machine that meets what the search found."""
+        predicted = {"safe_until": safe_until(form, self.score)}
+        most = (SEARCHED if self.search else SEARCHED_AT_ONCE)[self.score]
+        if form.bits > most or self.sums not in (None, form):
+            return {**predicted, "first_possible": None, "worst_machine": None}
+        limit = search_limit(form, self.score)
+        possible = first_possible(form, self.score, limit, two_way=True)
+        one_way = first_possible(form, self.score, limit)
+        worst = None
+        if one_way is not None:
+            normal, word = meeting(one_way)
+            network = compile_transformer(normal, self.score)
+            found = first_failures(network, word, arithmetic_of(form), one_way.token + 1)
+            worst = {
+                "met": plain(one_way),
+                "states": len(normal.machine.states),
+                "input_length": len(word),
+                "wrong_output": found.decoded.output if found.decoded else None,
+            }
+        return {**predicted, "first_possible": plain(possible), "worst_machine": worst}
+
+    def _temperatures(self) -> Temperature:
+        if self.temperature is None:
+            return None
+        if isinstance(self.temperature, str):
+            return schedule(self.score)
+        return constant(self.temperature)
+
+    def _stacks(self, form: Format, say: Say) -> dict[str, Any]:
+        about, rnn = self._about(form), self._rnn()
+        found = first_stack_failures(
+            rnn if self.on is Target.RNN else compile_neural_gpu(rnn),
+            self.word,
+            arithmetic_of(form, self.sums),
+            self.steps,
+            lambda done: say(f"{about['name']}: {done:,} steps"),
+        )
+        held = digits_held(form, rnn.neurons)
+        return {**about, **found.as_json(), "cells_held": held}
+
+    def _rnn(self) -> CompiledRNN:
+        return compile_rnn(self.machine, self.base)
+
+    def growth(self) -> list[dict[str, Any]]:
+        """The bits of the exact run at some of its times."""
+        if self.on is Target.TRANSFORMER:
+            compiled = to_transformer(self.machine, self.word, self.score)
+            return [size._asdict() for size in transformer_sizes(compiled, self.word, self.steps)]
+        return [size._asdict() for size in rnn_sizes(self._rnn(), self.word, self.steps)]

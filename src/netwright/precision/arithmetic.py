@@ -96,8 +96,8 @@ class Arithmetic(ABC, Generic[Map]):
         """An exact number, rounded."""
 
     @abstractmethod
-    def exact(self, x: Any) -> Rational:
-        """What a number is."""
+    def exact(self, x: Any) -> Rational | None:
+        """What a number is; None for infinities and what comes of them."""
 
     @abstractmethod
     def zero(self, size: int) -> Numbers:

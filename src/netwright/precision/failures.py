@@ -40,7 +40,8 @@ class WrongIndex:
     attended: list[int]
     exact_scores: tuple[Rational, Rational]
     """Of the right token, and of the first that is attended to and is not the right one."""
-    rounded_scores: tuple[Rational, Rational]
+    rounded_scores: tuple[Rational | None, Rational | None]
+    """None for what is no number any more."""
 
     @property
     def margin(self) -> Rational:
@@ -56,7 +57,7 @@ class WrongOutput:
     vector: str
     block: str
     exact: Rational
-    rounded: Rational
+    rounded: Rational | None
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """Formats of at most 53 bits in Python's own numbers: what `RationalArithmetic` does, fast."""
 
 from collections.abc import Sequence
-from math import inf
+from math import inf, isfinite
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -49,9 +49,9 @@ class FloatArithmetic(Arithmetic[FloatMap]):
         number = int(near.p) / int(near.q)
         return number if abs(number) <= self.storage.largest else (inf if number > 0 else -inf)
 
-    def exact(self, x: Any) -> Rational:
+    def exact(self, x: Any) -> Rational | None:
         """What a number is."""
-        return fmpq(*float(x).as_integer_ratio())
+        return fmpq(*float(x).as_integer_ratio()) if isfinite(x) else None
 
     def zero(self, size: int) -> Numbers:
         """The vector 0."""

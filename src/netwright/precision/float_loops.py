@@ -240,21 +240,25 @@ def soft(
 
 
 @part
-def visit(i: int, cell: float, j: int, recency: bool, reciprocals: Floats, form: Form) -> float:
+def visit(
+    i: int, cell: float, j: int, recency: bool, reciprocals: Floats, storage: Form, sums: Form
+) -> float:
     """|χ_j| for a visit j of the cell that token i asks for; see `wrong_order`."""
-    third = nearest(1.0 / 3.0, 1.0, form)
-    query = over(cell, float(i + 1), form)
-    key = -over(cell, float(j + 1), form)
+    third = nearest(1.0 / 3.0, 1.0, storage)
+    now, then = nearest(i + 1.0, 0.0, storage), nearest(j + 1.0, 0.0, storage)
+    query = nearest(over(cell, now, sums), 0.0, storage)
+    key = -nearest(over(cell, then, sums), 0.0, storage)
     s = plus(
-        times(query, reciprocals[0, j + 1], form), times(reciprocals[0, i + 1], key, form), form
+        times(query, reciprocals[0, j + 1], sums), times(reciprocals[0, i + 1], key, sums), sums
     )
-    square = times(reciprocals[1, i + 1], third, form)
+    square = nearest(times(reciprocals[1, i + 1], third, sums), 0.0, storage)
     if recency:
-        s = plus(s, square, form)
-        t = times(times(reciprocals[2, i + 1], -third, form), float(j), form)
+        s = plus(s, square, sums)
+        cube = nearest(times(reciprocals[2, i + 1], -third, sums), 0.0, storage)
+        t = times(cube, nearest(then - 1.0, 0.0, storage), sums)
     else:
-        t = times(square, reciprocals[1, j + 1], form)
-    return abs(plus(s, t, form))
+        t = times(square, reciprocals[1, j + 1], sums)
+    return abs(plus(s, t, sums))
 
 
 def wrong_order(
@@ -265,7 +269,8 @@ def wrong_order(
     prune: bool,
     reciprocals: Floats,
     found: Integers,
-    form: Form,
+    storage: Form,
+    sums: Form,
 ) -> bool:
     """The first token at which some two visits of a cell are taken in the wrong order, if any.
 
@@ -274,7 +279,7 @@ def wrong_order(
     need a look. `reciprocals` has 1/k, 1/k², 1/k³ for k = 1, 2, …, rounded. With `prune`, visits
     are left out that the bounds of `horizon` prove to be in order, with a margin of a tenth.
     """
-    unit = 0.5 ** form[0]
+    unit = 0.5 ** storage[0]
     for i in range(first, last + 1):
         n = i + 1.0
         for c in range((i + 1) % 2, i - 2, 2):
@@ -290,7 +295,7 @@ def wrong_order(
                 cell = -float(c) if side else float(c)
                 older = 0.0
                 for j in range(low, high + 3, 2):
-                    newer = visit(i, cell, j, recency, reciprocals, form)
+                    newer = visit(i, cell, j, recency, reciprocals, storage, sums)
                     if j > low and older <= newer:
                         found[0], found[1], found[2], found[3] = i, int(cell), j - 2, j
                         return True
@@ -310,7 +315,7 @@ _SAMPLES: dict[Any, tuple[Any, ...]] = {
     hard: (_INTEGERS, 1, _INTEGERS, 0, _TABLE, _FLOATS, _FORM, _FORM),
     mean: (_FLOATS, _FLOATS, 1, _FLOATS, _FORM, _FORM),
     soft: (_FLOATS, 0.0, 0, 1.0, _TABLE, _FLOATS, _FORM, _FORM),
-    wrong_order: (1, 0, 1, False, True, np.zeros((3, 1)), _INTEGERS, _FORM),
+    wrong_order: (1, 0, 1, False, True, np.zeros((3, 1)), _INTEGERS, _FORM, _FORM),
 }
 """Arguments that give each loop nothing to do."""
 

@@ -54,7 +54,7 @@ def sample_times(last: int, number: int = 40) -> list[int]:
     """Times up to `last`, about equally far apart on a logarithmic scale.
 
     >>> sample_times(100, 5)
-    [0, 2, 9, 30, 99]
+    [0, 2, 9, 31, 99]
     """
     found = {round((last + 1) ** (n / (number - 1))) - 1 for n in range(number)}
     return sorted(min(max(0, t), max(0, last - 1)) for t in found)

@@ -26,11 +26,10 @@ from math import isqrt
 
 import numpy as np
 
-from netwright.errors import InputError
 from netwright.exact.rational import ONE
 from netwright.precision.float_arithmetic import FloatArithmetic
 from netwright.precision.float_loops import loop, wrong_order
-from netwright.precision.formats import NATIVE_BITS, Format
+from netwright.precision.formats import Format
 from netwright.theorems.theorem_3_4_transformer.construction import Scoring
 
 _PRUNED = 6  # bits, from which on terms of order u² are a tenth of those of order u at most
@@ -68,16 +67,19 @@ def search_limit(form: Format, score: Scoring) -> int:
 
 
 def first_possible(
-    form: Format, score: Scoring, last: int, *, two_way: bool = False
+    form: Format,
+    score: Scoring,
+    last: int,
+    *,
+    two_way: bool = False,
+    sums: Format | None = None,
 ) -> WrongOrder | None:
     """The first token, up to `last`, at which some machine's visits come in the wrong order.
 
     All cells and visits that a head can reach are tried, on a tape that ends to the left of cell 0
     or on one without an end (`two_way`), but for those that the bounds above prove right.
     """
-    if form.bits > NATIVE_BITS:
-        raise InputError(f"the search is for formats of {NATIVE_BITS} bits at most")
-    arithmetic = FloatArithmetic(form)
+    arithmetic = FloatArithmetic(form, sums)
     prune = form.bits >= _PRUNED and (form.lowest is None or form.lowest < -100)
     reciprocals = np.zeros((3, last + 2))
     for k in range(1, last + 2):
@@ -86,7 +88,8 @@ def first_possible(
     search = loop(wrong_order)
     first = safe_until(form, score) if prune else 0
     for start in range(max(3, first), last + 1, _CHUNK):  # so that Ctrl-C is heard
-        rest = score is Scoring.RECENCY, prune, reciprocals, found, arithmetic.form
-        if search(start, min(start + _CHUNK - 1, last), 1 + two_way, *rest):
+        rest = prune, reciprocals, found, arithmetic.form, arithmetic.sums_form
+        end = min(start + _CHUNK - 1, last)
+        if search(start, end, 1 + two_way, score is Scoring.RECENCY, *rest):
             return WrongOrder(*found.tolist())
     return None

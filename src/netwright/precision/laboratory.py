@@ -12,7 +12,7 @@ from netwright.precision.float_arithmetic import arithmetic_of
 from netwright.precision.formats import NATIVE_BITS, Format
 from netwright.precision.growth import rnn_sizes, transformer_sizes
 from netwright.precision.horizon import first_possible, safe_until, search_limit
-from netwright.precision.softmax import constant, schedule, snapped
+from netwright.precision.softmax import snapped
 from netwright.precision.stacks import digits_held, first_stack_failures
 from netwright.precision.transformer import Temperature
 from netwright.precision.wiggle import meeting
@@ -40,8 +40,7 @@ class Experiment:
     on: Target = Target.TRANSFORMER
     sums: Format | None = None
     score: Scoring = Scoring.PAPER
-    temperature: float | str | None = None
-    """Of softmax: a constant, or `schedule`."""
+    temperature: Temperature = None
     snapping: tuple[bool, ...] = (False,)
     steps: int = 10_000
     search: bool = False
@@ -67,7 +66,7 @@ class Experiment:
             self.word,
             arithmetic_of(form, self.sums),
             self.steps,
-            self._temperatures(),
+            self.temperature,
             lambda done: say(f"{about['name']}: {done:,} outputs"),
         )
         say(f"{about['name']}: possible failures")
@@ -77,16 +76,16 @@ class Experiment:
         """Bound, search, and the machine that meets what the search found."""
         predicted = {"safe_until": safe_until(form, self.score)}
         most = (SEARCHED if self.search else SEARCHED_AT_ONCE)[self.score]
-        if form.bits > most or self.sums not in (None, form):
+        if form.bits > most or (self.sums or form).bits > NATIVE_BITS:
             return {**predicted, "first_possible": None, "worst_machine": None}
         limit = search_limit(form, self.score)
-        possible = first_possible(form, self.score, limit, two_way=True)
-        one_way = first_possible(form, self.score, limit)
+        possible = first_possible(form, self.score, limit, two_way=True, sums=self.sums)
+        one_way = first_possible(form, self.score, limit, sums=self.sums)
         worst = None
-        if one_way is not None:
+        if one_way is not None and one_way.cell > 0:
             normal, word = meeting(one_way)
             network = compile_transformer(normal, self.score)
-            found = first_failures(network, word, arithmetic_of(form), one_way.token + 1)
+            found = first_failures(network, word, arithmetic_of(form, self.sums), one_way.token + 1)
             worst = {
                 "met": plain(one_way),
                 "states": len(normal.machine.states),
@@ -94,13 +93,6 @@ class Experiment:
                 "wrong_output": found.decoded.output if found.decoded else None,
             }
         return {**predicted, "first_possible": plain(possible), "worst_machine": worst}
-
-    def _temperatures(self) -> Temperature:
-        if self.temperature is None:
-            return None
-        if isinstance(self.temperature, str):
-            return schedule(self.score)
-        return constant(self.temperature)
 
     def _stacks(self, form: Format, say: Say) -> dict[str, Any]:
         about, rnn = self._about(form), self._rnn()

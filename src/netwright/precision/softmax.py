@@ -7,9 +7,8 @@ winner's. So the others' weights add up to less than 1/(4(i+1)), and
 - a one-hot block of the attention is off by less than 1/4 in every coordinate;
 - ℓ is off by less than i · i/(4(i+1)²) < 1/4, as indices differ by i at most.
 
-The attention to the encoder has scores −|j − (i+1)|. For i = 0 all j are on one side, τ_0 ≤
-2/(3 ln 4), so e^(−1/τ) ≤ 1/8 and Σ k e^(−k/τ) ≤ 8/49 < 1/4; for i ≥ 1, τ_i < 1/20 and twice that
-sum is far less. So s3 and β are off by less than 1/4 too.
+The attention to the encoder has scores −|j − (i+1)|. As τ_i ≤ 1/(3 ln 4), e^(−1/τ) ≤ 1/64, and
+Σ k e^(−k/τ) over both sides is less than 1/4: s3 and β are off by less than 1/4 too.
 Layer 2 has equal scores, of which softmax is the mean: nothing is off there.
 
 F sees these numbers through its first map f₁, whose images are 0, 1/2, 1 or integers in the exact
@@ -26,6 +25,7 @@ from math import log
 
 from flint import fmpq
 
+from netwright.errors import InputError
 from netwright.exact.feed_forward import Affine, FeedForward
 from netwright.exact.rational import Rational
 from netwright.exact.vector import Vector
@@ -35,19 +35,15 @@ from netwright.theorems.theorem_3_4_transformer.construction import CompiledTran
 def gap(i: int, score: Scoring) -> Rational:
     """A lower bound, over all machines, for how far the winner of token i is ahead.
 
-    For the paper's score it is the difference for visits i − 1 and i − 3 of one cell, or for a
-    fresh cell; for the other one that of any two visits that are two steps apart.
+    It is the difference for visits i and i − 1 of one cell, which only a machine that has halted
+    makes; visits of one that runs are two steps apart, and its least difference some twice that.
 
     >>> gap(5, Scoring.PAPER), gap(5, Scoring.RECENCY)
-    (4/6075, 1/324)
+    (11/97200, 1/648)
     """
     if score is Scoring.RECENCY:
-        return fmpq(2, 3 * (i + 1) ** 3)
-    fresh = fmpq(1, 3 * (i + 1) ** 2 * max(i, 1))
-    if i < 3:
-        return fresh
-    visits = fmpq(4 * (i - 1), 3 * (i + 1) ** 2 * i**2 * (i - 2) ** 2)
-    return min(fresh, visits)
+        return fmpq(1, 3 * (i + 1) ** 3)
+    return fmpq(2 * i + 1, 3 * i**2 * (i + 1) ** 4) if i else fmpq(1, 3)
 
 
 def schedule(score: Scoring) -> Callable[[int], float]:
@@ -63,6 +59,32 @@ def schedule(score: Scoring) -> Callable[[int], float]:
 def constant(tau: float) -> Callable[[int], float]:
     """The same temperature for every token."""
     return lambda _: tau
+
+
+def scaled(tau: float) -> Callable[[int], float]:
+    """τ/(i+1)²: a constant temperature for queries that are multiplied by (i+1)²."""
+    return lambda i: tau / (i + 1) ** 2
+
+
+def read_temperature(text: str, score: Scoring) -> Callable[[int], float]:
+    """`schedule`, a constant such as 1e-6, or one that falls, such as 1e-3/t2.
+
+    >>> read_temperature("1e-3/t2", Scoring.PAPER)(9)
+    1e-05
+    """
+    if text == "schedule":
+        return schedule(score)
+    number, slash, power = text.partition("/")
+    try:
+        tau = float(number)
+    except ValueError:
+        tau = 0.0
+    if not 1e-300 < tau < 1e300 or (slash and power != "t2"):
+        raise InputError(
+            f"the temperature is {text!r}; expected a number such as 1e-6, or one that falls such "
+            "as 1e-3/t2, or schedule"
+        )
+    return scaled(tau) if slash else constant(tau)
 
 
 def snapped(compiled: CompiledTransformer) -> CompiledTransformer:

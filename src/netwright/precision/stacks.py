@@ -94,9 +94,8 @@ def first_stack_failures(
             tell(time)
         depth = depth_of(now)
         deepest = max(deepest, depth)
-        found = Vector(
-            g.layout, {k: arithmetic.exact(x) for k, x in enumerate(numbers.tolist()) if x}
-        )
+        exact_numbers = ((k, arithmetic.exact(x)) for k, x in enumerate(numbers.tolist()))
+        found = Vector(g.layout, {k: x for k, x in exact_numbers if x})
         if vector is None and found != g:
             vector = _first_difference(time, g, found, depth)
         if vector is not None:

@@ -24,7 +24,7 @@ def meeting(order: WrongOrder) -> tuple[NormalMachine, tuple[str, ...]]:
 
     >>> normal, word = meeting(WrongOrder(token=10, cell=3, earlier=3, later=5))
     >>> "".join(word), len(normal.machine.states)
-    ('aa', 11)
+    ('aa', 10)
     """
     if order.cell < 1:
         raise ValueError(f"the cell is {order.cell}; expected one to the right of the start")

@@ -1,0 +1,165 @@
+"""`netwright precision`: the table, JSON, plots, and bad input."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from netwright.cli import main
+
+
+def answer(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
+    assert main(["precision", *arguments, "--json"]) == 0
+    found: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return found
+
+
+def test_four_formats_with_what_was_predicted(capsys: pytest.CaptureFixture[str]) -> None:
+    found = answer(capsys, "busy-beaver-5", "--max-steps", "600")
+    rows = {row["name"]: row for row in found["results"]}
+    assert list(rows) == ["float64", "float32", "bfloat16", "float16"]
+    assert rows["float64"]["index"] is None
+    assert rows["float32"]["decoded"]["output"] == 470
+    assert rows["float32"]["predicted"]["safe_until"] == 36
+    assert rows["float32"]["predicted"]["first_possible"]["token"] == 60
+    worst = rows["float32"]["predicted"]["worst_machine"]
+    assert (worst["states"], worst["input_length"], worst["wrong_output"]) == (13, 49, 61)
+    assert rows["float64"]["predicted"]["worst_machine"] is None  # without --search
+
+
+def test_any_number_of_bits(capsys: pytest.CaptureFixture[str]) -> None:
+    found = answer(capsys, "palindrome", "abba", "--bits", "8,16,60", "--score", "recency")
+    assert [row["bits"] for row in found["results"]] == [8, 16, 60]
+    assert all(row["halted"] and row["vector"] is None for row in found["results"])
+    both = answer(capsys, "palindrome", "abba", "--bits", "12", "--dtype", "float16,bfloat16")
+    assert [row["name"] for row in both["results"]] == ["float16", "bfloat16", "12 bits"]
+
+
+def test_accumulating_in_another_format(capsys: pytest.CaptureFixture[str]) -> None:
+    options = ("sweeper", "--dtype", "bfloat16", "--max-steps", "50")
+    (row,) = answer(capsys, *options, "--accumulate", "float32")["results"]
+    assert (row["accumulated_in"], row["index"]["token"]) == ("float32", 24)
+    assert row["predicted"]["first_possible"]["token"] == 8
+    (row,) = answer(capsys, *options)["results"]
+    assert row["index"]["token"] == 36
+
+
+def test_softmax_plain_and_snapped(capsys: pytest.CaptureFixture[str]) -> None:
+    options = ("busy-beaver-5", "--dtype", "float64", "--max-steps", "300", "--softmax")
+    rows = answer(capsys, *options, "schedule")["results"]
+    assert [row["name"] for row in rows] == ["float64, snapped", "float64"]
+    assert rows[0]["vector"] is None
+    assert rows[1]["decoded"]["output"] == 138
+    (row,) = answer(capsys, *options, "1e-6", "--snap")["results"]
+    assert row["vector"]["output"] == 38
+    (row,) = answer(capsys, *options, "1e-2/t2", "--snap", "--score", "recency")["results"]
+    assert row["vector"]["output"] == 133
+
+
+@pytest.mark.parametrize("on", ["rnn", "neural-gpu"])
+def test_stacks(capsys: pytest.CaptureFixture[str], on: str) -> None:
+    found = answer(capsys, "sweeper", "--on", on, "--base", "4", "--max-steps", "500", "--growth")
+    times = {row["name"]: row["decoded"]["time"] for row in found["results"]}
+    assert times == {"float64": 405, "float32": 104, "bfloat16": 20, "float16": 27}
+    assert [row["cells_held"] for row in found["results"]] == [26, 12, 4, 5]
+    assert found["growth"][-1]["block"] == "stack"
+
+
+def test_everything_fits_into_80_columns(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    for arguments in (
+        ["busy-beaver-5", "--max-steps", "500", "--growth"],
+        ["sweeper", "--softmax", "1e-6", "--dtype", "float64"],
+        ["binary-counter", "--on", "rnn", "--growth", "--max-steps", "300"],
+    ):
+        assert main(["precision", *arguments]) == 0
+        lines = capsys.readouterr().out.splitlines()
+        assert max(map(len, lines)) <= 80
+        assert any(line.startswith("float64") for line in lines)
+
+
+def test_the_table_says_where_and_why(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["precision", "busy-beaver-5", "--dtype", "float16", "--growth"]) == 0
+    printed = capsys.readouterr().out
+    for text in (
+        "wrong index at token 41, decoder layer 3, self-attention",
+        "it attends to 36 and 38 alike; right is 38",
+        "score of 38: exactly -1/8049132, here -1/8388608",
+        "margin: 38/2754815427",
+        "y_42 is not exact: s4[0] of p3 is 1/2, exactly 0",
+        "worst machine: 11 states, 5 symbols of input, wrong at y_15",
+        "bits in the exact run at time 9,999",
+    ):
+        assert text in printed
+
+
+def test_the_plots_and_their_data(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    plot = tmp_path / "precision.svg"
+    options = ("busy-beaver-5", "--dtype", "float16", "--max-steps", "300")
+    found = answer(capsys, *options, "--plot", str(plot))
+    curves = found["curves"]
+    assert curves["horizon_by_bits"].keys() == {"paper", "recency"}
+    sixteen = next(row for row in curves["horizon_by_bits"]["paper"] if row["bits"] == 16)
+    assert sixteen == {
+        "bits": 16,
+        "safe_until": 9,
+        "first_possible": 19,
+        "first_wrong_index": 84,
+    }
+    assert curves["softmax_by_temperature"][5]["snapped_not_exact"] == 38
+    assert {row["block"] for row in curves["bits_by_step"]["rnn"]} == {"stack"}
+    assert curves["margin_by_step"]["paper"][-1]["token"] == 299
+    drawn = plot.read_text()
+    for text in (
+        "significant bits of the format",
+        "first token that attends wrongly",
+        "temperature τ of softmax",
+        "bits of numerator and denominator",
+        "score of the winner less the next",
+        "the Transformer of busy-beaver-5",
+    ):
+        assert text in drawn
+    assert main(["precision", *options, "--plot", str(plot)]) == 2
+    assert "exists" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("sweeper", "--dtype", "float8"), "no format 'float8'; there are float64, float32"),
+        (("sweeper", "--bits", "x"), "--bits is 'x'; expected a number such as 24"),
+        (("sweeper", "--bits", "1"), "'1' is no format; expected float64"),
+        (("sweeper", "--bits", "5000"), "'5000' is no format"),
+        (("sweeper", "--bits", ""), "--bits is ''; expected a number"),
+        (("sweeper", "--accumulate", "half"), "'half' is no format"),
+        (("sweeper", "--dtype", "float32", "--accumulate", "8"), "8 bits is too small to add up"),
+        (("sweeper", "--softmax", "0"), "the temperature is '0'; expected a number"),
+        (("sweeper", "--softmax", "nan"), "the temperature is 'nan'"),
+        (("sweeper", "--softmax", "1/t3"), "the temperature is '1/t3'"),
+        (("sweeper", "--softmax", "1", "--bits", "60"), "softmax is for formats of 53 bits"),
+        (("sweeper", "--on", "rnn", "--softmax", "1"), "--softmax is for Transformers"),
+        (("sweeper", "--on", "rnn", "--plot", "x.png"), "--plot is for Transformers"),
+        (("sweeper", "--on", "machine"), "a machine has no numbers"),
+        (("sweeper", "--base", "4"), "--base is for the stacks"),
+        (("sweeper", "--plot", "x.txt"), "expected a file that ends in"),
+        (("sweeper", "--max-steps", "0"), "'--max-steps'"),
+        (("no-such-machine",), "no-such-machine"),
+    ],
+)
+def test_bad_input_is_explained(
+    capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], message: str
+) -> None:
+    assert main(["precision", *arguments]) == 2
+    error = capsys.readouterr().err
+    assert message in error
+    assert error.count("\n") <= 2
+
+
+def test_a_saved_network_is_refused(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = tmp_path / "n.safetensors"
+    assert main(["compile", "even-as", "-o", str(path)]) == 0
+    assert main(["precision", str(path), "ab"]) == 2
+    assert "is a saved network" in capsys.readouterr().err

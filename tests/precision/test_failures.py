@@ -1,0 +1,124 @@
+"""Where the networks of known machines first go wrong: the table of docs/precision.md."""
+
+from typing import Any
+
+import pytest
+
+from netwright.machine.library import library_machine
+from netwright.pipeline import to_transformer
+from netwright.precision.failures import Failures, first_failures
+from netwright.precision.float_arithmetic import FloatArithmetic
+from netwright.precision.formats import FORMATS, binary
+from netwright.theorems.theorem_3_4_transformer.construction import Scoring
+
+
+def failures(
+    machine: str, name: str, outputs: int, score: Scoring = Scoring.PAPER, **options: Any
+) -> Failures:
+    here = FloatArithmetic(FORMATS[name])
+    compiled = to_transformer(library_machine(machine), (), score)
+    return first_failures(compiled, (), here, outputs, **options)
+
+
+def firsts(found: Failures) -> tuple[int | None, int | None, int | None]:
+    return (
+        found.index.token if found.index else None,
+        found.vector.output if found.vector else None,
+        found.decoded.output if found.decoded else None,
+    )
+
+
+@pytest.mark.parametrize(
+    ("machine", "name", "wanted"),
+    [
+        ("busy-beaver-5", "bfloat16", (12, 75, 75)),
+        ("busy-beaver-5", "float16", (41, 42, 42)),
+        ("busy-beaver-5", "float32", (144, 470, 470)),
+        ("busy-beaver-5", "float64", (None, None, None)),
+        ("sweeper", "bfloat16", (36, 304, 304)),
+        ("sweeper", "float16", (24, 1154, 1179)),
+        ("sweeper", "float32", (210, None, None)),
+        ("sweeper", "float64", (None, None, None)),
+        ("binary-counter", "bfloat16", (250, 251, 251)),
+        ("binary-counter", "float16", (34, 35, 35)),
+        ("binary-counter", "float32", (438, 757, 757)),
+        ("binary-counter", "float64", (None, None, None)),
+    ],
+)
+def test_the_table_of_three_machines_in_four_formats(
+    machine: str, name: str, wanted: tuple[int | None, ...]
+) -> None:
+    assert firsts(failures(machine, name, 2000)) == wanted
+
+
+def test_a_wrong_index_is_explained_by_its_scores() -> None:
+    """The busy beaver in float32: exactly the right token is ahead, rounded the other one."""
+    index = failures("busy-beaver-5", "float32", 200).index
+    assert index is not None
+    assert (index.token, index.attended, index.right) == (144, [133], 135)
+    assert index.exact_scores[0] > index.exact_scores[1]
+    first, second = index.rounded_scores
+    assert first is not None
+    assert second is not None
+    assert first < second
+    assert str(index.margin) == "9/349135027520"
+
+
+def test_a_tie_is_a_wrong_index_and_its_mean_a_wrong_output() -> None:
+    found = failures("busy-beaver-5", "float16", 200)
+    assert found.index is not None
+    assert (found.index.attended, found.index.right) == ([36, 38], 38)
+    assert found.vector is not None
+    assert (found.vector.vector, str(found.vector.rounded)) == ("p3", "1/2")
+    assert found.decoded is not None
+    assert (found.decoded.what, found.decoded.found) == ("symbol", "none")
+
+
+def test_a_wrong_index_may_find_the_right_symbol() -> None:
+    """The sweeper has written a 1 wherever it has been, whenever that was."""
+    found = failures("sweeper", "float32", 2000)
+    assert (found.index is not None, found.decoded) == (True, None)
+
+
+def test_in_float64_the_busy_beaver_goes_wrong_at_token_31542() -> None:
+    found = failures("busy-beaver-5", "float64", 31_600, index_only=True)
+    assert found.index is not None
+    assert (found.index.token, found.index.attended, found.index.right) == (31542, [30931], 30933)
+
+
+def test_by_recency_it_does_not() -> None:
+    assert firsts(failures("busy-beaver-5", "float64", 34_000, Scoring.RECENCY)) == (None,) * 3
+
+
+@pytest.mark.thorough
+def test_by_recency_it_is_right_for_200_000_steps() -> None:
+    assert firsts(failures("busy-beaver-5", "float64", 200_010, Scoring.RECENCY)) == (None,) * 3
+
+
+@pytest.mark.thorough
+def test_the_papers_score_reads_a_wrong_symbol_at_output_100_313() -> None:
+    assert firsts(failures("busy-beaver-5", "float64", 101_000)) == (31542, 100_313, 100_313)
+
+
+@pytest.mark.parametrize("bits", [8, 11, 14, 16, 18])
+def test_the_score_by_recency_is_right_for_longer(bits: int) -> None:
+    tokens = []
+    for score in Scoring:
+        compiled = to_transformer(library_machine("busy-beaver-5"), (), score)
+        found = first_failures(compiled, (), FloatArithmetic(binary(bits)), 5000, index_only=True)
+        assert found.index is not None
+        tokens.append(found.index.token)
+    assert tokens[1] > 3 * tokens[0]
+
+
+def test_a_machine_that_halts_ends_the_run() -> None:
+    found = failures("busy-beaver-3", "float64", 1000)
+    assert (found.halted, found.outputs, firsts(found)) == (True, 21 + 4, (None, None, None))
+    assert not failures("busy-beaver-3", "float64", 20).halted
+
+
+def test_as_json_everything_is_plain() -> None:
+    found = failures("busy-beaver-5", "bfloat16", 100).as_json()
+    assert found["index"]["margin"] == "7/292032"
+    assert found["index"]["exact_scores"] == ["-1/32448", "-1/18252"]
+    assert found["decoded"]["expected"] == "0"

@@ -1,0 +1,122 @@
+"""Bounds, searches, and machines that meet them."""
+
+import pytest
+
+from netwright.machine.normal_form import ASSUMPTIONS
+from netwright.precision import horizon
+from netwright.precision.failures import first_failures
+from netwright.precision.float_arithmetic import FloatArithmetic
+from netwright.precision.formats import FORMATS, Format, binary
+from netwright.precision.horizon import WrongOrder, first_possible, safe_until, search_limit
+from netwright.precision.wiggle import meeting, toggling
+from netwright.theorems.theorem_3_4_transformer.construction import Scoring, compile_transformer
+
+PAPER, RECENCY = Scoring.PAPER, Scoring.RECENCY
+
+
+def searched(form: Format, score: Scoring = PAPER, *, two_way: bool = False) -> WrongOrder:
+    last = 7100 if form.bits == 53 else search_limit(form, score)
+    found = first_possible(form, score, last, two_way=two_way)
+    assert found is not None
+    return found
+
+
+def test_what_is_proved_safe() -> None:
+    papers = {name: safe_until(form, PAPER) for name, form in FORMATS.items()}
+    assert papers == {"float64": 5624, "float32": 36, "bfloat16": 2, "float16": 3}
+    by_recency = [safe_until(FORMATS[name], RECENCY) for name in ("float32", "float64")]
+    assert by_recency == [964, 22_369_620]
+    assert [safe_until(binary(bits), RECENCY) for bits in (2, 3, 4)] == [0, 0, 0]
+
+
+def test_the_first_possible_failure_of_each_type() -> None:
+    assert searched(FORMATS["bfloat16"]) == WrongOrder(10, 3, 3, 5)
+    assert searched(FORMATS["float16"]) == WrongOrder(14, 3, 9, 11)
+    assert searched(FORMATS["float16"], two_way=True) == WrongOrder(10, -5, 7, 9)
+    assert searched(FORMATS["float32"]) == WrongOrder(60, 43, 57, 59)
+
+
+def test_accumulating_in_float32_does_not_help() -> None:
+    """The components that are stored are rounded all the same."""
+    sums = FORMATS["float32"]
+    tokens = [first_possible(FORMATS[n], PAPER, 50, sums=sums) for n in ("bfloat16", "float16")]
+    assert [each.token for each in tokens if each] == [8, 12]
+
+
+@pytest.mark.thorough
+def test_the_first_possible_failure_in_float64_on_a_two_way_tape() -> None:
+    found = searched(FORMATS["float64"], two_way=True)
+    assert found == WrongOrder(6985, -6770, 6958, 6960)
+
+
+@pytest.mark.parametrize(
+    ("score", "wanted"),
+    [
+        (PAPER, {12: 9, 14: 13, 16: 19, 18: 23, 20: 30, 22: 45, 24: 60}),
+        (RECENCY, {8: 12, 11: 28, 14: 56, 16: 111, 18: 210, 20: 401}),
+    ],
+)
+def test_failures_by_bits(score: Scoring, wanted: dict[int, int]) -> None:
+    assert {p: searched(binary(p), score, two_way=True).token for p in wanted} == wanted
+
+
+@pytest.mark.parametrize("score", list(Scoring))
+@pytest.mark.parametrize("bits", range(4, 16))
+def test_nothing_is_wrong_where_it_is_proved_and_nothing_is_overlooked(
+    score: Scoring, bits: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The search with all that the bounds leave out: the same, and after the proved bound."""
+    form = binary(bits)
+    pruned = searched(form, score, two_way=True)
+    monkeypatch.setattr(horizon, "_PRUNED", 100)
+    everything = searched(form, score, two_way=True)
+    assert pruned == everything
+    assert everything.token > safe_until(form, score)
+
+
+@pytest.mark.parametrize(
+    ("name", "score"),
+    [
+        ("bfloat16", PAPER),
+        ("float16", PAPER),
+        ("float32", PAPER),
+        ("float64", PAPER),
+        ("bfloat16", RECENCY),
+        ("float32", RECENCY),
+    ],
+)
+def test_a_machine_meets_the_first_possible_failure(name: str, score: Scoring) -> None:
+    """Found by search: wrong at the predicted output, right at every one before."""
+    form = FORMATS[name]
+    order = searched(form, score)
+    assert name != "float64" or order == WrongOrder(6999, 6720, 6944, 6946)
+    normal, word = meeting(order)
+    assert all(each.holds(normal, word, order.token) for each in ASSUMPTIONS)
+    compiled = compile_transformer(normal, score)
+    found = first_failures(compiled, word, FloatArithmetic(form), order.token + 10)
+    assert found.index is not None
+    assert (found.index.token, found.index.right) == (order.token, order.later)
+    assert found.decoded is not None
+    assert (found.decoded.output, found.decoded.expected) == (order.token + 1, "b")
+    assert found.vector is not None
+    assert found.vector.output == order.token + 1
+
+
+@pytest.mark.parametrize(
+    ("name", "length", "wrong"),
+    [("bfloat16", 6, 11), ("float16", 4, 17), ("float32", 42, 61), ("float64", 6586, 7015)],
+)
+def test_a_machine_of_four_states_does_nearly_as_badly(name: str, length: int, wrong: int) -> None:
+    normal = toggling()
+    assert len(normal.machine.states) == 4
+    assert all(each.holds(normal, "a" * length, 2 * length) for each in ASSUMPTIONS)
+    compiled = compile_transformer(normal)
+    form = FloatArithmetic(FORMATS[name])
+    found = first_failures(compiled, ("a",) * length, form, wrong + 10)
+    assert found.decoded is not None
+    assert found.decoded.output == wrong
+
+
+def test_a_cell_left_of_the_start_is_not_met() -> None:
+    with pytest.raises(ValueError, match="the cell is -5; expected one to the right"):
+        meeting(WrongOrder(10, -5, 7, 9))

@@ -1,0 +1,101 @@
+"""Softmax: a schedule that is exact for ever, and temperatures that are not."""
+
+import json
+from itertools import islice
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.strategies import machines
+from tests.strategies import words as random_words
+
+from netwright.machine.library import library_machine
+from netwright.machine.turing_machine import TuringMachine
+from netwright.pipeline import to_transformer
+from netwright.precision.curves import margin_curve
+from netwright.precision.failures import first_failures
+from netwright.precision.float_arithmetic import FloatArithmetic
+from netwright.precision.formats import FORMATS
+from netwright.precision.softmax import constant, scaled, schedule, snapped
+from netwright.theorems.theorem_3_4_transformer.construction import CompiledTransformer, Scoring
+from netwright.verify.certificate.check import check_written
+from netwright.verify.certificate.export import written
+
+FLOAT64 = FloatArithmetic(FORMATS["float64"])
+MACHINES = ("sweeper", "binary-counter", "busy-beaver-5")
+
+
+def network(machine: str, score: Scoring = Scoring.PAPER) -> CompiledTransformer:
+    return to_transformer(library_machine(machine), (), score)
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+@pytest.mark.parametrize("score", list(Scoring))
+def test_with_the_schedule_4000_outputs_are_exact(machine: str, score: Scoring) -> None:
+    compiled = snapped(network(machine, score))
+    found = first_failures(compiled, (), FLOAT64, 4000, schedule(score))
+    assert (found.outputs, found.index, found.vector, found.decoded) == (4000, None, None, None)
+
+
+def test_without_snapping_errors_grow_until_a_symbol_is_wrong() -> None:
+    found = first_failures(network("busy-beaver-5"), (), FLOAT64, 200, schedule(Scoring.PAPER))
+    assert found.vector is not None
+    assert found.decoded is not None
+    assert (found.vector.output, found.decoded.output) == (15, 138)
+
+
+@pytest.mark.parametrize(
+    ("tau", "wanted"),
+    [(1e-2, 9), (1e-4, 12), (1e-6, 38), (1e-8, 138), (1e-10, 274), (1e-12, 454), (1e-14, 1419)],
+)
+def test_a_constant_temperature_ends_somewhere(tau: float, wanted: int) -> None:
+    """The first output of the busy beaver, snapped, that is not exact."""
+    found = first_failures(snapped(network("busy-beaver-5")), (), FLOAT64, 1500, constant(tau))
+    assert found.vector is not None
+    assert found.vector.output == wanted
+
+
+@pytest.mark.parametrize(("tau", "wanted"), [(1e-6, 133), (1e-8, 446), (1e-10, 3698)])
+def test_by_recency_it_ends_later(tau: float, wanted: int) -> None:
+    compiled = snapped(network("busy-beaver-5", Scoring.RECENCY))
+    found = first_failures(compiled, (), FLOAT64, 3700, constant(tau))
+    assert found.vector is not None
+    assert found.vector.output == wanted
+
+
+@pytest.mark.parametrize(("tau", "wanted"), [(1e-2, 133), (1e-3, 1413)])
+def test_with_larger_queries_it_ends_later_still(tau: float, wanted: int) -> None:
+    compiled = snapped(network("busy-beaver-5", Scoring.RECENCY))
+    found = first_failures(compiled, (), FLOAT64, 1500, scaled(tau))
+    assert found.vector is not None
+    assert found.vector.output == wanted
+
+
+@settings(max_examples=40)
+@given(st.data(), st.sampled_from(list(Scoring)))
+def test_a_snapped_network_is_exact_and_certified(data: st.DataObject, score: Scoring) -> None:
+    machine = data.draw(machines())
+    word = data.draw(random_words(machine.symbols))
+    plain = to_transformer(machine, word, score)
+    compiled = snapped(plain)
+    outputs = (each.recognizer.outputs(word) for each in (plain, compiled))
+    assert [*islice(next(outputs), 20)] == [*islice(next(outputs), 20)]
+    found = check_written("transformer", json.loads(json.dumps(written(compiled))))
+    assert [each.name for each in found if each.failure is not None] == []
+
+
+@settings(max_examples=40)
+@given(st.data(), st.sampled_from(list(Scoring)))
+def test_no_machine_has_a_smaller_margin(data: st.DataObject, score: Scoring) -> None:
+    machine = data.draw(machines())
+    word = data.draw(random_words(machine.symbols))
+    for row in margin_curve(to_transformer(machine, word, score), word, 25):
+        assert row["margin"] >= row["least"] * (1 - 1e-9)
+
+
+def test_a_machine_that_has_halted_has_the_least_margin() -> None:
+    """It halts at once; the head stays, and the cell is visited by every token."""
+    machine = TuringMachine(["q"], ["_"], "_", "q", {}, [])
+    for score in Scoring:
+        rows = margin_curve(to_transformer(machine, (), score), (), 30)
+        assert rows[-1]["margin"] == rows[-1]["least"]

@@ -1,0 +1,124 @@
+"""RNNs and Neural GPUs in floating point, and the bits of exact runs."""
+
+from itertools import islice
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.strategies import machines
+from tests.strategies import words as random_words
+
+from netwright.errors import InputError
+from netwright.machine.library import library_machine
+from netwright.nets.neural_gpu import NeuralGPU
+from netwright.pipeline import to_transformer
+from netwright.precision.arithmetic import RationalArithmetic
+from netwright.precision.float_arithmetic import FloatArithmetic, arithmetic_of
+from netwright.precision.formats import FORMATS, binary
+from netwright.precision.growth import Size, rnn_sizes, transformer_sizes
+from netwright.precision.recurrent import decoder_states, tensors
+from netwright.precision.stacks import digits_held, first_stack_failures
+from netwright.theorems.theorem_2_3_rnn.construction import compile_rnn
+from netwright.theorems.theorem_3_4_transformer.construction import Scoring
+from netwright.theorems.theorem_4_1_neural_gpu import compile_neural_gpu, with_padding
+
+
+@pytest.mark.parametrize(
+    ("name", "inexact", "wrong", "depth"),
+    [
+        ("float64", 378, 405, 27),
+        ("float32", 91, 104, 13),
+        ("bfloat16", 15, 20, 5),
+        ("float16", 21, 27, 6),
+    ],
+)
+def test_a_stack_one_cell_deeper_than_its_bits_goes_wrong(
+    name: str, inexact: int, wrong: int, depth: int
+) -> None:
+    """The sweeper in base 4: two bits a cell, and when it comes back the bottom is lost."""
+    rnn = compile_rnn(library_machine("sweeper"), 4)
+    found = first_stack_failures(rnn, (), FloatArithmetic(FORMATS[name]), 500)
+    assert found.vector is not None
+    assert found.decoded is not None
+    assert (found.vector.time, found.decoded.time) == (inexact, wrong)
+    assert found.vector.depth == found.decoded.depth == depth
+    assert depth == digits_held(FORMATS[name], rnn.neurons) + 1
+
+
+@pytest.mark.parametrize("machine", ["sweeper", "binary-counter", "busy-beaver-5"])
+@pytest.mark.parametrize("base", [None, 4])
+def test_the_neural_gpu_goes_wrong_where_its_rnn_does(machine: str, base: int | None) -> None:
+    rnn = compile_rnn(library_machine(machine), base)
+    here = FloatArithmetic(FORMATS["float32"])
+    wanted = first_stack_failures(rnn, (), here, 150)
+    assert first_stack_failures(compile_neural_gpu(rnn), (), here, 150) == wanted
+
+
+@settings(max_examples=25)
+@given(st.data(), st.sampled_from([4, 8, 24, 40]))
+def test_hidden_vectors_are_those_of_rounded_rationals(data: st.DataObject, bits: int) -> None:
+    machine = data.draw(machines())
+    word = data.draw(random_words(machine.symbols))
+    rnn = compile_rnn(machine)
+    gpu = compile_neural_gpu(rnn)
+    fast, slow = FloatArithmetic(binary(bits)), RationalArithmetic(binary(bits))
+
+    def states(here: Any) -> list[list[Any]]:
+        found = decoder_states(rnn.network, rnn.embed(word), here)
+        return [[here.exact(x) for x in g.tolist()] for g in islice(found, 8)]
+
+    def cells(here: Any) -> list[list[list[Any]]]:
+        found = tensors(gpu.network, gpu.embed(word), here)
+        return [[[here.exact(x) for x in s.tolist()] for s in S] for S in islice(found, 6)]
+
+    assert states(fast) == states(slow)
+    assert cells(fast) == cells(slow)
+
+
+@settings(max_examples=25)
+@given(st.data())
+def test_with_enough_bits_a_stack_is_exact(data: st.DataObject) -> None:
+    """Where all weights are binary fractions: three symbols in base 8 have none others..."""
+    machine = data.draw(machines())
+    word = data.draw(random_words(machine.symbols))
+    found = first_stack_failures(compile_rnn(machine), word, arithmetic_of(binary(200)), 12)
+    assert found.decoded is None
+
+
+def test_other_networks_are_refused() -> None:
+    gpu = compile_neural_gpu(compile_rnn(library_machine("even-as")))
+    circular: NeuralGPU = with_padding(gpu, circular=True).network
+    with pytest.raises(InputError, match="width 1 without circles"):
+        next(tensors(circular, gpu.embed("a"), FloatArithmetic(binary(24))))
+
+
+def too_large(sizes: list[Size]) -> list[Size]:
+    return [
+        each
+        for each in sizes
+        if each.numerator > each.numerator_bound or each.denominator > each.denominator_bound
+    ]
+
+
+@settings(max_examples=30)
+@given(st.data(), st.sampled_from(list(Scoring)))
+def test_numbers_have_no_more_bits_than_the_proofs_allow(
+    data: st.DataObject, score: Scoring
+) -> None:
+    machine = data.draw(machines())
+    word = data.draw(random_words(machine.symbols))
+    compiled = to_transformer(machine, word, score)
+    assert too_large(list(transformer_sizes(compiled, word, 40))) == []
+    assert too_large(list(rnn_sizes(compile_rnn(machine), word, 40))) == []
+
+
+def test_logarithmic_on_the_transformer_and_linear_in_space_on_the_rnn() -> None:
+    machine = library_machine("sweeper")
+    for score in Scoring:
+        sizes = list(transformer_sizes(to_transformer(machine, (), score), (), 3000))
+        assert too_large(sizes) == []
+        assert max(each.denominator for each in sizes) <= 50  # 4 log₂ 3000 + 2
+    stacks = list(rnn_sizes(compile_rnn(machine), (), 3000))
+    assert too_large(stacks) == []
+    assert stacks[-1].denominator > 100  # some √6000 cells of log₂ 3 bits

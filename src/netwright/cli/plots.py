@@ -62,5 +62,6 @@ def drawn(figure: Any, suffix: str) -> bytes:
 
     content = BytesIO()
     with rc_context({"svg.fonttype": "none", "svg.hashsalt": "netwright"}):  # text stays text
-        figure.savefig(content, format=suffix[1:], dpi=150)
+        without_date = {"metadata": {"Date": None}} if suffix == ".svg" else {}
+        figure.savefig(content, format=suffix[1:], dpi=150, **without_date)
     return content.getvalue()

@@ -85,7 +85,7 @@ def _softmax(panel: Any, rows: list[dict[str, Any]], curves: dict[str, Any]) -> 
     }
     for (name, label), colour, marker in zip(kinds.items(), COLOURS, MARKERS, strict=False):
         _draw(panel, _points(rows, "temperature", name), colour, label, marker=marker)
-    panel.axhline(curves["outputs"], color="black", linewidth=0.8, linestyle=":")
+    panel.axhline(curves["outputs_with_softmax"], color="black", linewidth=0.8, linestyle=":")
     panel.set_xscale("log")
     panel.set_yscale("log")
     panel.invert_xaxis()

@@ -60,6 +60,7 @@ class Arithmetic(ABC, Generic[Map]):
         self.storage, self.sums = storage, sums or storage
         if self.sums.bits < storage.bits:
             raise InputError(f"{self.sums.name} is too small to add up numbers of {storage.name}")
+        self.nothing, self.one = self.number(ZERO), self.number(ONE)
 
     def vector(self, x: Vector) -> Numbers:
         """A vector of exact numbers, each rounded."""
@@ -88,8 +89,8 @@ class Arithmetic(ABC, Generic[Map]):
 
     def activated(self, x: Numbers, activation: object) -> Numbers:
         """σ or relu of every component; exact in every format."""
-        above: Numbers = np.maximum(x, self.number(ZERO))
-        return np.minimum(above, self.number(ONE)) if activation is sigma else above
+        above: Numbers = np.maximum(x, self.nothing)
+        return np.minimum(above, self.one) if activation is sigma else above
 
     @abstractmethod
     def number(self, x: Rational) -> Any:

@@ -18,8 +18,8 @@ from netwright.theorems.theorem_3_4_transformer.proof_values import ProofValues
 BITS = (*range(6, 25, 2), 28, 32, 40, 48, 53)
 SEARCHED_BITS = 22
 TEMPERATURES = tuple(10.0**-e for e in range(1, 15))
-LONGEST = 4000
-"""Outputs: longer runs are for the table."""
+LONGEST_EXACT = 4000
+"""Outputs of the runs in rationals, and with softmax."""
 Say = Callable[[str], None]
 
 
@@ -27,34 +27,40 @@ def all_curves(
     machine: TuringMachine, word: tuple[str, ...], score: Scoring, outputs: int, say: Say
 ) -> dict[str, Any]:
     """All four, as plain data."""
-    outputs = min(outputs, LONGEST)
+    shorter = min(outputs, LONGEST_EXACT)
     networks = {each: to_transformer(machine, word, each) for each in Scoring}
-    say("horizon against bits")
-    horizons = {each.value: horizon_curve(networks[each], word, outputs) for each in Scoring}
+    horizons = {}
+    for each in Scoring:
+        say(f"horizon against bits, score {each}")
+        horizons[each.value] = horizon_curve(networks[each], word, outputs)
     say("bits a step")
-    sizes = [size._asdict() for size in transformer_sizes(networks[score], word, outputs)]
-    stacks = [size._asdict() for size in rnn_sizes(compile_rnn(machine), word, outputs)]
+    sizes = [size._asdict() for size in transformer_sizes(networks[score], word, shorter)]
+    stacks = [size._asdict() for size in rnn_sizes(compile_rnn(machine), word, shorter)]
     say("margin against step")
-    margins = {each.value: margin_curve(networks[each], word, outputs) for each in Scoring}
+    margins = {each.value: margin_curve(networks[each], word, shorter) for each in Scoring}
     say("softmax")
     return {
         "outputs": outputs,
+        "outputs_with_softmax": shorter,
         "score": score.value,
         "horizon_by_bits": horizons,
         "bits_by_step": {"transformer": sizes, "rnn": stacks},
         "margin_by_step": margins,
-        "softmax_by_temperature": softmax_curve(networks[score], word, outputs),
+        "softmax_by_temperature": softmax_curve(networks[score], word, shorter),
     }
 
 
 def horizon_curve(
     compiled: CompiledTransformer, word: tuple[str, ...], outputs: int
 ) -> list[dict[str, int | None]]:
-    """For each number of bits: proved, possible and measured."""
+    """For each number of bits: proved, possible and measured; what is proved is not measured."""
     rows: list[dict[str, int | None]] = []
     for bits in BITS:
         form, score = binary(bits), compiled.score
-        found = first_failures(compiled, word, FloatArithmetic(form), outputs, index_only=True)
+        index = None
+        if safe_until(form, score) < outputs:
+            here = FloatArithmetic(form)
+            index = first_failures(compiled, word, here, outputs, index_only=True).index
         possible = None
         if bits <= SEARCHED_BITS:
             possible = first_possible(form, score, search_limit(form, score), two_way=True)
@@ -63,7 +69,7 @@ def horizon_curve(
                 "bits": bits,
                 "safe_until": safe_until(form, score),
                 "first_possible": possible.token if possible else None,
-                "first_wrong_index": found.index.token if found.index else None,
+                "first_wrong_index": index.token if index else None,
             }
         )
     return rows

@@ -149,9 +149,8 @@ class _Watched:
     ) -> None:
         self.compiled, self.values, self.arithmetic = compiled, values, arithmetic
         self.layout: Layout = compiled.layout
-        self.one, self.places = arithmetic.number(Rational(1)), dict[tuple[str, str], int]()
-        for block, label in ((b, label) for b, labels in self.layout.blocks for label in labels):
-            self.places[block, label] = self.layout.index(block, label)
+        self.one = arithmetic.one
+        self.places = {(c.block, c.label): k for k, c in enumerate(self.layout.coordinates)}
 
     def output(self, t: int) -> Numbers:
         """The exact y_t, whose numbers are 0, 1 and −1 in every format."""

@@ -45,8 +45,9 @@ class FloatArithmetic(Arithmetic[FloatMap]):
 
     def number(self, x: Rational) -> float:
         """The exact number rounded; beyond the largest there is infinity."""
-        near = rounded(x, self.storage.bits, self.storage.lowest)
-        number = int(near.p) / int(near.q)
+        if self.storage.bits < NATIVE_BITS:  # Python itself rounds quotients of integers rightly
+            x = rounded(x, self.storage.bits, self.storage.lowest)
+        number = int(x.p) / int(x.q)
         return number if abs(number) <= self.storage.largest else (inf if number > 0 else -inf)
 
     def exact(self, x: Any) -> Rational | None:

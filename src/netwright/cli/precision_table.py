@@ -7,6 +7,15 @@ from rich.table import Table
 
 from netwright.cli.output import console, counted, visible
 
+_HEADINGS = (
+    *("", "wrong\nindex", "wrong\noutput", "wrong\ndecoded"),
+    *("proved\nright to", "possibly\nwrong at", "\nsteps"),
+)
+_STACK_HEADINGS = (
+    *("", "not\nexact", "wrong\ndecoded"),
+    *("deepest\nstack", "cells that\nfit", "\nsteps"),
+)
+
 
 def print_answer(answer: dict[str, Any]) -> None:
     """The table, what happened to each format, and the bits of the exact run."""
@@ -18,11 +27,7 @@ def print_answer(answer: dict[str, Any]) -> None:
         about += f", score {answer['score']}, {attention}"
     out.print(f"{about}; up to {answer['max_steps']:,} steps", markup=False)
     table = Table(box=None, pad_edge=False)
-    headings = (
-        ("", "index", "output", "decoded", "safe", "possible", "steps")
-        if of_transformer
-        else ("", "not exact", "wrong", "deepest stack", "cells held", "steps")
-    )
+    headings = _HEADINGS if of_transformer else _STACK_HEADINGS
     for heading in headings:
         table.add_column(heading, justify="right" if heading else "left")
     for row in answer["results"]:

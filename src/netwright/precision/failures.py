@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from netwright.exact.layout import Layout
-from netwright.exact.rational import Rational
+from netwright.exact.rational import ZERO, Rational
 from netwright.exact.vector import Vector
 from netwright.precision.arithmetic import Arithmetic, Numbers
 from netwright.precision.transformer import FloatToken, FloatTransformer, Temperature
@@ -200,19 +200,15 @@ class _Watched:
 
     def wrong_vector(self, i: int, token: FloatToken) -> WrongOutput:
         """The first coordinate of a token that is not the exact number, rounded."""
-        for name, exact in self._exact_vectors(i):
-            wanted, found = self.arithmetic.vector(exact), token.vectors[name]
-            different = np.flatnonzero(wanted != found)
-            if different.size:
-                place = int(different[0])
-                return WrongOutput(
-                    i + 1,
-                    name,
-                    str(self.layout.coordinates[place]),
-                    exact.entries.get(place, Rational(0)),
-                    self.arithmetic.exact(found[place]),
-                )
-        raise AssertionError("y differs")  # pragma: no cover
+        differing = (
+            (name, exact, int(place))
+            for name, exact in self._exact_vectors(i)
+            for place in np.flatnonzero(self.arithmetic.vector(exact) != token.vectors[name])
+        )
+        name, exact, place = next(differing)
+        block = str(self.layout.coordinates[place])
+        found = self.arithmetic.exact(token.vectors[name][place])
+        return WrongOutput(i + 1, name, block, exact.entries.get(place, ZERO), found)
 
     def _exact_vectors(self, i: int) -> Iterator[tuple[str, Vector]]:
         values = self.values

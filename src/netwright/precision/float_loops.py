@@ -54,18 +54,22 @@ def nearest(hi: float, lo: float, form: Form) -> float:
 
 
 @part
+def product_rest(a: float, b: float, product: float) -> float:
+    """What is missing from the float64 product a · b: its two factors in halves (Dekker)."""
+    t = SPLIT * a
+    a1 = t - (t - a)
+    a2 = a - a1
+    t = SPLIT * b
+    b1 = t - (t - b)
+    b2 = b - b1
+    return ((a1 * b1 - product) + a1 * b2 + a2 * b1) + a2 * b2
+
+
+@part
 def times(a: float, b: float, form: Form) -> float:
     """a · b, rounded."""
     hi = a * b
-    lo = 0.0
-    if 26 <= form[0] <= 52:
-        t = SPLIT * a
-        a1 = t - (t - a)
-        a2 = a - a1
-        t = SPLIT * b
-        b1 = t - (t - b)
-        b2 = b - b1
-        lo = ((a1 * b1 - hi) + a1 * b2 + a2 * b1) + a2 * b2
+    lo = product_rest(a, b, hi) if 26 <= form[0] <= 52 else 0.0
     return nearest(hi, lo, form)
 
 
@@ -86,15 +90,8 @@ def over(a: float, b: float, form: Form) -> float:
     hi = a / b
     lo = 0.0
     if 26 <= form[0] <= 52:
-        t = SPLIT * hi
-        h1 = t - (t - hi)
-        h2 = hi - h1
-        t = SPLIT * b
-        b1 = t - (t - b)
-        b2 = b - b1
         back = hi * b
-        rest = ((h1 * b1 - back) + h1 * b2 + h2 * b1) + h2 * b2
-        lo = ((a - back) - rest) / b
+        lo = ((a - back) - product_rest(hi, b, back)) / b
     return nearest(hi, lo, form)
 
 

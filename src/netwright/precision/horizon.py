@@ -16,9 +16,16 @@ All else is off by a few u of itself. Two visits j₁ < j₂ have the parity of 
   9u|c| (i+1)² (ε_j + ε_{j+2}) + 3u (i+1) ≥ 1, and as |c| ε_j < 1 the order is right for all
   i ≤ (1/(18u))^(1/2) − 1.
 
-A hit could also lose against another cell, or a fresh cell's token i against an earlier one: there
-the differences are larger by a factor of order j, and it takes |c| of order 1/u, or |c| i of that
-order. So these come later. (All of it holds while nothing is subnormal; float16 fails before.)
+Two other failures need larger errors, of order u(i+1) of a product, so they come later:
+
+- *A fresh cell*, |Δ| = 1 for token i: an earlier token of |Δ| = 1 has the parity of i, so it is two
+  steps earlier at least, and behind by (i−j) ε_i² ε_j/3 (by recency: 2/3 of that without the
+  third) while the errors are 12u ε_j together. Neither can fail while 18u (i+1)² < 1; tokens of
+  |Δ| ≥ 2 are behind by more.
+- *Another cell* is behind the visit by ε_i ε_j − 2ε_i²/3 ≥ ε_i ε_j/3, while the errors are 12u ε_j:
+  not while 36u (i+1) < 1.
+
+All of it holds while nothing is subnormal, and float16's bound is before that.
 """
 
 from dataclasses import dataclass

@@ -73,11 +73,15 @@ class Experiment:
         return {**about, "snapped": snap, **found.as_json(), "predicted": self._predicted(form)}
 
     def _predicted(self, form: Format) -> dict[str, Any]:
-        """Bound, search, and the machine that meets what the search found."""
-        predicted = {"safe_until": safe_until(form, self.score)}
+        """Bound, search, and the machine that meets what the search found: for hard attention."""
+        predicted: dict[str, Any] = {"safe_until": None, "first_possible": None}
+        predicted["worst_machine"] = None
+        if self.temperature is not None:
+            return predicted
+        predicted["safe_until"] = safe_until(form, self.score)
         most = (SEARCHED if self.search else SEARCHED_AT_ONCE)[self.score]
         if form.bits > most or (self.sums or form).bits > NATIVE_BITS:
-            return {**predicted, "first_possible": None, "worst_machine": None}
+            return predicted
         limit = search_limit(form, self.score)
         possible = first_possible(form, self.score, limit, two_way=True, sums=self.sums)
         one_way = first_possible(form, self.score, limit, sums=self.sums)

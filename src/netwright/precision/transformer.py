@@ -10,6 +10,7 @@ from netwright.exact.vector import Vector
 from netwright.nets.attention import hardmax, score_phi
 from netwright.nets.transformer import Layer, Map, Transformer
 from netwright.precision.arithmetic import Arithmetic, Attended, Numbers, Tokens
+from netwright.runtime.attention import written_by
 
 Temperature = Callable[[int], float] | None
 """τ_i of softmax for token i; None is hard attention."""
@@ -139,12 +140,6 @@ class _FloatLayer:
         """One more token, and what it attends to."""
         self.append(z)
         return self.look(z, tau)
-
-
-def written_by(net: Map) -> list[int]:
-    """The coordinates that a network may make other than 0."""
-    last = _feed_forward(net).maps[-1]
-    return sorted({column for _, column in last.weights} | set(last.bias.entries))
 
 
 def _feed_forward(net: Map) -> FeedForward:

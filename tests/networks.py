@@ -1,5 +1,6 @@
 """Comparisons of networks with machines that several test modules make."""
 
+import json
 from itertools import islice
 
 from netwright.exact.vector import Vector, pointwise
@@ -7,6 +8,9 @@ from netwright.machine.simulate import Run, configurations
 from netwright.theorems.theorem_2_3_rnn.construction import CompiledRNN
 from netwright.theorems.theorem_2_3_rnn.decoding import Decoder
 from netwright.theorems.theorem_4_1_neural_gpu import CompiledNeuralGPU, in_block
+from netwright.verify.certificate.check import check_written
+from netwright.verify.certificate.export import written
+from netwright.verify.damage import Compiled
 
 Word = tuple[str, ...] | str
 
@@ -52,3 +56,9 @@ def every_cell_is_as_proved(compiled: CompiledNeuralGPU, word: Word, steps: int)
             else:
                 wanted = in_block(tokens[i - 1], "E", layout) + waiting
             assert cell == wanted, (t, i)
+
+
+def unproved(compiled: Compiled) -> list[str]:
+    """The obligations of a Transformer's certificate that do not hold, read back from JSON."""
+    found = check_written("transformer", json.loads(json.dumps(written(compiled))))
+    return [each.name for each in found if each.failure is not None]

@@ -1,9 +1,7 @@
 """The path of the data, as code: from what the user types to the answer.
 
-    machine file ──load──▶ TuringMachine ──normalize──▶ NormalMachine ──▶ Transformer ──▶ Run
-                                         ──▶ RNN (──▶ Neural GPU) ──▶ Run
-
-Each stage takes what the stage before it gives. A network that was saved is loaded as such.
+machine file ──load──▶ TuringMachine ──normalize──▶ NormalMachine ──▶ Transformer ──▶ Run
+──▶ RNN (──▶ Neural GPU) ──▶ Run
 """
 
 from collections.abc import Callable, Iterable
@@ -23,8 +21,12 @@ from netwright.runtime.rnn import FastRNN
 from netwright.runtime.transformer import FastDecoder
 from netwright.theorems.theorem_2_3_rnn.construction import compile_rnn
 from netwright.theorems.theorem_2_3_rnn.decoding import run_rnn
-from netwright.theorems.theorem_3_4_transformer import construction, saving
-from netwright.theorems.theorem_3_4_transformer.construction import CompiledTransformer, Scoring
+from netwright.theorems.theorem_3_4_transformer import saving
+from netwright.theorems.theorem_3_4_transformer.construction import (
+    CompiledTransformer,
+    Scoring,
+    compile_transformer,
+)
 from netwright.theorems.theorem_3_4_transformer.decoding import run_transformer
 from netwright.theorems.theorem_4_1_neural_gpu import compile_neural_gpu, run_neural_gpu
 
@@ -52,11 +54,11 @@ def load(
 
 
 def to_transformer(
-    machine: TuringMachine, word: Iterable[str] = (), score: Scoring = Scoring.PAPER
+    machine: TuringMachine, word: Iterable[str] = (), scoring: Scoring | None = None
 ) -> CompiledTransformer:
     """The Transformer of a machine; if the word has blanks in it, one that takes such words."""
     normal = normalize(machine, blanks_in_input=machine.blank in tuple(word))
-    return construction.compile_transformer(normal, score)
+    return compile_transformer(normal, scoring)
 
 
 def run(
@@ -67,7 +69,7 @@ def run(
     on: Target | str = Target.TRANSFORMER,
     engine: Engine | str = Engine.AUTO,
     base: Number | None = None,
-    score: Scoring | None = None,
+    scoring: Scoring | None = None,
     progress: Progress | None = None,
     bookmark: Bookmark | None = None,
 ) -> Run:
@@ -78,8 +80,8 @@ def run(
     check_limit(max_steps)
     if base is not None and on not in (Target.RNN, Target.NEURAL_GPU):
         raise InputError(f"a base is for the stacks of rnn and neural-gpu; {on} has none")
-    if score and (on is not Target.TRANSFORMER or source is not machine):
-        raise InputError("a score is chosen when a machine is compiled into a Transformer")
+    if scoring and (on is not Target.TRANSFORMER or source is not machine):
+        raise InputError("a score is for a machine that becomes a Transformer, and this is none")
     rest = max_steps, progress, bookmark
 
     def faster(engine_of: Callable[..., Any]) -> Any:
@@ -90,7 +92,7 @@ def run(
         return simulate(machine, symbols, *rest, engine=engine)
     if on is Target.TRANSFORMER:
         if isinstance(source, TuringMachine):
-            source = to_transformer(source, symbols, score or Scoring.PAPER)
+            source = to_transformer(source, symbols, scoring)
         return run_transformer(source, symbols, *rest, faster(FastDecoder))
     rnn = compile_rnn(machine, base)
     if on is Target.RNN:

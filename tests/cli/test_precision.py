@@ -28,7 +28,7 @@ def test_four_formats_with_what_was_predicted(capsys: pytest.CaptureFixture[str]
     assert rows["float64"]["predicted"]["worst_machine"] is None  # without --search
 
 
-def test_any_number_of_bits(capsys: pytest.CaptureFixture[str]) -> None:
+def test_formats_have_any_number_of_bits(capsys: pytest.CaptureFixture[str]) -> None:
     found = answer(capsys, "palindrome", "abba", "--bits", "8,16,60", "--score", "recency")
     assert [row["bits"] for row in found["results"]] == [8, 16, 60]
     assert all(row["halted"] and row["vector"] is None for row in found["results"])
@@ -58,7 +58,9 @@ def test_softmax_plain_and_snapped(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.parametrize("on", ["rnn", "neural-gpu"])
-def test_stacks(capsys: pytest.CaptureFixture[str], on: str) -> None:
+def test_stacks_go_wrong_where_they_are_too_deep(
+    capsys: pytest.CaptureFixture[str], on: str
+) -> None:
     found = answer(capsys, "sweeper", "--on", on, "--base", "4", "--max-steps", "500", "--growth")
     times = {row["name"]: row["decoded"]["time"] for row in found["results"]}
     assert times == {"float64": 405, "float32": 104, "bfloat16": 20, "float16": 27}
@@ -96,7 +98,9 @@ def test_the_table_says_where_and_why(capsys: pytest.CaptureFixture[str]) -> Non
         assert text in printed
 
 
-def test_the_plots_and_their_data(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_the_plots_are_drawn_from_the_data_in_json(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
     plot = tmp_path / "precision.svg"
     options = ("busy-beaver-5", "--dtype", "float16", "--max-steps", "300")
     found = answer(capsys, *options, "--plot", str(plot))
@@ -130,10 +134,12 @@ def test_the_plots_and_their_data(capsys: pytest.CaptureFixture[str], tmp_path: 
     ("arguments", "message"),
     [
         (("sweeper", "--dtype", "float8"), "no format 'float8'; there are float64, float32"),
-        (("sweeper", "--bits", "x"), "--bits is 'x'; expected a number such as 24"),
+        (("sweeper", "--bits", "x"), "'x' is no format; expected float64"),
+        (("sweeper", "--bits", "float16"), "--bits is 'float16'; expected a number such as 24"),
         (("sweeper", "--bits", "1"), "'1' is no format; expected float64"),
         (("sweeper", "--bits", "5000"), "'5000' is no format"),
-        (("sweeper", "--bits", ""), "--bits is ''; expected a number"),
+        (("sweeper", "--bits", ""), "'' is no format"),
+        (("sweeper", "--curves"), "--curves is data for --json"),
         (("sweeper", "--accumulate", "half"), "'half' is no format"),
         (("sweeper", "--dtype", "float32", "--accumulate", "8"), "8 bits is too small to add up"),
         (("sweeper", "--softmax", "0"), "the temperature is '0'; expected a number"),

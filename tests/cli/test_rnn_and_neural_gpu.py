@@ -67,11 +67,11 @@ def test_the_base_is_the_users_choice(capsys: pytest.CaptureFixture[str]) -> Non
         (("run", "copy", "--on", "rnn", "--base", "1e99999999"), "expected a number such as 4"),
         (
             ("compile", "copy", "--on", "rnn", "-o", "x"),
-            "--blanks, --score and -o are for",
+            "--blanks and -o are for Transformers",
         ),
         (
             ("compile", "copy", "--on", "rnn", "--blanks"),
-            "--blanks, --score and -o are for",
+            "--blanks and -o are for Transformers",
         ),
     ],
 )

@@ -5,11 +5,11 @@ from itertools import islice
 from math import inf
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.precision.types_of_numpy import TYPES
 from tests.strategies import machines
 from tests.strategies import words as random_words
 
@@ -20,10 +20,11 @@ from netwright.machine.library import library_machine
 from netwright.nets.attention import hardmax, square_plus_one
 from netwright.nets.transformer import Transformer
 from netwright.pipeline import to_transformer
-from netwright.precision.arithmetic import Arithmetic, RationalArithmetic
+from netwright.precision.arithmetic import MOST_WINNERS, Arithmetic
 from netwright.precision.failures import first_failures
 from netwright.precision.float_arithmetic import FloatArithmetic, arithmetic_of
 from netwright.precision.formats import FORMATS, Format, binary
+from netwright.precision.rational_arithmetic import RationalArithmetic
 from netwright.precision.softmax import constant
 from netwright.precision.transformer import FloatTransformer
 from netwright.theorems.proposition_3_3_majority import majority_recognizer
@@ -64,14 +65,6 @@ def test_every_vector_of_a_type_with_subnormal_numbers(name: str) -> None:
     assert vectors(compiled, (), fast, 60) == vectors(compiled, (), slow, 60)
 
 
-TYPES: dict[str, Any] = {
-    "float64": np.float64,
-    "float32": np.float32,
-    "bfloat16": ml_dtypes.bfloat16,
-    "float16": np.float16,
-}
-
-
 def attended_in_numpy(values: ProofValues, kind: Any, tokens: int) -> list[list[int]]:
     """Whom layer 3 attends to, by the types' own arithmetic, the machine's run being given."""
     i = np.arange(1, tokens + 1, dtype=np.float64)
@@ -97,7 +90,7 @@ def test_attention_is_that_of_numpys_types(machine: str, name: str, tokens: int)
     values = ProofValues(compiled.normal, (), tokens)
     found = vectors(compiled, (), FloatArithmetic(FORMATS[name]), tokens)
     wanted = attended_in_numpy(values, TYPES[name], tokens)
-    assert [token["winners"] for token in found] == [[each[:16]] for each in wanted]
+    assert [token["winners"] for token in found] == [[each[:MOST_WINNERS]] for each in wanted]
 
 
 @settings(max_examples=15)
@@ -115,6 +108,19 @@ def transformers_with_broken_weights(
 ) -> list[CompiledTransformer]:
     damaged = broken_weights(compiled, place)
     return [each for each in damaged if isinstance(each, CompiledTransformer)]
+
+
+def test_many_tokens_of_one_score_share_the_attention() -> None:
+    """Twenty equal keys: the mean of all values, and the names of the first few."""
+    for here in (FloatArithmetic(binary(24)), RationalArithmetic(binary(24))):
+        tokens = here.tokens(2, [0], [1])
+        for n in range(20):
+            vector = np.array([here.one, here.number(Rational(n))])
+            tokens.append(vector, vector)
+        found = tokens.attend(np.array([here.one, here.one]), None)
+        assert here.exact(found.numbers[1]) == Rational(19, 2)
+        assert found.winners == list(range(MOST_WINNERS))
+        assert here.exact(found.score(3)) == -1
 
 
 def test_the_answer_comes_from_the_weights() -> None:

@@ -13,10 +13,10 @@ from netwright.errors import InputError
 from netwright.machine.library import library_machine
 from netwright.nets.neural_gpu import NeuralGPU
 from netwright.pipeline import to_transformer
-from netwright.precision.arithmetic import RationalArithmetic
 from netwright.precision.float_arithmetic import FloatArithmetic, arithmetic_of
 from netwright.precision.formats import FORMATS, binary
 from netwright.precision.growth import Size, rnn_sizes, transformer_sizes
+from netwright.precision.rational_arithmetic import RationalArithmetic
 from netwright.precision.recurrent import decoder_states, tensors
 from netwright.precision.stacks import digits_held, first_stack_failures
 from netwright.theorems.theorem_2_3_rnn.construction import compile_rnn
@@ -86,6 +86,21 @@ def test_with_enough_bits_a_stack_is_exact(data: st.DataObject) -> None:
     assert found.decoded is None
 
 
+@pytest.mark.parametrize(("limit", "halted"), [(20, False), (21, True), (30, True)])
+def test_a_machine_that_halts_ends_the_run(limit: int, halted: bool) -> None:
+    """The busy beaver of three states: 21 steps."""
+    rnn = compile_rnn(library_machine("busy-beaver-3"), 4)
+    found = first_stack_failures(rnn, (), FloatArithmetic(FORMATS["float64"]), limit)
+    assert (found.steps, found.halted) == (min(21, limit), halted)
+
+
+def test_in_base_3_every_digit_is_rounded() -> None:
+    rnn = compile_rnn(library_machine("sweeper"))
+    found = first_stack_failures(rnn, (), FloatArithmetic(FORMATS["float64"]), 100)
+    assert found.decoded is not None
+    assert (found.decoded.time, found.decoded.depth) == (33, 5)
+
+
 def test_other_networks_are_refused() -> None:
     gpu = compile_neural_gpu(compile_rnn(library_machine("even-as")))
     circular: NeuralGPU = with_padding(gpu, circular=True).network
@@ -122,3 +137,11 @@ def test_logarithmic_on_the_transformer_and_linear_in_space_on_the_rnn() -> None
     stacks = list(rnn_sizes(compile_rnn(machine), (), 3000))
     assert too_large(stacks) == []
     assert stacks[-1].denominator > 100  # some √6000 cells of log₂ 3 bits
+
+
+def test_the_sizes_after_4000_steps_of_the_busy_beaver() -> None:
+    machine = library_machine("busy-beaver-5")
+    *_, score = transformer_sizes(to_transformer(machine), (), 4000)
+    *_, stack = rnn_sizes(compile_rnn(machine), (), 4000)
+    assert (score.time, score.numerator, score.denominator) == (3999, 32, 50)
+    assert (stack.time, stack.numerator, stack.denominator) == (3999, 133, 134)

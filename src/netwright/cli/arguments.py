@@ -10,7 +10,8 @@ import typer
 from netwright.errors import InputError
 from netwright.exact.rational import Number
 from netwright.machine.formats import FORMATS, seed_database
-from netwright.theorems.theorem_3_4_transformer.construction import Scoring
+from netwright.pipeline import Target
+from netwright.theorems.theorem_3_4_transformer.construction import CompiledTransformer, Scoring
 
 
 def _check_steps(steps: int) -> int:
@@ -73,6 +74,16 @@ Score = Annotated[
         "whose margin shrinks more slowly."
     ),
 ]
+
+
+def check_score(score: Scoring | None, on: str, source: object = None) -> None:
+    """Refuse --score where nothing is compiled into a Transformer."""
+    if score is None:
+        return
+    if on != Target.TRANSFORMER:
+        raise InputError(f"--score is for Transformers; --on {on} has none")
+    if isinstance(source, CompiledTransformer):
+        raise InputError(f"--score: this network is compiled already, with score {source.scoring}")
 
 
 def read_base(text: str | None) -> Number | None:

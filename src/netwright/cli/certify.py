@@ -6,7 +6,16 @@ from typing import Annotated, Any
 import typer
 
 from netwright import pipeline
-from netwright.cli.arguments import AsJson, Base, Force, FormatName, Output, Score, read_base
+from netwright.cli.arguments import (
+    AsJson,
+    Base,
+    Force,
+    FormatName,
+    Output,
+    Score,
+    check_score,
+    read_base,
+)
 from netwright.cli.output import console, counted, print_json, save_file
 from netwright.cli.progress import Working
 from netwright.errors import FormatError, InputError
@@ -90,21 +99,17 @@ def _compiled(
     format_name: str | None,
 ) -> Compiled:
     source = pipeline.load(argument, format_name=format_name)
+    check_score(score, on, source)
     if on is Target.MACHINE:
         raise InputError("a machine needs no certificate; --on transformer, rnn or neural-gpu")
     if on is Target.TRANSFORMER:
         if base is not None:
             raise InputError(f"a base is for the stacks of rnn and neural-gpu; {on} has none")
         if isinstance(source, TuringMachine):
-            normal = normalize(source, blanks_in_input=blanks)
-            return compile_transformer(normal, score or Scoring.PAPER)
-        if score is not None:
-            raise InputError(f"{argument} is compiled already, with the score {source.score}")
+            return compile_transformer(normalize(source, blanks_in_input=blanks), score)
         return source
     if blanks:
         raise InputError("--blanks is for Transformers; other networks take blanks anyway")
-    if score is not None:
-        raise InputError(f"--score is for Transformers; --on {on} has none")
     if not isinstance(source, TuringMachine):
         raise InputError(f"{argument} is a Transformer, and no {on}")
     rnn = compile_rnn(source, read_base(base))

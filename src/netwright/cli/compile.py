@@ -14,6 +14,7 @@ from netwright.cli.arguments import (
     Machine,
     Output,
     Score,
+    check_score,
     read_base,
 )
 from netwright.cli.output import console, counted, print_json, save_file, visible
@@ -60,8 +61,9 @@ def command(
     given = source if isinstance(source, TuringMachine) else source.normal.given
     if on is Kind.TRANSFORMER and base is not None:
         raise InputError("--base is for the stacks of rnn and neural-gpu; a Transformer has none")
-    if on is not Kind.TRANSFORMER and (blanks or output is not None or score is not None):
-        raise InputError(f"--blanks, --score and -o are for Transformers; --on {on} takes none")
+    check_score(score, on, source)
+    if on is not Kind.TRANSFORMER and (blanks or output is not None):
+        raise InputError(f"--blanks and -o are for Transformers; --on {on} takes neither")
     if on is Kind.RNN:
         facts, layout = _describe_rnn(compile_rnn(given, read_base(base)))
     elif on is Kind.NEURAL_GPU:
@@ -69,9 +71,9 @@ def command(
             compile_neural_gpu(compile_rnn(given, read_base(base)))
         )
     else:
-        if isinstance(source, TuringMachine) or blanks or score is not None:
+        if isinstance(source, TuringMachine) or blanks:
             word = [given.blank] if blanks else given.default_input
-            source = pipeline.to_transformer(given, word, score or Scoring.PAPER)
+            source = pipeline.to_transformer(given, word, score)
         facts, layout = _describe_transformer(source)
         if output is not None:
             from netwright.theorems.theorem_3_4_transformer.saving import to_bytes
@@ -95,12 +97,14 @@ def _describe_transformer(compiled: CompiledTransformer) -> tuple[dict[str, Any]
     normal = compiled.normal.machine
     networks = compiled.networks()
     parameters, nonzeros = count_parameters(networks.values())
+    by_recency = compiled.scoring is Scoring.RECENCY  # which has one more position
     widths = {name: list(net.hidden_widths) for name, net in networks.items() if net.hidden_widths}
     facts = {
         "normalized": {"states": len(normal.states), "symbols": len(normal.symbols)},
         "takes_blanks": compiled.normal.takes_blanks,
         "dimension": compiled.layout.dimension,
-        "formula": "2|Q| + 4|Σ| + 11, normalised",
+        "formula": f"2|Q| + 4|Σ| + {12 if by_recency else 11}, normalised",
+        "score": compiled.scoring.value,
         "encoder_layers": len(compiled.network.encoder),
         "decoder_layers": len(compiled.network.decoder),
         "hidden_widths": widths,

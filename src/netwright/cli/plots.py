@@ -12,6 +12,8 @@ FORMATS = (".png", ".svg", ".pdf")
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 """Okabe and Ito's, which colour-blind readers tell apart."""
 MARKERS = "osD^vP"
+_SVG = {"svg.fonttype": "none", "svg.hashsalt": "netwright"}
+"""Text stays text, and equal plots are equal files."""
 
 
 def check_plot(path: Path, *, force: bool) -> None:
@@ -61,7 +63,7 @@ def drawn(figure: Any, suffix: str) -> bytes:
     from matplotlib import rc_context
 
     content = BytesIO()
-    with rc_context({"svg.fonttype": "none", "svg.hashsalt": "netwright"}):  # text stays text
+    with rc_context(_SVG):
         without_date = {"metadata": {"Date": None}} if suffix == ".svg" else {}
         figure.savefig(content, format=suffix[1:], dpi=150, **without_date)
     return content.getvalue()

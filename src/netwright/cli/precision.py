@@ -1,6 +1,5 @@
 """`netwright precision`: where floats and softmax first go wrong, and why."""
 
-import re
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,6 +14,7 @@ from netwright.cli.arguments import (
     Machine,
     Score,
     Separator,
+    check_score,
     read_base,
 )
 from netwright.cli.output import load_with_word, print_json, save_file, word_text
@@ -102,7 +102,12 @@ def command(
     source, turing, symbols = load_with_word(machine, word, separator, format_name)
     if not isinstance(source, TuringMachine):
         raise InputError(f"{machine} is a saved network; precision takes the machine it came from")
-    _check_options(on, score, softmax, snap, search, plot, curves, base)
+    check_score(score, on, source)
+    of_attention = {"--softmax": softmax, "--snap": snap, "--search": search}
+    _check_options(on, base, {**of_attention, "--plot": plot, "--curves": curves})
+    if curves and not as_json:
+        raise InputError("--curves is data for --json; --plot draws it")
+    from netwright.precision.formats import read_format, read_formats
     from netwright.precision.laboratory import Experiment
     from netwright.precision.softmax import read_temperature
 
@@ -111,8 +116,8 @@ def command(
         turing,
         symbols,
         on=on,
-        formats=_formats(dtype, bits),
-        sums=_format(accumulate) if accumulate is not None else None,
+        formats=read_formats(dtype, bits),
+        sums=read_format(accumulate) if accumulate is not None else None,
         score=scoring,
         temperature=read_temperature(softmax, scoring) if softmax is not None else None,
         snapping=(True, False) if snap is None and softmax is not None else (bool(snap),),
@@ -149,59 +154,12 @@ def command(
         print_answer(answer)
 
 
-def _check_options(
-    on: Target,
-    score: Scoring | None,
-    softmax: str | None,
-    snap: bool | None,
-    search: bool,
-    plot: Path | None,
-    curves: bool,
-    base: str | None,
-) -> None:
+def _check_options(on: Target, base: str | None, of_attention: dict[str, object]) -> None:
+    """Refuse what a network has not."""
     if on is Target.MACHINE:
         raise InputError("a machine has no numbers; --on transformer, rnn or neural-gpu")
-    if on is Target.TRANSFORMER:
-        if base is not None:
-            raise InputError("--base is for the stacks of rnn and neural-gpu")
-        return
-    given = {
-        "--score": score,
-        "--softmax": softmax,
-        "--snap": snap,
-        "--search": search or None,
-        "--plot": plot,
-        "--curves": curves or None,
-    }
-    for name, value in given.items():
-        if value is not None:
+    if on is Target.TRANSFORMER and base is not None:
+        raise InputError("--base is for the stacks of rnn and neural-gpu")
+    for name, value in of_attention.items():
+        if on is not Target.TRANSFORMER and value not in (None, False):
             raise InputError(f"{name} is for Transformers; --on {on} has no attention")
-
-
-def _formats(dtype: str | None, bits: str | None) -> list[Any]:
-    """The formats that are asked for; the four with names if none are."""
-    from netwright.precision.formats import FORMATS
-
-    if dtype is None and bits is None:
-        return list(FORMATS.values())
-    names = [] if dtype is None else dtype.split(",")
-    numbers = [] if bits is None else bits.split(",")
-    for name in names:
-        if name.strip() not in FORMATS:
-            raise InputError(f"--dtype: no format {name!r}; there are {', '.join(FORMATS)}")
-    for number in numbers:
-        if not re.fullmatch(r"\s*\d{1,4}\s*", number):
-            raise InputError(f"--bits is {number!r}; expected a number such as 24")
-    return [_format(name) for name in (*names, *numbers)]
-
-
-def _format(text: str) -> Any:
-    """A format by its name, or by its bits."""
-    from netwright.precision.formats import FORMATS, binary
-
-    name = text.strip()
-    if name in FORMATS:
-        return FORMATS[name]
-    if not re.fullmatch(r"\d{1,4}", name) or not 2 <= int(name) <= 1000:
-        raise InputError(f"{text!r} is no format; expected {', '.join(FORMATS)}, or 2 to 1000 bits")
-    return binary(int(name))

@@ -9,7 +9,7 @@ from netwright.cli.output import console, counted, visible
 
 _HEADINGS = (
     *("", "wrong\nindex", "wrong\noutput", "wrong\ndecoded"),
-    *("proved\nright to", "possibly\nwrong at", "\nsteps"),
+    *("proved\nright to", "possibly\nwrong at", "\noutputs"),
 )
 _STACK_HEADINGS = (
     *("", "not\nexact", "wrong\ndecoded"),
@@ -68,12 +68,11 @@ def _details(row: dict[str, Any]) -> list[str]:
     lines = []
     if index is not None:
         right, attended = index["right"], index["attended"]
-        other = next((j for j in attended if j != right), right)
         several = " and ".join(map(str, attended[:4])) + (" alike" if len(attended) > 1 else "")
         lines.append(f"wrong index at token {index['token']}, {index['place']}")
         lines.append(f"it attends to {several}; right is {right}")
-        pairs = zip((right, other), index["exact_scores"], index["rounded_scores"], strict=True)
-        for token, exact, rounded in pairs:
+        scores = index["exact_scores"], index["rounded_scores"]
+        for token, exact, rounded in zip((right, index["instead"]), *scores, strict=True):
             lines.append(f"score of {token}: exactly {_number(exact)}, here {_number(rounded)}")
         lines.append(f"margin: {_number(index['margin'])}")
     if vector is not None:

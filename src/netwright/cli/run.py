@@ -19,6 +19,7 @@ from netwright.cli.arguments import (
     MaxSteps,
     Score,
     Separator,
+    check_score,
     read_base,
 )
 from netwright.cli.output import (
@@ -81,6 +82,7 @@ def command(
 ) -> int:
     """Run a machine on an input."""
     source, turing, symbols = load_with_word(machine, word, separator, format_name)
+    check_score(score, on, source)
     keep = checkpoint or resume
     bookmark = None
     if keep is not None:
@@ -103,7 +105,7 @@ def command(
                 on=on,
                 engine=engine,
                 base=read_base(base),
-                score=score,
+                scoring=score,
                 progress=progress,
                 bookmark=bookmark,
             )

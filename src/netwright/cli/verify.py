@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from netwright.cli.arguments import AsJson, FormatName, MaxSteps, Score, Separator
+from netwright.cli.arguments import AsJson, FormatName, MaxSteps, Score, Separator, check_score
 from netwright.cli.output import console, counted, print_json, split_word, visible, word_text
 from netwright.cli.progress import Working
 from netwright.errors import FormatError, InputError
@@ -16,7 +16,6 @@ from netwright.machine.formats.draft import Source
 from netwright.machine.load import load_machine
 from netwright.machine.turing_machine import TuringMachine
 from netwright.pipeline import Target
-from netwright.theorems.theorem_3_4_transformer.construction import Scoring
 from netwright.verify.comparison import Comparison
 from netwright.verify.damage import Compiled, without_part
 from netwright.verify.draw import random_machine, random_words
@@ -74,9 +73,7 @@ def command(
 ) -> int:
     """Compare networks with their machine at every step of a run."""
     targets = read_targets(on)
-    if score is not None and Target.TRANSFORMER not in targets:
-        raise InputError(f"--score is for Transformers; --on {on} has none")
-    scoring = score or Scoring.PAPER
+    check_score(score, Target.TRANSFORMER if Target.TRANSFORMER in targets else on)
     draw = random.Random(seed)
     subjects = list(_subjects(machine, inputs or [], separator, format_name, machines))
     subjects += [
@@ -97,7 +94,7 @@ def command(
             tell(f"{name}: {len(rows)} runs compared")
             drawn = list(random_words(draw, turing, random_inputs, max_length))
             chosen = [*words, *drawn] or [turing.default_input]
-            for found in verify_machine(turing, chosen, targets, max_steps, changed, scoring):
+            for found in verify_machine(turing, chosen, targets, max_steps, changed, score):
                 rows.append(_row(name, turing, found, separator))
     differ = [row for row in rows if row["difference"] is not None]
     summary = {"runs": len(rows), "checks": sum(row["checks"] for row in rows)}

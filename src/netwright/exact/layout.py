@@ -57,6 +57,9 @@ class Layout:
         """How many coordinates there are."""
         return len(self.coordinates)
 
+    def __contains__(self, block: object) -> bool:
+        return any(name == block for name, _ in self.blocks)
+
     def index(self, block: str, label: str = "") -> int:
         """The place of a coordinate."""
         return self._indices[Coordinate(block, label)]

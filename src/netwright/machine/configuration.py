@@ -75,6 +75,11 @@ class Configuration(NamedTuple):
         return Configuration(state, self.head + move.offset, symbol, left, right, self.blank)
 
     @property
+    def depth(self) -> int:
+        """How many cells the larger of the two stacks has, up to its last that is not blank."""
+        return max(sum(1 for _ in _items(stack)) for stack in (self.left, self.right))
+
+    @property
     def tape(self) -> Tape:
         """All that stands on the tape."""
         left = list(_items(self.left))[::-1]

@@ -1,12 +1,11 @@
-"""What a network needs of an arithmetic, and the arithmetic of exact rationals, rounded.
+"""What a network needs of an arithmetic of rounded numbers.
 
-`Arithmetic` says what there is to do. `RationalArithmetic` does it by the letter of the package's
-rules: each operation exactly, then `Format.nearest`. It is the definition, serves formats of any
-size, and is slow. `float_arithmetic` does the same in Python's own numbers.
+There are two: `rational_arithmetic`, which is the definition, serves formats of any size, and is
+slow; and `float_arithmetic`, which does the same in Python's own numbers.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
@@ -14,21 +13,26 @@ from numpy.typing import NDArray
 
 from netwright.errors import InputError
 from netwright.exact.feed_forward import Affine, FeedForward
-from netwright.exact.rational import ONE, ZERO, Rational, relu, sigma
+from netwright.exact.rational import ONE, ZERO, Activation, Rational, relu, sigma
 from netwright.exact.vector import Vector
 from netwright.precision.formats import Format
 
 Numbers = NDArray[Any]
 """A vector: a number for each coordinate of its layout."""
-Map = TypeVar("Map")
+KeptMap = TypeVar("KeptMap")
 """An affine map as an arithmetic keeps it."""
+MOST_WINNERS = 16
 
 
 class Attended(NamedTuple):
-    """What an attention found: the values weighted, and the first tokens of the greatest score."""
+    """What an attention found."""
 
     numbers: Numbers
+    """The values, weighted."""
     winners: list[int]
+    """The tokens of the greatest score, the first `MOST_WINNERS` of them."""
+    score: Callable[[int], Any]
+    """The score of any token."""
 
 
 class Tokens(ABC):
@@ -48,12 +52,8 @@ class Tokens(ABC):
     def attend(self, query: Numbers, tau: float | None) -> Attended:
         """Hard attention, or softmax at temperature τ."""
 
-    @abstractmethod
-    def score(self, query: Numbers, token: int) -> Any:
-        """The score of one token."""
 
-
-class Arithmetic(ABC, Generic[Map]):
+class Arithmetic(ABC, Generic[KeptMap]):
     """Vectors of numbers of a format; sums are rounded to another one on the way, if any."""
 
     def __init__(self, storage: Format, sums: Format | None = None) -> None:
@@ -69,17 +69,15 @@ class Arithmetic(ABC, Generic[Map]):
             found[index] = self.number(number)
         return found
 
-    def prepared(self, net: FeedForward) -> "list[tuple[Map, object]]":
+    def prepared(self, net: FeedForward) -> list[tuple[KeptMap, Activation | None]]:
         """A feed-forward network: its maps, each with what follows it."""
-        if len(net.maps) > 1 and net.activation not in (sigma, relu):
-            raise InputError("only networks with σ or relu run in floating point")
         last = len(net.maps) - 1
         return [
             (self.affine_map(affine), None if n == last else net.activation)
             for n, affine in enumerate(net.maps)
         ]
 
-    def network(self, net: "list[tuple[Map, object]]", x: Numbers) -> Numbers:
+    def network(self, net: list[tuple[KeptMap, Activation | None]], x: Numbers) -> Numbers:
         """The image of a vector under a network."""
         for affine, activation in net:
             x = self.affine(affine, x)
@@ -87,8 +85,10 @@ class Arithmetic(ABC, Generic[Map]):
                 x = self.activated(x, activation)
         return x
 
-    def activated(self, x: Numbers, activation: object) -> Numbers:
+    def activated(self, x: Numbers, activation: Activation) -> Numbers:
         """σ or relu of every component; exact in every format."""
+        if activation not in (sigma, relu):
+            raise InputError("only networks with σ or relu run in floating point")
         above: Numbers = np.maximum(x, self.nothing)
         return np.minimum(above, self.one) if activation is sigma else above
 
@@ -105,11 +105,11 @@ class Arithmetic(ABC, Generic[Map]):
         """The vector 0."""
 
     @abstractmethod
-    def affine_map(self, affine: Affine) -> Map:
+    def affine_map(self, affine: Affine) -> KeptMap:
         """A map with its weights rounded."""
 
     @abstractmethod
-    def affine(self, affine: Map, x: Numbers) -> Numbers:
+    def affine(self, affine: KeptMap, x: Numbers) -> Numbers:
         """The image of a vector under a map."""
 
     @abstractmethod
@@ -123,93 +123,3 @@ class Arithmetic(ABC, Generic[Map]):
     @abstractmethod
     def tokens(self, size: int, keys: Sequence[int], values: Sequence[int]) -> Tokens:
         """No tokens yet; their keys and values have numbers in these coordinates."""
-
-
-RationalMap = tuple[list[list[tuple[int, Rational]]], list[Rational]]
-
-
-class RationalArithmetic(Arithmetic[RationalMap]):
-    """Each operation exactly, and then rounded."""
-
-    def number(self, x: Rational) -> Rational:
-        """The exact number, rounded."""
-        return self.storage.nearest(x)
-
-    def exact(self, x: Any) -> Rational:
-        """Itself."""
-        return Rational(x)
-
-    def zero(self, size: int) -> Numbers:
-        """The vector 0."""
-        return np.array([ZERO] * size, dtype=object)
-
-    def affine_map(self, affine: Affine) -> RationalMap:
-        """For each output coordinate its weights, in the order of the inputs."""
-        columns: list[list[tuple[int, Rational]]] = [[] for _ in range(affine.output.dimension)]
-        for (row, column), weight in sorted(affine.weights.items(), key=lambda item: item[0]):
-            columns[column].append((row, self.number(weight)))
-        return columns, list(self.vector(affine.bias))
-
-    def affine(self, affine: RationalMap, x: Numbers) -> Numbers:
-        """Products and sums in order, then the bias."""
-        columns, bias = affine
-        image = [self.dot((x[row], weight) for row, weight in column) for column in columns]
-        sums = (self.sums.nearest(number + b) for number, b in zip(image, bias, strict=True))
-        return np.array([self.number(number) for number in sums], dtype=object)
-
-    def dot(self, pairs: Any) -> Rational:
-        """The sum of some products."""
-        total = ZERO
-        for a, b in pairs:
-            total = self.sums.nearest(total + self.sums.nearest(a * b))
-        return total
-
-    def plus(self, x: Numbers, y: Numbers) -> Numbers:
-        """x + y."""
-        return np.array([self.number(a) for a in x + y], dtype=object)
-
-    def times(self, x: Numbers, y: Numbers) -> Numbers:
-        """x · y."""
-        return np.array([self.number(a) for a in x * y], dtype=object)
-
-    def tokens(self, size: int, keys: Sequence[int], values: Sequence[int]) -> Tokens:
-        """No tokens yet."""
-        return _RationalTokens(self, size, keys, values)
-
-
-class _RationalTokens(Tokens):
-    def __init__(
-        self, arithmetic: RationalArithmetic, size: int, keys: Sequence[int], values: Sequence[int]
-    ) -> None:
-        super().__init__(size, keys, values)
-        self.arithmetic = arithmetic
-        self.keys: list[Numbers] = []
-        self.values: list[Numbers] = []
-
-    def append(self, key: Numbers, value: Numbers) -> None:
-        """One more token."""
-        self.keys.append(key[self.key_places])
-        self.values.append(value[self.value_places])
-        self.count += 1
-
-    def attend(self, query: Numbers, tau: float | None) -> Attended:
-        """Hard attention."""
-        if tau is not None:
-            raise InputError("softmax is for formats of 53 bits at most")
-        here, found = self.arithmetic, self.arithmetic.zero(self.size)
-        scores = [self.score(query, token) for token in range(self.count)]
-        if not scores:
-            return Attended(found, [])
-        top = max(scores)
-        winners = [j for j, score in enumerate(scores) if score == top]
-        total = here.zero(len(self.value_places))
-        for j in winners:
-            total = np.array([here.sums.nearest(a) for a in total + self.values[j]], dtype=object)
-        number = here.number(Rational(len(winners)))
-        found[self.value_places] = [here.number(here.sums.nearest(a / number)) for a in total]
-        return Attended(found, winners)
-
-    def score(self, query: Numbers, token: int) -> Rational:
-        """−|⟨q, k⟩|."""
-        places = query[self.key_places]
-        return -abs(self.arithmetic.dot(zip(places, self.keys[token], strict=True)))

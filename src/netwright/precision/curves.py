@@ -1,26 +1,32 @@
 """The data behind the plots: horizons, margins and sizes as functions of bits, time and τ."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
+from netwright.exact.rational import Rational
 from netwright.machine.turing_machine import TuringMachine
 from netwright.pipeline import to_transformer
 from netwright.precision.failures import first_failures
 from netwright.precision.float_arithmetic import FloatArithmetic
 from netwright.precision.formats import FORMATS, binary
 from netwright.precision.growth import rnn_sizes, sample_times, transformer_sizes
-from netwright.precision.horizon import first_possible, safe_until, search_limit
+from netwright.precision.horizon import (
+    SEARCHED_AT_ONCE,
+    first_possible,
+    safe_until,
+    search_limit,
+)
 from netwright.precision.softmax import constant, gap, snapped
 from netwright.theorems.theorem_2_3_rnn.construction import compile_rnn
 from netwright.theorems.theorem_3_4_transformer.construction import CompiledTransformer, Scoring
 from netwright.theorems.theorem_3_4_transformer.proof_values import ProofValues
 
 BITS = (*range(6, 25, 2), 28, 32, 40, 48, 53)
-SEARCHED_BITS = 22
 TEMPERATURES = tuple(10.0**-e for e in range(1, 15))
 LONGEST_EXACT = 4000
 """Outputs of the runs in rationals, and with softmax."""
 Say = Callable[[str], None]
+"""Called with what is being done."""
 
 
 def all_curves(
@@ -56,13 +62,13 @@ def horizon_curve(
     """For each number of bits: proved, possible and measured; what is proved is not measured."""
     rows: list[dict[str, int | None]] = []
     for bits in BITS:
-        form, score = binary(bits), compiled.score
+        form, score = binary(bits), compiled.scoring
         index = None
         if safe_until(form, score) < outputs:
             here = FloatArithmetic(form)
             index = first_failures(compiled, word, here, outputs, index_only=True).index
         possible = None
-        if bits <= SEARCHED_BITS:
+        if bits <= SEARCHED_AT_ONCE[score]:
             possible = first_possible(form, score, search_limit(form, score), two_way=True)
         rows.append(
             {
@@ -78,26 +84,25 @@ def horizon_curve(
 def margin_curve(
     compiled: CompiledTransformer, word: tuple[str, ...], outputs: int
 ) -> list[dict[str, float | int]]:
-    """By how much the winner of layer 3 is ahead, exactly, and the least that any machine has."""
-    values = ProofValues(
-        compiled.normal, word, outputs + 1, cubes=compiled.score is Scoring.RECENCY
-    )
+    """By how much the winner of layer 3 is ahead, and the least that any machine has."""
+    return [
+        {"token": i, "margin": float(margin), "least": float(gap(i, compiled.scoring))}
+        for i, margin in margins(compiled, word, outputs)
+    ]
+
+
+def margins(
+    compiled: CompiledTransformer, word: tuple[str, ...], outputs: int
+) -> Iterator[tuple[int, Rational]]:
+    """By how much the winner of layer 3 is ahead at some tokens, exactly."""
+    values = ProofValues.of(compiled, word, outputs + 1)
     layer = compiled.network.decoder[2]
     keys = [layer.K(values.p2(j)) for j in range(outputs)]
-    rows: list[dict[str, float | int]] = []
     for i in sample_times(outputs):
         query = layer.Q(values.p2(i))
         scores = sorted(abs(query.dot(key)) for key in keys[: i + 1])
         if i:
-            margin, least = scores[1] - scores[0], gap(i, compiled.score)
-            rows.append(
-                {
-                    "token": i,
-                    "margin": int(margin.p) / int(margin.q),
-                    "least": int(least.p) / int(least.q),
-                }
-            )
-    return rows
+            yield i, scores[1] - scores[0]
 
 
 def softmax_curve(

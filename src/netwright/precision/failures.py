@@ -1,17 +1,19 @@
 """Where a Transformer in floating point first goes wrong, beside the exact run.
 
 The network runs on its own outputs. Beside each token stand the values of the proof, which a run of
-the machine gives. What can go wrong, in the order in which it does:
+the machine gives. What can go wrong:
 
 - *index*: an attention's greatest score is not where it is in the exact run;
 - *vector*: an output y_t is not the exact one;
 - *decoded*: the state, symbol or move that y_t shows, which is the coordinate above 1/2, is wrong.
 
-A wrong index may find the right symbol. After a wrong decoded output the run is another machine's.
+A wrong index may find the right symbol, and an output may be wrong without one. After a wrong
+decoded output the run is another machine's.
 """
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields, is_dataclass
+from functools import cached_property
 from itertools import islice
 from typing import Any
 
@@ -20,9 +22,10 @@ import numpy as np
 from netwright.exact.layout import Layout
 from netwright.exact.rational import ZERO, Rational
 from netwright.exact.vector import Vector
-from netwright.precision.arithmetic import Arithmetic, Numbers
+from netwright.nets.attention import score_phi
+from netwright.precision.arithmetic import Arithmetic, Attended, Numbers
 from netwright.precision.transformer import FloatToken, FloatTransformer, Temperature
-from netwright.theorems.theorem_3_4_transformer.construction import CompiledTransformer, Scoring
+from netwright.theorems.theorem_3_4_transformer.construction import CompiledTransformer
 from netwright.theorems.theorem_3_4_transformer.proof_values import ProofValues
 
 Tell = Callable[[int], None]
@@ -38,15 +41,15 @@ class WrongIndex:
     """Which attention."""
     right: int
     attended: list[int]
+    """Those of the greatest score, the first few if they are many."""
+    instead: int
+    """The first of them that is not the right one."""
     exact_scores: tuple[Rational, Rational]
-    """Of the right token, and of the first that is attended to and is not the right one."""
+    """Of the right token, and of the one instead."""
     rounded_scores: tuple[Rational | None, Rational | None]
     """None for what is no number any more."""
-
-    @property
-    def margin(self) -> Rational:
-        """By how much the right token is ahead, exactly."""
-        return self.exact_scores[0] - self.exact_scores[1]
+    margin: Rational
+    """By how much the right token is ahead, exactly."""
 
 
 @dataclass(frozen=True)
@@ -81,13 +84,6 @@ class Failures:
     vector: WrongOutput | None
     decoded: WrongDecoded | None
 
-    def as_json(self) -> dict[str, Any]:
-        """Plain data; rationals as text."""
-        found: dict[str, Any] = plain(self)
-        if self.index is not None:
-            found["index"]["margin"] = plain(self.index.margin)
-        return found
-
 
 def plain(value: Any) -> Any:
     """Dataclasses as dictionaries, rationals as text."""
@@ -112,9 +108,7 @@ def first_failures(
 
     With `index_only` the run ends with the first wrong index.
     """
-    values = ProofValues(
-        compiled.normal, word, outputs + 1, cubes=compiled.score is Scoring.RECENCY
-    )
+    values = ProofValues.of(compiled, word, outputs + 1)
     halts = next((t for t, state in enumerate(values.q) if state is None), outputs + 1)
     watched = _Watched(compiled, values, arithmetic)
     index: WrongIndex | None = None
@@ -164,39 +158,45 @@ class _Watched:
 
     def wrong_index(self, i: int, token: FloatToken) -> WrongIndex | None:
         """The first attention of a token that looks elsewhere than in the exact run."""
-        if self.values.word:
-            right = self.values.beta(i + 1) - 1
-            for layer, attended in enumerate(token.external):
-                if attended.winners != [right]:
-                    name = f"decoder layer {layer + 1}, attention to the encoder"
-                    other = _first_other(attended.winners, right)
-                    exact = (-Rational(i - right), -Rational(abs(i - other)))
-                    rounded = (token.external_score_of(layer, j) for j in (right, other))
-                    return self._wrong(i, name, right, attended.winners, exact, rounded)
-        attended_to = token.to_itself[2]
-        assert attended_to is not None
-        right = self.values.ell[i + 1]
-        if attended_to.winners == [right]:
-            return None
-        other = _first_other(attended_to.winners, right)
-        layer_3 = self.compiled.network.decoder[2]
-        query = layer_3.Q(self.values.p2(i))
-        scores = [-abs(query.dot(layer_3.K(self.values.p2(j)))) for j in (right, other)]
-        found = (token.score_of(2, j) for j in (right, other))
-        name = "decoder layer 3, self-attention"
-        return self._wrong(i, name, right, attended_to.winners, (scores[0], scores[1]), found)
+        for place, right, attended, exact in self._attentions(i, token):
+            if attended.winners != [right]:
+                other = next((j for j in attended.winners if j != right), right)
+                scores = exact(right), exact(other)
+                first, second = (self.arithmetic.exact(attended.score(j)) for j in (right, other))
+                return WrongIndex(
+                    i,
+                    place,
+                    right,
+                    attended.winners,
+                    other,
+                    scores,
+                    (first, second),
+                    scores[0] - scores[1],
+                )
+        return None
 
-    def _wrong(
-        self,
-        i: int,
-        name: str,
-        right: int,
-        winners: list[int],
-        exact: tuple[Rational, Rational],
-        rounded: Iterator[Any],
-    ) -> WrongIndex:
-        first, second = map(self.arithmetic.exact, rounded)
-        return WrongIndex(i, name, right, winners, exact, (first, second))
+    def _attentions(
+        self, i: int, token: FloatToken
+    ) -> Iterator[tuple[str, int, Attended, Callable[[int], Rational]]]:
+        """Each attention that has a winner: where, which, what was found, and the exact scores."""
+        p, layer = self.values.p2(i), self.compiled.network.decoder[2]
+
+        def score_of_visit(j: int) -> Rational:
+            return score_phi(layer.Q(p), layer.K(self.values.p2(j)))
+
+        for number, attended in enumerate(token.external if self.values.word else [], start=1):
+            place = f"decoder layer {number}, attention to the encoder"
+            # The query has (1, i+1) in x8 and x9 in every layer, and the keys are 0 elsewhere.
+            yield place, self.values.beta(i + 1) - 1, attended, lambda j: score_phi(p, self.keys[j])
+        if (attended_to := token.to_itself[2]) is not None:
+            place = "decoder layer 3, self-attention"
+            yield place, self.values.ell[i + 1], attended_to, score_of_visit
+
+    @cached_property
+    def keys(self) -> list[Vector]:
+        """The encoder's keys, exactly."""
+        word = self.compiled.recognizer.embed(self.values.word)
+        return self.compiled.network.encode(word)[0]
 
     def wrong_vector(self, i: int, token: FloatToken) -> WrongOutput:
         """The first coordinate of a token that is not the exact number, rounded."""
@@ -229,8 +229,3 @@ class _Watched:
         if shown != self.values.m[t - 1]:
             return WrongDecoded(t, "move", str(self.values.m[t - 1]), str(shown))
         return None
-
-
-def _first_other(winners: list[int], right: int) -> int:
-    """Whom a token attends to in place of the right one; the right one if to none at all."""
-    return next((j for j in winners if j != right), right)

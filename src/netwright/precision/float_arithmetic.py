@@ -1,6 +1,7 @@
 """Formats of at most 53 bits in Python's own numbers: what `RationalArithmetic` does, fast."""
 
 from collections.abc import Sequence
+from functools import partial
 from math import inf, isfinite
 from typing import Any, NamedTuple
 
@@ -12,17 +13,10 @@ from netwright.exact.feed_forward import Affine
 from netwright.exact.rational import Rational
 from netwright.exact.rounding import rounded
 from netwright.precision import float_loops as loops
-from netwright.precision.arithmetic import (
-    Arithmetic,
-    Attended,
-    Numbers,
-    RationalArithmetic,
-    Tokens,
-)
+from netwright.precision.arithmetic import MOST_WINNERS, Arithmetic, Attended, Numbers, Tokens
 from netwright.precision.float_loops import Form, loop
 from netwright.precision.formats import NATIVE_BITS, Format
-
-_MOST_WINNERS = 16
+from netwright.precision.rational_arithmetic import RationalArithmetic
 
 
 class FloatMap(NamedTuple):
@@ -83,10 +77,6 @@ class FloatArithmetic(Arithmetic[FloatMap]):
         """x · y."""
         return self._combined(loops.all_times, x, y)
 
-    def over(self, x: Numbers, y: Numbers) -> Numbers:
-        """x / y, component by component."""
-        return self._combined(loops.all_over, x, y)
-
     def _combined(self, operation: object, x: Numbers, y: Numbers) -> Numbers:
         out = np.empty(len(x))
         loop(operation)(x, y, out, self.form)
@@ -109,7 +99,7 @@ class _FloatTokens(Tokens):
         self.sizes = np.zeros(64)
         self.running = np.zeros(len(values))
         self.shares = np.zeros(len(values))
-        self.winners = np.zeros(_MOST_WINNERS, dtype=np.int64)
+        self.winners = np.zeros(MOST_WINNERS, dtype=np.int64)
 
     def append(self, key: Numbers, value: Numbers) -> None:
         """One more token; room for as many again where there is none."""
@@ -121,36 +111,37 @@ class _FloatTokens(Tokens):
         self.keys[:, self.count] = key[self.key_places]
         self.values[:, self.count] = newest
         self.count += 1
-        forms = self.arithmetic.form, self.arithmetic.sums_form
-        loop(loops.mean)(self.running, newest, self.count, self.shares, *forms)
+        if not len(self.key_places):  # all scores are 0
+            forms = self.arithmetic.form, self.arithmetic.sums_form
+            loop(loops.mean)(self.running, newest, self.count, self.shares, *forms)
 
     def attend(self, query: Numbers, tau: float | None) -> Attended:
         """Hard attention, or softmax."""
-        found = np.zeros(self.size)
+        found, score = np.zeros(self.size), partial(self.score, query)
         here, count = self.arithmetic, self.count
         forms = here.form, here.sums_form
         if not count:
-            return Attended(found, [])
+            return Attended(found, [], score)
         if not len(self.key_places) and tau is None:
-            found[self.value_places] = self.shares  # all scores are 0
-            return Attended(found, [*range(min(count, _MOST_WINNERS))])
+            found[self.value_places] = self.shares
+            return Attended(found, [*range(min(count, MOST_WINNERS))], score)
         shares = np.empty(len(self.value_places))
-        loop(loops.sizes)(query[self.key_places], self.keys, count, self.sizes, here.sums_form)
+        loop(loops.products)(query[self.key_places], self.keys, count, self.sizes, here.sums_form)
         patterns = self.sizes.view(np.int64)
         most = loop(loops.winners_of)(patterns, count, self.winners)
-        names = self.winners[: min(most, _MOST_WINNERS)].tolist()
+        names = self.winners[: min(most, MOST_WINNERS)].tolist()
         if tau is None:
             loop(loops.hard)(patterns, most, self.winners, count, self.values, shares, *forms)
         else:
             low = self.sizes[names[0]]
             loop(loops.soft)(self.sizes, low, count, tau, self.values, shares, *forms)
         found[self.value_places] = shares
-        return Attended(found, names)
+        return Attended(found, names, score)
 
     def score(self, query: Numbers, token: int) -> float:
         """−|⟨q, k⟩|, as in `attend`."""
         size, keys = np.zeros(1), self.keys[:, token : token + 1].copy()
-        loop(loops.sizes)(query[self.key_places], keys, 1, size, self.arithmetic.sums_form)
+        loop(loops.products)(query[self.key_places], keys, 1, size, self.arithmetic.sums_form)
         return -float(size[0])
 
 

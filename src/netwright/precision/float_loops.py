@@ -6,6 +6,8 @@ rounding never moves a result onto the middle between two numbers of the format,
 ≤ p ≤ 52 it may, so what the first rounding took away is computed too (Dekker's product, Knuth's
 sum): its sign decides where the float64 is a middle. The middles have p + 1 bits, so they are
 float64s, and rounding to float64 does not carry a number across one.
+
+The loops and their parts are one file, as the compiled code that is kept on disk is known by it.
 """
 
 from functools import cache
@@ -107,12 +109,6 @@ def all_times(x: Floats, y: Floats, out: Floats, form: Form) -> None:
         out[k] = times(x[k], y[k], form)
 
 
-def all_over(x: Floats, y: Floats, out: Floats, form: Form) -> None:
-    """x / y, component by component."""
-    for k in range(len(x)):
-        out[k] = over(x[k], y[k], form)
-
-
 def affine(
     starts: Integers,
     rows: Integers,
@@ -131,8 +127,11 @@ def affine(
         out[k] = nearest(plus(number, bias[k], sums), 0.0, storage)
 
 
-def sizes(query: Floats, keys: Floats, count: int, out: Floats, sums: Form) -> None:
-    """|⟨q, k⟩| for so many keys; `keys` has a row for each coordinate."""
+def products(query: Floats, keys: Floats, count: int, out: Floats, sums: Form) -> None:
+    """|⟨q, k⟩| for so many keys; `keys` has a row for each coordinate.
+
+    Three and four coordinates in float64 are what long runs have: written out they are vectorised.
+    """
     width = len(query)
     if sums[0] == 53 and width == 3:
         a, b, c = query[0], query[1], query[2]
@@ -241,7 +240,7 @@ def visit(
     i: int, cell: float, j: int, recency: bool, reciprocals: Floats, storage: Form, sums: Form
 ) -> float:
     """|χ_j| for a visit j of the cell that token i asks for; see `wrong_order`."""
-    third = nearest(1.0 / 3.0, 1.0, storage)
+    third = nearest(1.0 / 3.0, 1.0, storage)  # its float64 is below 1/3, and of lo the sign counts
     now, then = nearest(i + 1.0, 0.0, storage), nearest(j + 1.0, 0.0, storage)
     query = nearest(over(cell, now, sums), 0.0, storage)
     key = -nearest(over(cell, then, sums), 0.0, storage)
@@ -282,10 +281,11 @@ def wrong_order(
         for c in range((i + 1) % 2, i - 2, 2):
             low, high = c, i - 3
             if prune and c and recency:
-                # 9uc(i+1)²(ε_j + ε_{j+2}) + 3u(i+1) ≥ 1 for j = high
+                # As ε_j + ε_{j+2} < 2/(j+1), 9uc(i+1)²(ε_j + ε_{j+2}) + 3u(i+1) ≥ 1 needs
+                # j + 1 ≤ 18uc(i+1)²/(1 − 3u(i+1)).
                 high = min(high, int(20.0 * unit * c * n * n))
             if prune and c and not recency:
-                # 9uc(i+1)(j+1)(j+3) ≥ 1 for j = low
+                # 9uc(i+1)(j+1)(j+3) ≥ 1 needs (j + 2)² > 1/(9uc(i+1)).
                 low = max(low, int(np.sqrt(1.0 / (10.0 * unit * c * n))) - 3)
                 low += (low - c) % 2
             for side in range(sides):
@@ -305,9 +305,8 @@ _FLOATS, _INTEGERS, _TABLE = np.zeros(0), np.zeros(1, np.int64), np.zeros((1, 0)
 _SAMPLES: dict[Any, tuple[Any, ...]] = {
     all_plus: (_FLOATS, _FLOATS, _FLOATS, _FORM),
     all_times: (_FLOATS, _FLOATS, _FLOATS, _FORM),
-    all_over: (_FLOATS, _FLOATS, _FLOATS, _FORM),
     affine: (_INTEGERS, _INTEGERS, _FLOATS, _FLOATS, _FLOATS, _FLOATS, _FORM, _FORM),
-    sizes: (_FLOATS, _TABLE, 0, _FLOATS, _FORM),
+    products: (_FLOATS, _TABLE, 0, _FLOATS, _FORM),
     winners_of: (_INTEGERS, 0, _INTEGERS),
     hard: (_INTEGERS, 1, _INTEGERS, 0, _TABLE, _FLOATS, _FORM, _FORM),
     mean: (_FLOATS, _FLOATS, 1, _FLOATS, _FORM, _FORM),

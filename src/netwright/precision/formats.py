@@ -1,7 +1,7 @@
 """Binary floating-point formats: so many significant bits, and a range of exponents or none."""
 
+import re
 from dataclasses import dataclass
-from functools import cache
 from math import inf
 from typing import Any
 
@@ -15,6 +15,7 @@ from netwright.exact.rounding import rounded
 
 NATIVE_BITS = 53
 """Of Python's own numbers."""
+MOST_BITS = 1000
 
 
 @dataclass(frozen=True)
@@ -26,11 +27,6 @@ class Format:
     lowest: int | None = None
     """Every number is a multiple of 2^lowest."""
     largest: float = inf
-
-    @property
-    def unit(self) -> Rational:
-        """The unit roundoff u = 2^(−bits): no rounding errs by more, relatively."""
-        return fmpq(1, 1 << self.bits)
 
     def nearest(self, x: Rational) -> Rational:
         """The exact number rounded, which is too large for the format beyond `largest`.
@@ -59,7 +55,40 @@ FORMATS = {
 """The formats that have a name."""
 
 
-@cache
 def binary(bits: int) -> Format:
     """The format of so many bits, and of any exponent."""
     return Format(f"{bits} bits", bits)
+
+
+def read_format(text: str) -> Format:
+    """A format by its name, or by its bits.
+
+    >>> read_format("float16").bits, read_format("24").name
+    (11, '24 bits')
+    """
+    name = text.strip()
+    if name in FORMATS:
+        return FORMATS[name]
+    if not re.fullmatch(r"[0-9]{1,4}", name) or not 2 <= int(name) <= MOST_BITS:
+        names = ", ".join(FORMATS)
+        raise InputError(f"{text!r} is no format; expected {names}, or 2 to {MOST_BITS} bits")
+    return binary(int(name))
+
+
+def read_formats(dtype: str | None, bits: str | None) -> list[Format]:
+    """Formats by their names and by their bits, with commas between them; all named ones if none.
+
+    >>> [form.name for form in read_formats("float32", "8,16")]
+    ['float32', '8 bits', '16 bits']
+    """
+    if dtype is None and bits is None:
+        return list(FORMATS.values())
+    names = [] if dtype is None else dtype.split(",")
+    numbers = [] if bits is None else bits.split(",")
+    for name in names:
+        if name.strip() not in FORMATS:
+            raise InputError(f"--dtype: no format {name!r}; there are {', '.join(FORMATS)}")
+    for number in numbers:
+        if number.strip() in FORMATS:
+            raise InputError(f"--bits is {number!r}; expected a number such as 24")
+    return [read_format(name) for name in (*names, *numbers)]

@@ -10,8 +10,9 @@ product of query and key is
 or less where that can be reduced: 3L + 3 bits and 4L + 2 at most. So everything is O(log t).
 
 On an RNN a stack of n symbols is a number of n digits in base B; Rpop and Lpop keep one digit more
-until it is read. The denominator has (n + 1) log₂ B bits and one more at most: linear in the space
-of the machine, not in the logarithm of its time.
+until it is read. For B = p/q in lowest terms the denominator divides p^(n+1), so it has
+(n + 1) log₂ p bits and one more at most: linear in the space of the machine, not in the logarithm
+of its time.
 """
 
 from collections.abc import Iterable, Iterator
@@ -22,10 +23,9 @@ from typing import NamedTuple
 from netwright.exact.rational import Rational
 from netwright.exact.vector import Vector
 from netwright.machine.simulate import configurations
-from netwright.precision.stacks import depth_of
 from netwright.runtime.transformer import FastDecoder
 from netwright.theorems.theorem_2_3_rnn.construction import CompiledRNN
-from netwright.theorems.theorem_3_4_transformer.construction import CompiledTransformer, Scoring
+from netwright.theorems.theorem_3_4_transformer.construction import CompiledTransformer
 
 SCORES = "score"
 _BOUNDS = {  # block: multiples of L, and bits more, for numerator and denominator
@@ -36,7 +36,6 @@ _BOUNDS = {  # block: multiples of L, and bits more, for numerator and denominat
     "x12": ((0, 1), (3, 0)),
     SCORES: ((3, 3), (4, 2)),
 }
-_STACKS = ("Rpop", "Rpush", "Lpop", "Lpush", "Rstay", "Lstay")
 
 
 class Size(NamedTuple):
@@ -67,8 +66,7 @@ def transformer_sizes(
     wanted = set(sample_times(tokens))
     decoder = FastDecoder(compiled.network, compiled.recognizer.embed(word), compiled.seed)
     layer = compiled.network.decoder[2]
-    recency = compiled.score is Scoring.RECENCY
-    blocks = [block for block in _BOUNDS if block != SCORES and (recency or block != "x12")]
+    blocks = [block for block in _BOUNDS if block in compiled.layout]
     keys: list[Vector] = []
     for i in range(tokens):
         decoder.advance(1)
@@ -99,10 +97,9 @@ def rnn_sizes(compiled: CompiledRNN, word: tuple[str, ...], steps: int) -> Itera
     neurons = compiled.neurons
     states = compiled.network.decoder_states(compiled.embed(word), Vector.zero(neurons.layout))
     digit = log2(int(neurons.base.p))
-    blocks = [block for block in _STACKS if any(name == block for name, _ in neurons.layout.blocks)]
     runs = zip(configurations(compiled.machine, word), states, strict=False)
     for time, (now, g) in enumerate(islice(runs, steps)):
         if time in wanted:
-            numerator, denominator = _largest([g.number(block) for block in blocks])
-            bound = ceil((depth_of(now) + 1) * digit) + 1
+            numerator, denominator = _largest([g.number(block) for block in neurons.stacks])
+            bound = ceil((now.depth + 1) * digit) + 1
             yield Size(time, "stack", numerator, denominator, bound, bound)

@@ -9,12 +9,14 @@ All else is off by a few u of itself. Two visits j₁ < j₂ have the parity of 
   ε_i² (ε_j − ε_{j+2})(ε_j + ε_{j+2})/3 with ε_j − ε_{j+2} = 2 ε_j ε_{j+2}, and the errors of both
   add up to 6u|c| ε_i (ε_j + ε_{j+2}). So they can change places only if 9u|c| (i+1)(j+1)(j+3) ≥ 1
   (up to terms of relative order ε_i ε_j and u). As |c| ≤ j ≤ i − 3, that product is less than
-  9u (i² − 2i)², and the order is right for all i < (1/(9u))^(1/4).
+  9u (i² − 2i)², which is less than 9u i⁴ by 4/i of it: that leaves room for those terms, and the
+  order is right for all i < (1/(9u))^(1/4).
 - *The score by recency*: χ_j = (i + 1 − j) ε_i³/3. Visits j and j + 2 differ by 2ε_i³/3, and the
   errors add up to 6u|c| ε_i (ε_j + ε_{j+2}) + 2u ε_i²: the term ε_i²/3 is the same for both, but
   sums with it are rounded. So they can change places only if
-  9u|c| (i+1)² (ε_j + ε_{j+2}) + 3u (i+1) ≥ 1, and as |c| ε_j < 1 the order is right for all
-  i ≤ (1/(18u))^(1/2) − 1.
+  9u|c| (i+1)² (ε_j + ε_{j+2}) + 3u (i+1) ≥ 1. As |c| ≤ j ≤ i − 3, |c| (ε_j + ε_{j+2}) is less than
+  2 by 1/(i−2) + 3/i, which is more than 4/(i+1): so the left side is less than 18u (i+1)², and the
+  order is right for all i ≤ (1/(18u))^(1/2) − 1.
 
 Two other failures need larger errors, of order u(i+1) of a product, so they come later:
 
@@ -36,11 +38,15 @@ import numpy as np
 from netwright.exact.rational import ONE
 from netwright.precision.float_arithmetic import FloatArithmetic
 from netwright.precision.float_loops import loop, wrong_order
-from netwright.precision.formats import Format
+from netwright.precision.formats import NATIVE_BITS, Format
 from netwright.theorems.theorem_3_4_transformer.construction import Scoring
 
 _PRUNED = 6  # bits, from which on terms of order u² are a tenth of those of order u at most
 _CHUNK = 64
+SEARCHED_AT_ONCE = {Scoring.PAPER: 24, Scoring.RECENCY: 20}
+"""Up to how many bits a search takes no time worth speaking of."""
+SEARCHED = {Scoring.PAPER: NATIVE_BITS, Scoring.RECENCY: 26}
+"""And up to how many it takes less than a minute."""
 
 
 @dataclass(frozen=True)

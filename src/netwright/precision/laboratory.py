@@ -1,17 +1,23 @@
 """One experiment: a machine, a network of it, formats, and what they make of each other."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from netwright.exact.rational import Number
 from netwright.machine.turing_machine import TuringMachine
 from netwright.pipeline import Target, to_transformer
+from netwright.precision.curves import Say
 from netwright.precision.failures import first_failures, plain
 from netwright.precision.float_arithmetic import arithmetic_of
 from netwright.precision.formats import NATIVE_BITS, Format
 from netwright.precision.growth import rnn_sizes, transformer_sizes
-from netwright.precision.horizon import first_possible, safe_until, search_limit
+from netwright.precision.horizon import (
+    SEARCHED,
+    SEARCHED_AT_ONCE,
+    first_possible,
+    safe_until,
+    search_limit,
+)
 from netwright.precision.softmax import snapped
 from netwright.precision.stacks import digits_held, first_stack_failures
 from netwright.precision.transformer import Temperature
@@ -22,12 +28,6 @@ from netwright.theorems.theorem_3_4_transformer.construction import (
     compile_transformer,
 )
 from netwright.theorems.theorem_4_1_neural_gpu import compile_neural_gpu
-
-Say = Callable[[str], None]
-SEARCHED_AT_ONCE = {Scoring.PAPER: 24, Scoring.RECENCY: 20}
-"""Up to how many bits a search for possible failures takes no time worth speaking of."""
-SEARCHED = {Scoring.PAPER: NATIVE_BITS, Scoring.RECENCY: 26}
-"""And up to how many it takes less than a minute."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class Experiment:
             lambda done: say(f"{about['name']}: {done:,} outputs"),
         )
         say(f"{about['name']}: possible failures")
-        return {**about, "snapped": snap, **found.as_json(), "predicted": self._predicted(form)}
+        return {**about, "snapped": snap, **plain(found), "predicted": self._predicted(form)}
 
     def _predicted(self, form: Format) -> dict[str, Any]:
         """Bound, search, and the machine that meets what the search found: for hard attention."""
@@ -108,7 +108,7 @@ class Experiment:
             lambda done: say(f"{about['name']}: {done:,} steps"),
         )
         held = digits_held(form, rnn.neurons)
-        return {**about, **found.as_json(), "cells_held": held}
+        return {**about, **plain(found), "cells_held": held}
 
     def _rnn(self) -> CompiledRNN:
         return compile_rnn(self.machine, self.base)

@@ -6,7 +6,7 @@ from typing import Any
 from netwright.errors import InputError
 from netwright.exact.feed_forward import Affine, LinearMap
 from netwright.exact.layout import Layout
-from netwright.exact.rational import ONE, Activation, relu, sigma
+from netwright.exact.rational import ONE
 from netwright.exact.vector import Vector
 from netwright.nets.neural_gpu import Convolution, NeuralGPU
 from netwright.nets.rnn import RNN, Matrix, identity
@@ -23,10 +23,10 @@ def decoder_states(
     h = arithmetic.zero(network.layout.dimension)
     for x in X:
         z = arithmetic.plus(arithmetic.affine(W, arithmetic.vector(x)), arithmetic.affine(V, h))
-        h = _activated(arithmetic, z, network.f1)
+        h = arithmetic.activated(z, network.f1)
     while True:
         yield h
-        h = _activated(arithmetic, arithmetic.affine(U, h), network.f2)
+        h = arithmetic.activated(arithmetic.affine(U, h), network.f2)
 
 
 def tensors(
@@ -79,19 +79,13 @@ class _Convolution:
                     z = self.arithmetic.plus(z, self.arithmetic.affine(kernel, S[at]))
             if self.bias is not None:
                 z = self.arithmetic.plus(z, self.bias)
-            found.append(_activated(self.arithmetic, z, self.f))
+            found.append(self.arithmetic.activated(z, self.f))
         return found
 
 
 def _matrix(matrix: Matrix) -> Affine:
     """The matrix itself, its factors multiplied out."""
     return matrix.matrix if isinstance(matrix, LinearMap) else matrix
-
-
-def _activated(arithmetic: Arithmetic[Any], x: Numbers, f: Activation) -> Numbers:
-    if f not in (sigma, relu):
-        raise InputError("only networks with σ or relu run in floating point")
-    return arithmetic.activated(x, f)
 
 
 def _constant(layout: Layout, number: int) -> Vector:

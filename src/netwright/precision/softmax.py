@@ -37,6 +37,8 @@ def gap(i: int, score: Scoring) -> Rational:
 
     It is the difference for visits i and i − 1 of one cell, which only a machine that has halted
     makes; visits of one that runs are two steps apart, and its least difference some twice that.
+    All else is larger. Another cell is behind a visit by ε_i²/3 at least. For a fresh cell, earlier
+    tokens are behind token i by (i−j) ε_i² ε_j/3 at least (by recency twice that), and i > j.
 
     >>> gap(5, Scoring.PAPER), gap(5, Scoring.RECENCY)
     (11/97200, 1/648)
@@ -50,8 +52,7 @@ def schedule(score: Scoring) -> Callable[[int], float]:
     """τ_i = gap(i)/ln(4(i+1)²)."""
 
     def tau(i: int) -> float:
-        bound = gap(i, score)
-        return int(bound.p) / int(bound.q) / log(4 * (i + 1) ** 2)
+        return float(gap(i, score)) / log(4 * (i + 1) ** 2)
 
     return tau
 

@@ -1,7 +1,7 @@
 """Where an RNN or a Neural GPU in floating point first goes wrong, and how deep its stacks are.
 
 A stack of n symbols is a number with n digits in base B, so it takes n·log₂ B bits at least. A
-format of p bits holds p/log₂ B digits; where B is no power of two, no digit but by rounding. The
+format of p bits holds p/log₂ B digits; where B is no power of two, every digit is rounded. The
 hidden vector g_t may then differ from the exact one long before the pair of state and symbol that
 it shows is another: the read-outs n[q, s] of `theorem_2_3_rnn.readouts`, of which one is above 1/2.
 """
@@ -12,12 +12,12 @@ from itertools import islice
 from math import log2
 from typing import Any
 
-from netwright.exact.rational import ONE, Rational
+from netwright.exact.layout import Layout
+from netwright.exact.rational import ZERO, Rational
 from netwright.exact.vector import Vector
-from netwright.machine.configuration import Configuration, Stack
 from netwright.machine.simulate import configurations
 from netwright.precision.arithmetic import Arithmetic, Numbers
-from netwright.precision.failures import Tell, plain
+from netwright.precision.failures import Tell
 from netwright.precision.formats import Format
 from netwright.precision.recurrent import decoder_states, tensors
 from netwright.theorems.theorem_2_3_rnn.construction import CompiledRNN
@@ -60,16 +60,10 @@ class StackFailures:
     vector: WrongHidden | None
     decoded: WrongPair | None
 
-    def as_json(self) -> dict[str, Any]:
-        """Plain data; rationals as text."""
-        found: dict[str, Any] = plain(self)
-        return found
-
 
 def digits_held(form: Format, neurons: Neurons) -> int:
     """How many symbols of a stack a format has bits for: p / log₂ B."""
-    base = float(int(neurons.base.p) / int(neurons.base.q))
-    return int(form.bits / log2(base))
+    return int(form.bits / log2(float(neurons.base)))
 
 
 def first_stack_failures(
@@ -87,15 +81,13 @@ def first_stack_failures(
     shown = Decoder(rnn.neurons)
     vector: WrongHidden | None = None
     deepest = 0
-    time = -1
     runs = zip(machine, exact, _hidden(compiled, word, arithmetic), strict=False)
     for time, (now, g, numbers) in enumerate(islice(runs, steps + 1)):
         if time % 64 == 0:
             tell(time)
-        depth = depth_of(now)
+        depth = now.depth
         deepest = max(deepest, depth)
-        exact_numbers = ((k, arithmetic.exact(x)) for k, x in enumerate(numbers.tolist()))
-        found = Vector(g.layout, {k: x for k, x in exact_numbers if x})
+        found = _exact(numbers, g.layout, arithmetic)
         if vector is None and found != g:
             vector = _first_difference(time, g, found, depth)
         if vector is not None:
@@ -105,7 +97,18 @@ def first_stack_failures(
                 return StackFailures(
                     time, False, deepest, vector, WrongPair(time, expected, seen, depth)
                 )
-    return StackFailures(time, time < steps, deepest, vector, None)
+    halted = rnn.machine.action(now.state, now.symbol) is None or now.state in rnn.final_states
+    return StackFailures(time, halted, deepest, vector, None)
+
+
+def _exact(numbers: Numbers, layout: Layout, arithmetic: Arithmetic[Any]) -> Vector:
+    """What the numbers are; σ keeps all of them between 0 and 1, so none is infinite."""
+    found = {}
+    for k, number in enumerate(numbers.tolist()):
+        exact = arithmetic.exact(number)
+        assert exact is not None
+        found[k] = exact
+    return Vector(layout, found)
 
 
 def _hidden(
@@ -128,10 +131,9 @@ def _hidden(
 
 def _first_difference(time: int, g: Vector, found: Vector, depth: int) -> WrongHidden:
     places = sorted(set(g.entries) | set(found.entries))
-    zero = 0 * ONE
-    k = next(k for k in places if g.entries.get(k, zero) != found.entries.get(k, zero))
+    k = next(k for k in places if g.entries.get(k, ZERO) != found.entries.get(k, ZERO))
     block = str(g.layout.coordinates[k])
-    return WrongHidden(time, block, g.entries.get(k, zero), found.entries.get(k, zero), depth)
+    return WrongHidden(time, block, g.entries.get(k, ZERO), found.entries.get(k, ZERO), depth)
 
 
 def _pair(shown: Decoder, found: Vector) -> tuple[str, str]:
@@ -139,16 +141,3 @@ def _pair(shown: Decoder, found: Vector) -> tuple[str, str]:
     on = [label for label, x in shown.readouts(found)["n"].items() if 2 * x > 1]
     pairs = [shown.pairs[label] for label in on]
     return pairs[0] if len(pairs) == 1 else ("none", "none")
-
-
-def depth_of(now: Configuration) -> int:
-    """The cells of the deeper stack, up to its last that is not blank."""
-    return max(_height(now.left), _height(now.right))
-
-
-def _height(stack: Stack) -> int:
-    height = 0
-    while stack is not None:
-        stack = stack[1]
-        height += 1
-    return height

@@ -25,16 +25,7 @@ class FloatToken:
     to_itself: list[Attended | None]
     """Of each layer; None where every value is 0."""
     external: list[Attended]
-    kept_outside: Tokens
-    layers: "list[_FloatLayer]"
-
-    def score_of(self, layer: int, j: int) -> Any:
-        """The score of token j in a layer's self-attention, while this token is the newest."""
-        return self.layers[layer].score(j)
-
-    def external_score_of(self, layer: int, j: int) -> Any:
-        """The score of input token j in a layer's attention to the encoder."""
-        return self.kept_outside.score(self.vectors[f"p{layer + 1}"], j)
+    """Of each layer: its attention to the encoder."""
 
 
 class FloatTransformer:
@@ -65,6 +56,7 @@ class FloatTransformer:
             to_itself: list[Attended | None] = []
             outside = []
             for number, layer in enumerate(layers, start=1):
+                layer.append(z)
                 attended = layer.attend(z, tau)
                 p = z if attended is None else here.plus(attended.numbers, z)
                 looked_up = external.attend(p, tau)
@@ -74,7 +66,7 @@ class FloatTransformer:
                 to_itself.append(attended)
                 outside.append(looked_up)
             y = vectors["y"] = here.network(final, z)
-            yield FloatToken(vectors, to_itself, outside, external, layers)
+            yield FloatToken(vectors, to_itself, outside)
             i += 1
 
     def _positioned(self, x: Numbers, place: int) -> Numbers:
@@ -88,6 +80,7 @@ class FloatTransformer:
         here, network = self.arithmetic, self.network
         places = enumerate(X, start=1)
         Z = [self._positioned(here.vector(x), i) for i, x in places]
+        # The encoder of Theorem 3.4 has no values, so its temperature is no matter.
         tau = self.temperature(0) if self.temperature else None
         for each in network.encoder:
             layer = _FloatLayer(self, each)
@@ -95,7 +88,7 @@ class FloatTransformer:
                 layer.append(z)
             found = []
             for z in Z:
-                attended = layer.look(z, tau)
+                attended = layer.attend(z, tau)
                 a = z if attended is None else here.plus(attended.numbers, z)
                 found.append(here.plus(here.network(layer.O, a), a))
             Z = found
@@ -115,7 +108,6 @@ class _FloatLayer:
         self.Q, self.K, self.V, self.O = map(here.prepared, networks)
         values = written_by(layer.V)
         self.kept = here.tokens(transformer.size, written_by(layer.K), values) if values else None
-        self.query: Numbers | None = None
 
     def append(self, z: Numbers) -> None:
         """One more token."""
@@ -123,23 +115,11 @@ class _FloatLayer:
             here = self.arithmetic
             self.kept.append(here.network(self.K, z), here.network(self.V, z))
 
-    def look(self, z: Numbers, tau: float | None) -> Attended | None:
+    def attend(self, z: Numbers, tau: float | None) -> Attended | None:
         """What a token attends to; None where every value is 0."""
         if self.kept is None:
             return None
-        self.query = self.arithmetic.network(self.Q, z)
-        return self.kept.attend(self.query, tau)
-
-    def score(self, token: int) -> Any:
-        """The score of a token for the newest query."""
-        assert self.kept is not None
-        assert self.query is not None
-        return self.kept.score(self.query, token)
-
-    def attend(self, z: Numbers, tau: float | None) -> Attended | None:
-        """One more token, and what it attends to."""
-        self.append(z)
-        return self.look(z, tau)
+        return self.kept.attend(self.arithmetic.network(self.Q, z), tau)
 
 
 def _feed_forward(net: Map) -> FeedForward:

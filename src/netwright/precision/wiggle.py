@@ -1,15 +1,13 @@
-"""Machines that meet a predicted failure: they walk to a cell, come back to it, and look again.
+"""The machine that meets a predicted failure: it walks to a cell, comes back to it, looks again.
 
 `meeting` makes the machine of a `WrongOrder`: its head is on cell c at times j₁, j₂ and i + 1, and
 in between on others. It walks right to cell (j₁ + c)/2 and back, so it is on c at j₁; one step to
 the right and back, and it is there at j₂; then (i + 1 − j₂)/2 steps to the right and back. At every
 visit but j₂ it leaves an a, at j₂ a b. So at token i it must read b, and reads a if the network
-takes an earlier visit for the latest. `toggling` is a smaller machine that does no better than
-some of the possible: it reads aᴺ and then goes to and fro between the last two cells for ever,
-changing a to b and b to a.
+takes an earlier visit for the latest.
 
-Both are in the normal form of Theorem 3.4 as they stand: they begin in q_init, read the input in
-q_read, and have nothing to rewind.
+The machine is in the normal form of Theorem 3.4 as it stands: it begins in q_init, reads the input
+in q_read, and has nothing to rewind.
 """
 
 from netwright.machine.normal_form import NormalMachine
@@ -26,15 +24,15 @@ def meeting(order: WrongOrder) -> tuple[NormalMachine, tuple[str, ...]]:
     >>> "".join(word), len(normal.machine.states)
     ('aa', 10)
     """
-    if order.cell < 1:
-        raise ValueError(f"the cell is {order.cell}; expected one to the right of the start")
+    assert order.cell > 0, order
     turn = (order.earlier + order.cell) // 2
     away = (order.token + 1 - order.later) // 2
     # From the first blank, cell `turn` at time `turn`: where to go at each time, and what to leave.
     script = [Move.L] * (turn - order.cell) + [Move.R, Move.L]
     script += [Move.R] * away + [Move.L] * away
     names = [f"w{n}" for n in range(1, len(script) + 1)]
-    delta = _reading(names[0])
+    delta = {("q_init", BLANK): Action("q_read", BLANK, Move.R)}
+    delta |= {("q_read", symbol): Action("q_read", symbol, Move.R) for symbol in (A, B)}
     time = turn
     for number, move in enumerate(script):
         state = "q_read" if number == 0 else names[number - 1]
@@ -43,28 +41,8 @@ def meeting(order: WrongOrder) -> tuple[NormalMachine, tuple[str, ...]]:
             if number or symbol == BLANK:
                 delta[state, symbol] = Action(names[number], left, move)
         time += 1
-    return _normal(delta, names), tuple(A * (turn - 1))
-
-
-def toggling() -> NormalMachine:
-    """The machine that reads its input and then toggles the last cell and the one behind it."""
-    delta = _reading("left")
-    for state, back, move in (("left", "right", Move.R), ("right", "left", Move.L)):
-        for symbol, other in ((A, B), (B, A)):
-            delta[state, symbol] = Action(back, other, move)
-    return _normal(delta, ["left", "right"])
-
-
-def _reading(after: str) -> dict[tuple[str, str], Action]:
-    delta = {("q_init", BLANK): Action("q_read", BLANK, Move.R)}
-    delta |= {("q_read", symbol): Action("q_read", symbol, Move.R) for symbol in (A, B)}
-    delta["q_read", BLANK] = Action(after, A, Move.L)
-    return delta
-
-
-def _normal(delta: dict[tuple[str, str], Action], others: list[str]) -> NormalMachine:
     machine = TuringMachine(
-        states=["q_init", "q_read", *others],
+        states=["q_init", "q_read", *names],
         symbols=[BLANK, A, B],
         blank=BLANK,
         start="q_init",
@@ -72,4 +50,9 @@ def _normal(delta: dict[tuple[str, str], Action], others: list[str]) -> NormalMa
         accepting=[],
         name="wiggle",
     )
+    return in_normal_form(machine), tuple(A * (turn - 1))
+
+
+def in_normal_form(machine: TuringMachine) -> NormalMachine:
+    """A machine with states q_init and q_read that is in normal form already."""
     return NormalMachine(machine, machine, "q_init", "q_read", "q_read", frozenset())

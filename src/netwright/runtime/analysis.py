@@ -247,14 +247,13 @@ def _last_visit_places(
     The first key, with ε_0 = 1, c_0 = 0 and j = 0, tells those of one power apart.
     """
     power = {k: scales.get(k, Scale()).e for k in written}
+    ones = [k for k in written if first_key.entries.get(k) == ONE]
 
     def of(e: int) -> list[int]:
         """The coordinates with p^e in the denominator, those with 1 in the first key first."""
         return sorted((k for k in written if power[k] == e), key=lambda k: k not in ones)
 
-    ones = [k for k in written if first_key.entries.get(k) == ONE]
-    powers = sorted(power.values())
-    pairs = [of(1)] if powers == [1, 1, 2] else [of(1), of(0)]
-    if powers not in ([1, 1, 2], [0, 0, 1, 1]) or any((b in ones) >= (a in ones) for a, b in pairs):
+    pairs = {(1, 1, 2): [of(1)], (0, 0, 1, 1): [of(1), of(0)]}.get(tuple(sorted(power.values())))
+    if pairs is None or not all(a in ones and b not in ones for a, b in pairs):
         raise UnsuitableError("a layer's attention is not equal and not to a last visit")
     return (*of(1), *of(2), *of(0))

@@ -297,10 +297,10 @@ class _Writer(Assembler):
         ]
         if len(each.places) == 4:
             form += [(each.key, 3, 1, self.sum(self.p, -1)), (each.query, 3, 3, -1)]
-        for vector, place, factor, wanted in form:
+        for vector, place, factor, right in form:
             x, one = number(vector, place)
             found = self.product(x, factor)
-            self.go_on_if(self.compare("==", found, self.product(wanted, one)), OTHER_FORM)
+            self.go_on_if(self.compare("==", found, self.product(right, one)), OTHER_FORM)
         here = self.product(self._quotient(*number(each.key, 1)), -1)
         wanted = self._quotient(*number(each.query, 0))
         cells = self.load("clock", CELLS)

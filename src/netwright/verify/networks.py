@@ -20,11 +20,11 @@ Change = Callable[[Compiled, Sequence[str]], Compiled]
 
 
 def compile_network(
-    machine: TuringMachine, on: Target, word: Sequence[str] = (), score: Scoring = Scoring.PAPER
+    machine: TuringMachine, on: Target, word: Sequence[str] = (), scoring: Scoring | None = None
 ) -> Compiled:
     """A network of a machine, for words such as this one."""
     if on is Target.TRANSFORMER:
-        return to_transformer(machine, word, score)
+        return to_transformer(machine, word, scoring)
     rnn = compile_rnn(machine)
     return rnn if on is Target.RNN else compile_neural_gpu(rnn)
 
@@ -71,7 +71,7 @@ def verify_machine(
     targets: Sequence[Target] = NETWORKS,
     max_steps: int = 100,
     change: Change | None = None,
-    score: Scoring = Scoring.PAPER,
+    scoring: Scoring | None = None,
 ) -> Iterable[Comparison]:
     """Compare networks of a machine with it on some words, changed before if one asks for it."""
     kept: dict[tuple[Target, bool], Compiled] = {}
@@ -79,6 +79,6 @@ def verify_machine(
         for on in targets:
             key = (on, machine.blank in word)
             if key not in kept:
-                network = compile_network(machine, on, word, score)
+                network = compile_network(machine, on, word, scoring)
                 kept[key] = network if change is None else change(network, word)
             yield verify_network(kept[key], word, max_steps)

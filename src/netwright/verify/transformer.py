@@ -5,7 +5,7 @@ from itertools import islice
 
 from netwright.exact.observe import Stepwise
 from netwright.machine.simulate import configurations
-from netwright.theorems.theorem_3_4_transformer.construction import CompiledTransformer, Scoring
+from netwright.theorems.theorem_3_4_transformer.construction import CompiledTransformer
 from netwright.theorems.theorem_3_4_transformer.decoding import WATCHES, TokenFollower
 from netwright.theorems.theorem_3_4_transformer.proof_values import ProofValues
 from netwright.verify.comparison import Check
@@ -21,9 +21,7 @@ def transformer_checks(
     normal = compiled.normal
     symbols = normal.check_word(word)
     follower = TokenFollower(compiled, symbols, max_steps)
-    values = ProofValues(
-        normal, symbols, follower.most_tokens + 1, cubes=compiled.score is Scoring.RECENCY
-    )
+    values = ProofValues.of(compiled, symbols, follower.most_tokens + 1)
     machine = configurations(normal.given, symbols)
     tokens = compiled.network.tokens(compiled.recognizer.embed(symbols), compiled.seed)
     given_symbols = [*map(normal.given_symbol, normal.machine.symbols)]

@@ -99,15 +99,19 @@ class Neurons:
         """The label of a neuron P."""
         return f"{state!r} {move} {digit}"
 
+    @property
+    def stacks(self) -> list[str]:
+        """The blocks that hold stacks."""
+        return ["Rpop", "Rpush", "Lpop", "Lpush", *(["Rstay", "Lstay"] if self.stays else [])]
+
     @cached_property
     def layout(self) -> Layout:
         """All neurons."""
         above_zero = range(1, self.k)
-        stack = ["Rpop", "Rpush", "Lpop", "Lpush", *(["Rstay", "Lstay"] if self.stays else [])]
         return Layout.of(
             {
                 "u": "",
-                **dict.fromkeys(stack, ""),
+                **dict.fromkeys(self.stacks, ""),
                 "S": self.machine.states,
                 "P": [self.label(q, d, a) for q, d in self.entries for a in above_zero],
                 "sc": "",

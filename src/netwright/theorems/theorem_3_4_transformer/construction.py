@@ -59,10 +59,9 @@ class CompiledTransformer:
         return self.network.layout
 
     @property
-    def score(self) -> Scoring:
+    def scoring(self) -> Scoring:
         """Which queries and keys its third layer has."""
-        has_cubes = any(name == "x12" for name, _ in self.layout.blocks)
-        return Scoring.RECENCY if has_cubes else Scoring.PAPER
+        return Scoring.RECENCY if "x12" in self.layout else Scoring.PAPER
 
     def is_final(self, y: Vector) -> bool:
         """𝔽 = {⟦q⟧ : q ∈ F} × ℚ^(d−|Q|): whether block q1 is the one-hot of a final state."""
@@ -98,9 +97,9 @@ class CompiledTransformer:
 
 
 def compile_transformer(
-    normal: NormalMachine, score: Scoring = Scoring.PAPER
+    normal: NormalMachine, scoring: Scoring | None = None
 ) -> CompiledTransformer:
-    """Trans_M.
+    """Trans_M, with the paper's score unless another is named.
 
     >>> from netwright.machine.library import library_machine
     >>> from netwright.machine.normal_form import normalize
@@ -111,12 +110,11 @@ def compile_transformer(
     16
     """
     machine = normal.machine
-    layout = vectors.vector_layout(normal, cubes=score is Scoring.RECENCY)
+    layout = vectors.vector_layout(normal, cubes=scoring is Scoring.RECENCY)
     nothing = affine_network(layout)
-    last_visit_layer = {
-        Scoring.PAPER: lemma_b4_last_visit.last_visit_layer,
-        Scoring.RECENCY: recency_score.recency_layer,
-    }[score]
+    last_visit_layer = lemma_b4_last_visit.last_visit_layer
+    if scoring is Scoring.RECENCY:
+        last_visit_layer = recency_score.recency_layer
     transition_layer = Layer(
         Q=nothing,
         K=nothing,

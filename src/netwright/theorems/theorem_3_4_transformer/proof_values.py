@@ -14,6 +14,7 @@ from netwright.exact.layout import Layout
 from netwright.exact.vector import Part, Vector
 from netwright.machine.normal_form import NormalMachine
 from netwright.machine.simulate import configurations
+from netwright.theorems.theorem_3_4_transformer.construction import CompiledTransformer, Scoring
 from netwright.theorems.theorem_3_4_transformer.vectors import vector_layout
 
 
@@ -50,6 +51,12 @@ class ProofValues:
             last_visit[self.c[i]] = i
             self.c.append(self.c[i] + self.m[i])
             self.ell.append(last_visit.get(self.c[i + 1], i))
+
+    @staticmethod
+    def of(compiled: CompiledTransformer, word: Sequence[str], steps: int) -> "ProofValues":
+        """The values for a compiled network, in vectors of its layout."""
+        cubes = compiled.scoring is Scoring.RECENCY
+        return ProofValues(compiled.normal, word, steps, cubes=cubes)
 
     def alpha(self, i: int) -> str | None:
         """α^(i): the input's symbol at i, the last one beyond its end."""

@@ -32,8 +32,8 @@ def vector_layout(normal: NormalMachine, *, cubes: bool = False) -> Layout:
 
 def positions(layout: Layout) -> ReciprocalPositions:
     """The positional encoding pos(i) = (1, i, 1/i, 1/i²) in x8 to x11, and 1/i³ in x12 if any."""
-    names = [name for name, _ in layout.blocks]
-    return ReciprocalPositions(layout, tuple(names[names.index("x8") :]))
+    blocks = ("x8", "x9", "x10", "x11", *(["x12"] if "x12" in layout else []))
+    return ReciprocalPositions(layout, blocks)
 
 
 def embedding(layout: Layout, symbol: str) -> Vector:

@@ -74,6 +74,7 @@ class TransformerCheck:
         self.encoder_layers = written["encoder_layers"]
         self.decoder_layers = written["decoder_layers"]
         self.positions = list(written["positions"])
+        self.position_blocks = [*self.at.places][len(BLOCKS) :]
         self.attention = list(written["attention"])
         size = len(self.at.names)
         self.seed = read_vector(written["seed"], size)
@@ -157,15 +158,16 @@ class TransformerCheck:
         yield len(self.networks["F"].maps) >= 2, "F has no hidden layer"
         for name, network in self.networks.items():
             yield network.activation == "sigma", f"{name} has another activation than σ"
-        blocks, positions = [*self.at.places][:13], [*self.at.places][13:]
-        yield blocks == BLOCKS and positions in (POSITIONS, POSITIONS[:4]), "other blocks"
+        blocks = [*self.at.places][: len(BLOCKS)]
+        known = self.position_blocks in (POSITIONS, POSITIONS[:4])
+        yield blocks == BLOCKS and known, "other blocks"
         for block, labels in self.at.places.items():
             kind = {"q": self.normal.states, "s": self.normal.symbols}.get(block[0], [""])
             yield list(labels) == list(kind), f"block {block} has other labels"
 
     def _ends(self) -> Cases:
         at, sharp = self.at, self.normal.blank
-        yield self.positions == [*at.places][13:], "the positions are elsewhere"
+        yield self.positions == self.position_blocks, "the positions are elsewhere"
         start = {at.one("q1", self.names[0]): ONE, at.one("s1", sharp): ONE}
         yield self.seed == start, f"the seed is {at.show(self.seed)}"
         letters = [symbol for symbol in self.normal.symbols if symbol != sharp]
@@ -201,7 +203,7 @@ class TransformerCheck:
             yield sources <= allowed, f"{' '.join(blocks)} depend on more"
         yield network.sources(at.of("q1")) <= at.of("q1"), "q1 depends on more"
         yield network.sources(at.of("s1")) <= at.of("s1"), "s1 depends on more"
-        others = ["x4", "x5", "s3", "x6", "s4", "x7", *[*at.places][13:]]
+        others = ["x4", "x5", "s3", "x6", "s4", "x7", *self.position_blocks]
         last = network.maps[-1]
         reached = {k for _, k in last.weights} | {k for k, b in last.bias.items() if b}
         yield not reached & at.of(*others), "O1 writes to other blocks"

@@ -27,6 +27,8 @@ def check_output(path: Path, *, force: bool) -> None:
         raise OutputError(f"{path} exists; name another file, or overwrite it with --force")
     if not folder.is_dir():
         raise OutputError(f"{path} cannot be written: No such file or directory")
+    if not os.access(folder, os.W_OK):
+        raise OutputError(f"{path} cannot be written: Permission denied")
 
 
 def write_whole(path: Path, content: bytes) -> None:

@@ -25,7 +25,8 @@ def test_four_formats_with_what_was_predicted(capsys: pytest.CaptureFixture[str]
     assert rows["float32"]["predicted"]["first_possible"]["token"] == 60
     worst = rows["float32"]["predicted"]["worst_machine"]
     assert (worst["states"], worst["input_length"], worst["wrong_output"]) == (13, 49, 61)
-    assert rows["float64"]["predicted"]["worst_machine"] is None  # without --search
+    assert rows["float64"]["predicted"]["searched"] is False
+    assert rows["float64"]["predicted"]["worst_machine"] is None
 
 
 def test_formats_have_any_number_of_bits(capsys: pytest.CaptureFixture[str]) -> None:
@@ -43,6 +44,21 @@ def test_accumulating_in_another_format(capsys: pytest.CaptureFixture[str]) -> N
     assert row["predicted"]["first_possible"]["token"] == 8
     (row,) = answer(capsys, *options)["results"]
     assert row["index"]["token"] == 36
+    rows = answer(capsys, "sweeper", "--max-steps", "10", "--accumulate", "float32")["results"]
+    assert [row["name"] for row in rows] == ["float32", "bfloat16", "float16"]  # those that fit
+
+
+def test_formats_named_twice_run_once(capsys: pytest.CaptureFixture[str]) -> None:
+    found = answer(capsys, "sweeper", "--bits", "8,8", "--max-steps", "10")
+    assert len(found["results"]) == 1
+
+
+def test_a_run_that_halts_ends_the_curves_too(capsys: pytest.CaptureFixture[str]) -> None:
+    found = answer(capsys, "busy-beaver-3", "--dtype", "float16", "--growth", "--curves")
+    assert found["results"][0]["outputs"] == found["curves"]["outputs"] == 25
+    assert found["growth"][-1]["time"] == 24
+    assert found["curves"]["margin_by_step"]["paper"][-1]["token"] == 24
+    assert found["curves"]["bits_by_step"]["rnn"][-1]["time"] == 21
 
 
 def test_softmax_plain_and_snapped(capsys: pytest.CaptureFixture[str]) -> None:
@@ -65,6 +81,7 @@ def test_stacks_go_wrong_where_they_are_too_deep(
     times = {row["name"]: row["decoded"]["time"] for row in found["results"]}
     assert times == {"float64": 405, "float32": 104, "bfloat16": 20, "float16": 27}
     assert [row["cells_held"] for row in found["results"]] == [26, 12, 4, 5]
+    assert found["base"] == "4"
     assert found["growth"][-1]["block"] == "stack"
 
 
@@ -92,7 +109,7 @@ def test_the_table_says_where_and_why(capsys: pytest.CaptureFixture[str]) -> Non
         "score of 38: exactly -1/8049132, here -1/8388608",
         "margin: 38/2754815427",
         "y_42 is not exact: s4[0] of p3 is 1/2, exactly 0",
-        "worst machine: 11 states, 5 symbols of input, wrong at y_15",
+        "worst machine, on a tape with an end: 11 states, 5 symbols, wrong at y_15",
         "bits in the exact run at time 9,999",
     ):
         assert text in printed
@@ -133,22 +150,25 @@ def test_the_plots_are_drawn_from_the_data_in_json(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("sweeper", "--dtype", "float8"), "no format 'float8'; there are float64, float32"),
-        (("sweeper", "--bits", "x"), "'x' is no format; expected float64"),
+        (("sweeper", "--dtype", "float8"), "--dtype: no format 'float8'; there are float64"),
+        (("sweeper", "--bits", "x"), "--bits: no format 'x'; there are float64"),
         (("sweeper", "--bits", "float16"), "--bits is 'float16'; expected a number such as 24"),
-        (("sweeper", "--bits", "1"), "'1' is no format; expected float64"),
-        (("sweeper", "--bits", "5000"), "'5000' is no format"),
-        (("sweeper", "--bits", ""), "'' is no format"),
+        (("sweeper", "--bits", "1"), "--bits: no format '1'; there are"),
+        (("sweeper", "--bits", "5000"), "--bits: no format '5000'"),
+        (("sweeper", "--bits", ""), "--bits: no format ''"),
         (("sweeper", "--curves"), "--curves is data for --json"),
-        (("sweeper", "--accumulate", "half"), "'half' is no format"),
+        (("sweeper", "--accumulate", "half"), "--accumulate: no format 'half'"),
         (("sweeper", "--dtype", "float32", "--accumulate", "8"), "8 bits is too small to add up"),
         (("sweeper", "--softmax", "0"), "the temperature is '0'; expected a number"),
         (("sweeper", "--softmax", "nan"), "the temperature is 'nan'"),
         (("sweeper", "--softmax", "1/t3"), "the temperature is '1/t3'"),
         (("sweeper", "--softmax", "1", "--bits", "60"), "softmax is for formats of 53 bits"),
-        (("sweeper", "--on", "rnn", "--softmax", "1"), "--softmax is for Transformers"),
-        (("sweeper", "--on", "rnn", "--plot", "x.png"), "--plot is for Transformers"),
-        (("sweeper", "--on", "machine"), "a machine has no numbers"),
+        (("sweeper", "--on", "rnn", "--softmax", "1"), "--softmax: for Transformers alone"),
+        (("sweeper", "--on", "rnn", "--plot", "x.png"), "--plot: for Transformers alone"),
+        (("sweeper", "--on", "machine"), "'--on'"),
+        (("sweeper", "--on", "rnn", "--no-snap"), "--snap and --no-snap: for Transformers"),
+        (("sweeper", "--bits", "８"), "--bits: no format"),
+        (("",), "is not a file here"),
         (("sweeper", "--base", "4"), "--base is for the stacks"),
         (("sweeper", "--plot", "x.txt"), "expected a file that ends in"),
         (("sweeper", "--max-steps", "0"), "'--max-steps'"),

@@ -155,6 +155,16 @@ def test_numbers_beyond_the_range_are_no_numbers_any_more() -> None:
     assert FloatArithmetic(small).exact(inf) is None
 
 
+def test_a_position_that_is_no_integer_any_more_is_named() -> None:
+    """257 has nine bits."""
+    compiled = to_transformer(library_machine("binary-counter"), (), Scoring.RECENCY)
+    found = first_failures(compiled, (), FloatArithmetic(FORMATS["bfloat16"]), 300)
+    assert found.vector is not None
+    assert (found.vector.output, found.vector.vector) == (257, "a1")
+    numbers = found.vector.exact, found.vector.rounded
+    assert (found.vector.block, *map(str, numbers)) == ("x9", "257", "256")
+
+
 def test_softmax_is_for_53_bits() -> None:
     compiled = to_transformer(library_machine("busy-beaver-3"))
     with pytest.raises(InputError, match="softmax is for formats of 53 bits at most"):

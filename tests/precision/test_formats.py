@@ -119,6 +119,20 @@ def test_every_operation_of_p_bits_is_the_exact_one_rounded(bits: int) -> None:
         assert found == [slow.number(n) for n in exact]
 
 
+@given(st.floats(1e-9, 1e9), st.floats(1e-9, 1e9), st.sampled_from([8, 11, 24, 40]))
+def test_a_quotient_of_any_numbers_is_the_exact_one_rounded(a: float, b: float, bits: int) -> None:
+    """A temperature has more bits than the format."""
+    form = binary(bits)
+    here = FloatArithmetic(form)
+    assert here.exact(over(a, b, here.form)) == form.nearest(rational(a) / rational(b))
+
+
+def test_a_temperature_near_a_middle() -> None:
+    here = FloatArithmetic(binary(24))
+    tau = float.fromhex("0x1.212f755184461p+0")
+    assert here.exact(over(1.0, tau, here.form)) == fmpq(14851951, 16777216)
+
+
 def test_more_than_53_bits_are_for_rationals() -> None:
     assert isinstance(arithmetic_of(binary(53)), FloatArithmetic)
     assert isinstance(arithmetic_of(binary(54)), RationalArithmetic)

@@ -6,29 +6,37 @@ to a cell may attend to a visit of another cell.
 
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from tests.precision.types_of_numpy import TYPES
 
 from netwright.precision.formats import FORMATS
 from netwright.precision.horizon import first_possible
 from netwright.theorems.theorem_3_4_transformer.construction import Scoring
 
 
-def sizes(i: int, wanted: int, kind: Any) -> NDArray[np.float64]:
+def sizes(i: int, wanted: int, kind: Any, score: Scoring) -> NDArray[np.float64]:
     """|χ| of token i for every token j (rows) on every cell from −i to i (columns)."""
     n = np.arange(1, i + 2, dtype=np.float64)
-    first, second = (1 / n).astype(kind), (1 / n**2).astype(kind)
+    first, second, cube = (
+        (1 / n).astype(kind),
+        (1 / n**2).astype(kind),
+        (1 / n**3).astype(kind),
+    )
     keys = (np.arange(-i, i + 1)[None, :] / n[:, None]).astype(kind)
-    query = np.array(wanted / (i + 1)).astype(kind)
-    third = second[i] * np.array(1 / 3).astype(kind)
+    query, third = (np.array(x).astype(kind) for x in (wanted / (i + 1), 1 / 3))
     products = query * first[:, None] + first[i] * -keys
-    found: NDArray[np.float64] = np.abs(products + third * second[:, None]).astype(np.float64)
+    if score is Scoring.RECENCY:
+        products = products + second[i] * third
+        products = products + (cube[i] * -third) * (n - 1).astype(kind)[:, None]
+    else:
+        products = products + (second[i] * third) * second[:, None]
+    found: NDArray[np.float64] = np.abs(products).astype(np.float64)
     return found
 
 
-def first_confusions(kind: Any, last: int) -> tuple[int | None, int | None]:
+def first_confusions(kind: Any, last: int, score: Scoring) -> tuple[int | None, int | None]:
     """The first tokens at which a fresh cell, and another cell, can be mistaken."""
     fresh = other = None
     for i in range(1, last + 1):
@@ -37,10 +45,12 @@ def first_confusions(kind: Any, last: int) -> tuple[int | None, int | None]:
         for here in range(-i, i + 1, 2):
             reaches_here = reachable & (abs(here - cell) <= i - j)
             for wanted in (here - 1, here + 1):
-                found = sizes(i, wanted, kind)
+                found = sizes(i, wanted, kind, score)
+                # All cells so far are on one side of a fresh one, cell 0 of token 0 too.
+                is_fresh = (wanted - here) * wanted >= 1
                 one_side = (wanted - here) * (wanted - cell) >= 1
                 earlier = reaches_here & one_side & (j < i)
-                if fresh is None and (found[earlier] <= found[i, here + i]).any():
+                if fresh is None and is_fresh and (found[earlier] <= found[i, here + i]).any():
                     fresh = i
                 for visit in range(abs(wanted), i, 2) if other is None else ():
                     elsewhere = reaches_here & (cell != wanted)
@@ -53,11 +63,18 @@ def first_confusions(kind: Any, last: int) -> tuple[int | None, int | None]:
 
 
 @pytest.mark.parametrize(
-    ("name", "kind", "wanted"),
-    [("bfloat16", ml_dtypes.bfloat16, (19, 57)), ("float16", np.float16, (47, None))],
+    ("score", "name", "wanted"),
+    [
+        (Scoring.PAPER, "bfloat16", (20, 57)),
+        (Scoring.PAPER, "float16", (49, None)),
+        (Scoring.RECENCY, "bfloat16", (20, 52)),
+        (Scoring.RECENCY, "float16", (49, None)),
+    ],
 )
-def test_other_failures_come_later(name: str, kind: Any, wanted: tuple[int, int | None]) -> None:
-    visits = first_possible(FORMATS[name], Scoring.PAPER, 60, two_way=True)
+def test_other_failures_come_later(
+    score: Scoring, name: str, wanted: tuple[int, int | None]
+) -> None:
+    visits = first_possible(FORMATS[name], score, 60, two_way=True)
     assert visits is not None
     assert visits.token < wanted[0]
-    assert first_confusions(kind, 60) == wanted
+    assert first_confusions(TYPES[name], 60, score) == wanted

@@ -43,7 +43,9 @@ def test_a_stack_one_cell_deeper_than_its_bits_goes_wrong(
     assert found.decoded is not None
     assert (found.vector.time, found.decoded.time) == (inexact, wrong)
     assert found.vector.depth == found.decoded.depth == depth
-    assert depth == digits_held(FORMATS[name], rnn.neurons) + 1
+    held = digits_held(FORMATS[name], rnn)
+    assert held is not None
+    assert depth == held + 1
 
 
 @pytest.mark.parametrize("machine", ["sweeper", "binary-counter", "busy-beaver-5"])
@@ -94,11 +96,18 @@ def test_a_machine_that_halts_ends_the_run(limit: int, halted: bool) -> None:
     assert (found.steps, found.halted) == (min(21, limit), halted)
 
 
-def test_in_base_3_every_digit_is_rounded() -> None:
-    rnn = compile_rnn(library_machine("sweeper"))
-    found = first_stack_failures(rnn, (), FloatArithmetic(FORMATS["float64"]), 100)
+@pytest.mark.parametrize(
+    ("base", "name", "wrong", "depth"), [(3, "float64", 33, 5), (8, "float32", 12, 2)]
+)
+def test_weights_that_are_no_binary_fractions_spoil_a_stack(
+    base: int, name: str, wrong: int, depth: int
+) -> None:
+    """Every digit in base 3; in base 8 the weights, with 8 − 2 in their denominators."""
+    rnn = compile_rnn(library_machine("sweeper"), base)
+    found = first_stack_failures(rnn, (), FloatArithmetic(FORMATS[name]), 100)
     assert found.decoded is not None
-    assert (found.decoded.time, found.decoded.depth) == (33, 5)
+    assert (found.decoded.time, found.decoded.depth) == (wrong, depth)
+    assert digits_held(FORMATS[name], rnn) is None
 
 
 def test_other_networks_are_refused() -> None:

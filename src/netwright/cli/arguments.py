@@ -1,6 +1,7 @@
 """The arguments and options that several verbs share."""
 
 import re
+from enum import StrEnum
 from fractions import Fraction
 from pathlib import Path
 from typing import Annotated
@@ -10,8 +11,15 @@ import typer
 from netwright.errors import InputError
 from netwright.exact.rational import Number
 from netwright.machine.formats import FORMATS, seed_database
-from netwright.pipeline import Target
 from netwright.theorems.theorem_3_4_transformer.construction import CompiledTransformer, Scoring
+
+
+class Kind(StrEnum):
+    """The kinds of network."""
+
+    TRANSFORMER = "transformer"
+    RNN = "rnn"
+    NEURAL_GPU = "neural-gpu"
 
 
 def _check_steps(steps: int) -> int:
@@ -80,7 +88,7 @@ def check_score(score: Scoring | None, on: str, source: object = None) -> None:
     """Refuse --score where nothing is compiled into a Transformer."""
     if score is None:
         return
-    if on != Target.TRANSFORMER:
+    if on != Kind.TRANSFORMER:
         raise InputError(f"--score is for Transformers; --on {on} has none")
     if isinstance(source, CompiledTransformer):
         raise InputError(f"--score: this network is compiled already, with score {source.scoring}")

@@ -67,6 +67,8 @@ def command(
     if output is not None:
         check_output(output, force=force)
     if check is not None:
+        if (blanks, base, score, format_name) != (False, None, None, None):
+            raise InputError("--check looks at what is in FILE, and takes no options of a network")
         try:
             target, network = read_certificate(check.read_bytes(), str(check))
         except OSError as error:

@@ -1,6 +1,5 @@
 """`netwright compile`: what the network of a machine looks like, and how to keep it."""
 
-from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
@@ -11,6 +10,7 @@ from netwright.cli.arguments import (
     Base,
     Force,
     FormatName,
+    Kind,
     Machine,
     Output,
     Score,
@@ -32,14 +32,6 @@ Examples:
   netwright compile palindrome --on rnn --json
   netwright compile palindrome -o palindrome.safetensors
   netwright run palindrome.safetensors abba"""
-
-
-class Kind(StrEnum):
-    """The kinds of network."""
-
-    TRANSFORMER = "transformer"
-    RNN = "rnn"
-    NEURAL_GPU = "neural-gpu"
 
 
 def command(

@@ -18,13 +18,15 @@ _SVG = {"svg.fonttype": "none", "svg.hashsalt": "netwright"}
 
 def check_plot(path: Path, *, force: bool) -> None:
     """Refuse what cannot be drawn before the long work that it would show."""
-    if path.suffix not in FORMATS:
+    if path.suffix.lower() not in FORMATS:
         raise InputError(f"--plot is {path}; expected a file that ends in {', '.join(FORMATS)}")
     check_output(path, force=force)
     try:
         import matplotlib  # noqa: F401
     except ImportError:
-        raise InputError("--plot needs matplotlib: pip install 'netwright[plots]'") from None
+        raise InputError(
+            "--plot needs matplotlib: pip install matplotlib, or netwright with the extra plots"
+        ) from None
 
 
 def speed_plot(measured: Benchmark, machine: str, suffix: str) -> bytes:
@@ -64,6 +66,7 @@ def drawn(figure: Any, suffix: str) -> bytes:
 
     content = BytesIO()
     with rc_context(_SVG):
-        without_date = {"metadata": {"Date": None}} if suffix == ".svg" else {}
-        figure.savefig(content, format=suffix[1:], dpi=150, **without_date)
+        kind = suffix[1:].lower()
+        without_date = {"metadata": {"Date": None}} if kind == "svg" else {}
+        figure.savefig(content, format=kind, dpi=150, **without_date)
     return content.getvalue()

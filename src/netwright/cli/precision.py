@@ -11,6 +11,7 @@ from netwright.cli.arguments import (
     Force,
     FormatName,
     Input,
+    Kind,
     Machine,
     Score,
     Separator,
@@ -22,7 +23,6 @@ from netwright.cli.plots import check_plot
 from netwright.cli.progress import Working
 from netwright.errors import InputError
 from netwright.machine.turing_machine import TuringMachine
-from netwright.pipeline import Target
 from netwright.theorems.theorem_3_4_transformer.construction import Scoring
 
 EXAMPLE = """\b
@@ -38,7 +38,7 @@ Examples:
 def command(
     machine: Machine,
     word: Input = None,
-    on: Annotated[Target, typer.Option(help="Which network.")] = Target.TRANSFORMER,
+    on: Annotated[Kind, typer.Option(help="Which network.")] = Kind.TRANSFORMER,
     dtype: Annotated[
         str | None,
         typer.Option(
@@ -103,7 +103,8 @@ def command(
     if not isinstance(source, TuringMachine):
         raise InputError(f"{machine} is a saved network; precision takes the machine it came from")
     check_score(score, on, source)
-    of_attention = {"--softmax": softmax, "--snap": snap, "--search": search}
+    of_attention: dict[str, object] = {"--softmax": softmax, "--search": search}
+    of_attention["--snap and --no-snap"] = None if snap is None else "given"
     _check_options(on, base, {**of_attention, "--plot": plot, "--curves": curves})
     if curves and not as_json:
         raise InputError("--curves is data for --json; --plot draws it")
@@ -112,12 +113,13 @@ def command(
     from netwright.precision.softmax import read_temperature
 
     scoring = score or Scoring.PAPER
+    sums = read_format(accumulate, "--accumulate") if accumulate is not None else None
     experiment = Experiment(
         turing,
         symbols,
         on=on,
-        formats=read_formats(dtype, bits),
-        sums=read_format(accumulate) if accumulate is not None else None,
+        formats=read_formats(dtype, bits, sums),
+        sums=sums,
         score=scoring,
         temperature=read_temperature(softmax, scoring) if softmax is not None else None,
         snapping=(True, False) if snap is None and softmax is not None else (bool(snap),),
@@ -129,8 +131,10 @@ def command(
         "machine": machine,
         "input": word_text(turing, symbols, separator),
         "on": on.value,
-        "score": experiment.score.value if on is Target.TRANSFORMER else None,
+        "score": scoring.value if on is Kind.TRANSFORMER else None,
         "softmax": softmax,
+        "accumulate": sums.name if sums is not None else None,
+        "base": base,
         "max_steps": max_steps,
     }
     with Working() as tell:
@@ -142,24 +146,22 @@ def command(
             from netwright.precision.curves import all_curves
 
             answer["curves"] = all_curves(turing, symbols, experiment.score, max_steps, tell)
-    if plot is not None:
-        from netwright.cli.precision_plots import precision_plot
-
-        save_file(plot, precision_plot(answer["curves"], machine, plot.suffix), force=force)
     if as_json:
         print_json(answer)
     else:
         from netwright.cli.precision_table import print_answer
 
         print_answer(answer)
+    if plot is not None:
+        from netwright.cli.precision_plots import precision_plot
+
+        save_file(plot, precision_plot(answer["curves"], machine, plot.suffix), force=force)
 
 
-def _check_options(on: Target, base: str | None, of_attention: dict[str, object]) -> None:
+def _check_options(on: Kind, base: str | None, of_attention: dict[str, object]) -> None:
     """Refuse what a network has not."""
-    if on is Target.MACHINE:
-        raise InputError("a machine has no numbers; --on transformer, rnn or neural-gpu")
-    if on is Target.TRANSFORMER and base is not None:
+    if on is Kind.TRANSFORMER and base is not None:
         raise InputError("--base is for the stacks of rnn and neural-gpu")
     for name, value in of_attention.items():
-        if on is not Target.TRANSFORMER and value not in (None, False):
-            raise InputError(f"{name} is for Transformers; --on {on} has no attention")
+        if on is not Kind.TRANSFORMER and value not in (None, False):
+            raise InputError(f"{name}: for Transformers alone; --on {on} has no attention")

@@ -35,12 +35,15 @@ def _horizon(panel: Any, horizons: dict[str, list[dict[str, Any]]], outputs: int
         _draw(panel, _points(rows, "bits", "first_possible"), colour, f"{label}: first possible")
         measured = _points(rows, "bits", "first_wrong_index")
         _draw(panel, measured, colour, f"{label}: this machine", marker=marker, linestyle="")
-    panel.axhline(outputs, color="black", linewidth=0.8, linestyle=":")
+        right = [(row["bits"], outputs) for row in rows if row["first_wrong_index"] is None]
+        _draw(panel, right, colour, None, marker=marker, linestyle="", fillstyle="none")
+    label = f"end of the runs, {outputs:,} (hollow: right to there)"
+    panel.axhline(outputs, color="black", linewidth=0.8, linestyle=":", label=label)
     panel.set_yscale("log")
     panel.set_ylim(2, 100 * outputs)
     panel.set_xlabel("significant bits of the format")
     panel.set_ylabel("first token that attends wrongly")
-    panel.set_title("horizon against bits (dotted: end of the runs)", fontsize=10)
+    panel.set_title("horizon against bits, hard attention", fontsize=10)
 
 
 def _margin(panel: Any, margins: dict[str, list[dict[str, Any]]]) -> None:
@@ -85,12 +88,14 @@ def _softmax(panel: Any, rows: list[dict[str, Any]], curves: dict[str, Any]) -> 
     }
     for (name, label), colour, marker in zip(kinds.items(), COLOURS, MARKERS, strict=False):
         _draw(panel, _points(rows, "temperature", name), colour, label, marker=marker)
-    panel.axhline(curves["outputs_with_softmax"], color="black", linewidth=0.8, linestyle=":")
+    end = curves["outputs_with_softmax"]
+    label = f"end of the runs, {end:,}"
+    panel.axhline(end, color="black", linewidth=0.8, linestyle=":", label=label)
     panel.set_xscale("log")
     panel.set_yscale("log")
     panel.invert_xaxis()
     panel.set_xlabel("temperature τ of softmax")
-    panel.set_ylabel("output")
+    panel.set_ylabel("first such output")
     panel.set_title(f"softmax in float64, {_NAMES[curves['score']]}", fontsize=10)
 
 
@@ -99,7 +104,7 @@ def _points(rows: Sequence[dict[str, Any]], x: str, y: str) -> list[tuple[float,
 
 
 def _draw(
-    panel: Any, points: list[tuple[float, float]], colour: str, label: str | None, **how: Any
+    panel: Any, points: Sequence[tuple[float, float]], colour: str, label: str | None, **how: Any
 ) -> None:
     if points:
         x, y = zip(*points, strict=True)

@@ -6,14 +6,28 @@ from typing import Any
 from rich.table import Table
 
 from netwright.cli.output import console, counted, visible
+from netwright.precision.horizon import SEARCHED
 
+SHORT = 14  # characters of a fraction that is shown as such
+_MEANINGS = {
+    "x4": "c^(i+1)/(i+1)",
+    "x5": "c^(i)/(i+1)",
+    "x6": "β^(i+1)",
+    "x7": "ℓ(i+1)",
+    "x9": "i+1",
+    "x10": "1/(i+1)",
+    "x11": "1/(i+1)²",
+    "x12": "1/(i+1)³",
+    "score": "⟨q, k⟩ of layer 3, all keys",
+    "stack": "the larger stack",
+}
 _HEADINGS = (
     *("", "wrong\nindex", "wrong\noutput", "wrong\ndecoded"),
-    *("proved\nright to", "possibly\nwrong at", "\noutputs"),
+    *("proved\nright to", "may swap\nvisits at", "\noutputs"),
 )
 _STACK_HEADINGS = (
     *("", "not\nexact", "wrong\ndecoded"),
-    *("deepest\nstack", "cells that\nfit", "\nsteps"),
+    *("deepest\nstack", "cells that\nfit exactly", "\nsteps"),
 )
 
 
@@ -23,9 +37,13 @@ def print_answer(answer: dict[str, Any]) -> None:
     of_transformer = answer["on"] == "transformer"
     about = f"{answer['on']} of {answer['machine']}"
     if of_transformer:
-        attention = f"softmax at {answer['softmax']}" if answer["softmax"] else "hard attention"
+        tau = "by schedule" if answer["softmax"] == "schedule" else f"at {answer['softmax']}"
+        attention = f"softmax {tau}" if answer["softmax"] else "hard attention"
         about += f", score {answer['score']}, {attention}"
-    out.print(f"{about}; up to {answer['max_steps']:,} steps", markup=False)
+    if answer["accumulate"]:
+        about += f", sums in {answer['accumulate']}"
+    what = "output" if of_transformer else "step"
+    out.print(f"{about}; {counted(answer['max_steps'], what)} at most", markup=False)
     table = Table(box=None, pad_edge=False)
     headings = _HEADINGS if of_transformer else _STACK_HEADINGS
     for heading in headings:
@@ -37,20 +55,30 @@ def print_answer(answer: dict[str, Any]) -> None:
         lines = (_details if of_transformer else _stack_details)(row)
         if lines:
             out.print("\n  ".join([f"\n{row['name']}", *lines]), markup=False)
+    not_searched = [row for row in answer["results"] if _not_searched(row)]
+    if not_searched:
+        paper, recency = SEARCHED.values()
+        note = f"?  not searched; --search does, to {paper} bits, or {recency} by recency"
+        out.print(f"\n{note}", markup=False)
     if "growth" in answer:
         _print_growth(answer["growth"], out)
 
 
 def _shown(number: int | None) -> str:
-    return "–" if number is None else f"{number:,}"
+    return "–" if number is None else f"{number:,}" if number < 10**12 else f"{number:.1e}"
+
+
+def _not_searched(row: dict[str, Any]) -> bool:
+    predicted = row.get("predicted")
+    return bool(predicted and predicted["safe_until"] is not None and not predicted["searched"])
 
 
 def _cells(row: dict[str, Any]) -> list[str]:
     first = [row[name] and row[name][key] for name, key in _FIRSTS]
-    possible = row["predicted"]["first_possible"]
-    predicted = [row["predicted"]["safe_until"], possible and possible["token"]]
+    safe, possible = (row["predicted"][name] for name in ("safe_until", "first_possible"))
+    swap = "?" if _not_searched(row) else _shown(possible and possible["token"])
     end = " (halted)" if row["halted"] else ""
-    return [*map(_shown, (*first, *predicted)), f"{row['outputs']:,}{end}"]
+    return [*map(_shown, (*first, safe)), swap, f"{row['outputs']:,}{end}"]
 
 
 _FIRSTS = (("index", "token"), ("vector", "output"), ("decoded", "output"))
@@ -59,7 +87,7 @@ _FIRSTS = (("index", "token"), ("vector", "output"), ("decoded", "output"))
 def _stack_cells(row: dict[str, Any]) -> list[str]:
     first = [row[name] and row[name]["time"] for name in ("vector", "decoded")]
     end = " (halted)" if row["halted"] else ""
-    cells = [*map(_shown, first), f"{row['depth']:,}", f"{row['cells_held']:,}"]
+    cells = [*map(_shown, (*first, row["depth"], row["cells_held"]))]
     return [*cells, f"{row['steps']:,}{end}"]
 
 
@@ -73,8 +101,10 @@ def _details(row: dict[str, Any]) -> list[str]:
         lines.append(f"it attends to {several}; right is {right}")
         scores = index["exact_scores"], index["rounded_scores"]
         for token, exact, rounded in zip((right, index["instead"]), *scores, strict=True):
-            lines.append(f"score of {token}: exactly {_number(exact)}, here {_number(rounded)}")
-        lines.append(f"margin: {_number(index['margin'])}")
+            found, wanted = _alike(rounded, exact)
+            lines.append(f"score of {token}: exactly {wanted}, here {found}")
+        margin = index["margin"]
+        lines.append(f"margin: {margin if len(margin) <= SHORT else _decimal(margin)}")
     if vector is not None:
         lines.append(
             f"y_{vector['output']} is not exact: {vector['block']} of {vector['vector']} is "
@@ -82,15 +112,14 @@ def _details(row: dict[str, Any]) -> list[str]:
         )
     if decoded is not None:
         lines.append(
-            f"y_{decoded['output']} shows the {decoded['what']} {visible(decoded['found'])}; "
-            f"right is {visible(decoded['expected'])}"
+            f"y_{decoded['output']} shows the {decoded['what']} {visible(decoded['found'])} "
+            f"instead of {visible(decoded['expected'])}"
         )
     worst = row["predicted"]["worst_machine"]
     if worst is not None:
-        lines.append(
-            f"worst machine: {counted(worst['states'], 'state')}, {worst['input_length']} symbols "
-            f"of input, wrong at y_{worst['wrong_output']}"
-        )
+        size = f"{counted(worst['states'], 'state')}, {counted(worst['input_length'], 'symbol')}"
+        wrong = f"wrong at y_{worst['wrong_output']}"
+        lines.append(f"worst machine, on a tape with an end: {size}, {wrong}")
     return lines
 
 
@@ -104,7 +133,7 @@ def _stack_details(row: dict[str, Any]) -> list[str]:
         lines.append(f"{vector['block']} is {_against(vector)}")
     if decoded is not None:
         lines.append(
-            f"g_{decoded['time']} shows {visible(decoded['found'])}; right is "
+            f"g_{decoded['time']} shows {visible(decoded['found'])} instead of "
             f"{visible(decoded['expected'])}, with {counted(decoded['depth'], 'cell')} on a stack"
         )
     return lines
@@ -112,34 +141,34 @@ def _stack_details(row: dict[str, Any]) -> list[str]:
 
 def _against(vector: dict[str, Any]) -> str:
     """A number and what it should be; by how much it is off, if the two look alike."""
-    rounded, exact = (_number(vector[name]) for name in ("rounded", "exact"))
+    rounded, exact = _alike(vector["rounded"], vector["exact"])
     if rounded != exact:
         return f"{rounded}, exactly {exact}"
     off = Fraction(vector["rounded"]) - Fraction(vector["exact"])
     return f"{rounded}, off by {float(off):.3g}"
 
 
-def _number(text: str | None) -> str:
-    """A rational in short: as it is, or to ten digits."""
-    if text is None:
-        return "no number any more"
-    if len(text) <= 14:
-        return text
-    numerator, _, denominator = text.partition("/")
-    return f"{int(numerator) / int(denominator or 1):.10g}"
+def _alike(rounded: str | None, exact: str) -> tuple[str, str]:
+    """Two rationals in short: as they are, or both to ten digits."""
+    if rounded is None:
+        return "no number any more", _decimal(exact)
+    if max(len(rounded), len(exact)) <= SHORT:
+        return rounded, exact
+    return _decimal(rounded), _decimal(exact)
+
+
+def _decimal(text: str) -> str:
+    return f"{float(Fraction(text)):.10g}"
 
 
 def _print_growth(rows: list[dict[str, Any]], out: Any) -> None:
     last = max(row["time"] for row in rows)
     out.print(f"\nbits in the exact run at time {last:,} (and what the proof allows)")
     table = Table(box=None, pad_edge=False)
-    headings = ("block", "numerator", "denominator")
-    for heading in headings:
-        table.add_column(heading, justify="left" if heading == "block" else "right")
-    for row in rows:
-        if row["time"] == last:
-            pairs = (
-                f"{row[name]} (≤ {row[name + '_bound']})" for name in ("numerator", "denominator")
-            )
-            table.add_row(row["block"], *pairs)
+    for heading in ("block", "what it is", "numerator", "denominator"):
+        table.add_column(heading, justify="left" if heading in ("block", "what it is") else "right")
+    for row in (row for row in rows if row["time"] == last):
+        parts = ("numerator", "denominator")
+        sizes = (f"{row[name]} (≤ {row[name + '_bound']})" for name in parts)
+        table.add_row(row["block"], _MEANINGS[row["block"]], *sizes)
     out.print(table, markup=False)

@@ -32,9 +32,10 @@ Say = Callable[[str], None]
 def all_curves(
     machine: TuringMachine, word: tuple[str, ...], score: Scoring, outputs: int, say: Say
 ) -> dict[str, Any]:
-    """All four, as plain data."""
-    shorter = min(outputs, LONGEST_EXACT)
+    """All four, as plain data; a run that halts ends there."""
     networks = {each: to_transformer(machine, word, each) for each in Scoring}
+    outputs = ProofValues.of(networks[score], word, outputs).halts or outputs
+    shorter = min(outputs, LONGEST_EXACT)
     horizons = {}
     for each in Scoring:
         say(f"horizon against bits, score {each}")

@@ -17,8 +17,6 @@ from functools import cached_property
 from itertools import islice
 from typing import Any
 
-import numpy as np
-
 from netwright.exact.layout import Layout
 from netwright.exact.rational import ZERO, Rational
 from netwright.exact.vector import Vector
@@ -109,7 +107,7 @@ def first_failures(
     With `index_only` the run ends with the first wrong index.
     """
     values = ProofValues.of(compiled, word, outputs + 1)
-    halts = next((t for t, state in enumerate(values.q) if state is None), outputs + 1)
+    halts = values.halts or outputs + 1
     watched = _Watched(compiled, values, arithmetic)
     index: WrongIndex | None = None
     vector: WrongOutput | None = None
@@ -199,16 +197,19 @@ class _Watched:
         return self.compiled.network.encode(word)[0]
 
     def wrong_vector(self, i: int, token: FloatToken) -> WrongOutput:
-        """The first coordinate of a token that is not the exact number, rounded."""
-        differing = (
-            (name, exact, int(place))
-            for name, exact in self._exact_vectors(i)
-            for place in np.flatnonzero(self.arithmetic.vector(exact) != token.vectors[name])
-        )
-        name, exact, place = next(differing)
-        block = str(self.layout.coordinates[place])
-        found = self.arithmetic.exact(token.vectors[name][place])
-        return WrongOutput(i + 1, name, block, exact.entries.get(place, ZERO), found)
+        """The first coordinate of a token that is not the exact number rounded.
+
+        Or that is an integer and not exact: positions and ℓ must be, for F takes differences.
+        """
+        for name, exact in self._exact_vectors(i):
+            wanted = self.arithmetic.vector(exact)
+            for place, number in enumerate(token.vectors[name].tolist()):
+                right = exact.entries.get(place, ZERO)
+                found = self.arithmetic.exact(number)
+                if number != wanted[place] or (right.q == 1 and found != right):
+                    block = str(self.layout.coordinates[place])
+                    return WrongOutput(i + 1, name, block, right, found)
+        raise AssertionError("one of them differs, as y does")
 
     def _exact_vectors(self, i: int) -> Iterator[tuple[str, Vector]]:
         values = self.values

@@ -88,10 +88,10 @@ def plus(a: float, b: float, form: Form) -> float:
 
 @part
 def over(a: float, b: float, form: Form) -> float:
-    """a / b, rounded."""
+    """a / b, rounded, for any two float64s: a temperature is no number of the format."""
     hi = a / b
     lo = 0.0
-    if 26 <= form[0] <= 52:
+    if form[0] <= 52:
         back = hi * b
         lo = ((a - back) - product_rest(hi, b, back)) / b
     return nearest(hi, lo, form)
@@ -226,7 +226,7 @@ def soft(
     for j in range(count):
         below = over(plus(low, -size[j], sums), tau, sums)
         if below < -800.0:
-            continue  # exp of it is 0 in every format
+            continue  # exp of it is 0, as Python's own exp has no number for it
         weight = nearest(np.exp(below), 0.0, sums)
         weights = plus(weights, weight, sums)
         for k in range(len(out)):

@@ -60,29 +60,31 @@ def binary(bits: int) -> Format:
     return Format(f"{bits} bits", bits)
 
 
-def read_format(text: str) -> Format:
-    """A format by its name, or by its bits.
+def read_format(text: str, option: str) -> Format:
+    """A format by its name, or by its bits, as an option has it.
 
-    >>> read_format("float16").bits, read_format("24").name
+    >>> read_format("float16", "--accumulate").bits, read_format("24", "--bits").name
     (11, '24 bits')
     """
     name = text.strip()
     if name in FORMATS:
         return FORMATS[name]
     if not re.fullmatch(r"[0-9]{1,4}", name) or not 2 <= int(name) <= MOST_BITS:
-        names = ", ".join(FORMATS)
-        raise InputError(f"{text!r} is no format; expected {names}, or 2 to {MOST_BITS} bits")
+        known = f"{', '.join(FORMATS)}, and 2 to {MOST_BITS} bits"
+        raise InputError(f"{option}: no format {text!r}; there are {known}")
     return binary(int(name))
 
 
-def read_formats(dtype: str | None, bits: str | None) -> list[Format]:
-    """Formats by their names and by their bits, with commas between them; all named ones if none.
+def read_formats(dtype: str | None, bits: str | None, sums: Format | None) -> list[Format]:
+    """Formats by their names and by their bits, with commas between them.
 
-    >>> [form.name for form in read_formats("float32", "8,16")]
+    If there are none, all that have a name and are not larger than the one that sums are in.
+
+    >>> [form.name for form in read_formats("float32", "8,16", None)]
     ['float32', '8 bits', '16 bits']
     """
     if dtype is None and bits is None:
-        return list(FORMATS.values())
+        return [form for form in FORMATS.values() if sums is None or form.bits <= sums.bits]
     names = [] if dtype is None else dtype.split(",")
     numbers = [] if bits is None else bits.split(",")
     for name in names:
@@ -91,4 +93,6 @@ def read_formats(dtype: str | None, bits: str | None) -> list[Format]:
     for number in numbers:
         if number.strip() in FORMATS:
             raise InputError(f"--bits is {number!r}; expected a number such as 24")
-    return [read_format(name) for name in (*names, *numbers)]
+    found = [read_format(name, "--dtype") for name in names]
+    found += [read_format(number, "--bits") for number in numbers]
+    return list(dict.fromkeys(found))

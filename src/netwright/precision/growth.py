@@ -26,6 +26,7 @@ from netwright.machine.simulate import configurations
 from netwright.runtime.transformer import FastDecoder
 from netwright.theorems.theorem_2_3_rnn.construction import CompiledRNN
 from netwright.theorems.theorem_3_4_transformer.construction import CompiledTransformer
+from netwright.theorems.theorem_3_4_transformer.proof_values import ProofValues
 
 SCORES = "score"
 _BOUNDS = {  # block: multiples of L, and bits more, for numerator and denominator
@@ -62,7 +63,8 @@ def sample_times(last: int, number: int = 40) -> list[int]:
 def transformer_sizes(
     compiled: CompiledTransformer, word: tuple[str, ...], tokens: int
 ) -> Iterator[Size]:
-    """The numbers of z³ and of the scores at some tokens of an exact run."""
+    """The numbers of z³ and of the scores at some tokens of an exact run, until it halts."""
+    tokens = ProofValues.of(compiled, word, tokens).halts or tokens
     wanted = set(sample_times(tokens))
     decoder = FastDecoder(compiled.network, compiled.recognizer.embed(word), compiled.seed)
     layer = compiled.network.decoder[2]
@@ -93,6 +95,7 @@ def _largest(numbers: Iterable[Rational]) -> tuple[int, int]:
 
 def rnn_sizes(compiled: CompiledRNN, word: tuple[str, ...], steps: int) -> Iterator[Size]:
     """The larger of the stacks at some steps of an exact run."""
+    steps = sum(1 for _ in islice(configurations(compiled.machine, word), steps))
     wanted = set(sample_times(steps))
     neurons = compiled.neurons
     states = compiled.network.decoder_states(compiled.embed(word), Vector.zero(neurons.layout))

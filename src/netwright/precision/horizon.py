@@ -18,18 +18,19 @@ All else is off by a few u of itself. Two visits j₁ < j₂ have the parity of 
   2 by 1/(i−2) + 3/i, which is more than 4/(i+1): so the left side is less than 18u (i+1)², and the
   order is right for all i ≤ (1/(18u))^(1/2) − 1.
 
-Two other failures need larger errors, of order u(i+1) of a product, so they come later:
+Two other failures are possible, and neither comes before these bounds do:
 
 - *A fresh cell*, |Δ| = 1 for token i: an earlier token of |Δ| = 1 has the parity of i, so it is two
-  steps earlier at least, and behind by (i−j) ε_i² ε_j/3 (by recency: 2/3 of that without the
-  third) while the errors are 12u ε_j together. Neither can fail while 18u (i+1)² < 1; tokens of
-  |Δ| ≥ 2 are behind by more.
+  steps earlier at least, and behind by (i−j) ε_i² ε_j/3, or by recency 2(i−j) ε_i² ε_j/3, while the
+  errors are 12u ε_j together. So none fails while 18u (i+1)² < 1, by recency 9u (i+1)² < 1; tokens
+  of |Δ| ≥ 2 are behind by more.
 - *Another cell* is behind the visit by ε_i ε_j − 2ε_i²/3 ≥ ε_i ε_j/3, while the errors are 12u ε_j:
   not while 36u (i+1) < 1.
 
 All of it holds while nothing is subnormal, and float16's bound is before that.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import isqrt
 
@@ -75,7 +76,7 @@ def safe_until(form: Format, score: Scoring) -> int:
 
 
 def search_limit(form: Format, score: Scoring) -> int:
-    """How far a search goes: failures were found at some 1.2 to 2 times the proved bound."""
+    """How far a search goes: failures were found at some 1.2 to 3.1 times the proved bound."""
     return 3 * safe_until(form, score) + 60
 
 
@@ -86,6 +87,7 @@ def first_possible(
     *,
     two_way: bool = False,
     sums: Format | None = None,
+    tell: Callable[[int], None] = lambda _: None,
 ) -> WrongOrder | None:
     """The first token, up to `last`, at which some machine's visits come in the wrong order.
 
@@ -103,6 +105,7 @@ def first_possible(
     for start in range(max(3, first), last + 1, _CHUNK):  # so that Ctrl-C is heard
         rest = prune, reciprocals, found, arithmetic.form, arithmetic.sums_form
         end = min(start + _CHUNK - 1, last)
+        tell(start)
         if search(start, end, 1 + two_way, score is Scoring.RECENCY, *rest):
             return WrongOrder(*found.tolist())
     return None

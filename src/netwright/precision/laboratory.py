@@ -1,6 +1,7 @@
 """One experiment: a machine, a network of it, formats, and what they make of each other."""
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from netwright.exact.rational import Number
@@ -37,7 +38,7 @@ class Experiment:
     machine: TuringMachine
     word: tuple[str, ...]
     formats: list[Format]
-    on: Target = Target.TRANSFORMER
+    on: str = Target.TRANSFORMER
     sums: Format | None = None
     score: Scoring = Scoring.PAPER
     temperature: Temperature = None
@@ -49,7 +50,7 @@ class Experiment:
 
     def results(self, say: Say = lambda _: None) -> list[dict[str, Any]]:
         """A row for each format, as plain data."""
-        if self.on is not Target.TRANSFORMER:
+        if self.on != Target.TRANSFORMER:
             return [self._stacks(form, say) for form in self.formats]
         return [self._transformer(f, snap, say) for f in self.formats for snap in self.snapping]
 
@@ -67,24 +68,30 @@ class Experiment:
             arithmetic_of(form, self.sums),
             self.steps,
             self.temperature,
-            lambda done: say(f"{about['name']}: {done:,} outputs"),
+            lambda done: say(f"{about['name']}: {done:,} of {self.steps:,} outputs"),
         )
-        say(f"{about['name']}: possible failures")
-        return {**about, "snapped": snap, **plain(found), "predicted": self._predicted(form)}
+        predicted = self._predicted(form, say)
+        return {**about, "snapped": snap, **plain(found), "predicted": predicted}
 
-    def _predicted(self, form: Format) -> dict[str, Any]:
+    def _predicted(self, form: Format, say: Say) -> dict[str, Any]:
         """Bound, search, and the machine that meets what the search found: for hard attention."""
-        predicted: dict[str, Any] = {"safe_until": None, "first_possible": None}
-        predicted["worst_machine"] = None
+        predicted: dict[str, Any] = {"safe_until": None, "searched": False}
+        predicted |= {"first_possible": None, "worst_machine": None}
         if self.temperature is not None:
             return predicted
         predicted["safe_until"] = safe_until(form, self.score)
         most = (SEARCHED if self.search else SEARCHED_AT_ONCE)[self.score]
         if form.bits > most or (self.sums or form).bits > NATIVE_BITS:
             return predicted
-        limit = search_limit(form, self.score)
-        possible = first_possible(form, self.score, limit, two_way=True, sums=self.sums)
-        one_way = first_possible(form, self.score, limit, sums=self.sums)
+        search = partial(
+            first_possible,
+            form,
+            self.score,
+            search_limit(form, self.score),
+            sums=self.sums,
+            tell=lambda i: say(f"{form.name}: possible failures, token {i:,}"),
+        )
+        possible, one_way = search(two_way=True), search()
         worst = None
         if one_way is not None and one_way.cell > 0:
             normal, word = meeting(one_way)
@@ -96,18 +103,19 @@ class Experiment:
                 "input_length": len(word),
                 "wrong_output": found.decoded.output if found.decoded else None,
             }
-        return {**predicted, "first_possible": plain(possible), "worst_machine": worst}
+        found_by_search = {"first_possible": plain(possible), "worst_machine": worst}
+        return {**predicted, "searched": True, **found_by_search}
 
     def _stacks(self, form: Format, say: Say) -> dict[str, Any]:
         about, rnn = self._about(form), self._rnn()
         found = first_stack_failures(
-            rnn if self.on is Target.RNN else compile_neural_gpu(rnn),
+            rnn if self.on == Target.RNN else compile_neural_gpu(rnn),
             self.word,
             arithmetic_of(form, self.sums),
             self.steps,
-            lambda done: say(f"{about['name']}: {done:,} steps"),
+            lambda done: say(f"{about['name']}: {done:,} of {self.steps:,} steps"),
         )
-        held = digits_held(form, rnn.neurons)
+        held = digits_held(form, rnn)
         return {**about, **plain(found), "cells_held": held}
 
     def _rnn(self) -> CompiledRNN:
@@ -115,7 +123,7 @@ class Experiment:
 
     def growth(self) -> list[dict[str, Any]]:
         """The bits of the exact run at some of its times."""
-        if self.on is Target.TRANSFORMER:
+        if self.on == Target.TRANSFORMER:
             compiled = to_transformer(self.machine, self.word, self.score)
             return [size._asdict() for size in transformer_sizes(compiled, self.word, self.steps)]
         return [size._asdict() for size in rnn_sizes(self._rnn(), self.word, self.steps)]

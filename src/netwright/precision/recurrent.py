@@ -19,7 +19,7 @@ def decoder_states(
     """g_0, g_1, g_2, … (Equations 2 and 3), for an RNN without R and biases, with O = id."""
     if (network.R, network.b1, network.b2) != (None, None, None) or network.O is not identity:
         raise InputError("only RNNs of the form of Theorem 2.3 run in floating point")
-    W, V, U = (arithmetic.affine_map(_matrix(m)) for m in (network.W, network.V, network.U))
+    W, V, U = (arithmetic.affine_map(multiplied_out(m)) for m in (network.W, network.V, network.U))
     h = arithmetic.zero(network.layout.dimension)
     for x in X:
         z = arithmetic.plus(arithmetic.affine(W, arithmetic.vector(x)), arithmetic.affine(V, h))
@@ -61,7 +61,9 @@ class _Convolution:
         self, convolution: Convolution, layout: Layout, arithmetic: Arithmetic[Any]
     ) -> None:
         self.arithmetic, self.f = arithmetic, convolution.f
-        self.kernels = [arithmetic.affine_map(_matrix(row[0])) for row in convolution.kernels]
+        self.kernels = [
+            arithmetic.affine_map(multiplied_out(row[0])) for row in convolution.kernels
+        ]
         self.bias = None
         if convolution.bias is not None:
             if callable(convolution.bias):
@@ -83,7 +85,7 @@ class _Convolution:
         return found
 
 
-def _matrix(matrix: Matrix) -> Affine:
+def multiplied_out(matrix: Matrix) -> Affine:
     """The matrix itself, its factors multiplied out."""
     return matrix.matrix if isinstance(matrix, LinearMap) else matrix
 

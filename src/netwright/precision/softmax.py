@@ -20,6 +20,7 @@ softmax is right for ever. In floating point the same holds for as long as score
 an error well below the gap.
 """
 
+import re
 from collections.abc import Callable
 from math import log
 
@@ -73,19 +74,16 @@ def read_temperature(text: str, score: Scoring) -> Callable[[int], float]:
     >>> read_temperature("1e-3/t2", Scoring.PAPER)(9)
     1e-05
     """
-    if text == "schedule":
+    if text.strip() == "schedule":
         return schedule(score)
-    number, slash, power = text.partition("/")
-    try:
-        tau = float(number)
-    except ValueError:
-        tau = 0.0
-    if not 1e-300 < tau < 1e300 or (slash and power != "t2"):
+    found = re.fullmatch(r"\s*([0-9]*\.?[0-9]+(?:[eE][+-]?[0-9]+)?)(/t2)?\s*", text)
+    tau = float(found[1]) if found else 0.0
+    if found is None or not 1e-300 <= tau <= 1e300:
         raise InputError(
-            f"the temperature is {text!r}; expected a number such as 1e-6, or one that falls such "
-            "as 1e-3/t2, or schedule"
+            f"the temperature is {text!r}; expected a number from 1e-300 to 1e300 such as 1e-6, or "
+            "one that falls such as 1e-3/t2, or schedule"
         )
-    return scaled(tau) if slash else constant(tau)
+    return scaled(tau) if found[2] else constant(tau)
 
 
 def snapped(compiled: CompiledTransformer) -> CompiledTransformer:

@@ -9,7 +9,6 @@ it shows is another: the read-outs n[q, s] of `theorem_2_3_rnn.readouts`, of whi
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
-from math import log2
 from typing import Any
 
 from netwright.exact.layout import Layout
@@ -19,10 +18,9 @@ from netwright.machine.simulate import configurations
 from netwright.precision.arithmetic import Arithmetic, Numbers
 from netwright.precision.failures import Tell
 from netwright.precision.formats import Format
-from netwright.precision.recurrent import decoder_states, tensors
+from netwright.precision.recurrent import decoder_states, multiplied_out, tensors
 from netwright.theorems.theorem_2_3_rnn.construction import CompiledRNN
 from netwright.theorems.theorem_2_3_rnn.decoding import Decoder
-from netwright.theorems.theorem_2_3_rnn.neurons import Neurons
 from netwright.theorems.theorem_4_1_neural_gpu import CompiledNeuralGPU
 
 
@@ -61,9 +59,29 @@ class StackFailures:
     decoded: WrongPair | None
 
 
-def digits_held(form: Format, neurons: Neurons) -> int:
-    """How many symbols of a stack a format has bits for: p / log₂ B."""
-    return int(form.bits / log2(float(neurons.base)))
+def digits_held(form: Format, compiled: CompiledRNN) -> int | None:
+    """How many cells of a stack fit into a format exactly: p / log₂ B; None if weights do not.
+
+    A digit takes log₂ B bits if B is a power of two. The weights have B − k in their denominators
+    besides, for k symbols: only where that is cancelled, or a power of two itself, are they binary
+    fractions. So it is with base 4 and two or three symbols, and with base 8 it is not.
+
+    >>> from netwright.machine.library import library_machine
+    >>> from netwright.precision.formats import FORMATS
+    >>> from netwright.theorems.theorem_2_3_rnn.construction import compile_rnn
+    >>> machine, form = library_machine("sweeper"), FORMATS["float32"]
+    >>> [digits_held(form, compile_rnn(machine, base)) for base in (3, 4, 8)]
+    [None, 12, None]
+    """
+    network = compiled.network
+    weights = [
+        weight
+        for matrix in (network.W, network.V, network.U)
+        for weight in multiplied_out(matrix).weights.values()
+    ]
+    if any(form.nearest(weight) != weight for weight in weights):
+        return None
+    return form.bits // (int(compiled.neurons.base.p).bit_length() - 1)
 
 
 def first_stack_failures(

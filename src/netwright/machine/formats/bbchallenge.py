@@ -16,7 +16,7 @@ NAME = "bbchallenge"
 
 def recognises(text: str) -> bool:
     """Whether the first line begins with something that can only be meant as this text."""
-    first = next(iter(_lines(text)), " ").split()[0]
+    first = next((line.split()[0] for line in _lines(text)), "")
     # A lone --- begins a YAML document.
     return bool(
         re.fullmatch(r"[0-9A-Z_-]{3,}", first)

@@ -58,6 +58,11 @@ class ProofValues:
         cubes = compiled.scoring is Scoring.RECENCY
         return ProofValues(compiled.normal, word, steps, cubes=cubes)
 
+    @property
+    def halts(self) -> int | None:
+        """The first t for which y_t shows no state any more, if there is one."""
+        return next((t for t, state in enumerate(self.q) if state is None), None)
+
     def alpha(self, i: int) -> str | None:
         """α^(i): the input's symbol at i, the last one beyond its end."""
         return self.word[min(i, len(self.word)) - 1] if self.word else None

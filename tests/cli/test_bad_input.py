@@ -62,6 +62,7 @@ def test_a_file_that_is_no_machine(
     ("arguments", "message"),
     [
         (("run", "missing.yaml"), "'missing.yaml' is not a file here"),
+        (("run", ""), "'' is not a file here"),
         (("run", "."), "is a directory; expected a file"),
         (("run", "palindrome", "abc"), r"input symbol 'c' at position 3 \(cell 2\)"),
         (("run", "palindrome", "--max-steps", "-1"), "--max-steps is -1; expected a number of"),

@@ -189,3 +189,14 @@ def test_a_saved_network_is_refused(capsys: pytest.CaptureFixture[str], tmp_path
     assert main(["compile", "even-as", "-o", str(path)]) == 0
     assert main(["precision", str(path), "ab"]) == 2
     assert "is a saved network" in capsys.readouterr().err
+
+
+def test_a_folder_that_cannot_be_written_is_noticed_first(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("netwright.files.os.access", lambda *_: False)
+    arguments = ["precision", "sweeper", "--plot", str(tmp_path / "x.png")]
+    assert main(arguments) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert "x.png cannot be written: Permission denied" in captured.err

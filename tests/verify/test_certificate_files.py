@@ -57,6 +57,7 @@ def test_bad_usage(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     for arguments, message in (
         ([], "name a MACHINE to certify"),
         (["copy", "--check", "x"], "and not both"),
+        (["--check", "x", "--score", "paper"], "takes no options of a network"),
         (["copy", "--on", "machine"], "a machine needs no certificate"),
         (["copy", "--on", "rnn", "--blanks"], "--blanks is for Transformers"),
         (["copy", "--base", "9"], "a base is for the stacks"),

@@ -42,8 +42,7 @@ def print_answer(answer: dict[str, Any]) -> None:
         about += f", score {answer['score']}, {attention}"
     if answer["accumulate"]:
         about += f", sums in {answer['accumulate']}"
-    what = "output" if of_transformer else "step"
-    out.print(f"{about}; {counted(answer['max_steps'], what)} at most", markup=False)
+    out.print(f"{about}; limit {answer['max_steps']:,}", markup=False)
     table = Table(box=None, pad_edge=False)
     headings = _HEADINGS if of_transformer else _STACK_HEADINGS
     for heading in headings:

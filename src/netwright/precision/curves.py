@@ -44,7 +44,7 @@ def all_curves(
     sizes = [size._asdict() for size in transformer_sizes(networks[score], word, shorter)]
     stacks = [size._asdict() for size in rnn_sizes(compile_rnn(machine), word, shorter)]
     say("margin against step")
-    margins = {each.value: margin_curve(networks[each], word, shorter) for each in Scoring}
+    ahead = {each.value: margin_curve(networks[each], word, shorter) for each in Scoring}
     say("softmax")
     return {
         "outputs": outputs,
@@ -52,7 +52,7 @@ def all_curves(
         "score": score.value,
         "horizon_by_bits": horizons,
         "bits_by_step": {"transformer": sizes, "rnn": stacks},
-        "margin_by_step": margins,
+        "margin_by_step": ahead,
         "softmax_by_temperature": softmax_curve(networks[score], word, shorter),
     }
 

@@ -156,39 +156,39 @@ class _Watched:
 
     def wrong_index(self, i: int, token: FloatToken) -> WrongIndex | None:
         """The first attention of a token that looks elsewhere than in the exact run."""
-        for place, right, attended, exact in self._attentions(i, token):
-            if attended.winners != [right]:
-                other = next((j for j in attended.winners if j != right), right)
-                scores = exact(right), exact(other)
-                first, second = (self.arithmetic.exact(attended.score(j)) for j in (right, other))
-                return WrongIndex(
-                    i,
-                    place,
-                    right,
-                    attended.winners,
-                    other,
-                    scores,
-                    (first, second),
-                    scores[0] - scores[1],
-                )
-        return None
-
-    def _attentions(
-        self, i: int, token: FloatToken
-    ) -> Iterator[tuple[str, int, Attended, Callable[[int], Rational]]]:
-        """Each attention that has a winner: where, which, what was found, and the exact scores."""
-        p, layer = self.values.p2(i), self.compiled.network.decoder[2]
-
-        def score_of_visit(j: int) -> Rational:
-            return score_phi(layer.Q(p), layer.K(self.values.p2(j)))
-
         for number, attended in enumerate(token.external if self.values.word else [], start=1):
-            place = f"decoder layer {number}, attention to the encoder"
-            # The query has (1, i+1) in x8 and x9 in every layer, and the keys are 0 elsewhere.
-            yield place, self.values.beta(i + 1) - 1, attended, lambda j: score_phi(p, self.keys[j])
-        if (attended_to := token.to_itself[2]) is not None:
-            place = "decoder layer 3, self-attention"
-            yield place, self.values.ell[i + 1], attended_to, score_of_visit
+            right = self.values.beta(i + 1) - 1
+            if attended.winners != [right]:
+                place = f"decoder layer {number}, attention to the encoder"
+                return self._explained(i, place, right, attended, self._score_of_input)
+        to_itself, right = token.to_itself[2], self.values.ell[i + 1]
+        if to_itself is None or to_itself.winners == [right]:
+            return None
+        place = "decoder layer 3, self-attention"
+        return self._explained(i, place, right, to_itself, self._score_of_visit)
+
+    def _explained(
+        self,
+        i: int,
+        place: str,
+        right: int,
+        attended: Attended,
+        exact_score: Callable[[int, int], Rational],
+    ) -> WrongIndex:
+        other = next((j for j in attended.winners if j != right), right)
+        exact = exact_score(i, right), exact_score(i, other)
+        first, second = (self.arithmetic.exact(attended.score(j)) for j in (right, other))
+        margin = exact[0] - exact[1]
+        return WrongIndex(i, place, right, attended.winners, other, exact, (first, second), margin)
+
+    def _score_of_visit(self, i: int, j: int) -> Rational:
+        """The exact score of token j for token i in layer 3."""
+        layer = self.compiled.network.decoder[2]
+        return score_phi(layer.Q(self.values.p2(i)), layer.K(self.values.p2(j)))
+
+    def _score_of_input(self, i: int, j: int) -> Rational:
+        """That of input token j: a query has (1, i+1) in x8, x9 in every layer, as p² has."""
+        return score_phi(self.values.p2(i), self.keys[j])
 
     @cached_property
     def keys(self) -> list[Vector]:
@@ -201,6 +201,9 @@ class _Watched:
 
         Or that is an integer and not exact: positions and ℓ must be, for F takes differences.
         """
+        return next(self._differences(i, token))
+
+    def _differences(self, i: int, token: FloatToken) -> Iterator[WrongOutput]:
         for name, exact in self._exact_vectors(i):
             wanted = self.arithmetic.vector(exact)
             for place, number in enumerate(token.vectors[name].tolist()):
@@ -208,8 +211,7 @@ class _Watched:
                 found = self.arithmetic.exact(number)
                 if number != wanted[place] or (right.q == 1 and found != right):
                     block = str(self.layout.coordinates[place])
-                    return WrongOutput(i + 1, name, block, right, found)
-        raise AssertionError("one of them differs, as y does")
+                    yield WrongOutput(i + 1, name, block, right, found)
 
     def _exact_vectors(self, i: int) -> Iterator[tuple[str, Vector]]:
         values = self.values

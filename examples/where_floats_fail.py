@@ -1,0 +1,33 @@
+"""A machine that a Transformer in floating point gets wrong as early as possible.
+
+    python examples/where_floats_fail.py [float32|bfloat16|float16|float64]
+
+The search tries all cells and visits that any machine can reach; the machine is made of what it
+finds. float64 takes ten seconds or more.
+"""
+
+import sys
+
+from netwright.precision.failures import first_failures
+from netwright.precision.float_arithmetic import FloatArithmetic
+from netwright.precision.formats import FORMATS
+from netwright.precision.horizon import first_possible, safe_until, search_limit
+from netwright.precision.wiggle import meeting
+from netwright.theorems.theorem_3_4_transformer.construction import Scoring, compile_transformer
+
+form = FORMATS[sys.argv[1] if len(sys.argv) > 1 else "float32"]
+
+for score in (Scoring.PAPER, Scoring.RECENCY):
+    print(f"{form.name}, score {score}: proved right up to token {safe_until(form, score):,}")
+    if score is Scoring.RECENCY and form.bits > 24:
+        break  # the search would take days
+    order = first_possible(form, score, search_limit(form, score))
+    assert order is not None
+    normal, word = meeting(order)
+    found = first_failures(compile_transformer(normal, score), word, FloatArithmetic(form), 10_000)
+    assert found.decoded is not None
+    print(
+        f"  token {order.token:,} takes visit {order.earlier:,} of cell {order.cell:,} for visit "
+        f"{order.later:,}\n  a machine of {len(normal.machine.states)} states on a^{len(word)}: "
+        f"y_{found.decoded.output} shows {found.decoded.found}, not {found.decoded.expected}"
+    )

@@ -12,7 +12,7 @@ def precision_plot(curves: dict[str, Any], machine: str, suffix: str) -> bytes:
     """All four in one figure."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(10, 8), layout="constrained")
+    figure = Figure(figsize=(10, 9.5), layout="constrained")
     axes = figure.subplots(2, 2)
     title = machine.encode(errors="replace").decode()
     figure.suptitle(f"the Transformer of {title}", parse_math=False)
@@ -22,8 +22,9 @@ def precision_plot(curves: dict[str, Any], machine: str, suffix: str) -> bytes:
     _softmax(axes[1, 1], curves["softmax_by_temperature"], curves)
     for panel in axes.flat:
         panel.grid(alpha=0.3)
-        if panel.get_legend_handles_labels()[0]:
-            panel.legend(fontsize=8, loc="lower right" if panel is axes[0, 0] else "best")
+        if panel.get_legend_handles_labels()[0]:  # below, where it covers nothing
+            place = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.14)}
+            panel.legend(fontsize=8, ncols=2, frameon=False, **place)
     return drawn(figure, suffix)
 
 
@@ -37,7 +38,7 @@ def _horizon(panel: Any, horizons: dict[str, list[dict[str, Any]]], outputs: int
         _draw(panel, measured, colour, f"{label}: this machine", marker=marker, linestyle="")
         right = [(row["bits"], outputs) for row in rows if row["first_wrong_index"] is None]
         _draw(panel, right, colour, None, marker=marker, linestyle="", fillstyle="none")
-    label = f"end of the runs, {outputs:,} (hollow: right to there)"
+    label = f"end of the runs, {outputs:,}; hollow: right"
     panel.axhline(outputs, color="black", linewidth=0.8, linestyle=":", label=label)
     panel.set_yscale("log")
     panel.set_ylim(2, 100 * outputs)

@@ -2,6 +2,7 @@
 
 import random
 import re
+from collections.abc import Callable
 from itertools import islice
 
 import pytest
@@ -18,7 +19,7 @@ from netwright.errors import NetworkError
 from netwright.exact.feed_forward import Affine, FeedForward, affine_network
 from netwright.exact.layout import Layout
 from netwright.exact.observe import NEITHER, Watch
-from netwright.exact.rational import Rational
+from netwright.exact.rational import ONE, Rational
 from netwright.exact.vector import Vector
 from netwright.machine.library import library_machine
 from netwright.machine.normal_form import normalize
@@ -312,20 +313,34 @@ def visit_query(cell: Rational, n: int) -> Vector:
 KEYS_IN_THREE = affine_network(D, {("x", "x"): 1, ("y", "y"): 1, ("z", "z"): 1})
 
 
-@given(
-    st.lists(st.integers(-3, 3), min_size=1, max_size=8),
-    st.lists(st.one_of(st.integers(-5, 5).map(fmpq), st.just(fmpq(1, 2))), min_size=1, max_size=4),
+cells_of_a_walk = st.lists(st.integers(-3, 3), min_size=1, max_size=8)
+"""With jumps and gaps."""
+cells_asked_for = st.lists(
+    st.one_of(st.integers(-5, 5).map(fmpq), st.just(fmpq(1, 2))), min_size=1, max_size=4
 )
+
+
+def attends_as_defined(
+    cache: AttentionCache,
+    key: Callable[[int, int], Vector],
+    query: Callable[[Rational, int], Vector],
+    cells: list[int],
+    asked: list[Rational],
+) -> None:
+    """Hits, fresh cells, gaps inside the walk, and cells that are no integers."""
+    for n, cell in enumerate(cells, start=1):
+        newest = key(cell, n)
+        cache.append(newest, Vector(newest.layout, {0: n * ONE}))
+        for q in (query(each, n) for each in asked):
+            assert cache.attend(q) == attention(q, cache.keys, cache.values, score_phi, hardmax)
+
+
+@given(cells_of_a_walk, cells_asked_for)
 def test_last_visits_of_any_walk_with_jumps_and_gaps(
     cells: list[int], asked: list[Rational]
 ) -> None:
-    """Hits, fresh cells, gaps inside the walk, and cells that are no integers."""
     cache = AttentionCache(KEYS_IN_THREE, score_phi, hardmax)
-    for n, cell in enumerate(cells, start=1):
-        cache.append(visit_key(cell, n), Vector.of(D, x=n))
-        for query in (visit_query(each, n) for each in asked):
-            wanted = attention(query, cache.keys, cache.values, score_phi, hardmax)
-            assert cache.attend(query) == wanted
+    attends_as_defined(cache, visit_key, visit_query, cells, asked)
 
 
 @given(st.lists(vectors(), min_size=1, max_size=5), vectors())

@@ -10,7 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.mutations import mutated_transformer
 from tests.networks import facts, unproved
-from tests.runtime.test_transformer import agree_on
+from tests.runtime.test_transformer import (
+    agree_on,
+    attends_as_defined,
+    cells_asked_for,
+    cells_of_a_walk,
+)
 from tests.strategies import machines
 from tests.strategies import words as random_words
 
@@ -80,19 +85,12 @@ def recency_query(cell: Rational, n: int) -> Vector:
     return Vector.of(D, x=cell / n, y=fmpq(1, n), z=fmpq(1, 3 * n**2), w=fmpq(-1, 3 * n**3))
 
 
-@given(
-    st.lists(st.integers(-3, 3), min_size=1, max_size=8),
-    st.lists(st.one_of(st.integers(-5, 5).map(fmpq), st.just(fmpq(1, 2))), min_size=1, max_size=4),
-)
+@given(cells_of_a_walk, cells_asked_for)
 def test_last_visits_of_any_walk_with_jumps_and_gaps(
     cells: list[int], asked: list[Rational]
 ) -> None:
     cache = AttentionCache(KEYS_IN_FOUR, score_phi, hardmax)
-    for n, cell in enumerate(cells, start=1):
-        cache.append(recency_key(cell, n), Vector.of(D, x=n))
-        for query in (recency_query(each, n) for each in asked):
-            wanted = attention(query, cache.keys, cache.values, score_phi, hardmax)
-            assert cache.attend(query) == wanted
+    attends_as_defined(cache, recency_key, recency_query, cells, asked)
 
 
 def test_hits_and_fresh_cells_need_no_look_at_all_keys() -> None:

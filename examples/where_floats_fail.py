@@ -15,7 +15,10 @@ from netwright.precision.horizon import first_possible, safe_until, search_limit
 from netwright.precision.wiggle import meeting
 from netwright.theorems.theorem_3_4_transformer.construction import Scoring, compile_transformer
 
-form = FORMATS[sys.argv[1] if len(sys.argv) > 1 else "float32"]
+name = sys.argv[1] if len(sys.argv) > 1 else "float32"
+if name not in FORMATS:
+    sys.exit(f"no format {name}; there are {', '.join(FORMATS)}")
+form = FORMATS[name]
 
 for score in (Scoring.PAPER, Scoring.RECENCY):
     print(f"{form.name}, score {score}: proved right up to token {safe_until(form, score):,}")
@@ -27,7 +30,10 @@ for score in (Scoring.PAPER, Scoring.RECENCY):
     found = first_failures(compile_transformer(normal, score), word, FloatArithmetic(form), 10_000)
     assert found.decoded is not None
     print(
-        f"  token {order.token:,} takes visit {order.earlier:,} of cell {order.cell:,} for visit "
-        f"{order.later:,}\n  a machine of {len(normal.machine.states)} states on a^{len(word)}: "
+        f"  token {order.token:,} does not prefer visit {order.later:,} of cell {order.cell:,} to "
+        f"visit {order.earlier:,}"
+    )
+    print(
+        f"  a machine of {len(normal.machine.states)} states on a^{len(word)}: "
         f"y_{found.decoded.output} shows {found.decoded.found}, not {found.decoded.expected}"
     )

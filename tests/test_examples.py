@@ -29,5 +29,5 @@ def test_three_networks_say_the_same() -> None:
 def test_the_machine_made_for_a_failure_meets_it() -> None:
     path = next(path for path in EXAMPLES if path.stem == "where_floats_fail")
     text = printed(path, "bfloat16")
-    assert "token 10 takes visit 3 of cell 3 for visit 5" in text
+    assert "token 10 does not prefer visit 5 of cell 3 to visit 3" in text
     assert "a machine of 10 states on a^2: y_11 shows a, not b" in text

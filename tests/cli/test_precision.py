@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from netwright.cli import main
+from netwright.machine.library import library_machine
 
 
 def answer(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
@@ -80,7 +81,7 @@ def test_stacks_go_wrong_where_they_are_too_deep(
     found = answer(capsys, "sweeper", "--on", on, "--base", "4", "--max-steps", "500", "--growth")
     times = {row["name"]: row["decoded"]["time"] for row in found["results"]}
     assert times == {"float64": 405, "float32": 104, "bfloat16": 20, "float16": 27}
-    assert [row["cells_held"] for row in found["results"]] == [26, 12, 4, 5]
+    assert [row["digits_held"] for row in found["results"]] == [26, 12, 4, 5]
     assert found["base"] == "4"
     assert found["growth"][-1]["block"] == "stack"
 
@@ -109,7 +110,7 @@ def test_the_table_says_where_and_why(capsys: pytest.CaptureFixture[str]) -> Non
         "score of 38: exactly -1/8049132, here -1/8388608",
         "margin: 38/2754815427",
         "y_42 is not exact: s4[0] of p3 is 1/2, exactly 0",
-        "worst machine, on a tape with an end: 11 states, 5 symbols, wrong at y_15",
+        "worst machine, on a tape with an end: 11 states, on a^5, wrong at y_15",
         "bits in the exact run at time 9,999",
     ):
         assert text in printed
@@ -200,3 +201,58 @@ def test_a_folder_that_cannot_be_written_is_noticed_first(
     captured = capsys.readouterr()
     assert captured.out == ""
     assert "x.png cannot be written: Permission denied" in captured.err
+
+
+def test_names_that_would_steer_a_terminal_are_made_visible(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The busy beaver with a line break in its blank, in a file with one in its name."""
+    monkeypatch.chdir(tmp_path)
+    machine = library_machine("busy-beaver-5")
+    named = {"0": "x\ny", "1": "1"}
+    rules: dict[str, dict[str, list[str]]] = {}
+    for (state, symbol), action in machine.delta.items():
+        rule = [action.state, named[action.write], action.move.value]
+        rules.setdefault(state, {})[named[symbol]] = rule
+    content = json.dumps(
+        {
+            "states": list(machine.states),
+            "input_symbols": ["1"],
+            "tape_symbols": list(named.values()),
+            "transitions": rules,
+            "initial_state": machine.start,
+            "blank_symbol": "x\ny",
+            "final_states": ["Z"],
+        }
+    )
+    Path("a\nb.json").write_text(content)
+    assert main(["precision", "a\nb.json", "", "--dtype", "float16"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == r"transformer of a\nb.json, score paper, hard attention"
+    assert any("s4[x\\ny] of p3" in line for line in lines)
+
+
+def test_a_machine_that_halts_at_once_can_be_drawn(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    plot = tmp_path / "once.SVG"
+    options = ("1RZ---", "--dtype", "float16", "--max-steps", "60", "--plot", str(plot))
+    rows = answer(capsys, *options)["curves"]["margin_by_step"]["paper"]
+    tokens = [row["token"] for row in rows]
+    assert tokens == sorted(set(tokens))
+    assert "first such output" in plot.read_text()
+
+
+def test_a_base_too_large_for_a_format(capsys: pytest.CaptureFixture[str]) -> None:
+    options = ("sweeper", "--on", "rnn", "--base", "131072", "--dtype", "float16")
+    (row,) = answer(capsys, *options)["results"]
+    assert (row["digits_held"], row["decoded"]["found"]) == (None, "none over none")
+    assert main(["precision", *options]) == 0
+    assert "no number any more" in capsys.readouterr().out
+
+
+def test_search_is_offered_where_it_can_be_done(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["precision", "sweeper", "--dtype", "float64", "--max-steps", "5"]) == 0
+    assert "?  not searched; --search does" in capsys.readouterr().out
+    assert main(["precision", "sweeper", "--bits", "60", "--max-steps", "5"]) == 0
+    assert "?" not in capsys.readouterr().out

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from netwright.cli.output import visible
 from netwright.cli.plots import COLOURS, MARKERS, drawn
 
 _NAMES = {"paper": "paper's score", "recency": "score by recency"}
@@ -14,7 +15,7 @@ def precision_plot(curves: dict[str, Any], machine: str, suffix: str) -> bytes:
 
     figure = Figure(figsize=(10, 9.5), layout="constrained")
     axes = figure.subplots(2, 2)
-    title = machine.encode(errors="replace").decode()
+    title = visible(machine.encode(errors="replace").decode())
     figure.suptitle(f"the Transformer of {title}", parse_math=False)
     _horizon(axes[0, 0], curves["horizon_by_bits"], curves["outputs"])
     _margin(axes[0, 1], curves["margin_by_step"])
@@ -94,6 +95,7 @@ def _softmax(panel: Any, rows: list[dict[str, Any]], curves: dict[str, Any]) -> 
     panel.axhline(end, color="black", linewidth=0.8, linestyle=":", label=label)
     panel.set_xscale("log")
     panel.set_yscale("log")
+    panel.set_ylim(1, 3 * end)
     panel.invert_xaxis()
     panel.set_xlabel("temperature τ of softmax")
     panel.set_ylabel("first such output")

@@ -6,7 +6,6 @@ from typing import Any
 from rich.table import Table
 
 from netwright.cli.output import console, counted, visible
-from netwright.precision.horizon import SEARCHED
 
 SHORT = 14  # characters of a fraction that is shown as such
 _MEANINGS = {
@@ -27,7 +26,7 @@ _HEADINGS = (
 )
 _STACK_HEADINGS = (
     *("", "not\nexact", "wrong\ndecoded"),
-    *("deepest\nstack", "cells that\nfit exactly", "\nsteps"),
+    *("deepest\nstack", "digits that\nfit exactly", "\nsteps"),
 )
 
 
@@ -35,14 +34,15 @@ def print_answer(answer: dict[str, Any]) -> None:
     """The table, what happened to each format, and the bits of the exact run."""
     out = console()
     of_transformer = answer["on"] == "transformer"
-    about = f"{answer['on']} of {answer['machine']}"
+    about = f"{answer['on']} of {visible(answer['machine'])}"
     if of_transformer:
         tau = "by schedule" if answer["softmax"] == "schedule" else f"at {answer['softmax']}"
         attention = f"softmax {tau}" if answer["softmax"] else "hard attention"
         about += f", score {answer['score']}, {attention}"
-    if answer["accumulate"]:
-        about += f", sums in {answer['accumulate']}"
-    out.print(f"{about}; limit {answer['max_steps']:,}", markup=False)
+    out.print(about, markup=False)
+    sums = f", sums in {answer['accumulate']}" if answer["accumulate"] else ""
+    limit = counted(answer["max_steps"], "output" if of_transformer else "step")
+    out.print(f"limit: {limit}{sums}", markup=False)
     table = Table(box=None, pad_edge=False)
     headings = _HEADINGS if of_transformer else _STACK_HEADINGS
     for heading in headings:
@@ -56,9 +56,7 @@ def print_answer(answer: dict[str, Any]) -> None:
             out.print("\n  ".join([f"\n{row['name']}", *lines]), markup=False)
     not_searched = [row for row in answer["results"] if _not_searched(row)]
     if not_searched:
-        paper, recency = SEARCHED.values()
-        note = f"?  not searched; --search does, to {paper} bits, or {recency} by recency"
-        out.print(f"\n{note}", markup=False)
+        out.print("\n?  not searched; --search does", markup=False)
     if "growth" in answer:
         _print_growth(answer["growth"], out)
 
@@ -68,8 +66,9 @@ def _shown(number: int | None) -> str:
 
 
 def _not_searched(row: dict[str, Any]) -> bool:
+    """Whether --search would tell more."""
     predicted = row.get("predicted")
-    return bool(predicted and predicted["safe_until"] is not None and not predicted["searched"])
+    return bool(predicted and predicted["searchable"] and not predicted["searched"])
 
 
 def _cells(row: dict[str, Any]) -> list[str]:
@@ -86,7 +85,7 @@ _FIRSTS = (("index", "token"), ("vector", "output"), ("decoded", "output"))
 def _stack_cells(row: dict[str, Any]) -> list[str]:
     first = [row[name] and row[name]["time"] for name in ("vector", "decoded")]
     end = " (halted)" if row["halted"] else ""
-    cells = [*map(_shown, (*first, row["depth"], row["cells_held"]))]
+    cells = [*map(_shown, (*first, row["depth"], row["digits_held"]))]
     return [*cells, f"{row['steps']:,}{end}"]
 
 
@@ -105,10 +104,8 @@ def _details(row: dict[str, Any]) -> list[str]:
         margin = index["margin"]
         lines.append(f"margin: {margin if len(margin) <= SHORT else _decimal(margin)}")
     if vector is not None:
-        lines.append(
-            f"y_{vector['output']} is not exact: {vector['block']} of {vector['vector']} is "
-            f"{_against(vector)}"
-        )
+        where = f"{visible(vector['block'])} of {vector['vector']}"
+        lines.append(f"y_{vector['output']} is not exact: {where} is {_against(vector)}")
     if decoded is not None:
         lines.append(
             f"y_{decoded['output']} shows the {decoded['what']} {visible(decoded['found'])} "
@@ -116,9 +113,9 @@ def _details(row: dict[str, Any]) -> list[str]:
         )
     worst = row["predicted"]["worst_machine"]
     if worst is not None:
-        size = f"{counted(worst['states'], 'state')}, {counted(worst['input_length'], 'symbol')}"
+        machine = f"{counted(worst['states'], 'state')}, on a^{worst['input_length']}"
         wrong = f"wrong at y_{worst['wrong_output']}"
-        lines.append(f"worst machine, on a tape with an end: {size}, {wrong}")
+        lines.append(f"worst machine, on a tape with an end: {machine}, {wrong}")
     return lines
 
 
@@ -127,13 +124,13 @@ def _stack_details(row: dict[str, Any]) -> list[str]:
     lines = []
     if vector is not None:
         lines.append(
-            f"g_{vector['time']} is not exact, with {counted(vector['depth'], 'cell')} on a stack"
+            f"g_{vector['time']} is not exact, with {counted(vector['depth'], 'digit')} on a stack"
         )
-        lines.append(f"{vector['block']} is {_against(vector)}")
+        lines.append(f"{visible(vector['block'])} is {_against(vector)}")
     if decoded is not None:
         lines.append(
             f"g_{decoded['time']} shows {visible(decoded['found'])} instead of "
-            f"{visible(decoded['expected'])}, with {counted(decoded['depth'], 'cell')} on a stack"
+            f"{visible(decoded['expected'])}, with {counted(decoded['depth'], 'digit')} on a stack"
         )
     return lines
 

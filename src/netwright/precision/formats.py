@@ -28,6 +28,11 @@ class Format:
     """Every number is a multiple of 2^lowest."""
     largest: float = inf
 
+    def holds(self, x: Rational) -> bool:
+        """Whether a number needs no rounding."""
+        in_range = self.largest == inf or abs(x) <= int(self.largest)
+        return in_range and rounded(x, self.bits, self.lowest) == x
+
     def nearest(self, x: Rational) -> Rational:
         """The exact number rounded, which is too large for the format beyond `largest`.
 

@@ -56,8 +56,8 @@ def sample_times(last: int, number: int = 40) -> list[int]:
     >>> sample_times(100, 5)
     [0, 2, 9, 31, 99]
     """
-    found = {round((last + 1) ** (n / (number - 1))) - 1 for n in range(number)}
-    return sorted(min(max(0, t), max(0, last - 1)) for t in found)
+    latest = max(0, last - 1)
+    return sorted({min(round((last + 1) ** (n / (number - 1))) - 1, latest) for n in range(number)})
 
 
 def transformer_sizes(

@@ -18,7 +18,8 @@ All else is off by a few u of itself. Two visits j₁ < j₂ have the parity of 
   2 by 1/(i−2) + 3/i, which is more than 4/(i+1): so the left side is less than 18u (i+1)², and the
   order is right for all i ≤ (1/(18u))^(1/2) − 1.
 
-Two other failures are possible, and neither comes before these bounds do:
+Two other failures are possible, and neither comes before these bounds do (for 7 bits and more;
+with fewer, the bounds are tokens 0 and 1, which have no earlier token of their parity):
 
 - *A fresh cell*, |Δ| = 1 for token i: an earlier token of |Δ| = 1 has the parity of i, so it is two
   steps earlier at least, and behind by (i−j) ε_i² ε_j/3, or by recency 2(i−j) ε_i² ε_j/3, while the
@@ -42,7 +43,7 @@ from netwright.precision.float_loops import loop, wrong_order
 from netwright.precision.formats import NATIVE_BITS, Format
 from netwright.theorems.theorem_3_4_transformer.construction import Scoring
 
-_PRUNED = 6  # bits, from which on terms of order u² are a tenth of those of order u at most
+_PRUNED = 12  # bits, from which on 3u(i+1) is a tenth at most as far as a search goes, and u too
 _CHUNK = 64
 SEARCHED_AT_ONCE = {Scoring.PAPER: 24, Scoring.RECENCY: 20}
 """Up to how many bits a search takes no time worth speaking of."""
@@ -76,7 +77,7 @@ def safe_until(form: Format, score: Scoring) -> int:
 
 
 def search_limit(form: Format, score: Scoring) -> int:
-    """How far a search goes: failures were found at some 1.2 to 3.1 times the proved bound."""
+    """How far a search goes: for 4 to 24 bits, and 53, there is a failure before that."""
     return 3 * safe_until(form, score) + 60
 
 

@@ -75,13 +75,15 @@ class Experiment:
 
     def _predicted(self, form: Format, say: Say) -> dict[str, Any]:
         """Bound, search, and the machine that meets what the search found: for hard attention."""
-        predicted: dict[str, Any] = {"safe_until": None, "searched": False}
+        predicted: dict[str, Any] = {"safe_until": None, "searchable": False, "searched": False}
         predicted |= {"first_possible": None, "worst_machine": None}
         if self.temperature is not None:
             return predicted
         predicted["safe_until"] = safe_until(form, self.score)
+        native = (self.sums or form).bits <= NATIVE_BITS
+        predicted["searchable"] = native and form.bits <= SEARCHED[self.score]
         most = (SEARCHED if self.search else SEARCHED_AT_ONCE)[self.score]
-        if form.bits > most or (self.sums or form).bits > NATIVE_BITS:
+        if form.bits > most or not native:
             return predicted
         search = partial(
             first_possible,
@@ -116,7 +118,7 @@ class Experiment:
             lambda done: say(f"{about['name']}: {done:,} of {self.steps:,} steps"),
         )
         held = digits_held(form, rnn)
-        return {**about, **plain(found), "cells_held": held}
+        return {**about, **plain(found), "digits_held": held}
 
     def _rnn(self) -> CompiledRNN:
         return compile_rnn(self.machine, self.base)

@@ -9,6 +9,7 @@ winner's. So the others' weights add up to less than 1/(4(i+1)), and
 
 The attention to the encoder has scores −|j − (i+1)|. As τ_i ≤ 1/(3 ln 4), e^(−1/τ) ≤ 1/64, and
 Σ k e^(−k/τ) over both sides is less than 1/4: s3 and β are off by less than 1/4 too.
+All three layers add the same, as query and τ are the same, and O₂ and O₃ halve what is in s3, x6.
 Layer 2 has equal scores, of which softmax is the mean: nothing is off there.
 
 F sees these numbers through its first map f₁, whose images are 0, 1/2, 1 or integers in the exact
@@ -76,7 +77,7 @@ def read_temperature(text: str, score: Scoring) -> Callable[[int], float]:
     """
     if text.strip() == "schedule":
         return schedule(score)
-    found = re.fullmatch(r"\s*([0-9]*\.?[0-9]+(?:[eE][+-]?[0-9]+)?)(/t2)?\s*", text)
+    found = re.fullmatch(r"\s*((?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)(/t2)?\s*", text)
     tau = float(found[1]) if found else 0.0
     if found is None or not 1e-300 <= tau <= 1e300:
         raise InputError(

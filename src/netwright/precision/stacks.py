@@ -1,14 +1,17 @@
 """Where an RNN or a Neural GPU in floating point first goes wrong, and how deep its stacks are.
 
-A stack of n symbols is a number with n digits in base B, so it takes n·log₂ B bits at least. A
-format of p bits holds p/log₂ B digits; where B is no power of two, every digit is rounded. The
-hidden vector g_t may then differ from the exact one long before the pair of state and symbol that
-it shows is another: the read-outs n[q, s] of `theorem_2_3_rnn.readouts`, of which one is above 1/2.
+A stack of n symbols is a number with n digits in base B, so it takes n·log₂ B bits at least; one
+digit more while the cell under the head is not read off it yet (Rpop, Lpop). That number of digits
+is the *depth*. A format of p bits holds p/log₂ B digits; where B is no power of two, every digit is
+rounded. The hidden vector g_t may then differ from the exact one long before the pair of state and
+symbol that it shows is another: the read-outs n[q, s] of `theorem_2_3_rnn.readouts`, of which one
+is above 1/2.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
+from math import log2
 from typing import Any
 
 from netwright.exact.layout import Layout
@@ -31,9 +34,10 @@ class WrongHidden:
     time: int
     block: str
     exact: Rational
-    rounded: Rational
+    rounded: Rational | None
+    """None for what is no number any more."""
     depth: int
-    """The number of cells on the deeper stack."""
+    """The digits of the deepest stack."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +64,7 @@ class StackFailures:
 
 
 def digits_held(form: Format, compiled: CompiledRNN) -> int | None:
-    """How many cells of a stack fit into a format exactly: p / log₂ B; None if weights do not.
+    """How many digits of a stack fit into a format exactly: p / log₂ B; None if weights do not.
 
     A digit takes log₂ B bits if B is a power of two. The weights have B − k in their denominators
     besides, for k symbols: only where that is cancelled, or a power of two itself, are they binary
@@ -79,7 +83,7 @@ def digits_held(form: Format, compiled: CompiledRNN) -> int | None:
         for matrix in (network.W, network.V, network.U)
         for weight in multiplied_out(matrix).weights.values()
     ]
-    if any(form.nearest(weight) != weight for weight in weights):
+    if not all(map(form.holds, weights)):
         return None
     return form.bits // (int(compiled.neurons.base.p).bit_length() - 1)
 
@@ -103,30 +107,27 @@ def first_stack_failures(
     for time, (now, g, numbers) in enumerate(islice(runs, steps + 1)):
         if time % 64 == 0:
             tell(time)
-        depth = now.depth
+        depth = max(_digits(g.number(block), rnn.neurons.base) for block in rnn.neurons.stacks)
         deepest = max(deepest, depth)
-        found = _exact(numbers, g.layout, arithmetic)
-        if vector is None and found != g:
-            vector = _first_difference(time, g, found, depth)
+        found = [arithmetic.exact(number) for number in numbers.tolist()]
+        vector = vector or _first_difference(time, g, found, depth)
         if vector is not None:
-            pair = _pair(shown, found)
+            pair = _pair(shown, g.layout, found)
             if pair != (now.state, now.symbol):
                 expected, seen = (f"{q} over {s}" for q, s in ((now.state, now.symbol), pair))
-                return StackFailures(
-                    time, False, deepest, vector, WrongPair(time, expected, seen, depth)
-                )
+                wrong = WrongPair(time, expected, seen, depth)
+                return StackFailures(time, False, deepest, vector, wrong)
     halted = rnn.machine.action(now.state, now.symbol) is None or now.state in rnn.final_states
     return StackFailures(time, halted, deepest, vector, None)
 
 
-def _exact(numbers: Numbers, layout: Layout, arithmetic: Arithmetic[Any]) -> Vector:
-    """What the numbers are; σ keeps all of them between 0 and 1, so none is infinite."""
-    found = {}
-    for k, number in enumerate(numbers.tolist()):
-        exact = arithmetic.exact(number)
-        assert exact is not None
-        found[k] = exact
-    return Vector(layout, found)
+def _digits(x: Rational, base: Rational) -> int:
+    """How many digits a stack has: n if, for B = p/r, its denominator is above p^(n−1), not p^n."""
+    p, q = int(base.p), int(x.q)
+    n = int((q.bit_length() - 1) / log2(p))
+    while p**n < q:
+        n += 1
+    return n
 
 
 def _hidden(
@@ -147,15 +148,20 @@ def _hidden(
             yield S[-1][places["E" if t == len(cells) else "D"]]
 
 
-def _first_difference(time: int, g: Vector, found: Vector, depth: int) -> WrongHidden:
-    places = sorted(set(g.entries) | set(found.entries))
-    k = next(k for k in places if g.entries.get(k, ZERO) != found.entries.get(k, ZERO))
-    block = str(g.layout.coordinates[k])
-    return WrongHidden(time, block, g.entries.get(k, ZERO), found.entries.get(k, ZERO), depth)
+def _first_difference(
+    time: int, g: Vector, found: list[Rational | None], depth: int
+) -> WrongHidden | None:
+    for k, number in enumerate(found):
+        exact = g.entries.get(k, ZERO)
+        if number != exact:
+            return WrongHidden(time, str(g.layout.coordinates[k]), exact, number, depth)
+    return None
 
 
-def _pair(shown: Decoder, found: Vector) -> tuple[str, str]:
+def _pair(shown: Decoder, layout: Layout, found: list[Rational | None]) -> tuple[str, str]:
     """The state and symbol that a vector shows."""
-    on = [label for label, x in shown.readouts(found)["n"].items() if 2 * x > 1]
+    numbers = {k: number for k, number in enumerate(found) if number is not None}
+    on = [label for label, x in shown.readouts(Vector(layout, numbers))["n"].items() if 2 * x > 1]
     pairs = [shown.pairs[label] for label in on]
-    return pairs[0] if len(pairs) == 1 else ("none", "none")
+    all_numbers = len(numbers) == len(found)
+    return pairs[0] if all_numbers and len(pairs) == 1 else ("none", "none")

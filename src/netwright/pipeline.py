@@ -1,10 +1,12 @@
 """The path of the data, as code: from what the user types to the answer.
 
-machine file ──load──▶ TuringMachine ──normalize──▶ NormalMachine ──▶ Transformer ──▶ Run
-──▶ RNN (──▶ Neural GPU) ──▶ Run
+    machine file ──load──▶ TuringMachine ──normalize──▶ NormalMachine ──▶ Transformer ──▶ Run
+                                         ──▶ RNN (──▶ Neural GPU) ──▶ Run
+
+Each stage takes what the stage before it gives. A network that was saved is loaded as such.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from enum import StrEnum
 from functools import partial
 from typing import Any
@@ -30,6 +32,8 @@ from netwright.theorems.theorem_3_4_transformer.construction import (
 from netwright.theorems.theorem_3_4_transformer.decoding import run_transformer
 from netwright.theorems.theorem_4_1_neural_gpu import compile_neural_gpu, run_neural_gpu
 
+Source = TuringMachine | CompiledTransformer
+
 
 class Target(StrEnum):
     """What a machine runs on."""
@@ -40,13 +44,7 @@ class Target(StrEnum):
     MACHINE = "machine"
 
 
-PATIENCE = {Target.TRANSFORMER: 64, Target.RNN: 5_000, Target.NEURAL_GPU: 300}
-"""How many moments `--engine auto` does by the definition: less time than a compiler takes."""
-
-
-def load(
-    argument: str, *, format_name: str | None = None, also: Iterable[str] = ()
-) -> TuringMachine | CompiledTransformer:
+def load(argument: str, *, format_name: str | None = None, also: Iterable[str] = ()) -> Source:
     """The machine that MACHINE names, or the network if it is a file with a saved one."""
     if format_name is None and (network := saving.read_file(argument)) is not None:
         return network
@@ -62,7 +60,7 @@ def to_transformer(
 
 
 def run(
-    source: TuringMachine | CompiledTransformer,
+    source: Source,
     word: Iterable[str] | None = None,
     max_steps: int = 10_000_000,
     *,
@@ -84,8 +82,8 @@ def run(
         raise InputError("a score is for a machine that becomes a Transformer, and this is none")
     rest = max_steps, progress, bookmark
 
-    def faster(engine_of: Callable[..., Any]) -> Any:
-        patience = PATIENCE[on] if engine is Engine.AUTO else 0
+    def faster(engine_of: Any) -> Any:
+        patience = engine_of.SHORT if engine is Engine.AUTO else 0
         return None if engine is Engine.REFERENCE else partial(engine_of, patience=patience)
 
     if on is Target.MACHINE:

@@ -13,7 +13,6 @@ from netwright import pipeline
 from netwright.errors import InputError
 from netwright.files import check_output, write_whole
 from netwright.machine.turing_machine import TuringMachine
-from netwright.theorems.theorem_3_4_transformer.construction import CompiledTransformer
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -37,7 +36,7 @@ def split_word(text: str, separator: str | None = None) -> tuple[str, ...]:
 class Loaded(NamedTuple):
     """What MACHINE and INPUT name: a machine or a saved network, the machine, and the word."""
 
-    source: TuringMachine | CompiledTransformer
+    source: pipeline.Source
     machine: TuringMachine
     word: tuple[str, ...]
 

@@ -35,7 +35,6 @@ from netwright.errors import StoppedError
 from netwright.machine.simulate import Engine, Interrupted, Outcome, Run
 from netwright.machine.turing_machine import TuringMachine
 from netwright.pipeline import Target
-from netwright.theorems.theorem_3_4_transformer.construction import CompiledTransformer
 from netwright.theorems.theorem_3_4_transformer.saving import machine_parts, to_bytes
 
 EXAMPLE = """\b
@@ -126,7 +125,7 @@ def command(
     return EXIT_CODES[result.outcome]
 
 
-def _content(source: TuringMachine | CompiledTransformer) -> bytes:
+def _content(source: pipeline.Source) -> bytes:
     """What a machine or a network is, so that a checkpoint knows it again."""
     if isinstance(source, TuringMachine):
         return json.dumps(machine_parts(source)).encode()

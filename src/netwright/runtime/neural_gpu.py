@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 class FastNeuralGPU(StackMoments):
     """S^0, S^1, … of a Neural GPU on an input; the output cell is that of the last row."""
 
+    SHORT = 300
+    """How many moments `--engine auto` does by the definition: less time than a compiler takes."""
+
     def __init__(
         self,
         network: NeuralGPU,

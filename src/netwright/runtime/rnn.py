@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 class FastRNN(StackMoments):
     """g_0, g_1, … of an RNN on an input."""
 
+    SHORT = 5_000
+    """How many moments `--engine auto` does by the definition: less time than a compiler takes."""
+
     def __init__(
         self,
         network: RNN,

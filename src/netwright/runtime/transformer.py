@@ -44,6 +44,9 @@ class FastDecoder:
     unless the input is long or half a second has passed.
     """
 
+    SHORT = 64
+    """How many moments `--engine auto` does by the definition: less time than a compiler takes."""
+
     def __init__(
         self,
         network: Transformer,

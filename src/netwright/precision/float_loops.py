@@ -237,23 +237,23 @@ def soft(
 
 @part
 def visit(
-    i: int, cell: float, j: int, recency: bool, reciprocals: Floats, storage: Form, sums: Form
+    query: Floats,
+    cell: float,
+    j: int,
+    recency: bool,
+    reciprocals: Floats,
+    storage: Form,
+    sums: Form,
 ) -> float:
-    """|χ_j| for a visit j of the cell that token i asks for; see `wrong_order`."""
-    third = nearest(1.0 / 3.0, 1.0, storage)  # its float64 is below 1/3, and of lo the sign counts
-    now, then = nearest(i + 1.0, 0.0, storage), nearest(j + 1.0, 0.0, storage)
-    query = nearest(over(cell, now, sums), 0.0, storage)
+    """|χ_j| for a visit j of a cell, and the query of a token that asks for it."""
+    then = nearest(j + 1.0, 0.0, storage)
     key = -nearest(over(cell, then, sums), 0.0, storage)
-    s = plus(
-        times(query, reciprocals[0, j + 1], sums), times(reciprocals[0, i + 1], key, sums), sums
-    )
-    square = nearest(times(reciprocals[1, i + 1], third, sums), 0.0, storage)
+    s = plus(times(query[0], reciprocals[0, j + 1], sums), times(query[1], key, sums), sums)
     if recency:
-        s = plus(s, square, sums)
-        cube = nearest(times(reciprocals[2, i + 1], -third, sums), 0.0, storage)
-        t = times(cube, nearest(then - 1.0, 0.0, storage), sums)
+        s = plus(s, query[2], sums)
+        t = times(query[3], nearest(then - 1.0, 0.0, storage), sums)
     else:
-        t = times(square, reciprocals[1, j + 1], sums)
+        t = times(query[2], reciprocals[1, j + 1], sums)
     return abs(plus(s, t, sums))
 
 
@@ -264,6 +264,7 @@ def wrong_order(
     recency: bool,
     prune: bool,
     reciprocals: Floats,
+    query: Floats,
     found: Integers,
     storage: Form,
     sums: Form,
@@ -272,12 +273,18 @@ def wrong_order(
 
     Token i asks for cell c, |c| ≤ j; visits j and j + 2 have the parity of c and of i + 1. If any
     two visits are in the wrong order, so are some that follow each other in this row, so no others
-    need a look. `reciprocals` has 1/k, 1/k², 1/k³ for k = 1, 2, …, rounded. With `prune`, visits
-    are left out that the bounds of `horizon` prove to be in order, with a margin of a tenth.
+    need a look. `reciprocals` has 1/k, 1/k², 1/k³ for k = 1, 2, …, rounded; `query` is room for
+    the four numbers of a query. With `prune`, visits are left out that the bounds of `horizon`
+    prove to be in order, with a margin of a tenth.
     """
     unit = 0.5 ** storage[0]
+    third = nearest(1.0 / 3.0, 1.0, storage)  # its float64 is below 1/3, and of lo the sign counts
     for i in range(first, last + 1):
         n = i + 1.0
+        now = nearest(n, 0.0, storage)
+        query[1] = reciprocals[0, i + 1]
+        query[2] = nearest(times(reciprocals[1, i + 1], third, sums), 0.0, storage)
+        query[3] = nearest(times(reciprocals[2, i + 1], -third, sums), 0.0, storage)
         for c in range((i + 1) % 2, i - 2, 2):
             low, high = c, i - 3
             if prune and c and recency:
@@ -290,9 +297,10 @@ def wrong_order(
                 low += (low - c) % 2
             for side in range(sides):
                 cell = -float(c) if side else float(c)
+                query[0] = nearest(over(cell, now, sums), 0.0, storage)
                 older = 0.0
                 for j in range(low, high + 3, 2):
-                    newer = visit(i, cell, j, recency, reciprocals, storage, sums)
+                    newer = visit(query, cell, j, recency, reciprocals, storage, sums)
                     if j > low and older <= newer:
                         found[0], found[1], found[2], found[3] = i, int(cell), j - 2, j
                         return True
@@ -311,7 +319,7 @@ _SAMPLES: dict[Any, tuple[Any, ...]] = {
     hard: (_INTEGERS, 1, _INTEGERS, 0, _TABLE, _FLOATS, _FORM, _FORM),
     mean: (_FLOATS, _FLOATS, 1, _FLOATS, _FORM, _FORM),
     soft: (_FLOATS, 0.0, 0, 1.0, _TABLE, _FLOATS, _FORM, _FORM),
-    wrong_order: (1, 0, 1, False, True, np.zeros((3, 1)), _INTEGERS, _FORM, _FORM),
+    wrong_order: (1, 0, 1, False, True, np.zeros((3, 1)), _FLOATS, _INTEGERS, _FORM, _FORM),
 }
 """Arguments that give each loop nothing to do."""
 

@@ -104,7 +104,8 @@ def first_possible(
     search = loop(wrong_order)
     first = safe_until(form, score) if prune else 0
     for start in range(max(3, first), last + 1, _CHUNK):  # so that Ctrl-C is heard
-        rest = prune, reciprocals, found, arithmetic.form, arithmetic.sums_form
+        forms = arithmetic.form, arithmetic.sums_form
+        rest = prune, reciprocals, np.zeros(4), found, *forms
         end = min(start + _CHUNK - 1, last)
         tell(start)
         if search(start, end, 1 + two_way, score is Scoring.RECENCY, *rest):

@@ -1,11 +1,14 @@
 """Softmax: a schedule that is exact for ever, and temperatures that are not."""
 
 from itertools import islice
+from math import exp
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.networks import unproved
+from tests.precision.types_of_numpy import TYPES
 from tests.strategies import machines
 from tests.strategies import words as random_words
 
@@ -101,3 +104,25 @@ def test_a_machine_that_has_halted_has_the_least_margin() -> None:
     for score in Scoring:
         *_, (i, margin) = margins(to_transformer(machine, (), score), (), 30)
         assert margin == gap(i, score)
+
+
+@pytest.mark.parametrize("name", ["float32", "bfloat16", "float16"])
+def test_softmax_is_what_the_types_themselves_make_of_it(name: str) -> None:
+    """Written twice: every operation in numpy's type, in the order that the package states."""
+    draw, kind, here = np.random.default_rng(3), TYPES[name], FloatArithmetic(FORMATS[name])
+    tau = 2.0**-4
+    for _ in range(20):
+        keys, values = draw.uniform(-1, 1, (2, 30)).astype(kind)
+        query = draw.uniform(0.5, 1, 1).astype(kind)[0]
+        tokens = here.tokens(2, [0], [1])
+        for key, value in zip(keys.astype(float), values.astype(float), strict=True):
+            tokens.append(np.array([key, 0.0]), np.array([0.0, value]))
+        found = tokens.attend(np.array([float(query), 0.0]), tau)
+        scores = -np.abs(query * keys)
+        weights, total = kind(0), kind(0)
+        for score, value in zip(scores, values, strict=True):
+            below = (score - scores.max()) / kind(tau)
+            weight = kind(exp(float(below)))
+            weights, total = weights + weight, total + weight * value
+        assert found.numbers[1] == float(total / weights)
+        assert found.winners == np.flatnonzero(scores == scores.max()).tolist()

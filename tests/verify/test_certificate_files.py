@@ -12,7 +12,12 @@ from netwright.errors import FormatError
 from netwright.machine.library import library_machine
 from netwright.pipeline import Target
 from netwright.theorems.theorem_2_3_rnn.construction import compile_rnn
-from netwright.verify.certificate.check import certificate, check_written, read_certificate
+from netwright.verify.certificate.check import (
+    KIND,
+    certificate,
+    check_written,
+    read_certificate,
+)
 from netwright.verify.certificate.export import written
 from netwright.verify.networks import NETWORKS, compile_network
 
@@ -35,13 +40,32 @@ def test_a_file_is_checked_on_its_own(capsys: pytest.CaptureFixture[str], tmp_pa
         assert "not certified" in capsys.readouterr().out
 
 
+def whole(**changes: object) -> bytes:
+    """A file of the right form but for some changes."""
+    row = {"obligation": "o", "cases": 12345, "failure": None}
+    parts = {"kind": KIND, "on": "rnn", "holds": True, "obligations": [row], "network": {}}
+    return json.dumps({**parts, **changes}).encode()
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [
         (b"", "is no certificate"),
         (b"[]", "is no certificate"),
-        (b'{"kind": "x", "on": "rnn", "network": {}}', "is a 'x' of a 'rnn'"),
-        (b'{"kind": "netwright certificate 1", "on": "rnn", "network": {}}', "is not whole"),
+        (b"{}", "is no certificate"),
+        (b'{"kind": "x", "on": "rnn", "network": {}}', 'is of kind "x"; this netwright reads'),
+        (b'{"kind": ["x"]}', 'is of kind ["x"]; this netwright reads'),
+        (b'{"kind": "netwright certificate 1"}', 'this netwright reads "netwright certificate 2"'),
+        (b'{"kind": "netwright certificate 2"}', "expected an object with kind, on, holds"),
+        (whole(on="abacus"), "on: expected one of transformer, rnn, neural-gpu, got"),
+        (whole(network=[]), "network: expected an object, got []"),
+        (whole(network={}), "network: expected an object with given, base, digits"),
+        (whole(holds=1), "holds: expected true or false, got 1"),
+        (whole(holds=float("nan")), "found the number NaN; expected an integer or text"),
+        (whole(holds=1e6), "found the number 1000000.0; expected an integer or text"),
+        (whole().replace(b"12345", b"1" * 5000), "found the number 1111111111"),
+        (whole().replace(b'"on"', b'"kind"'), "an object: 'kind' occurs twice"),
+        (b"[" * 100_000, "is no certificate of netwright: nested too deeply"),
     ],
 )
 def test_what_is_no_certificate_is_refused(
@@ -89,7 +113,8 @@ def changed_certificate(on: Target, change: Callable[[dict[str, Any]], None]) ->
 
 def nonzero_decoder(network: dict[str, Any]) -> None:
     """Input cells with something in block D."""
-    d = sum(len(labels) for _, labels in network["layouts"][network["rnn_layout"]])
+    blocks = network["layouts"][network["rnn_layout"]]
+    d = sum(1 if isinstance(block, str) else len(block[1]) for block in blocks)
     for name in ("embedding", "cell_embedding"):
         for _, vector in network[name]:
             vector.append([2 * d + 1, "1"])
@@ -105,7 +130,7 @@ def bias_in_a_kernel(network: dict[str, Any]) -> None:
 
 def another_layout(network: dict[str, Any]) -> None:
     blocks = network["layouts"][network["layout"]]
-    turned = [[name, labels[::-1]] for name, labels in blocks]
+    turned = [each if isinstance(each, str) else [each[0], each[1][::-1]] for each in blocks]
     network["layouts"].append(turned)
     last = network["matrices"]["U"][0][-1]
     last["output"] = len(network["layouts"]) - 1
@@ -147,13 +172,13 @@ def half_a_place(network: dict[str, Any]) -> None:
         (Target.NEURAL_GPU, bias_in_a_kernel, "a matrix has a bias"),
         (Target.RNN, bias_in_a_matrix, "a matrix has a bias"),
         (Target.RNN, another_layout, "maps do not fit"),
-        (Target.RNN, rule_twice, "rules: ('even', 'a') stands there twice"),
+        (Target.RNN, rule_twice, "rules: ('even', 'a') occurs twice"),
         (Target.TRANSFORMER, seed_twice, "a vector: "),
         (Target.RNN, weight_twice, "weights: "),
-        (Target.RNN, not_plain, "neurons"),
+        (Target.RNN, not_plain, 'plain: expected true or false, got "no"'),
         (Target.RNN, more_matrices, "neurons"),
-        (Target.RNN, no_such_move, "unknown states, symbols or moves"),
-        (Target.RNN, half_a_place, "a weight at 0.5, 0"),
+        (Target.RNN, no_such_move, 'given.delta[0][4]: expected one of L, R, S, got "X"'),
+        (Target.RNN, half_a_place, "weights[9][0]: expected an integer from 0 to"),
     ],
 )
 def test_nothing_in_a_file_is_taken_on_trust(

@@ -199,7 +199,9 @@ def machine_parts(machine: TuringMachine) -> dict[str, Any]:
         "symbols": machine.symbols,
         "blank": machine.blank,
         "start": machine.start,
-        "delta": [[*key, *action] for key, action in machine.delta.items()],
+        "delta": [
+            [*key, to, write, move.value] for key, (to, write, move) in machine.delta.items()
+        ],
         "accepting": sorted(machine.accepting),
         "default_input": machine.default_input,
         "name": machine.name,

@@ -6,24 +6,28 @@ from typing import Any
 
 from netwright.errors import FormatError
 from netwright.verify.certificate.neural_gpu import NeuralGPUCheck
-from netwright.verify.certificate.reading import Obligation, unique
+from netwright.verify.certificate.reading import Obligation
 from netwright.verify.certificate.rnn import RNNCheck
+from netwright.verify.certificate.schema import CERTIFICATE, NETWORKS, parse, require
 from netwright.verify.certificate.transformer import TransformerCheck
 
-KIND = "netwright certificate 1"
+KIND = "netwright certificate 2"
 CHECKS = {"transformer": TransformerCheck, "rnn": RNNCheck.read, "neural-gpu": NeuralGPUCheck}
-_DAMAGE = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, RecursionError)
-"""What checking something that is no certificate can end in."""
+_DAMAGE = (ArithmeticError, LookupError, TypeError, ValueError)
+"""What checking a well-formed certificate whose parts do not fit each other can end in."""
 
 
-def check_written(on: str, written: Mapping[str, Any]) -> Iterator[Obligation]:
-    """Check what is written down of a network."""
+def check_written(
+    on: str, written: Mapping[str, Any], label: str = "the certificate"
+) -> Iterator[Obligation]:
+    """Check what is written down of a network, its form first."""
+    require(NETWORKS[on], written, f"{label}, network")
     try:
         check: Any = CHECKS[on](written)
         yield from check.obligations()
     except _DAMAGE as error:
         reason = f"{type(error).__name__} {str(error)[:80]}"
-        raise FormatError(f"the certificate is not whole: {reason}") from None
+        raise FormatError(f"{label} is not whole: {reason}") from None
 
 
 def certificate(on: str, written: Mapping[str, Any], found: list[Obligation]) -> bytes:
@@ -43,11 +47,11 @@ def certificate(on: str, written: Mapping[str, Any], found: list[Obligation]) ->
 
 def read_certificate(data: bytes, label: str) -> tuple[str, Mapping[str, Any]]:
     """What a certificate is about, and what it holds; its results are not believed."""
-    try:
-        whole = json.loads(data, object_pairs_hook=lambda pairs: unique(pairs, "an object"))
-        kind, on, network = whole["kind"], whole["on"], whole["network"]
-    except (LookupError, TypeError, ValueError, RecursionError):
-        raise FormatError(f"{label} is no certificate of netwright") from None
-    if kind != KIND or on not in CHECKS or not isinstance(network, dict):
-        raise FormatError(f"{label} is a {kind!r} of a {on!r}; this netwright reads {KIND!r}")
-    return on, network
+    whole = parse(data, label)
+    if not isinstance(whole, dict) or "kind" not in whole:
+        raise FormatError(f"{label} is no certificate of netwright: no object with a kind")
+    if whole["kind"] != KIND:
+        found = json.dumps(whole["kind"])[:60]
+        raise FormatError(f"{label} is of kind {found}; this netwright reads {json.dumps(KIND)}")
+    require(CERTIFICATE, whole, label)
+    return whole["on"], whole["network"]

@@ -5,7 +5,7 @@ from typing import Any
 
 from netwright.exact.feed_forward import Affine, LinearMap
 from netwright.exact.layout import Layout
-from netwright.exact.rational import Activation, sigma
+from netwright.exact.rational import Activation, rational, sigma
 from netwright.exact.vector import Vector
 from netwright.nets.attention import hardmax, score_phi
 from netwright.nets.positional import ReciprocalPositions
@@ -51,12 +51,15 @@ class _Layouts:
         return [[self.affine(affine) for affine in term] for term in terms]
 
     def written(self) -> list[Any]:
-        return [layout.blocks for layout in self.found]
+        return [
+            [name if labels == ("",) else [name, list(labels)] for name, labels in layout.blocks]
+            for layout in self.found
+        ]
 
 
 def _name_of(activation: Activation) -> str:
-    """σ is σ by being it, not by its name."""
-    return "sigma" if activation is sigma else "another"
+    """σ is σ by being equal to it, not by its name."""
+    return "sigma" if activation == sigma else "another"
 
 
 def _vector(vector: Vector) -> list[list[Any]]:
@@ -95,8 +98,8 @@ def _transformer(compiled: CompiledTransformer) -> dict[str, Any]:
         "encoder_layers": len(compiled.network.encoder),
         "decoder_layers": len(compiled.network.decoder),
         "attention": [
-            "score_phi" if compiled.network.score is score_phi else "another",
-            "hardmax" if compiled.network.rho is hardmax else "another",
+            "score_phi" if compiled.network.score == score_phi else "another",
+            "hardmax" if compiled.network.rho == hardmax else "another",
         ],
         "positions": positions,
         "seed": _vector(compiled.seed),
@@ -129,7 +132,7 @@ def _meaning(compiled: CompiledRNN) -> dict[str, Any]:
     neurons = compiled.neurons
     return {
         "given": _machine(compiled.machine),
-        "base": str(neurons.base),
+        "base": str(rational(neurons.base)),
         "digits": dict(neurons.digits),
         "tops": [
             [neurons.label(q, move, a), q, move.value, a]

@@ -16,9 +16,9 @@ from netwright.verify.certificate.reading import (
     Obligation,
     oblige,
     read_vector,
-    unique,
 )
 from netwright.verify.certificate.rnn import RNNCheck, image, read_terms
+from netwright.verify.certificate.schema import unique
 
 FLAGS = ("a", "b", "c")
 

@@ -1,18 +1,30 @@
 """What a certificate holds: blocks of coordinates, sparse matrices, and Turing machines."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from enum import Enum
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from flint import fmpq
 
 from netwright.errors import FormatError
+from netwright.verify.certificate.schema import unique
 
 Numbers = dict[int, fmpq]
 """A vector by its nonzero coordinates."""
 ONE = fmpq(1)
+
+
+class Nothing(Enum):
+    """The type of `NOTHING`."""
+
+    NOTHING = "nothing"
+
+
+NOTHING: Final = Nothing.NOTHING
+"""No state, or no symbol: a value that no file can contain."""
 
 
 class Obligation(NamedTuple):
@@ -36,43 +48,34 @@ def oblige(name: str, cases: Cases) -> Obligation:
     return Obligation(name, count, None)
 
 
-def number(text: object) -> fmpq:
+def number(text: str) -> fmpq:
     """A rational from its text.
 
     >>> number("-1/2"), number("3")
     (-1/2, 3)
     """
-    top, _, bottom = str(text).partition("/")
+    top, _, bottom = text.partition("/")
     return fmpq(int(top), int(bottom or "1"))
-
-
-def unique(pairs: Iterable[tuple[Any, Any]], what: str) -> dict[Any, Any]:
-    """A dictionary from pairs; nothing may be said twice."""
-    found: dict[Any, Any] = {}
-    for key, value in pairs:
-        if key in found:
-            raise FormatError(f"{what}: {key!r} stands there twice")
-        found[key] = value
-    return found
 
 
 def read_vector(written: Sequence[Sequence[Any]], size: int) -> Numbers:
     """A vector of so many coordinates."""
     found = unique(((k, number(x)) for k, x in written), "a vector")
-    if any(type(k) is not int or not 0 <= k < size for k in found):
+    if any(not 0 <= k < size for k in found):
         raise FormatError(f"a coordinate outside a vector of {size}")
     return found
 
 
 class Blocks:
-    """The named blocks of a vector."""
+    """The named blocks of a vector: a name and labels, or a name for one coordinate."""
 
-    def __init__(self, blocks: Sequence[Sequence[Any]]) -> None:
+    def __init__(self, blocks: Sequence[Any]) -> None:
         self.places: dict[str, dict[str, int]] = {}
         self.names: list[str] = []
-        for name, labels in blocks:
+        for block in blocks:
+            name, labels = (block, [""]) if isinstance(block, str) else block
             if name in self.places or len(set(labels)) != len(labels):
-                raise FormatError(f"block {name!r}, or a label in it, stands there twice")
+                raise FormatError(f"block {name!r}, or a label in it, occurs twice")
             first = len(self.names)
             self.places[name] = {label: first + n for n, label in enumerate(labels)}
             self.names += [f"{name}[{label}]" if label else name for label in labels]
@@ -106,8 +109,7 @@ class Matrix:
         rows: dict[int, list[tuple[int, fmpq]]] = {}
         weights = unique((((j, k), number(w)) for j, k, w in written["weights"]), "weights")
         for (j, k), w in weights.items():
-            integers = type(j) is int and type(k) is int
-            if not integers or not (0 <= j < inputs and 0 <= k < outputs):
+            if not (0 <= j < inputs and 0 <= k < outputs):
                 raise FormatError(f"a weight at {j}, {k} in a matrix of {inputs} by {outputs}")
             rows.setdefault(j, []).append((k, w))
         return Matrix(rows, read_vector(written["bias"], outputs))

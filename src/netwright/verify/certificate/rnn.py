@@ -12,19 +12,21 @@ from flint import fmpq
 
 from netwright.errors import FormatError
 from netwright.verify.certificate.reading import (
+    NOTHING,
     ONE,
     Blocks,
     Cases,
     Machine,
     Matrix,
+    Nothing,
     Numbers,
     Obligation,
     number,
     oblige,
     read_chain,
     read_vector,
-    unique,
 )
+from netwright.verify.certificate.schema import unique
 
 ZERO = fmpq(0)
 Terms = Sequence[Sequence[Matrix]]
@@ -85,7 +87,7 @@ class RNNCheck:
         self.at, self.matrices = at, matrices
         self.machine = Machine(written["given"])
         self.base = number(written["base"])
-        self.digits: dict[str, int] = dict(written["digits"])
+        self.digits: dict[str, int] = written["digits"]
         self.k = len(self.machine.symbols)
         tops = (((q, move, a), label) for label, q, move, a in written["tops"])
         self.tops: dict[tuple[str, str, int], str] = unique(tops, "neurons P")
@@ -107,7 +109,7 @@ class RNNCheck:
             letter: read_terms(terms, sizes, written["layout"])
             for letter, terms in written["matrices"].items()
         }
-        plain = written["plain"] is True and matrices.keys() == set("WVU")
+        plain = written["plain"] and matrices.keys() == set("WVU")
         return RNNCheck(written, layouts[written["layout"]], matrices, plain)
 
     def obligations(self) -> Iterator[Obligation]:
@@ -233,17 +235,16 @@ class RNNCheck:
                 vector[at.one("P", self.tops[target, "S", a])] = Affine(ONE)
         return vector
 
-    def _halted(self, q: str) -> Symbolic:
+    def _halted(self, q: str | Nothing) -> Symbolic:
         """u alone; and a start state that accepts stays, so that some y_r with r ≥ 1 shows it."""
         vector = {self.at.one("u"): Affine(ONE)}
-        if q == self.machine.start and q in self.final:
+        if q is not NOTHING and q == self.machine.start and q in self.final:
             vector[self.at.one("S", q)] = Affine(ONE)
         return vector
 
     def _end(self) -> Cases:
-        start = self.machine.start
-        for q in {None, start if start in self.final else None}:
-            halted = self._halted(q or "")
+        for q in (NOTHING, self.machine.start):
+            halted = self._halted(q)
             found = self._through("U", halted)
             yield from self._compare(found, halted, self.whole, self.whole, "the end")
 

@@ -7,18 +7,20 @@ from typing import Any
 from flint import fmpq
 
 from netwright.verify.certificate.reading import (
+    NOTHING,
     ONE,
     Blocks,
     Cases,
     Machine,
     Matrix,
+    Nothing,
     Numbers,
     Obligation,
     oblige,
     read_chain,
     read_vector,
-    unique,
 )
+from netwright.verify.certificate.schema import unique
 
 MOVES = {"L": -1, "R": 1}
 BLOCKS = ["q1", "s1", "x1", "q2", "s2", "x2", "x3", "x4", "x5", "s3", "x6", "s4", "x7"]
@@ -210,29 +212,29 @@ class TransformerCheck:
 
     def _o1_values(self) -> Cases:
         network = self.networks["decoder.1.O"]
-        states: list[str | None] = [None, *self.normal.states]
-        symbols: list[str | None] = [None, *self.normal.symbols]
+        states: list[str | Nothing] = [NOTHING, *self.normal.states]
+        symbols: list[str | Nothing] = [NOTHING, *self.normal.symbols]
         # Outputs that depend on q1 and s1 do not depend on x1, and the other way round: m = 0
         # stands for every move in the first, and no state and symbol for all in the second.
         for q, s in product(states, symbols):
-            yield self._o1(q, s, 0, network), f"at q = {q}, s = {s}"
+            yield self._o1(q, s, 0, network), f"at q = {_shown(q)}, s = {_shown(s)}"
         for m in (-1, 1):
-            yield self._o1(None, None, m, network), f"at m = {m}"
+            yield self._o1(NOTHING, NOTHING, m, network), f"at m = {m}"
 
-    def _o1(self, q: str | None, s: str | None, m: int, network: _Network) -> bool:
+    def _o1(self, q: str | Nothing, s: str | Nothing, m: int, network: _Network) -> bool:
         at = self.at
         x: Numbers = {}
         wanted: Numbers = {}
-        if q is not None:
+        if q is not NOTHING:
             x[at.one("q1", q)] = ONE
             wanted[at.one("q1", q)] = -ONE
-        if s is not None:
+        if s is not NOTHING:
             x[at.one("s1", s)] = ONE
             wanted[at.one("s1", s)] = -ONE
         if m:
             x[at.one("x1")] = fmpq(m)
             wanted |= {at.one("x1"): fmpq(-m), at.one("x3"): fmpq(m)}
-        rule = self.normal.delta.get((q, s)) if q is not None and s is not None else None
+        rule = self.normal.delta.get((q, s)) if q is not NOTHING and s is not NOTHING else None
         if rule is not None:
             target, write, move = rule
             wanted |= {at.one("q2", target): ONE, at.one("s2", write): ONE}
@@ -311,13 +313,13 @@ class TransformerCheck:
 
     def _f_values(self) -> Cases:
         at, F = self.at, self.networks["F"]  # the paper's letter
-        states: list[str | None] = [None, *self.normal.states]
-        symbols: list[str | None] = [None, *self.normal.symbols]
+        states: list[str | Nothing] = [NOTHING, *self.normal.states]
+        symbols: list[str | Nothing] = [NOTHING, *self.normal.symbols]
         for q in states:
-            found = F({at.one("q2", q): ONE} if q is not None else {})
-            wanted = {at.one("q1", q): ONE} if q is not None else {}
+            found = F({at.one("q2", q): ONE} if q is not NOTHING else {})
+            wanted = {at.one("q1", q): ONE} if q is not NOTHING else {}
             kept = {k: v for k, v in found.items() if k in at.of("q1")}
-            yield kept == wanted, f"state {q} becomes {at.show(kept)}"
+            yield kept == wanted, f"state {_shown(q)} becomes {at.show(kept)}"
         for m in (-1, 0, 1):
             found = F({at.one("x2"): fmpq(m)} if m else {})
             move = found.get(at.one("x1"), fmpq(0))
@@ -325,9 +327,16 @@ class TransformerCheck:
         # x9 = r + 1, x6 = β, x7 = ℓ: A = r + 1 − β and D = r + 1 − ℓ, here with r + 1 = 3.
         for alpha, v, a, d in product(symbols, symbols, (0, 1), (1, 2)):
             x = {at.one("x9"): fmpq(3), at.one("x6"): fmpq(3 - a), at.one("x7"): fmpq(3 - d)}
-            x |= {at.one("s3", alpha): ONE} if alpha is not None else {}
-            x |= {at.one("s4", v): ONE} if v is not None else {}
+            x |= {at.one("s3", alpha): ONE} if alpha is not NOTHING else {}
+            x |= {at.one("s4", v): ONE} if v is not NOTHING else {}
             symbol = alpha if a == 0 else self.normal.blank if d == 1 else v
-            wanted = {at.one("s1", symbol): ONE} if symbol is not None else {}
+            wanted = {at.one("s1", symbol): ONE} if symbol is not NOTHING else {}
             kept = {k: value for k, value in F(x).items() if k in at.of("s1")}
-            yield kept == wanted, f"α = {alpha}, v = {v}, A = {a}, D = {d}: {at.show(kept)}"
+            yield (
+                kept == wanted,
+                f"α = {_shown(alpha)}, v = {_shown(v)}, A = {a}, D = {d}: {at.show(kept)}",
+            )
+
+
+def _shown(name: str | Nothing) -> str:
+    return "none" if name is NOTHING else name

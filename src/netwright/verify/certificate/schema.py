@@ -1,0 +1,283 @@
+"""What a certificate may hold: for every place in it, one type and one way to write it.
+
+The checks compare names by `==`, put them into sets and use them as keys. That is sound for text
+alone: JSON's `null` would be taken for "no state", a NaN is unequal to itself, `true` equals 1. So
+nothing is checked before all of it has the form that is described here: names are text that is not
+empty, numbers are integers or rationals in lowest terms as text, no key is missing, unknown or
+given twice.
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from flint import fmpq
+
+from netwright.errors import FormatError
+
+Shape = Callable[[object], None]
+"""Refuses a value that has not the form, by a `Misfit`."""
+LARGEST_INDEX = 1 << 31
+LONGEST_NUMBER = 4_000
+"""Digits; Python refuses to read an integer of more than 4,300."""
+
+
+def parse(data: bytes, label: str) -> Any:
+    """The JSON of a file, with no constants, no floats and no key given twice in one object."""
+
+    def refuse(found: str) -> Any:
+        raise FormatError(f"{label}: found the number {found[:40]}; expected an integer or text")
+
+    def integer(found: str) -> int:
+        return int(found) if len(found) <= LONGEST_NUMBER else refuse(found)
+
+    def entries(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        return unique(pairs, f"{label}: an object")
+
+    try:
+        return json.loads(
+            data,
+            object_pairs_hook=entries,
+            parse_constant=refuse,
+            parse_float=refuse,
+            parse_int=integer,
+        )
+    except RecursionError:
+        raise FormatError(f"{label} is no certificate of netwright: nested too deeply") from None
+    except ValueError as error:
+        reason = str(error).split(" in position")[0]
+        raise FormatError(f"{label} is no certificate of netwright: not JSON: {reason}") from None
+
+
+def unique(pairs: Iterable[tuple[Any, Any]], what: str) -> dict[Any, Any]:
+    """A dictionary from pairs; FormatError for a key that occurs twice."""
+    found: dict[Any, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise FormatError(f"{what}: {key!r} occurs twice")
+        found[key] = value
+    return found
+
+
+class Misfit(Exception):  # noqa: N818  # it never leaves this module
+    """A value that has not the form; whoever holds it adds where it stands."""
+
+    def __init__(self, expected: str, value: object) -> None:
+        self.path: list[str] = []
+        try:
+            shown = json.dumps(value)
+        except (TypeError, ValueError):
+            shown = repr(value)
+        shown = shown if len(shown) <= 60 else f"{shown[:57]}…"
+        super().__init__(f"expected {expected}, got {shown}")
+
+
+def require(shape: Shape, value: object, label: str) -> None:
+    """FormatError, with the place, if something in a value has not the form."""
+    try:
+        shape(value)
+    except Misfit as misfit:
+        place = "".join(reversed(misfit.path)).removeprefix(".")
+        raise FormatError(
+            f"{label}: {place}: {misfit}" if place else f"{label}: {misfit}"
+        ) from None
+
+
+def text(value: object) -> None:
+    """A name: text that is not empty, and that every file can hold."""
+    if type(value) is not str or not value or any("\ud800" <= c <= "\udfff" for c in value):
+        raise Misfit("text that is not empty", value)
+
+
+def index(value: object) -> None:
+    """An integer from 0 on; no boolean."""
+    if type(value) is not int or not 0 <= value < LARGEST_INDEX:
+        raise Misfit(f"an integer from 0 to {LARGEST_INDEX - 1}", value)
+
+
+def flag(value: object) -> None:
+    """A boolean."""
+    if type(value) is not bool:
+        raise Misfit("true or false", value)
+
+
+def rational(value: object) -> None:
+    """A rational in lowest terms, such as "-1/2" or "3"."""
+    written = type(value) is str and len(value) <= LONGEST_NUMBER
+    match = re.fullmatch(r"(-?[0-9]+)(?:/([1-9][0-9]*))?", str(value)) if written else None
+    if match is None or str(fmpq(int(match[1]), int(match[2] or 1))) != value:
+        raise Misfit('a rational in lowest terms, such as "-1/2" or "3"', value)
+
+
+def one_of(*choices: str) -> Shape:
+    """One of some words."""
+
+    def check(value: object) -> None:
+        if type(value) is not str or value not in choices:
+            raise Misfit(f"one of {', '.join(choices)}", value)
+
+    return check
+
+
+def anything(_value: object) -> None:
+    """Whatever it is."""
+
+
+def optional(shape: Shape) -> Shape:
+    """null, or something of a form."""
+
+    def check(value: object) -> None:
+        if value is not None:
+            shape(value)
+
+    return check
+
+
+def sequence(shape: Shape) -> Shape:
+    """A list whose items have one form."""
+
+    def check(value: object) -> None:
+        if not isinstance(value, list | tuple):
+            raise Misfit("a list", value)
+        n = 0
+        try:
+            for n, item in enumerate(value):  # noqa: B007  # where it ended
+                shape(item)
+        except Misfit as misfit:
+            misfit.path.append(f"[{n}]")
+            raise
+
+    return check
+
+
+def row(*shapes: Shape) -> Shape:
+    """A list of so many items, each with a form of its own."""
+
+    def check(value: object) -> None:
+        if not isinstance(value, list | tuple) or len(value) != len(shapes):
+            raise Misfit(f"a list of {len(shapes)}", value)
+        n = 0
+        try:
+            for n, shape in enumerate(shapes):
+                shape(value[n])
+        except Misfit as misfit:
+            misfit.path.append(f"[{n}]")
+            raise
+
+    return check
+
+
+def by_name(shape: Shape) -> Shape:
+    """An object whose keys are names, and whose values have one form."""
+
+    def check(value: object) -> None:
+        if not isinstance(value, dict):
+            raise Misfit("an object", value)
+        key: object = ""
+        try:
+            for key, item in value.items():
+                text(key)
+                shape(item)
+        except Misfit as misfit:
+            misfit.path.append(f".{key}")
+            raise
+
+    return check
+
+
+def record(**shapes: Shape) -> Shape:
+    """An object with these keys, all of them and no others."""
+    keys = ", ".join(shapes)
+
+    def check(value: object) -> None:
+        if not isinstance(value, dict) or value.keys() != shapes.keys():
+            found = list(value) if isinstance(value, dict) else value
+            raise Misfit(f"an object with {keys}", found)
+        key = ""
+        try:
+            for key, shape in shapes.items():
+                shape(value[key])
+        except Misfit as misfit:
+            misfit.path.append(f".{key}")
+            raise
+
+    return check
+
+
+def _block(value: object) -> None:
+    """A block of a layout: its name if it is one coordinate, else its name and its labels."""
+    if isinstance(value, str):
+        text(value)
+    else:
+        _LABELLED(value)
+
+
+_LABELLED = row(text, sequence(text))
+_MACHINE = record(
+    states=sequence(text),
+    symbols=sequence(text),
+    blank=text,
+    start=text,
+    accepting=sequence(text),
+    delta=sequence(row(text, text, text, text, one_of("L", "R", "S"))),
+)
+_VECTOR = sequence(row(index, rational))
+_EMBEDDING = sequence(row(text, _VECTOR))
+_LAYOUTS = sequence(sequence(_block))
+_MAP = record(
+    input=index, output=index, weights=sequence(row(index, index, rational)), bias=_VECTOR
+)
+_MATRIX = sequence(sequence(_MAP))
+_MEANING = {
+    "given": _MACHINE,
+    "base": rational,
+    "digits": by_name(index),
+    "tops": sequence(row(text, text, one_of("L", "R", "S"), index)),
+    "embedding": _EMBEDDING,
+    "final_states": sequence(text),
+    "layout": index,
+    "layouts": _LAYOUTS,
+}
+NETWORKS: Mapping[str, Shape] = {
+    "transformer": record(
+        given=_MACHINE,
+        normal=_MACHINE,
+        names=row(text, text, text),
+        pauses=sequence(text),
+        networks=by_name(record(activation=text, maps=sequence(_MAP))),
+        layout=index,
+        layouts=_LAYOUTS,
+        encoder_layers=index,
+        decoder_layers=index,
+        attention=row(text, text),
+        positions=sequence(text),
+        seed=_VECTOR,
+        embedding=_EMBEDDING,
+        final_states=sequence(text),
+    ),
+    "rnn": record(**_MEANING, matrices=by_name(_MATRIX), plain=flag),
+    "neural-gpu": record(
+        **_MEANING,
+        convolutions=by_name(
+            record(
+                kernels=sequence(sequence(_MATRIX)),
+                bias=sequence(_VECTOR),
+                activation=text,
+            )
+        ),
+        cell_embedding=_EMBEDDING,
+        width=index,
+        circular=flag,
+        rnn_layout=index,
+    ),
+}
+"""What is written down of a network, by its kind."""
+CERTIFICATE = record(
+    kind=text,
+    on=one_of(*NETWORKS),
+    holds=flag,
+    obligations=sequence(record(obligation=text, cases=index, failure=optional(text))),
+    network=by_name(anything),
+)
+"""A whole file, but for its network."""

@@ -1,0 +1,181 @@
+"""Certificates in which something is of another type: refused, or about a network that is right."""
+
+import json
+import random
+from collections.abc import Iterator
+from itertools import product
+from typing import Any
+
+import pytest
+from tests.certified import answers_as_its_machine, leaves, objects, replaced
+
+from netwright.errors import FormatError
+from netwright.exact.feed_forward import Affine, FeedForward
+from netwright.machine.library import library_machine
+from netwright.machine.turing_machine import TuringMachine
+from netwright.pipeline import Target, to_transformer
+from netwright.theorems.theorem_2_3_rnn.construction import compile_rnn
+from netwright.theorems.theorem_3_4_transformer.construction import CompiledTransformer
+from netwright.verify.certificate.check import certificate, check_written, read_certificate
+from netwright.verify.certificate.export import written
+from netwright.verify.networks import NETWORKS, compile_network
+
+KINDS = [target.value for target in NETWORKS]
+WORDS = [word for length in range(5) for word in product("ab", repeat=length)][:20]
+CONFUSIONS = [None, float("nan"), True, 0, "", [], {}, 10**30]
+START_ACCEPTS = TuringMachine(
+    ["yes", "no"], "ab_", "_", "yes", {("no", "a"): ("yes", "b", "R")}, accepting=["yes"]
+)
+
+
+def whole_certificate(on: str, machine: TuringMachine | None = None) -> dict[str, Any]:
+    """A certificate as JSON."""
+    network = written(compile_network(machine or library_machine("even-as"), Target(on)))
+    found = list(check_written(on, network))
+    return dict(json.loads(certificate(on, network, found)))
+
+
+def certified(data: bytes) -> dict[str, Any] | None:
+    """The network of a file that is certified; None for one that is refused or does not hold."""
+    try:
+        on, network = read_certificate(data, "file")
+        holds = all(each.failure is None for each in check_written(on, network))
+    except FormatError:
+        return None
+    return dict(network) if holds else None
+
+
+def renamed(value: Any, old: str, new: object) -> Any:
+    """JSON with a name replaced wherever it stands."""
+    if isinstance(value, dict):
+        return {key: renamed(item, old, new) for key, item in value.items()}
+    if isinstance(value, list):
+        return [renamed(item, old, new) for item in value]
+    return new if value == old and type(value) is str else value
+
+
+def accepting_everything() -> CompiledTransformer:
+    """The palindrome machine's Transformer, but the pair (q_init, #) leads to acceptance."""
+    compiled = to_transformer(library_machine("palindrome"))
+    network = compiled.networks()["decoder.1.O"]
+    *maps, last = network.maps
+    pair = next(n for n, c in enumerate(last.input.coordinates) if c.label == "'q_init', '_'")
+    q_read, accept = (last.output.index("q2", state) for state in ("q_read", "accept"))
+    weights = {
+        (j, accept if (j, k) == (pair, q_read) else k): w for (j, k), w in last.weights.items()
+    }
+    assert weights != last.weights
+    wrong = Affine(last.input, last.output, weights, last.bias)
+    return compiled.with_network("decoder.1.O", FeedForward((*maps, wrong)))
+
+
+@pytest.mark.parametrize("name", [None, 7, True, float("nan"), [], "", "other"])
+def test_no_name_of_a_state_hides_its_weights(name: object) -> None:
+    """With the name null, (q_init, #) was never given to O_1: these weights accept `ab`."""
+    wrong = json.loads(json.dumps(written(accepting_everything())))
+    assert not answers_as_its_machine("transformer", wrong, ["ab"], 10)
+    data = certificate("transformer", renamed(wrong, "q_init", name), [])
+    assert certified(data) is None
+    right = renamed(whole_certificate("transformer")["network"], "q_init", name)
+    found = certified(certificate("transformer", right, []))
+    assert (found is not None) == (name == "other")
+
+
+@pytest.mark.parametrize("name", [None, 7, float("nan"), "other"])
+def test_no_name_of_a_start_state_that_accepts_is_forgotten(name: object) -> None:
+    """With the name NaN, a network was certified in which nothing keeps S."""
+    compiled = compile_rnn(START_ACCEPTS)
+    network = json.loads(json.dumps(written(compiled)))
+    kept = compiled.neurons.layout.index("S", "yes")
+    right = certified(certificate("rnn", renamed(network, "yes", name), []))
+    assert (right is not None) == (name == "other")
+    for term in network["matrices"]["U"]:
+        term[-1]["weights"] = [weight for weight in term[-1]["weights"] if weight[1] != kept]
+    assert not answers_as_its_machine("rnn", network, ["a"], 3)
+    assert certified(certificate("rnn", renamed(network, "yes", name), [])) is None
+
+
+def confused(on: str, whole: dict[str, Any]) -> bool:
+    """Whether a certificate is accepted although its network is wrong."""
+    found = certified(json.dumps(whole).encode())
+    return found is not None and not answers_as_its_machine(on, found, WORDS, 6)
+
+
+@pytest.mark.parametrize("on", KINDS)
+def test_every_leaf_of_another_type(on: str) -> None:
+    whole = whole_certificate(on)
+    places = list(leaves(whole))
+    assert len(places) > 400
+    network = json.dumps(whole["network"])
+    for place, new in product(places, CONFUSIONS):
+        old = replaced(whole, place, new)
+        try:
+            # What only the file's reader sees is looked at below; this spares its time.
+            found = check_written(on, whole["network"]) if place[0] == "network" else ()
+            holds = all(each.failure is None for each in found)
+        except FormatError:
+            holds = False
+        if holds and json.dumps(whole["network"]) != network:
+            assert not confused(on, whole), (place, new)
+        if type(new) is float:
+            assert not holds or place[0] != "network", place
+            if place[0] != "network" or len(place) < 5:
+                assert certified(json.dumps(whole).encode()) is None
+        replaced(whole, place, old)
+
+
+@pytest.mark.parametrize("on", KINDS)
+def test_every_key_given_twice(on: str) -> None:
+    whole = whole_certificate(on)
+    count = 0
+    for each in objects(whole):
+        for key in list(each):
+            each["\0twice"] = each[key]
+            text = json.dumps(whole).replace('"\\u0000twice"', json.dumps(key))
+            del each["\0twice"]
+            count += 1
+            with pytest.raises(FormatError, match="an object: '.*' occurs twice"):
+                read_certificate(text.encode(), "file")
+    assert count > 50
+
+
+def pairs_at_random(on: str, count: int, seed: int) -> Iterator[dict[str, Any]]:
+    """Certificates with two leaves changed: to a confusing value, or to one from elsewhere."""
+    whole, draw = whole_certificate(on), random.Random(seed)
+    network = whole["network"]
+    places = list(leaves(network))
+    values = [replaced(network, place, None) for place in places]
+    for place, value in zip(places, values, strict=True):
+        replaced(network, place, value)
+
+    def another(old: object) -> object:
+        alike = [value for value in draw.sample(values, 50) if type(value) is type(old)]
+        return draw.choice([*alike, old]) if draw.random() < 0.7 else draw.choice(CONFUSIONS)
+
+    for _ in range(count):
+        changed = draw.sample(range(len(places)), 2)
+        for n in changed:
+            replaced(network, places[n], another(values[n]))
+        yield whole
+        for n in changed:
+            replaced(network, places[n], values[n])
+
+
+def no_pair_confuses(on: str, count: int, seed: int) -> None:
+    accepted = sum(not confused(on, whole) for whole in pairs_at_random(on, count, seed))
+    assert accepted == count
+
+
+@pytest.mark.parametrize("on", KINDS)
+def test_types_confused_in_pairs(on: str) -> None:
+    """2,000 in all."""
+    no_pair_confuses(on, 667, seed=1)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("on", KINDS)
+def test_types_confused_in_very_many_pairs(on: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """50,000 in all."""
+    no_pair_confuses(on, 16_667, seed=2)
+    with capsys.disabled():
+        print(f"\n{on}: 16,667 certificates with two leaves confused: none wrong is certified")

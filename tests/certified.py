@@ -88,7 +88,8 @@ class _Reading:
     def outputs(self, on: str, word: Sequence[str]) -> Iterator[Vector]:
         written, layout, blank = self.written, self.layout, self.machine.blank
         if on == "rnn":
-            rnn = RNN(layout, *(self.matrix(written["matrices"][x]) for x in "WVU"))
+            W, V, U = (self.matrix(written["matrices"][x]) for x in "WVU")  # noqa: N806  # the paper's letters
+            rnn = RNN(layout, W, V, U)
             return rnn.outputs(self.tokens("embedding", (*word, blank)), Vector.zero(layout))
         if on == "neural-gpu":
             banks = []
@@ -97,7 +98,9 @@ class _Reading:
                 kernels = tuple(tuple(map(self.matrix, row)) for row in each["kernels"])
                 bias = tuple(self.vector(b, layout) for b in each["bias"]) or None
                 banks.append(Convolution(kernels, bias))
-            gpu = NeuralGPU(layout, *banks, written["width"], circular=written["circular"])
+            gpu = NeuralGPU(
+                layout, banks[0], banks[1], banks[2], written["width"], written["circular"]
+            )
             cells = self.tokens("cell_embedding", (*word, blank))
             return islice((S[-1][0] for S in gpu.tensors(cells)), len(cells), None)
         nets = {
@@ -107,10 +110,7 @@ class _Reading:
 
         def layers(side: str) -> tuple[Layer, ...]:
             numbers = range(1, written[f"{side}_layers"] + 1)
-            return tuple(
-                Layer(**{x: nets[f"{side}.{n}.{x}"] for x in "QKVO"})  # type: ignore[arg-type]
-                for n in numbers
-            )
+            return tuple(Layer(**{x: nets[f"{side}.{n}.{x}"] for x in "QKVO"}) for n in numbers)
 
         transformer = Transformer(
             layout=layout,

@@ -9,7 +9,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -43,13 +43,13 @@ class Measured(NamedTuple):
         return 1e9 * self.seconds / self.steps if self.steps else None
 
 
-@dataclass(frozen=True)
+@dataclass
 class Benchmark:
     """What was measured: rates by name, growth of the networks' cost, peak memory in bytes."""
 
-    rates: dict[str, Measured]
-    growth: dict[str, list[Measured]]
-    memory: dict[str, int]
+    rates: dict[str, Measured] = field(default_factory=dict)
+    growth: dict[str, list[Measured]] = field(default_factory=dict)
+    memory: dict[str, int] = field(default_factory=dict)
 
     def ratio(self, name: str, peer: str) -> float | None:
         """How many times as fast as a peer."""
@@ -90,36 +90,39 @@ def _rounded(number: float | None) -> float | None:
 
 
 def measure(
+    found: Benchmark,
     machine: TuringMachine,
     word: tuple[str, ...],
     arguments: Sequence[str] = (),
-    tell: Callable[[str], None] = lambda _: None,
-) -> Benchmark:
-    """Measure everything; `arguments` are those of `netwright run`, to measure its memory."""
-    memory = {}
+) -> Iterator[str]:
+    """Measure everything into `found`; yields the name of each thing before it is measured.
+
+    `arguments` are those of `netwright run`, to measure its memory.
+    """
     for target, longest in NETWORKS.items() if arguments else ():
         # First, while this process is small: Linux counts what a child had from its parent.
-        tell(f"memory of {target}")
+        yield f"memory of {target}"
         peak = peak_memory(arguments, target, longest)
         if peak is not None:
-            memory[target.value] = peak
-    rates: dict[str, Measured] = {}
-    tell(DICTIONARY)
-    rates[DICTIONARY] = _best(lambda: dictionary_run(machine, word, 2_000_000))
-    tell(AUTOMATA)
+            found.memory[target.value] = peak
+    yield DICTIONARY
+    found.rates[DICTIONARY] = _best(lambda: dictionary_run(machine, word, 2_000_000))
+    yield AUTOMATA
     peer = automata_run(machine, word, SECOND_PEER)
     if peer is not None:
-        rates[AUTOMATA] = peer
-    tell(Target.MACHINE)
+        found.rates[AUTOMATA] = peer
+    yield Target.MACHINE
     _measure_run(machine, word, Target.MACHINE, 1000)  # compiles
-    rates["fast simulator"] = _best(lambda: _measure_run(machine, word, Target.MACHINE, 10**8))
-    growth = {}
+    found.rates["fast simulator"] = _best(
+        lambda: _measure_run(machine, word, Target.MACHINE, 10**8)
+    )
     for target, longest in NETWORKS.items():
-        tell(target)
+        yield target
         _measure_run(machine, word, target, 1000)
-        growth[target.value] = list(_growth(machine, word, target, longest))
-        rates[target.value] = growth[target.value][-1]
-    return Benchmark(rates, growth, memory)
+        row = found.growth.setdefault(target.value, [])
+        for measured in _growth(machine, word, target, longest):
+            row.append(measured)
+            found.rates[target.value] = measured
 
 
 def _measure_run(

@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all, and arrays in files that cannot change unseen.
+"""Files that are read with care and written whole, and arrays in files that cannot change unseen.
 
 Arrays are kept as safetensors with one entry of metadata: a JSON object that says what they are,
 with a digest of itself and of all arrays.
@@ -7,12 +7,60 @@ with a digest of itself and of all arrays.
 import hashlib
 import json
 import os
-from collections.abc import Mapping
+import stat
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import NamedTemporaryFile
-from typing import Any
+from typing import Any, BinaryIO
 
 from netwright.errors import FormatError, OutputError
+
+try:
+    import fcntl
+except ImportError:  # not on Windows, where two runs may write to one checkpoint
+    fcntl = None  # type: ignore[assignment]
+
+_OTHER_KINDS = (
+    (stat.S_ISDIR, "a directory"),
+    (stat.S_ISFIFO, "a pipe"),
+    (stat.S_ISSOCK, "a socket"),
+    (lambda _mode: True, "a device"),
+)
+
+
+@contextmanager
+def open_regular(path: Path, what: str) -> Iterator[BinaryIO]:
+    """A regular file, open for reading; FormatError for everything else, which might never end."""
+    try:
+        # Without O_NONBLOCK, opening a pipe waits until somebody writes to it.
+        number = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+        with os.fdopen(number, "rb", closefd=True) as file:
+            mode = os.fstat(number).st_mode
+            if not stat.S_ISREG(mode):
+                kind = next(name for test, name in _OTHER_KINDS if test(mode))
+                raise FormatError(f"{path} is {kind}; expected a file with a {what}")
+            yield file
+    except IsADirectoryError:
+        raise FormatError(f"{path} is a directory; expected a file with a {what}") from None
+    except OSError as error:
+        raise FormatError(f"{path} cannot be read: {error.strerror}") from None
+    except ValueError:  # a null character
+        raise FormatError(f"{str(path)!r} cannot be read: no file has such a name") from None
+
+
+def read_file(path: Path, largest: int, what: str) -> bytes:
+    """The content of a regular file of at most `largest` bytes."""
+    with open_regular(path, what) as file:
+        size = os.fstat(file.fileno()).st_size
+        if size > largest:
+            raise FormatError(
+                f"{path} has {size:,} bytes; a file with a {what} has at most {largest:,}"
+            )
+        data = file.read(size + 1)
+    if len(data) != size:
+        raise FormatError(f"{path} changed while it was read; try again")
+    return data
 
 
 def check_output(path: Path, *, force: bool) -> None:
@@ -31,23 +79,92 @@ def check_output(path: Path, *, force: bool) -> None:
         raise OutputError(f"{path} cannot be written: Permission denied")
 
 
-def write_whole(path: Path, content: bytes) -> None:
-    """Write a file whole or not at all, in place of what was there."""
+def write_whole(path: Path, content: bytes, *, fresh: bool = False) -> None:
+    """Write a file whole or not at all, in place of what was there, or only if nothing was."""
     path = path.resolve()
     part = None
     try:
-        with NamedTemporaryFile(dir=path.parent, prefix=".netwright-", delete=False) as file:
+        _remove_stale_parts(path)
+        with NamedTemporaryFile(dir=path.parent, prefix=_part_prefix(path), delete=False) as file:
             part = Path(file.name)
+            _try_lock(file.fileno())  # so that nobody takes it for stale
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        part.chmod(0o666 & ~_umask())
-        part.replace(path)
+            part.chmod(0o666 & ~_umask())
+            _move(part, path, fresh)
+    except FileExistsError:
+        raise OutputError(f"{path} exists by now, and is not overwritten") from None
     except OSError as error:
         raise OutputError(f"{path} cannot be written: {error.strerror}") from None
     finally:
         if part is not None:
             part.unlink(missing_ok=True)
+
+
+def _move(part: Path, path: Path, fresh: bool) -> None:
+    if fresh:
+        try:
+            os.link(part, path)
+            return
+        except FileExistsError:
+            raise
+        except OSError:  # a file system without links
+            if os.path.lexists(path):
+                raise FileExistsError from None
+    part.replace(path)
+
+
+def _part_prefix(path: Path) -> str:
+    """How the names of unfinished files for a path begin; short, as names may have 255 bytes."""
+    return f".netwright-{hashlib.sha256(os.fsencode(path.name)).hexdigest()[:12]}-"
+
+
+def _remove_stale_parts(path: Path) -> None:
+    """Remove what killed processes left behind when they wrote to the same place."""
+    for part in path.parent.glob(f"{_part_prefix(path)}*"):
+        with suppress(OSError), part.open("rb") as file:
+            if _try_lock(file.fileno()):
+                part.unlink()
+
+
+def _try_lock(number: int) -> bool:
+    """Lock an open file; False if another process has. The lock ends with the process."""
+    if fcntl is not None:
+        try:
+            fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            return False
+    return True
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Keep other processes from writing to a path: OutputError if one of them is at it.
+
+    The lock is on a file beside it, and ends with the process, however that ends.
+    """
+    path = path.resolve()
+    lock = path.with_name(f"{_part_prefix(path)[:-1]}.lock")
+    try:
+        while True:
+            number = os.open(lock, os.O_RDWR | os.O_CREAT, 0o666)
+            if not _try_lock(number):
+                os.close(number)
+                raise OutputError(
+                    f"another run keeps its checkpoint in {path}; name another file, or wait for it"
+                )
+            with suppress(FileNotFoundError):
+                if os.path.samestat(lock.stat(), os.fstat(number)):
+                    break
+            os.close(number)  # who had it removed it just now
+    except OSError as error:
+        raise OutputError(f"{path} cannot be locked: {error.strerror}") from None
+    try:
+        yield
+    finally:
+        lock.unlink(missing_ok=True)
+        os.close(number)
 
 
 def _umask() -> int:
@@ -95,6 +212,11 @@ def digest_of(about: Mapping[str, Any], arrays: Mapping[str, Any]) -> str:
     """A digest of everything in the file but itself."""
     total = hashlib.sha256(json.dumps(about).encode())
     for name in sorted(arrays):
-        array = arrays[name]
-        total.update(f"{name} {array.dtype} {array.shape}".encode() + array.tobytes())
+        total.update(f"{name} {array_digest(arrays[name])}".encode())
     return total.hexdigest()
+
+
+def array_digest(array: Any) -> str:
+    """A digest of an array: its type, its shape, its numbers."""
+    about = f"{array.dtype} {array.shape}".encode()
+    return hashlib.sha256(about + array.tobytes()).hexdigest()

@@ -16,7 +16,7 @@ from netwright.exact.observe import Bookmark
 from netwright.exact.rational import Number
 from netwright.machine.load import load_machine
 from netwright.machine.normal_form import normalize
-from netwright.machine.simulate import Engine, Progress, Run, check_limit, simulate
+from netwright.machine.simulate import Engine, Progress, Run, check_limit, read_engine, simulate
 from netwright.machine.turing_machine import TuringMachine
 from netwright.runtime.neural_gpu import FastNeuralGPU
 from netwright.runtime.rnn import FastRNN
@@ -44,15 +44,25 @@ class Target(StrEnum):
     MACHINE = "machine"
 
 
+NETWORKS = (Target.TRANSFORMER, Target.RNN, Target.NEURAL_GPU)
+
+
+def read_network(on: Target | str) -> Target:
+    """A kind of network by its name; a machine is none."""
+    if on not in NETWORKS:
+        raise InputError(f"no network {str(on)!r}; there are {', '.join(NETWORKS)}")
+    return Target(on)
+
+
 def load(argument: str, *, format_name: str | None = None, also: Iterable[str] = ()) -> Source:
     """The machine that MACHINE names, or the network if it is a file with a saved one."""
-    if format_name is None and (network := saving.read_file(argument)) is not None:
+    if format_name is None and (network := saving.read_network(argument)) is not None:
         return network
     return load_machine(argument, format_name=format_name, also=also)
 
 
 def to_transformer(
-    machine: TuringMachine, word: Iterable[str] = (), scoring: Scoring | None = None
+    machine: TuringMachine, word: Iterable[str] = (), scoring: Scoring | str | None = None
 ) -> CompiledTransformer:
     """The Transformer of a machine; if the word has blanks in it, one that takes such words."""
     normal = normalize(machine, blanks_in_input=machine.blank in tuple(word))
@@ -67,12 +77,14 @@ def run(
     on: Target | str = Target.TRANSFORMER,
     engine: Engine | str = Engine.AUTO,
     base: Number | None = None,
-    scoring: Scoring | None = None,
+    scoring: Scoring | str | None = None,
     progress: Progress | None = None,
     bookmark: Bookmark | None = None,
 ) -> Run:
     """The answer of a machine, or of a network compiled from one, on a word."""
-    on, engine = Target(on), Engine(engine)
+    if on != Target.MACHINE:
+        on = read_network(on)
+    engine = read_engine(engine)
     machine = source if isinstance(source, TuringMachine) else source.normal.given
     symbols = machine.check_word(machine.default_input if word is None else word)
     check_limit(max_steps)
@@ -86,7 +98,7 @@ def run(
         patience = engine_of.SHORT if engine is Engine.AUTO else 0
         return None if engine is Engine.REFERENCE else partial(engine_of, patience=patience)
 
-    if on is Target.MACHINE:
+    if on == Target.MACHINE:
         return simulate(machine, symbols, *rest, engine=engine)
     if on is Target.TRANSFORMER:
         if isinstance(source, TuringMachine):

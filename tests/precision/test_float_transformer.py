@@ -30,7 +30,7 @@ from netwright.precision.transformer import FloatTransformer
 from netwright.theorems.proposition_3_3_majority import majority_recognizer
 from netwright.theorems.theorem_3_4_transformer.construction import CompiledTransformer, Scoring
 from netwright.theorems.theorem_3_4_transformer.proof_values import ProofValues
-from netwright.verify.damage import broken_weights
+from netwright.verify.damage import flipped, weights_into
 
 
 def vectors(
@@ -106,7 +106,7 @@ def test_with_many_bits_nothing_goes_wrong(data: st.DataObject, score: Scoring) 
 def transformers_with_broken_weights(
     compiled: CompiledTransformer, place: str
 ) -> list[CompiledTransformer]:
-    damaged = broken_weights(compiled, place)
+    damaged = [flipped(compiled, weight) for weight in weights_into(compiled, place)]
     return [each for each in damaged if isinstance(each, CompiledTransformer)]
 
 

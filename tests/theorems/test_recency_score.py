@@ -34,7 +34,7 @@ from netwright.runtime.transformer import FastDecoder
 from netwright.theorems.theorem_3_4_transformer.construction import Scoring
 from netwright.theorems.theorem_3_4_transformer.lemma_b4_last_visit import last_visit_layer
 from netwright.theorems.theorem_3_4_transformer.saving import from_bytes, to_bytes
-from netwright.verify.damage import broken_weights
+from netwright.verify.damage import flipped, weights_into
 from netwright.verify.networks import verify_network
 
 RECENCY = Scoring.RECENCY
@@ -123,7 +123,8 @@ def test_many_mutated_networks_for_a_hundred_steps(seed: int) -> None:
 def test_a_flipped_sign_in_the_score_is_not_certified_and_breaks_lemma_b4(block: str) -> None:
     compiled = to_transformer(library_machine("palindrome"), "abba", RECENCY)
     differences = []
-    for damaged in broken_weights(compiled, f"decoder.3.{block}"):
+    for weight in weights_into(compiled, f"decoder.3.{block}"):
+        damaged = flipped(compiled, weight)
         assert unproved(damaged) == ["Lemma B.4: Q, K, V and O of layer 3"]
         differences.append(verify_network(damaged, tuple("abba"), 30).difference)
     broken = [each.statement for each in differences if each is not None]

@@ -13,16 +13,16 @@ from netwright.errors import FormatError
 from netwright.exact.feed_forward import Affine, FeedForward
 from netwright.machine.library import library_machine
 from netwright.machine.turing_machine import TuringMachine
-from netwright.pipeline import Target, to_transformer
+from netwright.pipeline import NETWORKS, Target, to_transformer
 from netwright.theorems.theorem_2_3_rnn.construction import compile_rnn
 from netwright.theorems.theorem_3_4_transformer.construction import CompiledTransformer
 from netwright.verify.certificate.check import certificate, check_written, read_certificate
 from netwright.verify.certificate.export import written
-from netwright.verify.networks import NETWORKS, compile_network
+from netwright.verify.networks import compile_network
 
 KINDS = [target.value for target in NETWORKS]
 WORDS = [word for length in range(5) for word in product("ab", repeat=length)][:20]
-CONFUSIONS = [None, float("nan"), True, 0, "", [], {}, 10**30]
+CONFUSIONS: list[object] = [None, float("nan"), True, 0, "", [], {}, 10**30]
 START_ACCEPTS = TuringMachine(
     ["yes", "no"], "ab_", "_", "yes", {("no", "a"): ("yes", "b", "R")}, accepting=["yes"]
 )
@@ -134,7 +134,7 @@ def test_every_key_given_twice(on: str) -> None:
             text = json.dumps(whole).replace('"\\u0000twice"', json.dumps(key))
             del each["\0twice"]
             count += 1
-            with pytest.raises(FormatError, match="an object: '.*' occurs twice"):
+            with pytest.raises(FormatError, match=r"an object: '.*' occurs twice"):
                 read_certificate(text.encode(), "file")
     assert count > 50
 

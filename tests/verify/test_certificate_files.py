@@ -10,7 +10,7 @@ import pytest
 from netwright.cli import main
 from netwright.errors import FormatError
 from netwright.machine.library import library_machine
-from netwright.pipeline import Target
+from netwright.pipeline import NETWORKS, Target
 from netwright.theorems.theorem_2_3_rnn.construction import compile_rnn
 from netwright.verify.certificate.check import (
     KIND,
@@ -19,7 +19,7 @@ from netwright.verify.certificate.check import (
     read_certificate,
 )
 from netwright.verify.certificate.export import written
-from netwright.verify.networks import NETWORKS, compile_network
+from netwright.verify.networks import compile_network
 
 
 def test_a_file_is_checked_on_its_own(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

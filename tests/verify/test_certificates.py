@@ -24,7 +24,7 @@ from netwright.machine.normal_form import normalize
 from netwright.machine.simulate import simulate
 from netwright.machine.turing_machine import Action, Move, TuringMachine
 from netwright.nets.attention import Normalizer, square_plus_one
-from netwright.pipeline import Target
+from netwright.pipeline import NETWORKS, Target
 from netwright.theorems.theorem_2_3_rnn.construction import CompiledRNN, compile_rnn
 from netwright.theorems.theorem_2_3_rnn.decoding import run_rnn
 from netwright.theorems.theorem_3_4_transformer.construction import (
@@ -41,7 +41,7 @@ from netwright.verify.certificate.check import check_written
 from netwright.verify.certificate.export import written
 from netwright.verify.certificate.reading import Obligation
 from netwright.verify.damage import Compiled, _maps_of, _with_map
-from netwright.verify.networks import NETWORKS, compile_network
+from netwright.verify.networks import compile_network
 
 
 def obligations(compiled: Compiled) -> list[Obligation]:

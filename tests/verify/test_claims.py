@@ -18,7 +18,7 @@ from netwright.theorems.proposition_3_3_majority import majority_recognizer
 from netwright.theorems.theorem_3_4_transformer.lemma_b6_if import if_maps
 from netwright.verify import claims
 from netwright.verify.claims import EXPERIMENTS, claim_names, run_claim
-from netwright.verify.networks import compile_network, with_broken_weight
+from netwright.verify.networks import compile_network, with_broken_weights
 from netwright.verify.paper import statements
 
 WORD = tuple("abba")
@@ -80,7 +80,7 @@ def cheating_gpu(draw: Any, shape: tuple[int, int], *, circular: bool) -> Neural
 def broken_network(on: Target, place: str) -> Callable[..., Any]:
     def compiled(*_: Any) -> Any:
         network = compile_network(library_machine("palindrome"), on, WORD)
-        return with_broken_weight(network, place, WORD, 40)
+        return with_broken_weights(network, [place], WORD, 40)
 
     return compiled
 

@@ -12,18 +12,17 @@ from tests.strategies import words as random_words
 from netwright.errors import InputError
 from netwright.machine.library import library_machine, library_names
 from netwright.machine.simulate import simulate
-from netwright.pipeline import Target
+from netwright.pipeline import NETWORKS, Target
 from netwright.theorems.theorem_2_3_rnn.construction import CompiledRNN
 from netwright.theorems.theorem_3_4_transformer.construction import CompiledTransformer
-from netwright.verify.damage import Compiled, broken_weights, parts_of, without_part
+from netwright.verify.damage import Compiled, parts_of, weights_into, without_part
 from netwright.verify.draw import random_machine
 from netwright.verify.networks import (
-    NETWORKS,
     compile_network,
     read_targets,
     verify_machine,
     verify_network,
-    with_broken_weight,
+    with_broken_weights,
 )
 
 WORD = tuple("abba")
@@ -74,7 +73,7 @@ BROKEN = {
 
 @pytest.mark.parametrize("place", BROKEN)
 def test_a_broken_weight_breaks_its_lemma(place: str) -> None:
-    broken = with_broken_weight(palindromes(Target.TRANSFORMER), place, WORD, 40)
+    broken = with_broken_weights(palindromes(Target.TRANSFORMER), [place], WORD, 40)
     difference = verify_network(broken, WORD, 40).difference
     assert difference is not None
     assert difference.statement == BROKEN[place]
@@ -83,7 +82,7 @@ def test_a_broken_weight_breaks_its_lemma(place: str) -> None:
 
 @pytest.mark.parametrize("place", ["U.S", "U.P", "U.Lpush", "W.S", "V.Rpop", "U.n"])
 def test_a_broken_weight_breaks_the_rnn(place: str) -> None:
-    broken = with_broken_weight(palindromes(Target.RNN), place, WORD, 40)
+    broken = with_broken_weights(palindromes(Target.RNN), [place], WORD, 40)
     difference = verify_network(broken, WORD, 40).difference
     assert difference is not None
     assert difference.statement == "Theorem 2.3"
@@ -91,7 +90,7 @@ def test_a_broken_weight_breaks_the_rnn(place: str) -> None:
 
 @pytest.mark.parametrize("place", ["U.1.E e", "R.2.C u", "F.1.E Rpop", "F.2.D P"])
 def test_a_broken_weight_breaks_the_neural_gpu(place: str) -> None:
-    broken = with_broken_weight(palindromes(Target.NEURAL_GPU), place, WORD, 40)
+    broken = with_broken_weights(palindromes(Target.NEURAL_GPU), [place], WORD, 40)
     difference = verify_network(broken, WORD, 40).difference
     assert difference is not None
     assert difference.statement.startswith("Theorem 4.1")
@@ -99,7 +98,7 @@ def test_a_broken_weight_breaks_the_neural_gpu(place: str) -> None:
 
 def test_a_weight_that_is_not_there_is_refused() -> None:
     with pytest.raises(InputError, match=r"no weight leads to 'F\.q2'; there are weights to"):
-        list(broken_weights(palindromes(Target.TRANSFORMER), "F.q2"))
+        weights_into(palindromes(Target.TRANSFORMER), "F.q2")
 
 
 WITHOUT = {

@@ -15,6 +15,7 @@ from typer.exceptions import TyperException
 
 from netwright.cli import bench, certify, claims, convert, machines, precision, run, show, verify
 from netwright.cli import compile as compile_verb
+from netwright.cli.output import say
 from netwright.errors import FormatWarning, NetwrightError, StoppedError
 
 BAD_INPUT = 2
@@ -41,10 +42,10 @@ def _options(
     if version:
         from importlib.metadata import version as version_of
 
-        typer.echo(f"netwright {version_of('netwright')}")
+        say(f"netwright {version_of('netwright')}")
         raise typer.Exit
     if context.invoked_subcommand is None:
-        typer.echo(context.get_help())
+        say(context.get_help())
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -98,9 +99,10 @@ def _silence_output() -> None:
 
 
 def _complain(message: str) -> None:
-    """One message on standard error; what would steer a terminal is made visible."""
-    shown = "".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in message)
-    typer.echo(f"netwright: {shown}", err=True)
+    """One message on standard error; its further lines are indented, whatever is in them."""
+    first, *others = message.split("\n")
+    lines = [first, *(line if line.startswith("  ") else f"  {line}" for line in others)]
+    say(f"netwright: {chr(10).join(lines)}", err=True)
 
 
 def _show_warning(message: Warning | str, *_: object, **__: object) -> None:

@@ -7,8 +7,9 @@ import typer
 
 from netwright.benchmark import AUTOMATA, DICTIONARY, Benchmark, measure
 from netwright.cli.arguments import AsJson, Force, FormatName, Input, Separator
-from netwright.cli.output import console, load_with_word, print_json, save_file
+from netwright.cli.output import console, counted, load_with_word, print_json, save_file, say
 from netwright.cli.progress import Working
+from netwright.errors import StoppedError
 
 EXAMPLE = """\b
 Examples:
@@ -39,16 +40,23 @@ def command(
     options = [("--separator", separator), ("--format", format_name)]
     given = [f"{name}={value}" for name, value in options if value is not None]
     arguments = [*given, "--", machine, *([word] if word is not None else [])]
-    with Working() as tell:
-        measured = measure(turing, symbols, arguments, tell)
-    if plot is not None:
+    measured = Benchmark()
+    with Working() as work:
+        for name in measure(measured, turing, symbols, arguments):
+            work.tell(name)
+    if plot is not None and not work.interrupted:
         from netwright.cli.plots import speed_plot
 
         save_file(plot, speed_plot(measured, machine, plot.suffix), force=force)
     if as_json:
-        print_json({"machine": machine, **measured.as_json()})
+        done = {"interrupted": work.interrupted}
+        print_json({"machine": machine, **measured.as_json(), **done})
     else:
         _print(measured)
+    if work.interrupted:
+        raise StoppedError(f"interrupted after {counted(len(measured.rates), 'measurement')}")
+    if plot is not None and not as_json:
+        say(f"\nwrote {plot}")
 
 
 def _print(measured: Benchmark) -> None:

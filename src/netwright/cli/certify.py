@@ -1,7 +1,7 @@
 """`netwright certify`: a network proved right for all inputs and all time, by finite checks."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -16,10 +16,11 @@ from netwright.cli.arguments import (
     check_score,
     read_base,
 )
-from netwright.cli.output import console, counted, print_json, save_file
+from netwright.cli.output import console, counted, print_json, save_file, say, visible
 from netwright.cli.progress import Working
-from netwright.errors import FormatError, InputError
-from netwright.files import check_output
+from netwright.cli.rules import bbchallenge_text, print_rules
+from netwright.errors import InputError, StoppedError
+from netwright.files import check_output, read_file
 from netwright.machine.normal_form import normalize
 from netwright.machine.turing_machine import TuringMachine
 from netwright.pipeline import Target
@@ -28,6 +29,7 @@ from netwright.theorems.theorem_3_4_transformer.construction import (
     Scoring,
     compile_transformer,
 )
+from netwright.theorems.theorem_3_4_transformer.saving import machine_of
 from netwright.theorems.theorem_4_1_neural_gpu import compile_neural_gpu
 from netwright.verify.certificate.check import certificate, check_written, read_certificate
 from netwright.verify.certificate.export import written
@@ -38,8 +40,11 @@ EXAMPLE = """\b
 Examples:
   netwright certify palindrome
   netwright certify palindrome --on rnn -o palindrome-rnn.json
-  netwright certify --check palindrome-rnn.json"""
+  netwright certify --check palindrome-rnn.json
+  netwright certify --check palindrome-rnn.json --machine palindrome"""
 NOT_CERTIFIED = 1
+LARGEST = 1_000_000_000
+"""Bytes of a certificate: a network of hundreds of states and symbols has some tens of millions."""
 
 
 def command(
@@ -50,6 +55,12 @@ def command(
     on: Annotated[Target, typer.Option(help="Which network.")] = Target.TRANSFORMER,
     check: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Check the certificate in FILE anew.")
+    ] = None,
+    expected: Annotated[
+        str | None,
+        typer.Option(
+            "--machine", metavar="MACHINE", help="With --check: the machine it must be about."
+        ),
     ] = None,
     blanks: Annotated[
         bool, typer.Option("--blanks", help="A Transformer for inputs with blanks in them.")
@@ -64,32 +75,55 @@ def command(
     """Prove that a network simulates its machine on every input, for ever."""
     if (machine is None) == (check is None):
         raise InputError("name a MACHINE to certify, or a file to --check, and not both")
+    if expected is not None and check is None:
+        raise InputError("--machine says which machine the file of --check must be about")
     if output is not None:
         check_output(output, force=force)
+    label = "the network"
     if check is not None:
-        if (blanks, base, score, format_name) != (False, None, None, None):
+        if (blanks, base, score) != (False, None, None):
             raise InputError("--check looks at what is in FILE, and takes no options of a network")
-        try:
-            target, network = read_certificate(check.read_bytes(), str(check))
-        except OSError as error:
-            raise FormatError(f"{check} cannot be read: {error.strerror}") from None
+        label = str(check)
+        target, network = read_certificate(read_file(check, LARGEST, "certificate"), label)
     else:
         target = on.value
         network = written(_compiled(machine or "", on, blanks, base, score, format_name))
+    wanted = None
+    if expected is not None:
+        source = pipeline.load(expected, format_name=format_name)
+        wanted = source if isinstance(source, TuringMachine) else source.normal.given
     found: list[Obligation] = []
-    with Working() as tell:
-        for each in check_written(target, network):
+    with Working() as work:
+        for each in check_written(target, network, label):
             found.append(each)
-            tell(f"{len(found)} obligations")
+            work.tell(f"{len(found)} obligations")
+    if work.interrupted:
+        _print(found, False, target)
+        raise StoppedError(
+            f"interrupted after {counted(len(found), 'obligation')}: nothing is certified"
+        )
     holds = all(each.failure is None for each in found)
     if output is not None:
         save_file(output, certificate(target, network, found), force=force)
-    rows = [each._asdict() for each in found]
+    about = machine_of(network["given"])
+    same = wanted is None or wanted.digest == about.digest
     if as_json:
-        print_json({"on": target, "certified": holds, "obligations": rows})
+        rows = [each._asdict() for each in found]
+        given = {"digest": about.digest, "text": bbchallenge_text(about), **network["given"]}
+        answer = {"on": target, "certified": holds and same, "holds": holds}
+        if expected is not None:
+            answer["is_the_machine"] = same
+        print_json({**answer, "machine": given, "obligations": rows})
     else:
-        _print(rows, holds, target)
-    return 0 if holds else NOT_CERTIFIED
+        _print(found, holds and same, target)
+        if check is not None:
+            _print_machine(about)
+        if not same:
+            name = visible(expected or "")
+            say(f"not certified: {check} is about the machine above, and not about {name}")
+        if output is not None:
+            say(f"wrote {output}")
+    return 0 if holds and same else NOT_CERTIFIED
 
 
 def _compiled(
@@ -118,7 +152,7 @@ def _compiled(
     return rnn if on is Target.RNN else compile_neural_gpu(rnn)
 
 
-def _print(rows: list[dict[str, Any]], holds: bool, on: str) -> None:
+def _print(found: list[Obligation], certified: bool, on: str) -> None:
     from rich.table import Table
 
     out = console()
@@ -126,17 +160,22 @@ def _print(rows: list[dict[str, Any]], holds: bool, on: str) -> None:
     table.add_column("obligation")
     table.add_column("cases", justify="right")
     table.add_column("")
-    for row in rows:
-        verdict = "holds" if row["failure"] is None else "FAILS"
-        table.add_row(row["name"], f"{row['cases']:,}", verdict)
-    out.print(table, markup=False)
-    cases = sum(row["cases"] for row in rows)
-    if holds:
-        out.print(
-            f"certified: the {on} simulates the machine on every input, for ever "
-            f"({counted(cases, 'case')})",
-            markup=False,
-        )
-    for row in rows:
-        if row["failure"] is not None:
-            out.print(f"not certified: {row['name']}\n  {row['failure']}", markup=False)
+    for each in found:
+        verdict = "holds" if each.failure is None else "FAILS"
+        table.add_row(each.name, f"{each.cases:,}", verdict)
+    out.print(table)
+    if certified:
+        out.print(f"certified: the {on} simulates the machine on every input, for ever")
+    for each in found:
+        if each.failure is not None:
+            out.print(f"not certified: {each.name}\n  {visible(each.failure)}")
+
+
+def _print_machine(machine: TuringMachine) -> None:
+    """Which machine it is, so that nobody takes it for another."""
+    say(f"\nthe machine that it is about\nsha256 {machine.digest}")
+    text = bbchallenge_text(machine)
+    if text is None:
+        print_rules(machine)
+    else:
+        say(text)

@@ -6,8 +6,9 @@ from typing import Annotated
 import typer
 
 from netwright.cli.arguments import AsJson
-from netwright.cli.output import console, print_json
+from netwright.cli.output import console, counted, print_json
 from netwright.cli.progress import Working
+from netwright.errors import StoppedError
 from netwright.verify.claims import Claim, claim_names, run_claim
 
 EXAMPLE = """\b
@@ -31,9 +32,10 @@ def command(
 ) -> int:
     """Check every numbered statement of the paper by experiment."""
     claims: list[Claim] = []
-    with Working() as tell:
-        for name in claim_names(labels or []):
-            tell(name)
+    names = claim_names(labels or [])
+    with Working() as work:
+        for name in names:
+            work.tell(name)
             claims.append(run_claim(name, thorough))
     failed = [claim for claim in claims if claim.failure is not None]
     if as_json:
@@ -49,9 +51,11 @@ def command(
             }
             for claim in claims
         ]
-        print_json({"claims": rows, "failed": len(failed)})
+        print_json({"claims": rows, "failed": len(failed), "interrupted": work.interrupted})
     else:
         _print(claims, failed, deviations)
+    if work.interrupted:
+        raise StoppedError(f"interrupted after {len(claims)} of {counted(len(names), 'statement')}")
     return FAILED if failed else 0
 
 
@@ -68,13 +72,13 @@ def _print(claims: list[Claim], failed: list[Claim], deviations: bool) -> None:
         verdict = "holds" if claim.failure is None else "FAILS"
         mark = " *" if claim.deviation else ""
         table.add_row(claim.name + mark, claim.checked, f"{claim.cases:,}", verdict)
-    out.print(table, markup=False)
+    out.print(table)
     if any(claim.deviation for claim in claims):
         hint = "" if deviations else " (--deviations tells)"
-        out.print(f"* not quite as printed{hint}", markup=False)
+        out.print(f"* not quite as printed{hint}")
     for claim in claims if deviations else ():
         if claim.deviation:
             text = textwrap.fill(f"{claim.name}: {claim.deviation}", width=out.width)
-            out.print(f"\n{text}", markup=False)
+            out.print(f"\n{text}")
     for claim in failed:
-        out.print(f"\n{claim.name} ({claim.title}) fails:\n  {claim.failure}", markup=False)
+        out.print(f"\n{claim.name} ({claim.title}) fails:\n  {claim.failure}")

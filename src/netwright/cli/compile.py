@@ -17,7 +17,7 @@ from netwright.cli.arguments import (
     check_score,
     read_base,
 )
-from netwright.cli.output import console, counted, print_json, save_file, visible
+from netwright.cli.output import console, counted, print_json, save_file, say, visible
 from netwright.errors import InputError
 from netwright.exact.feed_forward import count_parameters
 from netwright.exact.layout import Layout
@@ -82,7 +82,7 @@ def command(
         return
     _print(answer, layout)
     if output is not None:
-        typer.echo(f"\nwrote {output}")
+        say(f"\nwrote {output}")
 
 
 def _describe_transformer(compiled: CompiledTransformer) -> tuple[dict[str, Any], Layout]:

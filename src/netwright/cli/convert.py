@@ -6,7 +6,7 @@ import typer
 
 from netwright import pipeline
 from netwright.cli.arguments import AsJson, Force, FormatName, Machine, Output
-from netwright.cli.output import print_json, save_file
+from netwright.cli.output import print_json, save_file, say
 from netwright.machine.formats import WRITABLE, write_text
 from netwright.machine.turing_machine import TuringMachine
 
@@ -29,6 +29,6 @@ def command(
     if as_json:
         print_json({"machine": machine, "to": to, "text": text, "output": output and str(output)})
     elif output is not None:
-        typer.echo(f"wrote {output} ({to})")
+        say(f"wrote {output} ({to})")
     else:
-        typer.echo(text, nl=False)
+        say(text, end="")

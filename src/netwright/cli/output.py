@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -53,21 +53,68 @@ def load_with_word(
     )
 
 
-def console() -> "Console":
-    """The terminal; a reader that goes away is an error for `main` to handle, not for rich."""
-    from rich.console import Console
+def printable(text: str) -> str:
+    r"""A text as a terminal can show it: whatever could steer the terminal is escaped.
 
-    class PipeConsole(Console):
+    Everything that this program writes to a terminal passes through here. Line ends remain; a name
+    inside a text is made `visible`, so that it cannot begin a line of its own.
+
+    >>> printable("a\x1b[31m\n")
+    'a\\x1b[31m\n'
+    """
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() or c == "\n" else _escaped(c) for c in text)
+
+
+def visible(name: str) -> str:
+    r"""A name or symbol on one line, with nothing in it that a terminal does not show.
+
+    >>> visible(" "), visible("a b"), visible("q\n")
+    ('␣', 'a b', 'q\\n')
+    """
+    return "␣" if name == " " else printable(name).replace("\n", "\\n")
+
+
+def _escaped(character: str) -> str:
+    return character.encode("unicode_escape").decode()
+
+
+def say(text: str, *, err: bool = False, end: str = "\n") -> None:
+    """Write a text to standard output, or to standard error."""
+    typer.echo(printable(text) + end, nl=False, err=err)
+
+
+def console(*, stderr: bool = False) -> "Console":
+    """The terminal for rich: it shows nothing that is not printable, and interprets no markup.
+
+    A reader that goes away is an error for `main` to handle, not for rich.
+    """
+    from rich.console import Console, ConsoleOptions, RenderableType
+    from rich.segment import Segment
+
+    class Terminal(Console):
         def on_broken_pipe(self) -> None:
             raise BrokenPipeError
 
-    return PipeConsole(highlight=False, width=max(40, get_terminal_size().columns))
+        def render(
+            self, renderable: RenderableType, options: ConsoleOptions | None = None
+        ) -> Iterator[Segment]:
+            for segment in super().render(renderable, options):
+                shown = segment.control or segment.text.isprintable()
+                yield segment if shown else segment._replace(text=printable(segment.text))
+
+    width = max(40, get_terminal_size().columns)
+    return Terminal(highlight=False, markup=False, emoji=False, width=width, stderr=stderr)
 
 
 def print_json(value: dict[str, Any]) -> None:
-    """One JSON object on standard output."""
+    """One JSON object on standard output, without a character that could steer a terminal."""
     utf8 = (getattr(sys.stdout, "encoding", None) or "").lower().replace("-", "") == "utf8"
-    typer.echo(json.dumps(value, ensure_ascii=not utf8))
+    text = json.dumps(value, ensure_ascii=not utf8)
+    if not text.isprintable():
+        text = "".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in text)
+    say(text)
 
 
 def word_text(machine: TuringMachine, word: Sequence[str], separator: str | None = None) -> str:
@@ -96,11 +143,21 @@ def shortened(text: str, width: int) -> str:
     return text if len(text) <= width else f"{text[:half]}…{text[-half:]}"
 
 
-def visible(symbol: str) -> str:
-    """A symbol as a terminal can show it: a space, and what cannot be printed, made visible."""
-    if symbol == " ":
-        return "␣"
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in symbol)
+def listed(names: Sequence[str], width: int, separator: str = " ") -> str:
+    """Names side by side, as many as fit, and how many more there are.
+
+    >>> listed(["a", "b"], 20), listed(["state"] * 1000, 30)
+    ('a b', 'state state … and 998 more')
+    """
+    shown: list[str] = []
+    used = 0
+    for n, name in enumerate(names):
+        more = f" … and {len(names) - n:,} more"
+        used += len(visible(name)) + len(separator)
+        if used > width - (len(more) if n < len(names) - 1 else 0):
+            return (separator.join(shown) + more).lstrip()
+        shown.append(visible(name))
+    return separator.join(shown)
 
 
 def save_file(path: Path, content: bytes, *, force: bool) -> None:

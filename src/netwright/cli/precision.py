@@ -18,10 +18,17 @@ from netwright.cli.arguments import (
     check_score,
     read_base,
 )
-from netwright.cli.output import load_with_word, print_json, save_file, word_text
+from netwright.cli.output import (
+    counted,
+    load_with_word,
+    print_json,
+    save_file,
+    say,
+    word_text,
+)
 from netwright.cli.plots import check_plot
 from netwright.cli.progress import Working
-from netwright.errors import InputError
+from netwright.errors import InputError, StoppedError
 from netwright.machine.turing_machine import TuringMachine
 from netwright.theorems.theorem_3_4_transformer.construction import Scoring
 
@@ -137,25 +144,32 @@ def command(
         "base": base,
         "max_steps": max_steps,
     }
-    with Working() as tell:
-        answer["results"] = experiment.results(tell)
+    answer["results"] = []
+    with Working() as work:
+        for row in experiment.results(work.tell):
+            answer["results"].append(row)
         if growth:
-            tell("the exact run")
+            work.tell("the exact run")
             answer["growth"] = experiment.growth()
         if curves or plot is not None:
             from netwright.precision.curves import all_curves
 
-            answer["curves"] = all_curves(turing, symbols, experiment.score, max_steps, tell)
+            answer["curves"] = all_curves(turing, symbols, experiment.score, max_steps, work.tell)
     if as_json:
-        print_json(answer)
+        print_json({**answer, "interrupted": work.interrupted})
     else:
         from netwright.cli.precision_table import print_answer
 
         print_answer(answer)
+    if work.interrupted:
+        done = f"{len(answer['results'])} of {counted(experiment.rows, 'format')}"
+        raise StoppedError(f"interrupted after {done}; --max-steps sets a lower limit")
     if plot is not None:
         from netwright.cli.precision_plots import precision_plot
 
         save_file(plot, precision_plot(answer["curves"], machine, plot.suffix), force=force)
+        if not as_json:
+            say(f"\nwrote {plot}")
 
 
 def _check_options(on: Kind, base: str | None, of_attention: dict[str, object]) -> None:

@@ -39,10 +39,10 @@ def print_answer(answer: dict[str, Any]) -> None:
         tau = "by schedule" if answer["softmax"] == "schedule" else f"at {answer['softmax']}"
         attention = f"softmax {tau}" if answer["softmax"] else "hard attention"
         about += f", score {answer['score']}, {attention}"
-    out.print(about, markup=False)
+    out.print(about)
     sums = f", sums in {answer['accumulate']}" if answer["accumulate"] else ""
     limit = counted(answer["max_steps"], "output" if of_transformer else "step")
-    out.print(f"limit: {limit}{sums}", markup=False)
+    out.print(f"limit: {limit}{sums}")
     table = Table(box=None, pad_edge=False)
     headings = _HEADINGS if of_transformer else _STACK_HEADINGS
     for heading in headings:
@@ -53,10 +53,10 @@ def print_answer(answer: dict[str, Any]) -> None:
     for row in answer["results"]:
         lines = (_details if of_transformer else _stack_details)(row)
         if lines:
-            out.print("\n  ".join([f"\n{row['name']}", *lines]), markup=False)
+            out.print("\n  ".join([f"\n{row['name']}", *lines]))
     not_searched = [row for row in answer["results"] if _not_searched(row)]
     if not_searched:
-        out.print("\n?  not searched; --search does", markup=False)
+        out.print("\n?  not searched; --search does")
     if "growth" in answer:
         _print_growth(answer["growth"], out)
 
@@ -167,4 +167,4 @@ def _print_growth(rows: list[dict[str, Any]], out: Any) -> None:
         parts = ("numerator", "denominator")
         sizes = (f"{row[name]} (≤ {row[name + '_bound']})" for name in parts)
         table.add_row(row["block"], _MEANINGS[row["block"]], *sizes)
-    out.print(table, markup=False)
+    out.print(table)

@@ -5,6 +5,8 @@ from time import monotonic
 from types import TracebackType
 from typing import Any
 
+from netwright.cli.output import console, visible
+
 PATIENCE = 0.7  # seconds before a bar appears
 
 
@@ -33,7 +35,6 @@ class StepProgress:
         if not self.shown or now - self.started < PATIENCE:
             return
         if self.bar is None:
-            from rich.console import Console
             from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
             columns = (
@@ -42,7 +43,7 @@ class StepProgress:
                 TextColumn("{task.fields[rate]} steps/s  {task.fields[cells]:,} cells"),
                 TimeElapsedColumn(),
             )
-            self.bar = Progress(*columns, console=Console(stderr=True), transient=True)
+            self.bar = Progress(*columns, console=console(stderr=True), transient=True)
             self.task = self.bar.add_task("run", total=self.max_steps, rate="", cells=cells)
             self.bar.start()
         before, began = self.first
@@ -60,28 +61,38 @@ class StepProgress:
 
 
 class Working:
-    """Shows what is being done; call what `with` gives with each new thing.
+    """Shows what is being done, and lets Ctrl-C end it with what is finished.
 
-    >>> with Working() as tell:
-    ...     tell("counting")
+    A context manager: a KeyboardInterrupt inside leaves the block, and `interrupted` is True then.
+
+    >>> with Working() as work:
+    ...     work.tell("counting")
+    >>> work.interrupted
+    False
     """
 
     def __init__(self) -> None:
         self.status: Any = None
+        self.interrupted = False
 
     def __enter__(self) -> "Working":
         if sys.stderr is not None and sys.stderr.isatty():
-            from rich.console import Console
-
-            self.status = Console(stderr=True).status("")
+            self.status = console(stderr=True).status("")
             self.status.start()
         return self
 
-    def __call__(self, what: str) -> None:
-        """Show it."""
+    def tell(self, what: str) -> None:
+        """Show what is being done now."""
         if self.status is not None:
-            self.status.update(what)
+            self.status.update(visible(what))
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        _error: BaseException | None,
+        _trace: TracebackType | None,
+    ) -> bool:
         if self.status is not None:
             self.status.stop()
+        self.interrupted = kind is not None and issubclass(kind, KeyboardInterrupt)
+        return self.interrupted

@@ -1,6 +1,7 @@
 """`netwright run`: a machine's answer on an input."""
 
 import json
+from contextlib import nullcontext
 from importlib.metadata import version
 from pathlib import Path
 from shutil import get_terminal_size
@@ -26,6 +27,7 @@ from netwright.cli.output import (
     counted,
     load_with_word,
     print_json,
+    say,
     shortened,
     visible,
     word_text,
@@ -96,7 +98,8 @@ def command(
         }
         bookmark = Checkpoint(about, keep, resume, checkpoint_every)
     try:
-        with StepProgress(max_steps) as progress:
+        kept = bookmark.open() if bookmark is not None else nullcontext()
+        with kept, StepProgress(max_steps) as progress:
             result = pipeline.run(
                 source,
                 symbols,
@@ -163,21 +166,21 @@ def _describe(
 
 def _print(answer: dict[str, Any]) -> None:
     limit = " (the limit; --max-steps sets it)" if answer["outcome"] == "undecided" else ""
-    typer.echo(f"{answer['outcome']} after {counted(answer['steps'], 'step')}{limit}")
-    typer.echo(f"  state  {visible(answer['state'])}")
-    typer.echo(f"  head   cell {answer['head']}")
+    say(f"{answer['outcome']} after {counted(answer['steps'], 'step')}{limit}")
+    say(f"  state  {visible(answer['state'])}")
+    say(f"  head   cell {answer['head']}")
     if answer["tape"]:
         tape = "".join(map(visible, answer["tape"]))
-        typer.echo(f"  tape   {shortened(tape, get_terminal_size().columns - 9)}")
+        say(f"  tape   {shortened(tape, get_terminal_size().columns - 9)}")
         cells = counted(answer["non_blank"], "cell")
-        typer.echo(f"         {cells} not blank, the first is cell {answer['tape_start']}")
+        say(f"         {cells} not blank, the first is cell {answer['tape_start']}")
     else:
-        typer.echo("  tape   blank")
+        say("  tape   blank")
     compiling = answer["compile_seconds"]
     engine = f"{answer['engine']} engine" + (f", {compiling:.3f} s compiling" if compiling else "")
     if answer["network_steps"] is not None:
         time, dimension = answer["network_steps"], answer["dimension"]
-        typer.echo(f"  net    {answer['on']} at time {time:,}, dimension {dimension:,}")
-    typer.echo(f"  time   {answer['seconds']:.3f} s, {engine}")
+        say(f"  net    {answer['on']} at time {time:,}, dimension {dimension:,}")
+    say(f"  time   {answer['seconds']:.3f} s, {engine}")
     if answer["note"]:
-        typer.echo(f"  note   {answer['note']}: exact, but slower")
+        say(f"  note   {answer['note']}: exact, but slower")

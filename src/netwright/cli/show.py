@@ -7,6 +7,7 @@ import typer
 
 from netwright.cli.arguments import AsJson, FormatName, Machine, MaxSteps, Separator
 from netwright.cli.output import console, counted, load_with_word, print_json, visible, word_text
+from netwright.cli.rules import halting_only, print_rules
 from netwright.errors import InputError
 from netwright.machine.configuration import Configuration
 from netwright.machine.simulate import configurations, first_steps, outcome_of
@@ -48,7 +49,7 @@ def command(
         if as_json:
             print_json(_machine_object(machine, turing))
         else:
-            _print_rules(turing)
+            print_rules(turing)
         return
     if max_steps > MOST_STEPS:
         raise InputError(
@@ -62,20 +63,17 @@ def command(
         _print_diagram(turing, moments)
 
 
-def _halting_only(machine: TuringMachine) -> list[str]:
-    return [state for state in machine.halting_states if state not in machine.accepting]
-
-
 def _machine_object(argument: str, machine: TuringMachine) -> dict[str, Any]:
     return {
         "machine": argument,
         "description": machine.description,
+        "digest": machine.digest,
         "states": machine.states,
         "symbols": machine.symbols,
         "blank": machine.blank,
         "start": machine.start,
         "accepting": sorted(machine.accepting),
-        "halting": _halting_only(machine),
+        "halting": halting_only(machine),
         "input": word_text(machine, machine.default_input),
         "rules": [
             {"state": state, "read": symbol, "write": write, "move": move, "next": target}
@@ -107,33 +105,6 @@ def _run_object(
             for step, moment in enumerate(moments)
         ],
     }
-
-
-def _print_rules(machine: TuringMachine) -> None:
-    from rich.table import Table
-    from rich.text import Text
-
-    symbols = " ".join(map(visible, machine.symbols))
-    counts = f"{counted(len(machine.states), 'state')}, {counted(len(machine.symbols), 'symbol')}"
-    facts = [
-        f"{counts}, {counted(len(machine.delta), 'rule')}; starts in {visible(machine.start)}",
-        f"symbols    {symbols}  (blank: {visible(machine.blank)})",
-        f"accepting  {' '.join(map(visible, sorted(machine.accepting)))}",
-        f"halting    {' '.join(map(visible, _halting_only(machine)))}",
-        f"input      {''.join(map(visible, machine.default_input))}",
-    ]
-    if machine.description:
-        facts[:0] = [machine.description, ""]
-    shown = [fact for fact in facts if fact == "" or len(fact.split()) > 1]
-    table = Table("state", "reads", "writes", "moves", "goes to", box=None, header_style="bold")
-    before = ""
-    for (state, symbol), (target, write, move) in machine.delta.items():
-        names = ("" if state == before else state, symbol, write, move.value, target)
-        table.add_row(*(Text(visible(name)) for name in names))
-        before = state
-    terminal = console()
-    terminal.print(Text("\n".join([*shown, ""])))
-    terminal.print(table)
 
 
 def _print_diagram(machine: TuringMachine, moments: list[Configuration]) -> None:

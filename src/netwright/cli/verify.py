@@ -2,32 +2,41 @@
 
 import random
 from collections.abc import Iterator, Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from netwright.cli.arguments import AsJson, FormatName, MaxSteps, Score, Separator, check_score
-from netwright.cli.output import console, counted, print_json, split_word, visible, word_text
+from netwright.cli.output import (
+    console,
+    counted,
+    print_json,
+    say,
+    split_word,
+    visible,
+    word_text,
+)
 from netwright.cli.progress import Working
-from netwright.errors import FormatError, InputError
+from netwright.errors import InputError, StoppedError
 from netwright.machine.formats import bbchallenge
 from netwright.machine.formats.draft import Source
-from netwright.machine.load import load_machine
+from netwright.machine.load import load_machine, read_text_file
 from netwright.machine.turing_machine import TuringMachine
 from netwright.pipeline import Target
 from netwright.verify.comparison import Comparison
-from netwright.verify.damage import Compiled, without_part
+from netwright.verify.damage import Compiled, parts_of, places_of, without_part
 from netwright.verify.draw import random_machine, random_words
-from netwright.verify.networks import read_targets, verify_machine, with_broken_weight
+from netwright.verify.networks import read_targets, verify_machine, with_broken_weights
 
 EXAMPLE = """\b
 Examples:
   netwright verify palindrome abba abab
   netwright verify binary-addition --random 20 --max-length 8 --on rnn
   netwright verify --random-machines 50 --states 3 --symbols 3 --random 2
-  netwright verify palindrome abba --on transformer --break decoder.3.V.s4
-  netwright verify palindrome abba --on transformer --without residual:decoder.2.self"""
+  netwright verify palindrome abba --break decoder.3.V.s4
+  netwright verify palindrome abba --without residual:decoder.2.self --break U.S"""
 DIFFERS = 1
 
 
@@ -58,14 +67,19 @@ def command(
     states: Annotated[int, typer.Option(metavar="N", min=1, help="Of random machines.")] = 3,
     symbols: Annotated[int, typer.Option(metavar="N", min=1, help="Of random machines.")] = 3,
     broken: Annotated[
-        str | None,
+        list[str] | None,
         typer.Option(
-            "--break", metavar="LAYER.BLOCK", help="First flip the sign of a weight into a block."
+            "--break",
+            metavar="LAYER.BLOCK",
+            help="First flip the sign of a weight into a block; may be given several times.",
         ),
     ] = None,
     without: Annotated[
-        str | None,
-        typer.Option(metavar="PART", help="Leave out a part: residual:…, attention:…, gate:…"),
+        list[str] | None,
+        typer.Option(
+            metavar="PART",
+            help="Leave out a part: residual:…, attention:…, gate:…; may be given several times.",
+        ),
     ] = None,
     separator: Separator = None,
     format_name: FormatName = None,
@@ -83,26 +97,85 @@ def command(
     if not subjects:
         raise InputError("nothing to verify; name a MACHINE, --machines or --random-machines")
 
-    def changed(compiled: Compiled, word: Sequence[str]) -> Compiled:
-        if broken is not None:
-            compiled = with_broken_weight(compiled, broken, word, max_steps)
-        return compiled if without is None else without_part(compiled, without)
-
+    damage = Damage(broken or [], without or [], max_steps)
     rows: list[dict[str, Any]] = []
-    with Working() as tell:
+    with Working() as work:
         for name, turing, words in subjects:
-            tell(f"{name}: {len(rows)} runs compared")
+            work.tell(f"{name}: {len(rows)} runs compared")
             drawn = list(random_words(draw, turing, random_inputs, max_length))
             chosen = [*words, *drawn] or [turing.default_input]
-            for found in verify_machine(turing, chosen, targets, max_steps, changed, score):
+            for found in verify_machine(turing, chosen, targets, max_steps, damage, score):
                 rows.append(_row(name, turing, found, separator))
+            damage.check()
     differ = [row for row in rows if row["difference"] is not None]
     summary = {"runs": len(rows), "checks": sum(row["checks"] for row in rows)}
+    left_out = [target for target in targets if target not in damage.applied]
     if as_json:
-        print_json({**summary, "differences": len(differ), "results": rows})
+        changes = {"changed": damage.applied, "left_out": left_out} if damage else {}
+        done = {"differences": len(differ), "interrupted": work.interrupted}
+        print_json({**summary, **done, **changes, "results": rows})
     else:
+        for target, names in damage.applied.items():
+            say(f"{target}: {', '.join(names)}")
+        if damage and left_out:
+            say(f"left out, for want of such a weight or part: {', '.join(left_out)}")
         _print(rows, differ, summary)
+    if work.interrupted:
+        compared = counted(len(rows), "run")
+        raise StoppedError(f"interrupted after {compared} of {counted(len(subjects), 'machine')}")
     return DIFFERS if differ else 0
+
+
+class Damage:
+    """What `--break` and `--without` do to each kind of network that has such a weight or part.
+
+    `applied` says, by kind, what was done to it.
+    """
+
+    def __init__(self, broken: Sequence[str], without: Sequence[str], max_steps: int) -> None:
+        self.broken, self.without = dict.fromkeys(broken), dict.fromkeys(without)
+        self.max_steps = max_steps
+        self.applied: dict[str, list[str]] = {}
+        self._places: dict[str, list[str]] = {}
+        self._parts: dict[str, list[str]] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self.broken or self.without)
+
+    def __call__(self, on: Target, compiled: Compiled, word: Sequence[str]) -> Compiled | None:
+        """The network with all of it that applies; None if nothing does."""
+        if not self:
+            return compiled
+        self._places[on] = places_of(compiled)
+        self._parts[on] = parts_of(compiled)
+        broken = [place for place in self.broken if place in self._places[on]]
+        without = [part for part in self.without if part in self._parts[on]]
+        if not broken and not without:
+            return None
+        self.applied[on] = [
+            *(f"{each} broken" for each in broken),
+            *(f"without {p}" for p in without),
+        ]
+        compiled = with_broken_weights(compiled, broken, word, self.max_steps)
+        for part in without:
+            compiled = without_part(compiled, part)
+        return compiled
+
+    def check(self) -> None:
+        """InputError for a weight or part that no kind of network has."""
+        for option, names, known in (
+            ("--break", self.broken, self._places),
+            ("--without", self.without, self._parts),
+        ):
+            for name in names:
+                if not any(name in found for found in known.values()):
+                    kinds = " or ".join(known)
+                    close = get_close_matches(name, [n for found in known.values() for n in found])
+                    there = close or next(filter(None, known.values()), [])
+                    raise InputError(
+                        f"{option} {name}: no such place in {kinds}; there are "
+                        f"{', '.join(there[:20])}{' …' if len(there) > 20 else ''}"
+                    )
 
 
 def _subjects(
@@ -119,12 +192,7 @@ def _subjects(
         turing = load_machine(argument, format_name=format_name, also=sorted(also))
         yield argument, turing, [turing.check_word(word) for word in words]
     if machines is not None:
-        try:
-            lines = machines.read_text(encoding="utf-8").splitlines()
-        except (OSError, UnicodeDecodeError) as error:
-            reason = getattr(error, "strerror", None) or "it is no text"
-            raise FormatError(f"{machines} cannot be read: {reason}") from None
-        for number, line in enumerate(lines, start=1):
+        for number, line in enumerate(read_text_file(machines).split("\n"), start=1):
             if text := line.split("#")[0].strip():
                 yield text, bbchallenge.read(text, Source(f"{machines}:{number}")), []
 
@@ -164,15 +232,15 @@ def _print(
     for row in rows[:200]:
         verdict = "agrees" if row["difference"] is None else "DIFFERS"
         word = "".join(map(visible, row["input"])) or "ε"
-        cells = (row["machine"], word, row["on"], str(row["steps"]), str(row["checks"]), verdict)
+        counts = (f"{row['steps']:,}", f"{row['checks']:,}")
+        cells = (visible(row["machine"]), word, row["on"], *counts, verdict)
         table.add_row(*cells)
-    out.print(table, markup=False)
+    out.print(table)
     if len(rows) > 200:
-        out.print(f"… and {len(rows) - 200:,} more", markup=False)
+        out.print(f"… and {len(rows) - 200:,} more")
     out.print(
         f"{counted(summary['runs'], 'run')}, {counted(summary['checks'], 'check')}: "
         f"{counted(len(differ), 'difference') if differ else 'no difference'}",
-        markup=False,
     )
     for row in differ[:10]:
         found = row["difference"]
@@ -180,5 +248,4 @@ def _print(
             f"\n{row['on']} of {row['machine']} on {row['input'] or 'ε'}:\n"
             f"  {found['statement']} does not hold at time {found['time']}\n"
             f"  {found['part']}\n    expected {found['expected']}\n    found    {found['found']}",
-            markup=False,
         )

@@ -54,14 +54,39 @@ State: TypeAlias = Mapping[str, NDArray[np.int64]]
 """A run at a moment, as named arrays."""
 
 
-def check_shape(name: str, state: State, shape: tuple[int, ...]) -> None:
-    """Refuse a state without an array of this name and shape: loops trust their arrays."""
+def checked_array(
+    state: State, name: str, shape: tuple[int | None, ...], least: int, most: int
+) -> NDArray[np.int64]:
+    """An array of a state, if it has this shape (None: any length) and its numbers this range.
+
+    Compiled loops trust their arrays, so what comes from a file is looked at before.
+    """
     found = state.get(name)
-    if found is None or found.shape != shape or found.dtype != np.int64:
-        has = "nothing" if found is None else f"{found.dtype} of shape {found.shape}"
+    if found is None:
+        raise FormatError(f"the checkpoint has no array {name}")
+    fits = found.dtype == np.int64 and len(found.shape) == len(shape)
+    if not fits or any(want not in (None, n) for n, want in zip(found.shape, shape, strict=True)):
+        wanted = " × ".join("any" if n is None else str(n) for n in shape)
         raise FormatError(
-            f"the checkpoint has {has} for {name}; expected integers of shape {shape}"
+            f"the checkpoint's {name} is {found.dtype} of shape {found.shape}; expected int64 of "
+            f"shape {wanted}"
         )
+    if found.size and (found.min() < least or found.max() > most):
+        wrong = found.min() if found.min() < least else found.max()
+        raise FormatError(
+            f"the checkpoint's {name} has the number {wrong}; expected {least} to {most}"
+        )
+    return found
+
+
+def require_consistent(holds: object, what: str) -> None:
+    """FormatError if the arrays of a checkpoint contradict each other."""
+    if not holds:
+        raise FormatError(f"the checkpoint contradicts itself: {what}")
+
+
+FARTHEST = 1 << 50
+"""More than any run takes: no time, cell or number of steps is beyond it."""
 
 
 class Bookmark(Protocol):
@@ -99,7 +124,7 @@ class Moments(Protocol):
         """All that the moments from here on depend on."""
 
     def restore(self, state: State) -> None:
-        """Go on from a snapshot."""
+        """Go on from a snapshot; FormatError if it is none of this network."""
 
 
 class MomentsWithVectors(Moments, Protocol):
@@ -144,5 +169,5 @@ class Stepwise:
 
     def restore(self, state: State) -> None:
         """Do again what was done."""
-        for _ in range(int(state["moments"][0])):
+        for _ in range(int(checked_array(state, "moments", (1,), 0, FARTHEST)[0])):
             self.advance(1)

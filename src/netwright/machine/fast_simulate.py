@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netwright.errors import InputError
-from netwright.exact.observe import Bookmark
+from netwright.exact.observe import FARTHEST, Bookmark, State, checked_array, require_consistent
 from netwright.jit import compiled
 from netwright.machine.configuration import Tape
 from netwright.machine.simulate import Engine, Interrupted, Progress, Run, outcome_of
@@ -67,11 +67,16 @@ def resume(
     )
 
     if bookmark and (kept := bookmark.read()):
-        tape, origin = kept["tape"].astype(tape.dtype), int(kept["origin"][0])
-        position = kept["position"].copy()
-        if position[2] > max_steps:
+        written = checked_array(kept, "tape", (None,), 0, width - 1)
+        tape, origin = written.astype(tape.dtype), _kept_origin(kept)
+        position = checked_array(kept, "position", (3,), -1, FARTHEST).copy()
+        row, head, steps = position.tolist()
+        require_consistent(0 <= row < rules.size and row % width == 0, f"no state {row}")
+        require_consistent(-1 <= head <= tape.size and tape.size, f"the head is at {head}")
+        require_consistent(steps >= 0, f"{steps} steps")
+        if steps > max_steps:
             raise InputError(
-                f"the run that was kept is at step {position[2]:,}, beyond the limit of "
+                f"the run that was kept is at step {steps:,}, beyond the limit of "
                 f"{max_steps:,} steps"
             )
     advance, compile_seconds = compiled(_advance, rules, tape, position, int(position[2]))
@@ -107,8 +112,8 @@ def resume(
             elif position[2] < min(before + CHUNK, max_steps):
                 break  # it halted
             if progress:
-                written = np.flatnonzero(tape != blank)
-                cells = int(written[-1] - written[0] + 1) if written.size else 0
+                used = np.flatnonzero(tape != blank)
+                cells = int(used[-1] - used[0] + 1) if used.size else 0
                 progress(int(position[2]), cells)
             if bookmark is not None and perf_counter() - last_save >= bookmark.every:
                 keep()
@@ -123,6 +128,10 @@ def resume(
     if position[2] >= max_steps:
         keep()  # from the limit one may go on
     return reached()
+
+
+def _kept_origin(kept: State) -> int:
+    return int(checked_array(kept, "origin", (1,), -FARTHEST, FARTHEST)[0])
 
 
 def _rule_table(

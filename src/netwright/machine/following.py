@@ -16,7 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netwright.errors import InputError
-from netwright.exact.observe import Bookmark, Moments, State
+from netwright.exact.observe import (
+    FARTHEST,
+    Bookmark,
+    Moments,
+    State,
+    checked_array,
+    require_consistent,
+)
 from netwright.machine.configuration import Tape
 from netwright.machine.simulate import Outcome, Progress
 
@@ -38,6 +45,10 @@ class Follower(Protocol):
     @property
     def cells(self) -> int:
         """How many cells the tape takes."""
+
+    @property
+    def moments(self) -> int:
+        """How many moments it has followed."""
 
     def remaining(self) -> int:
         """How many moments cannot pass the limit; 0 where the machine stands at it."""
@@ -65,13 +76,18 @@ def follow(
     """
     parts: dict[str, Moments | Follower] = {"moments": moments, "follower": follower}
     if bookmark and (kept := bookmark.read()):
-        for name, part in parts.items():
-            part.restore(_part(kept, name))
+        follower.restore(_part(kept, "follower"))
+        clock = int(checked_array(kept, "moments.moments", (1,), 0, FARTHEST)[0])
+        require_consistent(
+            clock == follower.moments,
+            f"{clock:,} moments of the network, {follower.moments:,} that were followed",
+        )
         if follower.steps > follower.max_steps:
             raise InputError(
                 f"the run that was kept is at step {follower.steps:,}, beyond the limit of "
                 f"{follower.max_steps:,} steps"
             )
+        moments.restore(_part(kept, "moments"))
 
     def keep() -> None:
         if bookmark is not None:
@@ -164,8 +180,8 @@ def first_place(condition: NDArray[np.bool_]) -> int:
 class WrittenTape:
     """A tape of codes that grows where it is written."""
 
-    def __init__(self, blank: int) -> None:
-        self.blank = blank
+    def __init__(self, blank: int, symbols: int) -> None:
+        self.blank, self.symbols = blank, symbols
         self.origin = 0
         self.codes = np.full(0, blank, dtype=np.int64)
         self.lowest, self.highest = 0, -1
@@ -209,5 +225,10 @@ class WrittenTape:
 
     def restore(self, state: State) -> None:
         """The tape of a snapshot."""
-        self.origin, self.lowest, self.highest = state["tape_place"].tolist()
-        self.codes = state["tape"].copy()
+        place = checked_array(state, "tape_place", (3,), -FARTHEST, FARTHEST)
+        self.codes = checked_array(state, "tape", (None,), 0, self.symbols - 1).copy()
+        self.origin, self.lowest, self.highest = place.tolist()
+        inside = self.origin <= self.lowest and self.highest < self.origin + self.codes.size
+        require_consistent(
+            inside or (self.lowest, self.highest) == (0, -1), "its tape ends before its cells do"
+        )

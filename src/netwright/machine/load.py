@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from netwright.errors import FormatError, FormatWarning
+from netwright.files import open_regular, read_file
 from netwright.machine.formats import FORMATS, bbchallenge, read_text, seed_database
 from netwright.machine.formats.draft import Source
 from netwright.machine.library import library_machine, library_names
@@ -53,22 +54,19 @@ def load_machine(
 
 
 def _load_file(path: Path, source: Source, format_name: str | None) -> TuringMachine:
-    try:
-        if path.is_dir():
-            raise FormatError(f"{path} is a directory; expected a file with a Turing machine")
-        if format_name in (None, seed_database.NAME):
-            machines = seed_database.count_machines(path)
+    if format_name in (None, seed_database.NAME):
+        with open_regular(path, "Turing machine") as file:
+            machines = seed_database.count_machines(file)
             if machines is not None:
-                return seed_database.read_record(path, machines, source)
-            if format_name is not None:
-                raise FormatError(f"{path} has not the header of a bbchallenge seed database")
-        with path.open("rb") as file:
-            data = file.read(LARGEST_FILE + 1)
-    except OSError as error:
-        raise FormatError(f"{path} cannot be read: {error.strerror}") from None
-    if len(data) > LARGEST_FILE:
-        raise FormatError(f"{path} has more than 10 MB; a Turing machine's file is smaller")
-    return read_text(_decode(data, path), source, format_name)
+                return seed_database.read_record(file, machines, source)
+        if format_name is not None:
+            raise FormatError(f"{path} has not the header of a bbchallenge seed database")
+    return read_text(read_text_file(path), source, format_name)
+
+
+def read_text_file(path: Path) -> str:
+    """The text of a file with a Turing machine, or with several."""
+    return _decode(read_file(path, LARGEST_FILE, "Turing machine"), path)
 
 
 def _decode(data: bytes, path: Path) -> str:

@@ -98,6 +98,13 @@ def check_limit(max_steps: int) -> None:
         raise InputError(f"the limit is {max_steps} steps; expected 0 or more")
 
 
+def read_engine(engine: Engine | str) -> Engine:
+    """An engine by its name."""
+    if engine not in list(Engine):
+        raise InputError(f"no engine {engine!r}; there are {', '.join(Engine)}")
+    return Engine(engine)
+
+
 def outcome_of(machine: TuringMachine, state: str, symbol: str) -> Outcome:
     """The outcome of a run that stands in this state over this symbol."""
     if machine.action(state, symbol):
@@ -124,8 +131,7 @@ def simulate(
     <Outcome.ACCEPTED: 'accepted'>
     """
     check_limit(max_steps)
-    if engine not in list(Engine):
-        raise InputError(f"no engine {engine!r}; there are {', '.join(Engine)}")
+    engine = read_engine(engine)
     symbols = machine.check_word(machine.default_input if word is None else word)
     if bookmark is not None and engine == Engine.REFERENCE:
         raise InputError("only the fast engine keeps checkpoints of a machine's run")

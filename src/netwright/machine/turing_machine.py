@@ -13,6 +13,8 @@ Wider than the paper's: δ is partial, the head may stay, and the head starts on
 of the input, which stands in cell 0 and the cells to its right.
 """
 
+import hashlib
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from enum import StrEnum
@@ -118,6 +120,17 @@ class TuringMachine:
         """The states in which the machine halts whatever it reads."""
         leaving = {state for state, _ in self.delta} - self.accepting
         return tuple(state for state in self.states if state not in leaving)
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of what the machine is and does: all but its words and its default input.
+
+        Machines that differ in the order of their states or rules alone have the same digest.
+        """
+        rules = [[*key, q, v, move.value] for key, (q, v, move) in self.delta.items()]
+        names = [sorted(self.states), sorted(self.symbols), sorted(self.accepting)]
+        parts = [*names, self.blank, self.start, sorted(rules)]
+        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
     def check_word(self, word: Iterable[str]) -> tuple[str, ...]:
         """The word as a tuple of symbols, or an `InputError` that names the first stranger."""

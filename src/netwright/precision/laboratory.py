@@ -1,12 +1,13 @@
 """One experiment: a machine, a network of it, formats, and what they make of each other."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from netwright.exact.rational import Number
 from netwright.machine.turing_machine import TuringMachine
-from netwright.pipeline import Target, to_transformer
+from netwright.pipeline import Target, read_network, to_transformer
 from netwright.precision.curves import Say
 from netwright.precision.failures import first_failures, plain
 from netwright.precision.float_arithmetic import arithmetic_of
@@ -27,6 +28,7 @@ from netwright.theorems.theorem_2_3_rnn.construction import CompiledRNN, compile
 from netwright.theorems.theorem_3_4_transformer.construction import (
     Scoring,
     compile_transformer,
+    read_scoring,
 )
 from netwright.theorems.theorem_4_1_neural_gpu import compile_neural_gpu
 
@@ -48,11 +50,23 @@ class Experiment:
     """Whether possible failures are searched where that takes long."""
     base: Number | None = None
 
-    def results(self, say: Say = lambda _: None) -> list[dict[str, Any]]:
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "on", read_network(self.on))
+        object.__setattr__(self, "score", read_scoring(self.score))
+
+    @property
+    def rows(self) -> int:
+        """How many rows `results` yields."""
+        return len(self.formats) * (len(self.snapping) if self.on == Target.TRANSFORMER else 1)
+
+    def results(self, say: Say = lambda _: None) -> Iterator[dict[str, Any]]:
         """A row for each format, as plain data."""
-        if self.on != Target.TRANSFORMER:
-            return [self._stacks(form, say) for form in self.formats]
-        return [self._transformer(f, snap, say) for f in self.formats for snap in self.snapping]
+        for form in self.formats:
+            if self.on != Target.TRANSFORMER:
+                yield self._stacks(form, say)
+            else:
+                for snap in self.snapping:
+                    yield self._transformer(form, snap, say)
 
     def _about(self, form: Format, snap: bool = False) -> dict[str, Any]:
         name = f"{form.name}, snapped" if snap else form.name

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from netwright.exact.observe import State, Watch, check_shape
+from netwright.exact.observe import FARTHEST, State, Watch, checked_array, require_consistent
 from netwright.exact.rational import Rational
 from netwright.exact.vector import Vector
 from netwright.nets.transformer import Transformer
@@ -69,14 +69,31 @@ class IntegerTransformer:
         return int(self.state["clock"][native.TOKENS])
 
     def restore(self, state: State) -> None:
-        """Go on from another state of the same decoder."""
-        for name, array in self.state.items():
-            if name != "kept":
-                check_shape(name, state, array.shape)
-        cells = int(state["clock"][native.CELLS])
-        layers, _, width = self.state["kept"].shape
-        check_shape("kept", state, (layers, cells, width))
-        self.state = {name: state[name].copy() for name in self.state}
+        """Go on from another state of the same decoder; FormatError if that is none.
+
+        The code reads and writes `kept` between the first cell and as many as the clock says, and
+        the other arrays at constant places.
+        """
+        most = (1 << 63) - 1
+        shapes = {name: array.shape for name, array in self.state.items()}
+        layers, _, width = shapes.pop("kept")
+        found = {
+            name: checked_array(state, name, shape, -most, most) for name, shape in shapes.items()
+        }
+        found["kept"] = checked_array(state, "kept", (layers, None, width), -most, most)
+        clock, kept = found["clock"], found["kept"]
+        first, cells = int(clock[native.FIRST_CELL]), int(clock[native.CELLS])
+        require_consistent(1 <= cells == kept.shape[1] <= MOST_CELLS, f"{cells} cells")
+        require_consistent(abs(first) <= FARTHEST, f"a first cell {first}")
+        require_consistent(0 < clock[native.TOKENS] <= FARTHEST, "no tokens")
+        require_consistent(np.isin(kept[:, :, 0], (0, 1)).all(), "cells neither visited nor not")
+        visits = found["visits"]
+        never = (visits == (_FAR, -_FAR)).all(axis=1)
+        inside = (visits >= first) & (visits < first + cells)
+        require_consistent((never | inside.all(axis=1)).all(), "visits outside of its cells")
+        for k, bound in self.program.output_bound.items():
+            require_consistent(abs(int(found["output"][k])) <= bound, "an output that is too large")
+        self.state = {name: found[name].copy() for name in self.state}
 
     def advance(self, tokens: int) -> Integers:
         """Do so many tokens: the watches' codes for each; fewer only before `UnsuitableError`."""

@@ -14,7 +14,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from netwright.exact.observe import PATIENCE_SECONDS, State, Watch
+from netwright.exact.observe import (
+    FARTHEST,
+    PATIENCE_SECONDS,
+    State,
+    Watch,
+    checked_array,
+    require_consistent,
+)
 from netwright.exact.vector import Vector
 from netwright.runtime.unsuitable import UnsuitableError
 
@@ -112,9 +119,13 @@ class StackMoments(ABC):
 
     def restore(self, state: State) -> None:
         """Go on from a snapshot."""
+        moments = int(checked_array(state, "moments", (1,), 0, FARTHEST)[0])
         if len(state) > 1:
-            self.moments = int(state["moments"][0])
-            self._stack = self._prepared()
-            self._stack.restore(state)
-        while self.moments < int(state["moments"][0]):
-            self.advance(int(state["moments"][0]) - self.moments)
+            try:
+                stack = self._prepared()
+            except UnsuitableError as unsuitable:
+                require_consistent(False, f"it has stacks, but {unsuitable}")
+            stack.restore(state)
+            self.moments, self._stack = moments, stack
+        while self.moments < moments:
+            self.advance(moments - self.moments)

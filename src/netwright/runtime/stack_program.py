@@ -14,21 +14,21 @@ import numpy as np
 from flint import fmpq
 from numpy.typing import NDArray
 
-from netwright.errors import FormatError, NetworkError
+from netwright.errors import NetworkError
 from netwright.exact.feed_forward import Affine, LinearMap
 from netwright.exact.layout import Layout
-from netwright.exact.observe import State, Watch, check_shape
+from netwright.exact.observe import State, Watch
 from netwright.exact.rational import ONE, ZERO, Rational
 from netwright.exact.vector import Vector
 from netwright.jit import compiled
 from netwright.runtime import stack_arithmetic as loops
+from netwright.runtime.stack_snapshot import CHANGING, checked_stacks
 from netwright.runtime.unsuitable import UnsuitableError
 
 Integers = NDArray[np.int64]
 LARGEST_DENOMINATOR = 1 << 20
 LARGEST_WEIGHTS = 1 << 24  # the sum of the weights into a coordinate
 FIRST_NODES = 1 << 16
-CHANGING = ("v", "is_listed", "listed", "count", "clock", "grid")
 
 
 class Source(NamedTuple):
@@ -296,20 +296,14 @@ class StackNetwork:
         return {**arrays, "nodes": self._work.nodes[:used].copy()}
 
     def restore(self, state: State) -> None:
-        """Go on from a snapshot."""
-        for name in CHANGING:
-            check_shape(name, state, getattr(self._work, name).shape)
-        nodes = state["nodes"] if "nodes" in state else np.zeros((0, 0), dtype=np.int64)
-        check_shape("nodes", state, (len(nodes), 8))
-        tails = state["v"][:, :, 2]
-        in_order = np.all(nodes[:, loops.NEXT] < np.maximum(1, np.arange(len(nodes))))
-        if not in_order or nodes.min() < -(1 << 40) or tails.min() < 0 or tails.max() >= len(nodes):
-            raise FormatError("the checkpoint's stacks do not hang together")
-        while len(self._work.nodes) < len(state["nodes"]):
+        """Go on from a snapshot; FormatError if it is none of this network."""
+        arrays = checked_stacks(state, self._work, self._cells)
+        nodes = arrays.pop("nodes")
+        while len(self._work.nodes) < len(nodes):
             self._more_nodes()
-        self._work.nodes[: len(state["nodes"])] = state["nodes"]
-        for name in CHANGING:
-            getattr(self._work, name)[...] = state[name]
+        self._work.nodes[: len(nodes)] = nodes
+        for name, array in arrays.items():
+            getattr(self._work, name)[...] = array
 
 
 def _array(rows: Sequence[Any], columns: int | None = None) -> Integers:

@@ -16,7 +16,15 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from netwright.exact.observe import PATIENCE_SECONDS, State, Stepwise, Watch
+from netwright.exact.observe import (
+    FARTHEST,
+    PATIENCE_SECONDS,
+    State,
+    Stepwise,
+    Watch,
+    checked_array,
+    require_consistent,
+)
 from netwright.exact.vector import Vector
 from netwright.nets.transformer import Transformer
 from netwright.runtime.analysis import decoder_program
@@ -108,18 +116,21 @@ class FastDecoder:
         """The integers, or only how many tokens there were."""
         state = self._integers.state if self._integers is not None else {}
         kept = {name: array.copy() for name, array in state.items()}
-        return {"tokens": np.array([self.tokens]), **kept}
+        return {"moments": np.array([self.tokens]), **kept}
 
     def restore(self, state: State) -> None:
         """Go on from a snapshot."""
+        tokens = int(checked_array(state, "moments", (1,), 0, FARTHEST)[0])
         if len(state) > 1:
             self.patience = 0
             self._begin_with_integers()
-            assert self._integers is not None, self.reason
+            require_consistent(self._integers is not None, f"no 64-bit integers: {self.reason}")
+            assert self._integers is not None
             self._integers.restore(state)
-            self.tokens = int(state["tokens"][0])
+            require_consistent(self._integers.tokens == tokens, f"{tokens} tokens")
+            self.tokens = tokens
             return
-        while self.tokens < int(state["tokens"][0]):
+        while self.tokens < tokens:
             self.advance(1)
 
     def _begin_with_integers(self) -> None:

@@ -11,9 +11,9 @@ A weight is named by where it stands and by the block that it leads to: `decoder
     gate:update, gate:reset       a gate of the Neural GPU: U = 0, or R = 1
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from netwright.errors import InputError
 from netwright.exact.feed_forward import Affine, FeedForward, LinearMap
@@ -29,26 +29,50 @@ from netwright.theorems.theorem_4_1_neural_gpu import CompiledNeuralGPU
 Compiled = CompiledTransformer | CompiledRNN | CompiledNeuralGPU
 
 
-def broken_weights(compiled: Compiled, place: str) -> Iterator[Compiled]:
-    """The network with the sign of one weight into a block flipped, for each such weight.
+class Weight(NamedTuple):
+    """A weight of a network: the number of its matrix there, its row and its column."""
+
+    matrix: str
+    row: int
+    column: int
+
+
+def weights_into(compiled: Compiled, place: str) -> list[Weight]:
+    """All weights that lead into a block, such as `decoder.3.V.s4`.
 
     >>> from netwright.machine.library import library_machine
     >>> from netwright.theorems.theorem_2_3_rnn.construction import compile_rnn
     >>> rnn = compile_rnn(library_machine("even-as"))
-    >>> next(broken_weights(rnn, "U.S")).network == rnn.network
-    False
+    >>> len(weights_into(rnn, "W.S"))
+    1
     """
-    known: dict[str, None] = {}
+    found = _weights_by_place(compiled)
+    if place not in found:
+        raise InputError(f"no weight leads to {place!r}; there are weights to {', '.join(found)}")
+    return found[place]
+
+
+def places_of(compiled: Compiled) -> list[str]:
+    """The blocks into which weights lead."""
+    return list(_weights_by_place(compiled))
+
+
+def _weights_by_place(compiled: Compiled) -> dict[str, list[Weight]]:
+    found: dict[str, list[Weight]] = {}
     for name, affine in _maps_of(compiled).items():
-        for (row, column), weight in affine.weights.items():
+        for row, column in affine.weights:
             block = f"{name.split('#')[0]}.{affine.output.coordinates[column].block}"
-            known[block] = None
-            if block == place:
-                weights = {**affine.weights, (row, column): -weight}
-                changed = Affine(affine.input, affine.output, weights, affine.bias)
-                yield _with_map(compiled, name, changed)
-    if place not in known:
-        raise InputError(f"no weight leads to {place!r}; there are weights to {', '.join(known)}")
+            found.setdefault(block, []).append(Weight(name, row, column))
+    return found
+
+
+def flipped(compiled: Compiled, weight: Weight) -> Compiled:
+    """The network with the sign of a weight flipped."""
+    affine = _maps_of(compiled)[weight.matrix]
+    place = (weight.row, weight.column)
+    weights = {**affine.weights, place: -affine.weights[place]}
+    changed = Affine(affine.input, affine.output, weights, affine.bias)
+    return _with_map(compiled, weight.matrix, changed)
 
 
 def _maps_of(compiled: Compiled) -> dict[str, Affine]:

@@ -4,25 +4,30 @@ from collections.abc import Callable, Iterable, Sequence
 
 from netwright.errors import InputError
 from netwright.machine.turing_machine import TuringMachine
-from netwright.pipeline import Target, to_transformer
+from netwright.pipeline import NETWORKS, Target, read_network, to_transformer
 from netwright.theorems.theorem_2_3_rnn.construction import CompiledRNN, compile_rnn
 from netwright.theorems.theorem_3_4_transformer.construction import CompiledTransformer, Scoring
 from netwright.theorems.theorem_4_1_neural_gpu import compile_neural_gpu
 from netwright.verify.comparison import Comparison, compare
-from netwright.verify.damage import Compiled, broken_weights
+from netwright.verify.damage import Compiled, Weight, flipped, weights_into
 from netwright.verify.neural_gpu import neural_gpu_checks
 from netwright.verify.rnn import rnn_checks
 from netwright.verify.transformer import transformer_checks
 
-NETWORKS = (Target.TRANSFORMER, Target.RNN, Target.NEURAL_GPU)
-Change = Callable[[Compiled, Sequence[str]], Compiled]
-"""What is done to a network, and the word that it is to run on first."""
+Change = Callable[[Target, Compiled, Sequence[str]], Compiled | None]
+"""What is done to a network of a kind, with the word that it is to run on; None leaves it out."""
 
 
 def compile_network(
-    machine: TuringMachine, on: Target, word: Sequence[str] = (), scoring: Scoring | None = None
+    machine: TuringMachine,
+    on: Target | str,
+    word: Sequence[str] = (),
+    scoring: Scoring | str | None = None,
 ) -> Compiled:
     """A network of a machine, for words such as this one."""
+    on = read_network(on)
+    if scoring is not None and on is not Target.TRANSFORMER:
+        raise InputError(f"a score is for Transformers; {on} has none")
     if on is Target.TRANSFORMER:
         return to_transformer(machine, word, scoring)
     rnn = compile_rnn(machine)
@@ -38,17 +43,25 @@ def verify_network(compiled: Compiled, word: Sequence[str], max_steps: int) -> C
     return compare("neural-gpu", word, neural_gpu_checks(compiled, word, max_steps))
 
 
-def with_broken_weight(
-    compiled: Compiled, place: str, word: Sequence[str], max_steps: int
+def with_broken_weights(
+    compiled: Compiled, places: Iterable[str], word: Sequence[str], max_steps: int
 ) -> Compiled:
-    """The network with a weight into a block broken: the first that matters on a word, if any."""
-    first = None
-    for broken in broken_weights(compiled, place):
-        first = broken if first is None else first
-        if verify_network(broken, word, max_steps).difference is not None:
-            return broken
-    assert first is not None
-    return first
+    """The network with one weight into each of some blocks broken.
+
+    For each block it is the first weight whose flipped sign matters on the word, if any does.
+    """
+
+    def matters(weight: Weight) -> bool:
+        broken = flipped(compiled, weight)
+        return verify_network(broken, word, max_steps).difference is not None
+
+    chosen = []
+    for place in dict.fromkeys(places):
+        weights = weights_into(compiled, place)
+        chosen.append(next(filter(matters, weights), weights[0]))
+    for weight in chosen:
+        compiled = flipped(compiled, weight)
+    return compiled
 
 
 def read_targets(text: str) -> tuple[Target, ...]:
@@ -58,11 +71,7 @@ def read_targets(text: str) -> tuple[Target, ...]:
     (<Target.RNN: 'rnn'>, <Target.TRANSFORMER: 'transformer'>)
     """
     names = [name.strip() for name in text.split(",")]
-    known = [target.value for target in NETWORKS]
-    for name in names:
-        if name not in known:
-            raise InputError(f"no network {name!r}; there are {', '.join(known)}")
-    return tuple(Target(name) for name in dict.fromkeys(names))
+    return tuple(read_network(name) for name in dict.fromkeys(names))
 
 
 def verify_machine(
@@ -73,12 +82,15 @@ def verify_machine(
     change: Change | None = None,
     scoring: Scoring | None = None,
 ) -> Iterable[Comparison]:
-    """Compare networks of a machine with it on some words, changed before if one asks for it."""
-    kept: dict[tuple[Target, bool], Compiled] = {}
+    """Compare networks of a machine with it on some words; `change` is applied to each first."""
+    kept: dict[tuple[Target, bool], Compiled | None] = {}
     for word in words:
         for on in targets:
             key = (on, machine.blank in word)
             if key not in kept:
-                network = compile_network(machine, on, word, scoring)
-                kept[key] = network if change is None else change(network, word)
-            yield verify_network(kept[key], word, max_steps)
+                network = compile_network(
+                    machine, on, word, scoring if on is Target.TRANSFORMER else None
+                )
+                kept[key] = network if change is None else change(on, network, word)
+            if (changed := kept[key]) is not None:
+                yield verify_network(changed, word, max_steps)

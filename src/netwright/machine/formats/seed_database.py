@@ -5,7 +5,8 @@ machine is ten groups of (symbol to write, move with R = 0 and L = 1, next state
 state 0 is no rule, 6 halts. The real file has 2.6 GB: this reader seeks, and never reads it whole.
 """
 
-from pathlib import Path
+import os
+from typing import BinaryIO
 
 from netwright.errors import FormatError
 from netwright.machine.formats.draft import Draft, Source
@@ -17,18 +18,15 @@ STATES = "ABCDE"
 HALT = "Z"
 
 
-def count_machines(path: Path) -> int | None:
+def count_machines(file: BinaryIO) -> int | None:
     """How many machines the file holds; None if it is no seed database."""
-    if not path.is_file():
-        return None
-    with path.open("rb") as file:
-        header = file.read(RECORD)
+    header = file.read(RECORD)
     by_time, by_space, total = (int.from_bytes(header[i : i + 4], "big") for i in (0, 4, 8))
-    fits = by_time + by_space == total and path.stat().st_size == RECORD * (total + 1)
+    fits = by_time + by_space == total and os.fstat(file.fileno()).st_size == RECORD * (total + 1)
     return total if fits and total and header[12] <= 1 and not any(header[13:]) else None
 
 
-def read_record(path: Path, machines: int, source: Source) -> TuringMachine:
+def read_record(file: BinaryIO, machines: int, source: Source) -> TuringMachine:
     """The machine whose number is the part of the source."""
     if source.number is None or source.number >= machines:
         asked = f"no machine {source.part!r}" if source.part else f"{machines:,} machines"
@@ -36,9 +34,8 @@ def read_record(path: Path, machines: int, source: Source) -> TuringMachine:
             f"{source.label} is a seed database with {asked}; "
             f"name one of them: {source.label}:0 to {source.label}:{machines - 1}"
         )
-    with path.open("rb") as file:
-        file.seek(RECORD * (source.number + 1))
-        record = file.read(RECORD)
+    file.seek(RECORD * (source.number + 1))
+    record = file.read(RECORD)
     draft = Draft(source, NAME)
     for group in range(10):
         state, symbol = STATES[group // 2], str(group % 2)

@@ -9,12 +9,15 @@ from numpy.typing import NDArray
 
 from netwright.errors import NetworkError
 from netwright.exact.observe import (
+    FARTHEST,
     NEITHER,
     Bookmark,
     MomentsWithVectors,
     State,
     Stepwise,
     Watch,
+    checked_array,
+    require_consistent,
 )
 from netwright.exact.rational import ONE, Rational
 from netwright.exact.vector import Vector
@@ -111,7 +114,7 @@ class PairFollower:
         pairs = [(state, symbol) for state in self.states for symbol in symbols]
         self.moves = np.array(_moves(compiled.neurons, len(pairs)))
         self.is_final = np.array([state in compiled.final_states for state, _ in pairs])
-        self.time = -1 - skip
+        self.skip, self.time = skip, -1 - skip
         self.head, self.move = 0, 0
         self.lowest = self.highest = 0
         self.state = compiled.machine.start
@@ -132,6 +135,11 @@ class PairFollower:
     def cells(self) -> int:
         """How many cells the head has seen."""
         return self.highest - self.lowest + 1
+
+    @property
+    def moments(self) -> int:
+        """How many moments it has followed."""
+        return self.time + 1 + self.skip
 
     def remaining(self) -> int:
         """At the limit, one moment more shows whether the machine had a rule there."""
@@ -179,8 +187,12 @@ class PairFollower:
 
     def restore(self, state: State) -> None:
         """Stand there again."""
-        place = state["place"].tolist()
+        place = checked_array(state, "place", (6,), -FARTHEST, FARTHEST).tolist()
         self.time, self.head, self.move, self.lowest, self.highest, number = place
+        require_consistent(self.time >= -1 - self.skip, f"time {self.time}")
+        require_consistent(self.lowest <= self.head <= self.highest, f"the head is at {self.head}")
+        require_consistent(abs(self.move) <= 1, f"a move of {self.move}")
+        require_consistent(0 <= number < len(self.states), f"no state {number}")
         self.state = self.states[number]
 
 

@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
+from netwright.errors import InputError
 from netwright.exact.feed_forward import FeedForward, affine_network
 from netwright.exact.layout import Layout
 from netwright.exact.rational import ONE
@@ -41,6 +42,17 @@ class Scoring(StrEnum):
 
     PAPER = "paper"
     RECENCY = "recency"
+
+
+def read_scoring(score: Scoring | str | None) -> Scoring:
+    """A score by its name; none is the paper's.
+
+    >>> read_scoring("recency")
+    <Scoring.RECENCY: 'recency'>
+    """
+    if score is not None and score not in list(Scoring):
+        raise InputError(f"no score {score!r}; there are {', '.join(Scoring)}")
+    return Scoring.PAPER if score is None else Scoring(score)
 
 
 @dataclass(frozen=True)
@@ -97,7 +109,7 @@ class CompiledTransformer:
 
 
 def compile_transformer(
-    normal: NormalMachine, scoring: Scoring | None = None
+    normal: NormalMachine, scoring: Scoring | str | None = None
 ) -> CompiledTransformer:
     """Trans_M, with the paper's score unless another is named.
 
@@ -109,6 +121,7 @@ def compile_transformer(
     >>> compiled.recognizer.accepts_at("abab", 100)
     16
     """
+    scoring = read_scoring(scoring)
     machine = normal.machine
     layout = vectors.vector_layout(normal, cubes=scoring is Scoring.RECENCY)
     nothing = affine_network(layout)

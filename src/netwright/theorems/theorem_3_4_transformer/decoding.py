@@ -13,7 +13,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netwright.errors import NetworkError
-from netwright.exact.observe import ZERO_BLOCK, Bookmark, Moments, State, Stepwise, Watch
+from netwright.exact.observe import (
+    FARTHEST,
+    ZERO_BLOCK,
+    Bookmark,
+    Moments,
+    State,
+    Stepwise,
+    Watch,
+    checked_array,
+    require_consistent,
+)
 from netwright.exact.vector import Vector
 from netwright.machine.following import WrittenTape, first_place, follow
 from netwright.machine.simulate import Engine, Interrupted, Outcome, Progress, Run
@@ -44,7 +54,7 @@ class TokenFollower:
         states, self.symbols = normal.machine.states, normal.machine.symbols
         self.is_given = np.array([normal.is_given_state(state) for state in states])
         self.is_final = np.array([state in compiled.final_states for state in states])
-        self.written = WrittenTape(self.symbols.index(normal.machine.blank))
+        self.written = WrittenTape(self.symbols.index(normal.machine.blank), len(self.symbols))
         self.written.write(np.arange(len(word)), np.array([*map(self.symbols.index, word)], int))
         self.tokens = 0
         self.cell = -1  # the normal machine begins left of the input
@@ -58,6 +68,11 @@ class TokenFollower:
     def cells(self) -> int:
         """How many cells the tape takes."""
         return self.written.cells
+
+    @property
+    def moments(self) -> int:
+        """A moment is a token."""
+        return self.tokens
 
     def remaining(self) -> int:
         """A step of the given machine takes one token at least."""
@@ -117,10 +132,17 @@ class TokenFollower:
 
     def restore(self, state: State) -> None:
         """Stand there again."""
-        place = state["place"].tolist()
-        self.tokens, self.cell, self.steps, at_a_step, self.state, self.head = place
-        self.at_a_step = bool(at_a_step)
+        place = checked_array(state, "place", (6,), -FARTHEST, FARTHEST)
         self.written.restore(state)
+        self.tokens, self.cell, self.steps, at_a_step, self.state, self.head = place.tolist()
+        self.at_a_step = bool(at_a_step)
+        require_consistent(-1 <= self.steps <= self.tokens, f"{self.steps} steps")
+        require_consistent(at_a_step in (0, 1), f"at_a_step is {at_a_step}")
+        require_consistent(0 <= self.state < len(self.is_given), f"no state {self.state}")
+        # The head is never more than a cell away from where something was written.
+        for cell in (self.cell, self.head):
+            near = self.written.lowest - 1 <= cell <= self.written.highest + 1
+            require_consistent(near, f"the head is at {cell}")
 
 
 def run_transformer(

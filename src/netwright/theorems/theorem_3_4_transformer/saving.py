@@ -21,7 +21,7 @@ from netwright.exact.feed_forward import Affine, FeedForward
 from netwright.exact.layout import Layout
 from netwright.exact.rational import Rational, relu, sigma
 from netwright.exact.vector import Vector
-from netwright.files import seal, unseal
+from netwright.files import open_regular, read_file, seal, unseal
 from netwright.machine.normal_form import NormalMachine
 from netwright.machine.turing_machine import Action, Move, TuringMachine
 from netwright.nets.attention import hardmax, score_phi
@@ -30,6 +30,7 @@ from netwright.nets.transformer import Layer, Transformer
 from netwright.theorems.theorem_3_4_transformer.construction import CompiledTransformer
 
 KIND = "netwright transformer 1"
+LARGEST = 1 << 31  # bytes
 _ACTIVATIONS = {"sigma": sigma, "relu": relu}
 _DAMAGE = (
     *(ArithmeticError, AttributeError, LookupError, TypeError, ValueError),
@@ -85,18 +86,15 @@ def to_bytes(compiled: CompiledTransformer) -> bytes:
     return seal(about, tensors)
 
 
-def read_file(path: str) -> CompiledTransformer | None:
+def read_network(path: str) -> CompiledTransformer | None:
     """The network in a file, if there is a safetensors file of this name."""
     if not os.path.isfile(path):  # noqa: PTH113  # a long text is no path
         return None
-    try:
-        with Path(path).open("rb") as file:
-            start = file.read(9)
-            # A safetensors file: the length of its header in 8 bytes, then JSON.
-            if start[8:] == b"{" and int.from_bytes(start[:8], "little") < 1 << 32:
-                return from_bytes(start + file.read(), path)
-    except OSError as error:
-        raise FormatError(f"{path} cannot be read: {error.strerror}") from None
+    with open_regular(Path(path), "network") as file:
+        start = file.read(9)
+    # A safetensors file: the length of its header in 8 bytes, then JSON.
+    if start[8:] == b"{" and int.from_bytes(start[:8], "little") < 1 << 32:
+        return from_bytes(read_file(Path(path), LARGEST, "network"), path)
     return None
 
 
@@ -151,8 +149,8 @@ def _rebuild(about: dict[str, Any], tensors: Mapping[str, Any]) -> CompiledTrans
     q_init, q_read, q_rewind = about["names"]
     return CompiledTransformer(
         normal=NormalMachine(
-            _machine(about["given"]),
-            _machine(about["normal"]),
+            machine_of(about["given"]),
+            machine_of(about["normal"]),
             q_init,
             q_read,
             q_rewind,
@@ -209,6 +207,7 @@ def machine_parts(machine: TuringMachine) -> dict[str, Any]:
     }
 
 
-def _machine(parts: dict[str, Any]) -> TuringMachine:
-    delta = {(q, s): Action(p, w, Move(m)) for q, s, p, w, m in parts.pop("delta")}
-    return TuringMachine(delta=delta, **parts)
+def machine_of(parts: Mapping[str, Any]) -> TuringMachine:
+    """The machine that `machine_parts` describes."""
+    delta = {(q, s): Action(p, w, Move(m)) for q, s, p, w, m in parts["delta"]}
+    return TuringMachine(**{**parts, "delta": delta})

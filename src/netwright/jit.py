@@ -4,7 +4,10 @@ They work in arrays that they are given and make none. So numba's reference coun
 (`_nrt`): counting at every call of a small function took five sixths of the time.
 """
 
+import hashlib
+import os
 import pickle
+import sys
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -29,27 +32,62 @@ class Compiled(NamedTuple):
 def compiled(function: Callable[..., Any], *sample: Any) -> Compiled:
     """A function as compiled code; `sample` are arguments that give it nothing to do.
 
-    Where nothing can be kept on disk, or a file there is damaged, it is compiled anew.
+    Damaged code would end the process, so a digest beside the files on disk tells whether they are
+    as they were written. If not, or where nothing can be kept, the function is compiled anew.
     """
     started = perf_counter()
     for _ in range(2):
         try:
             loop = numba.njit(cache=True, nogil=True, **_OPTIONS)(function)
+            kept = _Kept(function, loop)
+            kept.remove_if_damaged()
             loop(*sample)
+            kept.note()
             return Compiled(loop, perf_counter() - started)
         except (RuntimeError, OSError, EOFError, ValueError, pickle.UnpicklingError):
-            _forget(function, loop)
+            with suppress(OSError, AttributeError, TypeError):
+                _Kept(function, loop).remove()
     loop = numba.njit(nogil=True, **_OPTIONS)(function)
     loop(*sample)
     return Compiled(loop, perf_counter() - started)
 
 
-def _forget(function: Callable[..., Any], loop: Any) -> None:
-    """Remove what is kept on disk of a loop, so that it is written anew."""
-    with suppress(OSError, AttributeError, TypeError):
-        name = f"{function.__module__.rpartition('.')[2]}.{function.__qualname__}-"
-        for file in Path(loop.stats.cache_path).glob(f"{name}*.nb[ic]"):
+class _Kept:
+    """What numba keeps on disk of a loop: an index, a file for each signature; and their digest."""
+
+    def __init__(self, function: Callable[..., Any], loop: Any) -> None:
+        name = f"{function.__module__.rpartition('.')[2]}.{function.__qualname__}"
+        self.folder, self.pattern = Path(loop.stats.cache_path), f"{name}-*.nb[ic]"
+        self.digests = self.folder / f"{name}-{sys.implementation.cache_tag}.sha256"
+
+    def _files(self) -> list[Path]:
+        """Those of this version of Python, which numba writes into their names."""
+        tag = f"py{sys.version_info.major}{sys.version_info.minor}"
+        return sorted(file for file in self.folder.glob(self.pattern) if f".{tag}" in file.name)
+
+    def _lines(self) -> str:
+        return "".join(
+            f"{hashlib.sha256(file.read_bytes()).hexdigest()}  {file.name}\n"
+            for file in self._files()
+        )
+
+    def remove_if_damaged(self) -> None:
+        """Remove files that are not those which were written, so that none of them is run."""
+        noted = self.digests.read_text(errors="replace") if self.digests.exists() else ""
+        if noted != self._lines():
+            self.remove()
+
+    def remove(self) -> None:
+        for file in (*self._files(), self.digests):
             file.unlink(missing_ok=True)
+
+    def note(self) -> None:
+        """Write down the digests of what is on disk now."""
+        lines = self._lines()
+        if lines and (not self.digests.exists() or self.digests.read_text() != lines):
+            part = self.digests.with_suffix(f".{os.getpid()}")
+            part.write_text(lines)
+            part.replace(self.digests)
 
 
 def part(function: _Function) -> _Function:

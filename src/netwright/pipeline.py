@@ -82,9 +82,9 @@ def run(
     bookmark: Bookmark | None = None,
 ) -> Run:
     """The answer of a machine, or of a network compiled from one, on a word."""
-    if on != Target.MACHINE:
-        on = read_network(on)
-    engine = read_engine(engine)
+    if on not in list(Target):
+        raise InputError(f"no network {str(on)!r}; there are {', '.join(Target)}")
+    on, engine = Target(on), read_engine(engine)
     machine = source if isinstance(source, TuringMachine) else source.normal.given
     symbols = machine.check_word(machine.default_input if word is None else word)
     check_limit(max_steps)
@@ -98,7 +98,7 @@ def run(
         patience = engine_of.SHORT if engine is Engine.AUTO else 0
         return None if engine is Engine.REFERENCE else partial(engine_of, patience=patience)
 
-    if on == Target.MACHINE:
+    if on is Target.MACHINE:
         return simulate(machine, symbols, *rest, engine=engine)
     if on is Target.TRANSFORMER:
         if isinstance(source, TuringMachine):

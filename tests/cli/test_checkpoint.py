@@ -4,28 +4,32 @@ import json
 import random
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from tests.processes import ended, netwright
 
-from netwright.checkpoint import KIND
+from netwright.checkpoint import KIND, Checkpoint
 from netwright.cli import main
 from netwright.files import seal, unseal
 
 BB5 = "1RB1LC_1RC1RB_1RD0LE_1LA1LD_1RZ0LA"
-NETWRIGHT = (sys.executable, "-m", "netwright")
 ALL = ["transformer", "rnn", "neural-gpu", "machine"]
 
 
 def answer(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, dict[str, Any]]:
-    """The answer, without how long it took."""
+    """The answer, without what depends on the clock."""
     code = main(["run", *arguments, "--json"])
-    found = json.loads(capsys.readouterr().out)
-    return code, {key: value for key, value in found.items() if "seconds" not in key}
+    return code, timeless(capsys.readouterr().out)
+
+
+def timeless(text: str) -> dict[str, Any]:
+    """An answer without how long it took, and without which engine began when."""
+    found = json.loads(text)
+    return {key: value for key, value in found.items() if "seconds" not in key and key != "engine"}
 
 
 def error(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
@@ -146,68 +150,126 @@ def test_arrays_in_a_file_come_back_equal() -> None:
     assert all(np.array_equal(arrays[name], again[name]) for name in arrays)
 
 
-def started(file: Path, on: str, steps: int, every: float) -> "subprocess.Popen[str]":
+def running(file: Path, machine: str, on: str, steps: int, every: float) -> Any:
+    """A process that keeps a run in a file, and goes on with what is there."""
     keep = ["--resume" if file.exists() else "--checkpoint", str(file)]
-    call = [*NETWRIGHT, "run", BB5, "--on", on, "--max-steps", str(steps), "--json", *keep]
-    return subprocess.Popen(
-        [*call, "--checkpoint-every", str(every)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    call = ["run", machine, "--on", on, "--max-steps", str(steps), "--json", *keep]
+    return netwright(*call, "--checkpoint-every", str(every))
 
 
-def whole_answer(process: "subprocess.Popen[str]") -> dict[str, Any]:
-    found = json.loads(process.communicate()[0])
-    return {key: value for key, value in found.items() if "seconds" not in key}
+def kept_step(file: Path, machine: str, on: str) -> int:
+    """The step at which a file keeps a run; by asking for less."""
+    message = ended("run", machine, "--on", on, "--max-steps", "0", "--resume", str(file)).stderr
+    assert "beyond the limit of 0 steps" in message, message
+    return int(message.split("is at step ")[1].split(", beyond")[0].replace(",", ""))
 
 
-def killed_and_resumed(folder: Path, on: str, steps: int, kills: int, longest: float) -> None:
+def wait_for_change(file: Path, process: "subprocess.Popen[str]", before: int) -> None:
+    """Wait until a process has written a file."""
+    while process.poll() is None and (not file.exists() or file.stat().st_mtime_ns == before):
+        time.sleep(0.01)
+    assert process.poll() is None, process.communicate()
+
+
+def killed_and_resumed(folder: Path, on: str, kills: int) -> None:
+    """A run that never ends, killed at any moment again and again, is where it would be."""
     draw = random.Random(kills)
     file = folder / "kept"
-    done = 0
     for _ in range(kills):
         before = file.stat().st_mtime_ns if file.exists() else 0
-        process = started(file, on, steps, 0.05)
-        while process.poll() is None and (not file.exists() or file.stat().st_mtime_ns == before):
-            time.sleep(0.01)
-        time.sleep(draw.uniform(0, longest))
-        done += process.poll() is not None
-        process.send_signal(signal.SIGKILL)
-        process.communicate()
-    assert file.exists()
-    assert done < kills
-    found = whole_answer(started(file, on, steps, 30))
-    assert found == whole_answer(started(folder / "other", on, steps, 30))
-    assert found["steps"] == min(steps, 47_176_870)
+        with running(file, "binary-counter", on, 10**15, 0.05) as process:
+            wait_for_change(file, process, before)
+            time.sleep(draw.uniform(0, 0.3))
+            process.kill()
+    steps = kept_step(file, "binary-counter", on) + 1000
+    with running(file, "binary-counter", on, steps, 30) as process:
+        found = timeless(process.communicate()[0])
+    with running(folder / "other", "binary-counter", on, steps, 30) as process:
+        assert found == timeless(process.communicate()[0])
+    assert found["steps"] == steps
 
 
 def test_a_killed_run_goes_on(tmp_path: Path) -> None:
-    killed_and_resumed(tmp_path, "transformer", 20_000_000, 4, 0.3)
+    killed_and_resumed(tmp_path, "transformer", 4)
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("on", ["transformer", "rnn"])
+@pytest.mark.parametrize("on", ["transformer", "rnn", "neural-gpu", "machine"])
 def test_a_run_killed_ten_times_goes_on(on: str, tmp_path: Path) -> None:
-    killed_and_resumed(tmp_path, on, 50_000_000, 10, 0.5 if on == "transformer" else 2.5)
+    killed_and_resumed(tmp_path, on, 10)
 
 
 @pytest.mark.parametrize("on", ["transformer", "rnn", "machine"])
-def test_ctrl_c_keeps_the_run_and_says_how_to_go_on(on: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_ctrl_c_keeps_the_run_and_says_how_to_go_on(
+    on: str, number: signal.Signals, tmp_path: Path
+) -> None:
     file = tmp_path / "kept"
-    steps = 40_000_000 if on == "transformer" else 10**10
-    process = started(file, on, steps, 0.05)
-    while not file.exists() and process.poll() is None:
-        time.sleep(0.02)
-    before = file.stat().st_mtime_ns
-    process.send_signal(signal.SIGINT)
-    _, message = process.communicate()
-    assert process.returncode == 130
+    with running(file, "binary-counter", on, 10**15, 0.05) as process:
+        wait_for_change(file, process, 0)
+        before = file.stat().st_mtime_ns
+        process.send_signal(number)
+        _, message = process.communicate()
+        assert process.returncode == {signal.SIGINT: 130, signal.SIGTERM: 143}[number]
     assert f"--resume {file} goes on from there" in message
     assert file.stat().st_mtime_ns > before
     reached = int(message.split("after ")[1].split(" step")[0].replace(",", ""))
-    again = started(file, on, reached, 30)
-    assert whole_answer(again)["steps"] == reached  # it stands there, and has nothing left to do
+    with running(file, "binary-counter", on, reached, 30) as process:
+        # It stands there, and has nothing left to do.
+        assert timeless(process.communicate()[0])["steps"] == reached
+
+
+def test_two_runs_do_not_share_a_file(tmp_path: Path) -> None:
+    """The second is refused while the first lives, also before that has written anything."""
+    file = tmp_path / "kept"
+    for every in (10**6, 0.05):
+        with running(file, "binary-counter", "transformer", 10**15, every) as first:
+            while not list(tmp_path.glob(".*.lock")) or (every < 1 and not file.exists()):
+                assert first.poll() is None, first.communicate()
+                time.sleep(0.01)
+            for option in ("--checkpoint", "--resume"):
+                if option == "--checkpoint" or file.exists():
+                    second = ended("run", "binary-counter", option, str(file))
+                    assert second.returncode == 2
+                    assert second.stderr.startswith("netwright: another run keeps its checkpoint")
+                    assert "Traceback" not in second.stderr
+            first.kill()
+            first.communicate()
+    # The lock of a killed process is gone, and what it left behind with the next run.
+    steps = kept_step(file, "binary-counter", "transformer") + 10
+    found = ended(
+        *("run", "binary-counter", "--max-steps", str(steps), "--resume", str(file), "--json")
+    )
+    assert json.loads(found.stdout)["steps"] == steps
+    assert list(tmp_path.iterdir()) == [file]
+
+
+def test_what_others_put_there_is_not_overwritten(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file that appears, or changes, while a run goes on."""
+    file = tmp_path / "kept"
+    call = ("binary-counter", "--max-steps", "400000", "--checkpoint-every", "0")
+    monkeypatch.setattr(Checkpoint, "read", lambda _: file.write_text("precious") and None)
+    assert "exists by now, and is not overwritten" in error(
+        capsys, *call, "--checkpoint", str(file)
+    )
+    assert file.read_text() == "precious"
+    monkeypatch.undo()
+    file.unlink()
+    main(["run", *call, "--checkpoint", str(file)])
+    capsys.readouterr()
+    read = Checkpoint.read
+
+    def read_and_change(checkpoint: Checkpoint) -> Any:
+        state = read(checkpoint)
+        file.write_text("precious")
+        return state
+
+    monkeypatch.setattr(Checkpoint, "read", read_and_change)
+    message = error(capsys, "binary-counter", "--max-steps", "500000", "--resume", str(file))
+    assert "was changed by somebody else, and is not overwritten" in message
+    assert file.read_text() == "precious"
 
 
 def test_places_that_are_no_files(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -219,14 +281,3 @@ def test_places_that_are_no_files(capsys: pytest.CaptureFixture[str], tmp_path: 
     assert "is no ordinary file" in error(capsys, BB5, "--checkpoint", "/dev/null")
     message = error(capsys, BB5, "--resume", str(tmp_path / "none"), "--checkpoint", str(circle))
     assert message.count("\n") == 1
-
-
-def test_ctrl_c_is_heard_in_a_moment_that_takes_long() -> None:
-    """One moment of a Neural GPU by its definition, with thousands of cells."""
-    call = [*NETWRIGHT, "run", "palindrome", "ab" * 3000, "--on", "neural-gpu"]
-    process = subprocess.Popen([*call, "--engine", "reference"], stderr=subprocess.PIPE, text=True)
-    time.sleep(6)
-    process.send_signal(signal.SIGINT)
-    _, message = process.communicate(timeout=60)
-    assert process.returncode == 130
-    assert "interrupted after 0 steps" in message

@@ -137,7 +137,7 @@ def test_ctrl_c_during_anything_else_is_said_too(
     def press_ctrl_c(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(show, "_print_rules", press_ctrl_c)
+    monkeypatch.setattr(show, "print_rules", press_ctrl_c)
     assert main(["show", "copy"]) == 130
     assert capsys.readouterr().err == "netwright: interrupted\n"
 

@@ -18,9 +18,12 @@ def test_every_input_on_every_network(capsys: pytest.CaptureFixture[str]) -> Non
 
 
 def test_a_broken_weight_is_named(capsys: pytest.CaptureFixture[str]) -> None:
-    broken = ["--on", "transformer", "--break", "decoder.3.V.s4"]
+    broken = ["--break", "decoder.3.V.s4"]
     assert main(["verify", "palindrome", "abba", *broken]) == 1
     out = capsys.readouterr().out
+    assert out.startswith("transformer: decoder.3.V.s4 broken\nleft out, for want of such a weight")
+    assert "or part: rnn, neural-gpu\n" in out
+    assert "1 run, " in out
     assert "Lemma B.4 does not hold at time" in out
     assert "of p3" in out
     assert "expected 1\n    found    -1" in out
@@ -33,8 +36,37 @@ def test_json_has_the_difference(capsys: pytest.CaptureFixture[str]) -> None:
     (result,) = found["results"]
     assert (found["runs"], found["differences"], result["on"]) == (1, 1, "neural-gpu")
     assert result["difference"].keys() == {"time", "statement", "part", "expected", "found"}
-    assert main(["verify", "even-as", "a", *arguments]) == 2
-    assert "no part 'gate:reset' to leave out" in capsys.readouterr().err
+    assert main(["verify", "even-as", "a", *arguments]) == 1
+    both = json.loads(capsys.readouterr().out)
+    assert both["results"] == found["results"]
+    assert (both["changed"], both["left_out"]) == (
+        {"neural-gpu": ["without gate:reset"]},
+        ["transformer"],
+    )
+
+
+def test_all_that_is_broken_or_left_out_is_applied(capsys: pytest.CaptureFixture[str]) -> None:
+    """The last of several options was taken, and the others silently forgotten."""
+
+    def differences(*arguments: str) -> dict[str, object]:
+        main(["verify", "palindrome", "abba", *arguments, "--json"])
+        found = json.loads(capsys.readouterr().out)
+        return {row["on"]: row["difference"] for row in found["results"]}
+
+    harmless, fatal = "attention:decoder.1.self", "residual:decoder.2.self"
+    assert differences("--without", harmless) == {"transformer": None}
+    alone = differences("--without", fatal)
+    assert alone["transformer"]
+    for order in ((harmless, fatal), (fatal, harmless)):
+        both = [word for part in order for word in ("--without", part)]
+        assert differences(*both) == alone
+    of_all = differences("--break", "decoder.3.V.s4", "--break", "U.S", "--without", "gate:reset")
+    assert of_all.keys() == {"transformer", "rnn", "neural-gpu"}
+    assert all(of_all.values())
+    assert of_all["transformer"] == differences("--break", "decoder.3.V.s4")["transformer"]
+    earlier = differences("--break", "decoder.3.V.s4", "--break", "decoder.2.V.x4")
+    assert earlier == differences("--break", "decoder.2.V.x4")  # which comes before it
+    assert earlier["transformer"] != of_all["transformer"]
 
 
 def test_random_machines_and_inputs_are_those_of_the_seed(
@@ -66,7 +98,20 @@ def test_machines_from_a_file(capsys: pytest.CaptureFixture[str], tmp_path: Path
         (["palindrome", "--on", "perceptron"], "no network 'perceptron'"),
         (["palindrome", "abc"], "'c'"),
         (["--machines", "no-such-file"], "no-such-file cannot be read"),
-        (["palindrome", "--on", "rnn", "--break", "x"], "no weight leads to 'x'"),
+        (
+            ["palindrome", "--on", "rnn", "--break", "x"],
+            "--break x: no such place in rnn; there are W",
+        ),
+        (
+            ["palindrome", "--break", "decoder.9.V.s4"],
+            "no such place in transformer or rnn or neural-gpu; there are decoder.3.V.s4",
+        ),
+        (["copy", "--without", "gate:rest"], "there are gate:reset"),
+        (["copy", "--on", "rnn", "--without", "gate:reset"], "no such place in rnn"),
+        (
+            ["copy", "--break", "U.S", "--break", "x"],
+            "--break x: no such place in transformer or rnn or neural-gpu",
+        ),
     ],
 )
 def test_bad_input(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -63,7 +63,7 @@ def test_what_is_no_machine_is_explained(tmp_path: Path) -> None:
     assert "is empty" in message(b" \n\n")
     assert "is a binary file" in message(bytes(range(256)))
     assert "is a binary file" in message(b"\x7fELF\0\0\0")
-    assert "more than 10 MB" in message(b"0 a b r 0\n" * 1_000_001)
+    assert "has at most 10,000,000" in message(b"0 a b r 0\n" * 1_000_001)
     assert "not in a format netwright knows" in message(b"Dear Alan,\nhow are you?")
     assert "is not a Morphett machine" in message(b"Dear Alan,\nhow are you?", "morphett")
     assert "unknown format 'cards'" in message(b"x", "cards")

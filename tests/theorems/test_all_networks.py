@@ -1,6 +1,7 @@
 """All three networks and the machine agree: on random machines, and on real ones from elsewhere."""
 
 import json
+import pickle
 
 import pytest
 from hypothesis import given, settings
@@ -9,13 +10,19 @@ from tests.corpora import FOLDER, inputs, load, needs_corpora, short_runs
 from tests.networks import agree_at_every_step, every_cell_is_as_proved, facts
 from tests.strategies import machines, words
 
+from netwright.errors import InputError
 from netwright.machine.library import library_machine, library_names
 from netwright.machine.simulate import Outcome, simulate
 from netwright.machine.turing_machine import Action, Move, TuringMachine
-from netwright.pipeline import Target, run
+from netwright.pipeline import NETWORKS, Target, run, to_transformer
+from netwright.precision.laboratory import Experiment
 from netwright.theorems.theorem_2_3_rnn.construction import compile_rnn
 from netwright.theorems.theorem_2_3_rnn.decoding import run_rnn
+from netwright.theorems.theorem_3_4_transformer.construction import CompiledTransformer, Scoring
 from netwright.theorems.theorem_4_1_neural_gpu import compile_neural_gpu
+from netwright.verify.certificate.check import check_written
+from netwright.verify.certificate.export import written
+from netwright.verify.networks import compile_network
 
 
 @settings(max_examples=80)
@@ -33,8 +40,49 @@ def test_a_target_and_an_engine_go_by_their_names_too() -> None:
     machine = library_machine("even-as")
     assert run(machine, "a", on="rnn").network_steps == 4
     assert run(machine, "a", on="machine", engine="fast").network_steps is None
-    with pytest.raises(ValueError, match="'abacus' is not a valid Target"):
-        run(machine, "a", on="abacus")
+    for wrong, message in (
+        ({"on": "abacus"}, "no network 'abacus'; there are transformer, rnn, neural-gpu, machine"),
+        ({"engine": "steam"}, "no engine 'steam'; there are auto, fast, reference"),
+        ({"scoring": "last"}, "no score 'last'; there are paper, recency"),
+    ):
+        with pytest.raises(InputError, match=message):
+            run(machine, "a", **wrong)  # type: ignore[arg-type]  # which is what is tested
+
+
+def test_a_score_goes_by_its_name() -> None:
+    """`scoring="recency"` was taken for the paper's score."""
+    machine = library_machine("even-as")
+    for scoring in Scoring:
+        found = run(machine, "ab", scoring=scoring.value).dimension
+        assert found == to_transformer(machine, "ab", scoring).layout.dimension
+    assert found != run(machine, "ab").dimension
+    assert compile_network(machine, "transformer", "ab", "recency").layout.dimension == found  # type: ignore[union-attr]
+
+
+def test_what_is_no_network_is_not_compiled() -> None:
+    machine = library_machine("even-as")
+    for name in (Target.MACHINE, "machine", "nonsense"):
+        with pytest.raises(InputError, match=f"no network '{name}'; there are transformer, rnn"):
+            compile_network(machine, name)
+        with pytest.raises(InputError, match=f"no network '{name}'; there are transformer, rnn"):
+            Experiment(machine, (), [], on=name)
+    with pytest.raises(InputError, match="a score is for Transformers; rnn has none"):
+        compile_network(machine, "rnn", (), "recency")
+    with pytest.raises(InputError, match="no score 'last'"):
+        Experiment(machine, (), [], score="last")  # type: ignore[arg-type]  # likewise
+
+
+@pytest.mark.parametrize("on", NETWORKS)
+def test_a_network_from_another_process_is_the_same_network(on: Target) -> None:
+    """A pickled Transformer was not known to have hard attention."""
+    compiled = compile_network(library_machine("palindrome"), on)
+    again = pickle.loads(pickle.dumps(compiled))
+    assert again.network == compiled.network
+    assert json.dumps(written(again)) == json.dumps(written(compiled))
+    assert all(each.failure is None for each in check_written(on, written(again)))
+    if isinstance(again, CompiledTransformer):
+        done = run(again, "abba", engine="fast")
+        assert (done.outcome, done.note) == (Outcome.ACCEPTED, None)
 
 
 @pytest.mark.parametrize("name", library_names())

@@ -1,14 +1,16 @@
 """The command line: one thin file per verb.
 
 Exit codes: 0 accepted or halted (or the work is done), 1 rejected, 3 undecided, 2 bad input or
-usage with one message on standard error, 130 after Ctrl-C.
+usage with one message on standard error, 130 after Ctrl-C, 143 after SIGTERM.
 """
 
 import os
+import signal
 import sys
 import warnings
 from collections.abc import Sequence
 from io import TextIOWrapper
+from types import FrameType
 
 import typer
 from typer.exceptions import TyperException
@@ -20,6 +22,7 @@ from netwright.errors import FormatWarning, NetwrightError, StoppedError
 
 BAD_INPUT = 2
 INTERRUPTED = 130
+TERMINATED = 143
 
 app = typer.Typer(
     name="netwright",
@@ -86,11 +89,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return code if isinstance(code, int) else 0
 
 
-def script() -> None:
-    """The console script."""
+def script() -> int:
+    """The console script: `main`, and SIGTERM is heard like Ctrl-C."""
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")
-    sys.exit(main())
+    terminated = False
+
+    def terminate(_number: int, _frame: FrameType | None) -> None:
+        nonlocal terminated
+        terminated = True
+        signal.raise_signal(signal.SIGINT)
+
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGTERM, terminate)
+    code = main()
+    return TERMINATED if terminated and code == INTERRUPTED else code
 
 
 def _silence_output() -> None:

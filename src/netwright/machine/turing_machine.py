@@ -106,7 +106,10 @@ class TuringMachine:
                 f"not a Turing machine: {name or 'unnamed'}", [fault.message for fault in faults]
             )
         parts["delta"] = MappingProxyType(
-            {key: Action(q, v, Move(m)) for key, (q, v, m) in parts["delta"].items()}
+            {
+                key: Action(q, v, m if type(m) is Move else Move(m))
+                for key, (q, v, m) in parts["delta"].items()
+            }
         )
         for part, value in parts.items():
             object.__setattr__(self, part, value)
@@ -201,7 +204,19 @@ def find_faults(
     for symbol in dict.fromkeys(default_input):
         require(symbol in known_symbols, "input", f"default input has {symbol!r}, not a symbol")
 
+    moves = set(Move)
     for key, value in delta.items():
+        match key, value:
+            case ((state, symbol), (target, write, move)) if (
+                state in known_states
+                and symbol in known_symbols
+                and target in known_states
+                and write in known_symbols
+                and move in moves
+                and isinstance(key, tuple)
+                and isinstance(value, tuple)
+            ):
+                continue  # nothing to say: files have very many rules
         if not (isinstance(key, tuple) and len(key) == 2):
             require(False, "delta", f"rule for {key!r}: expected a pair (state, symbol)")
             continue
@@ -215,5 +230,5 @@ def find_faults(
         target, write, move = value
         require(target in known_states, key, f"{rule}: goes to {target!r}, not a declared state")
         require(write in known_symbols, key, f"{rule}: writes {write!r}, not a declared symbol")
-        require(move in list(Move), key, f"{rule}: moves {move!r}; a move is L, R or S")
+        require(move in moves, key, f"{rule}: moves {move!r}; a move is L, R or S")
     return faults

@@ -37,7 +37,7 @@ class FloatTransformer:
         arithmetic: Arithmetic[Any],
         temperature: Temperature = None,
     ) -> None:
-        if network.score is not score_phi or network.rho is not hardmax:
+        if (network.score, network.rho) != (score_phi, hardmax):
             raise InputError("only networks with the attention of Theorem 3.4 run in floats")
         self.network, self.arithmetic, self.temperature = network, arithmetic, temperature
         self.size = network.layout.dimension

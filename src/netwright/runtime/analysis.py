@@ -45,7 +45,7 @@ def decoder_program(
     `first_keys` has each layer's key of the first token: it tells which coordinate plays which
     part in keys that look alike.
     """
-    if network.score is not score_phi or network.rho is not hardmax:
+    if (network.score, network.rho) != (score_phi, hardmax):
         raise UnsuitableError("its attention is not hard with the score −|⟨q, k⟩|")
     if network.pos is not None and not isinstance(network.pos, ReciprocalPositions):
         raise UnsuitableError("its positional encoding is not 1, i, 1/i, 1/i², …")

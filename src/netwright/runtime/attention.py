@@ -39,7 +39,7 @@ class AttentionCache:
         self._total: Vector | None = None
         self._keys_are_zero = True
         # Which coordinates play which part is not known beforehand: those stay that fit every key.
-        hard = score is score_phi and rho is hardmax
+        hard = score == score_phi and rho == hardmax
         places = written_by(key_map) if hard else []
         lines = permutations(places, 2) if len(places) == 2 else ()
         visits = permutations(places) if len(places) in (3, 4) else ()
@@ -61,7 +61,7 @@ class AttentionCache:
         if self._total is None:
             return Vector.zero(q.layout)
         # Equal keys have equal scores, whatever the score; a query 0 has score 0 with every key.
-        if self._keys_are_zero or (self.score is score_phi and not q.entries):
+        if self._keys_are_zero or (self.score == score_phi and not q.entries):
             self.rho([self.score(q, self.keys[0])])  # a normaliser may refuse the score
             return combine(self._total.layout, [(ONE / len(self.keys), self._total)])
         for form in self._forms:

@@ -43,6 +43,10 @@ def checked_stacks(state: State, work: loops.Work, cells: int) -> dict[str, Inte
     shape = slice(loops.HEIGHT, loops.NEWEST)
     require_consistent((grid[shape] == work.grid[shape]).all(), "a grid of another shape")
     require_consistent(grid[loops.NEWEST] in (0, cells), f"newest cell {grid[loops.NEWEST]}")
+    newest = v[grid[loops.NEWEST] : grid[loops.NEWEST] + cells]
+    a, b = newest[:, :, 0], newest[:, :, 1]
+    is_output = ((b == 0) & ((a == 0) | (a == 1))) | ((a == 0) & (b == 1))
+    require_consistent(is_output.all(), "numbers that σ does not give")
     return found
 
 

@@ -29,6 +29,8 @@ class Format:
     write: Callable[[TuringMachine], str] | None = None
     has_parts: bool = False
     """Whether a file may hold several machines, one of them named by FILE:PART."""
+    largest: int = 5_000_000
+    """Characters: so many that no file takes more than ten seconds to read."""
 
 
 # In the order in which they are tried: the most telling first.
@@ -43,12 +45,14 @@ FORMATS = {
             bbchallenge.read,
             bbchallenge.write,
             has_parts=True,
+            largest=10_000_000,
         ),
         Format(
             turingmachine_io.NAME,
             turingmachine_io.recognises,
             turingmachine_io.read,
             turingmachine_io.write,
+            largest=turingmachine_io.LARGEST,
         ),
         Format(
             turingmachinesimulator.NAME,
@@ -74,6 +78,11 @@ def read_text(text: str, source: Source, format_name: str | None = None) -> Turi
         )
     if source.part and not format_.has_parts:
         raise FormatError(f"{source.label} holds one machine; leave out ':{source.part}'")
+    if len(text) > format_.largest:
+        raise FormatError(
+            f"{source.label} has {len(text):,} characters; netwright reads {format_.name} files "
+            f"of at most {format_.largest:,}"
+        )
     return format_.read(text, source)
 
 

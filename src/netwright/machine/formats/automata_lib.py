@@ -27,11 +27,14 @@ def recognises(text: str) -> bool:
 def read(text: str, source: Source) -> TuringMachine:
     """The machine of a file, or the one that the part of the source names."""
     try:
-        data = json.loads(text, object_pairs_hook=_without_duplicates)
+        return _read(json.loads(text, object_pairs_hook=_without_duplicates), source)
     except ValueError as error:
         raise FormatError(f"{source.label}: not JSON: {error}") from None
     except RecursionError:
         raise FormatError(f"{source.label}: nested too deeply to be a machine") from None
+
+
+def _read(data: Any, source: Source) -> TuringMachine:
     draft = Draft(source, "automata-lib")
     if isinstance(data, dict) and "transitions" not in data:
         data = _pick(data, source)
@@ -66,11 +69,11 @@ def read(text: str, source: Source) -> TuringMachine:
 
 
 def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        keys = [key for key, _ in pairs]
-        repeated = next(key for key in keys if keys.count(key) > 1)
-        raise ValueError(f"the key {repeated!r} stands twice in one object")
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise ValueError(f"the key {key!r} stands twice in one object")
+        found[key] = value
     return found
 
 

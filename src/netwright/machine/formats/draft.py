@@ -15,6 +15,10 @@ ACCEPTING_NAMES = frozenset({"accept", "accepted", "qaccept", "q_accept", "halt-
 """In formats without accepting states, a halting state with one of these names accepts."""
 
 
+MOST_PAIRS = 1_000_000
+"""Wildcards are written out for each state and symbol; a file that means more is refused."""
+
+
 @dataclass(frozen=True)
 class Source:
     """Where a text comes from, and what the caller knows beside it."""

@@ -6,11 +6,11 @@ two that read the very same symbol make the file nondeterministic. States stand 
 `state` elements, or in version 6 as `block` elements; a block with a machine inside is no state.
 """
 
-from collections import Counter, defaultdict
+from collections import Counter
 from typing import Any, NamedTuple
 
 from netwright.errors import FormatError
-from netwright.machine.formats.draft import Draft, Source
+from netwright.machine.formats.draft import MOST_PAIRS, Draft, Source
 from netwright.machine.turing_machine import Action, Move, TuringMachine
 
 NAME = "jflap"
@@ -25,10 +25,17 @@ class _Transition(NamedTuple):
     move: Move
     target: str
 
+    @property
+    def is_wild(self) -> bool:
+        return self.read == "~" or len(self.read) == 2
+
     def fits(self, symbol: str) -> bool:
         if len(self.read) == 2:  # !x
             return symbol != self.read[1]
         return self.read in ("~", symbol)
+
+    def action(self, symbol: str) -> Action:
+        return Action(self.target, symbol if self.write == "~" else self.write, self.move)
 
 
 def recognises(text: str) -> bool:
@@ -46,15 +53,18 @@ def read(text: str, source: Source) -> TuringMachine:
     for transition in transitions:
         for text_read in (transition.read, transition.write):
             symbols.extend([text_read[-1]] if text_read != "~" else [])
-    if any(transition.read == "~" or len(transition.read) == 2 for transition in transitions):
+    if any(transition.is_wild for transition in transitions):
         symbols.extend(source.also)
-    # `!x` is tried last; a stable sort keeps the file's order otherwise.
-    leaving = defaultdict(list)
-    for transition in sorted(transitions, key=lambda t: len(t.read) == 2):
-        leaving[transition.state].append(transition)
+    symbols = list(dict.fromkeys(symbols))
+    leaving: dict[str, list[_Transition]] = {}
+    for transition in transitions:
+        leaving.setdefault(transition.state, []).append(transition)
+    pairs = len(symbols) * sum(any(t.is_wild for t in row) for row in leaving.values())
+    if pairs > MOST_PAIRS:
+        draft.fault("", f"~ and ! stand for {pairs:,} rules; at most {MOST_PAIRS:,} are read")
+        draft.stop_at_faults()
     for candidates in leaving.values():
-        for symbol in dict.fromkeys(symbols):
-            _add_first(draft, symbol, [t for t in candidates if t.fits(symbol)])
+        _add_rules(draft, candidates, symbols)
     marked = {
         tag: [names[e.get("id")] for e in _states(automaton) if e.find(tag) is not None]
         for tag in ("initial", "final")
@@ -163,27 +173,35 @@ def _read_transitions(automaton: Any, names: dict[str, str], draft: Draft) -> li
     return transitions
 
 
-def _add_first(draft: Draft, symbol: str, fitting: list[_Transition]) -> None:
-    """Add the first transition that fits as a rule for the symbol."""
-
-    def action(transition: _Transition) -> Action:
-        write = symbol if transition.write == "~" else transition.write
-        return Action(transition.target, write, transition.move)
-
-    for later in fitting[1:]:
-        if action(later) == action(fitting[0]):
-            continue
-        if later.read == fitting[0].read:
+def _add_rules(draft: Draft, candidates: list[_Transition], symbols: list[str]) -> None:
+    """Add the rules of a state: for each symbol the first transition that fits, `!x` tried last."""
+    by_read: dict[str, _Transition] = {}
+    for each in candidates:
+        first = by_read.setdefault(each.read, each)
+        # Of two symbols one is not written, so they tell ~ and a symbol to write apart.
+        read = [s for s in symbols[:3] if each.fits(s)] if each.is_wild else [each.read]
+        if any(first.action(symbol) != each.action(symbol) for symbol in read):
             draft.fault(
-                later.place,
-                f"a second transition from {later.state} that reads {later.read}, after "
-                f"{fitting[0].place}: the file is nondeterministic; netwright reads deterministic "
+                each.place,
+                f"a second transition from {each.state} that reads {each.read}, after "
+                f"{first.place}: the file is nondeterministic; netwright reads deterministic "
                 "machines",
             )
-        else:
-            draft.doubt(
-                later.place,
-                f"{fitting[0].place} applies before it to {symbol!r}, as in JFLAP: the first wins",
-            )
-    if fitting:
-        draft.rule(fitting[0].place, fitting[0].state, symbol, action(fitting[0]))
+    places = {read: place for place, read in enumerate(by_read)}
+    exceptions = [each for each in by_read.values() if len(each.read) == 2]
+    wild = bool(exceptions) or "~" in by_read
+    for symbol in symbols if wild else by_read:
+        exact = [by_read[read] for read in ("~", symbol) if read in by_read]
+        fitting = sorted(exact, key=lambda t: places[t.read])
+        # At most one of them has this symbol as its exception, so two tell the first that fits.
+        fitting += [each for each in exceptions[:2] if each.fits(symbol)][:1]
+        if not fitting:
+            continue
+        first = fitting[0]
+        draft.rule(first.place, first.state, symbol, first.action(symbol))
+        for later in fitting[1:]:
+            if later.action(symbol) != first.action(symbol):
+                draft.doubt(
+                    later.place,
+                    f"{first.place} applies before it to {symbol!r}, as in JFLAP: the first wins",
+                )

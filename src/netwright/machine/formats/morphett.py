@@ -15,13 +15,11 @@ from netwright.machine.formats.directives import (
     first_comment,
     write_directives,
 )
-from netwright.machine.formats.draft import Draft, Source
+from netwright.machine.formats.draft import MOST_PAIRS, Draft, Source
 from netwright.machine.turing_machine import Action, Move, TuringMachine
 
 NAME = "morphett"
 _MOVES = {"l": Move.L, "g": Move.L, "r": Move.R, "d": Move.R, "*": Move.S}
-_MOST_PAIRS = 1_000_000
-"""Wildcards are written out for each state and symbol; a file that means more is refused."""
 
 
 class _Line(NamedTuple):
@@ -67,7 +65,7 @@ def read(text: str, source: Source) -> TuringMachine:
     for state, symbol in lines:
         read_in.setdefault(state, []).append(symbol)
     wild = any_symbol or "*" in read_in
-    if wild and len(set(states)) * len(symbols) > _MOST_PAIRS:
+    if wild and len(set(states)) * len(symbols) > MOST_PAIRS:
         draft.fault("", f"wildcards over {len(set(states)):,} states and {len(symbols):,} symbols")
         draft.stop_at_faults()
     for state in dict.fromkeys(states):

@@ -34,6 +34,8 @@ from netwright.machine.turing_machine import Action, Move, TuringMachine
 NAME = "turingmachine.io"
 _MOVES = {"L": Move.L, "R": Move.R, "N": Move.S}
 _LETTERS = {move: letter for letter, move in _MOVES.items()}
+LARGEST = 300_000
+"""Characters: YAML takes up to 20 microseconds a character."""
 _KEYS = ("blank", "start state", "input", "synonyms", "table")
 
 

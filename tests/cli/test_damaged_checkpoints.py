@@ -1,0 +1,38 @@
+"""A checkpoint with anything in it changed is refused, or gives the right answer."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.damaged_checkpoints import ON, damaged, kept, resumed
+
+from netwright.files import seal, unseal
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.mark.parametrize("on", ON)
+def test_what_was_changed_is_refused_or_right(on: str, tmp_path: Path) -> None:
+    """With the right digest of the file; what its arrays are, it says too."""
+    file = tmp_path / "kept"
+    about, arrays = unseal(kept(file, on), "file", "checkpoint")
+    code, right, _ = resumed(file, on, seal(about, arrays))
+    assert (code, right["steps"]) == (3, 800)
+    refused = 0
+    for name, changed in damaged(arrays):
+        code, answer, message = resumed(file, on, seal(about, changed))
+        assert code == 2 or answer == right, name
+        assert (code == 2) == message.startswith("netwright: "), name
+        assert message.count("\n") <= 1, message
+        refused += code == 2
+    assert refused > 50
+
+
+@pytest.mark.parametrize("on", ON)
+def test_nothing_in_a_checkpoint_ends_the_process(on: str, tmp_path: Path) -> None:
+    """With all digests right: arrays are checked before compiled code sees them."""
+    call = [sys.executable, "-m", "tests.damaged_checkpoints", str(tmp_path), on]
+    done = subprocess.run(call, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, (done.stdout.splitlines()[-1:], done.stderr[-2000:])
+    assert done.stdout.splitlines()[-1].endswith("answered")

@@ -1,6 +1,7 @@
 """Compiled loops are kept on disk, and what is damaged there is written anew."""
 
 import importlib.util
+import subprocess
 import sys
 from pathlib import Path
 
@@ -29,3 +30,41 @@ def test_a_damaged_file_is_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     compiled(module.double, numbers[:0]).loop(numbers)
     assert numbers.tolist() == [4, 8]
     assert [file.stat().st_size for file in tmp_path.rglob("*.nbc")] == [size]
+
+
+LOADING = """
+import sys
+import numpy as np
+sys.path.insert(0, sys.argv[1])
+import double
+from netwright.jit import compiled
+numbers = np.array([1, 2], dtype=np.int64)
+compiled(double.double, numbers[:0]).loop(numbers)
+assert numbers.tolist() == [2, 4]
+"""
+
+
+def test_damaged_code_is_not_run(tmp_path: Path) -> None:
+    """Wherever in the files of the cache a byte is another one, it ends no process."""
+    (tmp_path / "double.py").write_text(
+        "def double(x):\n    for i in range(x.size):\n        x[i] *= 2\n"
+    )
+    call = [sys.executable, "-c", LOADING, str(tmp_path)]
+
+    def load() -> None:
+        done = subprocess.run(call, capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stderr) == (0, "")
+
+    load()
+    code, index, digests = (next(tmp_path.rglob(f"*.{end}")) for end in ("nbc", "nbi", "sha256"))
+    for file, count in ((code, 6), (index, 2), (digests, 1)):
+        whole = file.read_bytes()
+        for part in range(count):
+            place = len(whole) * (2 * part + 1) // (2 * count)
+            damaged = bytes([byte ^ 0x5A for byte in whole[place : place + 64]])
+            file.write_bytes(whole[:place] + damaged + whole[place + 64 :])
+            load()
+            whole = file.read_bytes()
+    written = {file: file.stat().st_mtime_ns for file in (code, index, digests)}
+    load()  # what is as it was written is used
+    assert written == {file: file.stat().st_mtime_ns for file in written}

@@ -77,6 +77,46 @@ def test_what_is_no_certificate_is_refused(
     assert message in capsys.readouterr().err
 
 
+def test_a_check_says_which_machine_is_certified(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    file = str(tmp_path / "file.json")
+    for name, shown in (("busy-beaver-2", "\n1RB1LB_1LA1RZ\n"), ("copy", " bring-a ")):
+        for on in NETWORKS:
+            assert main(["certify", name, "--on", on, "-o", file, "--force"]) == 0
+            capsys.readouterr()
+            assert main(["certify", "--check", file]) == 0
+            out = capsys.readouterr().out
+            assert shown in out
+            assert f"sha256 {library_machine(name).digest}" in out
+            assert main(["certify", "--check", file, "--json"]) == 0
+            found = json.loads(capsys.readouterr().out)["machine"]
+            assert found["digest"] == library_machine(name).digest
+            assert (found["text"] is None) == (name == "copy")
+            assert main(["certify", "--check", file, "--machine", name]) == 0
+            assert "certified: the" in capsys.readouterr().out
+
+
+def test_a_certificate_of_another_machine_is_told(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    file = str(tmp_path / "file.json")
+    assert main(["certify", "copy", "--on", "rnn", "-o", file]) == 0
+    capsys.readouterr()
+    assert main(["certify", "--check", file, "--machine", "palindrome"]) == 1
+    out = capsys.readouterr().out
+    assert "\nnot certified: " in out
+    assert "is about the machine above, and not about palindrome\n" in out
+    assert "\ncertified" not in out
+    assert main(["certify", "--check", file, "--machine", "palindrome", "--json"]) == 1
+    found = json.loads(capsys.readouterr().out)
+    assert (found["certified"], found["holds"], found["is_the_machine"]) == (False, True, False)
+    assert main(["certify", "copy", "--machine", "copy"]) == 2
+    assert "--machine says which machine the file of --check" in capsys.readouterr().err
+    assert main(["certify", "--check", file, "--machine", "no-such-machine"]) == 2
+    assert "is not a file here" in capsys.readouterr().err
+
+
 def test_bad_usage(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     for arguments, message in (
         ([], "name a MACHINE to certify"),

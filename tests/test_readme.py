@@ -16,8 +16,12 @@ MAKE = re.findall(r'make run ARGS="(.*?)"', README)
 
 @pytest.mark.parametrize(("arguments", "printed"), SESSIONS)
 def test_a_session_prints_what_the_readme_shows(
-    arguments: str, printed: str, capsys: pytest.CaptureFixture[str]
+    arguments: str,
+    printed: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr("netwright.runtime.transformer.PATIENCE_SECONDS", 10**9)  # names its engine
     main(shlex.split(arguments))
     shown = [line.rstrip() for line in printed.splitlines()]
     found = [line.rstrip() for line in capsys.readouterr().out.splitlines()]

@@ -2,12 +2,13 @@
 
 import json
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import product
 from typing import Any
 
 import pytest
 from tests.certified import answers_as_its_machine, leaves, objects, replaced
+from tests.conftest import COUNTED
 
 from netwright.errors import FormatError
 from netwright.exact.feed_forward import Affine, FeedForward
@@ -174,8 +175,11 @@ def test_types_confused_in_pairs(on: str) -> None:
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("on", KINDS)
-def test_types_confused_in_very_many_pairs(on: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_types_confused_in_very_many_pairs(
+    on: str, record_property: Callable[[str, object], None]
+) -> None:
     """50,000 in all."""
     no_pair_confuses(on, 16_667, seed=2)
-    with capsys.disabled():
-        print(f"\n{on}: 16,667 certificates with two leaves confused: none wrong is certified")
+    record_property(
+        COUNTED, f"16,667 certificates of {on}, confused in pairs: none wrong certified"
+    )

@@ -25,11 +25,11 @@ def test_a_damaged_file_is_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert numbers.tolist() == [2, 4]
     kept = list(tmp_path.rglob("*.nbc"))
     assert len(kept) == 1
-    size = kept[0].stat().st_size
     kept[0].write_bytes(kept[0].read_bytes()[:100])
     compiled(module.double, numbers[:0]).loop(numbers)
     assert numbers.tolist() == [4, 8]
-    assert [file.stat().st_size for file in tmp_path.rglob("*.nbc")] == [size]
+    (again,) = tmp_path.rglob("*.nbc")
+    assert again.stat().st_size > 100
 
 
 LOADING = """

@@ -21,7 +21,6 @@ from netwright.cli.output import (
 from netwright.cli.progress import Working
 from netwright.errors import InputError, StoppedError
 from netwright.machine.formats import bbchallenge
-from netwright.machine.formats.draft import Source
 from netwright.machine.load import load_machine, read_text_file
 from netwright.machine.turing_machine import TuringMachine
 from netwright.pipeline import Target
@@ -192,9 +191,9 @@ def _subjects(
         turing = load_machine(argument, format_name=format_name, also=sorted(also))
         yield argument, turing, [turing.check_word(word) for word in words]
     if machines is not None:
-        for number, line in enumerate(read_text_file(machines).split("\n"), start=1):
-            if text := line.split("#")[0].strip():
-                yield text, bbchallenge.read(text, Source(f"{machines}:{number}")), []
+        text = read_text_file(machines)
+        for each in bbchallenge.read_list(text, str(machines)):
+            yield each.name, each, []
 
 
 def _row(

@@ -1,13 +1,17 @@
 """bbchallenge standard text."""
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from netwright.cli import main
 from netwright.errors import FormatError
 from netwright.machine.formats import bbchallenge, write_text
 from netwright.machine.formats.draft import Source
 from netwright.machine.library import library_machine
+from netwright.machine.load import load_machine
 from netwright.machine.simulate import Outcome, simulate
 
 
@@ -38,10 +42,77 @@ def test_words_behind_the_machine_are_passed_over() -> None:
 
 def test_comments_are_passed_over_and_spaces_between_rows_are_not() -> None:
     assert read("# champion\n1RB1LB_1LA1RZ\n") == read("1RB1LB_1LA1RZ")
-    with pytest.raises(FormatError, match="a space after 1RB1LB; rows are joined by _ alone"):
+    with pytest.raises(FormatError, match="a space after 1RB1LB; rows are joined by _, as in"):
         read("1RB1LB 1LA1RZ")
-    with pytest.raises(FormatError, match="a space after 1RB; rows are joined by _ alone"):
-        read("1RB 1LC  1RC 1RB  ... 0LE")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "1RB1LB_1LA1RZ,halt,6",
+        "1RB1LB_1LA1RZ;halt;6",
+        "1RB1LB_1LA1RZ, Halt 6 4",
+        "6 4 1RB1LB_1LA1RZ",
+        "6\t4\t1RB1LB_1LA1RZ\t# the champion",
+        "6,---,1RB1LB_1LA1RZ",
+        "1_1_2 1RB1LB_1LA1RZ",
+        "1RB 1LB  1LA 1RZ",
+        "1RB 1LB    1LA 1RZ",
+        "1RB\t1LB\t\t1LA\t1RZ",
+        "1RB 1LB  1LA 1RZ | 3 Halt 4 6",
+        "6 4 1RB 1LB  1LA 1RZ",
+        "machine,status,steps\n1RB1LB_1LA1RZ,halt,6",
+    ],
+)
+def test_lists_that_people_have(line: str, tmp_path: Path) -> None:
+    """Columns before, annotations behind, headings, spaced text: wherever a list is read."""
+    champion = read("1RB1LB_1LA1RZ")
+    assert bbchallenge.recognises(line)
+    assert read(line) == champion
+    file = tmp_path / "list.txt"
+    file.write_text(f"{line}\n{line.splitlines()[-1].replace('1RZ', '---')}\n")
+    assert load_machine(f"{file}:0") == champion
+    assert load_machine(f"{file}:1") == read("1RB1LB_1LA---")
+    assert main(["verify", "--machines", str(file), "--on", "rnn", "--max-steps", "9"]) == 0
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "name: 1RB1LB_1LA1RZ\nsource code: |\n  blank: 0\n",
+        "; 1RB1LB_1LA1RZ\n0 0 1 r 0\n",
+        "// 1RB1LB_1LA1RZ\ninit: a\n",
+        "---\nblank: 0\n",
+        "{1RB1LB_1LA1RZ}",
+    ],
+)
+def test_a_machine_in_the_words_of_another_format_is_not_this_text(text: str) -> None:
+    assert not bbchallenge.recognises(text)
+
+
+def test_spaced_text_has_dots_where_there_is_no_rule() -> None:
+    assert read("1RB 1LC  1RC 1RB  ... 0LA") == read("1RB1LC_1RC1RB_---0LA")
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("1_1_2", r"no machine in the line '1_1_2'; expected text such as 1RB1LB_1LA1RZ"),
+        ("6 4 1_1_2", r"no machine in the line '6 4 1_1_2'"),
+        ("1RB 1LB 1LA 1RZ", "one space between all rules of 1RB 1LB 1LA 1RZ: which are of one"),
+        (
+            "1RB1LB_1LA1RZ 1RB1LB_1LA1RH",
+            "two machines on a line, 1RB1LB_1LA1RZ and 1RB1LB_1LA1RH; expected one",
+        ),
+        ("1RB 1LB  1LA 1RZ | 1RB 1LB  1LA 1RH", r"more than one machine on a line: 1RB 1LB"),
+        ("1RB 1LB  1LA", "row B: 1 rules, but row A has 2"),
+    ],
+)
+def test_a_line_that_may_mean_several_things_is_refused_with_what_was_seen(
+    line: str, message: str
+) -> None:
+    with pytest.raises(FormatError, match=message):
+        read(line)
 
 
 def test_one_of_several_lines_is_chosen_by_its_number() -> None:

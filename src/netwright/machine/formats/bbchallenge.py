@@ -1,10 +1,16 @@
-"""bbchallenge standard text: `1RB1LB_1LA1RZ`.
+"""bbchallenge standard text: `1RB1LB_1LA1RZ`, and the lists that people keep of such machines.
 
 Row i is state A, B, C, …; column j is the symbol j it reads. A cell is symbol, move, next state,
 or `---` where there is no rule. A letter past the last row halts. Files hold one machine a line.
+
+A line may have columns before the machine and annotations behind it, with commas or white space
+between them: `47176870 4098 1RB1LC_…`, `1RB1LC_…,halt,47176870`. *Spaced* text is read too:
+`1RB 1LC  1RC 1RB`, one space between the rules of a state and more between states, with `---` or
+`...` where there is no rule.
 """
 
 import re
+from collections.abc import Iterator
 from string import ascii_uppercase
 
 from netwright.errors import FormatError
@@ -12,17 +18,31 @@ from netwright.machine.formats.draft import Draft, Source
 from netwright.machine.turing_machine import Action, Move, TuringMachine
 
 NAME = "bbchallenge"
+_CELL = r"(?:[0-9][LR][A-Z]|---)"
+_SPACED_CELL = rf"(?:{_CELL}|\.\.\.)"
+_TEXT = re.compile(rf"{_CELL}+(?:_{_CELL}+)*")
+_SPACED = re.compile(rf"(?<!\S){_SPACED_CELL}(?:[ \t]+{_SPACED_CELL})+(?!\S)")
+_ALMOST = re.compile(r"[0-9A-Za-z_.-]*[0-9][LR][A-Z][0-9A-Za-z_.-]*")
+
+
+def is_text(argument: str) -> bool:
+    """Whether an argument can only be meant as a machine, whatever it begins with.
+
+    >>> is_text("---0LB_0RB1LA"), is_text("---"), is_text("--json")
+    (True, False, False)
+    """
+    return bool(_TEXT.fullmatch(argument)) and argument.strip("-") != ""
 
 
 def recognises(text: str) -> bool:
-    """Whether the first line begins with something that can only be meant as this text."""
-    first = next((line.split()[0] for line in _lines(text)), "")
-    # A lone --- begins a YAML document.
-    return bool(
-        re.fullmatch(r"[0-9A-Z_-]{3,}", first)
-        and re.search(r"[0-9][LR][A-Z]|---", first)
-        and first != "---"
-    )
+    """Whether the first line has something in it that can only be meant as this text."""
+    first = next((line for _, line in _lines(text)), "")
+    if _has_machine(first):
+        return True
+    # Something that is almost such a text is explained better here than by another format.
+    begin = _fields(first)[0] if _fields(first) else ""
+    is_almost = re.fullmatch(r"[0-9A-Z_-]{3,}", begin) and re.search(_CELL, begin)
+    return bool(is_almost and begin != "---")  # which begins a YAML document
 
 
 def read(text: str, source: Source) -> TuringMachine:
@@ -35,7 +55,7 @@ def read(text: str, source: Source) -> TuringMachine:
     if not machines:
         raise FormatError(f"{source.label}: no machine in it; expected text such as 1RB1LB_1LA1RZ")
     if not source.part and len(machines) == 1:
-        return _read_line(machines[0], source)
+        return _read_line(machines[0][1], source)
     if not source.part:
         raise FormatError(
             f"{source.label} holds {len(machines)} machines; "
@@ -46,21 +66,69 @@ def read(text: str, source: Source) -> TuringMachine:
             f"{source.label} has no machine {source.part!r}; "
             f"expected a number from 0 to {len(machines) - 1}"
         )
-    return _read_line(machines[source.number], source)
+    return _read_line(machines[source.number][1], source)
 
 
-def _lines(text: str) -> list[str]:
-    """The lines that are neither empty nor comments."""
-    lines = (line.strip() for line in text.split("\n"))
-    return [line for line in lines if line and not line.startswith("#")]
+def read_list(text: str, label: str) -> Iterator[TuringMachine]:
+    """All machines of a text, one a line."""
+    for number, line in _lines(text):
+        yield _read_line(line, Source(f"{label}:{number}"))
+
+
+def _lines(text: str) -> list[tuple[int, str]]:
+    """The lines without comments, empty ones and the headings of columns, with their numbers."""
+    lines = enumerate((line.split("#")[0].strip() for line in text.split("\n")), start=1)
+    found = [(number, line) for number, line in lines if line]
+    has_headings = len(found) > 1 and not any(c.isdigit() for c in found[0][1])
+    return found[1:] if has_headings and _has_machine(found[1][1]) else found
+
+
+def _has_machine(line: str) -> bool:
+    """Whether a line is a machine, behind columns of numbers if there are any."""
+    rest = re.sub(r"^(?:(?:[0-9][0-9_.eE+-]*|---)[,;\s]+)*", "", line)
+    begin = _fields(rest)[0] if not rest.startswith((",", ";")) and rest else ""
+    return bool(_SPACED.match(rest)) or is_text(begin)
+
+
+def _fields(line: str) -> list[str]:
+    return [field for field in re.split(r"[,;\s]+", line) if field]
+
+
+def _rows(line: str, draft: Draft) -> tuple[str, list[str]]:
+    """The machine of a line as one text, and its rows; or a fault that shows what was seen."""
+    texts = list(dict.fromkeys(field for field in _fields(line) if _TEXT.fullmatch(field)))
+    if len(texts) > 1:
+        texts = [text for text in texts if is_text(text)]  # --- is a column without a value
+    spaced = [match for match in _SPACED.finditer(line) if match[0].strip("- \t")]
+    seen = line if len(line) <= 60 else f"{line[:57]}…"
+    if spaced:
+        if len(spaced) > 1 or any("_" in text for text in texts):
+            draft.fault("", f"more than one machine on a line: {seen}")
+        rows = re.split(r"[ \t]{2,}", spaced[0][0])
+        cells = [re.split(r"[ \t]", row) for row in rows]
+        if len(rows) == 1:
+            draft.fault(
+                "",
+                f"one space between all rules of {seen}: which are of one state? expected two "
+                "between states, as in 1RB 1LB  1LA 1RZ, or 1RB1LB_1LA1RZ",
+            )
+        rows = ["".join(row).replace("...", "---") for row in cells]
+        return "_".join(rows), rows
+    if len(texts) > 1 and not any("_" in text for text in texts):
+        draft.fault("", f"a space after {texts[0]}; rows are joined by _, as in 1RB1LB_1LA1RZ")
+    elif len(texts) > 1:
+        draft.fault("", f"two machines on a line, {texts[0]} and {texts[1]}; expected one")
+    almost = [field for field in _fields(line) if _ALMOST.fullmatch(field)]
+    text = next(iter([*texts, *almost]), "")
+    if not text:
+        draft.fault("", f"no machine in the line {seen!r}; expected text such as 1RB1LB_1LA1RZ")
+    return text, text.split("_")
 
 
 def _read_line(line: str, source: Source) -> TuringMachine:
     draft = Draft(source, "bbchallenge")
-    line, *remarks = line.split()  # such as: Halt 107 13
-    if remarks and re.match(r"[0-9][LR][A-Z]|---|\.\.\.", remarks[0]):
-        draft.fault("", f"a space after {line}; rows are joined by _ alone, as in 1RB1LB_1LA1RZ")
-    rows = line.split("_")
+    line, rows = _rows(line, draft)
+    draft.stop_at_faults()
     states = list(ascii_uppercase[: len(rows)])
     columns = len(rows[0]) // 3
     if len(rows) > len(ascii_uppercase):

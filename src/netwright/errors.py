@@ -5,6 +5,7 @@ prints it and exits with code 2.
 """
 
 from collections.abc import Sequence
+from difflib import get_close_matches
 
 
 class NetwrightError(Exception):
@@ -41,3 +42,14 @@ class StoppedError(NetwrightError):
 
 class FormatWarning(UserWarning):
     """Something in a machine file was read in a way its author may not have meant."""
+
+
+def unknown(what: str, name: str, known: Sequence[str]) -> str:
+    """The message for a name that is none of those there are.
+
+    >>> unknown("network", "transfomer", ["transformer", "rnn"])
+    "no network 'transfomer'; did you mean transformer? there are transformer, rnn"
+    """
+    close = get_close_matches(name, known, n=1)
+    hint = f"did you mean {close[0]}? " if close else ""
+    return f"no {what} {name[:60]!r}; {hint}there are {', '.join(known)}"

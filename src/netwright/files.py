@@ -188,23 +188,27 @@ def unseal(data: bytes, label: str, what: str) -> tuple[dict[str, Any], dict[str
     from safetensors import SafetensorError
     from safetensors.numpy import load
 
+    not_whole = f"{label} is not a whole {what} as netwright saves it"
     try:
         length = int.from_bytes(data[:8], "little")
-        about = json.loads(json.loads(data[8 : 8 + length])["__metadata__"]["netwright"])
+        if len(data) < 8 + length:
+            raise FormatError(f"{not_whole}: it is truncated, or no safetensors file")
+        header = json.loads(data[8 : 8 + length])
+        ends = [each["data_offsets"][1] for name, each in header.items() if name[:2] != "__"]
+        if len(data) < 8 + length + max(ends, default=0):
+            raise FormatError(
+                f"{not_whole}: it is truncated, {len(data):,} bytes of "
+                f"{8 + length + max(ends):,}; copy it again"
+            )
+        about = json.loads(header["__metadata__"]["netwright"])
         arrays = load(data)
         whole = about.pop("digest") == digest_of(about, arrays)
-    except (
-        LookupError,
-        TypeError,
-        ValueError,
-        RecursionError,
-        AttributeError,
-        SafetensorError,
-    ) as e:
-        reason = str(e).split("\n")[0][:200] or type(e).__name__
-        raise FormatError(f"{label} is not a whole {what} saved by netwright: {reason}") from None
+    except (KeyError, IndexError):
+        raise FormatError(f"{not_whole}: it is of another program") from None
+    except (TypeError, ValueError, RecursionError, AttributeError, SafetensorError):
+        raise FormatError(f"{not_whole}: it was changed") from None
     if not whole:
-        raise FormatError(f"{label} is not a whole {what} saved by netwright: it was changed")
+        raise FormatError(f"{not_whole}: it was changed")
     return about, arrays
 
 

@@ -11,7 +11,7 @@ from enum import StrEnum
 from functools import partial
 from typing import Any
 
-from netwright.errors import InputError
+from netwright.errors import InputError, unknown
 from netwright.exact.observe import Bookmark
 from netwright.exact.rational import Number
 from netwright.machine.load import load_machine
@@ -50,7 +50,7 @@ NETWORKS = (Target.TRANSFORMER, Target.RNN, Target.NEURAL_GPU)
 def read_network(on: Target | str) -> Target:
     """A kind of network by its name; a machine is none."""
     if on not in NETWORKS:
-        raise InputError(f"no network {str(on)!r}; there are {', '.join(NETWORKS)}")
+        raise InputError(unknown("network", str(on), list(NETWORKS)))
     return Target(on)
 
 
@@ -83,7 +83,7 @@ def run(
 ) -> Run:
     """The answer of a machine, or of a network compiled from one, on a word."""
     if on not in list(Target):
-        raise InputError(f"no network {str(on)!r}; there are {', '.join(Target)}")
+        raise InputError(unknown("network", str(on), list(Target)))
     on, engine = Target(on), read_engine(engine)
     machine = source if isinstance(source, TuringMachine) else source.normal.given
     symbols = machine.check_word(machine.default_input if word is None else word)

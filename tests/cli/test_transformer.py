@@ -111,7 +111,7 @@ def test_what_a_network_cannot_do_is_said(
     cases = {
         ("run", str(path), "a_b"): "compiled for inputs without blanks; compile it with --blanks",
         ("compile", "copy", "-o", str(path)): "exists; name another file",
-        ("compile", "copy", "--on", "machine"): "Invalid value for '--on'",
+        ("compile", "copy", "--on", "machine"): "--on: no value 'machine'",
         ("compile", "copy", "--base", "9"): "--base is for the stacks of rnn and neural-gpu",
         ("run", "copy", "--base", "9"): "a base is for the stacks of rnn and neural-gpu",
     }
@@ -120,4 +120,4 @@ def test_what_a_network_cannot_do_is_said(
         assert message in capsys.readouterr().err
     path.write_bytes(path.read_bytes()[:500])
     assert main(["run", str(path)]) == 2
-    assert "is not a whole network saved by netwright" in capsys.readouterr().err
+    assert "is not a whole network as netwright saves it" in capsys.readouterr().err

@@ -82,6 +82,6 @@ def test_what_is_not_supported_is_named() -> None:
         load("automatarium_jflap/simple-tm.jff")
     with pytest.raises(FormatError, match="a nondeterministic machine"):
         load("automata_lib/test_machines.json:ntm1")
-    with pytest.raises(FormatError, match="a machine with 2 tapes"):
+    with pytest.raises(FormatError, match="a machine with two tapes"):
         load("automata_lib/test_machines.json:mntm1")
     assert load("automata_lib/test_machines.json:dtm1").accepting == {"q4"}

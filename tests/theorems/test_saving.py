@@ -79,7 +79,7 @@ def test_a_network_of_another_kind_is_not_saved() -> None:
 
 @pytest.mark.parametrize("cut", [10, 100, 2000, -1])
 def test_a_file_cut_short_is_explained(cut: int) -> None:
-    with pytest.raises(FormatError, match="net is not a whole network saved by netwright"):
+    with pytest.raises(FormatError, match="net is not a whole network as netwright saves it"):
         from_bytes(to_bytes(compiled())[:cut], "net")
 
 
@@ -113,5 +113,5 @@ def test_a_file_with_other_contents_is_explained(changes: dict[str, object], mes
 
 
 def test_another_programs_file_is_explained() -> None:
-    with pytest.raises(FormatError, match="is not a whole network saved by netwright"):
+    with pytest.raises(FormatError, match="is not a whole network as netwright saves it"):
         from_bytes(save({"x": np.zeros(3)}))

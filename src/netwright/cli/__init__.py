@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Sequence
 from io import TextIOWrapper
 from types import FrameType
+from typing import Any
 
 import typer
 from typer.exceptions import TyperException
@@ -18,11 +19,13 @@ from typer.exceptions import TyperException
 from netwright.cli import bench, certify, claims, convert, machines, precision, run, show, verify
 from netwright.cli import compile as compile_verb
 from netwright.cli.output import say
+from netwright.cli.verb import Verb
 from netwright.errors import FormatWarning, NetwrightError, StoppedError
 
 BAD_INPUT = 2
 INTERRUPTED = 130
 TERMINATED = 143
+LONGEST = 20  # lines of a message
 
 app = typer.Typer(
     name="netwright",
@@ -34,7 +37,7 @@ app = typer.Typer(
 )
 VERBS = (run, compile_verb, verify, certify, claims, precision, show, machines, convert, bench)
 for verb in VERBS:
-    app.command(verb.__name__.rpartition(".")[2], epilog=verb.EXAMPLE)(verb.command)
+    app.command(verb.__name__.rpartition(".")[2], epilog=verb.EXAMPLE, cls=Verb)(verb.command)
 
 
 @app.callback(invoke_without_command=True)
@@ -61,9 +64,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             if sys.stdout is not None:
                 sys.stdout.flush()
         except TyperException as error:
-            context = getattr(error, "ctx", None)
-            help_call = f"{context.command_path if context else 'netwright'} --help"
-            _complain(f"{error.format_message()} ({help_call})")
+            _complain(_usage_message(error))
             return BAD_INPUT
         except StoppedError as error:
             _complain(str(error))
@@ -106,6 +107,16 @@ def script() -> int:
     return TERMINATED if terminated and code == INTERRUPTED else code
 
 
+def _usage_message(error: TyperException) -> str:
+    """What is wrong with a call, and where to read how it is right."""
+    context: Any = getattr(error, "ctx", None)
+    option = getattr(error, "option_name", None)
+    message = error.format_message()
+    if option and isinstance(context.command, Verb) and context.command.takes_input():
+        message += f"; put -- before an INPUT that begins with -, as in: -- {option}"
+    return f"{message} ({context.command_path if context else 'netwright'} --help)"
+
+
 def _silence_output() -> None:
     """Send what is still to be written nowhere, so that leaving does not fail on it."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
@@ -114,6 +125,8 @@ def _silence_output() -> None:
 def _complain(message: str) -> None:
     """One message on standard error; its further lines are indented, whatever is in them."""
     first, *others = message.split("\n")
+    if len(others) >= LONGEST:
+        others = [*others[: LONGEST - 2], f"… and {len(others) - LONGEST + 2} more lines"]
     lines = [first, *(line if line.startswith("  ") else f"  {line}" for line in others)]
     say(f"netwright: {chr(10).join(lines)}", err=True)
 

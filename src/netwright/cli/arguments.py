@@ -1,17 +1,20 @@
 """The arguments and options that several verbs share."""
 
 import re
+from collections.abc import Callable
 from enum import StrEnum
 from fractions import Fraction
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, TypeVar
 
 import typer
 
-from netwright.errors import InputError
+from netwright.errors import InputError, unknown
 from netwright.exact.rational import Number
 from netwright.machine.formats import FORMATS, seed_database
 from netwright.theorems.theorem_3_4_transformer.construction import CompiledTransformer, Scoring
+
+_Choice = TypeVar("_Choice", bound=StrEnum)
 
 
 class Kind(StrEnum):
@@ -22,10 +25,42 @@ class Kind(StrEnum):
     NEURAL_GPU = "neural-gpu"
 
 
-def _check_steps(steps: int) -> int:
-    if steps < 0:
-        raise InputError(f"--max-steps is {steps}; expected a number of steps, 0 or more")
-    return steps
+def read_count(value: str | int) -> int:
+    """A number of steps as people write it.
+
+    >>> read_count("1e6"), read_count("1_000"), read_count("1,000")
+    (1000000, 1000, 1000)
+    """
+    text = str(value)
+    if re.fullmatch(r"[0-9]{1,3}(,[0-9]{3})*|[0-9][0-9_]{0,40}", text):
+        return int(text.replace(",", "").replace("_", ""))
+    if match := re.fullmatch(r"([0-9]{1,9})(?:\.([0-9]{1,9}))?[eE]\+?([0-9]{1,2})", text):
+        whole, part, exponent = match[1], match[2] or "", int(match[3])
+        if exponent >= len(part):
+            return int(whole + part) * int(10 ** (exponent - len(part)))
+    raise InputError(
+        f"--max-steps is {text[:40]}; expected a number of steps, 0 or more, such as 1000000 or 1e6"
+    )
+
+
+def one_of(option: str, choices: type[_Choice]) -> Callable[[str], _Choice]:
+    """A reader of the values of an enumeration, which says what a misspelt one may mean."""
+
+    def read(value: str) -> _Choice:
+        names = [choice.value for choice in choices]
+        if value not in names:
+            raise InputError(f"{option}: {unknown('value', value, names)}")
+        return choices(value)
+
+    return read
+
+
+def choice_of(option: str, choices: type[_Choice], help_text: str) -> Any:
+    """An option whose values are those of an enumeration."""
+    names = "|".join(choice.value for choice in choices)
+    return typer.Option(
+        option, parser=one_of(option, choices), metavar=f"[{names}]", help=help_text
+    )
 
 
 Machine = Annotated[
@@ -62,8 +97,8 @@ MaxSteps = Annotated[
     typer.Option(
         "--max-steps",
         metavar="N",
-        callback=_check_steps,
-        help="Stop after N steps of the machine.",
+        parser=read_count,
+        help="Stop after N steps of the machine, such as 1000000 or 1e6.",
     ),
 ]
 Base = Annotated[
@@ -77,9 +112,11 @@ Base = Annotated[
 
 Score = Annotated[
     Scoring | None,
-    typer.Option(
-        help="For transformer: queries and keys of Lemma B.4, the paper's (the default) or those "
-        "whose margin shrinks more slowly."
+    choice_of(
+        "--score",
+        Scoring,
+        "For transformer: queries and keys of Lemma B.4, the paper's (the default) or those "
+        "whose margin shrinks more slowly.",
     ),
 ]
 

@@ -14,6 +14,7 @@ from netwright.cli.arguments import (
     Output,
     Score,
     check_score,
+    choice_of,
     read_base,
 )
 from netwright.cli.output import console, counted, print_json, save_file, say, visible
@@ -52,7 +53,7 @@ def command(
         str | None,
         typer.Argument(metavar="MACHINE", help="As for `netwright run`; or a saved network."),
     ] = None,
-    on: Annotated[Target, typer.Option(help="Which network.")] = Target.TRANSFORMER,
+    on: Annotated[Target, choice_of("--on", Target, "Which network.")] = Target.TRANSFORMER,
     check: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Check the certificate in FILE anew.")
     ] = None,

@@ -15,6 +15,7 @@ from netwright.cli.arguments import (
     Output,
     Score,
     check_score,
+    choice_of,
     read_base,
 )
 from netwright.cli.output import console, counted, print_json, save_file, say, visible
@@ -36,7 +37,7 @@ Examples:
 
 def command(
     machine: Machine,
-    on: Annotated[Kind, typer.Option(help="The kind of network.")] = Kind.TRANSFORMER,
+    on: Annotated[Kind, choice_of("--on", Kind, "The kind of network.")] = Kind.TRANSFORMER,
     blanks: Annotated[
         bool,
         typer.Option("--blanks", help="Make a Transformer that takes inputs with blanks in them."),
@@ -82,7 +83,7 @@ def command(
         return
     _print(answer, layout)
     if output is not None:
-        say(f"\nwrote {output}")
+        say(f"\nwrote {output}, in the safetensors format")
 
 
 def _describe_transformer(compiled: CompiledTransformer) -> tuple[dict[str, Any], Layout]:

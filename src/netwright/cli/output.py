@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import typer
 
 from netwright import pipeline
-from netwright.errors import InputError
+from netwright.errors import FormatError, InputError
 from netwright.files import check_output, write_whole
+from netwright.machine.load import names_a_machine
 from netwright.machine.turing_machine import TuringMachine
 
 if TYPE_CHECKING:
@@ -46,11 +47,33 @@ def load_with_word(
 ) -> Loaded:
     """MACHINE with the word it is to run on, its default input if none is given."""
     given = split_word(word or "", separator)
-    source = pipeline.load(argument, format_name=format_name, also=given)
+    try:
+        source = pipeline.load(argument, format_name=format_name, also=given)
+    except FormatError:
+        if word is not None and names_a_machine(word) and not names_a_machine(argument):
+            raise InputError(
+                f"{argument[:60]!r} is no machine, but {word[:60]!r} is; MACHINE comes first, then "
+                "INPUT: are they swapped?"
+            ) from None
+        raise
     machine = source if isinstance(source, TuringMachine) else source.normal.given
-    return Loaded(
-        source, machine, machine.check_word(machine.default_input if word is None else given)
-    )
+    symbols = machine.default_input if word is None else check_word(machine, given, separator)
+    return Loaded(source, machine, symbols)
+
+
+def check_word(
+    machine: TuringMachine, word: tuple[str, ...], separator: str | None
+) -> tuple[str, ...]:
+    """A word of the machine's symbols; the message for another one knows of `--separator`."""
+    try:
+        return machine.check_word(word)
+    except InputError as error:
+        between = next((c for c in " ,;|" if c in word and c not in machine.symbols), None)
+        if separator is not None or between is None:
+            raise
+        raise InputError(
+            f"{error}; for symbols with {between!r} between them: --separator {between!r}"
+        ) from None
 
 
 def printable(text: str) -> str:

@@ -16,7 +16,9 @@ from netwright.cli.arguments import (
     Score,
     Separator,
     check_score,
+    choice_of,
     read_base,
+    read_count,
 )
 from netwright.cli.output import (
     counted,
@@ -42,10 +44,17 @@ Examples:
   netwright precision busy-beaver-5 --plot precision.svg"""
 
 
+def _read_outputs(value: str | int) -> int:
+    count = read_count(value)
+    if not 1 <= count <= 1_000_000:
+        raise InputError(f"--max-steps is {count:,}; expected 1 to 1,000,000 here")
+    return count
+
+
 def command(
     machine: Machine,
     word: Input = None,
-    on: Annotated[Kind, typer.Option(help="Which network.")] = Kind.TRANSFORMER,
+    on: Annotated[Kind, choice_of("--on", Kind, "Which network.")] = Kind.TRANSFORMER,
     dtype: Annotated[
         str | None,
         typer.Option(
@@ -82,7 +91,9 @@ def command(
     ] = None,
     max_steps: Annotated[
         int,
-        typer.Option(metavar="N", min=1, max=1_000_000, help="Stop after N steps of the network."),
+        typer.Option(
+            metavar="N", parser=_read_outputs, help="Stop after N steps of the network, up to 1e6."
+        ),
     ] = 10_000,
     search: Annotated[
         bool,

@@ -21,6 +21,7 @@ from netwright.cli.arguments import (
     Score,
     Separator,
     check_score,
+    choice_of,
     read_base,
 )
 from netwright.cli.output import (
@@ -58,10 +59,11 @@ EXIT_CODES = {
 def command(
     machine: Machine,
     word: Input = None,
-    on: Annotated[Target, typer.Option(help="Run it on this.")] = Target.TRANSFORMER,
+    on: Annotated[Target, choice_of("--on", Target, "Run it on this.")] = Target.TRANSFORMER,
     max_steps: MaxSteps = 10_000_000,
     engine: Annotated[
-        Engine, typer.Option(help="Which code does the work; all give the same answer.")
+        Engine,
+        choice_of("--engine", Engine, "Which code does the work; all give the same answer."),
     ] = Engine.AUTO,
     base: Base = None,
     score: Score = None,
@@ -125,6 +127,8 @@ def command(
         print_json(answer)
     else:
         _print(answer)
+        if keep is not None and result.outcome is Outcome.UNDECIDED:
+            say(f"  kept   {keep} (--resume {keep} goes on from there)")
     return EXIT_CODES[result.outcome]
 
 

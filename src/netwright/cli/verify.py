@@ -10,6 +10,7 @@ import typer
 
 from netwright.cli.arguments import AsJson, FormatName, MaxSteps, Score, Separator, check_score
 from netwright.cli.output import (
+    check_word,
     console,
     counted,
     print_json,
@@ -54,6 +55,14 @@ def command(
     random_inputs: Annotated[
         int, typer.Option("--random", metavar="N", min=0, help="Draw N inputs.")
     ] = 0,
+    alphabet: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SYMBOLS",
+            help="Draw inputs over these.  [default: the machine's input alphabet]",
+            show_default=False,
+        ),
+    ] = None,
     max_length: Annotated[int, typer.Option(metavar="L", min=0, help="Of random inputs.")] = 6,
     seed: Annotated[int, typer.Option(metavar="S", help="Draw with this seed.")] = 0,
     machines: Annotated[
@@ -101,7 +110,8 @@ def command(
     with Working() as work:
         for name, turing, words in subjects:
             work.tell(f"{name}: {len(rows)} runs compared")
-            drawn = list(random_words(draw, turing, random_inputs, max_length))
+            letters = check_word(turing, split_word(alphabet or "", separator), separator)
+            drawn = list(random_words(draw, turing, random_inputs, max_length, letters))
             chosen = [*words, *drawn] or [turing.default_input]
             for found in verify_machine(turing, chosen, targets, max_steps, damage, score):
                 rows.append(_row(name, turing, found, separator))
@@ -189,7 +199,7 @@ def _subjects(
     if argument is not None:
         also = {symbol for word in words for symbol in word}
         turing = load_machine(argument, format_name=format_name, also=sorted(also))
-        yield argument, turing, [turing.check_word(word) for word in words]
+        yield argument, turing, [check_word(turing, word, separator) for word in words]
     if machines is not None:
         text = read_text_file(machines)
         for each in bbchallenge.read_list(text, str(machines)):

@@ -53,6 +53,12 @@ def load_machine(
     )
 
 
+def names_a_machine(argument: str) -> bool:
+    """Whether a text could be MACHINE: a name from the library, a file, or bbchallenge text."""
+    is_file = os.path.isfile(argument)  # noqa: PTH113  # a long text is no path
+    return argument in library_names() or is_file or bbchallenge.is_text(argument)
+
+
 def _load_file(path: Path, source: Source, format_name: str | None) -> TuringMachine:
     if format_name in (None, seed_database.NAME):
         with open_regular(path, "Turing machine") as file:

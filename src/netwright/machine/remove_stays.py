@@ -41,6 +41,7 @@ def remove_stays(machine: TuringMachine) -> tuple[TuringMachine, frozenset[str]]
         delta=delta,
         accepting=machine.accepting,
         default_input=machine.default_input,
+        input_symbols=machine.input_symbols,
         name=machine.name,
         description=machine.description,
     )

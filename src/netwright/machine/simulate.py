@@ -13,7 +13,7 @@ from itertools import islice
 from sys import maxsize
 from time import perf_counter
 
-from netwright.errors import InputError
+from netwright.errors import InputError, unknown
 from netwright.exact.observe import Bookmark
 from netwright.machine.configuration import Configuration, Tape
 from netwright.machine.turing_machine import TuringMachine
@@ -101,7 +101,7 @@ def check_limit(max_steps: int) -> None:
 def read_engine(engine: Engine | str) -> Engine:
     """An engine by its name."""
     if engine not in list(Engine):
-        raise InputError(f"no engine {engine!r}; there are {', '.join(Engine)}")
+        raise InputError(unknown("engine", engine, list(Engine)))
     return Engine(engine)
 
 

@@ -9,6 +9,9 @@
 | `delta`      | δ      | partial: (state, symbol) → (state, symbol, move)      |
 | `accepting`  | F      | may be empty; a run ends where it enters one of these |
 
+`input_symbols` are those that inputs are said to be made of, where somebody said so; any symbol may
+be in an input all the same.
+
 Wider than the paper's: δ is partial, the head may stay, and the head starts on the first symbol
 of the input, which stands in cell 0 and the cells to its right.
 """
@@ -63,8 +66,8 @@ class TuringMachine:
     >>> flip.action("flip", "0")
     Action(state='flip', write='1', move=<Move.R: 'R'>)
 
-    Two machines are equal when all but their names and descriptions are, in whatever order their
-    states and symbols were given.
+    Two machines are equal when all but their names, descriptions and input symbols are, in whatever
+    order their states and symbols were given.
     """
 
     states: tuple[str, ...]
@@ -74,6 +77,7 @@ class TuringMachine:
     delta: Mapping[tuple[str, str], Action]
     accepting: frozenset[str]
     default_input: tuple[str, ...]
+    input_symbols: tuple[str, ...]
     name: str
     description: str
 
@@ -86,6 +90,7 @@ class TuringMachine:
         delta: Mapping[tuple[str, str], tuple[str, str, str]],
         accepting: Iterable[str] = (),
         default_input: Iterable[str] = (),
+        input_symbols: Iterable[str] = (),
         name: str = "",
         description: str = "",
     ) -> None:
@@ -97,6 +102,7 @@ class TuringMachine:
             "delta": dict(delta),
             "accepting": frozenset(accepting),
             "default_input": tuple(default_input),
+            "input_symbols": _in_order(input_symbols),
             "name": name,
             "description": description,
         }
@@ -183,6 +189,7 @@ def find_faults(
     delta: Mapping[Any, Any],
     accepting: frozenset[str],
     default_input: tuple[str, ...],
+    input_symbols: tuple[str, ...],
     **_words: str,
 ) -> list[Fault]:
     """Every reason why these parts are not a Turing machine; none if they are one."""
@@ -201,6 +208,8 @@ def find_faults(
     require(blank in known_symbols, "blank", f"blank {blank!r} is not among the symbols")
     for state in sorted(accepting - known_states, key=str):
         require(False, "accepting", f"accepting state {state!r} is not among the states")
+    for symbol in input_symbols:
+        require(symbol in known_symbols, "input", f"input symbol {symbol!r} is not a symbol")
     for symbol in dict.fromkeys(default_input):
         require(symbol in known_symbols, "input", f"default input has {symbol!r}, not a symbol")
 

@@ -1,7 +1,7 @@
 """Random machines and words, the same ones for the same seed."""
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from netwright.machine.turing_machine import Action, Move, TuringMachine
 
@@ -32,11 +32,38 @@ def random_machine(draw: random.Random, states: int, symbols: int) -> TuringMach
     )
 
 
+def input_alphabet(machine: TuringMachine) -> tuple[str, ...]:
+    """What inputs are made of: the declared input symbols and those of the default input.
+
+    If there are none, all symbols but the blank; the blank, if there is no other.
+
+    >>> from netwright.machine.library import library_machine
+    >>> input_alphabet(library_machine("anbncn"))
+    ('a', 'b', 'c')
+    """
+    known = dict.fromkeys([*machine.input_symbols, *machine.default_input])
+    letters = [symbol for symbol in known if symbol != machine.blank]
+    others = [symbol for symbol in machine.symbols if symbol != machine.blank]
+    return tuple(letters or others or [machine.blank])
+
+
 def random_words(
-    draw: random.Random, machine: TuringMachine, count: int, max_length: int
+    draw: random.Random,
+    machine: TuringMachine,
+    count: int,
+    max_length: int,
+    alphabet: Sequence[str] = (),
 ) -> Iterator[tuple[str, ...]]:
-    """Words over all symbols but the blank; if there are no others, over the blank."""
-    letters = [symbol for symbol in machine.symbols if symbol != machine.blank]
-    for _ in range(count):
-        length = draw.randint(0, max_length)
-        yield tuple(draw.choice(letters or [machine.blank]) for _ in range(length))
+    """Words over the machine's input alphabet, or another one.
+
+    Every other word is made of runs of about the same length in the order of the alphabet, such as
+    aabbbcc: a word of symbols drawn one by one is soon refused by most machines that accept any.
+    """
+    letters = list(alphabet or input_alphabet(machine))
+    for number in range(count):
+        if number % 2:
+            length = draw.randint(1, max(1, max_length // len(letters)))
+            runs = [[letter] * (length + draw.choice((-1, 0, 0, 0, 1))) for letter in letters]
+            yield tuple(symbol for run in runs for symbol in run)[:max_length]
+        else:
+            yield tuple(draw.choice(letters) for _ in range(draw.randint(0, max_length)))

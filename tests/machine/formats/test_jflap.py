@@ -94,7 +94,10 @@ def test_carriage_returns_and_a_missing_move() -> None:
     ("text", "message"),
     [
         (file(step("a", "a") + step("a", "b")), "second transition from q0 that reads a, after tr"),
-        (file("", head="<type>turing</type><tapes>3</tapes>"), "a machine with 3 tapes; netwright"),
+        (
+            file("", head="<type>turing</type><tapes>3</tapes>"),
+            "a machine with three tapes; netwright",
+        ),
         (file("<transition><read tape='2'>a</read></transition>"), "moves a second tape; netwr"),
         (file("", head="<type>fa</type>"), "the automaton's type is 'fa'; expected 'turing'"),
         ('<structure type="turing"/>', "a file of JFLAP 8; netwright reads those of JFLAP 6"),

@@ -56,7 +56,10 @@ def test_turingmachinesimulator_text() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("init: a\na,0,0\nb,1,1,>,>", "line 2: a rule for 2 tapes; netwright reads machines with"),
+        (
+            "init: a\na,0,0\nb,1,1,>,>",
+            "line 2: a machine with two tapes; netwright reads machines with",
+        ),
         ("init: a\na,0\nb,1,x", "line 2: expected 'state,symbol' here and 'state,symbol,move' on"),
         ("init: a\na,0\nb,1,>\na,0\na,1,<", r"line 4: a second rule for \(a, 0\), after line 2"),
         ("init: a\na,0\nb,1,>\na,1", "line 4: a rule's first line without the second"),
@@ -95,7 +98,7 @@ def _sets() -> dict[str, set[str]]:
     ("changes", "message"),
     [
         ({"cls": "NTM"}, "a nondeterministic machine .NTM.; netwright reads deterministic"),
-        ({"n_tapes": 2}, "a machine with 2 tapes; netwright reads machines with one tape"),
+        ({"n_tapes": 2}, "a machine with two tapes; netwright reads machines with one tape"),
         ({"transitions": {"q0": {"0": [["q1", "x", "R"]]}}}, "a list of alternatives: the machine"),
         ({"transitions": {"q0": {"0": ["q9", "x", "R"]}}}, r"transition \(q0, 0\): .*goes to 'q9'"),
         ({"transitions": {"q0": {"0": ["q1", "x", "U"]}}}, "expected .state, symbol, L, N or R."),

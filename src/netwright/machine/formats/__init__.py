@@ -3,10 +3,12 @@
 A module has a `NAME`, a `recognises` and a `read`, and a `write` where netwright writes the format.
 """
 
+import re
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from netwright.errors import FormatError
+from netwright.errors import FormatError, FormatWarning
 from netwright.machine.formats import (
     automata_lib,
     bbchallenge,
@@ -62,6 +64,14 @@ FORMATS = {
         Format(morphett.NAME, morphett.recognises, morphett.read, morphett.write),
     )
 }
+_OTHERS = {
+    r"^[^;#\n]*,[^;#\n]*->[^;#\n]*,[^;#\n]*,[^\n]*[<>LRSNlrsn*-]": "rules like q0,0 -> q1,1,>",
+    r"^[ \t]*#[QSGBFN](?:[ \t]*=|[ \t]*\{|[ \t]*$)": "with lines #Q, #S, #G and so on",
+    r"^[ \t]*STATES?\b(?!.*:.*\|)": "with lines that begin with STATE",
+    r"^[ \t]*#![ \t]*(?:start|end|fill|write|wildcard)\b": "tursi's",
+    r"^[ \t]*(?:states|input_alphabet|delta)[ \t]*=": "with lines such as states = {…}",
+}
+"""Formats that are not read here, by what gives them away; others would be blamed for them."""
 WRITABLE = tuple(name for name, format_ in FORMATS.items() if format_.write)
 
 
@@ -69,9 +79,14 @@ def read_text(text: str, source: Source, format_name: str | None = None) -> Turi
     """The machine in a text, of the format it is recognised as or forced to be."""
     if not text.strip():
         raise FormatError(f"{source.label} is empty; expected a Turing machine")
-    recognised = (format_ for format_ in FORMATS.values() if format_.recognises(text))
-    format_ = _named(format_name) if format_name is not None else next(recognised, None)
+    format_ = _named(format_name) if format_name is not None else _recognised(text)
     if format_ is None:
+        for pattern, other in _OTHERS.items():
+            if re.search(pattern, text[:100_000], re.M):
+                raise FormatError(
+                    f"{source.label} is in another format, {other}; netwright reads "
+                    f"{', '.join(FORMATS)}"
+                )
         raise FormatError(
             f"{source.label}: not in a format netwright knows ({', '.join(FORMATS)}); "
             "if it is in one of them, name it with --format to see what is wrong with it"
@@ -103,7 +118,24 @@ def write_text(machine: TuringMachine, format_name: str) -> str:
         raise FormatError(
             f"does not fit into {format_name}: the file would be read as another machine"
         )
+    if _recognised(text) is not format_:
+        warnings.warn(
+            f"nothing in the text tells that it is {format_name}; read it with --format "
+            f"{format_name}",
+            FormatWarning,
+            stacklevel=2,
+        )
     return text
+
+
+def _recognised(text: str) -> Format | None:
+    """The format that a text is in, by its content; none for what is better called another one."""
+    for format_ in FORMATS.values():
+        if format_.recognises(text):
+            blamed = format_.name in (morphett.NAME, turingmachinesimulator.NAME)
+            is_other = blamed and any(re.search(p, text[:100_000], re.M) for p in _OTHERS)
+            return None if is_other else format_
+    return None
 
 
 def _named(format_name: str) -> Format:

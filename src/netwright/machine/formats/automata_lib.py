@@ -11,7 +11,7 @@ import json
 from typing import Any
 
 from netwright.errors import FormatError
-from netwright.machine.formats.draft import Draft, Source
+from netwright.machine.formats.draft import Draft, Source, several_tapes
 from netwright.machine.turing_machine import Action, Move, TuringMachine
 
 NAME = "automata-lib"
@@ -45,7 +45,7 @@ def _read(data: Any, source: Source) -> TuringMachine:
         draft.stop_at_faults()
     if data.get("n_tapes", 1) != 1 or data.get("cls") == "MNTM":
         tapes = data.get("n_tapes", "several")
-        draft.fault("", f"a machine with {tapes} tapes; netwright reads machines with one tape")
+        draft.fault("", several_tapes(tapes))
     elif data.get("cls") == "NTM":
         draft.fault("", "a nondeterministic machine (NTM); netwright reads deterministic machines")
     draft.stop_at_faults()
@@ -64,8 +64,19 @@ def _read(data: Any, source: Source) -> TuringMachine:
         states=names["states"],
         symbols=names["tape_symbols"],
         accepting=names["final_states"],
+        input_symbols=_input_symbols(data, names["tape_symbols"], draft),
         name=source.part,
     )
+
+
+def _input_symbols(data: dict[str, Any], symbols: list[str], draft: Draft) -> list[str]:
+    """The declared input alphabet; what is in it beside tape symbols is told and left out."""
+    if "input_symbols" not in data:
+        return []
+    names = _names(data["input_symbols"], "input_symbols", draft)
+    if strange := [name for name in names if name not in symbols]:
+        draft.doubt("input_symbols", f"{', '.join(strange[:8])}: no tape symbols, left out")
+    return [name for name in names if name in symbols]
 
 
 def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -83,7 +94,7 @@ def _names(values: Any, what: str, draft: Draft) -> list[str]:
         draft.fault(what, f"expected a list, got {json.dumps(values)[:60]}")
         return []
     for value in values:
-        if isinstance(value, bool) or not isinstance(value, str | int):
+        if not _is_name(value):
             draft.fault(what, f"expected strings, got {json.dumps(value)[:60]}")
     names = [str(value) for value in values]
     if len(set(names)) < len(names):
@@ -106,7 +117,12 @@ def _is_action(value: Any) -> bool:
     if not (isinstance(value, list) and len(value) == 3):
         return False
     target, write, move = value
-    return isinstance(target, str | int) and isinstance(write, str | int) and move in list(_MOVES)
+    return _is_name(target) and _is_name(write) and isinstance(move, str) and move in _MOVES
+
+
+def _is_name(value: Any) -> bool:
+    """Whether a value is text, or a number; `true` is neither, and no symbol."""
+    return isinstance(value, str | int) and not isinstance(value, bool)
 
 
 def _read_transitions(transitions: Any, draft: Draft) -> None:

@@ -40,7 +40,7 @@ def recognises(text: str) -> bool:
     if _has_machine(first):
         return True
     # Something that is almost such a text is explained better here than by another format.
-    begin = _fields(first)[0] if _fields(first) else ""
+    begin = first.split()[0] if first else ""
     is_almost = re.fullmatch(r"[0-9A-Z_-]{3,}", begin) and re.search(_CELL, begin)
     return bool(is_almost and begin != "---")  # which begins a YAML document
 

@@ -13,7 +13,10 @@ from typing import Any
 from netwright.machine.formats.draft import Draft, accepting_by_name
 from netwright.machine.turing_machine import TuringMachine
 
-_WORDS = {"START": str, "BLANK": str, "ACCEPT": list, "SYMBOLS": list, "STATES": list}
+_WORDS = {
+    **{"START": str, "BLANK": str},
+    **{"ACCEPT": list, "SYMBOLS": list, "STATES": list, "INPUT_SYMBOLS": list},
+}
 
 
 def find_directives(text: str, comment: str, draft: Draft) -> dict[str, Any]:
@@ -54,6 +57,8 @@ def write_directives(
         values["SYMBOLS"] = unseen
     if unseen := [state for state in machine.states if state not in seen_states]:
         values["STATES"] = unseen
+    if machine.input_symbols:
+        values["INPUT_SYMBOLS"] = list(machine.input_symbols)
     return [f"{comment} ${word}: {json.dumps(value)}" for word, value in values.items()]
 
 

@@ -15,6 +15,8 @@ ACCEPTING_NAMES = frozenset({"accept", "accepted", "qaccept", "q_accept", "halt-
 """In formats without accepting states, a halting state with one of these names accepts."""
 
 
+MOST_FAULTS = 18
+"""How many are listed, so that a refusal fits on a screen."""
 MOST_PAIRS = 1_000_000
 """Wildcards are written out for each state and symbol; a file that means more is refused."""
 
@@ -75,6 +77,7 @@ class Draft:
         symbols: Iterable[str] = (),
         accepting: Iterable[str] | None = None,
         default_input: Iterable[str] = (),
+        input_symbols: Iterable[str] = (),
         name: str = "",
         description: str = "",
     ) -> TuringMachine:
@@ -89,6 +92,7 @@ class Draft:
             "start": start,
             "accepting": frozenset(accepting),
             "default_input": tuple(default_input),
+            "input_symbols": tuple(input_symbols),
             "name": name or self.source.label,
             "description": description,
         }
@@ -102,12 +106,23 @@ class Draft:
     def stop_at_faults(self) -> None:
         """Raise a `FormatError` if there are faults so far."""
         if self.faults:
-            shown = self.faults[:20]
+            shown = self.faults[:MOST_FAULTS]
             if len(self.faults) > len(shown):
                 shown.append(f"… and {len(self.faults) - len(shown)} more")
             raise FormatError(
                 "\n  ".join([f"{self.source.label} is not a {self.format_name} machine:", *shown])
             )
+
+
+def several_tapes(number: int | str) -> str:
+    """The fault of a machine with more than one tape.
+
+    >>> several_tapes(3)
+    'a machine with three tapes; netwright reads machines with one tape'
+    """
+    words = {2: "two", 3: "three", 4: "four", 5: "five", 6: "six"}
+    count = words.get(int(number), str(number)) if str(number).isdecimal() else str(number)
+    return f"a machine with {count} tapes; netwright reads machines with one tape"
 
 
 def accepting_by_name(states: Iterable[str], delta: Iterable[tuple[str, str]]) -> frozenset[str]:

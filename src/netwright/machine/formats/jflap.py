@@ -10,7 +10,7 @@ from collections import Counter
 from typing import Any, NamedTuple
 
 from netwright.errors import FormatError
-from netwright.machine.formats.draft import MOST_PAIRS, Draft, Source
+from netwright.machine.formats.draft import MOST_PAIRS, Draft, Source, several_tapes
 from netwright.machine.turing_machine import Action, Move, TuringMachine
 
 NAME = "jflap"
@@ -109,7 +109,7 @@ def _find_automaton(root: Any, draft: Draft) -> Any:
     elif kind != "turing":
         draft.fault("", f"the automaton's type is {kind!r}; expected 'turing'")
     elif tapes != "1":
-        draft.fault("", f"a machine with {tapes} tapes; netwright reads machines with one tape")
+        draft.fault("", several_tapes(tapes))
     draft.stop_at_faults()
     automaton = root.find("automaton")
     return root if automaton is None else automaton

@@ -48,6 +48,8 @@ def read(text: str, source: Source) -> TuringMachine:
     lines, french = _read_lines(text, draft)
     named_states = [name for (state, _), line in lines.items() for name in (state, line.target)]
     start = words.get("START") or _find_start(lines, draft)
+    if "START" in words and start not in named_states:
+        draft.doubt("$START", f"no rule speaks of the state {start!r}")
     states = [s for s in [start, *named_states, *words.get("STATES", [])] if s != "*"]
 
     tape = _read_tape(text, draft)
@@ -87,6 +89,7 @@ def read(text: str, source: Source) -> TuringMachine:
         symbols=[*names.values(), *words.get("SYMBOLS", [])],
         accepting=words.get("ACCEPT"),
         default_input=[names[symbol] for symbol in tape],
+        input_symbols=words.get("INPUT_SYMBOLS", ()),
         description=first_comment(text, ";"),
     )
 

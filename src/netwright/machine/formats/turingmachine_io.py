@@ -19,6 +19,7 @@ aliases costs what it weighs.
 import re
 import warnings
 from collections.abc import Iterator
+from difflib import get_close_matches
 from typing import Any, NamedTuple
 
 from netwright.errors import FormatError, FormatWarning
@@ -28,7 +29,7 @@ from netwright.machine.formats.directives import (
     first_comment,
     write_directives,
 )
-from netwright.machine.formats.draft import Draft, Source
+from netwright.machine.formats.draft import Draft, Source, several_tapes
 from netwright.machine.turing_machine import Action, Move, TuringMachine
 
 NAME = "turingmachine.io"
@@ -36,6 +37,8 @@ _MOVES = {"L": Move.L, "R": Move.R, "N": Move.S}
 _LETTERS = {move: letter for letter, move in _MOVES.items()}
 LARGEST = 300_000
 """Characters: YAML takes up to 20 microseconds a character."""
+_NEEDED = ("blank", "start state", "table")
+_LONGEST_KEY = 1024  # characters, in YAML
 _KEYS = ("blank", "start state", "input", "synonyms", "table")
 
 
@@ -137,21 +140,32 @@ class _Reader:
     def machine(self, keys: dict[str, tuple[Any, Any]], text: str, name: str) -> TuringMachine:
         """The machine whose parts are these entries."""
         draft = self.draft
-        for needed in ("blank", "start state", "table"):
-            if needed not in keys or _is_null(keys[needed][1]):
-                draft.fault("", f"no {needed!r}; a machine needs blank, start state and table")
-        for unknown in (key for key in keys if key not in _KEYS):
-            draft.doubt(self.place(keys[unknown][0]), f"unknown key {unknown!r} is left out")
-        draft.stop_at_faults()
+        self.check_tapes(keys)
+        missing = [key for key in _NEEDED if key not in keys or _is_null(keys[key][1])]
+        for unknown in [key for key in keys if key not in _KEYS]:
+            place = self.place(keys[unknown][0])
+            close = get_close_matches(unknown, missing, n=1)
+            if close:
+                missing.remove(close[0])
+                draft.fault(place, f"unknown key {unknown!r}; did you mean {close[0]!r}?")
+                keys[close[0]] = keys[unknown]  # so that what is wrong with it is seen too
+            else:
+                draft.doubt(place, f"unknown key {unknown!r} is left out")
+        for key in missing:
+            draft.fault("", f"no {key!r}; a machine needs blank, start state and table")
+        if "table" in missing:
+            draft.stop_at_faults()
 
-        blank = self.character(keys["blank"][1], "blank")
-        start = self.scalar(keys["start state"][1], "start state")
-        draft.places["start"] = self.place(keys["start state"][1])
+        blank = self.character(keys["blank"][1], "blank") if "blank" not in missing else "_"
+        table = self.mapping(keys["table"][1], "table")
+        start = next(iter(table), "")
+        if "start state" not in missing:
+            start = self.scalar(keys["start state"][1], "start state")
+            draft.places["start"] = self.place(keys["start state"][1])
         given = "input" in keys and not _is_null(keys["input"][1])
         word = self.scalar(keys["input"][1], "input") if given else ""
         symbols = [blank]
         synonyms = self.synonyms(keys)
-        table = self.mapping(keys["table"][1], "table")
         for state, (_, rules) in table.items():
             if _is_null(rules):
                 continue
@@ -168,6 +182,9 @@ class _Reader:
                         symbols.append(action.write)
                         draft.rule(self.place(key), state, symbol, action)
         words = find_directives(text, "#", draft)
+        for word_of, key in (("START", "start state"), ("BLANK", "blank")):
+            if word_of in words:
+                draft.doubt(f"${word_of}", f"the comment is left out: {key!r} is a key of the file")
         return draft.build(
             blank=blank,
             start=start,
@@ -175,9 +192,24 @@ class _Reader:
             symbols=[*symbols, *word, *words.get("SYMBOLS", [])],
             accepting=words.get("ACCEPT"),
             default_input=word,
+            input_symbols=words.get("INPUT_SYMBOLS", ()),
             name=name,
             description=first_comment(text, "#"),
         )
+
+    def check_tapes(self, keys: dict[str, tuple[Any, Any]]) -> None:
+        """Refuse a machine with several tapes, as other tools write them in YAML."""
+        for name, (key, node) in keys.items():
+            tapes = 0
+            if name in ("blank", "input") and node.id == "sequence":
+                tapes = len(node.value)
+            elif "tapes" in name.lower().replace("_", " ").split() and node.id == "scalar":
+                tapes = int(node.value) if node.value.isdecimal() and len(node.value) < 9 else 0
+            elif name == "tapes" and node.id == "sequence":
+                tapes = len(node.value)
+            if tapes > 1:
+                self.draft.fault(self.place(key), several_tapes(tapes))
+                self.draft.stop_at_faults()
 
     def synonyms(self, keys: dict[str, tuple[Any, Any]]) -> dict[str, _Instruction]:
         """The abbreviations for instructions."""
@@ -204,10 +236,14 @@ class _Reader:
             return synonyms.get(node.value)
         entries = self.mapping(node, what)
         for unknown in (key for key in entries if key not in ("write", *_MOVES)):
-            draft.fault(place, f"{what}: {unknown!r}; expected write and one of L, R, N")
+            hint = "; did you mean 'write'?" if get_close_matches(unknown, ["write"]) else ""
+            draft.fault(place, f"{what}: {unknown!r}; expected write and one of L, R, N{hint}")
         moves = [letter for letter in _MOVES if letter in entries]
         if len(moves) != 1:
             draft.fault(place, f"{what}: expected one move (L, R or N), got {len(moves)}")
+            return None
+        if "write" in entries and entries["write"][1].id == "sequence":
+            draft.fault(place, several_tapes(len(entries["write"][1].value)))
             return None
         write = self.character(entries["write"][1], "write") if "write" in entries else None
         target = entries[moves[0]][1]
@@ -237,6 +273,11 @@ def write(machine: TuringMachine) -> str:
         f"symbol {symbol!r} has {len(symbol)} characters, and a cell holds one"
         for symbol in machine.symbols
         if len(symbol) != 1
+    ]
+    misfits += [
+        f"state {state[:20]!r}… has {len(state):,} characters, and a key of YAML at most 1,024"
+        for state in machine.states
+        if len(_quote(state)) > _LONGEST_KEY
     ]
     if misfits:
         raise FormatError("does not fit into turingmachine.io:\n  " + "\n  ".join(misfits))

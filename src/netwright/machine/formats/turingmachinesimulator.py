@@ -9,7 +9,7 @@
 
 import re
 
-from netwright.machine.formats.draft import Draft, Source
+from netwright.machine.formats.draft import Draft, Source, several_tapes
 from netwright.machine.turing_machine import Action, Move, TuringMachine
 
 NAME = "turingmachinesimulator"
@@ -47,7 +47,7 @@ def read(text: str, source: Source) -> TuringMachine:
     for (place, left), (below, right) in zip(lines[::2], lines[1::2], strict=False):
         tapes = len(left) - 1
         if tapes > 1:
-            draft.fault(place, f"a rule for {tapes} tapes; netwright reads machines with one tape")
+            draft.fault(place, several_tapes(tapes))
             draft.stop_at_faults()
         if tapes < 1 or len(right) != 3 or right[2] not in _MOVES:
             draft.fault(place, f"expected 'state,symbol' here and 'state,symbol,move' on {below}")

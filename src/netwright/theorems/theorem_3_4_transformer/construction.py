@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
-from netwright.errors import InputError
+from netwright.errors import InputError, unknown
 from netwright.exact.feed_forward import FeedForward, affine_network
 from netwright.exact.layout import Layout
 from netwright.exact.rational import ONE
@@ -51,7 +51,7 @@ def read_scoring(score: Scoring | str | None) -> Scoring:
     <Scoring.RECENCY: 'recency'>
     """
     if score is not None and score not in list(Scoring):
-        raise InputError(f"no score {score!r}; there are {', '.join(Scoring)}")
+        raise InputError(unknown("score", score, list(Scoring)))
     return Scoring.PAPER if score is None else Scoring(score)
 
 

@@ -66,13 +66,14 @@ class Checkpoint:
         label = str(self.resume)
         about, arrays = unseal(read_file(self.resume, LARGEST, "checkpoint"), label, "checkpoint")
         if about.get("kind") != KIND:
-            kind = about.get("kind")
+            kind = str(about.get("kind"))[:60]
             raise FormatError(f"{label} is a {kind!r}; this netwright reads {KIND!r}")
         run, digests = about.get("run"), about.get("arrays")
         if not isinstance(run, dict) or not isinstance(digests, dict):
             raise FormatError(f"{label} is not a whole checkpoint: it does not say of what")
         if run != self.run:
-            names = [key for key in self.run if run.get(key) != self.run[key]]
+            keys = dict.fromkeys([*self.run, *run])
+            names = [key[:20] for key in keys if run.get(key) != self.run.get(key)][:8]
             raise InputError(
                 f"{label} was made by another run (another {', '.join(names)}); resume with the "
                 "same command"

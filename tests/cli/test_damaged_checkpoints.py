@@ -4,8 +4,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
-from tests.damaged_checkpoints import ON, damaged, kept, resumed
+from tests.damaged_checkpoints import ON, damaged, forged, kept, resumed
 
 from netwright.files import seal, unseal
 
@@ -36,3 +37,28 @@ def test_nothing_in_a_checkpoint_ends_the_process(on: str, tmp_path: Path) -> No
     done = subprocess.run(call, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, (done.stdout.splitlines()[-1:], done.stderr[-2000:])
     assert done.stdout.splitlines()[-1].endswith("answered")
+
+
+def test_small_files_that_ask_for_much_are_refused(tmp_path: Path) -> None:
+    """A tape that begins far away, and a time that no run of so few steps has."""
+    file = tmp_path / "kept"
+    about, arrays = unseal(kept(file, "transformer"), "file", "checkpoint")
+    far = {
+        "follower.tape_place": np.array([1 << 28, 0, -1]),
+        "follower.tape": np.zeros(1, dtype=np.int64),
+        "follower.place": arrays["follower.place"] * [1, 0, 1, 1, 1, 0] - [0, 1, 0, 0, 0, 0],
+    }
+    code, _, message = resumed(file, "transformer", forged(about, {**arrays, **far}))
+    assert (code, "its tape ends before its cells do" in message) == (2, True)
+    late = {
+        "moments.moments": np.array([1 << 40]),
+        "follower.place": np.array([1 << 40, 0, 0, 0, 0, 0]),
+        "follower.tape_place": np.array([0, 0, -1]),
+        "follower.tape": np.zeros(1, dtype=np.int64),
+    }
+    code, _, message = resumed(file, "transformer", forged(about, late))
+    assert (code, f"{1 << 40} tokens" in message) == (2, True)
+    about["run"]["more"] = 1
+    assert "another more" in resumed(file, "transformer", forged(about, arrays))[2]
+    kind = forged({**about, "kind": "k" * 400_000}, arrays)
+    assert len(resumed(file, "transformer", kind)[2]) < 300

@@ -75,6 +75,11 @@ def test_certify_certifies_nothing_then(
     assert "certified" not in out
     assert err == "netwright: interrupted after 11 obligations: nothing is certified\n"
     assert not list(tmp_path.iterdir())
+    found = json.loads(outcome(capsys, "certify", "copy", "--json")[0])
+    assert (found["certified"], found["interrupted"], len(found["obligations"])) == (
+        *(False, True),
+        11,
+    )
 
 
 def test_precision(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,8 @@
 
 import ast
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -118,3 +120,69 @@ def test_everything_goes_through_one_function() -> None:
                 called = ast.unparse(node.func)
                 assert called not in ("print", "typer.echo", "Console", "typer.secho"), path
                 assert not called.endswith(("stdout.write", "stderr.write")), path
+
+
+def test_a_name_does_not_begin_a_line_where_text_is_broken(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """Long names with spaces in them, in a terminal of 80 columns."""
+    name = "x" * 66 + " certified: the rnn simulates the machine on every input, for ever"
+    parts = {
+        "states": [name, "halt"],
+        "tape_symbols": ["_", "a"],
+        "input_symbols": ["a"],
+        "blank_symbol": "_",
+        "initial_state": name,
+        "final_states": [],
+        "transitions": {name: {"a": [name, "a", "R"], "_": ["halt", "_", "R"]}},
+    }
+    machine, file = tmp_path / "machine.json", tmp_path / "file.json"
+    machine.write_text(json.dumps(parts))
+    for on in ("transformer", "rnn"):
+        assert main(["certify", str(machine), "--on", on, "-o", str(file), "--force"]) == 0
+        capsys.readouterr()
+        assert main(["certify", "--check", str(file), "--machine", "palindrome"]) == 1
+        assert "\ncertified" not in capsys.readouterr().out
+        text = file.read_text().replace('"1"', '"7"')
+        file.write_text(text)
+        assert main(["certify", "--check", str(file)]) in (1, 2)
+        assert "\ncertified" not in capsys.readouterr().out
+    for call in (["show", str(machine)], ["verify", str(machine), "a", "--break", "F.q1"]):
+        main(call)
+        assert "\ncertified" not in capsys.readouterr().out
+
+
+MARKUP = """
+import os, pty, sys
+from netwright.cli import main
+
+def read(descriptor):
+    data = os.read(descriptor, 1024)
+    sys.stdout.buffer.write(data)
+    return data
+
+child = pty.fork()
+if child[0] == 0:
+    os._exit(main(["verify", sys.argv[1], "--random", "3", "--max-steps", "5"]))
+while True:
+    try:
+        if not read(child[1]):
+            break
+    except OSError:
+        break
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(child[0], 0)[1]))
+"""
+
+
+@pytest.mark.parametrize("name", ["[/b]x.yaml", "[bold red]x.yaml", "[link=x]y.yaml"])
+def test_a_name_is_no_markup_on_a_terminal(name: str, tmp_path: Path) -> None:
+    (tmp_path / name).parent.mkdir(exist_ok=True)
+    (tmp_path / name).write_text("blank: _\nstart state: a\ntable:\n  a: {b: R}\n")
+    call = [sys.executable, "-c", MARKUP, name]
+    done = subprocess.run(call, cwd=tmp_path, capture_output=True, check=False)
+    out = done.stdout.decode(errors="replace")
+    assert done.returncode == 0, out
+    assert "Traceback" not in out
+    assert name in out
+    assert "\x1b]8;" not in out
+    assert "\x1b[1;31m" not in out

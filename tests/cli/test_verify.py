@@ -107,7 +107,7 @@ def test_machines_from_a_file(capsys: pytest.CaptureFixture[str], tmp_path: Path
             "no such place in transformer or rnn or neural-gpu; there are decoder.3.V.s4",
         ),
         (["copy", "--without", "gate:rest"], "there are gate:reset"),
-        (["copy", "--on", "rnn", "--without", "gate:reset"], "no such place in rnn"),
+        (["copy", "--on", "rnn", "--without", "gate:reset"], "place in rnn; there is nothing"),
         (
             ["copy", "--break", "U.S", "--break", "x"],
             "--break x: no such place in transformer or rnn or neural-gpu",
@@ -117,3 +117,19 @@ def test_machines_from_a_file(capsys: pytest.CaptureFixture[str], tmp_path: Path
 def test_bad_input(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["verify", *arguments]) == 2
     assert message in capsys.readouterr().err
+
+
+def test_what_some_machines_have_is_broken_in_those(capsys: pytest.CaptureFixture[str]) -> None:
+    """Stays: some random machines have them, and only their RNNs have the neurons."""
+    drawn = ["--random-machines", "6", "--states", "2", "--symbols", "2", "--on", "rnn"]
+    assert main(["verify", *drawn, "--break", "U.Lstay", "--json"]) in (0, 1)
+    found = json.loads(capsys.readouterr().out)
+    assert 0 < found["runs"] < 6
+    assert found["changed"] == {"rnn": ["U.Lstay broken"]}
+    assert all(row["changed"] == ["U.Lstay broken"] for row in found["results"])
+
+
+def test_a_limit_beyond_any_comparison_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    for limit in ("1000001", "99999999999999999999999"):
+        assert main(["verify", "palindrome", "a", "--max-steps", limit]) == 2
+        assert "at most 1,000,000 (netwright certify" in capsys.readouterr().err

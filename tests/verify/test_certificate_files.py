@@ -132,6 +132,20 @@ def test_bad_usage(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
         assert message in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("depth", [*range(940, 1000, 3), 5000])
+def test_what_is_nested_deeply_is_refused_whatever_its_depth(depth: int) -> None:
+    data = certificate("rnn", written(compile_rnn(library_machine("copy"))), [])
+    deep = b"[" * depth + b"]" * depth
+
+    def check(data: bytes) -> None:
+        list(check_written(*read_certificate(data, "file")))
+
+    with pytest.raises(FormatError, match=r"deeply|expected a list of 3"):
+        check(data.replace(b'"weights": [', b'"weights": [' + deep + b", ", 1))
+    with pytest.raises(FormatError, match=r"deeply|is of kind"):
+        check(data.replace(json.dumps(KIND).encode(), deep, 1))
+
+
 def test_a_weight_outside_its_matrix_is_refused() -> None:
     data = json.loads(certificate("rnn", written(compile_rnn(library_machine("copy"))), []))
     data["network"]["matrices"]["W"][0][0]["weights"].append([9999, 0, "1"])

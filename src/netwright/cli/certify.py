@@ -17,7 +17,16 @@ from netwright.cli.arguments import (
     choice_of,
     read_base,
 )
-from netwright.cli.output import console, counted, print_json, save_file, say, visible
+from netwright.cli.output import (
+    console,
+    counted,
+    print_indented,
+    print_json,
+    save_file,
+    say,
+    shortened,
+    visible,
+)
 from netwright.cli.progress import Working
 from netwright.cli.rules import bbchallenge_text, print_rules
 from netwright.errors import InputError, StoppedError
@@ -99,7 +108,12 @@ def command(
             found.append(each)
             work.tell(f"{len(found)} obligations")
     if work.interrupted:
-        _print(found, False, target)
+        if as_json:
+            rows = [each._asdict() for each in found]
+            done = {"certified": False, "interrupted": True}
+            print_json({"on": target, **done, "obligations": rows})
+        else:
+            _print(found, False, target)
         raise StoppedError(
             f"interrupted after {counted(len(found), 'obligation')}: nothing is certified"
         )
@@ -120,7 +134,7 @@ def command(
         if check is not None:
             _print_machine(about)
         if not same:
-            name = visible(expected or "")
+            name = shortened(visible(expected or ""), 60)
             say(f"not certified: {check} is about the machine above, and not about {name}")
         if output is not None:
             say(f"wrote {output}")
@@ -169,7 +183,8 @@ def _print(found: list[Obligation], certified: bool, on: str) -> None:
         out.print(f"certified: the {on} simulates the machine on every input, for ever")
     for each in found:
         if each.failure is not None:
-            out.print(f"not certified: {each.name}\n  {visible(each.failure)}")
+            out.print(f"not certified: {each.name}")
+            print_indented(out, visible(each.failure))
 
 
 def _print_machine(machine: TuringMachine) -> None:

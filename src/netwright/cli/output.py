@@ -2,6 +2,7 @@
 
 import json
 import sys
+import textwrap
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from shutil import get_terminal_size
@@ -129,6 +130,13 @@ def console(*, stderr: bool = False) -> "Console":
 
     width = max(40, get_terminal_size().columns)
     return Terminal(highlight=False, markup=False, emoji=False, width=width, stderr=stderr)
+
+
+def print_indented(out: "Console", text: str) -> None:
+    """Print a text two columns to the right, the lines too into which it is broken."""
+    for line in text.split("\n"):
+        shown = textwrap.fill(line, out.width, initial_indent="  ", subsequent_indent="    ")
+        out.print(shown, soft_wrap=True)
 
 
 def print_json(value: dict[str, Any]) -> None:

@@ -77,14 +77,18 @@ class Working:
 
     def __enter__(self) -> "Working":
         if sys.stderr is not None and sys.stderr.isatty():
-            self.status = console(stderr=True).status("")
+            from rich.text import Text
+
+            self.status = console(stderr=True).status(Text())
             self.status.start()
         return self
 
     def tell(self, what: str) -> None:
         """Show what is being done now."""
         if self.status is not None:
-            self.status.update(visible(what))
+            from rich.text import Text
+
+            self.status.update(Text(visible(what)))  # a str would be read as markup
 
     def __exit__(
         self,

@@ -2,7 +2,14 @@
 
 from itertools import islice
 
-from netwright.cli.output import console, counted, listed, visible
+from netwright.cli.output import (
+    console,
+    counted,
+    listed,
+    print_indented,
+    shortened,
+    visible,
+)
 from netwright.errors import FormatError
 from netwright.machine.formats import write_text
 from netwright.machine.turing_machine import TuringMachine
@@ -39,9 +46,10 @@ def print_rules(machine: TuringMachine) -> None:
         f"halting    {listed(halting_only(machine), room)}",
         f"input      {listed(machine.default_input, room, '')}",
     ]
+    shown = [shortened(fact, terminal.width) for fact in facts if len(fact.split()) > 1]
     if machine.description:
-        facts[:0] = [visible(machine.description), ""]
-    shown = [fact for fact in facts if fact == "" or len(fact.split()) > 1]
+        print_indented(terminal, visible(machine.description))
+        terminal.print()
     table = Table("state", "reads", "writes", "moves", "goes to", box=None, header_style="bold")
     before = ""
     for (state, symbol), (target, write, move) in islice(machine.delta.items(), MOST_RULES):

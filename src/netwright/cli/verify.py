@@ -13,8 +13,10 @@ from netwright.cli.output import (
     check_word,
     console,
     counted,
+    print_indented,
     print_json,
     say,
+    shortened,
     split_word,
     visible,
     word_text,
@@ -38,6 +40,7 @@ Examples:
   netwright verify palindrome abba --break decoder.3.V.s4
   netwright verify palindrome abba --without residual:decoder.2.self --break U.S"""
 DIFFERS = 1
+MOST_STEPS = 1_000_000
 
 
 def command(
@@ -95,6 +98,11 @@ def command(
 ) -> int:
     """Compare networks with their machine at every step of a run."""
     targets = read_targets(on)
+    if max_steps > MOST_STEPS:
+        raise InputError(
+            f"--max-steps is {max_steps:,}, and verify compares every vector of every step; at "
+            f"most {MOST_STEPS:,} (netwright certify covers all of them)"
+        )
     check_score(score, Target.TRANSFORMER if Target.TRANSFORMER in targets else on)
     draw = random.Random(seed)
     subjects = list(_subjects(machine, inputs or [], separator, format_name, machines))
@@ -114,15 +122,19 @@ def command(
             drawn = list(random_words(draw, turing, random_inputs, max_length, letters))
             chosen = [*words, *drawn] or [turing.default_input]
             for found in verify_machine(turing, chosen, targets, max_steps, damage, score):
-                rows.append(_row(name, turing, found, separator))
-            damage.check()
+                row = _row(name, turing, found, separator)
+                changes = {"changed": damage.newest[found.on]} if damage else {}
+                rows.append({**row, **changes})
+    if not work.interrupted:
+        damage.check()
     differ = [row for row in rows if row["difference"] is not None]
     summary = {"runs": len(rows), "checks": sum(row["checks"] for row in rows)}
     left_out = [target for target in targets if target not in damage.applied]
     if as_json:
-        changes = {"changed": damage.applied, "left_out": left_out} if damage else {}
+        applied = {on: list(names) for on, names in damage.applied.items()}
+        changed = {"changed": applied, "left_out": left_out} if damage else {}
         done = {"differences": len(differ), "interrupted": work.interrupted}
-        print_json({**summary, **done, **changes, "results": rows})
+        print_json({**summary, **done, **changed, "results": rows})
     else:
         for target, names in damage.applied.items():
             say(f"{target}: {', '.join(names)}")
@@ -136,17 +148,18 @@ def command(
 
 
 class Damage:
-    """What `--break` and `--without` do to each kind of network that has such a weight or part.
+    """What `--break` and `--without` do to each network that has such a weight or part.
 
-    `applied` says, by kind, what was done to it.
+    `applied` says, by kind, what was done to it in any machine, and `newest` in the newest one.
     """
 
     def __init__(self, broken: Sequence[str], without: Sequence[str], max_steps: int) -> None:
         self.broken, self.without = dict.fromkeys(broken), dict.fromkeys(without)
         self.max_steps = max_steps
-        self.applied: dict[str, list[str]] = {}
-        self._places: dict[str, list[str]] = {}
-        self._parts: dict[str, list[str]] = {}
+        self.applied: dict[str, dict[str, None]] = {}
+        self.newest: dict[str, list[str]] = {}
+        self._places: dict[str, dict[str, None]] = {}
+        self._parts: dict[str, dict[str, None]] = {}
 
     def __bool__(self) -> bool:
         return bool(self.broken or self.without)
@@ -155,36 +168,35 @@ class Damage:
         """The network with all of it that applies; None if nothing does."""
         if not self:
             return compiled
-        self._places[on] = places_of(compiled)
-        self._parts[on] = parts_of(compiled)
-        broken = [place for place in self.broken if place in self._places[on]]
-        without = [part for part in self.without if part in self._parts[on]]
+        places, parts = dict.fromkeys(places_of(compiled)), dict.fromkeys(parts_of(compiled))
+        self._places.setdefault(on, {}).update(places)
+        self._parts.setdefault(on, {}).update(parts)
+        broken = [place for place in self.broken if place in places]
+        without = [part for part in self.without if part in parts]
         if not broken and not without:
             return None
-        self.applied[on] = [
-            *(f"{each} broken" for each in broken),
-            *(f"without {p}" for p in without),
-        ]
+        names = [*(f"{each} broken" for each in broken), *(f"without {p}" for p in without)]
+        self.newest[on] = names
+        self.applied.setdefault(on, {}).update(dict.fromkeys(names))
         compiled = with_broken_weights(compiled, broken, word, self.max_steps)
         for part in without:
             compiled = without_part(compiled, part)
         return compiled
 
     def check(self) -> None:
-        """InputError for a weight or part that no kind of network has."""
-        for option, names, known in (
+        """InputError for a weight or part that no network had."""
+        for option, names, found in (
             ("--break", self.broken, self._places),
             ("--without", self.without, self._parts),
         ):
+            known = [name for of_kind in found.values() for name in of_kind]
             for name in names:
-                if not any(name in found for found in known.values()):
-                    kinds = " or ".join(known)
-                    close = get_close_matches(name, [n for found in known.values() for n in found])
-                    there = close or next(filter(None, known.values()), [])
-                    raise InputError(
-                        f"{option} {name}: no such place in {kinds}; there are "
-                        f"{', '.join(there[:20])}{' …' if len(there) > 20 else ''}"
-                    )
+                if name not in known:
+                    there = get_close_matches(name, known) or known[:20]
+                    more = " …" if len(known) > 20 and len(there) == 20 else ""
+                    choice = f"there are {', '.join(there)}{more}" if there else "there is nothing"
+                    kinds = " or ".join(found)
+                    raise InputError(f"{option} {name}: no such place in {kinds}; {choice}")
 
 
 def _subjects(
@@ -252,9 +264,13 @@ def _print(
         f"{counted(len(differ), 'difference') if differ else 'no difference'}",
     )
     for row in differ[:10]:
-        found = row["difference"]
-        out.print(
-            f"\n{row['on']} of {row['machine']} on {row['input'] or 'ε'}:\n"
-            f"  {found['statement']} does not hold at time {found['time']}\n"
-            f"  {found['part']}\n    expected {found['expected']}\n    found    {found['found']}",
+        found = {key: visible(str(value)) for key, value in row["difference"].items()}
+        name, word = visible(row["machine"]), "".join(map(visible, row["input"])) or "ε"
+        out.print(f"\n{row['on']} of {shortened(name, 40)} on {shortened(word, 20)}:")
+        lines = (
+            f"{found['statement']} does not hold at time {found['time']}",
+            found["part"],
+            f"  expected {found['expected']}",
+            f"  found    {found['found']}",
         )
+        print_indented(out, "\n".join(lines))

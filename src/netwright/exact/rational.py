@@ -7,7 +7,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import TypeAlias
 
-from flint import fmpq
+from flint import fmpq, fmpz
 
 Rational: TypeAlias = fmpq
 Number: TypeAlias = fmpq | int | Fraction
@@ -49,3 +49,53 @@ def phi(x: Rational) -> Rational:
     (-2/3, -2/3)
     """
     return x if x < 0 else -x
+
+
+def digits_in_base(x: Rational, base: Rational) -> list[int] | None:
+    """d_1, d_2, … with x = Σ d_j B^(−j) for 0 ≤ x < 1, each as large as it can be; None if endless.
+
+    In a whole base they are found by halves, in a time that hardly grows faster than their number.
+
+    >>> digits_in_base(fmpq(5, 9), fmpq(3)), digits_in_base(fmpq(1, 2), fmpq(3))
+    ([1, 2], None)
+    """
+    longest = int(x.q).bit_length() + 64
+    if base.q == 1:
+        count = _whole_after(x.q, base.p, longest)
+        return None if count is None else _integer_digits((x * base.p**count).p, base.p, count)
+    digits: list[int] = []
+    while x:
+        if len(digits) == longest:
+            return None
+        x *= base
+        digits.append(int(x.floor()))
+        x -= digits[-1]
+    return digits
+
+
+def _whole_after(q: fmpz, base: fmpz, longest: int) -> int | None:
+    """The least n for which q divides base^n; None if there is none up to `longest`."""
+    if base <= 1:
+        return 0 if q == 1 else None
+    low, high = -1, (int(q).bit_length() - 1) // int(base).bit_length()
+    while base**high % q != 0:
+        if high >= longest:
+            return None
+        low, high = high, min(longest, 2 * high + 1)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if base**middle % q == 0 else (middle, high)
+    return high
+
+
+def _integer_digits(number: fmpz, base: fmpz, count: int) -> list[int]:
+    """So many digits of an integer, the highest first."""
+    if count <= 30:
+        digits = []
+        for _ in range(count):
+            number, digit = divmod(number, base)
+            digits.append(int(digit))
+        return digits[::-1]
+    below = count // 2
+    above, rest = divmod(number, base**below)
+    return [*_integer_digits(above, base, count - below), *_integer_digits(rest, base, below)]

@@ -228,7 +228,6 @@ class WrittenTape:
         place = checked_array(state, "tape_place", (3,), -FARTHEST, FARTHEST)
         self.codes = checked_array(state, "tape", (None,), 0, self.symbols - 1).copy()
         self.origin, self.lowest, self.highest = place.tolist()
-        inside = self.origin <= self.lowest and self.highest < self.origin + self.codes.size
-        require_consistent(
-            inside or (self.lowest, self.highest) == (0, -1), "its tape ends before its cells do"
-        )
+        lowest, end = self.lowest, self.highest + 1
+        inside = self.origin <= lowest <= end <= self.origin + self.codes.size
+        require_consistent(inside, "its tape ends before its cells do")

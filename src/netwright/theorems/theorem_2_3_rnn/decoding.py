@@ -19,7 +19,7 @@ from netwright.exact.observe import (
     checked_array,
     require_consistent,
 )
-from netwright.exact.rational import ONE, Rational
+from netwright.exact.rational import ONE, Rational, digits_in_base, rational
 from netwright.exact.vector import Vector
 from netwright.machine.configuration import Tape
 from netwright.machine.following import first_place, follow
@@ -51,17 +51,11 @@ class Decoded:
 
     def _symbols(self, x: Rational) -> list[str]:
         """The symbols of a stack, from the top: the digits of x in base B."""
-        symbols: list[str] = []
-        # With B = p/r, a stack of n symbols has denominator p^n, but for a factor below k.
-        longest = int(x.q).bit_length() + self.neurons.k.bit_length()
-        while x:
-            x *= self.neurons.base
-            digit = int(x.floor())
-            if not 0 <= digit < self.neurons.k or len(symbols) == longest:
-                raise NetworkError(f"{x} is no stack in base {self.neurons.base}")
-            symbols.append(self.neurons.symbol_of[digit])
-            x -= digit
-        return symbols
+        base = rational(self.neurons.base)
+        digits = digits_in_base(x, base) if 0 <= x < 1 else None
+        if digits is None or any(not 0 <= digit < self.neurons.k for digit in digits):
+            raise NetworkError(f"{str(x)[:60]} is no stack in base {base}")
+        return [self.neurons.symbol_of[digit] for digit in digits]
 
 
 class Decoder:

@@ -137,6 +137,8 @@ class TokenFollower:
         self.tokens, self.cell, self.steps, at_a_step, self.state, self.head = place.tolist()
         self.at_a_step = bool(at_a_step)
         require_consistent(-1 <= self.steps <= self.tokens, f"{self.steps} steps")
+        most = self.most_tokens - 2 * (self.max_steps - self.steps) + 2
+        require_consistent(0 <= self.tokens <= most, f"{self.tokens} tokens")
         require_consistent(at_a_step in (0, 1), f"at_a_step is {at_a_step}")
         require_consistent(0 <= self.state < len(self.is_given), f"no state {self.state}")
         # The head is never more than a cell away from where something was written.

@@ -108,7 +108,9 @@ def from_bytes(data: bytes, label: str = "file") -> CompiledTransformer:
         return _rebuild(about, tensors)
     except _DAMAGE as error:
         reason = str(error).split("\n")[0][:200] or type(error).__name__
-        raise FormatError(f"{label} is not a whole network as netwright saves it: {reason}") from None
+        raise FormatError(
+            f"{label} is not a whole network as netwright saves it: {reason}"
+        ) from None
 
 
 def _rebuild(about: dict[str, Any], tensors: Mapping[str, Any]) -> CompiledTransformer:

@@ -8,7 +8,7 @@ from netwright.errors import FormatError
 from netwright.verify.certificate.neural_gpu import NeuralGPUCheck
 from netwright.verify.certificate.reading import Obligation
 from netwright.verify.certificate.rnn import RNNCheck
-from netwright.verify.certificate.schema import CERTIFICATE, NETWORKS, parse, require
+from netwright.verify.certificate.schema import CERTIFICATE, NETWORKS, parse, require, shown
 from netwright.verify.certificate.transformer import TransformerCheck
 
 KIND = "netwright certificate 2"
@@ -51,7 +51,8 @@ def read_certificate(data: bytes, label: str) -> tuple[str, Mapping[str, Any]]:
     if not isinstance(whole, dict) or "kind" not in whole:
         raise FormatError(f"{label} is no certificate of netwright: no object with a kind")
     if whole["kind"] != KIND:
-        found = json.dumps(whole["kind"])[:60]
-        raise FormatError(f"{label} is of kind {found}; this netwright reads {json.dumps(KIND)}")
+        raise FormatError(
+            f"{label} is of kind {shown(whole['kind'])}; this netwright reads {shown(KIND)}"
+        )
     require(CERTIFICATE, whole, label)
     return whole["on"], whole["network"]

@@ -65,12 +65,18 @@ class Misfit(Exception):  # noqa: N818  # it never leaves this module
 
     def __init__(self, expected: str, value: object) -> None:
         self.path: list[str] = []
-        try:
-            shown = json.dumps(value)
-        except (TypeError, ValueError):
-            shown = repr(value)
-        shown = shown if len(shown) <= 60 else f"{shown[:57]}…"
-        super().__init__(f"expected {expected}, got {shown}")
+        super().__init__(f"expected {expected}, got {shown(value)}")
+
+
+def shown(value: object) -> str:
+    """A value of a file in short."""
+    try:
+        text = json.dumps(value)
+    except (TypeError, ValueError):
+        text = repr(value)
+    except RecursionError:
+        text = "something nested deeply"
+    return text if len(text) <= 60 else f"{text[:57]}…"
 
 
 def require(shape: Shape, value: object, label: str) -> None:
@@ -87,7 +93,7 @@ def require(shape: Shape, value: object, label: str) -> None:
 def text(value: object) -> None:
     """A name: text that is not empty, and that every file can hold."""
     if type(value) is not str or not value or any("\ud800" <= c <= "\udfff" for c in value):
-        raise Misfit("text that is not empty", value)
+        raise Misfit("text that is not empty and has no lone surrogates", value)
 
 
 def index(value: object) -> None:

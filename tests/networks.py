@@ -4,9 +4,9 @@ import json
 from itertools import islice
 
 from netwright.exact.vector import Vector, pointwise
+from netwright.following.rnn import Decoder
 from netwright.machine.simulate import Run, configurations
 from netwright.theorems.theorem_2_3_rnn.construction import CompiledRNN
-from netwright.theorems.theorem_2_3_rnn.decoding import Decoder
 from netwright.theorems.theorem_4_1_neural_gpu import CompiledNeuralGPU, in_block
 from netwright.verify.certificate.check import check_written
 from netwright.verify.certificate.export import written

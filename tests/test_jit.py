@@ -1,35 +1,29 @@
 """Compiled loops are kept on disk, and what is damaged there is written anew."""
 
-import importlib.util
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-import pytest
 
-from netwright.jit import compiled
+from netwright.jit import compiled, is_compiled
 
 
-def test_a_damaged_file_is_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    source = tmp_path / "double.py"
-    source.write_text("def double(x):\n    for i in range(x.size):\n        x[i] *= 2\n")
-    spec = importlib.util.spec_from_file_location("double", source)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    monkeypatch.setitem(sys.modules, "double", module)
-    spec.loader.exec_module(module)
+def test_a_loop_is_compiled_once_in_a_process() -> None:
+    def triple(x: Any) -> None:
+        for i in range(x.size):
+            x[i] *= 3
+
     numbers = np.array([1, 2], dtype=np.int64)
-    compiled(module.double, numbers[:0]).loop(numbers)
-    assert numbers.tolist() == [2, 4]
-    kept = list(tmp_path.rglob("*.nbc"))
-    assert len(kept) == 1
-    kept[0].write_bytes(kept[0].read_bytes()[:100])
-    compiled(module.double, numbers[:0]).loop(numbers)
-    assert numbers.tolist() == [4, 8]
-    (again,) = tmp_path.rglob("*.nbc")
-    assert again.stat().st_size > 100
+    assert not is_compiled(triple)
+    first = compiled(triple, numbers[:0])
+    assert is_compiled(triple)
+    assert compiled(triple, numbers[:0]).loop is first.loop
+    floats = np.array([0.5])
+    compiled(triple, floats[:0]).loop(floats)
+    first.loop(numbers)
+    assert (numbers.tolist(), floats.tolist()) == ([3, 6], [1.5])
 
 
 LOADING = """

@@ -21,7 +21,7 @@ def test_a_session_prints_what_the_readme_shows(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("netwright.runtime.transformer.PATIENCE_SECONDS", 10**9)  # names its engine
+    monkeypatch.setattr("netwright.runtime.engine.REFERENCE_SECONDS", 10**9)  # names its engine
     main(shlex.split(arguments))
     shown = [line.rstrip() for line in printed.splitlines()]
     found = [line.rstrip() for line in capsys.readouterr().out.splitlines()]

@@ -19,6 +19,8 @@ from numba.core.options import DefaultOptions
 
 # Should numba drop the option, the loops are slower and no less right.
 _OPTIONS = {"_nrt": False} if hasattr(DefaultOptions, "_nrt") else {}
+_LOOPS: dict[tuple[Callable[..., Any], tuple[Any, ...]], Callable[..., Any]] = {}
+"""What is compiled in this process, by function and types."""
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
@@ -36,6 +38,19 @@ def compiled(function: Callable[..., Any], *sample: Any) -> Compiled:
     as they were written. If not, or where nothing can be kept, the function is compiled anew.
     """
     started = perf_counter()
+    key = (function, tuple(map(numba.typeof, sample)))
+    if key not in _LOOPS:
+        _LOOPS[key] = _compile(function, sample)
+    return Compiled(_LOOPS[key], perf_counter() - started)
+
+
+def is_compiled(function: Callable[..., Any]) -> bool:
+    """Whether a function was compiled, or its code loaded, in this process."""
+    return any(known is function for known, _ in _LOOPS)
+
+
+def _compile(function: Callable[..., Any], sample: tuple[Any, ...]) -> Callable[..., Any]:
+    loop: Any
     for _ in range(2):
         try:
             loop = numba.njit(cache=True, nogil=True, **_OPTIONS)(function)
@@ -43,13 +58,13 @@ def compiled(function: Callable[..., Any], *sample: Any) -> Compiled:
             kept.remove_if_damaged()
             loop(*sample)
             kept.note()
-            return Compiled(loop, perf_counter() - started)
+            return cast(Callable[..., Any], loop)
         except (RuntimeError, OSError, EOFError, ValueError, pickle.UnpicklingError):
             with suppress(OSError, AttributeError, TypeError):
                 _Kept(function, loop).remove()
     loop = numba.njit(nogil=True, **_OPTIONS)(function)
     loop(*sample)
-    return Compiled(loop, perf_counter() - started)
+    return cast(Callable[..., Any], loop)
 
 
 class _Kept:

@@ -12,25 +12,26 @@ from functools import partial
 from typing import Any
 
 from netwright.errors import InputError, unknown
-from netwright.exact.observe import Bookmark
 from netwright.exact.rational import Number
+from netwright.exact.snapshot import CheckpointStore
+from netwright.following.neural_gpu import run_neural_gpu
+from netwright.following.rnn import run_rnn
+from netwright.following.transformer import run_transformer
 from netwright.machine.load import load_machine
 from netwright.machine.normal_form import normalize
 from netwright.machine.simulate import Engine, Progress, Run, check_limit, read_engine, simulate
 from netwright.machine.turing_machine import TuringMachine
-from netwright.runtime.neural_gpu import FastNeuralGPU
-from netwright.runtime.rnn import FastRNN
-from netwright.runtime.transformer import FastDecoder
+from netwright.runtime.stacks.neural_gpu import FastNeuralGPU
+from netwright.runtime.stacks.rnn import FastRNN
+from netwright.runtime.transformer.decoder import FastDecoder
 from netwright.theorems.theorem_2_3_rnn.construction import compile_rnn
-from netwright.theorems.theorem_2_3_rnn.decoding import run_rnn
 from netwright.theorems.theorem_3_4_transformer import saving
 from netwright.theorems.theorem_3_4_transformer.construction import (
     CompiledTransformer,
     Scoring,
     compile_transformer,
 )
-from netwright.theorems.theorem_3_4_transformer.decoding import run_transformer
-from netwright.theorems.theorem_4_1_neural_gpu import compile_neural_gpu, run_neural_gpu
+from netwright.theorems.theorem_4_1_neural_gpu import compile_neural_gpu
 
 Source = TuringMachine | CompiledTransformer
 
@@ -79,7 +80,7 @@ def run(
     base: Number | None = None,
     scoring: Scoring | str | None = None,
     progress: Progress | None = None,
-    bookmark: Bookmark | None = None,
+    bookmark: CheckpointStore | None = None,
 ) -> Run:
     """The answer of a machine, or of a network compiled from one, on a word."""
     if on not in list(Target):
@@ -95,8 +96,8 @@ def run(
     rest = max_steps, progress, bookmark
 
     def faster(engine_of: Any) -> Any:
-        patience = engine_of.SHORT if engine is Engine.AUTO else 0
-        return None if engine is Engine.REFERENCE else partial(engine_of, patience=patience)
+        first = engine_of.SHORT if engine is Engine.AUTO else 0
+        return None if engine is Engine.REFERENCE else partial(engine_of, reference_steps=first)
 
     if on is Target.MACHINE:
         return simulate(machine, symbols, *rest, engine=engine)

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 from tests.processes import ended, netwright
 
-from netwright.checkpoint import KIND, Checkpoint
 from netwright.cli import main
 from netwright.files import seal, unseal
+from netwright.following.checkpoint import KIND, Checkpoint
 
 BB5 = "1RB1LC_1RC1RB_1RD0LE_1LA1LD_1RZ0LA"
 ALL = ["transformer", "rnn", "neural-gpu", "machine"]

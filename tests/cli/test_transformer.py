@@ -24,7 +24,7 @@ def answer(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, di
 def test_the_transformer_is_the_default(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("netwright.runtime.transformer.PATIENCE_SECONDS", 10**9)
+    monkeypatch.setattr("netwright.runtime.engine.REFERENCE_SECONDS", 10**9)
     code, found = answer(capsys, "run", "palindrome", "abba")
     assert (code, found["outcome"], found["on"]) == (0, "accepted", "transformer")
     assert (found["steps"], found["network_steps"], found["dimension"]) == (15, 26, 45)

@@ -25,9 +25,8 @@ from netwright.machine.turing_machine import TuringMachine
 from netwright.nets.neural_gpu import Convolution, NeuralGPU
 from netwright.nets.rnn import RNN
 from netwright.pipeline import run
-from netwright.runtime import stack_program
-from netwright.runtime.neural_gpu import FastNeuralGPU
-from netwright.runtime.rnn import FastRNN
+from netwright.runtime.stacks.neural_gpu import FastNeuralGPU
+from netwright.runtime.stacks.rnn import FastRNN
 from netwright.theorems.theorem_2_3_rnn.construction import CompiledRNN, compile_rnn
 from netwright.theorems.theorem_4_1_neural_gpu import (
     CompiledNeuralGPU,
@@ -102,12 +101,12 @@ def test_circular_padding(end_marker: bool) -> None:
     assert tensors_agree(gpu.network, gpu.embed("abba"), 20).reason is None
 
 
-@pytest.mark.parametrize("patience", [1, 2, 3, 5, 8])
-def test_stacks_take_over_at_any_moment(patience: int) -> None:
+@pytest.mark.parametrize("reference_steps", [1, 2, 3, 5, 8])
+def test_stacks_take_over_at_any_moment(reference_steps: int) -> None:
     """In the middle of the encoder's work too, where numbers are no stacks of the machine."""
     gpu = gpu_of(library_machine("palindrome"))
     X = gpu.embed("abba")
-    fast = FastNeuralGPU(gpu.network, X, patience=patience)
+    fast = FastNeuralGPU(gpu.network, X, reference_steps=reference_steps)
     for S in islice(gpu.network.tensors(X), 25):
         fast.advance(1)
         assert [fast.vector(str(i)) for i in range(len(X))] == [row[0] for row in S]
@@ -303,7 +302,7 @@ def test_a_state_that_does_not_hang_together_is_refused() -> None:
 def test_nodes_are_collected_and_their_number_grows_with_the_stacks(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(stack_program, "FIRST_NODES", 128)
+    monkeypatch.setattr("netwright.runtime.stacks.network.FIRST_NODES", 128)
     machine = wiggle()
     compiled = compile_rnn(machine)
     fast = FastRNN(
@@ -318,7 +317,7 @@ def test_nodes_are_collected_and_their_number_grows_with_the_stacks(
 
 
 def test_a_neural_gpu_collects_its_nodes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stack_program, "FIRST_NODES", 128)
+    monkeypatch.setattr("netwright.runtime.stacks.network.FIRST_NODES", 128)
     machine = library_machine("binary-counter")
     found = run(machine, "", 3000, on="neural-gpu", engine="fast")
     assert facts(found) == facts(simulate(machine, "", 3000))

@@ -18,9 +18,9 @@ from tests.strategies import words as random_words
 from netwright.errors import NetworkError
 from netwright.exact.feed_forward import Affine, FeedForward, affine_network
 from netwright.exact.layout import Layout
-from netwright.exact.observe import NEITHER, Watch
 from netwright.exact.rational import ONE, Rational
 from netwright.exact.vector import Vector
+from netwright.following.transformer import WATCHES, by_definition
 from netwright.machine.library import library_machine
 from netwright.machine.normal_form import normalize
 from netwright.machine.simulate import simulate
@@ -35,17 +35,17 @@ from netwright.nets.attention import (
 )
 from netwright.nets.transformer import Layer, Transformer
 from netwright.pipeline import run
-from netwright.runtime import integer_transformer, native
-from netwright.runtime.attention import AttentionCache
-from netwright.runtime.rnn import FastRNN
-from netwright.runtime.transformer import FastDecoder, fast_tokens
+from netwright.runtime.engine import NEITHER, Watch
+from netwright.runtime.stacks.rnn import FastRNN
+from netwright.runtime.transformer import native
+from netwright.runtime.transformer.attention import AttentionCache
+from netwright.runtime.transformer.decoder import FastDecoder, fast_tokens
 from netwright.theorems.proposition_3_3_majority import majority_recognizer
 from netwright.theorems.theorem_2_3_rnn.construction import compile_rnn
 from netwright.theorems.theorem_3_4_transformer.construction import (
     CompiledTransformer,
     compile_transformer,
 )
-from netwright.theorems.theorem_3_4_transformer.decoding import WATCHES, by_definition
 
 
 def agree(
@@ -220,14 +220,16 @@ def test_a_form_that_ends_in_the_middle_of_a_run() -> None:
 def test_a_long_input_or_half_a_second_ends_patience(monkeypatch: pytest.MonkeyPatch) -> None:
     compiled = compiled_for(library_machine("palindrome"), "a")
     X = compiled.recognizer.embed("ab" * 40)
-    assert FastDecoder(compiled.network, X, compiled.seed, patience=64).fast
-    monkeypatch.setattr("netwright.runtime.transformer.PATIENCE_SECONDS", -1)
-    decoder = FastDecoder(compiled.network, X[:2], compiled.seed, patience=64)
+    assert FastDecoder(compiled.network, X, compiled.seed, reference_steps=64).fast
+    monkeypatch.setattr("netwright.runtime.engine.REFERENCE_SECONDS", -1)
+    decoder = FastDecoder(compiled.network, X[:2], compiled.seed, reference_steps=64)
     decoder.advance(1)
     assert decoder.fast
     rnn = compile_rnn(library_machine("palindrome"))
-    monkeypatch.setattr("netwright.runtime.stack_moments.PATIENCE_SECONDS", -1)
-    moments = FastRNN(rnn.network, rnn.embed("ab"), Vector.zero(rnn.neurons.layout), patience=99)
+    monkeypatch.setattr("netwright.runtime.engine.REFERENCE_SECONDS", -1)
+    moments = FastRNN(
+        rnn.network, rnn.embed("ab"), Vector.zero(rnn.neurons.layout), reference_steps=99
+    )
     moments.advance(1)
     moments.advance(1)
     assert moments.fast
@@ -251,7 +253,7 @@ def test_there_is_room_for_cells_on_both_sides(move: Move) -> None:
 
 
 def test_a_cell_out_of_reach_is_for_rationals(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(integer_transformer, "MOST_CELLS", 1024)
+    monkeypatch.setattr("netwright.runtime.transformer.integers.MOST_CELLS", 1024)
     machine = walker(Move.R)
     assert facts(run(machine, "", 700)) == facts(simulate(machine, "", 700))
 
@@ -274,7 +276,7 @@ def test_a_run_goes_on_from_a_snapshot() -> None:
     first = FastDecoder(compiled.network, X, compiled.seed)
     while first.tokens < 12:
         first.advance(12 - first.tokens)
-    second = FastDecoder(compiled.network, X, compiled.seed, patience=5)
+    second = FastDecoder(compiled.network, X, compiled.seed, reference_steps=5)
     kept = first.snapshot()
     first.advance(1)  # which a snapshot does not follow
     second.restore(kept)
@@ -286,20 +288,22 @@ def test_a_run_goes_on_from_a_snapshot() -> None:
         assert first.newest == second.newest
 
 
-@pytest.mark.parametrize("patience", [0, 1, 7, 100])
+@pytest.mark.parametrize("reference_steps", [0, 1, 7, 100])
 def test_codes_are_the_same_whatever_comes_first(
-    patience: int, monkeypatch: pytest.MonkeyPatch
+    reference_steps: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("netwright.runtime.transformer.PATIENCE_SECONDS", 10**9)
+    monkeypatch.setattr("netwright.runtime.engine.REFERENCE_SECONDS", 10**9)
     compiled = compiled_for(library_machine("copy"), "ab")
     X = compiled.recognizer.embed("ab")
-    decoder = FastDecoder(compiled.network, X, compiled.seed, WATCHES, patience=patience)
+    decoder = FastDecoder(
+        compiled.network, X, compiled.seed, WATCHES, reference_steps=reference_steps
+    )
     slow = by_definition(compiled.network, X, compiled.seed, WATCHES)
     found: list[list[int]] = []
     while len(found) < 50:
         found += decoder.advance(50 - len(found)).tolist()
     assert found == [slow.advance(1)[0].tolist() for _ in range(50)]
-    assert decoder.fast == (patience < 50)
+    assert decoder.fast == (reference_steps < 50)
 
 
 def visit_key(cell: int, n: int) -> Vector:

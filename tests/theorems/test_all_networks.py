@@ -11,13 +11,13 @@ from tests.networks import agree_at_every_step, every_cell_is_as_proved, facts
 from tests.strategies import machines, words
 
 from netwright.errors import InputError
+from netwright.following.rnn import run_rnn
 from netwright.machine.library import library_machine, library_names
 from netwright.machine.simulate import Outcome, simulate
 from netwright.machine.turing_machine import Action, Move, TuringMachine
 from netwright.pipeline import NETWORKS, Target, run, to_transformer
 from netwright.precision.laboratory import Experiment
 from netwright.theorems.theorem_2_3_rnn.construction import compile_rnn
-from netwright.theorems.theorem_2_3_rnn.decoding import run_rnn
 from netwright.theorems.theorem_3_4_transformer.construction import CompiledTransformer, Scoring
 from netwright.theorems.theorem_4_1_neural_gpu import compile_neural_gpu
 from netwright.verify.certificate.check import check_written

@@ -29,8 +29,8 @@ from netwright.machine.library import library_machine, library_names
 from netwright.machine.simulate import simulate
 from netwright.nets.attention import attention, hardmax, score_phi
 from netwright.pipeline import Target, run, to_transformer
-from netwright.runtime.attention import AttentionCache
-from netwright.runtime.transformer import FastDecoder
+from netwright.runtime.transformer.attention import AttentionCache
+from netwright.runtime.transformer.decoder import FastDecoder
 from netwright.theorems.theorem_3_4_transformer.construction import Scoring
 from netwright.theorems.theorem_3_4_transformer.lemma_b4_last_visit import last_visit_layer
 from netwright.theorems.theorem_3_4_transformer.saving import from_bytes, to_bytes

@@ -16,6 +16,7 @@ from netwright.errors import NetworkError
 from netwright.exact.feed_forward import Affine, FeedForward, affine_network
 from netwright.exact.layout import Layout
 from netwright.exact.vector import Vector
+from netwright.following.transformer import run_transformer
 from netwright.machine.library import library_machine
 from netwright.machine.normal_form import normalize
 from netwright.machine.simulate import Outcome, simulate
@@ -25,7 +26,6 @@ from netwright.theorems.theorem_3_4_transformer.construction import (
     CompiledTransformer,
     compile_transformer,
 )
-from netwright.theorems.theorem_3_4_transformer.decoding import run_transformer
 from netwright.theorems.theorem_3_4_transformer.lemma_b6_if import if_maps
 from netwright.theorems.theorem_3_4_transformer.proof_values import ProofValues
 

@@ -16,18 +16,18 @@ from netwright.errors import InputError, NetworkError
 from netwright.exact.feed_forward import linear
 from netwright.exact.rational import relu
 from netwright.exact.vector import Vector
+from netwright.following.neural_gpu import run_neural_gpu
+from netwright.following.rnn import Decoder, run_rnn
 from netwright.machine.library import library_machine, library_names
 from netwright.machine.simulate import Outcome, simulate
 from netwright.machine.turing_machine import Move, TuringMachine
 from netwright.theorems.theorem_2_3_rnn.construction import compile_rnn
-from netwright.theorems.theorem_2_3_rnn.decoding import Decoder, run_rnn
 from netwright.theorems.theorem_4_1_neural_gpu import (
     CompiledNeuralGPU,
     block_of,
     compile_neural_gpu,
     in_block,
     neural_gpu,
-    run_neural_gpu,
     with_padding,
 )
 

@@ -19,6 +19,9 @@ from netwright.cli import main
 from netwright.exact.feed_forward import Affine, FeedForward, linear
 from netwright.exact.rational import rational
 from netwright.exact.vector import Vector
+from netwright.following.neural_gpu import run_neural_gpu
+from netwright.following.rnn import run_rnn
+from netwright.following.transformer import run_transformer
 from netwright.machine.library import library_machine, library_names
 from netwright.machine.normal_form import normalize
 from netwright.machine.simulate import simulate
@@ -26,15 +29,12 @@ from netwright.machine.turing_machine import Action, Move, TuringMachine
 from netwright.nets.attention import Normalizer, square_plus_one
 from netwright.pipeline import NETWORKS, Target
 from netwright.theorems.theorem_2_3_rnn.construction import CompiledRNN, compile_rnn
-from netwright.theorems.theorem_2_3_rnn.decoding import run_rnn
 from netwright.theorems.theorem_3_4_transformer.construction import (
     CompiledTransformer,
     compile_transformer,
 )
-from netwright.theorems.theorem_3_4_transformer.decoding import run_transformer
 from netwright.theorems.theorem_4_1_neural_gpu import (
     compile_neural_gpu,
-    run_neural_gpu,
     with_padding,
 )
 from netwright.verify.certificate.check import check_written

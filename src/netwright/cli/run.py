@@ -10,7 +10,6 @@ from typing import Annotated, Any
 import typer
 
 from netwright import pipeline
-from netwright.checkpoint import Checkpoint, fingerprint
 from netwright.cli.arguments import (
     AsJson,
     Base,
@@ -35,6 +34,7 @@ from netwright.cli.output import (
 )
 from netwright.cli.progress import StepProgress
 from netwright.errors import StoppedError
+from netwright.following.checkpoint import Checkpoint, fingerprint
 from netwright.machine.simulate import Engine, Interrupted, Outcome, Run
 from netwright.machine.turing_machine import TuringMachine
 from netwright.pipeline import Target

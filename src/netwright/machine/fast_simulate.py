@@ -13,7 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netwright.errors import InputError
-from netwright.exact.observe import FARTHEST, Bookmark, State, checked_array, require_consistent
+from netwright.exact.snapshot import (
+    FARTHEST,
+    CheckpointStore,
+    Snapshot,
+    checked_array,
+    require_consistent,
+)
 from netwright.jit import compiled
 from netwright.machine.configuration import Tape
 from netwright.machine.simulate import Engine, Interrupted, Progress, Run, outcome_of
@@ -50,7 +56,7 @@ def resume(
     run: Run,
     max_steps: int,
     progress: Progress | None = None,
-    bookmark: Bookmark | None = None,
+    bookmark: CheckpointStore | None = None,
 ) -> Run:
     """Go on from where `run` stands until the machine halts or has done `max_steps` steps.
 
@@ -130,7 +136,7 @@ def resume(
     return reached()
 
 
-def _kept_origin(kept: State) -> int:
+def _kept_origin(kept: Snapshot) -> int:
     return int(checked_array(kept, "origin", (1,), -FARTHEST, FARTHEST)[0])
 
 

@@ -14,7 +14,7 @@ from sys import maxsize
 from time import perf_counter
 
 from netwright.errors import InputError, unknown
-from netwright.exact.observe import Bookmark
+from netwright.exact.snapshot import CheckpointStore
 from netwright.machine.configuration import Configuration, Tape
 from netwright.machine.turing_machine import TuringMachine
 
@@ -119,7 +119,7 @@ def simulate(
     word: Iterable[str] | None = None,
     max_steps: int = 10_000_000,
     progress: Progress | None = None,
-    bookmark: Bookmark | None = None,
+    bookmark: CheckpointStore | None = None,
     *,
     head: int = 0,
     engine: Engine | str = Engine.AUTO,

@@ -23,7 +23,7 @@ from typing import NamedTuple
 from netwright.exact.rational import Rational
 from netwright.exact.vector import Vector
 from netwright.machine.simulate import configurations
-from netwright.runtime.transformer import FastDecoder
+from netwright.runtime.transformer.decoder import FastDecoder
 from netwright.theorems.theorem_2_3_rnn.construction import CompiledRNN
 from netwright.theorems.theorem_3_4_transformer.construction import CompiledTransformer
 from netwright.theorems.theorem_3_4_transformer.proof_values import ProofValues

@@ -17,13 +17,13 @@ from typing import Any
 from netwright.exact.layout import Layout
 from netwright.exact.rational import ZERO, Rational
 from netwright.exact.vector import Vector
+from netwright.following.rnn import Decoder
 from netwright.machine.simulate import configurations
 from netwright.precision.arithmetic import Arithmetic, Numbers
 from netwright.precision.failures import Tell
 from netwright.precision.formats import Format
 from netwright.precision.recurrent import decoder_states, multiplied_out, tensors
 from netwright.theorems.theorem_2_3_rnn.construction import CompiledRNN
-from netwright.theorems.theorem_2_3_rnn.decoding import Decoder
 from netwright.theorems.theorem_4_1_neural_gpu import CompiledNeuralGPU
 
 

@@ -10,7 +10,7 @@ from netwright.exact.vector import Vector
 from netwright.nets.attention import hardmax, score_phi
 from netwright.nets.transformer import Layer, Map, Transformer
 from netwright.precision.arithmetic import Arithmetic, Attended, Numbers, Tokens
-from netwright.runtime.attention import written_by
+from netwright.runtime.transformer.attention import written_by
 
 Temperature = Callable[[int], float] | None
 """τ_i of softmax for token i; None is hard attention."""

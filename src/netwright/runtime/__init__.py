@@ -11,9 +11,9 @@ from netwright.exact.vector import Vector
 from netwright.nets.neural_gpu import NeuralGPU
 from netwright.nets.rnn import RNN
 from netwright.nets.transformer import Transformer
-from netwright.runtime.neural_gpu import FastNeuralGPU
-from netwright.runtime.rnn import FastRNN
-from netwright.runtime.transformer import FastDecoder
+from netwright.runtime.stacks.neural_gpu import FastNeuralGPU
+from netwright.runtime.stacks.rnn import FastRNN
+from netwright.runtime.transformer.decoder import FastDecoder
 
 
 def outputs(network: object, X: Sequence[Vector], seed: Vector) -> Iterator[Vector]:

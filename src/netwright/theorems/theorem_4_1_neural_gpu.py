@@ -18,24 +18,19 @@ marks the end makes it work again (`end_marker`): it takes the place of the zero
 cell, and collects the decoder in its own block D.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from time import perf_counter
 
 from netwright.errors import NetworkError
 from netwright.exact.feed_forward import Affine, LinearMap, Weights
 from netwright.exact.layout import Layout
-from netwright.exact.observe import Bookmark, MomentsWithVectors, Stepwise, Watch
 from netwright.exact.rational import sigma
 from netwright.exact.vector import Vector
 from netwright.machine.remove_stays import fresh_name
-from netwright.machine.simulate import Progress, Run
 from netwright.nets.neural_gpu import Convolution, NeuralGPU
 from netwright.nets.recognizer import Recognizer
 from netwright.nets.rnn import RNN, Matrix, identity
 from netwright.theorems.theorem_2_3_rnn.construction import CompiledRNN
-from netwright.theorems.theorem_2_3_rnn.decoding import PairFollower, run_moments
-from netwright.theorems.theorem_2_3_rnn.readouts import readouts
 
 BLOCKS = ("E", "C", "D")
 FLAGS = ("a", "b", "c")
@@ -172,20 +167,6 @@ class CompiledNeuralGPU:
         seed = Vector.zero(self.network.layout)
         return Recognizer(alphabet, embedding, self.network, seed, self.is_final)
 
-    def hidden_watches(self, tokens: int) -> tuple[Watch, Watch]:
-        """Watches for g_0 at time `tokens`, and for g_1, g_2, … after it.
-
-        g_0 = h_n is in block E of the last token's cell, all others in block D of the last cell.
-        """
-        last = tokens - 1 + self.has_end_marker
-        return self._watch(tokens - 1, "E"), self._watch(last, "D")
-
-    def _watch(self, cell: int, letter: str) -> Watch:
-        layout = self.rnn.neurons.layout
-        take = {(f"{letter} {name}", name): 1 for name, _ in layout.blocks}
-        block = Affine.of(self.network.layout, layout, take)
-        return Watch(str(cell), "n", through=block.then(readouts(self.rnn.neurons)))
-
 
 def compile_neural_gpu(rnn: CompiledRNN) -> CompiledNeuralGPU:
     """The Neural GPU of a machine's RNN.
@@ -205,52 +186,3 @@ def with_padding(
     """The same with another padding, and with or without the end marker."""
     network = neural_gpu(compiled.rnn.network, circular=circular, end_marker=end_marker)
     return replace(compiled, network=network)
-
-
-def by_definition(
-    network: NeuralGPU, X: Sequence[Vector], watches: Sequence[Watch], stops: Sequence[int]
-) -> Stepwise:
-    """The tensors by Equation 14."""
-    numbers = {int(watch.vector) for watch in watches}
-    cells = ({str(i): S[i][0] for i in numbers} for S in network.tensors(X))
-    return Stepwise(cells, watches)
-
-
-Iterating = Callable[
-    [NeuralGPU, Sequence[Vector], Sequence[Watch], Sequence[int]], MomentsWithVectors
-]
-"""A way to run a Neural GPU: from network, input, watches and stops to its moments."""
-
-
-def run_neural_gpu(
-    compiled: CompiledNeuralGPU,
-    word: Sequence[str],
-    max_steps: int,
-    progress: Progress | None = None,
-    bookmark: Bookmark | None = None,
-    iterating: Iterating | None = None,
-) -> Run:
-    """The machine's run as the Neural GPU does it: by the definition, or by a faster engine."""
-    started = perf_counter()
-    X = compiled.embed(compiled.rnn.machine.check_word(word))
-    tokens = len(X) - compiled.has_end_marker
-    follower = PairFollower(compiled.rnn, max_steps, skip=tokens)
-    watches = compiled.hidden_watches(tokens)
-
-    def hidden(moments: MomentsWithVectors, before: bool) -> Vector:
-        first, later = watches
-        watch, letter = (first, "E") if follower.time - before == 0 else (later, "D")
-        cell = moments.vector(watch.vector, before=before)
-        return block_of(cell, letter, compiled.rnn.neurons.layout)
-
-    return run_moments(
-        compiled.rnn,
-        (iterating or by_definition)(compiled.network, X, watches, follower.stops),
-        follower,
-        hidden,
-        progress,
-        bookmark,
-        started=started,
-        tokens=tokens,
-        dimension=compiled.network.layout.dimension,
-    )

@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Sequence
 
 from netwright.exact.vector import Vector
+from netwright.following.rnn import Decoder
 from netwright.machine.simulate import configurations
 from netwright.theorems.theorem_2_3_rnn.construction import CompiledRNN
-from netwright.theorems.theorem_2_3_rnn.decoding import Decoder
 from netwright.verify.comparison import Check
 
 

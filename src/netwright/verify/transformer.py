@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
-from netwright.exact.observe import Stepwise
+from netwright.following.transformer import WATCHES, TokenFollower
 from netwright.machine.simulate import configurations
+from netwright.runtime.engine import ReferenceEngine
 from netwright.theorems.theorem_3_4_transformer.construction import CompiledTransformer
-from netwright.theorems.theorem_3_4_transformer.decoding import WATCHES, TokenFollower
 from netwright.theorems.theorem_3_4_transformer.proof_values import ProofValues
 from netwright.verify.comparison import Check
 
@@ -40,7 +40,7 @@ def transformer_checks(
             ("Lemma B.5", "y", token.y, values.y(i + 1)),
         ):
             yield Check(i, statement, name, found, wanted, max(0, seen))
-        shown = Stepwise(iter([{"z": third.z, "y": token.y}]), WATCHES)
+        shown = ReferenceEngine(iter([{"z": third.z, "y": token.y}]), WATCHES)
         follower.take(shown.advance(1))
         if follower.steps > seen:
             seen = follower.steps

@@ -20,8 +20,8 @@ too large) ends the loop with the newest cells as they were, and big numbers tak
 
 from typing import Any, NamedTuple
 
-from netwright.exact.observe import NEITHER, ZERO_BLOCK
 from netwright.jit import part, rare_part
+from netwright.runtime.engine import NEITHER, ZERO_BLOCK
 
 # All of it is in this file: numba's cache on disk looks at the file of a loop, and at no other.
 DONE, UNFIT, MORE_NODES, STOPPED = range(4)

@@ -16,16 +16,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netwright.errors import InputError
-from netwright.exact.observe import (
+from netwright.exact.snapshot import (
     FARTHEST,
-    Bookmark,
-    Moments,
-    State,
+    CheckpointStore,
+    Snapshot,
     checked_array,
     require_consistent,
 )
-from netwright.machine.configuration import Tape
 from netwright.machine.simulate import Outcome, Progress
+from netwright.runtime.engine import NetworkEngine
 
 MOST_AT_ONCE = 1 << 16
 HELD = 2.0  # seconds that Ctrl-C is held back at most
@@ -56,25 +55,25 @@ class Follower(Protocol):
     def take(self, codes: NDArray[np.int64]) -> None:
         """Follow some moments."""
 
-    def snapshot(self) -> State:
+    def snapshot(self) -> Snapshot:
         """All that a run from here on depends on."""
 
-    def restore(self, state: State) -> None:
+    def restore(self, state: Snapshot) -> None:
         """Go on from a snapshot."""
 
 
 def follow(
-    moments: Moments,
+    moments: NetworkEngine,
     follower: Follower,
     progress: Progress | None = None,
-    bookmark: Bookmark | None = None,
+    bookmark: CheckpointStore | None = None,
 ) -> None:
     """Go on until the follower has an outcome; KeyboardInterrupt comes between moments only.
 
     A bookmark is written now and then, at Ctrl-C, and at the limit, from where one may go on with
     a higher one.
     """
-    parts: dict[str, Moments | Follower] = {"moments": moments, "follower": follower}
+    parts: dict[str, NetworkEngine | Follower] = {"moments": moments, "follower": follower}
     if bookmark and (kept := bookmark.read()):
         follower.restore(_part(kept, "follower"))
         clock = int(checked_array(kept, "moments.moments", (1,), 0, FARTHEST)[0])
@@ -127,7 +126,7 @@ def follow(
                 last_kept = monotonic()
 
 
-def _part(state: State, name: str) -> State:
+def _part(state: Snapshot, name: str) -> Snapshot:
     start = f"{name}."
     return {key.removeprefix(start): each for key, each in state.items() if key.startswith(start)}
 
@@ -175,59 +174,3 @@ def first_place(condition: NDArray[np.bool_]) -> int:
     (1, 2)
     """
     return int(condition.argmax()) if condition.any() else len(condition)
-
-
-class WrittenTape:
-    """A tape of codes that grows where it is written."""
-
-    def __init__(self, blank: int, symbols: int) -> None:
-        self.blank, self.symbols = blank, symbols
-        self.origin = 0
-        self.codes = np.full(0, blank, dtype=np.int64)
-        self.lowest, self.highest = 0, -1
-
-    @property
-    def cells(self) -> int:
-        """How many cells there are from the first to the last that was written."""
-        return self.highest - self.lowest + 1
-
-    def write(self, cells: NDArray[np.int64], codes: NDArray[np.int64]) -> None:
-        """Write some codes, in order: the last one stays where a cell is written twice."""
-        if not cells.size:
-            return
-        lowest, highest = int(cells.min()), int(cells.max())
-        fresh = self.cells == 0
-        self.lowest = lowest if fresh else min(self.lowest, lowest)
-        self.highest = highest if fresh else max(self.highest, highest)
-        self._reach(lowest, highest)
-        self.codes[cells - self.origin] = codes
-
-    def _reach(self, lowest: int, highest: int) -> None:
-        size = self.codes.size
-        end = self.origin + size
-        if self.origin <= lowest and highest < end:
-            return
-        room = size + 64
-        first = min(self.origin, lowest - room) if lowest < self.origin else self.origin
-        last = max(end, highest + room) if highest >= end else end
-        larger = np.full(last - first, self.blank, dtype=np.int64)
-        larger[self.origin - first : end - first] = self.codes
-        self.codes, self.origin = larger, first
-
-    def tape(self, symbols: list[str], blank: str) -> Tape:
-        """What stands there."""
-        return Tape.of([symbols[code] for code in self.codes.tolist()], self.origin, blank)
-
-    def snapshot(self) -> State:
-        """The tape."""
-        place = [self.origin, self.lowest, self.highest]
-        return {"tape_place": np.array(place, dtype=np.int64), "tape": self.codes.copy()}
-
-    def restore(self, state: State) -> None:
-        """The tape of a snapshot."""
-        place = checked_array(state, "tape_place", (3,), -FARTHEST, FARTHEST)
-        self.codes = checked_array(state, "tape", (None,), 0, self.symbols - 1).copy()
-        self.origin, self.lowest, self.highest = place.tolist()
-        lowest, end = self.lowest, self.highest + 1
-        inside = self.origin <= lowest <= end <= self.origin + self.codes.size
-        require_consistent(inside, "its tape ends before its cells do")

@@ -13,35 +13,33 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netwright.errors import NetworkError
-from netwright.exact.observe import (
+from netwright.exact.snapshot import (
     FARTHEST,
-    ZERO_BLOCK,
-    Bookmark,
-    Moments,
-    State,
-    Stepwise,
-    Watch,
+    CheckpointStore,
+    Snapshot,
     checked_array,
     require_consistent,
 )
 from netwright.exact.vector import Vector
-from netwright.machine.following import WrittenTape, first_place, follow
+from netwright.following.drive import first_place, follow
+from netwright.following.written_tape import WrittenTape
 from netwright.machine.simulate import Engine, Interrupted, Outcome, Progress, Run
 from netwright.nets.transformer import Transformer
+from netwright.runtime.engine import ZERO_BLOCK, NetworkEngine, ReferenceEngine, Watch
 from netwright.theorems.theorem_3_4_transformer.construction import CompiledTransformer
 
 WATCHES = (Watch("y", "q1"), Watch("z", "s2"), Watch("y", "x1", sign=True))
 """The state, the symbol written and the move of a token."""
-Decoding = Callable[[Transformer, Sequence[Vector], Vector, Sequence[Watch]], Moments]
+Decoding = Callable[[Transformer, Sequence[Vector], Vector, Sequence[Watch]], NetworkEngine]
 """A way to run a decoder: from network, input, seed and watches to the codes of each token."""
 
 
 def by_definition(
     network: Transformer, X: Sequence[Vector], seed: Vector, watches: Sequence[Watch]
-) -> Stepwise:
+) -> ReferenceEngine:
     """The decoder by Equation 13."""
     tokens = network.tokens(X, seed)
-    return Stepwise(({"z": token.layers[-1].z, "y": token.y} for token in tokens), watches)
+    return ReferenceEngine(({"z": token.layers[-1].z, "y": token.y} for token in tokens), watches)
 
 
 class TokenFollower:
@@ -125,12 +123,12 @@ class TokenFollower:
     def _complain(self, number: int) -> None:
         raise NetworkError(f"output {number} is not one of a network compiled by netwright")
 
-    def snapshot(self) -> State:
+    def snapshot(self) -> Snapshot:
         """Where the machine stands."""
         place = [self.tokens, self.cell, self.steps, self.at_a_step, self.state, self.head]
         return {"place": np.array(place, dtype=np.int64), **self.written.snapshot()}
 
-    def restore(self, state: State) -> None:
+    def restore(self, state: Snapshot) -> None:
         """Stand there again."""
         place = checked_array(state, "place", (6,), -FARTHEST, FARTHEST)
         self.written.restore(state)
@@ -152,7 +150,7 @@ def run_transformer(
     word: Sequence[str],
     max_steps: int,
     progress: Progress | None = None,
-    bookmark: Bookmark | None = None,
+    bookmark: CheckpointStore | None = None,
     decoding: Decoding | None = None,
 ) -> Run:
     """The given machine's run as the network does it: by the definition, or by a faster engine."""

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from netwright.exact.rational import sigma
 from netwright.exact.vector import Vector
-from netwright.runtime.program import (
+from netwright.runtime.transformer.program import (
     OUTPUT,
     STREAM,
     External,

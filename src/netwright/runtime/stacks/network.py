@@ -17,12 +17,13 @@ from numpy.typing import NDArray
 from netwright.errors import NetworkError
 from netwright.exact.feed_forward import Affine, LinearMap
 from netwright.exact.layout import Layout
-from netwright.exact.observe import State, Watch
 from netwright.exact.rational import ONE, ZERO, Rational, digits_in_base
+from netwright.exact.snapshot import Snapshot
 from netwright.exact.vector import Vector
 from netwright.jit import compiled
-from netwright.runtime import stack_arithmetic as loops
-from netwright.runtime.stack_snapshot import CHANGING, checked_stacks
+from netwright.runtime.engine import Watch
+from netwright.runtime.stacks import arithmetic as loops
+from netwright.runtime.stacks.snapshot import CHANGING, checked_stacks
 from netwright.runtime.unsuitable import UnsuitableError
 
 Integers = NDArray[np.int64]
@@ -298,13 +299,13 @@ class StackNetwork:
             raise UnsuitableError("a number is no stack any more")
         return codes[:done]
 
-    def snapshot(self) -> State:
+    def snapshot(self) -> Snapshot:
         """All that a run from here on depends on."""
         arrays = {name: getattr(self._work, name).copy() for name in CHANGING}
         used = int(self._work.clock[loops.NODES])
         return {**arrays, "nodes": self._work.nodes[:used].copy()}
 
-    def restore(self, state: State) -> None:
+    def restore(self, state: Snapshot) -> None:
         """Go on from a snapshot; FormatError if it is none of this network."""
         arrays = checked_stacks(state, self._work, self._cells)
         nodes = arrays.pop("nodes")

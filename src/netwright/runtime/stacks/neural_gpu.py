@@ -6,18 +6,18 @@ It runs as `stack_moments` says; its cells are those of the grid, row by row.
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from netwright.exact.observe import Watch
 from netwright.exact.rational import sigma
 from netwright.exact.vector import Vector
 from netwright.nets.neural_gpu import Convolution, NeuralGPU
-from netwright.runtime.stack_moments import StackMoments
+from netwright.runtime.engine import Watch
+from netwright.runtime.stacks.engine import StackEngine
 from netwright.runtime.unsuitable import UnsuitableError
 
 if TYPE_CHECKING:
-    from netwright.runtime.stack_program import StackLayer, StackNetwork
+    from netwright.runtime.stacks.network import StackLayer, StackNetwork
 
 
-class FastNeuralGPU(StackMoments):
+class FastNeuralGPU(StackEngine):
     """S^0, S^1, … of a Neural GPU on an input; the output cell is that of the last row."""
 
     SHORT = 300
@@ -30,20 +30,26 @@ class FastNeuralGPU(StackMoments):
         watches: Sequence[Watch] = (),
         stops: Sequence[int] = (),
         *,
-        patience: int = 0,
+        reference_steps: int = 0,
     ) -> None:
         self.network, self.height = network, len(X)
         grid = next(network.tensors(X))
-        super().__init__([cell for row in grid for cell in row], watches, stops, patience)
+        super().__init__([cell for row in grid for cell in row], watches, stops, reference_steps)
 
     def _step(self, cells: Sequence[Vector]) -> Sequence[Vector]:
         width = self.network.width
         rows = [list(cells[i : i + width]) for i in range(0, len(cells), width)]
         return [cell for row in self.network.step(rows) for cell in row]
 
+    def _is_compiled(self) -> bool:
+        from netwright.jit import is_compiled
+        from netwright.runtime.stacks.arithmetic import advance_neural_gpu
+
+        return is_compiled(advance_neural_gpu)
+
     def _stacks(self) -> "StackNetwork":
-        from netwright.runtime.stack_arithmetic import advance_neural_gpu
-        from netwright.runtime.stack_program import CellWatch, StackNetwork
+        from netwright.runtime.stacks.arithmetic import advance_neural_gpu
+        from netwright.runtime.stacks.network import CellWatch, StackNetwork
 
         network, cells = self.network, len(self._cells)
         return StackNetwork(
@@ -58,7 +64,7 @@ class FastNeuralGPU(StackMoments):
 
 
 def _layer(convolution: Convolution, width: int) -> "StackLayer":
-    from netwright.runtime.stack_program import Source, StackLayer
+    from netwright.runtime.stacks.network import Source, StackLayer
 
     bias = convolution.bias
     if convolution.f is not sigma or callable(bias):

@@ -16,23 +16,16 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from netwright.exact.observe import (
-    FARTHEST,
-    PATIENCE_SECONDS,
-    State,
-    Stepwise,
-    Watch,
-    checked_array,
-    require_consistent,
-)
+from netwright.exact.snapshot import FARTHEST, Snapshot, checked_array, require_consistent
 from netwright.exact.vector import Vector
 from netwright.nets.transformer import Transformer
-from netwright.runtime.analysis import decoder_program
-from netwright.runtime.attention import AttentionCache
+from netwright.runtime.engine import DefinitionFirst, ReferenceEngine, Watch
+from netwright.runtime.transformer.analysis import decoder_program
+from netwright.runtime.transformer.attention import AttentionCache
 from netwright.runtime.unsuitable import UnsuitableError
 
 if TYPE_CHECKING:
-    from netwright.runtime.integer_transformer import IntegerTransformer
+    from netwright.runtime.transformer.integers import IntegerTransformer
 
 
 LONG_INPUT = 50  # symbols
@@ -48,8 +41,8 @@ class FastToken(NamedTuple):
 class FastDecoder:
     """A decoder's run on an input, moment by moment: a moment is a token.
 
-    The first `patience` tokens are done by the definition, so that a short run waits for nothing,
-    unless the input is long or half a second has passed.
+    The first `reference_steps` tokens are done by the definition, so that a short run waits for
+    nothing, unless the input is long or half a second has passed.
     """
 
     SHORT = 64
@@ -62,31 +55,31 @@ class FastDecoder:
         seed: Vector,
         watches: Sequence[Watch] = (),
         *,
-        patience: int = 0,
+        reference_steps: int = 0,
     ) -> None:
         self.network, self.X, self.seed = network, X, seed
         self.watches = tuple(watches)
         self.tokens = 0
         self.compile_seconds = 0.0
         # By the definition the encoder takes a time that grows with the square of the input.
-        self.patience = patience if len(X) <= LONG_INPUT else 0
-        self._started = perf_counter()
+        self.by_definition = DefinitionFirst(reference_steps if len(X) <= LONG_INPUT else 0)
         self.reason: str | None = None
         """Why 64-bit integers were not for this network."""
         self._integers: IntegerTransformer | None = None
         tokens = network.tokens(X, seed)
-        by_definition = ({"z": token.layers[-1].z, "y": token.y} for token in tokens)
-        self._vectors: Stepwise | None = Stepwise(by_definition, watches) if self.patience else None
+        vectors = ({"z": token.layers[-1].z, "y": token.y} for token in tokens)
+        self._vectors = ReferenceEngine(vectors, watches) if self.by_definition.moments else None
 
     @property
     def fast(self) -> bool:
         """Whether the first tokens are over."""
-        return self.tokens > self.patience or not self.patience
+        return self.tokens > self.by_definition.moments or not self.by_definition.moments
 
     def advance(self, count: int) -> NDArray[np.int64]:
         """The watches' codes for the next tokens."""
-        if self._integers is None and self.reason is None and not self._is_patient():
-            self.patience = min(self.patience, self.tokens)
+        begun = self._integers is not None or self.reason is not None
+        if not begun and self.by_definition.is_over(self.tokens):
+            self.by_definition.end(self.tokens)
             self._begin_with_integers()
         codes = None
         if self._integers is not None:
@@ -100,10 +93,6 @@ class FastDecoder:
         self.tokens += len(codes)
         return codes
 
-    def _is_patient(self) -> bool:
-        late = perf_counter() - self._started > PATIENCE_SECONDS
-        return self.tokens < self.patience and not late
-
     @property
     def newest(self) -> FastToken:
         """The newest token."""
@@ -112,17 +101,17 @@ class FastDecoder:
         assert self._vectors is not None
         return FastToken(self._vectors.newest["z"], self._vectors.newest["y"])
 
-    def snapshot(self) -> State:
+    def snapshot(self) -> Snapshot:
         """The integers, or only how many tokens there were."""
         state = self._integers.state if self._integers is not None else {}
         kept = {name: array.copy() for name, array in state.items()}
         return {"moments": np.array([self.tokens]), **kept}
 
-    def restore(self, state: State) -> None:
+    def restore(self, state: Snapshot) -> None:
         """Go on from a snapshot."""
         tokens = int(checked_array(state, "moments", (1,), 0, FARTHEST)[0])
         if len(state) > 1:
-            self.patience = 0
+            self.by_definition.end(0)
             self._begin_with_integers()
             require_consistent(self._integers is not None, f"no 64-bit integers: {self.reason}")
             assert self._integers is not None
@@ -139,7 +128,7 @@ class FastDecoder:
         keys = _first_keys(self.network, external, self.seed)
         started = perf_counter()
         try:
-            from netwright.runtime.integer_transformer import IntegerTransformer
+            from netwright.runtime.transformer.integers import IntegerTransformer
 
             program = decoder_program(
                 self.network, (external.keys, external.values), self.seed, keys
@@ -156,7 +145,7 @@ class FastDecoder:
         self._integers, self.reason = None, reason
         tokens = fast_tokens(self.network, self.X, self.seed)
         vectors = ({"z": token.z, "y": token.y} for token in tokens)
-        self._vectors = Stepwise(vectors, self.watches, fast=True)
+        self._vectors = ReferenceEngine(vectors, self.watches, fast=True)
         for _ in range(self.tokens):
             self._vectors.advance(1)
 

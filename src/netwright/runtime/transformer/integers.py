@@ -10,19 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from netwright.exact.observe import FARTHEST, State, Watch, checked_array, require_consistent
 from netwright.exact.rational import Rational
+from netwright.exact.snapshot import FARTHEST, Snapshot, checked_array, require_consistent
 from netwright.exact.vector import Vector
 from netwright.nets.transformer import Transformer
-from netwright.runtime import native
-from netwright.runtime.program import (
-    OUTPUT,
-    STREAM,
-    External,
-    LastVisit,
-    Mean,
-    Program,
-)
+from netwright.runtime.engine import Watch
+from netwright.runtime.transformer import native
+from netwright.runtime.transformer.program import OUTPUT, STREAM, External, LastVisit, Mean, Program
 from netwright.runtime.unsuitable import UnsuitableError
 
 Integers = NDArray[np.int64]
@@ -68,7 +62,7 @@ class IntegerTransformer:
         """How many tokens are done."""
         return int(self.state["clock"][native.TOKENS])
 
-    def restore(self, state: State) -> None:
+    def restore(self, state: Snapshot) -> None:
         """Go on from another state of the same decoder; FormatError if that is none.
 
         The code reads and writes `kept` between the first cell and as many as the clock says, and

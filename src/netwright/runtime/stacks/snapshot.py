@@ -7,15 +7,15 @@ test. So everything that such a number may be is checked here, once, by walking 
 import numpy as np
 from numpy.typing import NDArray
 
-from netwright.exact.observe import FARTHEST, State, checked_array, require_consistent
-from netwright.runtime import stack_arithmetic as loops
+from netwright.exact.snapshot import FARTHEST, Snapshot, checked_array, require_consistent
+from netwright.runtime.stacks import arithmetic as loops
 
 Integers = NDArray[np.int64]
 CHANGING = ("v", "is_listed", "listed", "count", "clock", "grid")
 """What changes during a run, beside the nodes."""
 
 
-def checked_stacks(state: State, work: loops.Work, cells: int) -> dict[str, Integers]:
+def checked_stacks(state: Snapshot, work: loops.Work, cells: int) -> dict[str, Integers]:
     """The arrays of a snapshot; FormatError if they are not those of a run of this network."""
     largest = loops.LARGEST
     slots, width, _ = work.v.shape

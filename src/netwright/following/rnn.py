@@ -8,23 +8,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netwright.errors import NetworkError
-from netwright.exact.observe import (
+from netwright.exact.rational import ONE, Rational, digits_in_base, rational
+from netwright.exact.snapshot import (
     FARTHEST,
-    NEITHER,
-    Bookmark,
-    MomentsWithVectors,
-    State,
-    Stepwise,
-    Watch,
+    CheckpointStore,
+    Snapshot,
     checked_array,
     require_consistent,
 )
-from netwright.exact.rational import ONE, Rational, digits_in_base, rational
 from netwright.exact.vector import Vector
+from netwright.following.drive import first_place, follow
 from netwright.machine.configuration import Tape
-from netwright.machine.following import first_place, follow
 from netwright.machine.simulate import Engine, Interrupted, Outcome, Progress, Run
 from netwright.nets.rnn import RNN
+from netwright.runtime.engine import NEITHER, ReferenceEngine, VectorEngine, Watch
 from netwright.theorems.theorem_2_3_rnn.construction import CompiledRNN
 from netwright.theorems.theorem_2_3_rnn.neurons import Neurons
 from netwright.theorems.theorem_2_3_rnn.readouts import pair_label, readout_layout, readouts
@@ -173,13 +170,13 @@ class PairFollower:
             else:  # dead: no rule applied to the configuration before
                 self.outcome = Outcome.REJECTED if accepting else Outcome.HALTED
 
-    def snapshot(self) -> State:
+    def snapshot(self) -> Snapshot:
         """Where the machine stands."""
         state = self.states.index(self.state)
         place = [self.time, self.head, self.move, self.lowest, self.highest, state]
         return {"place": np.array(place, dtype=np.int64)}
 
-    def restore(self, state: State) -> None:
+    def restore(self, state: Snapshot) -> None:
         """Stand there again."""
         place = checked_array(state, "place", (6,), -FARTHEST, FARTHEST).tolist()
         self.time, self.head, self.move, self.lowest, self.highest, number = place
@@ -203,11 +200,11 @@ def _moves(neurons: Neurons, pairs: int) -> list[int]:
 
 def run_moments(
     compiled: CompiledRNN,
-    moments: MomentsWithVectors,
+    moments: VectorEngine,
     follower: PairFollower,
-    hidden: Callable[[MomentsWithVectors, bool], Vector],
+    hidden: Callable[[VectorEngine, bool], Vector],
     progress: Progress | None = None,
-    bookmark: Bookmark | None = None,
+    bookmark: CheckpointStore | None = None,
     *,
     started: float,
     tokens: int,
@@ -245,14 +242,12 @@ def run_moments(
 
 def by_definition(
     network: RNN, X: Sequence[Vector], seed: Vector, watches: Sequence[Watch], stops: Sequence[int]
-) -> Stepwise:
+) -> ReferenceEngine:
     """The decoder by Equation 3."""
-    return Stepwise(({"0": g} for g in network.decoder_states(X, seed)), watches)
+    return ReferenceEngine(({"0": g} for g in network.decoder_states(X, seed)), watches)
 
 
-Decoding = Callable[
-    [RNN, Sequence[Vector], Vector, Sequence[Watch], Sequence[int]], MomentsWithVectors
-]
+Decoding = Callable[[RNN, Sequence[Vector], Vector, Sequence[Watch], Sequence[int]], VectorEngine]
 """A way to run a decoder: from network, input, seed, watches and stops to its moments."""
 
 
@@ -261,7 +256,7 @@ def run_rnn(
     word: Sequence[str],
     max_steps: int,
     progress: Progress | None = None,
-    bookmark: Bookmark | None = None,
+    bookmark: CheckpointStore | None = None,
     decoding: Decoding | None = None,
 ) -> Run:
     """The machine's run as the RNN does it: by the definition, or by a faster engine."""

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from netwright.machine import following
-from netwright.machine.following import follow
+from netwright.following.drive import follow
 
 
 class OneStep:
@@ -58,7 +57,7 @@ class Interrupted:
 def test_a_moment_is_finished_unless_it_takes_long(
     seconds: float, done: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(following, "HELD", 60.0 if seconds < 1 else 0.2)
+    monkeypatch.setattr("netwright.following.drive.HELD", 60.0 if seconds < 1 else 0.2)
     moments, follower = Interrupted(seconds), OneStep()
     before = signal.getsignal(signal.SIGINT)
     with pytest.raises(KeyboardInterrupt):

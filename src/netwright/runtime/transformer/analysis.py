@@ -16,9 +16,9 @@ from netwright.exact.vector import Vector
 from netwright.nets.attention import hardmax, score_phi
 from netwright.nets.positional import ReciprocalPositions
 from netwright.nets.transformer import Layer, Map, Transformer
-from netwright.runtime.attention import written_by
-from netwright.runtime.bounds import set_bounds
-from netwright.runtime.program import (
+from netwright.runtime.transformer.attention import written_by
+from netwright.runtime.transformer.bounds import set_bounds
+from netwright.runtime.transformer.program import (
     OUTPUT,
     STREAM,
     External,

@@ -5,8 +5,8 @@ from flint import fmpq
 
 from netwright.exact.feed_forward import Affine
 from netwright.exact.layout import Layout
-from netwright.exact.observe import NEITHER, ZERO_BLOCK, Stepwise, Watch
 from netwright.exact.vector import Vector
+from netwright.runtime.engine import NEITHER, ZERO_BLOCK, ReferenceEngine, Watch
 
 LAYOUT = Layout.of(q=("a", "b"), x="")
 
@@ -31,8 +31,8 @@ def test_a_watch_looks_through_a_map() -> None:
 
 
 def test_moments_are_done_again_from_a_snapshot() -> None:
-    def moments() -> Stepwise:
-        return Stepwise(({"y": Vector.of(LAYOUT, q=q)} for q in "abba"), [Watch("y", "q")])
+    def moments() -> ReferenceEngine:
+        return ReferenceEngine(({"y": Vector.of(LAYOUT, q=q)} for q in "abba"), [Watch("y", "q")])
 
     first, second = moments(), moments()
     first.advance(9), first.advance(9)

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from netwright.errors import FormatError, InputError, OutputError
-from netwright.exact.observe import State
+from netwright.exact.snapshot import Snapshot
 from netwright.files import array_digest, check_output, locked, read_file, seal, unseal, write_whole
 
 KIND = "netwright checkpoint 2"
@@ -59,7 +59,7 @@ class Checkpoint:
                 self._own = self.keep.stat()
             yield self
 
-    def read(self) -> State | None:
+    def read(self) -> Snapshot | None:
         """The state in the file to begin with."""
         if self.resume is None:
             return None
@@ -83,7 +83,7 @@ class Checkpoint:
                 raise FormatError(f"{label} is not a whole checkpoint: {name} was changed")
         return arrays
 
-    def write(self, state: State) -> None:
+    def write(self, state: Snapshot) -> None:
         """Keep a state, in place of the one before, and of nothing else."""
         if self.keep is None:
             return

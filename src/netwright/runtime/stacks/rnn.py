@@ -6,18 +6,18 @@ The encoder runs by the definition, the decoder as `stack_moments` says; its one
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from netwright.exact.observe import Watch
 from netwright.exact.rational import sigma
 from netwright.exact.vector import Vector
 from netwright.nets.rnn import RNN, identity
-from netwright.runtime.stack_moments import StackMoments
+from netwright.runtime.engine import Watch
+from netwright.runtime.stacks.engine import StackEngine
 from netwright.runtime.unsuitable import UnsuitableError
 
 if TYPE_CHECKING:
-    from netwright.runtime.stack_program import StackNetwork
+    from netwright.runtime.stacks.network import StackNetwork
 
 
-class FastRNN(StackMoments):
+class FastRNN(StackEngine):
     """g_0, g_1, … of an RNN on an input."""
 
     SHORT = 5_000
@@ -31,12 +31,12 @@ class FastRNN(StackMoments):
         watches: Sequence[Watch] = (),
         stops: Sequence[int] = (),
         *,
-        patience: int = 0,
+        reference_steps: int = 0,
     ) -> None:
         self.network, self.y = network, seed
         self.earliest = 0 if network.R is None else 1  # g_1 reads the seed, later ones O(g)
         *_, g = network.encoder_states(X)
-        super().__init__([g], watches, stops, patience)
+        super().__init__([g], watches, stops, reference_steps)
 
     def _step(self, cells: Sequence[Vector]) -> Sequence[Vector]:
         (g,) = cells
@@ -44,9 +44,15 @@ class FastRNN(StackMoments):
         y = self.y if self.moments == 1 else self.network.O(g)
         return [self.network.decoder_step(g, y)]
 
+    def _is_compiled(self) -> bool:
+        from netwright.jit import is_compiled
+        from netwright.runtime.stacks.arithmetic import advance_rnn
+
+        return is_compiled(advance_rnn)
+
     def _stacks(self) -> "StackNetwork":
-        from netwright.runtime.stack_arithmetic import advance_rnn
-        from netwright.runtime.stack_program import CellWatch, Source, StackLayer, StackNetwork
+        from netwright.runtime.stacks.arithmetic import advance_rnn
+        from netwright.runtime.stacks.network import CellWatch, Source, StackLayer, StackNetwork
 
         network = self.network
         if network.f2 is not sigma:

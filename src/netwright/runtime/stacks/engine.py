@@ -14,38 +14,36 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from netwright.exact.observe import (
-    FARTHEST,
-    PATIENCE_SECONDS,
-    State,
-    Watch,
-    checked_array,
-    require_consistent,
-)
+from netwright.exact.snapshot import FARTHEST, Snapshot, checked_array, require_consistent
 from netwright.exact.vector import Vector
+from netwright.runtime.engine import DefinitionFirst, Watch
 from netwright.runtime.unsuitable import UnsuitableError
 
 if TYPE_CHECKING:
-    from netwright.runtime.stack_program import StackNetwork
+    from netwright.runtime.stacks.network import StackNetwork
 
 
-class StackMoments(ABC):
+class StackEngine(ABC):
     """The cells at times 0, 1, 2, …, the watches being on cells by their numbers.
 
-    The first `patience` moments are by the definition, so that a short run waits for nothing,
-    unless half a second has passed. Rows of codes end with a moment where the last watch has a code
-    in `stops`, or a negative one.
+    The first `reference_steps` moments are by the definition, unless the loops are compiled already
+    or half a second has passed, so that a short run waits for nothing. Rows of codes end with a
+    moment where the last watch has a code in `stops`, or a negative one.
     """
 
     earliest = 0
     """How many moments there must be before stacks can take over."""
 
     def __init__(
-        self, cells: Sequence[Vector], watches: Sequence[Watch], stops: Sequence[int], patience: int
+        self,
+        cells: Sequence[Vector],
+        watches: Sequence[Watch],
+        stops: Sequence[int],
+        reference_steps: int,
     ) -> None:
-        self.watches, self.stops, self.patience = tuple(watches), tuple(stops), patience
+        self.watches, self.stops = tuple(watches), tuple(stops)
+        self.by_definition = DefinitionFirst(0 if self._is_compiled() else reference_steps)
         self.moments = 0
-        self._started = perf_counter()
         self.compile_seconds = 0.0
         self.reason: str | None = None
         """Why its numbers are big ones."""
@@ -58,13 +56,17 @@ class StackMoments(ABC):
         """The cells at the next moment, by the definition."""
 
     @abstractmethod
+    def _is_compiled(self) -> bool:
+        """Whether the loop that `_stacks` needs is at hand in this process."""
+
+    @abstractmethod
     def _stacks(self) -> "StackNetwork":
         """The network in `stack_arithmetic`."""
 
     @property
     def fast(self) -> bool:
         """Whether the first moments are over."""
-        return self.moments > self.patience or not self.patience
+        return self.moments > self.by_definition.moments or not self.by_definition.moments
 
     def vector(self, name: str, *, before: bool = False) -> Vector:
         """The vector of the cell with this number, now or one moment before."""
@@ -76,9 +78,8 @@ class StackMoments(ABC):
     def advance(self, count: int) -> NDArray[np.int64]:
         """The codes of the next moments."""
         begun = self._stack is not None or self.reason is not None
-        late = perf_counter() - self._started > PATIENCE_SECONDS
-        if not begun and self.moments > (self.earliest if late else self._least()):
-            self.patience = min(self.patience, self.moments - 1)
+        if not begun and self.by_definition.is_over(self.moments - 1, self.earliest):
+            self.by_definition.end(self.moments - 1)
             self._begin_with_stacks()
         if self._stack is not None:
             try:
@@ -93,9 +94,6 @@ class StackMoments(ABC):
         self.moments += 1
         row = [watch.code(self._cells[int(watch.vector)]) for watch in self.watches]
         return np.array([row], dtype=np.int64)
-
-    def _least(self) -> int:
-        return max(self.patience, self.earliest)
 
     def _begin_with_stacks(self) -> None:
         try:
@@ -112,12 +110,12 @@ class StackMoments(ABC):
         finally:
             self.compile_seconds += perf_counter() - started
 
-    def snapshot(self) -> State:
+    def snapshot(self) -> Snapshot:
         """The stacks, or only how many moments there were."""
         state = dict(self._stack.snapshot()) if self._stack is not None else {}
         return {"moments": np.array([self.moments]), **state}
 
-    def restore(self, state: State) -> None:
+    def restore(self, state: Snapshot) -> None:
         """Go on from a snapshot."""
         moments = int(checked_array(state, "moments", (1,), 0, FARTHEST)[0])
         if len(state) > 1:

@@ -14,11 +14,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from netwright.exact.observe import NEITHER, ZERO_BLOCK, Watch
 from netwright.exact.rational import sigma
 from netwright.nets.transformer import Transformer
-from netwright.runtime.assembler import WORD, Assembler, Number
-from netwright.runtime.program import (
+from netwright.runtime.engine import NEITHER, ZERO_BLOCK, Watch
+from netwright.runtime.transformer.assembler import WORD, Assembler, Number
+from netwright.runtime.transformer.program import (
     OUTPUT,
     STREAM,
     External,

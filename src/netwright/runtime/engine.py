@@ -1,15 +1,20 @@
-"""Reading a network off its vectors, moment by moment, as small integers."""
+"""The protocol of engines: a network's run, moment by moment, seen through watches.
+
+A watch reads one block of a vector as a small integer. An engine gives the codes of all watches for
+many moments at a time. `ReferenceEngine` is the definition; faster ones equal it on everything.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from time import perf_counter
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from netwright.errors import FormatError
 from netwright.exact.feed_forward import Affine
 from netwright.exact.rational import ONE
+from netwright.exact.snapshot import FARTHEST, Snapshot, checked_array
 from netwright.exact.vector import Vector
 
 ZERO_BLOCK = -1
@@ -50,64 +55,33 @@ class Watch:
         return seen.layout.labels(self.block).index(next(iter(content)))
 
 
-State: TypeAlias = Mapping[str, NDArray[np.int64]]
-"""A run at a moment, as named arrays."""
-
-
-def checked_array(
-    state: State, name: str, shape: tuple[int | None, ...], least: int, most: int
-) -> NDArray[np.int64]:
-    """An array of a state, if it has this shape (None: any length) and its numbers this range.
-
-    Compiled loops trust their arrays, so what comes from a file is looked at before.
-    """
-    found = state.get(name)
-    if found is None:
-        raise FormatError(f"the checkpoint has no array {name}")
-    fits = found.dtype == np.int64 and len(found.shape) == len(shape)
-    if not fits or any(want not in (None, n) for n, want in zip(found.shape, shape, strict=True)):
-        wanted = " × ".join("any" if n is None else str(n) for n in shape)
-        raise FormatError(
-            f"the checkpoint's {name} is {found.dtype} of shape {found.shape}; expected int64 of "
-            f"shape {wanted}"
-        )
-    if found.size and (found.min() < least or found.max() > most):
-        wrong = found.min() if found.min() < least else found.max()
-        raise FormatError(
-            f"the checkpoint's {name} has the number {wrong}; expected {least} to {most}"
-        )
-    return found
-
-
-def require_consistent(holds: object, what: str) -> None:
-    """FormatError if the arrays of a checkpoint contradict each other."""
-    if not holds:
-        raise FormatError(f"the checkpoint contradicts itself: {what}")
-
-
-FARTHEST = 1 << 50
-"""More than any run takes: no time, cell or number of steps is beyond it."""
-
-
-class Bookmark(Protocol):
-    """Where a run is kept, to go on with it another time."""
-
-    every: float
-    """Seconds between two times that it is kept."""
-
-    def read(self) -> State | None:
-        """What was kept before."""
-
-    def write(self, state: State) -> None:
-        """Keep a state."""
-
-
-PATIENCE_SECONDS = 0.4
+REFERENCE_SECONDS = 0.4
 """How long a run may go on by the definition before a faster engine takes over."""
 
 
-class Moments(Protocol):
-    """A network's run, moment by moment, as watches see it."""
+class DefinitionFirst:
+    """When a run leaves the definition: after some moments, or sooner if they take long.
+
+    So a short run never waits for a compiler. With `moments` 0 it leaves at once, as it should
+    where the compiled code is at hand already.
+    """
+
+    def __init__(self, moments: int) -> None:
+        self.moments = moments
+        self._started = perf_counter()
+
+    def is_over(self, done: int, earliest: int = 0) -> bool:
+        """Whether a faster engine is to take over after so many moments, not before `earliest`."""
+        late = perf_counter() - self._started > REFERENCE_SECONDS
+        return done >= (earliest if late else max(self.moments, earliest))
+
+    def end(self, done: int) -> None:
+        """Note that it took over after so many moments."""
+        self.moments = min(self.moments, done)
+
+
+class NetworkEngine(Protocol):
+    """A network's run, moment by moment, as watches see it: what every engine is."""
 
     compile_seconds: float
     reason: str | None
@@ -120,22 +94,22 @@ class Moments(Protocol):
     def advance(self, count: int) -> NDArray[np.int64]:
         """The codes of the next moments, a row each: at least one, and `count` at most."""
 
-    def snapshot(self) -> State:
+    def snapshot(self) -> Snapshot:
         """All that the moments from here on depend on."""
 
-    def restore(self, state: State) -> None:
+    def restore(self, state: Snapshot) -> None:
         """Go on from a snapshot; FormatError if it is none of this network."""
 
 
-class MomentsWithVectors(Moments, Protocol):
-    """Moments whose vectors can be had."""
+class VectorEngine(NetworkEngine, Protocol):
+    """An engine whose newest vectors can be had."""
 
     def vector(self, name: str, *, before: bool = False) -> Vector:
         """One of the vectors that are watched, now or one moment before."""
 
 
-class Stepwise:
-    """Moments from vectors, one set of named vectors a moment."""
+class ReferenceEngine:
+    """The definition as an engine: one set of named vectors a moment."""
 
     compile_seconds = 0.0
     reason: str | None = None
@@ -163,11 +137,11 @@ class Stepwise:
         """One of the vectors."""
         return (self.before if before else self.newest)[name]
 
-    def snapshot(self) -> State:
+    def snapshot(self) -> Snapshot:
         """The number of moments: what they hold is computed again."""
         return {"moments": np.array([self.moments])}
 
-    def restore(self, state: State) -> None:
+    def restore(self, state: Snapshot) -> None:
         """Do again what was done."""
         for _ in range(int(checked_array(state, "moments", (1,), 0, FARTHEST)[0])):
             self.advance(1)

@@ -1,0 +1,1 @@
+"""A machine's run, read off a network: watches, the drive loop, checkpoints."""

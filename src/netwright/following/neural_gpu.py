@@ -1,0 +1,76 @@
+"""The machine's run, read off the cells of its Neural GPU."""
+
+from collections.abc import Callable, Sequence
+from time import perf_counter
+
+from netwright.exact.feed_forward import Affine
+from netwright.exact.snapshot import CheckpointStore
+from netwright.exact.vector import Vector
+from netwright.following.rnn import PairFollower, run_moments
+from netwright.machine.simulate import Progress, Run
+from netwright.nets.neural_gpu import NeuralGPU
+from netwright.runtime.engine import ReferenceEngine, VectorEngine, Watch
+from netwright.theorems.theorem_2_3_rnn.readouts import readouts
+from netwright.theorems.theorem_4_1_neural_gpu import CompiledNeuralGPU, block_of
+
+Iterating = Callable[[NeuralGPU, Sequence[Vector], Sequence[Watch], Sequence[int]], VectorEngine]
+"""A way to run a Neural GPU: from network, input, watches and stops to an engine."""
+
+
+def by_definition(
+    network: NeuralGPU, X: Sequence[Vector], watches: Sequence[Watch], stops: Sequence[int]
+) -> ReferenceEngine:
+    """The tensors by Equation 14."""
+    numbers = {int(watch.vector) for watch in watches}
+    cells = ({str(i): S[i][0] for i in numbers} for S in network.tensors(X))
+    return ReferenceEngine(cells, watches)
+
+
+def hidden_watches(compiled: CompiledNeuralGPU, tokens: int) -> tuple[Watch, Watch]:
+    """Watches for g_0 at time `tokens`, and for g_1, g_2, … after it.
+
+    g_0 = h_n is in block E of the last token's cell, all others in block D of the last cell.
+    """
+    last = tokens - 1 + compiled.has_end_marker
+    return _watch(compiled, tokens - 1, "E"), _watch(compiled, last, "D")
+
+
+def _watch(compiled: CompiledNeuralGPU, cell: int, letter: str) -> Watch:
+    layout = compiled.rnn.neurons.layout
+    take = {(f"{letter} {name}", name): 1 for name, _ in layout.blocks}
+    block = Affine.of(compiled.network.layout, layout, take)
+    return Watch(str(cell), "n", through=block.then(readouts(compiled.rnn.neurons)))
+
+
+def run_neural_gpu(
+    compiled: CompiledNeuralGPU,
+    word: Sequence[str],
+    max_steps: int,
+    progress: Progress | None = None,
+    bookmark: CheckpointStore | None = None,
+    iterating: Iterating | None = None,
+) -> Run:
+    """The machine's run as the Neural GPU does it: by the definition, or by a faster engine."""
+    started = perf_counter()
+    X = compiled.embed(compiled.rnn.machine.check_word(word))
+    tokens = len(X) - compiled.has_end_marker
+    follower = PairFollower(compiled.rnn, max_steps, skip=tokens)
+    watches = hidden_watches(compiled, tokens)
+
+    def hidden(moments: VectorEngine, before: bool) -> Vector:
+        first, later = watches
+        watch, letter = (first, "E") if follower.time - before == 0 else (later, "D")
+        cell = moments.vector(watch.vector, before=before)
+        return block_of(cell, letter, compiled.rnn.neurons.layout)
+
+    return run_moments(
+        compiled.rnn,
+        (iterating or by_definition)(compiled.network, X, watches, follower.stops),
+        follower,
+        hidden,
+        progress,
+        bookmark,
+        started=started,
+        tokens=tokens,
+        dimension=compiled.network.layout.dimension,
+    )

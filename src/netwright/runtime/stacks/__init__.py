@@ -1,0 +1,1 @@
+"""RNNs and Neural GPUs, whose numbers are stacks, run fast and exactly."""

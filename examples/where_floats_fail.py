@@ -13,16 +13,17 @@ from netwright.precision.float_arithmetic import FloatArithmetic
 from netwright.precision.formats import FORMATS
 from netwright.precision.horizon import first_possible, safe_until, search_limit
 from netwright.precision.wiggle import meeting
-from netwright.theorems.theorem_3_4_transformer.construction import Scoring, compile_transformer
+from netwright.theorems.theorem_3_4_transformer.construction import compile_transformer
+from netwright.theorems.theorem_3_4_transformer.scores import PAPER, RECENCY
 
 name = sys.argv[1] if len(sys.argv) > 1 else "float32"
 if name not in FORMATS:
     sys.exit(f"no format {name}; there are {', '.join(FORMATS)}")
 form = FORMATS[name]
 
-for score in (Scoring.PAPER, Scoring.RECENCY):
+for score in (PAPER, RECENCY):
     print(f"{form.name}, score {score}: proved right up to token {safe_until(form, score):,}")
-    if score is Scoring.RECENCY and form.bits > 24:
+    if score is RECENCY and form.bits > 24:
         break  # the search would take days
     order = first_possible(form, score, search_limit(form, score))
     assert order is not None

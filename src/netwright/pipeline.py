@@ -28,9 +28,9 @@ from netwright.theorems.theorem_2_3_rnn.construction import compile_rnn
 from netwright.theorems.theorem_3_4_transformer import saving
 from netwright.theorems.theorem_3_4_transformer.construction import (
     CompiledTransformer,
-    Scoring,
     compile_transformer,
 )
+from netwright.theorems.theorem_3_4_transformer.scores import Score
 from netwright.theorems.theorem_4_1_neural_gpu import compile_neural_gpu
 
 Source = TuringMachine | CompiledTransformer
@@ -63,11 +63,11 @@ def load(argument: str, *, format_name: str | None = None, also: Iterable[str] =
 
 
 def to_transformer(
-    machine: TuringMachine, word: Iterable[str] = (), scoring: Scoring | str | None = None
+    machine: TuringMachine, word: Iterable[str] = (), score: Score | str | None = None
 ) -> CompiledTransformer:
     """The Transformer of a machine; if the word has blanks in it, one that takes such words."""
     normal = normalize(machine, blanks_in_input=machine.blank in tuple(word))
-    return compile_transformer(normal, scoring)
+    return compile_transformer(normal, score)
 
 
 def run(
@@ -78,7 +78,7 @@ def run(
     on: Target | str = Target.TRANSFORMER,
     engine: Engine | str = Engine.AUTO,
     base: Number | None = None,
-    scoring: Scoring | str | None = None,
+    score: Score | str | None = None,
     progress: Progress | None = None,
     bookmark: CheckpointStore | None = None,
 ) -> Run:
@@ -91,7 +91,7 @@ def run(
     check_limit(max_steps)
     if base is not None and on not in (Target.RNN, Target.NEURAL_GPU):
         raise InputError(f"a base is for the stacks of rnn and neural-gpu; {on} has none")
-    if scoring and (on is not Target.TRANSFORMER or source is not machine):
+    if score and (on is not Target.TRANSFORMER or source is not machine):
         raise InputError("a score is for a machine that becomes a Transformer, and this is none")
     rest = max_steps, progress, bookmark
 
@@ -103,7 +103,7 @@ def run(
         return simulate(machine, symbols, *rest, engine=engine)
     if on is Target.TRANSFORMER:
         if isinstance(source, TuringMachine):
-            source = to_transformer(source, symbols, scoring)
+            source = to_transformer(source, symbols, score)
         return run_transformer(source, symbols, *rest, faster(FastDecoder))
     rnn = compile_rnn(machine, base)
     if on is Target.RNN:

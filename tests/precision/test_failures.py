@@ -10,11 +10,11 @@ from netwright.pipeline import to_transformer
 from netwright.precision.failures import Failures, first_failures, plain
 from netwright.precision.float_arithmetic import FloatArithmetic
 from netwright.precision.formats import FORMATS, binary
-from netwright.theorems.theorem_3_4_transformer.construction import Scoring
+from netwright.theorems.theorem_3_4_transformer.scores import PAPER, RECENCY, SCORES, Score
 
 
 def failures(
-    machine: str, name: str, outputs: int, score: Scoring = Scoring.PAPER, **options: Any
+    machine: str, name: str, outputs: int, score: Score = PAPER, **options: Any
 ) -> Failures:
     here = FloatArithmetic(FORMATS[name])
     compiled = to_transformer(library_machine(machine), (), score)
@@ -30,38 +30,38 @@ def firsts(found: Failures) -> tuple[int | None, int | None, int | None]:
 
 
 NEVER = (None, None, None)
-TABLE: dict[tuple[Scoring, str], dict[str, tuple[int | None, ...]]] = {
-    (Scoring.PAPER, "sweeper"): {
+TABLE: dict[tuple[Score, str], dict[str, tuple[int | None, ...]]] = {
+    (PAPER, "sweeper"): {
         "bfloat16": (36, 304, 304),
         "float16": (24, 1154, 1179),
         "float32": (210, None, None),
         "float64": NEVER,  # an index at 37,401
     },
-    (Scoring.PAPER, "binary-counter"): {
+    (PAPER, "binary-counter"): {
         "bfloat16": (250, 251, 251),
         "float16": (34, 35, 35),
         "float32": (438, 757, 757),
         "float64": NEVER,
     },
-    (Scoring.PAPER, "busy-beaver-5"): {
+    (PAPER, "busy-beaver-5"): {
         "bfloat16": (12, 75, 75),
         "float16": (41, 42, 42),
         "float32": (144, 470, 470),
         "float64": NEVER,  # an index at 31,542
     },
-    (Scoring.RECENCY, "sweeper"): {
+    (RECENCY, "sweeper"): {
         "bfloat16": (78, 304, 304),
         "float16": (150, 224, 225),
         "float32": NEVER,
         "float64": NEVER,
     },
-    (Scoring.RECENCY, "binary-counter"): {
+    (RECENCY, "binary-counter"): {
         "bfloat16": (None, 257, 257),
         "float16": (80, 81, 81),
         "float32": NEVER,
         "float64": NEVER,
     },
-    (Scoring.RECENCY, "busy-beaver-5"): {
+    (RECENCY, "busy-beaver-5"): {
         "bfloat16": (126, 147, 147),
         "float16": (144, 154, 154),
         "float32": NEVER,  # an index at 15,006
@@ -71,7 +71,7 @@ TABLE: dict[tuple[Scoring, str], dict[str, tuple[int | None, ...]]] = {
 
 
 @pytest.mark.parametrize(("score", "machine"), TABLE)
-def test_the_table_of_three_machines_in_four_formats(score: Scoring, machine: str) -> None:
+def test_the_table_of_three_machines_in_four_formats(score: Score, machine: str) -> None:
     wanted = TABLE[score, machine]
     assert {name: firsts(failures(machine, name, 2000, score)) for name in FORMATS} == wanted
 
@@ -80,22 +80,22 @@ def test_the_table_of_three_machines_in_four_formats(score: Scoring, machine: st
 @pytest.mark.parametrize(
     ("score", "machine", "name", "index"),
     [
-        (Scoring.PAPER, "sweeper", "float64", 37_401),
-        (Scoring.PAPER, "binary-counter", "float64", None),
-        (Scoring.RECENCY, "sweeper", "float32", None),
-        (Scoring.RECENCY, "binary-counter", "float32", None),
-        (Scoring.RECENCY, "busy-beaver-5", "float32", 15_006),
+        (PAPER, "sweeper", "float64", 37_401),
+        (PAPER, "binary-counter", "float64", None),
+        (RECENCY, "sweeper", "float32", None),
+        (RECENCY, "binary-counter", "float32", None),
+        (RECENCY, "busy-beaver-5", "float32", 15_006),
     ],
 )
 def test_what_happens_up_to_40_000_outputs(
-    score: Scoring, machine: str, name: str, index: int | None
+    score: Score, machine: str, name: str, index: int | None
 ) -> None:
     assert firsts(failures(machine, name, 40_000, score)) == (index, None, None)
 
 
 def test_with_any_exponent_11_bits_do_better_than_float16() -> None:
     """1/i³ is subnormal in float16 from i = 26 on."""
-    compiled = to_transformer(library_machine("busy-beaver-5"), (), Scoring.RECENCY)
+    compiled = to_transformer(library_machine("busy-beaver-5"), (), RECENCY)
     found = first_failures(compiled, (), FloatArithmetic(binary(11)), 300, index_only=True)
     assert found.index is not None
     assert found.index.token == 201
@@ -138,12 +138,12 @@ def test_in_float64_the_busy_beaver_goes_wrong_at_token_31542() -> None:
 
 
 def test_by_recency_the_busy_beaver_is_right_for_longer_than_that() -> None:
-    assert firsts(failures("busy-beaver-5", "float64", 34_000, Scoring.RECENCY)) == (None,) * 3
+    assert firsts(failures("busy-beaver-5", "float64", 34_000, RECENCY)) == (None,) * 3
 
 
 @pytest.mark.thorough
 def test_by_recency_it_is_right_for_200_000_steps() -> None:
-    assert firsts(failures("busy-beaver-5", "float64", 200_010, Scoring.RECENCY)) == (None,) * 3
+    assert firsts(failures("busy-beaver-5", "float64", 200_010, RECENCY)) == (None,) * 3
 
 
 @pytest.mark.thorough
@@ -154,7 +154,7 @@ def test_the_papers_score_reads_a_wrong_symbol_at_output_100_313() -> None:
 @pytest.mark.parametrize("bits", [8, 11, 14, 16, 18])
 def test_the_score_by_recency_is_right_for_longer(bits: int) -> None:
     tokens = []
-    for score in Scoring:
+    for score in SCORES.values():
         compiled = to_transformer(library_machine("busy-beaver-5"), (), score)
         found = first_failures(compiled, (), FloatArithmetic(binary(bits)), 5000, index_only=True)
         assert found.index is not None

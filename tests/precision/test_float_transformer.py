@@ -28,8 +28,9 @@ from netwright.precision.rational_arithmetic import RationalArithmetic
 from netwright.precision.softmax import constant
 from netwright.precision.transformer import FloatTransformer
 from netwright.theorems.proposition_3_3_majority import majority_recognizer
-from netwright.theorems.theorem_3_4_transformer.construction import CompiledTransformer, Scoring
+from netwright.theorems.theorem_3_4_transformer.construction import CompiledTransformer
 from netwright.theorems.theorem_3_4_transformer.proof_values import ProofValues
+from netwright.theorems.theorem_3_4_transformer.scores import RECENCY, SCORES, Score
 from netwright.verify.damage import flipped, weights_into
 
 
@@ -46,9 +47,11 @@ def vectors(
 
 
 @settings(max_examples=25)
-@given(st.data(), st.sampled_from([3, 5, 8, 11, 24, 30, 53]), st.sampled_from(list(Scoring)))
+@given(
+    st.data(), st.sampled_from([3, 5, 8, 11, 24, 30, 53]), st.sampled_from(list(SCORES.values()))
+)
 def test_every_vector_is_that_of_rounded_rationals(
-    data: st.DataObject, bits: int, score: Scoring
+    data: st.DataObject, bits: int, score: Score
 ) -> None:
     machine = data.draw(machines())
     word = data.draw(random_words(machine.symbols))
@@ -94,8 +97,8 @@ def test_attention_is_that_of_numpys_types(machine: str, name: str, tokens: int)
 
 
 @settings(max_examples=15)
-@given(st.data(), st.sampled_from(list(Scoring)))
-def test_with_many_bits_nothing_goes_wrong(data: st.DataObject, score: Scoring) -> None:
+@given(st.data(), st.sampled_from(list(SCORES.values())))
+def test_with_many_bits_nothing_goes_wrong(data: st.DataObject, score: Score) -> None:
     machine = data.draw(machines())
     word = data.draw(random_words(machine.symbols))
     compiled = to_transformer(machine, word, score)
@@ -157,7 +160,7 @@ def test_numbers_beyond_the_range_are_no_numbers_any_more() -> None:
 
 def test_a_position_that_is_no_integer_any_more_is_named() -> None:
     """257 has nine bits."""
-    compiled = to_transformer(library_machine("binary-counter"), (), Scoring.RECENCY)
+    compiled = to_transformer(library_machine("binary-counter"), (), RECENCY)
     found = first_failures(compiled, (), FloatArithmetic(FORMATS["bfloat16"]), 300)
     assert found.vector is not None
     assert (found.vector.output, found.vector.vector) == (257, "a1")

@@ -12,13 +12,14 @@ from netwright.precision.float_arithmetic import FloatArithmetic
 from netwright.precision.formats import FORMATS, Format, binary
 from netwright.precision.horizon import WrongOrder, first_possible, safe_until, search_limit
 from netwright.precision.wiggle import in_normal_form, meeting
-from netwright.theorems.theorem_3_4_transformer.construction import Scoring, compile_transformer
+from netwright.theorems.theorem_3_4_transformer.construction import compile_transformer
+from netwright.theorems.theorem_3_4_transformer.scores import PAPER, RECENCY, SCORES, Score
 
-PAPER, RECENCY = Scoring.PAPER, Scoring.RECENCY
+PAPER, RECENCY = PAPER, RECENCY
 
 
 @cache
-def searched(form: Format, score: Scoring = PAPER, *, two_way: bool = False) -> WrongOrder:
+def searched(form: Format, score: Score = PAPER, *, two_way: bool = False) -> WrongOrder:
     last = 7100 if form.bits == 53 else search_limit(form, score)
     found = first_possible(form, score, last, two_way=two_way)
     assert found is not None
@@ -62,16 +63,14 @@ def test_the_first_possible_failure_in_float64_on_a_two_way_tape() -> None:
         (RECENCY, {8: 12, 11: 28, 14: 56, 16: 111, 18: 210, 20: 401, 24: 1562}),
     ],
 )
-def test_more_bits_put_the_first_possible_failure_off(
-    score: Scoring, wanted: dict[int, int]
-) -> None:
+def test_more_bits_put_the_first_possible_failure_off(score: Score, wanted: dict[int, int]) -> None:
     assert {p: searched(binary(p), score, two_way=True).token for p in wanted} == wanted
 
 
-@pytest.mark.parametrize("score", list(Scoring))
+@pytest.mark.parametrize("score", list(SCORES.values()))
 @pytest.mark.parametrize("bits", range(4, 16))
 def test_nothing_is_wrong_where_it_is_proved_and_nothing_is_overlooked(
-    score: Scoring, bits: int, monkeypatch: pytest.MonkeyPatch
+    score: Score, bits: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The search with all that the bounds leave out: the same, and after the proved bound."""
     form = binary(bits)
@@ -94,7 +93,7 @@ def test_nothing_is_wrong_where_it_is_proved_and_nothing_is_overlooked(
         ("float32", RECENCY),
     ],
 )
-def test_a_machine_meets_the_first_possible_failure(name: str, score: Scoring) -> None:
+def test_a_machine_meets_the_first_possible_failure(name: str, score: Score) -> None:
     """Found by search: wrong at the predicted output, right at every one before."""
     form = FORMATS[name]
     order = searched(form, score)

@@ -13,10 +13,10 @@ from tests.precision.types_of_numpy import TYPES
 
 from netwright.precision.formats import FORMATS
 from netwright.precision.horizon import first_possible
-from netwright.theorems.theorem_3_4_transformer.construction import Scoring
+from netwright.theorems.theorem_3_4_transformer.scores import PAPER, RECENCY, Score
 
 
-def sizes(i: int, wanted: int, kind: Any, score: Scoring) -> NDArray[np.float64]:
+def sizes(i: int, wanted: int, kind: Any, score: Score) -> NDArray[np.float64]:
     """|χ| of token i for every token j (rows) on every cell from −i to i (columns)."""
     n = np.arange(1, i + 2, dtype=np.float64)
     first, second, cube = (
@@ -27,7 +27,7 @@ def sizes(i: int, wanted: int, kind: Any, score: Scoring) -> NDArray[np.float64]
     keys = (np.arange(-i, i + 1)[None, :] / n[:, None]).astype(kind)
     query, third = (np.array(x).astype(kind) for x in (wanted / (i + 1), 1 / 3))
     products = query * first[:, None] + first[i] * -keys
-    if score is Scoring.RECENCY:
+    if score is RECENCY:
         products = products + second[i] * third
         products = products + (cube[i] * -third) * (n - 1).astype(kind)[:, None]
     else:
@@ -36,7 +36,7 @@ def sizes(i: int, wanted: int, kind: Any, score: Scoring) -> NDArray[np.float64]
     return found
 
 
-def first_confusions(kind: Any, last: int, score: Scoring) -> tuple[int | None, int | None]:
+def first_confusions(kind: Any, last: int, score: Score) -> tuple[int | None, int | None]:
     """The first tokens at which a fresh cell, and another cell, can be mistaken."""
     fresh = other = None
     for i in range(1, last + 1):
@@ -65,15 +65,13 @@ def first_confusions(kind: Any, last: int, score: Scoring) -> tuple[int | None, 
 @pytest.mark.parametrize(
     ("score", "name", "wanted"),
     [
-        (Scoring.PAPER, "bfloat16", (20, 57)),
-        (Scoring.PAPER, "float16", (49, None)),
-        (Scoring.RECENCY, "bfloat16", (20, 52)),
-        (Scoring.RECENCY, "float16", (49, None)),
+        (PAPER, "bfloat16", (20, 57)),
+        (PAPER, "float16", (49, None)),
+        (RECENCY, "bfloat16", (20, 52)),
+        (RECENCY, "float16", (49, None)),
     ],
 )
-def test_other_failures_come_later(
-    score: Scoring, name: str, wanted: tuple[int, int | None]
-) -> None:
+def test_other_failures_come_later(score: Score, name: str, wanted: tuple[int, int | None]) -> None:
     visits = first_possible(FORMATS[name], score, 60, two_way=True)
     assert visits is not None
     assert visits.token < wanted[0]

@@ -19,20 +19,21 @@ from netwright.precision.curves import margins
 from netwright.precision.failures import first_failures
 from netwright.precision.float_arithmetic import FloatArithmetic
 from netwright.precision.formats import FORMATS
-from netwright.precision.softmax import constant, gap, scaled, schedule, snapped
-from netwright.theorems.theorem_3_4_transformer.construction import CompiledTransformer, Scoring
+from netwright.precision.softmax import constant, scaled, schedule, snapped
+from netwright.theorems.theorem_3_4_transformer.construction import CompiledTransformer
+from netwright.theorems.theorem_3_4_transformer.scores import PAPER, RECENCY, SCORES, Score
 
 FLOAT64 = FloatArithmetic(FORMATS["float64"])
 MACHINES = ("sweeper", "binary-counter", "busy-beaver-5")
 
 
-def network(machine: str, score: Scoring = Scoring.PAPER) -> CompiledTransformer:
+def network(machine: str, score: Score = PAPER) -> CompiledTransformer:
     return to_transformer(library_machine(machine), (), score)
 
 
 @pytest.mark.parametrize("machine", MACHINES)
-@pytest.mark.parametrize("score", list(Scoring))
-def test_with_the_schedule_4000_outputs_are_exact(machine: str, score: Scoring) -> None:
+@pytest.mark.parametrize("score", list(SCORES.values()))
+def test_with_the_schedule_4000_outputs_are_exact(machine: str, score: Score) -> None:
     compiled = snapped(network(machine, score))
     found = first_failures(compiled, (), FLOAT64, 4000, schedule(score))
     assert (found.outputs, found.index, found.vector, found.decoded) == (4000, None, None, None)
@@ -44,7 +45,7 @@ def test_with_the_schedule_4000_outputs_are_exact(machine: str, score: Scoring) 
 def test_without_snapping_errors_grow_until_a_symbol_is_wrong(
     machine: str, wanted: tuple[int, int]
 ) -> None:
-    found = first_failures(network(machine), (), FLOAT64, 200, schedule(Scoring.PAPER))
+    found = first_failures(network(machine), (), FLOAT64, 200, schedule(PAPER))
     assert found.vector is not None
     assert found.decoded is not None
     assert (found.vector.output, found.decoded.output) == wanted
@@ -63,7 +64,7 @@ def test_a_constant_temperature_ends_somewhere(tau: float, wanted: int) -> None:
 
 @pytest.mark.parametrize(("tau", "wanted"), [(1e-6, 133), (1e-8, 446), (1e-10, 3698)])
 def test_by_recency_it_ends_later(tau: float, wanted: int) -> None:
-    compiled = snapped(network("busy-beaver-5", Scoring.RECENCY))
+    compiled = snapped(network("busy-beaver-5", RECENCY))
     found = first_failures(compiled, (), FLOAT64, 3700, constant(tau))
     assert found.vector is not None
     assert found.vector.output == wanted
@@ -71,15 +72,15 @@ def test_by_recency_it_ends_later(tau: float, wanted: int) -> None:
 
 @pytest.mark.parametrize(("tau", "wanted"), [(1e-2, 133), (1e-3, 1413)])
 def test_with_larger_queries_it_ends_later_still(tau: float, wanted: int) -> None:
-    compiled = snapped(network("busy-beaver-5", Scoring.RECENCY))
+    compiled = snapped(network("busy-beaver-5", RECENCY))
     found = first_failures(compiled, (), FLOAT64, 1500, scaled(tau))
     assert found.vector is not None
     assert found.vector.output == wanted
 
 
 @settings(max_examples=40)
-@given(st.data(), st.sampled_from(list(Scoring)))
-def test_a_snapped_network_is_exact_and_certified(data: st.DataObject, score: Scoring) -> None:
+@given(st.data(), st.sampled_from(list(SCORES.values())))
+def test_a_snapped_network_is_exact_and_certified(data: st.DataObject, score: Score) -> None:
     machine = data.draw(machines())
     word = data.draw(random_words(machine.symbols))
     plain = to_transformer(machine, word, score)
@@ -90,20 +91,20 @@ def test_a_snapped_network_is_exact_and_certified(data: st.DataObject, score: Sc
 
 
 @settings(max_examples=40)
-@given(st.data(), st.sampled_from(list(Scoring)))
-def test_no_machine_has_a_smaller_margin(data: st.DataObject, score: Scoring) -> None:
+@given(st.data(), st.sampled_from(list(SCORES.values())))
+def test_no_machine_has_a_smaller_margin(data: st.DataObject, score: Score) -> None:
     machine = data.draw(machines())
     word = data.draw(random_words(machine.symbols))
     for i, margin in margins(to_transformer(machine, word, score), word, 25):
-        assert margin >= gap(i, score)
+        assert margin >= score.gap(i)
 
 
 def test_a_machine_that_has_halted_has_the_least_margin() -> None:
     """It halts at once; the head stays, and the cell is visited by every token."""
     machine = TuringMachine(["q"], ["_"], "_", "q", {}, [])
-    for score in Scoring:
+    for score in SCORES.values():
         *_, (i, margin) = margins(to_transformer(machine, (), score), (), 30)
-        assert margin == gap(i, score)
+        assert margin == score.gap(i)
 
 
 @pytest.mark.parametrize("name", ["float32", "bfloat16", "float16"])

@@ -20,7 +20,7 @@ from netwright.precision.rational_arithmetic import RationalArithmetic
 from netwright.precision.recurrent import decoder_states, tensors
 from netwright.precision.stacks import digits_held, first_stack_failures
 from netwright.theorems.theorem_2_3_rnn.construction import compile_rnn
-from netwright.theorems.theorem_3_4_transformer.construction import Scoring
+from netwright.theorems.theorem_3_4_transformer.scores import SCORES, Score
 from netwright.theorems.theorem_4_1_neural_gpu import compile_neural_gpu, with_padding
 
 
@@ -150,10 +150,8 @@ def too_large(sizes: list[Size]) -> list[Size]:
 
 
 @settings(max_examples=30)
-@given(st.data(), st.sampled_from(list(Scoring)))
-def test_numbers_have_no_more_bits_than_the_proofs_allow(
-    data: st.DataObject, score: Scoring
-) -> None:
+@given(st.data(), st.sampled_from(list(SCORES.values())))
+def test_numbers_have_no_more_bits_than_the_proofs_allow(data: st.DataObject, score: Score) -> None:
     machine = data.draw(machines())
     word = data.draw(random_words(machine.symbols))
     compiled = to_transformer(machine, word, score)
@@ -163,7 +161,7 @@ def test_numbers_have_no_more_bits_than_the_proofs_allow(
 
 def test_logarithmic_on_the_transformer_and_linear_in_space_on_the_rnn() -> None:
     machine = library_machine("sweeper")
-    for score in Scoring:
+    for score in SCORES.values():
         sizes = list(transformer_sizes(to_transformer(machine, (), score), (), 3000))
         assert too_large(sizes) == []
         assert max(each.denominator for each in sizes) <= 50  # 4 log₂ 3000 + 2

@@ -18,7 +18,8 @@ from netwright.machine.turing_machine import Action, Move, TuringMachine
 from netwright.pipeline import NETWORKS, Target, run, to_transformer
 from netwright.precision.laboratory import Experiment
 from netwright.theorems.theorem_2_3_rnn.construction import compile_rnn
-from netwright.theorems.theorem_3_4_transformer.construction import CompiledTransformer, Scoring
+from netwright.theorems.theorem_3_4_transformer.construction import CompiledTransformer
+from netwright.theorems.theorem_3_4_transformer.scores import SCORES
 from netwright.theorems.theorem_4_1_neural_gpu import compile_neural_gpu
 from netwright.verify.certificate.check import check_written
 from netwright.verify.certificate.export import written
@@ -43,18 +44,18 @@ def test_a_target_and_an_engine_go_by_their_names_too() -> None:
     for wrong, message in (
         ({"on": "abacus"}, "no network 'abacus'; there are transformer, rnn, neural-gpu, machine"),
         ({"engine": "steam"}, "no engine 'steam'; there are auto, fast, reference"),
-        ({"scoring": "last"}, "no score 'last'; there are paper, recency"),
+        ({"score": "last"}, "no score 'last'; there are paper, recency"),
     ):
         with pytest.raises(InputError, match=message):
             run(machine, "a", **wrong)  # type: ignore[arg-type]  # which is what is tested
 
 
 def test_a_score_goes_by_its_name() -> None:
-    """`scoring="recency"` was taken for the paper's score."""
+    """`score="recency"` was taken for the paper's score."""
     machine = library_machine("even-as")
-    for scoring in Scoring:
-        found = run(machine, "ab", scoring=scoring.value).dimension
-        assert found == to_transformer(machine, "ab", scoring).layout.dimension
+    for score in SCORES.values():
+        found = run(machine, "ab", score=score.name).dimension
+        assert found == to_transformer(machine, "ab", score).layout.dimension
     assert found != run(machine, "ab").dimension
     assert compile_network(machine, "transformer", "ab", "recency").layout.dimension == found  # type: ignore[union-attr]
 

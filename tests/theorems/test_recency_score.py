@@ -31,13 +31,13 @@ from netwright.nets.attention import attention, hardmax, score_phi
 from netwright.pipeline import Target, run, to_transformer
 from netwright.runtime.transformer.attention import AttentionCache
 from netwright.runtime.transformer.decoder import FastDecoder
-from netwright.theorems.theorem_3_4_transformer.construction import Scoring
 from netwright.theorems.theorem_3_4_transformer.lemma_b4_last_visit import last_visit_layer
 from netwright.theorems.theorem_3_4_transformer.saving import from_bytes, to_bytes
+from netwright.theorems.theorem_3_4_transformer.scores import PAPER, RECENCY
 from netwright.verify.damage import flipped, weights_into
 from netwright.verify.networks import verify_network
 
-RECENCY = Scoring.RECENCY
+RECENCY = RECENCY
 
 
 @settings(max_examples=60)
@@ -64,12 +64,12 @@ def test_the_dimension_is_one_more_than_the_papers() -> None:
     machine = library_machine("palindrome")
     paper, recency = to_transformer(machine), to_transformer(machine, (), RECENCY)
     assert recency.layout.dimension == paper.layout.dimension + 1
-    assert (paper.scoring, recency.scoring) == (Scoring.PAPER, RECENCY)
+    assert (paper.score, recency.score) == (PAPER, RECENCY)
 
 
 def test_a_million_steps_in_64_bit_integers() -> None:
     machine = library_machine("busy-beaver-5")
-    found = run(machine, "", 1_000_000, engine="fast", scoring=RECENCY)
+    found = run(machine, "", 1_000_000, engine="fast", score=RECENCY)
     assert (facts(found), found.note) == (facts(simulate(machine, "", 1_000_000)), None)
 
 
@@ -125,7 +125,7 @@ def test_a_flipped_sign_in_the_score_is_not_certified_and_breaks_lemma_b4(block:
     differences = []
     for weight in weights_into(compiled, f"decoder.3.{block}"):
         damaged = flipped(compiled, weight)
-        assert unproved(damaged) == ["Lemma B.4: Q, K, V and O of layer 3"]
+        assert unproved(damaged) == ["Lemma B.4: Q, K, V and O of layer 3, score recency"]
         differences.append(verify_network(damaged, tuple("abba"), 30).difference)
     broken = [each.statement for each in differences if each is not None]
     assert set(broken) == {"Lemma B.4"}
@@ -138,14 +138,14 @@ def test_the_papers_score_with_a_fifth_position_is_not_certified() -> None:
     papers = (*decoder[:2], last_visit_layer(compiled.layout))
     changed = replace(compiled, network=replace(compiled.network, decoder=papers))
     assert verify_network(changed, tuple("abba"), 30).difference is None  # though it is right
-    assert unproved(changed) == ["Lemma B.4: Q, K, V and O of layer 3"]
+    assert unproved(changed) == ["Lemma B.4: Q, K, V and O of layer 3, score recency"]
 
 
 def test_a_score_is_for_transformers_of_machines(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(InputError, match="a score is for a machine that becomes a Transformer"):
-        run(library_machine("even-as"), "ab", on=Target.RNN, scoring=RECENCY)
+        run(library_machine("even-as"), "ab", on=Target.RNN, score=RECENCY)
     with pytest.raises(InputError, match="a score is for a machine that becomes a Transformer"):
-        run(to_transformer(library_machine("even-as")), "ab", scoring=RECENCY)
+        run(to_transformer(library_machine("even-as")), "ab", score=RECENCY)
     for verb in ("verify", "certify", "compile"):
         assert main([verb, "even-as", "--on", "rnn", "--score", "recency"]) == 2
         assert "Transformers" in capsys.readouterr().err

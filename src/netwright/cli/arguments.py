@@ -1,20 +1,19 @@
 """The arguments and options that several verbs share."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from enum import StrEnum
 from fractions import Fraction
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
 import typer
 
 from netwright.errors import InputError, unknown
 from netwright.exact.rational import Number
 from netwright.machine.formats import FORMATS, seed_database
-from netwright.theorems.theorem_3_4_transformer.construction import CompiledTransformer, Scoring
-
-_Choice = TypeVar("_Choice", bound=StrEnum)
+from netwright.theorems.theorem_3_4_transformer.construction import CompiledTransformer
+from netwright.theorems.theorem_3_4_transformer.scores import SCORES
 
 
 class Kind(StrEnum):
@@ -43,21 +42,25 @@ def read_count(value: str | int) -> int:
     )
 
 
-def one_of(option: str, choices: type[_Choice]) -> Callable[[str], _Choice]:
-    """A reader of the values of an enumeration, which says what a misspelt one may mean."""
+def one_of(option: str, choices: Iterable[str]) -> Callable[[str], str]:
+    """A reader of one of some names, which says what a misspelt one may mean.
 
-    def read(value: str) -> _Choice:
-        names = [choice.value for choice in choices]
-        if value not in names:
-            raise InputError(f"{option}: {unknown('value', value, names)}")
-        return choices(value)
+    The members of an enumeration of strings are read as such.
+    """
+    known = {str(choice): choice for choice in choices}
+
+    def read(value: str) -> str:
+        if value not in known:
+            raise InputError(f"{option}: {unknown('value', value, list(known))}")
+        return known[value]
 
     return read
 
 
-def choice_of(option: str, choices: type[_Choice], help_text: str) -> Any:
-    """An option whose values are those of an enumeration."""
-    names = "|".join(choice.value for choice in choices)
+def choice_of(option: str, choices: Iterable[str], help_text: str) -> Any:
+    """An option whose values are some names."""
+    choices = list(choices)
+    names = "|".join(map(str, choices))
     return typer.Option(
         option, parser=one_of(option, choices), metavar=f"[{names}]", help=help_text
     )
@@ -110,25 +113,25 @@ Base = Annotated[
 ]
 
 
-Score = Annotated[
-    Scoring | None,
+ScoreName = Annotated[
+    str | None,
     choice_of(
         "--score",
-        Scoring,
+        SCORES,
         "For transformer: queries and keys of Lemma B.4, the paper's (the default) or those "
         "whose margin shrinks more slowly.",
     ),
 ]
 
 
-def check_score(score: Scoring | None, on: str, source: object = None) -> None:
+def check_score(score: str | None, on: str, source: object = None) -> None:
     """Refuse --score where nothing is compiled into a Transformer."""
     if score is None:
         return
     if on != Kind.TRANSFORMER:
         raise InputError(f"--score is for Transformers; --on {on} has none")
     if isinstance(source, CompiledTransformer):
-        raise InputError(f"--score: this network is compiled already, with score {source.scoring}")
+        raise InputError(f"--score: this network is compiled already, with score {source.score}")
 
 
 def read_base(text: str | None) -> Number | None:

@@ -12,7 +12,7 @@ from netwright.cli.arguments import (
     Force,
     FormatName,
     Output,
-    Score,
+    ScoreName,
     check_score,
     choice_of,
     read_base,
@@ -35,10 +35,7 @@ from netwright.machine.normal_form import normalize
 from netwright.machine.turing_machine import TuringMachine
 from netwright.pipeline import Target
 from netwright.theorems.theorem_2_3_rnn.construction import compile_rnn
-from netwright.theorems.theorem_3_4_transformer.construction import (
-    Scoring,
-    compile_transformer,
-)
+from netwright.theorems.theorem_3_4_transformer.construction import compile_transformer
 from netwright.theorems.theorem_3_4_transformer.saving import machine_of
 from netwright.theorems.theorem_4_1_neural_gpu import compile_neural_gpu
 from netwright.verify.certificate.check import certificate, check_written, read_certificate
@@ -76,7 +73,7 @@ def command(
         bool, typer.Option("--blanks", help="A Transformer for inputs with blanks in them.")
     ] = False,
     base: Base = None,
-    score: Score = None,
+    score: ScoreName = None,
     output: Output = None,
     force: Force = False,
     format_name: FormatName = None,
@@ -146,7 +143,7 @@ def _compiled(
     on: Target,
     blanks: bool,
     base: str | None,
-    score: Scoring | None,
+    score: str | None,
     format_name: str | None,
 ) -> Compiled:
     source = pipeline.load(argument, format_name=format_name)

@@ -13,7 +13,7 @@ from netwright.cli.arguments import (
     Kind,
     Machine,
     Output,
-    Score,
+    ScoreName,
     check_score,
     choice_of,
     read_base,
@@ -24,7 +24,7 @@ from netwright.exact.feed_forward import count_parameters
 from netwright.exact.layout import Layout
 from netwright.machine.turing_machine import TuringMachine
 from netwright.theorems.theorem_2_3_rnn.construction import CompiledRNN, compile_rnn
-from netwright.theorems.theorem_3_4_transformer.construction import CompiledTransformer, Scoring
+from netwright.theorems.theorem_3_4_transformer.construction import CompiledTransformer
 from netwright.theorems.theorem_4_1_neural_gpu import CompiledNeuralGPU, compile_neural_gpu
 
 EXAMPLE = """\b
@@ -43,7 +43,7 @@ def command(
         typer.Option("--blanks", help="Make a Transformer that takes inputs with blanks in them."),
     ] = False,
     base: Base = None,
-    score: Score = None,
+    score: ScoreName = None,
     output: Output = None,
     force: Force = False,
     format_name: FormatName = None,
@@ -90,14 +90,13 @@ def _describe_transformer(compiled: CompiledTransformer) -> tuple[dict[str, Any]
     normal = compiled.normal.machine
     networks = compiled.networks()
     parameters, nonzeros = count_parameters(networks.values())
-    by_recency = compiled.scoring is Scoring.RECENCY  # which has one more position
     widths = {name: list(net.hidden_widths) for name, net in networks.items() if net.hidden_widths}
     facts = {
         "normalized": {"states": len(normal.states), "symbols": len(normal.symbols)},
         "takes_blanks": compiled.normal.takes_blanks,
         "dimension": compiled.layout.dimension,
-        "formula": f"2|Q| + 4|Σ| + {12 if by_recency else 11}, normalised",
-        "score": compiled.scoring.value,
+        "formula": f"2|Q| + 4|Σ| + {7 + len(compiled.score.positions)}, normalised",
+        "score": compiled.score.name,
         "encoder_layers": len(compiled.network.encoder),
         "decoder_layers": len(compiled.network.decoder),
         "hidden_widths": widths,

@@ -13,7 +13,7 @@ from netwright.cli.arguments import (
     Input,
     Kind,
     Machine,
-    Score,
+    ScoreName,
     Separator,
     check_score,
     choice_of,
@@ -32,7 +32,7 @@ from netwright.cli.plots import check_plot
 from netwright.cli.progress import Working
 from netwright.errors import InputError, StoppedError
 from netwright.machine.turing_machine import TuringMachine
-from netwright.theorems.theorem_3_4_transformer.construction import Scoring
+from netwright.theorems.theorem_3_4_transformer.scores import read_score
 
 EXAMPLE = """\b
 Examples:
@@ -72,7 +72,7 @@ def command(
         str | None,
         typer.Option(metavar="FORMAT", help="Add up products in this format: a name, or bits."),
     ] = None,
-    score: Score = None,
+    score: ScoreName = None,
     softmax: Annotated[
         str | None,
         typer.Option(
@@ -130,7 +130,7 @@ def command(
     from netwright.precision.laboratory import Experiment
     from netwright.precision.softmax import read_temperature
 
-    scoring = score or Scoring.PAPER
+    scoring = read_score(score)
     sums = read_format(accumulate, "--accumulate") if accumulate is not None else None
     experiment = Experiment(
         turing,
@@ -149,7 +149,7 @@ def command(
         "machine": machine,
         "input": word_text(turing, symbols, separator),
         "on": on.value,
-        "score": scoring.value if on is Kind.TRANSFORMER else None,
+        "score": scoring.name if on is Kind.TRANSFORMER else None,
         "softmax": softmax,
         "accumulate": sums.name if sums is not None else None,
         "base": base,

@@ -5,8 +5,9 @@ from typing import Any
 
 from netwright.cli.output import visible
 from netwright.cli.plots import COLOURS, MARKERS, drawn
+from netwright.theorems.theorem_3_4_transformer.scores import SCORES
 
-_NAMES = {"paper": "paper's score", "recency": "score by recency"}
+_NAMES = {name: score.title for name, score in SCORES.items()}
 
 
 def precision_plot(curves: dict[str, Any], machine: str, suffix: str) -> bytes:

@@ -17,7 +17,7 @@ from netwright.cli.arguments import (
     Input,
     Machine,
     MaxSteps,
-    Score,
+    ScoreName,
     Separator,
     check_score,
     choice_of,
@@ -66,7 +66,7 @@ def command(
         choice_of("--engine", Engine, "Which code does the work; all give the same answer."),
     ] = Engine.AUTO,
     base: Base = None,
-    score: Score = None,
+    score: ScoreName = None,
     checkpoint: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Keep the run in FILE, to go on with it later."),
@@ -109,7 +109,7 @@ def command(
                 on=on,
                 engine=engine,
                 base=read_base(base),
-                scoring=score,
+                score=score,
                 progress=progress,
                 bookmark=bookmark,
             )

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from netwright.cli.arguments import AsJson, FormatName, MaxSteps, Score, Separator, check_score
+from netwright.cli.arguments import AsJson, FormatName, MaxSteps, ScoreName, Separator, check_score
 from netwright.cli.output import (
     check_word,
     console,
@@ -54,7 +54,7 @@ def command(
         str, typer.Option(metavar="NETWORKS", help="Which networks, with commas between them.")
     ] = "transformer,rnn,neural-gpu",
     max_steps: MaxSteps = 100,
-    score: Score = None,
+    score: ScoreName = None,
     random_inputs: Annotated[
         int, typer.Option("--random", metavar="N", min=0, help="Draw N inputs.")
     ] = 0,

@@ -11,15 +11,15 @@ from netwright.precision.float_arithmetic import FloatArithmetic
 from netwright.precision.formats import FORMATS, binary
 from netwright.precision.growth import rnn_sizes, sample_times, transformer_sizes
 from netwright.precision.horizon import (
-    SEARCHED_AT_ONCE,
     first_possible,
     safe_until,
     search_limit,
 )
-from netwright.precision.softmax import constant, gap, snapped
+from netwright.precision.softmax import constant, snapped
 from netwright.theorems.theorem_2_3_rnn.construction import compile_rnn
-from netwright.theorems.theorem_3_4_transformer.construction import CompiledTransformer, Scoring
+from netwright.theorems.theorem_3_4_transformer.construction import CompiledTransformer
 from netwright.theorems.theorem_3_4_transformer.proof_values import ProofValues
+from netwright.theorems.theorem_3_4_transformer.scores import SCORES, Score
 
 BITS = (*range(6, 25, 2), 28, 32, 40, 48, 53)
 TEMPERATURES = tuple(10.0**-e for e in range(1, 15))
@@ -30,26 +30,26 @@ Say = Callable[[str], None]
 
 
 def all_curves(
-    machine: TuringMachine, word: tuple[str, ...], score: Scoring, outputs: int, say: Say
+    machine: TuringMachine, word: tuple[str, ...], score: Score, outputs: int, say: Say
 ) -> dict[str, Any]:
     """All four, as plain data; a run that halts ends there."""
-    networks = {each: to_transformer(machine, word, each) for each in Scoring}
+    networks = {each: to_transformer(machine, word, each) for each in SCORES.values()}
     outputs = ProofValues.of(networks[score], word, outputs).halts or outputs
     shorter = min(outputs, LONGEST_EXACT)
     horizons = {}
-    for each in Scoring:
+    for each in SCORES.values():
         say(f"horizon against bits, score {each}")
-        horizons[each.value] = horizon_curve(networks[each], word, outputs)
+        horizons[each.name] = horizon_curve(networks[each], word, outputs)
     say("bits a step")
     sizes = [size._asdict() for size in transformer_sizes(networks[score], word, shorter)]
     stacks = [size._asdict() for size in rnn_sizes(compile_rnn(machine), word, shorter)]
     say("margin against step")
-    ahead = {each.value: margin_curve(networks[each], word, shorter) for each in Scoring}
+    ahead = {each.name: margin_curve(networks[each], word, shorter) for each in SCORES.values()}
     say("softmax")
     return {
         "outputs": outputs,
         "outputs_with_softmax": shorter,
-        "score": score.value,
+        "score": score.name,
         "horizon_by_bits": horizons,
         "bits_by_step": {"transformer": sizes, "rnn": stacks},
         "margin_by_step": ahead,
@@ -63,13 +63,13 @@ def horizon_curve(
     """For each number of bits: proved, possible and measured; what is proved is not measured."""
     rows: list[dict[str, int | None]] = []
     for bits in BITS:
-        form, score = binary(bits), compiled.scoring
+        form, score = binary(bits), compiled.score
         index = None
         if safe_until(form, score) < outputs:
             here = FloatArithmetic(form)
             index = first_failures(compiled, word, here, outputs, index_only=True).index
         possible = None
-        if bits <= SEARCHED_AT_ONCE[score]:
+        if bits <= score.searched_at_once:
             possible = first_possible(form, score, search_limit(form, score), two_way=True)
         rows.append(
             {
@@ -87,7 +87,7 @@ def margin_curve(
 ) -> list[dict[str, float | int]]:
     """By how much the winner of layer 3 is ahead, and the least that any machine has."""
     return [
-        {"token": i, "margin": float(margin), "least": float(gap(i, compiled.scoring))}
+        {"token": i, "margin": float(margin), "least": float(compiled.score.gap(i))}
         for i, margin in margins(compiled, word, outputs)
     ]
 

@@ -33,22 +33,17 @@ All of it holds while nothing is subnormal, and float16's bound is before that.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import isqrt
 
 import numpy as np
 
 from netwright.exact.rational import ONE
 from netwright.precision.float_arithmetic import FloatArithmetic
 from netwright.precision.float_loops import loop, wrong_order
-from netwright.precision.formats import NATIVE_BITS, Format
-from netwright.theorems.theorem_3_4_transformer.construction import Scoring
+from netwright.precision.formats import Format
+from netwright.theorems.theorem_3_4_transformer.scores import Score
 
 _PRUNED = 12  # bits, from which on 3u(i+1) is a tenth at most as far as a search goes, and u too
 _CHUNK = 64
-SEARCHED_AT_ONCE = {Scoring.PAPER: 24, Scoring.RECENCY: 20}
-"""Up to how many bits a search takes no time worth speaking of."""
-SEARCHED = {Scoring.PAPER: NATIVE_BITS, Scoring.RECENCY: 26}
-"""And up to how many it takes less than a minute."""
 
 
 @dataclass(frozen=True)
@@ -61,29 +56,27 @@ class WrongOrder:
     later: int
 
 
-def safe_until(form: Format, score: Scoring) -> int:
+def safe_until(form: Format, score: Score) -> int:
     """The last token at which the order of visits is right, whatever the machine, by the proof.
 
     >>> from netwright.precision.formats import FORMATS
-    >>> safe_until(FORMATS["float32"], Scoring.PAPER), safe_until(FORMATS["float64"], Scoring.PAPER)
+    >>> from netwright.theorems.theorem_3_4_transformer.scores import PAPER, RECENCY
+    >>> safe_until(FORMATS["float32"], PAPER), safe_until(FORMATS["float64"], PAPER)
     (36, 5624)
-    >>> safe_until(FORMATS["float64"], Scoring.RECENCY)
+    >>> safe_until(FORMATS["float64"], RECENCY)
     22369620
     """
-    steps = 1 << form.bits
-    if score is Scoring.RECENCY:
-        return max(0, isqrt(steps // 18) - 1)  # 18u (i+1)² ≤ 1
-    return isqrt(isqrt((steps - 1) // 9))  # 9u i⁴ < 1
+    return score.safe_until(form.bits)
 
 
-def search_limit(form: Format, score: Scoring) -> int:
+def search_limit(form: Format, score: Score) -> int:
     """How far a search goes: for 4 to 24 bits, and 53, there is a failure before that."""
     return 3 * safe_until(form, score) + 60
 
 
 def first_possible(
     form: Format,
-    score: Scoring,
+    score: Score,
     last: int,
     *,
     two_way: bool = False,
@@ -108,6 +101,6 @@ def first_possible(
         rest = prune, reciprocals, np.zeros(4), found, *forms
         end = min(start + _CHUNK - 1, last)
         tell(start)
-        if search(start, end, 1 + two_way, score is Scoring.RECENCY, *rest):
+        if search(start, end, 1 + two_way, score.has_time_in_keys, *rest):
             return WrongOrder(*found.tolist())
     return None

@@ -14,8 +14,6 @@ from netwright.precision.float_arithmetic import arithmetic_of
 from netwright.precision.formats import NATIVE_BITS, Format
 from netwright.precision.growth import rnn_sizes, transformer_sizes
 from netwright.precision.horizon import (
-    SEARCHED,
-    SEARCHED_AT_ONCE,
     first_possible,
     safe_until,
     search_limit,
@@ -25,11 +23,8 @@ from netwright.precision.stacks import digits_held, first_stack_failures
 from netwright.precision.transformer import Temperature
 from netwright.precision.wiggle import meeting
 from netwright.theorems.theorem_2_3_rnn.construction import CompiledRNN, compile_rnn
-from netwright.theorems.theorem_3_4_transformer.construction import (
-    Scoring,
-    compile_transformer,
-    read_scoring,
-)
+from netwright.theorems.theorem_3_4_transformer.construction import compile_transformer
+from netwright.theorems.theorem_3_4_transformer.scores import PAPER, Score, read_score
 from netwright.theorems.theorem_4_1_neural_gpu import compile_neural_gpu
 
 
@@ -42,7 +37,7 @@ class Experiment:
     formats: list[Format]
     on: str = Target.TRANSFORMER
     sums: Format | None = None
-    score: Scoring = Scoring.PAPER
+    score: Score = PAPER
     temperature: Temperature = None
     snapping: tuple[bool, ...] = (False,)
     steps: int = 10_000
@@ -52,7 +47,7 @@ class Experiment:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "on", read_network(self.on))
-        object.__setattr__(self, "score", read_scoring(self.score))
+        object.__setattr__(self, "score", read_score(self.score))
 
     @property
     def rows(self) -> int:
@@ -95,8 +90,8 @@ class Experiment:
             return predicted
         predicted["safe_until"] = safe_until(form, self.score)
         native = (self.sums or form).bits <= NATIVE_BITS
-        predicted["searchable"] = native and form.bits <= SEARCHED[self.score]
-        most = (SEARCHED if self.search else SEARCHED_AT_ONCE)[self.score]
+        predicted["searchable"] = native and form.bits <= self.score.searched
+        most = self.score.searched if self.search else self.score.searched_at_once
         if form.bits > most or not native:
             return predicted
         search = partial(

@@ -29,32 +29,16 @@ from flint import fmpq
 
 from netwright.errors import InputError
 from netwright.exact.feed_forward import Affine, FeedForward
-from netwright.exact.rational import Rational
 from netwright.exact.vector import Vector
-from netwright.theorems.theorem_3_4_transformer.construction import CompiledTransformer, Scoring
+from netwright.theorems.theorem_3_4_transformer.construction import CompiledTransformer
+from netwright.theorems.theorem_3_4_transformer.scores import Score
 
 
-def gap(i: int, score: Scoring) -> Rational:
-    """A lower bound, over all machines, for how far the winner of token i is ahead.
-
-    It is the difference for visits i and i − 1 of one cell, which only a machine that has halted
-    makes; visits of one that runs are two steps apart, and its least difference some twice that.
-    All else is larger. Another cell is behind a visit by ε_i²/3 at least. For a fresh cell, earlier
-    tokens are behind token i by (i−j) ε_i² ε_j/3 at least (by recency twice that), and i > j.
-
-    >>> gap(5, Scoring.PAPER), gap(5, Scoring.RECENCY)
-    (11/97200, 1/648)
-    """
-    if score is Scoring.RECENCY:
-        return fmpq(1, 3 * (i + 1) ** 3)
-    return fmpq(2 * i + 1, 3 * i**2 * (i + 1) ** 4) if i else fmpq(1, 3)
-
-
-def schedule(score: Scoring) -> Callable[[int], float]:
-    """τ_i = gap(i)/ln(4(i+1)²)."""
+def schedule(score: Score) -> Callable[[int], float]:
+    """τ_i = gap(i)/ln(4(i+1)²), with the score's own gap."""
 
     def tau(i: int) -> float:
-        return float(gap(i, score)) / log(4 * (i + 1) ** 2)
+        return float(score.gap(i)) / log(4 * (i + 1) ** 2)
 
     return tau
 
@@ -69,10 +53,11 @@ def scaled(tau: float) -> Callable[[int], float]:
     return lambda i: tau / (i + 1) ** 2
 
 
-def read_temperature(text: str, score: Scoring) -> Callable[[int], float]:
+def read_temperature(text: str, score: Score) -> Callable[[int], float]:
     """`schedule`, a constant such as 1e-6, or one that falls, such as 1e-3/t2.
 
-    >>> read_temperature("1e-3/t2", Scoring.PAPER)(9)
+    >>> from netwright.theorems.theorem_3_4_transformer.scores import PAPER
+    >>> read_temperature("1e-3/t2", PAPER)(9)
     1e-05
     """
     if text.strip() == "schedule":

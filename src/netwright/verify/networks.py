@@ -6,7 +6,8 @@ from netwright.errors import InputError
 from netwright.machine.turing_machine import TuringMachine
 from netwright.pipeline import NETWORKS, Target, read_network, to_transformer
 from netwright.theorems.theorem_2_3_rnn.construction import CompiledRNN, compile_rnn
-from netwright.theorems.theorem_3_4_transformer.construction import CompiledTransformer, Scoring
+from netwright.theorems.theorem_3_4_transformer.construction import CompiledTransformer
+from netwright.theorems.theorem_3_4_transformer.scores import Score
 from netwright.theorems.theorem_4_1_neural_gpu import compile_neural_gpu
 from netwright.verify.comparison import Comparison, compare
 from netwright.verify.damage import Compiled, Weight, flipped, weights_into
@@ -22,14 +23,14 @@ def compile_network(
     machine: TuringMachine,
     on: Target | str,
     word: Sequence[str] = (),
-    scoring: Scoring | str | None = None,
+    score: Score | str | None = None,
 ) -> Compiled:
     """A network of a machine, for words such as this one."""
     on = read_network(on)
-    if scoring is not None and on is not Target.TRANSFORMER:
+    if score is not None and on is not Target.TRANSFORMER:
         raise InputError(f"a score is for Transformers; {on} has none")
     if on is Target.TRANSFORMER:
-        return to_transformer(machine, word, scoring)
+        return to_transformer(machine, word, score)
     rnn = compile_rnn(machine)
     return rnn if on is Target.RNN else compile_neural_gpu(rnn)
 
@@ -80,7 +81,7 @@ def verify_machine(
     targets: Sequence[Target] = NETWORKS,
     max_steps: int = 100,
     change: Change | None = None,
-    scoring: Scoring | None = None,
+    score: Score | str | None = None,
 ) -> Iterable[Comparison]:
     """Compare networks of a machine with it on some words; `change` is applied to each first."""
     kept: dict[tuple[Target, bool], Compiled | None] = {}
@@ -89,7 +90,7 @@ def verify_machine(
             key = (on, machine.blank in word)
             if key not in kept:
                 network = compile_network(
-                    machine, on, word, scoring if on is Target.TRANSFORMER else None
+                    machine, on, word, score if on is Target.TRANSFORMER else None
                 )
                 kept[key] = network if change is None else change(on, network, word)
             if (changed := kept[key]) is not None:

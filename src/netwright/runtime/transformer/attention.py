@@ -15,7 +15,7 @@ by query, and looks at all keys where it does not hold. The forms, for the score
   c_j lie on one side of c and |c − c_i| = 1, then i wins: x and |Δ| are both least there.
 - *Last visit by recency*: key j is (ε_j, −ε_j c_j, 1, j) in four coordinates and the query
   (ε_i c, ε_i, ε_i²/3, −ε_i³/3). The product is another, the winners are the same, under the same
-  conditions: the proof is in `recency_score`, and uses no more of the cells than these.
+  conditions: the proof is in `scores.recency`, and uses no more of the cells than these.
 """
 
 from itertools import permutations

@@ -10,49 +10,29 @@ One encoder layer, three decoder layers, hard attention with the score −|⟨q,
 | decoder 3 | the last visit of the next cell (B.4)   | O₃: the same                        |
 | after     |                                         | F: the next symbol (B.5, B.6)       |
 
-The third layer may have another query and key than the paper's: `Scoring` names them.
+The third layer may have another query and key than the paper's: `scores` has them.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from typing import Any
 
-from netwright.errors import InputError, unknown
 from netwright.exact.feed_forward import FeedForward, affine_network
 from netwright.exact.layout import Layout
 from netwright.exact.rational import ONE
 from netwright.exact.vector import Vector
 from netwright.machine.normal_form import NormalMachine
+from netwright.nets.positional import ReciprocalPositions
 from netwright.nets.recognizer import Recognizer
 from netwright.nets.transformer import Layer, Transformer
 from netwright.theorems.theorem_3_4_transformer import (
     lemma_b1_encoder_attention,
     lemma_b2_transition,
     lemma_b3_head_position,
-    lemma_b4_last_visit,
     lemma_b5_next_symbol,
-    recency_score,
     vectors,
 )
-
-
-class Scoring(StrEnum):
-    """Queries and keys of the third layer: the paper's, or those of `recency_score`."""
-
-    PAPER = "paper"
-    RECENCY = "recency"
-
-
-def read_scoring(score: Scoring | str | None) -> Scoring:
-    """A score by its name; none is the paper's.
-
-    >>> read_scoring("recency")
-    <Scoring.RECENCY: 'recency'>
-    """
-    if score is not None and score not in list(Scoring):
-        raise InputError(unknown("score", score, list(Scoring)))
-    return Scoring.PAPER if score is None else Scoring(score)
+from netwright.theorems.theorem_3_4_transformer.scores import PAPER, Score, read_score
 
 
 @dataclass(frozen=True)
@@ -64,16 +44,13 @@ class CompiledTransformer:
     embedding: Mapping[str, Vector]
     seed: Vector
     final_states: frozenset[str]
+    score: Score = PAPER
+    """Which queries and keys its third layer was made with."""
 
     @property
     def layout(self) -> Layout:
         """The layout of the network's vectors."""
         return self.network.layout
-
-    @property
-    def scoring(self) -> Scoring:
-        """Which queries and keys its third layer has."""
-        return Scoring.RECENCY if "x12" in self.layout else Scoring.PAPER
 
     def is_final(self, y: Vector) -> bool:
         """𝔽 = {⟦q⟧ : q ∈ F} × ℚ^(d−|Q|): whether block q1 is the one-hot of a final state."""
@@ -109,7 +86,7 @@ class CompiledTransformer:
 
 
 def compile_transformer(
-    normal: NormalMachine, scoring: Scoring | str | None = None
+    normal: NormalMachine, score: Score | str | None = None
 ) -> CompiledTransformer:
     """Trans_M, with the paper's score unless another is named.
 
@@ -121,13 +98,10 @@ def compile_transformer(
     >>> compiled.recognizer.accepts_at("abab", 100)
     16
     """
-    scoring = read_scoring(scoring)
+    score = read_score(score)
     machine = normal.machine
-    layout = vectors.vector_layout(normal, cubes=scoring is Scoring.RECENCY)
+    layout = vectors.vector_layout(normal, score.positions)
     nothing = affine_network(layout)
-    last_visit_layer = lemma_b4_last_visit.last_visit_layer
-    if scoring is Scoring.RECENCY:
-        last_visit_layer = recency_score.recency_layer
     transition_layer = Layer(
         Q=nothing,
         K=nothing,
@@ -142,10 +116,10 @@ def compile_transformer(
         decoder=(
             transition_layer,
             lemma_b3_head_position.head_position_layer(layout),
-            last_visit_layer(layout),
+            score.layer(layout),
         ),
         F=lemma_b5_next_symbol.next_symbol_network(layout, machine),
-        pos=vectors.positions(layout),
+        pos=ReciprocalPositions(layout, score.positions),
     )
     return CompiledTransformer(
         normal=normal,
@@ -153,4 +127,5 @@ def compile_transformer(
         embedding={symbol: vectors.embedding(layout, symbol) for symbol in normal.input_alphabet},
         seed=vectors.seed(layout, normal),
         final_states=machine.accepting,
+        score=score,
     )

@@ -14,7 +14,8 @@ from netwright.exact.layout import Layout
 from netwright.exact.vector import Part, Vector
 from netwright.machine.normal_form import NormalMachine
 from netwright.machine.simulate import configurations
-from netwright.theorems.theorem_3_4_transformer.construction import CompiledTransformer, Scoring
+from netwright.theorems.theorem_3_4_transformer.construction import CompiledTransformer
+from netwright.theorems.theorem_3_4_transformer.scores import PAPER, Score
 from netwright.theorems.theorem_3_4_transformer.vectors import vector_layout
 
 
@@ -22,10 +23,10 @@ class ProofValues:
     """The values of the proof for one machine, one word and the times 0 to `steps`."""
 
     def __init__(
-        self, normal: NormalMachine, word: Sequence[str], steps: int, *, cubes: bool = False
+        self, normal: NormalMachine, word: Sequence[str], steps: int, score: Score = PAPER
     ) -> None:
-        self.layout: Layout = vector_layout(normal, cubes=cubes)
-        self.cubes = cubes
+        self.layout: Layout = vector_layout(normal, score.positions)
+        self.positions = score.positions
         self.word = normal.check_word(word)
         self.blank = normal.machine.blank
         self.q: list[str | None] = []
@@ -55,8 +56,7 @@ class ProofValues:
     @staticmethod
     def of(compiled: CompiledTransformer, word: Sequence[str], steps: int) -> "ProofValues":
         """The values for a compiled network, in vectors of its layout."""
-        cubes = compiled.scoring is Scoring.RECENCY
-        return ProofValues(compiled.normal, word, steps, cubes=cubes)
+        return ProofValues(compiled.normal, word, steps, compiled.score)
 
     @property
     def halts(self) -> int | None:
@@ -100,10 +100,9 @@ class ProofValues:
 
     def _input_and_position(self, i: int) -> Vector:
         t = i + 1
-        found = self._vector(
-            s3=self.alpha(t), x6=self.beta(t), x8=1, x9=t, x10=fmpq(1, t), x11=fmpq(1, t * t)
-        )
-        return found + self._vector(x12=fmpq(1, t**3)) if self.cubes else found
+        powers = [fmpq(1, t**e) for e in range(1, len(self.positions) - 1)]
+        position = dict(zip(self.positions, (fmpq(1), fmpq(t), *powers), strict=True))
+        return self._vector(s3=self.alpha(t), x6=self.beta(t), **position)
 
     def _vector(self, **parts: Part | None) -> Vector:
         return Vector.of(self.layout, {k: part for k, part in parts.items() if part is not None})

@@ -28,8 +28,9 @@ from netwright.nets.attention import hardmax, score_phi
 from netwright.nets.positional import ReciprocalPositions
 from netwright.nets.transformer import Layer, Transformer
 from netwright.theorems.theorem_3_4_transformer.construction import CompiledTransformer
+from netwright.theorems.theorem_3_4_transformer.scores import read_score
 
-KIND = "netwright transformer 1"
+KIND = "netwright transformer 2"
 LARGEST = 1 << 31  # bytes
 _ACTIVATIONS = {"sigma": sigma, "relu": relu}
 _DAMAGE = (
@@ -82,6 +83,7 @@ def to_bytes(compiled: CompiledTransformer) -> bytes:
         "decoder_layers": len(compiled.network.decoder),
         "networks": networks,
         "positions": pos.blocks,
+        "score": compiled.score.name,
     }
     return seal(about, tensors)
 
@@ -175,6 +177,7 @@ def _rebuild(about: dict[str, Any], tensors: Mapping[str, Any]) -> CompiledTrans
         },
         seed=vector("seed", layout),
         final_states=frozenset(about["final_states"]),
+        score=read_score(str(about["score"])),
     )
 
 

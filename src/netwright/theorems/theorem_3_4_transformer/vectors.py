@@ -8,32 +8,25 @@ Four groups of blocks, as in print. What stands in them in the final vector z³_
 | q2 s2 x2 x3 x4 x5       | ⟦q^(i+1)⟧ ⟦v^(i)⟧ m^(i) m^(i−1) c^(i+1)/(i+1) c^(i)/(i+1)          |
 | s3 x6 s4 x7             | ⟦α^(i+1)⟧ β^(i+1) ⟦v^(ℓ(i+1))⟧ ℓ(i+1)                              |
 | x8 x9 x10 x11           | 1, i+1, 1/(i+1), 1/(i+1)²: the positional encoding                 |
-| x12                     | 1/(i+1)³, with the score of `recency_score` alone                  |
+| x12                     | 1/(i+1)³, with the score by recency alone (`scores`)               |
 
 In print f(s) has ⟦s_i⟧ where it must have ⟦s⟧.
 """
 
+from collections.abc import Iterable
+
 from netwright.exact.layout import Layout
 from netwright.exact.vector import Vector
 from netwright.machine.normal_form import NormalMachine
-from netwright.nets.positional import ReciprocalPositions
 
 
-def vector_layout(normal: NormalMachine, *, cubes: bool = False) -> Layout:
-    """The layout of the vectors for a machine; with `cubes` there is x12."""
+def vector_layout(normal: NormalMachine, positions: Iterable[str]) -> Layout:
+    """The layout of the vectors for a machine, with these blocks for the positional encoding."""
     states, symbols = normal.machine.states, normal.machine.symbols
     first = {"q1": states, "s1": symbols, "x1": ""}
     second = {"q2": states, "s2": symbols, "x2": "", "x3": "", "x4": "", "x5": ""}
     third = {"s3": symbols, "x6": "", "s4": symbols, "x7": ""}
-    fourth = {"x8": "", "x9": "", "x10": "", "x11": ""}
-    fifth = {"x12": ""} if cubes else {}
-    return Layout.of({**first, **second, **third, **fourth, **fifth})
-
-
-def positions(layout: Layout) -> ReciprocalPositions:
-    """The positional encoding pos(i) = (1, i, 1/i, 1/i²) in x8 to x11, and 1/i³ in x12 if any."""
-    blocks = ("x8", "x9", "x10", "x11", *(["x12"] if "x12" in layout else []))
-    return ReciprocalPositions(layout, blocks)
+    return Layout.of({**first, **second, **third, **dict.fromkeys(positions, "")})
 
 
 def embedding(layout: Layout, symbol: str) -> Vector:

@@ -101,6 +101,7 @@ def _transformer(compiled: CompiledTransformer) -> dict[str, Any]:
             "score_phi" if compiled.network.score == score_phi else "another",
             "hardmax" if compiled.network.rho == hardmax else "another",
         ],
+        "score": compiled.score.name,
         "positions": positions,
         "seed": _vector(compiled.seed),
         "embedding": [[s, _vector(v)] for s, v in compiled.embedding.items()],

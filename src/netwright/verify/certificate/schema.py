@@ -257,6 +257,7 @@ NETWORKS: Mapping[str, Shape] = {
         encoder_layers=index,
         decoder_layers=index,
         attention=row(text, text),
+        score=text,
         positions=sequence(text),
         seed=_VECTOR,
         embedding=_EMBEDDING,

@@ -24,8 +24,11 @@ from netwright.verify.certificate.schema import unique
 
 MOVES = {"L": -1, "R": 1}
 BLOCKS = ["q1", "s1", "x1", "q2", "s2", "x2", "x3", "x4", "x5", "s3", "x6", "s4", "x7"]
-POSITIONS = ["x8", "x9", "x10", "x11", "x12"]
-"""1, i, 1/i, 1/i², and 1/i³ if the third layer scores by recency."""
+POSITIONS = {
+    "paper": ["x8", "x9", "x10", "x11"],
+    "recency": ["x8", "x9", "x10", "x11", "x12"],
+}
+"""1, i, 1/i, 1/i², and 1/i³ for the score by recency: by the name of the third layer's score."""
 
 
 class _Network:
@@ -78,6 +81,7 @@ class TransformerCheck:
         self.positions = list(written["positions"])
         self.position_blocks = [*self.at.places][len(BLOCKS) :]
         self.attention = list(written["attention"])
+        self.score: str = written["score"]
         size = len(self.at.names)
         self.seed = read_vector(written["seed"], size)
         embedding = unique(written["embedding"], "the embedding")
@@ -97,7 +101,7 @@ class TransformerCheck:
         yield oblige("Lemma B.2: O1 depends on q1, s1, x1 alone", self._o1_columns())
         yield oblige("Lemma B.2: O1 is the transition function", self._o1_values())
         yield oblige("Lemma B.3: Q, K, V and O of layer 2", self._lemma_b3())
-        yield oblige("Lemma B.4: Q, K, V and O of layer 3", self._lemma_b4())
+        yield oblige(f"Lemma B.4: Q, K, V and O of layer 3, score {self.score}", self._lemma_b4())
         yield oblige("Lemma B.5: what F depends on, block by block", self._f_columns())
         yield oblige("Lemma B.5: F saturates in the positions", self._f_saturates())
         yield oblige("Lemma B.5: F gives state, move and symbol", self._f_values())
@@ -161,7 +165,8 @@ class TransformerCheck:
         for name, network in self.networks.items():
             yield network.activation == "sigma", f"{name} has another activation than σ"
         blocks = [*self.at.places][: len(BLOCKS)]
-        known = self.position_blocks in (POSITIONS, POSITIONS[:4])
+        yield self.score in POSITIONS, f"no score {self.score}"
+        known = self.position_blocks == POSITIONS.get(self.score)
         yield blocks == BLOCKS and known, "other blocks"
         for block, labels in self.at.places.items():
             kind = {"q": self.normal.states, "s": self.normal.symbols}.get(block[0], [""])
@@ -255,7 +260,7 @@ class TransformerCheck:
 
     def _lemma_b4(self) -> Cases:
         at, nets = self.at, self.networks
-        by_recency = "x12" in at.places
+        by_recency = self.score == "recency"
         x = {n: at.one(f"x{n}") for n in (4, 5, 7, 8, 9, 10, 11, *([12] if by_recency else []))}
         query = {(x[4], x[9]): ONE, (x[10], x[10]): ONE, (x[11], x[11]): fmpq(1, 3)}
         key = {(x[10], x[9]): ONE, (x[5], x[10]): -ONE}

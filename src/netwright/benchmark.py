@@ -17,13 +17,12 @@ from typing import Any, NamedTuple
 from netwright.machine.remove_stays import fresh_name
 from netwright.machine.simulate import Engine
 from netwright.machine.turing_machine import TuringMachine
-from netwright.pipeline import Target, run
+from netwright.networks.kinds import KINDS
+from netwright.networks.running import MACHINE, run
 
 DICTIONARY, AUTOMATA = "dictionary simulator", "automata-lib DTM"
 SECOND_PEER = 50_000  # steps; automata-lib does some 80,000 a second
 RAN = (0, 1, 3)  # exit codes of a run that has an answer
-NETWORKS = {Target.TRANSFORMER: 10**7, Target.RNN: 10**7, Target.NEURAL_GPU: 10**6}
-"""The longest run of each."""
 
 
 class Measured(NamedTuple):
@@ -99,41 +98,39 @@ def measure(
 
     `arguments` are those of `netwright run`, to measure its memory.
     """
-    for target, longest in NETWORKS.items() if arguments else ():
+    for target, kind in KINDS.items() if arguments else ():
         # First, while this process is small: Linux counts what a child had from its parent.
         yield f"memory of {target}"
-        peak = peak_memory(arguments, target, longest)
+        peak = peak_memory(arguments, target, kind.benchmark_steps)
         if peak is not None:
-            found.memory[target.value] = peak
+            found.memory[target] = peak
     yield DICTIONARY
     found.rates[DICTIONARY] = _best(lambda: dictionary_run(machine, word, 2_000_000))
     yield AUTOMATA
     peer = automata_run(machine, word, SECOND_PEER)
     if peer is not None:
         found.rates[AUTOMATA] = peer
-    yield Target.MACHINE
-    _measure_run(machine, word, Target.MACHINE, 1000)  # compiles
-    found.rates["fast simulator"] = _best(
-        lambda: _measure_run(machine, word, Target.MACHINE, 10**8)
-    )
-    for target, longest in NETWORKS.items():
+    yield MACHINE
+    _measure_run(machine, word, MACHINE, 1000)  # compiles
+    found.rates["fast simulator"] = _best(lambda: _measure_run(machine, word, MACHINE, 10**8))
+    for target, kind in KINDS.items():
         yield target
         _measure_run(machine, word, target, 1000)
-        row = found.growth.setdefault(target.value, [])
-        for measured in _growth(machine, word, target, longest):
+        row = found.growth.setdefault(target, [])
+        for measured in _growth(machine, word, target, kind.benchmark_steps):
             row.append(measured)
-            found.rates[target.value] = measured
+            found.rates[target] = measured
 
 
 def _measure_run(
-    machine: TuringMachine, word: tuple[str, ...], target: Target, steps: int
+    machine: TuringMachine, word: tuple[str, ...], target: str, steps: int
 ) -> Measured:
     done = run(machine, word, steps, on=target, engine=Engine.FAST)
     return Measured(done.steps, done.seconds)
 
 
 def _growth(
-    machine: TuringMachine, word: tuple[str, ...], target: Target, longest: int
+    machine: TuringMachine, word: tuple[str, ...], target: str, longest: int
 ) -> Iterator[Measured]:
     """Runs of 10⁵ steps and more, ten times as many each, as far as the machine goes."""
     steps = 10**5
@@ -203,11 +200,11 @@ def automata_run(machine: TuringMachine, word: tuple[str, ...], limit: int) -> M
         return None
 
 
-def peak_memory(arguments: Sequence[str], target: Target, steps: int) -> int | None:
+def peak_memory(arguments: Sequence[str], target: str, steps: int) -> int | None:
     """The most memory that a process took for a run; None where that cannot be told."""
     if not hasattr(os, "wait4"):
         return None
-    command = [sys.executable, "-m", "netwright", "run", "--on", target.value]
+    command = [sys.executable, "-m", "netwright", "run", "--on", target]
     command += ["--max-steps", str(steps), "--engine", "fast", "--json", *arguments]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:

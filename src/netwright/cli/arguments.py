@@ -2,26 +2,13 @@
 
 import re
 from collections.abc import Callable, Iterable
-from enum import StrEnum
-from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from netwright.errors import InputError, unknown
-from netwright.exact.rational import Number
 from netwright.machine.formats import FORMATS, seed_database
-from netwright.theorems.theorem_3_4_transformer.construction import CompiledTransformer
-from netwright.theorems.theorem_3_4_transformer.scores import SCORES
-
-
-class Kind(StrEnum):
-    """The kinds of network."""
-
-    TRANSFORMER = "transformer"
-    RNN = "rnn"
-    NEURAL_GPU = "neural-gpu"
 
 
 def read_count(value: str | int) -> int:
@@ -104,48 +91,25 @@ MaxSteps = Annotated[
         help="Stop after N steps of the machine, such as 1000000 or 1e6.",
     ),
 ]
-Base = Annotated[
-    str | None,
-    typer.Option(
-        metavar="NUMBER",
-        help="For rnn and neural-gpu: the base of the stacks, above |Σ|, such as 4 or 7/2.",
-    ),
-]
-
-
-ScoreName = Annotated[
-    str | None,
-    choice_of(
-        "--score",
-        SCORES,
-        "For transformer: queries and keys of Lemma B.4, the paper's (the default) or those "
-        "whose margin shrinks more slowly.",
-    ),
-]
-
-
-def check_score(score: str | None, on: str, source: object = None) -> None:
-    """Refuse --score where nothing is compiled into a Transformer."""
-    if score is None:
-        return
-    if on != Kind.TRANSFORMER:
-        raise InputError(f"--score is for Transformers; --on {on} has none")
-    if isinstance(source, CompiledTransformer):
-        raise InputError(f"--score: this network is compiled already, with score {source.score}")
-
-
-def read_base(text: str | None) -> Number | None:
-    """The base as a number."""
-    if text is None:
-        return None
-    if not re.fullmatch(r"\d{1,18}(/0*[1-9]\d{0,17})?", text):
-        raise InputError(f"--base is {text[:40]!r}; expected a number such as 4 or 7/2")
-    return Fraction(text)
-
-
 Output = Annotated[
     Path | None,
     typer.Option("--output", "-o", metavar="FILE", help="Write to this file."),
 ]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite FILE if it exists.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+Broken = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--break",
+        metavar="LAYER.BLOCK",
+        help="First flip the sign of a weight into a block; may be given several times.",
+    ),
+]
+Without = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--without",
+        metavar="PART",
+        help="Leave out a part: residual:…, attention:…, gate:…; may be given several times.",
+    ),
+]

@@ -1,22 +1,12 @@
 """`netwright certify`: a network proved right for all inputs and all time, by finite checks."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from netwright import pipeline
-from netwright.cli.arguments import (
-    AsJson,
-    Base,
-    Force,
-    FormatName,
-    Output,
-    ScoreName,
-    check_score,
-    choice_of,
-    read_base,
-)
+from netwright.cli.arguments import AsJson, Force, FormatName, Output
+from netwright.cli.kind_options import OnKind, with_kind_options
 from netwright.cli.output import (
     console,
     counted,
@@ -31,17 +21,11 @@ from netwright.cli.progress import Working
 from netwright.cli.rules import bbchallenge_text, print_rules
 from netwright.errors import InputError, StoppedError
 from netwright.files import check_output, read_file
-from netwright.machine.normal_form import normalize
 from netwright.machine.turing_machine import TuringMachine
-from netwright.pipeline import Target
-from netwright.theorems.theorem_2_3_rnn.construction import compile_rnn
-from netwright.theorems.theorem_3_4_transformer.construction import compile_transformer
-from netwright.theorems.theorem_3_4_transformer.saving import machine_of
-from netwright.theorems.theorem_4_1_neural_gpu import compile_neural_gpu
+from netwright.networks.running import load, machine_in, network_of
+from netwright.networks.writing import machine_of
 from netwright.verify.certificate.check import certificate, check_written, read_certificate
-from netwright.verify.certificate.export import written
 from netwright.verify.certificate.reading import Obligation
-from netwright.verify.damage import Compiled
 
 EXAMPLE = """\b
 Examples:
@@ -54,12 +38,14 @@ LARGEST = 1_000_000_000
 """Bytes of a certificate: a network of hundreds of states and symbols has some tens of millions."""
 
 
+@with_kind_options
 def command(
+    options: dict[str, Any],
     machine: Annotated[
         str | None,
         typer.Argument(metavar="MACHINE", help="As for `netwright run`; or a saved network."),
     ] = None,
-    on: Annotated[Target, choice_of("--on", Target, "Which network.")] = Target.TRANSFORMER,
+    on: OnKind = None,
     check: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Check the certificate in FILE anew.")
     ] = None,
@@ -69,11 +55,6 @@ def command(
             "--machine", metavar="MACHINE", help="With --check: the machine it must be about."
         ),
     ] = None,
-    blanks: Annotated[
-        bool, typer.Option("--blanks", help="A Transformer for inputs with blanks in them.")
-    ] = False,
-    base: Base = None,
-    score: ScoreName = None,
     output: Output = None,
     force: Force = False,
     format_name: FormatName = None,
@@ -88,17 +69,17 @@ def command(
         check_output(output, force=force)
     label = "the network"
     if check is not None:
-        if (blanks, base, score) != (False, None, None):
+        if options or on is not None:
             raise InputError("--check looks at what is in FILE, and takes no options of a network")
         label = str(check)
         target, network = read_certificate(read_file(check, LARGEST, "certificate"), label)
     else:
-        target = on.value
-        network = written(_compiled(machine or "", on, blanks, base, score, format_name))
+        source = load(machine or "", format_name=format_name)
+        compiled = network_of(source, on, (), **options)
+        target, network = compiled.kind.name, compiled.written
     wanted = None
     if expected is not None:
-        source = pipeline.load(expected, format_name=format_name)
-        wanted = source if isinstance(source, TuringMachine) else source.normal.given
+        wanted = machine_in(load(expected, format_name=format_name))
     found: list[Obligation] = []
     with Working() as work:
         for each in check_written(target, network, label):
@@ -136,32 +117,6 @@ def command(
         if output is not None:
             say(f"wrote {output}")
     return 0 if holds and same else NOT_CERTIFIED
-
-
-def _compiled(
-    argument: str,
-    on: Target,
-    blanks: bool,
-    base: str | None,
-    score: str | None,
-    format_name: str | None,
-) -> Compiled:
-    source = pipeline.load(argument, format_name=format_name)
-    check_score(score, on, source)
-    if on is Target.MACHINE:
-        raise InputError("a machine needs no certificate; --on transformer, rnn or neural-gpu")
-    if on is Target.TRANSFORMER:
-        if base is not None:
-            raise InputError(f"a base is for the stacks of rnn and neural-gpu; {on} has none")
-        if isinstance(source, TuringMachine):
-            return compile_transformer(normalize(source, blanks_in_input=blanks), score)
-        return source
-    if blanks:
-        raise InputError("--blanks is for Transformers; other networks take blanks anyway")
-    if not isinstance(source, TuringMachine):
-        raise InputError(f"{argument} is a Transformer, and no {on}")
-    rnn = compile_rnn(source, read_base(base))
-    return rnn if on is Target.RNN else compile_neural_gpu(rnn)
 
 
 def _print(found: list[Obligation], certified: bool, on: str) -> None:

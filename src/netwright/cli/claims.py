@@ -5,11 +5,11 @@ from typing import Annotated
 
 import typer
 
+from netwright.claims.experiments import Claim, claim_names, run_claim
 from netwright.cli.arguments import AsJson
 from netwright.cli.output import console, counted, print_json
 from netwright.cli.progress import Working
 from netwright.errors import StoppedError
-from netwright.verify.claims import Claim, claim_names, run_claim
 
 EXAMPLE = """\b
 Examples:

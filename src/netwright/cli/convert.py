@@ -4,11 +4,10 @@ from typing import Annotated
 
 import typer
 
-from netwright import pipeline
 from netwright.cli.arguments import AsJson, Force, FormatName, Machine, Output
 from netwright.cli.output import print_json, save_file, say
 from netwright.machine.formats import WRITABLE, write_text
-from netwright.machine.turing_machine import TuringMachine
+from netwright.networks.running import load, machine_in
 
 EXAMPLE = "Example: netwright convert palindrome --to morphett -o palindrome.txt"
 
@@ -22,8 +21,7 @@ def command(
     as_json: AsJson = False,
 ) -> None:
     """Write a machine in another format; reading it back gives an equal machine."""
-    source = pipeline.load(machine, format_name=format_name)
-    text = write_text(source if isinstance(source, TuringMachine) else source.normal.given, to)
+    text = write_text(machine_in(load(machine, format_name=format_name)), to)
     if output is not None:
         save_file(output, text.encode(), force=force)
     if as_json:

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
 
-from netwright import pipeline
 from netwright.errors import FormatError, InputError
 from netwright.files import check_output, write_whole
 from netwright.machine.load import names_a_machine
 from netwright.machine.turing_machine import TuringMachine
+from netwright.networks.running import Source, load, machine_in
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -38,7 +38,7 @@ def split_word(text: str, separator: str | None = None) -> tuple[str, ...]:
 class Loaded(NamedTuple):
     """What MACHINE and INPUT name: a machine or a saved network, the machine, and the word."""
 
-    source: pipeline.Source
+    source: Source
     machine: TuringMachine
     word: tuple[str, ...]
 
@@ -49,7 +49,7 @@ def load_with_word(
     """MACHINE with the word it is to run on, its default input if none is given."""
     given = split_word(word or "", separator)
     try:
-        source = pipeline.load(argument, format_name=format_name, also=given)
+        source = load(argument, format_name=format_name, also=given)
     except FormatError:
         if word is not None and names_a_machine(word) and not names_a_machine(argument):
             raise InputError(
@@ -57,7 +57,7 @@ def load_with_word(
                 "INPUT: are they swapped?"
             ) from None
         raise
-    machine = source if isinstance(source, TuringMachine) else source.normal.given
+    machine = machine_in(source)
     symbols = machine.default_input if word is None else check_word(machine, given, separator)
     return Loaded(source, machine, symbols)
 

@@ -7,19 +7,14 @@ import typer
 
 from netwright.cli.arguments import (
     AsJson,
-    Base,
     Force,
     FormatName,
     Input,
-    Kind,
     Machine,
-    ScoreName,
     Separator,
-    check_score,
-    choice_of,
-    read_base,
     read_count,
 )
+from netwright.cli.kind_options import OnKind, with_kind_options
 from netwright.cli.output import (
     counted,
     load_with_word,
@@ -32,6 +27,7 @@ from netwright.cli.plots import check_plot
 from netwright.cli.progress import Working
 from netwright.errors import InputError, StoppedError
 from netwright.machine.turing_machine import TuringMachine
+from netwright.networks.kinds import KINDS, kind_named
 from netwright.theorems.theorem_3_4_transformer.scores import read_score
 
 EXAMPLE = """\b
@@ -51,10 +47,12 @@ def _read_outputs(value: str | int) -> int:
     return count
 
 
+@with_kind_options
 def command(
     machine: Machine,
+    options: dict[str, Any],
     word: Input = None,
-    on: Annotated[Kind, choice_of("--on", Kind, "Which network.")] = Kind.TRANSFORMER,
+    on: OnKind = None,
     dtype: Annotated[
         str | None,
         typer.Option(
@@ -72,7 +70,6 @@ def command(
         str | None,
         typer.Option(metavar="FORMAT", help="Add up products in this format: a name, or bits."),
     ] = None,
-    score: ScoreName = None,
     softmax: Annotated[
         str | None,
         typer.Option(
@@ -108,7 +105,6 @@ def command(
     plot: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Draw the four plots: .png, .svg or .pdf.")
     ] = None,
-    base: Base = None,
     force: Force = False,
     separator: Separator = None,
     format_name: FormatName = None,
@@ -120,39 +116,42 @@ def command(
     source, turing, symbols = load_with_word(machine, word, separator, format_name)
     if not isinstance(source, TuringMachine):
         raise InputError(f"{machine} is a saved network; precision takes the machine it came from")
-    check_score(score, on, source)
-    of_attention: dict[str, object] = {"--softmax": softmax, "--search": search}
-    of_attention["--snap and --no-snap"] = None if snap is None else "given"
-    _check_options(on, base, {**of_attention, "--plot": plot, "--curves": curves})
+    kind = kind_named(on or next(iter(KINDS)))
     if curves and not as_json:
         raise InputError("--curves is data for --json; --plot draws it")
     from netwright.precision.formats import read_format, read_formats
-    from netwright.precision.laboratory import Experiment
     from netwright.precision.softmax import read_temperature
 
-    scoring = read_score(score)
+    chosen = kind.read_options(options)
     sums = read_format(accumulate, "--accumulate") if accumulate is not None else None
-    experiment = Experiment(
+    # What only networks with attention have; the kind refuses what it has not.
+    attention: dict[str, Any] = {}
+    if softmax is not None:
+        attention["temperature"] = read_temperature(softmax, read_score(chosen.get("score")))
+    if snap is not None or softmax is not None:
+        attention["snapping"] = (True, False) if snap is None else (snap,)
+    if search:
+        attention["search"] = True
+    if curves or plot is not None:
+        attention.setdefault("search", search)
+    experiment = kind.experiment(
         turing,
         symbols,
-        on=on,
+        chosen,
         formats=read_formats(dtype, bits, sums),
         sums=sums,
-        score=scoring,
-        temperature=read_temperature(softmax, scoring) if softmax is not None else None,
-        snapping=(True, False) if snap is None and softmax is not None else (bool(snap),),
         steps=max_steps,
-        search=search,
-        base=read_base(base),
+        **attention,
     )
+    texts = {option.name: option.written(chosen[option.name]) for option in kind.options}
     answer: dict[str, Any] = {
         "machine": machine,
         "input": word_text(turing, symbols, separator),
-        "on": on.value,
-        "score": scoring.name if on is Kind.TRANSFORMER else None,
+        "on": kind.name,
+        "score": texts.get("score"),
         "softmax": softmax,
         "accumulate": sums.name if sums is not None else None,
-        "base": base,
+        "base": texts.get("base"),
         "max_steps": max_steps,
     }
     answer["results"] = []
@@ -165,7 +164,7 @@ def command(
         if curves or plot is not None:
             from netwright.precision.curves import all_curves
 
-            answer["curves"] = all_curves(turing, symbols, experiment.score, max_steps, work.tell)
+            answer["curves"] = all_curves(turing, symbols, chosen["score"], max_steps, work.tell)
     if as_json:
         print_json({**answer, "interrupted": work.interrupted})
     else:
@@ -181,12 +180,3 @@ def command(
         save_file(plot, precision_plot(answer["curves"], machine, plot.suffix), force=force)
         if not as_json:
             say(f"\nwrote {plot}")
-
-
-def _check_options(on: Kind, base: str | None, of_attention: dict[str, object]) -> None:
-    """Refuse what a network has not."""
-    if on is Kind.TRANSFORMER and base is not None:
-        raise InputError("--base is for the stacks of rnn and neural-gpu")
-    for name, value in of_attention.items():
-        if on is not Kind.TRANSFORMER and value not in (None, False):
-            raise InputError(f"{name}: for Transformers alone; --on {on} has no attention")

@@ -2,6 +2,7 @@
 
 import json
 from contextlib import nullcontext
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from shutil import get_terminal_size
@@ -9,23 +10,23 @@ from typing import Annotated, Any
 
 import typer
 
-from netwright import pipeline
 from netwright.cli.arguments import (
     AsJson,
-    Base,
+    Broken,
     FormatName,
     Input,
     Machine,
     MaxSteps,
-    ScoreName,
     Separator,
-    check_score,
+    Without,
     choice_of,
-    read_base,
 )
+from netwright.cli.kind_options import OnTarget, with_kind_options
 from netwright.cli.output import (
+    console,
     counted,
     load_with_word,
+    print_indented,
     print_json,
     say,
     shortened,
@@ -33,21 +34,24 @@ from netwright.cli.output import (
     word_text,
 )
 from netwright.cli.progress import StepProgress
-from netwright.errors import StoppedError
+from netwright.errors import InputError, NetworkError, StoppedError
 from netwright.following.checkpoint import Checkpoint, fingerprint
-from netwright.machine.simulate import Engine, Interrupted, Outcome, Run
+from netwright.machine.simulate import Engine, Interrupted, Outcome, Run, simulate
 from netwright.machine.turing_machine import TuringMachine
-from netwright.pipeline import Target
-from netwright.theorems.theorem_3_4_transformer.saving import machine_parts, to_bytes
+from netwright.networks.network import Network
+from netwright.networks.running import MACHINE, network_of
+from netwright.networks.writing import machine_parts
 
 EXAMPLE = """\b
 Examples:
   netwright run palindrome abba
   netwright run palindrome abba --on rnn
+  netwright run palindrome abba --without residual:decoder.2.self
   netwright run busy-beaver-5 --max-steps 50000000
   netwright run busy-beaver-5 --on rnn --max-steps 50000000 --checkpoint bb5
   netwright run 1RB1LB_1LA0LC_1RZ1LD_1RD0RA --json
   netwright run my-machine.yaml"""
+NO_ANSWER = 1
 EXIT_CODES = {
     Outcome.ACCEPTED: 0,
     Outcome.HALTED: 0,
@@ -56,17 +60,19 @@ EXIT_CODES = {
 }
 
 
+@with_kind_options
 def command(
     machine: Machine,
+    options: dict[str, Any],
     word: Input = None,
-    on: Annotated[Target, choice_of("--on", Target, "Run it on this.")] = Target.TRANSFORMER,
+    on: OnTarget = None,
     max_steps: MaxSteps = 10_000_000,
     engine: Annotated[
         Engine,
         choice_of("--engine", Engine, "Which code does the work; all give the same answer."),
     ] = Engine.AUTO,
-    base: Base = None,
-    score: ScoreName = None,
+    broken: Broken = None,
+    without: Without = None,
     checkpoint: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Keep the run in FILE, to go on with it later."),
@@ -85,34 +91,33 @@ def command(
 ) -> int:
     """Run a machine on an input."""
     source, turing, symbols = load_with_word(machine, word, separator, format_name)
-    check_score(score, on, source)
     keep = checkpoint or resume
+    network = None if on == MACHINE else network_of(source, on, symbols, **options)
+    if network is None and (options or broken or without):
+        raise InputError("--on machine takes no option of a network, and has nothing to leave out")
+    if network is not None:
+        network = network.broken(*(broken or ()), word=symbols).without(*(without or ()))
+    kind = MACHINE if network is None else network.kind.name
     bookmark = None
     if keep is not None:
         about = {
             "version": version("netwright"),
-            "machine": fingerprint(_content(source)),
+            "machine": fingerprint(_content(turing, network)),
             "input": symbols,
-            "on": on.value,
+            "on": kind,
             "engine": "reference" if engine is Engine.REFERENCE else "fast",
-            "base": base,
-            "score": score,
+            "options": {name: str(value) for name, value in options.items()},
         }
         bookmark = Checkpoint(about, keep, resume, checkpoint_every)
     try:
         kept = bookmark.open() if bookmark is not None else nullcontext()
         with kept, StepProgress(max_steps) as progress:
-            result = pipeline.run(
-                source,
-                symbols,
-                max_steps,
-                on=on,
-                engine=engine,
-                base=read_base(base),
-                score=score,
-                progress=progress,
-                bookmark=bookmark,
-            )
+            run = partial(simulate, turing) if network is None else network.run
+            result = run(symbols, max_steps, engine=engine, progress=progress, store=bookmark)
+    except NetworkError as error:
+        if network is None or not network.changes:
+            raise
+        return _say_no_answer(machine, network, error, as_json)
     except Interrupted as interrupt:
         reached = interrupt.run
         then = f"--max-steps {reached.steps} shows the tape there"
@@ -122,7 +127,7 @@ def command(
             f"interrupted after {counted(reached.steps, 'step')}, in state {reached.state} on cell "
             f"{reached.head}; {then}"
         ) from None
-    answer = _describe(machine, turing, symbols, on, result, separator)
+    answer = _describe(machine, turing, symbols, kind, result, separator)
     if as_json:
         print_json(answer)
     else:
@@ -132,18 +137,28 @@ def command(
     return EXIT_CODES[result.outcome]
 
 
-def _content(source: pipeline.Source) -> bytes:
-    """What a machine or a network is, so that a checkpoint knows it again."""
-    if isinstance(source, TuringMachine):
-        return json.dumps(machine_parts(source)).encode()
-    return to_bytes(source)
+def _content(machine: TuringMachine, network: Network | None) -> bytes:
+    """What is run, so that a checkpoint knows it again."""
+    changes = None if network is None else [network.written, network.changes]
+    return json.dumps([machine_parts(machine), changes]).encode()
+
+
+def _say_no_answer(argument: str, network: Network, error: NetworkError, as_json: bool) -> int:
+    """A changed network whose vectors show no machine any more has no answer; that is said."""
+    if as_json:
+        about = {"machine": argument, "on": network.kind.name, "changes": list(network.changes)}
+        print_json({**about, "outcome": None, "note": str(error)})
+    else:
+        say(f"no answer: {', '.join(network.changes)}")
+        print_indented(console(), visible(str(error)))
+    return NO_ANSWER
 
 
 def _describe(
     argument: str,
     machine: TuringMachine,
     word: tuple[str, ...],
-    on: Target,
+    on: str,
     run: Run,
     separator: str | None,
 ) -> dict[str, Any]:
@@ -151,7 +166,7 @@ def _describe(
     return {
         "machine": argument,
         "input": word_text(machine, word, separator),
-        "on": on.value,
+        "on": on,
         "outcome": run.outcome.value,
         "steps": run.steps,
         "network_steps": run.network_steps,

@@ -8,7 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-from netwright.cli.arguments import AsJson, FormatName, MaxSteps, ScoreName, Separator, check_score
+from netwright.cli.arguments import AsJson, Broken, FormatName, MaxSteps, Separator, Without
+from netwright.cli.kind_options import with_kind_options
 from netwright.cli.output import (
     check_word,
     console,
@@ -26,11 +27,12 @@ from netwright.errors import InputError, StoppedError
 from netwright.machine.formats import bbchallenge
 from netwright.machine.load import load_machine, read_text_file
 from netwright.machine.turing_machine import TuringMachine
-from netwright.pipeline import Target
+from netwright.networks.changes import places_of
+from netwright.networks.kind import Kind
+from netwright.networks.kinds import KINDS, kind_named
+from netwright.networks.network import Network, compile_network
 from netwright.verify.comparison import Comparison
-from netwright.verify.damage import Compiled, parts_of, places_of, without_part
 from netwright.verify.draw import random_machine, random_words
-from netwright.verify.networks import read_targets, verify_machine, with_broken_weights
 
 EXAMPLE = """\b
 Examples:
@@ -43,7 +45,9 @@ DIFFERS = 1
 MOST_STEPS = 1_000_000
 
 
+@with_kind_options
 def command(
+    options: dict[str, Any],
     machine: Annotated[
         str | None, typer.Argument(metavar="MACHINE", help="As for `netwright run`.")
     ] = None,
@@ -52,9 +56,8 @@ def command(
     ] = None,
     on: Annotated[
         str, typer.Option(metavar="NETWORKS", help="Which networks, with commas between them.")
-    ] = "transformer,rnn,neural-gpu",
+    ] = ",".join(KINDS),
     max_steps: MaxSteps = 100,
-    score: ScoreName = None,
     random_inputs: Annotated[
         int, typer.Option("--random", metavar="N", min=0, help="Draw N inputs.")
     ] = 0,
@@ -77,33 +80,20 @@ def command(
     ] = 0,
     states: Annotated[int, typer.Option(metavar="N", min=1, help="Of random machines.")] = 3,
     symbols: Annotated[int, typer.Option(metavar="N", min=1, help="Of random machines.")] = 3,
-    broken: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--break",
-            metavar="LAYER.BLOCK",
-            help="First flip the sign of a weight into a block; may be given several times.",
-        ),
-    ] = None,
-    without: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="PART",
-            help="Leave out a part: residual:…, attention:…, gate:…; may be given several times.",
-        ),
-    ] = None,
+    broken: Broken = None,
+    without: Without = None,
     separator: Separator = None,
     format_name: FormatName = None,
     as_json: AsJson = False,
 ) -> int:
     """Compare networks with their machine at every step of a run."""
-    targets = read_targets(on)
+    kinds = read_kinds(on)
+    check_options(kinds, options)
     if max_steps > MOST_STEPS:
         raise InputError(
             f"--max-steps is {max_steps:,}, and verify compares every vector of every step; at "
             f"most {MOST_STEPS:,} (netwright certify covers all of them)"
         )
-    check_score(score, Target.TRANSFORMER if Target.TRANSFORMER in targets else on)
     draw = random.Random(seed)
     subjects = list(_subjects(machine, inputs or [], separator, format_name, machines))
     subjects += [
@@ -114,6 +104,11 @@ def command(
         raise InputError("nothing to verify; name a MACHINE, --machines or --random-machines")
 
     damage = Damage(broken or [], without or [], max_steps)
+    own = {kind.name: [option.name for option in kind.options] for kind in kinds}
+    chosen_by = {
+        name: {key: value for key, value in options.items() if key in names}
+        for name, names in own.items()
+    }
     rows: list[dict[str, Any]] = []
     with Working() as work:
         for name, turing, words in subjects:
@@ -121,15 +116,24 @@ def command(
             letters = check_word(turing, split_word(alphabet or "", separator), separator)
             drawn = list(random_words(draw, turing, random_inputs, max_length, letters))
             chosen = [*words, *drawn] or [turing.default_input]
-            for found in verify_machine(turing, chosen, targets, max_steps, damage, score):
-                row = _row(name, turing, found, separator)
-                changes = {"changed": damage.newest[found.on]} if damage else {}
-                rows.append({**row, **changes})
+            made: dict[tuple[Any, ...], Network] = {}
+            for word in chosen:
+                for kind in kinds:
+                    given = kind.for_word(chosen_by[kind.name], turing, word)
+                    key = (kind.name, *sorted(given.items()))
+                    if key not in made:
+                        made[key] = compile_network(turing, kind, **given)
+                    network = damage.applied_to(made[key], word)
+                    if network is not None:
+                        found = network.compare(word, max_steps)
+                        row = _row(name, turing, found, separator)
+                        changes = {"changed": list(network.changes)} if damage else {}
+                        rows.append({**row, **changes})
     if not work.interrupted:
         damage.check()
     differ = [row for row in rows if row["difference"] is not None]
     summary = {"runs": len(rows), "checks": sum(row["checks"] for row in rows)}
-    left_out = [target for target in targets if target not in damage.applied]
+    left_out = [kind.name for kind in kinds if kind.name not in damage.applied]
     if as_json:
         applied = {on: list(names) for on, names in damage.applied.items()}
         changed = {"changed": applied, "left_out": left_out} if damage else {}
@@ -147,41 +151,63 @@ def command(
     return DIFFERS if differ else 0
 
 
+def read_kinds(text: str) -> list[Kind[Any]]:
+    """Kinds of network from their names with commas between them.
+
+    >>> read_kinds("rnn, transformer")
+    [<kind rnn>, <kind transformer>]
+    """
+    return [kind_named(name) for name in dict.fromkeys(each.strip() for each in text.split(","))]
+
+
+def check_options(kinds: Sequence[Kind[Any]], options: dict[str, Any]) -> None:
+    """Refuse an option that none of the kinds has, and read those that one has."""
+    for name, value in options.items():
+        users = [kind for kind in kinds if name in {option.name for option in kind.options}]
+        if not users:
+            kinds[0].read_options({name: value})
+        for kind in users:
+            kind.read_options({name: value})
+
+
 class Damage:
     """What `--break` and `--without` do to each network that has such a weight or part.
 
-    `applied` says, by kind, what was done to it in any machine, and `newest` in the newest one.
+    `applied` says, by kind, what was done to it in any machine.
     """
 
     def __init__(self, broken: Sequence[str], without: Sequence[str], max_steps: int) -> None:
         self.broken, self.without = dict.fromkeys(broken), dict.fromkeys(without)
         self.max_steps = max_steps
         self.applied: dict[str, dict[str, None]] = {}
-        self.newest: dict[str, list[str]] = {}
         self._places: dict[str, dict[str, None]] = {}
         self._parts: dict[str, dict[str, None]] = {}
+        self._kept: dict[Network, Network] = {}
 
     def __bool__(self) -> bool:
         return bool(self.broken or self.without)
 
-    def __call__(self, on: Target, compiled: Compiled, word: Sequence[str]) -> Compiled | None:
-        """The network with all of it that applies; None if nothing does."""
+    def applied_to(self, network: Network, word: Sequence[str]) -> Network | None:
+        """The network with all of it that applies; None if nothing does.
+
+        For one network it is the same on every word: what matters on the first.
+        """
         if not self:
-            return compiled
-        places, parts = dict.fromkeys(places_of(compiled)), dict.fromkeys(parts_of(compiled))
+            return network
+        on = network.kind.name
+        places = dict.fromkeys(places_of(network))
+        parts = dict.fromkeys(network.kind.parts(network.compiled))
         self._places.setdefault(on, {}).update(places)
         self._parts.setdefault(on, {}).update(parts)
         broken = [place for place in self.broken if place in places]
         without = [part for part in self.without if part in parts]
         if not broken and not without:
             return None
-        names = [*(f"{each} broken" for each in broken), *(f"without {p}" for p in without)]
-        self.newest[on] = names
-        self.applied.setdefault(on, {}).update(dict.fromkeys(names))
-        compiled = with_broken_weights(compiled, broken, word, self.max_steps)
-        for part in without:
-            compiled = without_part(compiled, part)
-        return compiled
+        if network not in self._kept:
+            damaged = network.broken(*broken, word=word, max_steps=self.max_steps)
+            self._kept[network] = damaged.without(*without)
+        self.applied.setdefault(on, {}).update(dict.fromkeys(self._kept[network].changes))
+        return self._kept[network]
 
     def check(self) -> None:
         """InputError for a weight or part that no network had."""

@@ -66,15 +66,15 @@ def follow(
     moments: NetworkEngine,
     follower: Follower,
     progress: Progress | None = None,
-    bookmark: CheckpointStore | None = None,
+    store: CheckpointStore | None = None,
 ) -> None:
     """Go on until the follower has an outcome; KeyboardInterrupt comes between moments only.
 
-    A bookmark is written now and then, at Ctrl-C, and at the limit, from where one may go on with
+    A store is written now and then, at Ctrl-C, and at the limit, from where one may go on with
     a higher one.
     """
     parts: dict[str, NetworkEngine | Follower] = {"moments": moments, "follower": follower}
-    if bookmark and (kept := bookmark.read()):
+    if store and (kept := store.read()):
         follower.restore(_part(kept, "follower"))
         clock = int(checked_array(kept, "moments.moments", (1,), 0, FARTHEST)[0])
         require_consistent(
@@ -89,8 +89,8 @@ def follow(
         moments.restore(_part(kept, "moments"))
 
     def keep() -> None:
-        if bookmark is not None:
-            bookmark.write(
+        if store is not None:
+            store.write(
                 {
                     f"{name}.{key}": array
                     for name, part in parts.items()
@@ -121,7 +121,7 @@ def follow(
             if interrupted():
                 keep()
                 raise KeyboardInterrupt
-            if bookmark is not None and now - last_kept >= bookmark.every:
+            if store is not None and now - last_kept >= store.every:
                 keep()
                 last_kept = monotonic()
 

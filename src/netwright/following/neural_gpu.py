@@ -47,7 +47,7 @@ def run_neural_gpu(
     word: Sequence[str],
     max_steps: int,
     progress: Progress | None = None,
-    bookmark: CheckpointStore | None = None,
+    store: CheckpointStore | None = None,
     iterating: Iterating | None = None,
 ) -> Run:
     """The machine's run as the Neural GPU does it: by the definition, or by a faster engine."""
@@ -69,7 +69,7 @@ def run_neural_gpu(
         follower,
         hidden,
         progress,
-        bookmark,
+        store,
         started=started,
         tokens=tokens,
         dimension=compiled.network.layout.dimension,

@@ -204,7 +204,7 @@ def run_moments(
     follower: PairFollower,
     hidden: Callable[[VectorEngine, bool], Vector],
     progress: Progress | None = None,
-    bookmark: CheckpointStore | None = None,
+    store: CheckpointStore | None = None,
     *,
     started: float,
     tokens: int,
@@ -234,7 +234,7 @@ def run_moments(
         )
 
     try:
-        follow(moments, follower, progress, bookmark)
+        follow(moments, follower, progress, store)
     except KeyboardInterrupt:
         raise Interrupted(reached()) from None
     return reached()
@@ -256,7 +256,7 @@ def run_rnn(
     word: Sequence[str],
     max_steps: int,
     progress: Progress | None = None,
-    bookmark: CheckpointStore | None = None,
+    store: CheckpointStore | None = None,
     decoding: Decoding | None = None,
 ) -> Run:
     """The machine's run as the RNN does it: by the definition, or by a faster engine."""
@@ -272,7 +272,7 @@ def run_rnn(
         follower,
         lambda moments, before: moments.vector("0", before=before),
         progress,
-        bookmark,
+        store,
         started=started,
         tokens=len(X),
         dimension=layout.dimension,

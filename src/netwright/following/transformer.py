@@ -150,7 +150,7 @@ def run_transformer(
     word: Sequence[str],
     max_steps: int,
     progress: Progress | None = None,
-    bookmark: CheckpointStore | None = None,
+    store: CheckpointStore | None = None,
     decoding: Decoding | None = None,
 ) -> Run:
     """The given machine's run as the network does it: by the definition, or by a faster engine."""
@@ -178,7 +178,7 @@ def run_transformer(
         )
 
     try:
-        follow(moments, follower, progress, bookmark)
+        follow(moments, follower, progress, store)
     except KeyboardInterrupt:
         raise Interrupted(reached()) from None
     return reached()

@@ -56,11 +56,11 @@ def resume(
     run: Run,
     max_steps: int,
     progress: Progress | None = None,
-    bookmark: CheckpointStore | None = None,
+    store: CheckpointStore | None = None,
 ) -> Run:
     """Go on from where `run` stands until the machine halts or has done `max_steps` steps.
 
-    Or from where the bookmark is, if it is somewhere.
+    Or from where the store is, if it is somewhere.
     """
     symbol_index = {symbol: i for i, symbol in enumerate(machine.symbols)}
     state_index = {state: i for i, state in enumerate(machine.states)}
@@ -72,7 +72,7 @@ def resume(
         [state_index[run.state] * width, run.head - origin, run.steps], dtype=np.int64
     )
 
-    if bookmark and (kept := bookmark.read()):
+    if store and (kept := store.read()):
         written = checked_array(kept, "tape", (None,), 0, width - 1)
         tape, origin = written.astype(tape.dtype), _kept_origin(kept)
         position = checked_array(kept, "position", (3,), -1, FARTHEST).copy()
@@ -104,9 +104,9 @@ def resume(
         )
 
     def keep() -> None:
-        if bookmark is not None:
+        if store is not None:
             now = {"position": position, "origin": np.array([origin]), "tape": tape}
-            bookmark.write({name: array.astype(np.int64) for name, array in now.items()})
+            store.write({name: array.astype(np.int64) for name, array in now.items()})
 
     last_save = started
     try:
@@ -121,7 +121,7 @@ def resume(
                 used = np.flatnonzero(tape != blank)
                 cells = int(used[-1] - used[0] + 1) if used.size else 0
                 progress(int(position[2]), cells)
-            if bookmark is not None and perf_counter() - last_save >= bookmark.every:
+            if store is not None and perf_counter() - last_save >= store.every:
                 keep()
                 last_save = perf_counter()
     except KeyboardInterrupt:

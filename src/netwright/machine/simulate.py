@@ -119,7 +119,7 @@ def simulate(
     word: Iterable[str] | None = None,
     max_steps: int = 10_000_000,
     progress: Progress | None = None,
-    bookmark: CheckpointStore | None = None,
+    store: CheckpointStore | None = None,
     *,
     head: int = 0,
     engine: Engine | str = Engine.AUTO,
@@ -133,9 +133,9 @@ def simulate(
     check_limit(max_steps)
     engine = read_engine(engine)
     symbols = machine.check_word(machine.default_input if word is None else word)
-    if bookmark is not None and engine == Engine.REFERENCE:
+    if store is not None and engine == Engine.REFERENCE:
         raise InputError("only the fast engine keeps checkpoints of a machine's run")
-    if engine == Engine.FAST or bookmark is not None:
+    if engine == Engine.FAST or store is not None:
         start = _reference(machine, symbols, 0, head, None)
     else:
         limit = max_steps if engine == Engine.REFERENCE else min(max_steps, AUTO_REFERENCE_STEPS)
@@ -144,7 +144,7 @@ def simulate(
             return start
     from netwright.machine import fast_simulate  # the compiler is imported only for long runs
 
-    return fast_simulate.resume(machine, start, max_steps, progress, bookmark)
+    return fast_simulate.resume(machine, start, max_steps, progress, store)
 
 
 def _reference(

@@ -5,7 +5,6 @@ from typing import Any
 
 from netwright.exact.rational import Rational
 from netwright.machine.turing_machine import TuringMachine
-from netwright.pipeline import to_transformer
 from netwright.precision.failures import first_failures
 from netwright.precision.float_arithmetic import FloatArithmetic
 from netwright.precision.formats import FORMATS, binary
@@ -17,7 +16,10 @@ from netwright.precision.horizon import (
 )
 from netwright.precision.softmax import constant, snapped
 from netwright.theorems.theorem_2_3_rnn.construction import compile_rnn
-from netwright.theorems.theorem_3_4_transformer.construction import CompiledTransformer
+from netwright.theorems.theorem_3_4_transformer.construction import (
+    CompiledTransformer,
+    to_transformer,
+)
 from netwright.theorems.theorem_3_4_transformer.proof_values import ProofValues
 from netwright.theorems.theorem_3_4_transformer.scores import SCORES, Score
 

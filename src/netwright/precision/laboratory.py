@@ -1,13 +1,14 @@
 """One experiment: a machine, a network of it, formats, and what they make of each other."""
 
-from collections.abc import Iterator
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from netwright.exact.rational import Number
 from netwright.machine.turing_machine import TuringMachine
-from netwright.pipeline import Target, read_network, to_transformer
+from netwright.precision.arithmetic import Arithmetic, Numbers
 from netwright.precision.curves import Say
 from netwright.precision.failures import first_failures, plain
 from netwright.precision.float_arithmetic import arithmetic_of
@@ -19,54 +20,74 @@ from netwright.precision.horizon import (
     search_limit,
 )
 from netwright.precision.softmax import snapped
-from netwright.precision.stacks import digits_held, first_stack_failures
+from netwright.precision.stacks import digits_held, first_stack_failures, rnn_hidden
 from netwright.precision.transformer import Temperature
 from netwright.precision.wiggle import meeting
 from netwright.theorems.theorem_2_3_rnn.construction import CompiledRNN, compile_rnn
-from netwright.theorems.theorem_3_4_transformer.construction import compile_transformer
+from netwright.theorems.theorem_3_4_transformer.construction import (
+    compile_transformer,
+    to_transformer,
+)
 from netwright.theorems.theorem_3_4_transformer.scores import PAPER, Score, read_score
-from netwright.theorems.theorem_4_1_neural_gpu import compile_neural_gpu
 
 
 @dataclass(frozen=True)
-class Experiment:
-    """A network in several formats, with hard attention or softmax, plain or snapped."""
+class Experiment(ABC):
+    """A network of a machine in several formats, beside the exact run."""
 
     machine: TuringMachine
     word: tuple[str, ...]
     formats: list[Format]
-    on: str = Target.TRANSFORMER
     sums: Format | None = None
-    score: Score = PAPER
-    temperature: Temperature = None
-    snapping: tuple[bool, ...] = (False,)
     steps: int = 10_000
-    search: bool = False
-    """Whether possible failures are searched where that takes long."""
-    base: Number | None = None
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "on", read_network(self.on))
-        object.__setattr__(self, "score", read_score(self.score))
 
     @property
     def rows(self) -> int:
         """How many rows `results` yields."""
-        return len(self.formats) * (len(self.snapping) if self.on == Target.TRANSFORMER else 1)
+        return len(self.formats)
 
+    @abstractmethod
     def results(self, say: Say = lambda _: None) -> Iterator[dict[str, Any]]:
         """A row for each format, as plain data."""
-        for form in self.formats:
-            if self.on != Target.TRANSFORMER:
-                yield self._stacks(form, say)
-            else:
-                for snap in self.snapping:
-                    yield self._transformer(form, snap, say)
+
+    @abstractmethod
+    def growth(self) -> list[dict[str, Any]]:
+        """The bits of the exact run at some of its times."""
 
     def _about(self, form: Format, snap: bool = False) -> dict[str, Any]:
         name = f"{form.name}, snapped" if snap else form.name
         sums = (self.sums or form).name
         return {"name": name, "format": form.name, "bits": form.bits, "accumulated_in": sums}
+
+
+@dataclass(frozen=True)
+class AttentionExperiment(Experiment):
+    """A Transformer, with hard attention or softmax, plain or snapped."""
+
+    score: Score = PAPER
+    temperature: Temperature = None
+    snapping: tuple[bool, ...] = (False,)
+    search: bool = False
+    """Whether possible failures are searched where that takes long."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "score", read_score(self.score))
+
+    @property
+    def rows(self) -> int:
+        """One for each format, plain and snapped."""
+        return len(self.formats) * len(self.snapping)
+
+    def results(self, say: Say = lambda _: None) -> Iterator[dict[str, Any]]:
+        """What goes wrong first, and what was predicted."""
+        for form in self.formats:
+            for snap in self.snapping:
+                yield self._transformer(form, snap, say)
+
+    def growth(self) -> list[dict[str, Any]]:
+        """The numbers of z³ and the scores."""
+        compiled = to_transformer(self.machine, self.word, self.score)
+        return [size._asdict() for size in transformer_sizes(compiled, self.word, self.steps)]
 
     def _transformer(self, form: Format, snap: bool, say: Say) -> dict[str, Any]:
         about = self._about(form, snap)
@@ -117,24 +138,39 @@ class Experiment:
         found_by_search = {"first_possible": plain(possible), "worst_machine": worst}
         return {**predicted, "searched": True, **found_by_search}
 
-    def _stacks(self, form: Format, say: Say) -> dict[str, Any]:
-        about, rnn = self._about(form), self._rnn()
-        found = first_stack_failures(
-            rnn if self.on == Target.RNN else compile_neural_gpu(rnn),
-            self.word,
-            arithmetic_of(form, self.sums),
-            self.steps,
-            lambda done: say(f"{about['name']}: {done:,} of {self.steps:,} steps"),
-        )
-        held = digits_held(form, rnn)
-        return {**about, **plain(found), "digits_held": held}
 
-    def _rnn(self) -> CompiledRNN:
-        return compile_rnn(self.machine, self.base)
+Hidden = Callable[[CompiledRNN, tuple[str, ...], Arithmetic[Any]], Iterator[Numbers]]
+
+
+@dataclass(frozen=True)
+class StackExperiment(Experiment):
+    """A network whose numbers are stacks: an RNN, or one that carries out an RNN."""
+
+    base: Number | None = None
+    hidden: Callable[[CompiledRNN, tuple[str, ...], Arithmetic[Any]], Iterator[Numbers]] = (
+        rnn_hidden
+    )
+    """The hidden vectors of the network, in an arithmetic."""
+
+    def results(self, say: Say = lambda _: None) -> Iterator[dict[str, Any]]:
+        """Where a stack first is not exact, and where it shows another configuration."""
+        rnn = compile_rnn(self.machine, self.base)
+        for form in self.formats:
+            about, arithmetic = self._about(form), arithmetic_of(form, self.sums)
+            found = first_stack_failures(
+                rnn,
+                self.hidden(rnn, self.word, arithmetic),
+                self.word,
+                arithmetic,
+                self.steps,
+                partial(self._say_step, say, about["name"]),
+            )
+            yield {**about, **plain(found), "digits_held": digits_held(form, rnn)}
+
+    def _say_step(self, say: Say, name: str, done: int) -> None:
+        say(f"{name}: {done:,} of {self.steps:,} steps")
 
     def growth(self) -> list[dict[str, Any]]:
-        """The bits of the exact run at some of its times."""
-        if self.on == Target.TRANSFORMER:
-            compiled = to_transformer(self.machine, self.word, self.score)
-            return [size._asdict() for size in transformer_sizes(compiled, self.word, self.steps)]
-        return [size._asdict() for size in rnn_sizes(self._rnn(), self.word, self.steps)]
+        """The larger of the stacks."""
+        rnn = compile_rnn(self.machine, self.base)
+        return [size._asdict() for size in rnn_sizes(rnn, self.word, self.steps)]

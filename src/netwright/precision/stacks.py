@@ -24,7 +24,7 @@ from netwright.precision.failures import Tell
 from netwright.precision.formats import Format
 from netwright.precision.recurrent import decoder_states, multiplied_out, tensors
 from netwright.theorems.theorem_2_3_rnn.construction import CompiledRNN
-from netwright.theorems.theorem_4_1_neural_gpu import CompiledNeuralGPU
+from netwright.theorems.theorem_4_1_neural_gpu import compile_neural_gpu
 
 
 @dataclass(frozen=True)
@@ -89,21 +89,21 @@ def digits_held(form: Format, compiled: CompiledRNN) -> int | None:
 
 
 def first_stack_failures(
-    compiled: CompiledRNN | CompiledNeuralGPU,
+    rnn: CompiledRNN,
+    hidden: Iterator[Numbers],
     word: tuple[str, ...],
     arithmetic: Arithmetic[Any],
     steps: int,
     tell: Tell = lambda _: None,
 ) -> StackFailures:
-    """Run a network in an arithmetic beside the exact one."""
-    rnn = compiled if isinstance(compiled, CompiledRNN) else compiled.rnn
+    """The hidden vectors of a network in an arithmetic, beside those of the exact RNN."""
     seed = Vector.zero(rnn.neurons.layout)
     exact = rnn.network.decoder_states(rnn.embed(word), seed)
     machine = configurations(rnn.machine, word)
     shown = Decoder(rnn.neurons)
     vector: WrongHidden | None = None
     deepest = 0
-    runs = zip(machine, exact, _hidden(compiled, word, arithmetic), strict=False)
+    runs = zip(machine, exact, hidden, strict=False)
     for time, (now, g, numbers) in enumerate(islice(runs, steps + 1)):
         if time % 64 == 0:
             tell(time)
@@ -130,13 +130,18 @@ def _digits(x: Rational, base: Rational) -> int:
     return n
 
 
-def _hidden(
-    compiled: CompiledRNN | CompiledNeuralGPU, word: tuple[str, ...], arithmetic: Arithmetic[Any]
+def rnn_hidden(
+    compiled: CompiledRNN, word: tuple[str, ...], arithmetic: Arithmetic[Any]
 ) -> Iterator[Numbers]:
-    """g_0, g_1, … as the network has them: the last cell's E at first, then its D."""
-    if isinstance(compiled, CompiledRNN):
-        yield from decoder_states(compiled.network, compiled.embed(word), arithmetic)
-        return
+    """g_0, g_1, … of an RNN."""
+    return decoder_states(compiled.network, compiled.embed(word), arithmetic)
+
+
+def neural_gpu_hidden(
+    rnn_compiled: CompiledRNN, word: tuple[str, ...], arithmetic: Arithmetic[Any]
+) -> Iterator[Numbers]:
+    """g_0, g_1, … as its Neural GPU has them: the last cell's E at first, then its D."""
+    compiled = compile_neural_gpu(rnn_compiled)
     layout, rnn = compiled.network.layout, compiled.rnn.neurons.layout
     places = {
         letter: [layout.index(f"{letter} {c.block}", c.label) for c in rnn.coordinates]

@@ -50,7 +50,7 @@ class Comparison:
     difference: Difference | None
 
 
-def compare(on: str, word: Sequence[str], checks: Iterator[Check]) -> Comparison:
+def compare(on: str, statement: str, word: Sequence[str], checks: Iterator[Check]) -> Comparison:
     """Go through the checks."""
     count, steps, time, difference = 0, 0, 0, None
     try:
@@ -62,11 +62,8 @@ def compare(on: str, word: Sequence[str], checks: Iterator[Check]) -> Comparison
             steps = max(steps, check.steps)
     except NetworkError as error:
         part = "what the network shows"
-        difference = Difference(time, f"Theorem {THEOREMS[on]}", part, "readable", str(error))
+        difference = Difference(time, statement, part, "readable", str(error))
     return Comparison(on, tuple(word), steps, count, difference)
-
-
-THEOREMS = {"transformer": "3.4", "rnn": "2.3", "neural-gpu": "4.1"}
 
 
 def _difference(check: Check) -> Difference:

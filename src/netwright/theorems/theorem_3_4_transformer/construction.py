@@ -13,7 +13,7 @@ One encoder layer, three decoder layers, hard attention with the score −|⟨q,
 The third layer may have another query and key than the paper's: `scores` has them.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,7 +21,8 @@ from netwright.exact.feed_forward import FeedForward, affine_network
 from netwright.exact.layout import Layout
 from netwright.exact.rational import ONE
 from netwright.exact.vector import Vector
-from netwright.machine.normal_form import NormalMachine
+from netwright.machine.normal_form import NormalMachine, normalize
+from netwright.machine.turing_machine import TuringMachine
 from netwright.nets.positional import ReciprocalPositions
 from netwright.nets.recognizer import Recognizer
 from netwright.nets.transformer import Layer, Transformer
@@ -129,3 +130,11 @@ def compile_transformer(
         final_states=machine.accepting,
         score=score,
     )
+
+
+def to_transformer(
+    machine: TuringMachine, word: Iterable[str] = (), score: Score | str | None = None
+) -> CompiledTransformer:
+    """The Transformer of a machine; if the word has blanks in it, one that takes such words."""
+    normal = normalize(machine, blanks_in_input=machine.blank in tuple(word))
+    return compile_transformer(normal, score)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import product
 
+from netwright.claims.paper import statements
 from netwright.errors import InputError
 from netwright.exact.feed_forward import Affine, FeedForward
 from netwright.exact.layout import Layout
@@ -20,7 +21,7 @@ from netwright.nets.attention import dot_product, hardmax, score_phi, square_plu
 from netwright.nets.neural_gpu import Convolution, NeuralGPU
 from netwright.nets.recognizer import Recognizer
 from netwright.nets.transformer import Layer, Transformer
-from netwright.pipeline import Target, to_transformer
+from netwright.networks.network import network_for_word
 from netwright.theorems.corollary_3_2_parity import parity_pair
 from netwright.theorems.proposition_3_3_majority import majority_recognizer
 from netwright.theorems.proposition_4_2_circular import length_pair
@@ -29,10 +30,9 @@ from netwright.theorems.section_3_3_fixed_precision import (
     first_collision,
     palindrome_and_swapped,
 )
+from netwright.theorems.theorem_3_4_transformer.construction import to_transformer
 from netwright.theorems.theorem_3_4_transformer.lemma_b6_if import if_maps
 from netwright.verify.comparison import Check
-from netwright.verify.networks import compile_network, verify_network
-from netwright.verify.paper import statements
 from netwright.verify.transformer import transformer_checks
 
 Case = tuple[bool, str]
@@ -115,11 +115,11 @@ def _definition_2_1(thorough: bool) -> Iterator[Case]:
         yield accepted == (word.count("a") % 2 == 0), f"{''.join(word)!r}: accepted is {accepted}"
 
 
-def _network_runs(on: Target) -> Callable[[bool], Iterator[Case]]:
+def _network_runs(on: str) -> Callable[[bool], Iterator[Case]]:
     def cases(thorough: bool) -> Iterator[Case]:
         for machine, word, steps in _runs(thorough):
-            compiled = compile_network(machine, on, tuple(word))
-            found = verify_network(compiled, tuple(word), steps)
+            network = network_for_word(machine, on, tuple(word))
+            found = network.compare(tuple(word), steps)
             for _ in range(found.checks - 1):
                 yield True, ""
             yield found.difference is None, f"{machine.name} on {word!r}: {found.difference}"
@@ -327,7 +327,7 @@ EXPERIMENTS = {
     "Definition 2.1": Experiment(
         "a recognizer accepts exactly the words of its language", _definition_2_1
     ),
-    "Theorem 2.3": Experiment("RNNs against machines at every step", _network_runs(Target.RNN)),
+    "Theorem 2.3": Experiment("RNNs against machines at every step", _network_runs("rnn")),
     "Proposition 3.1": Experiment(
         "equal outputs on words of equal proportions, for random networks", _proposition_3_1
     ),
@@ -335,7 +335,7 @@ EXPERIMENTS = {
     "Proposition 3.3": Experiment("majority, for two scores and two normalisers", _proposition_3_3),
     "Theorem 3.4": Experiment(
         "Transformers against machines, every vector of the proof",
-        _network_runs(Target.TRANSFORMER),
+        _network_runs("transformer"),
     ),
     "Section 3.3": Experiment(
         "rounded positions: a palindrome and another word with equal outputs", _section_3_3
@@ -347,7 +347,7 @@ EXPERIMENTS = {
     "Lemma B.5": Experiment("the output of every token", _lemma("Lemma B.5")),
     "Lemma B.6": Experiment("if-then-else on all small vectors", _lemma_b6),
     "Theorem 4.1": Experiment(
-        "Neural GPUs against machines, every cell", _network_runs(Target.NEURAL_GPU)
+        "Neural GPUs against machines, every cell", _network_runs("neural-gpu")
     ),
     "Kernels (1, 1)": Experiment(
         "equal outputs on words with the same last symbol, for random networks", _kernel_1_1

@@ -1,0 +1,1 @@
+"""The numbered statements of the paper, each as an experiment that can fail."""

@@ -1,0 +1,93 @@
+"""The options of the kinds of network, as options of verbs: made from the kinds' own records."""
+
+import inspect
+from collections.abc import Callable
+from functools import wraps
+from typing import Annotated, Any
+
+import typer
+
+from netwright.errors import InputError, unknown
+from netwright.networks.kind import Kind, Option
+from netwright.networks.kinds import KINDS
+from netwright.networks.running import MACHINE
+
+
+def read_kind(value: str) -> str:
+    """The name of a kind of network."""
+    if value not in KINDS:
+        raise InputError(f"--on: {unknown('network', value, list(KINDS))}")
+    return value
+
+
+def read_target(value: str) -> str:
+    """The name of a kind of network, or `machine`."""
+    return value if value == MACHINE else _with_machine(value)
+
+
+def _with_machine(value: str) -> str:
+    if value not in KINDS:
+        raise InputError(f"--on: {unknown('network', value, [*KINDS, MACHINE])}")
+    return value
+
+
+def _on(reader: Callable[[str], str], names: list[str], help_text: str) -> Any:
+    first = next(iter(KINDS))
+    return typer.Option(
+        "--on",
+        parser=reader,
+        metavar=f"[{'|'.join(names)}]",
+        help=f"{help_text}  [default: {first}]",
+        show_default=False,
+    )
+
+
+OnKind = Annotated[str | None, _on(read_kind, list(KINDS), "Which network.")]
+OnTarget = Annotated[str | None, _on(read_target, [*KINDS, MACHINE], "Run it on this.")]
+
+
+def _users(option: Option) -> list[Kind[Any]]:
+    return [kind for kind in KINDS.values() if option.name in {o.name for o in kind.options}]
+
+
+def _annotation(option: Option) -> Any:
+    help_text = f"For {' and '.join(kind.name for kind in _users(option))}: {option.help}"
+    if option.is_flag:
+        return Annotated[bool, typer.Option(f"--{option.name}", help=help_text)]
+    metavar = option.metavar or "VALUE"
+    return Annotated[str | None, typer.Option(f"--{option.name}", metavar=metavar, help=help_text)]
+
+
+def with_kind_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """A verb whose parameter `options` becomes one option for each that some kind has.
+
+    The verb gets those that were given, as a dictionary; the kind reads and refuses them.
+    """
+    known = {option.name: option for kind in KINDS.values() for option in kind.options}
+    signature = inspect.signature(command)
+    parameters = [
+        *(
+            p.replace(kind=p.KEYWORD_ONLY)
+            for n, p in signature.parameters.items()
+            if n != "options"
+        ),
+        *(
+            inspect.Parameter(
+                name,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=False if option.is_flag else None,
+                annotation=_annotation(option),
+            )
+            for name, option in known.items()
+        ),
+    ]
+
+    @wraps(command)
+    def verb(**values: Any) -> Any:
+        given = {name: values.pop(name) for name in known}
+        chosen = {name: value for name, value in given.items() if value not in (None, False)}
+        return command(**values, options=chosen)
+
+    verb.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+    verb.__annotations__ = {p.name: p.annotation for p in parameters}
+    return verb

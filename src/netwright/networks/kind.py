@@ -1,0 +1,152 @@
+"""What a kind of network is: everything that the rest of the package asks of one.
+
+A kind is one object of a final subclass of `Kind`, in a file of its own beside this one, and is
+listed in `kinds`. Verbs, options, messages, saved files and tests ask it; no other place has a list
+of kinds. `C` is what its construction gives: the machine, the weights, and what they mean.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from netwright.errors import InputError, unknown
+from netwright.exact.feed_forward import Affine
+from netwright.exact.layout import Layout
+from netwright.exact.snapshot import CheckpointStore
+from netwright.exact.vector import Vector
+from netwright.machine.simulate import Engine, Progress, Run
+from netwright.machine.turing_machine import TuringMachine
+from netwright.precision.laboratory import Experiment
+from netwright.verify.comparison import Check
+
+C = TypeVar("C")
+Options = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Option:
+    """Something that can be chosen when a network is made, such as `score`."""
+
+    name: str
+    read: Callable[[Any], Any]
+    """From a text or a value to the value; InputError if it is none."""
+    default: Any
+    help: str
+    metavar: str = ""
+    is_flag: bool = False
+
+    def written(self, value: Any) -> Any:
+        """The value as JSON, which `read` reads again."""
+        plain = value is None or isinstance(value, bool | int | str)
+        return value if plain else str(value)
+
+
+@dataclass(frozen=True)
+class Following:
+    """How a run is to be followed: how far, by which engine, with what beside it."""
+
+    max_steps: int
+    engine: Engine = Engine.AUTO
+    progress: Progress | None = None
+    store: CheckpointStore | None = None
+
+
+class Kind(ABC, Generic[C]):
+    """A kind of network."""
+
+    name: str
+    title: str
+    statement: str
+    """The statement of the paper that it is the construction of."""
+    options: tuple[Option, ...] = ()
+    benchmark_steps = 10**6
+    """The longest run of `netwright bench`."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        from netwright.networks.kinds import kind_named
+
+        return kind_named, (self.name,)
+
+    def __repr__(self) -> str:
+        return f"<kind {self.name}>"
+
+    def read_options(self, given: Options) -> dict[str, Any]:
+        """All options with their values: those that are given, and defaults for the others."""
+        known = {option.name: option for option in self.options}
+        for name in given:
+            if name not in known:
+                has = f"its options are {', '.join(known)}" if known else "it has no options"
+                raise InputError(f"{name} is no option of {self.name}; {has}")
+        return {
+            name: option.read(given[name]) if given.get(name) is not None else option.default
+            for name, option in known.items()
+        }
+
+    def for_word(self, given: Options, machine: TuringMachine, word: Sequence[str]) -> Options:
+        """The options with which a network is made that is to take a word."""
+        return given
+
+    @abstractmethod
+    def construct(self, machine: TuringMachine, options: Options) -> C:
+        """The network of a machine."""
+
+    @abstractmethod
+    def run(self, compiled: C, word: Sequence[str], following: Following) -> Run:
+        """The given machine's run as the network does it."""
+
+    @abstractmethod
+    def outputs(self, compiled: C, word: Sequence[str]) -> Iterator[Vector]:
+        """y_1, y_2, … on a word, by the definition."""
+
+    @abstractmethod
+    def checks(self, compiled: C, word: Sequence[str], max_steps: int) -> Iterator[Check]:
+        """Every vector against what is proved of it, and every step against the machine's."""
+
+    @abstractmethod
+    def written(self, compiled: C) -> dict[str, Any]:
+        """All of the network as JSON: for certificates, and for files."""
+
+    @abstractmethod
+    def rebuilt(self, written: Options, machine: TuringMachine, options: Options) -> C:
+        """The network that is written down, of a machine; nothing is constructed again."""
+
+    @abstractmethod
+    def matrices(self, compiled: C) -> dict[str, Affine]:
+        """Every matrix by its place; `#` and a number tell several at one place apart."""
+
+    @abstractmethod
+    def with_matrix(self, compiled: C, name: str, affine: Affine) -> C:
+        """The network with another matrix at one of these places."""
+
+    @abstractmethod
+    def layout(self, compiled: C) -> Layout:
+        """The layout of the network's vectors."""
+
+    @abstractmethod
+    def facts(self, compiled: C) -> dict[str, Any]:
+        """What the network looks like: sizes, beside the formulas for them."""
+
+    @abstractmethod
+    def description(self, compiled: C) -> dict[str, Any]:
+        """What the network is made of, as plain data: layers, scores, activations, positions."""
+
+    def experiment(
+        self, machine: TuringMachine, word: tuple[str, ...], options: Options, **settings: Any
+    ) -> Experiment:
+        """The network in floating point; InputError for settings that it has not."""
+        raise InputError(f"there is no precision laboratory for {self.name}")
+
+    def parts(self, compiled: C) -> list[str]:
+        """What can be left out of the network, by name."""
+        return []
+
+    def without(self, compiled: C, part: str) -> C:
+        """The network without one of its parts."""
+        parts = self.parts(compiled)
+        if part not in parts:
+            raise InputError(unknown("part", part, parts) if parts else f"{self.name} has no parts")
+        return self._without(compiled, part)
+
+    def _without(self, compiled: C, part: str) -> C:
+        raise NotImplementedError

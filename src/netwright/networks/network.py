@@ -1,0 +1,275 @@
+"""The one object that users hold: a machine, a kind with its options, and the compiled weights.
+
+    net = compile_network(machine, "transformer", score="recency")
+    net.run("abba"), net.accepts("abba"), net.verify(["abba"]), net.certify()
+    net.weights()["decoder.3.V"], net.without("residual:decoder.2.self").run("abba")
+    net.save(path), load_network(path)
+
+It does nothing itself: it asks its kind, and the packages below.
+"""
+
+import random
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from netwright.errors import InputError, NetworkError, unknown
+from netwright.exact.feed_forward import Affine
+from netwright.exact.layout import Layout
+from netwright.exact.rational import Number, rational
+from netwright.exact.snapshot import CheckpointStore
+from netwright.exact.vector import Vector
+from netwright.machine.simulate import Engine, Outcome, Progress, Run, check_limit, read_engine
+from netwright.machine.turing_machine import TuringMachine
+from netwright.networks.kind import Following, Kind
+from netwright.networks.kinds import kind_named
+from netwright.verify.certificate.check import certificate, check_written
+from netwright.verify.certificate.reading import Obligation
+from netwright.verify.comparison import Comparison, compare
+from netwright.verify.draw import random_words
+
+Word = Iterable[str]
+
+
+@dataclass(frozen=True)
+class Weight:
+    """A matrix of a network with its name and the names of its rows and columns."""
+
+    name: str
+    affine: Affine
+
+    @property
+    def labels(self) -> tuple[list[str], list[str]]:
+        """The names of the rows and of the columns."""
+        return (
+            [str(coordinate) for coordinate in self.affine.input.coordinates],
+            [str(coordinate) for coordinate in self.affine.output.coordinates],
+        )
+
+    def to_numpy(self) -> Any:
+        """The matrix as float64: no longer exact where a weight is no binary fraction."""
+        import numpy as np
+
+        found = np.zeros((self.affine.input.dimension, self.affine.output.dimension))
+        for place, weight in self.affine.weights.items():
+            found[place] = int(weight.p) / int(weight.q)
+        return found
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """Obligations that imply simulation on every input and for ever, if all of them hold."""
+
+    on: str
+    written: Mapping[str, Any]
+    obligations: tuple[Obligation, ...]
+
+    @property
+    def holds(self) -> bool:
+        """Whether all obligations hold."""
+        return all(each.failure is None for each in self.obligations)
+
+    def to_bytes(self) -> bytes:
+        """The content of a file that `certify --check` checks anew."""
+        return certificate(self.on, self.written, list(self.obligations))
+
+
+@dataclass(frozen=True, eq=False)
+class Network:
+    """A compiled network; immutable, and equal to what comes back from a file or a pickle.
+
+    >>> from netwright.machine.library import library_machine
+    >>> net = compile_network(library_machine("palindrome"), "rnn")
+    >>> net.accepts("abba"), net.run("ab").steps
+    (True, 4)
+    """
+
+    kind: Kind[Any]
+    machine: TuringMachine
+    options: Mapping[str, Any]
+    compiled: Any
+    changes: tuple[str, ...] = ()
+    """What was left out or broken since it was compiled."""
+
+    def _key(self) -> tuple[Any, ...]:
+        return self.kind.name, self.machine, dict(self.options), self.changes, self.written
+
+    def __eq__(self, other: object) -> bool:
+        return self._key() == other._key() if isinstance(other, Network) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash((self.kind.name, self.machine, self.changes))
+
+    def __repr__(self) -> str:
+        options = "".join(f", {k}={v}" for k, v in self.options.items() if v not in (None, False))
+        changes = "".join(f", {change}" for change in self.changes)
+        name = self.machine.name or f"{len(self.machine.states)} states"
+        return f"<{self.kind.name} of {name}, dimension {self.layout.dimension}{options}{changes}>"
+
+    @cached_property
+    def written(self) -> dict[str, Any]:
+        """All of it as JSON."""
+        return self.kind.written(self.compiled)
+
+    @property
+    def layout(self) -> Layout:
+        """The layout of the network's vectors."""
+        return self.kind.layout(self.compiled)
+
+    # Running.
+
+    def run(
+        self,
+        word: Word | None = None,
+        max_steps: int = 10_000_000,
+        *,
+        engine: Engine | str = Engine.AUTO,
+        progress: Progress | None = None,
+        store: CheckpointStore | None = None,
+    ) -> Run:
+        """The answer on a word, or on the machine's default input.
+
+        NetworkError if the network was changed and its vectors show no machine any more; the
+        message says from which output on, and `outputs` has what is there.
+        """
+        check_limit(max_steps)
+        symbols = self.machine.check_word(self.machine.default_input if word is None else word)
+        following = Following(max_steps, read_engine(engine), progress, store)
+        return self.kind.run(self.compiled, symbols, following)
+
+    def accepts(self, word: Word, max_steps: int = 10_000_000) -> bool:
+        """Whether the run on a word ends in acceptance; InputError if it does not end."""
+        run = self.run(word, max_steps)
+        if run.outcome is Outcome.UNDECIDED:
+            raise InputError(f"undecided after {max_steps:,} steps; raise max_steps to know")
+        return run.outcome is Outcome.ACCEPTED
+
+    def outputs(self, word: Word) -> Iterator[Vector]:
+        """y_1, y_2, … on a word, whatever they show."""
+        return self.kind.outputs(self.compiled, self.machine.check_word(word))
+
+    # Trust.
+
+    def compare(self, word: Word, max_steps: int = 100) -> Comparison:
+        """The network against its machine on a word, step by step, lemma by lemma."""
+        symbols = self.machine.check_word(word)
+        checks = self.kind.checks(self.compiled, symbols, max_steps)
+        return compare(self.kind.name, self.kind.statement, symbols, checks)
+
+    def verify(
+        self, *words: Word, random_inputs: int = 0, seed: int = 0, max_steps: int = 100
+    ) -> list[Comparison]:
+        """Comparisons on some words, on random ones, or on the default input."""
+        drawn = random_words(random.Random(seed), self.machine, random_inputs, 6)
+        chosen = [*map(tuple, words), *drawn] or [self.machine.default_input]
+        return [self.compare(word, max_steps) for word in chosen]
+
+    def certify(self) -> Certificate:
+        """The check of all obligations."""
+        if self.changes and any(change.startswith("without") for change in self.changes):
+            raise InputError("a network without one of its parts has no certificate")
+        found = tuple(check_written(self.kind.name, self.written, "the network"))
+        return Certificate(self.kind.name, self.written, found)
+
+    def precision(self, word: Word | None = None, **settings: Any) -> Iterator[dict[str, Any]]:
+        """The network in floating point beside the exact run: a row for each format."""
+        symbols = self.machine.check_word(self.machine.default_input if word is None else word)
+        return self.kind.experiment(self.machine, symbols, self.options, **settings).results()
+
+    # Weights.
+
+    def weights(self) -> dict[str, Weight]:
+        """Every matrix by its name, such as `decoder.3.V`; `decoder.1.O.2` is the second of two."""
+        matrices = self.kind.matrices(self.compiled)
+        places = [name.partition("#")[0] for name in matrices]
+        found: dict[str, Weight] = {}
+        for place, affine in zip(places, matrices.values(), strict=True):
+            number = 1 + sum(name == place or name.startswith(f"{place}.#") for name in found)
+            key = place if places.count(place) == 1 else f"{place}.#{number}"
+            found[key] = Weight(key.replace("#", ""), affine)
+        return {weight.name: weight for weight in found.values()}
+
+    def with_weight(self, name: str, row: str, column: str, value: Number) -> "Network":
+        """The network with one weight changed: its matrix, and the names of row and column."""
+        weights = self.weights()
+        if name not in weights:
+            raise InputError(unknown("weight", name, list(weights)))
+        key = list(self.kind.matrices(self.compiled))[list(weights).index(name)]
+        affine = weights[name].affine
+        rows, columns = weights[name].labels
+        for label, labels in ((row, rows), (column, columns)):
+            if label not in labels:
+                raise InputError(unknown(f"coordinate of {name}", label, labels[:40]))
+        place = (rows.index(row), columns.index(column))
+        new = Affine(
+            affine.input, affine.output, {**affine.weights, place: rational(value)}, affine.bias
+        )
+        compiled = self.kind.with_matrix(self.compiled, key, new)
+        change = f"{name}[{row}, {column}] = {value}"
+        return replace(self, compiled=compiled, changes=(*self.changes, change))
+
+    def without(self, *parts: str) -> "Network":
+        """The network without some of its parts."""
+        compiled = self.compiled
+        for part in parts:
+            compiled = self.kind.without(compiled, part)
+        changes = (*self.changes, *(f"without {part}" for part in parts))
+        return replace(self, compiled=compiled, changes=changes)
+
+    def broken(self, *places: str, word: Word = (), max_steps: int = 100) -> "Network":
+        """The network with the sign of one weight into each of some blocks flipped.
+
+        For each block it is the first weight whose flipped sign matters on the word, if any does.
+        """
+        from netwright.networks.changes import flipped, weights_into
+
+        chosen = []
+        for place in dict.fromkeys(places):
+            weights = weights_into(self, place)
+            differ = (
+                weight
+                for weight in weights
+                if flipped(self, weight).compare(word, max_steps).difference is not None
+            )
+            chosen.append((place, next(differ, weights[0])))
+        network = self
+        for place, weight in chosen:
+            network = replace(
+                flipped(network, weight), changes=(*network.changes, f"{place} broken")
+            )
+        return network
+
+    # Files.
+
+    def save(self, path: Path | str, *, force: bool = False) -> None:
+        """Write the network to a safetensors file, exactly."""
+        from netwright.files import check_output, write_whole
+        from netwright.networks.saved import to_bytes
+
+        content = to_bytes(self)
+        check_output(Path(path), force=force)
+        write_whole(Path(path), content)
+
+    def require_machine(self) -> None:
+        """NetworkError if it was changed so that its runs need not be a machine's."""
+        if self.changes:
+            raise NetworkError(f"the network was changed: {', '.join(self.changes)}")
+
+
+def compile_network(
+    machine: TuringMachine, to: str | Kind[Any] = "transformer", /, **options: Any
+) -> Network:
+    """The network of a machine, of a kind, with the options of that kind."""
+    kind = kind_named(to)
+    chosen = kind.read_options(options)
+    return Network(kind, machine, chosen, kind.construct(machine, chosen))
+
+
+def network_for_word(
+    machine: TuringMachine, to: str | Kind[Any], word: Sequence[str], **options: Any
+) -> Network:
+    """The network of a machine that takes a word: one with blanks in it needs its own options."""
+    kind = kind_named(to)
+    return compile_network(machine, kind, **kind.for_word(options, machine, word))

@@ -1,0 +1,199 @@
+"""The kind `neural-gpu`: Theorem 4.1."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from itertools import islice
+from typing import Any
+
+from netwright.errors import FormatError
+from netwright.exact.feed_forward import Affine
+from netwright.exact.layout import Layout
+from netwright.exact.rational import ONE
+from netwright.exact.vector import Vector
+from netwright.following.neural_gpu import run_neural_gpu
+from netwright.machine.simulate import Engine, Run
+from netwright.machine.turing_machine import TuringMachine
+from netwright.nets.neural_gpu import Convolution, NeuralGPU
+from netwright.networks.kind import Following, Kind, Options
+from netwright.networks.rnn import (
+    BASE,
+    matrices_of,
+    stack_experiment,
+    with_factor,
+    written_meaning,
+)
+from netwright.networks.writing import ACTIVATIONS, Reading, Writing, name_of_function
+from netwright.precision.laboratory import StackExperiment
+from netwright.precision.stacks import neural_gpu_hidden
+from netwright.runtime.stacks.neural_gpu import FastNeuralGPU
+from netwright.theorems.theorem_2_3_rnn.construction import compile_rnn
+from netwright.theorems.theorem_4_1_neural_gpu import CompiledNeuralGPU, compile_neural_gpu
+from netwright.verify.comparison import Check
+from netwright.verify.neural_gpu import neural_gpu_checks
+
+LETTERS = "URF"
+GATES = {"gate:update": "U", "gate:reset": "R"}
+
+
+class NeuralGPUKind(Kind[CompiledNeuralGPU]):
+    """A uniform Neural GPU that carries out the RNN of the machine."""
+
+    name = "neural-gpu"
+    title = "Neural GPU"
+    statement = "Theorem 4.1"
+    options = (BASE,)
+
+    def construct(self, machine: TuringMachine, options: Options) -> CompiledNeuralGPU:
+        """Appendix C for the machine's RNN."""
+        return compile_neural_gpu(compile_rnn(machine, options["base"]))
+
+    def run(self, compiled: CompiledNeuralGPU, word: Sequence[str], following: Following) -> Run:
+        """One iteration is one step, once the input is read."""
+        steps = FastNeuralGPU.SHORT if following.engine is Engine.AUTO else 0
+        faster = (
+            None
+            if following.engine is Engine.REFERENCE
+            else partial(FastNeuralGPU, reference_steps=steps)
+        )
+        rest = following.max_steps, following.progress, following.store
+        return run_neural_gpu(compiled, word, *rest, faster)
+
+    def outputs(self, compiled: CompiledNeuralGPU, word: Sequence[str]) -> Iterator[Vector]:
+        """The last cell of S^1, S^2, …."""
+        cells = compiled.embed(word)
+        return (S[-1][0] for S in islice(compiled.network.tensors(cells), 1, None))
+
+    def checks(
+        self, compiled: CompiledNeuralGPU, word: Sequence[str], max_steps: int
+    ) -> Iterator[Check]:
+        """Equation eq:to-prove for every cell."""
+        return neural_gpu_checks(compiled, word, max_steps)
+
+    def written(self, compiled: CompiledNeuralGPU) -> dict[str, Any]:
+        """The RNN's meaning, and the convolutions."""
+        writing, gpu = Writing(), compiled.network
+        rnn_layout = writing.layout(compiled.rnn.neurons.layout)
+        convolutions = {
+            letter: {
+                "kernels": [
+                    [writing.matrix(kernel) for kernel in row]
+                    for row in getattr(gpu, letter).kernels
+                ],
+                "bias": [writing.vector(b) for b in getattr(gpu, letter).bias or ()],
+                "activation": name_of_function(getattr(gpu, letter).f),
+            }
+            for letter in LETTERS
+        }
+        embedding = compiled.recognizer.embedding
+        layout = writing.layout(gpu.layout)
+        return {
+            **written_meaning(compiled.rnn, writing),
+            "convolutions": convolutions,
+            "cell_embedding": [
+                [s, writing.vector(embedding[s])] for s in compiled.rnn.machine.symbols
+            ],
+            "width": gpu.width,
+            "circular": gpu.circular,
+            "rnn_layout": rnn_layout,
+            "layout": layout,
+            "layouts": writing.layouts,
+        }
+
+    def rebuilt(
+        self, written: Mapping[str, Any], machine: TuringMachine, options: Options
+    ) -> CompiledNeuralGPU:
+        """From what `written` gave; the RNN that it carries out is made from the machine."""
+        reading = Reading(written)
+        rnn = compile_rnn(machine, options["base"])
+        if reading.layouts[written["rnn_layout"]] != rnn.neurons.layout:
+            raise FormatError("its RNN is of another machine, or in another base")
+        banks = {}
+        for letter in LETTERS:
+            each = written["convolutions"][letter]
+            kernels = tuple(
+                tuple(reading.matrix(kernel, reading.layout) for kernel in row)
+                for row in each["kernels"]
+            )
+            bias = tuple(reading.vector(b, reading.layout) for b in each["bias"]) or None
+            banks[letter] = Convolution(kernels, bias, ACTIVATIONS[each["activation"]])
+        network = NeuralGPU(
+            reading.layout,
+            banks["U"],
+            banks["R"],
+            banks["F"],
+            int(written["width"]),
+            bool(written["circular"]),
+        )
+        return CompiledNeuralGPU(rnn, network)
+
+    def matrices(self, compiled: CompiledNeuralGPU) -> dict[str, Affine]:
+        """The factors of every kernel, by its row."""
+        return matrices_of(
+            {
+                f"{letter}.{u + 1}": row[0]
+                for letter in LETTERS
+                for u, row in enumerate(getattr(compiled.network, letter).kernels)
+            }
+        )
+
+    def with_matrix(
+        self, compiled: CompiledNeuralGPU, name: str, affine: Affine
+    ) -> CompiledNeuralGPU:
+        """With another factor in one of the kernels."""
+        place, _, number = name.partition("#")
+        letter, _, row = place.partition(".")
+        convolution: Convolution = getattr(compiled.network, letter)
+        kernels = [list(kernel_row) for kernel_row in convolution.kernels]
+        kernels[int(row) - 1][0] = with_factor(kernels[int(row) - 1][0], number, affine)
+        other: Any = {letter: replace(convolution, kernels=tuple(map(tuple, kernels)))}
+        return replace(compiled, network=replace(compiled.network, **other))
+
+    def experiment(
+        self, machine: TuringMachine, word: tuple[str, ...], options: Options, **settings: Any
+    ) -> StackExperiment:
+        """The stacks of the RNN that it carries out."""
+        return stack_experiment(self, neural_gpu_hidden, machine, word, options, settings)
+
+    def parts(self, compiled: CompiledNeuralGPU) -> list[str]:
+        """The gates: left out, U = 0, and R = 1."""
+        return list(GATES)
+
+    def _without(self, compiled: CompiledNeuralGPU, part: str) -> CompiledNeuralGPU:
+        gpu, letter = compiled.network, GATES[part]
+        nothing = Affine(gpu.layout, gpu.layout, {}, Vector.zero(gpu.layout))
+        kernels = tuple(tuple(nothing for _ in row) for row in getattr(gpu, letter).kernels)
+        ones = Vector(gpu.layout, dict.fromkeys(range(gpu.layout.dimension), ONE))
+        changed: Any = {letter: Convolution(kernels, bias=(ones,) if letter == "R" else None)}
+        return replace(compiled, network=replace(gpu, **changed))
+
+    def layout(self, compiled: CompiledNeuralGPU) -> Layout:
+        """The layout of the cells."""
+        return compiled.network.layout
+
+    def facts(self, compiled: CompiledNeuralGPU) -> dict[str, Any]:
+        """Channels, and the kernels' shape."""
+        layout, d = compiled.network.layout, compiled.rnn.neurons.layout.dimension
+        return {
+            "dimension": layout.dimension,
+            "formula": "3d+3",
+            "formula_value": 3 * d + 3,
+            "rnn_dimension": d,
+            "kernel_shape": [*compiled.network.F.shape, layout.dimension, layout.dimension],
+            "base": str(compiled.rnn.neurons.base),
+        }
+
+    def description(self, compiled: CompiledNeuralGPU) -> dict[str, Any]:
+        """Convolutions with their shapes and activations."""
+        gpu = compiled.network
+        return {
+            "convolutions": {
+                letter: {
+                    "shape": list(getattr(gpu, letter).shape),
+                    "activation": name_of_function(getattr(gpu, letter).f),
+                }
+                for letter in LETTERS
+            },
+            "width": gpu.width,
+            "circular": gpu.circular,
+        }

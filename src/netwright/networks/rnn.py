@@ -1,0 +1,210 @@
+"""The kind `rnn`: Theorem 2.3."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+from netwright.errors import InputError
+from netwright.exact.feed_forward import Affine, LinearMap
+from netwright.exact.layout import Layout
+from netwright.exact.rational import Number, rational, sigma
+from netwright.exact.vector import Vector
+from netwright.following.rnn import run_rnn
+from netwright.machine.simulate import Engine, Run
+from netwright.machine.turing_machine import TuringMachine
+from netwright.nets.rnn import RNN, Matrix, identity
+from netwright.networks.kind import Following, Kind, Option, Options
+from netwright.networks.writing import Reading, Writing
+from netwright.precision.laboratory import StackExperiment
+from netwright.precision.stacks import rnn_hidden
+from netwright.runtime.stacks.rnn import FastRNN
+from netwright.theorems.theorem_2_3_rnn.construction import CompiledRNN, compile_rnn
+from netwright.theorems.theorem_2_3_rnn.neurons import Neurons
+from netwright.verify.comparison import Check
+from netwright.verify.rnn import rnn_checks
+
+
+def read_base(value: str | Number) -> Number:
+    """The base of stacks as a number.
+
+    >>> read_base("7/2")
+    Fraction(7, 2)
+    """
+    if not isinstance(value, str):
+        return value
+    if not re.fullmatch(r"\d{1,18}(/0*[1-9]\d{0,17})?", value):
+        raise InputError(f"base is {value[:40]!r}; expected a number such as 4 or 7/2")
+    return Fraction(value)
+
+
+BASE = Option(
+    "base",
+    read_base,
+    None,
+    "The base of the stacks, above |Σ|, such as 4 or 7/2.",
+    metavar="NUMBER",
+)
+
+
+def matrices_of(matrices: Mapping[str, Matrix]) -> dict[str, Affine]:
+    """The factors of each matrix, the last of a product first: it leads to the network's blocks."""
+    found: dict[str, Affine] = {}
+    for name, matrix in matrices.items():
+        terms = matrix.terms if isinstance(matrix, LinearMap) else ((matrix,),)
+        last_first = [(t, n) for t, term in enumerate(terms) for n in reversed(range(len(term)))]
+        found |= {f"{name}#{t}.{n}": terms[t][n] for t, n in last_first}
+    return found
+
+
+def with_factor(matrix: Matrix, number: str, affine: Affine) -> Matrix:
+    """A matrix with another factor in the place that `matrices_of` numbered."""
+    if isinstance(matrix, Affine):
+        return affine
+    t, n = map(int, number.split("."))
+    terms = [list(term) for term in matrix.terms]
+    terms[t][n] = affine
+    return LinearMap(matrix.input, matrix.output, tuple(map(tuple, terms)))
+
+
+def written_meaning(compiled: CompiledRNN, writing: Writing) -> dict[str, Any]:
+    """The machine, and what the neurons stand for."""
+    neurons = compiled.neurons
+    return {
+        "given": writing.machine(compiled.machine),
+        "base": str(rational(neurons.base)),
+        "digits": dict(neurons.digits),
+        "tops": [
+            [neurons.label(q, move, a), q, move.value, a]
+            for q, move in neurons.entries
+            for a in range(1, neurons.k)
+        ],
+        "embedding": [[s, writing.vector(v)] for s, v in compiled.embedding.items()],
+        "final_states": sorted(compiled.final_states),
+    }
+
+
+def stack_experiment(
+    kind: Kind[Any],
+    hidden: Any,
+    machine: TuringMachine,
+    word: tuple[str, ...],
+    options: Options,
+    settings: Mapping[str, Any],
+) -> StackExperiment:
+    """The stacks of a network in floating point; it has no attention to speak of."""
+    for name in settings:
+        if name not in StackExperiment.__dataclass_fields__:
+            raise InputError(f"{name} is for networks with attention; {kind.name} has none")
+    return StackExperiment(machine, word, base=options["base"], hidden=hidden, **settings)
+
+
+class RNNKind(Kind[CompiledRNN]):
+    """An encoder-decoder RNN that takes one step for each of the machine's."""
+
+    name = "rnn"
+    title = "RNN"
+    statement = "Theorem 2.3"
+    benchmark_steps = 10**7
+    options = (BASE,)
+
+    def construct(self, machine: TuringMachine, options: Options) -> CompiledRNN:
+        """The real-time RNN."""
+        return compile_rnn(machine, options["base"])
+
+    def run(self, compiled: CompiledRNN, word: Sequence[str], following: Following) -> Run:
+        """One moment is one step."""
+        steps = FastRNN.SHORT if following.engine is Engine.AUTO else 0
+        faster = (
+            None
+            if following.engine is Engine.REFERENCE
+            else partial(FastRNN, reference_steps=steps)
+        )
+        rest = following.max_steps, following.progress, following.store
+        return run_rnn(compiled, word, *rest, faster)
+
+    def outputs(self, compiled: CompiledRNN, word: Sequence[str]) -> Iterator[Vector]:
+        """y_1, y_2, … of Equation 3."""
+        zero = Vector.zero(compiled.neurons.layout)
+        return compiled.network.outputs(compiled.embed(word), zero)
+
+    def checks(self, compiled: CompiledRNN, word: Sequence[str], max_steps: int) -> Iterator[Check]:
+        """State, symbol, head and tape at every step."""
+        return rnn_checks(compiled, word, max_steps)
+
+    def written(self, compiled: CompiledRNN) -> dict[str, Any]:
+        """Machine, matrices, and what the neurons stand for."""
+        writing, network = Writing(), compiled.network
+        matrices = {letter: writing.matrix(getattr(network, letter)) for letter in "WVU"}
+        nothing = (network.R, network.b1, network.b2) == (None, None, None)
+        plain = nothing and (network.f1, network.f2, network.O) == (sigma, sigma, identity)
+        layout = writing.layout(network.layout)
+        return {
+            **written_meaning(compiled, writing),
+            "matrices": matrices,
+            "plain": plain,
+            "layout": layout,
+            "layouts": writing.layouts,
+        }
+
+    def rebuilt(
+        self, written: Mapping[str, Any], machine: TuringMachine, options: Options
+    ) -> CompiledRNN:
+        """From what `written` gave: W, V and U, the rest as the definition has it."""
+        reading = Reading(written)
+        layout = reading.layout
+        matrices = {x: reading.matrix(written["matrices"][x], layout) for x in "WVU"}
+        embedding = {s: reading.vector(v, layout) for s, v in written["embedding"]}
+        return CompiledRNN(
+            Neurons.of(machine, rational(Fraction(written["base"]))),
+            RNN(layout, matrices["W"], matrices["V"], matrices["U"]),
+            embedding,
+            frozenset(written["final_states"]),
+        )
+
+    def matrices(self, compiled: CompiledRNN) -> dict[str, Affine]:
+        """The factors of W, V and U."""
+        return matrices_of({letter: getattr(compiled.network, letter) for letter in "WVU"})
+
+    def with_matrix(self, compiled: CompiledRNN, name: str, affine: Affine) -> CompiledRNN:
+        """With another factor in one of them."""
+        letter, _, number = name.partition("#")
+        changed: Any = {letter: with_factor(getattr(compiled.network, letter), number, affine)}
+        return replace(compiled, network=replace(compiled.network, **changed))
+
+    def experiment(
+        self, machine: TuringMachine, word: tuple[str, ...], options: Options, **settings: Any
+    ) -> StackExperiment:
+        """Its stacks."""
+        return stack_experiment(self, rnn_hidden, machine, word, options, settings)
+
+    def layout(self, compiled: CompiledRNN) -> Layout:
+        """The layout of the hidden vectors."""
+        return compiled.neurons.layout
+
+    def facts(self, compiled: CompiledRNN) -> dict[str, Any]:
+        """The number of neurons, beside the formulas for it."""
+        neurons = compiled.neurons
+        m, k = len(neurons.machine.states), neurons.k
+        encoder = k  # sc and e_1, …, e_{k−1}
+        return {
+            "dimension": neurons.layout.dimension,
+            "neurons": neurons.layout.dimension - encoder,
+            "encoder_neurons": encoder,
+            # Pairs (q, D) with D = R, L, and S in a machine that stays, with two more stacks.
+            "formula": "m(3k-2)+7" if neurons.stays else "m(2k-1)+5",
+            "formula_value": m * (3 * k - 2) + 7 if neurons.stays else m * (2 * k - 1) + 5,
+            "source_formula": "10m+30",
+            "source_value": 10 * m + 30,
+            "base": str(neurons.base),
+        }
+
+    def description(self, compiled: CompiledRNN) -> dict[str, Any]:
+        """Matrices and activations."""
+        dimension = compiled.neurons.layout.dimension
+        return {
+            "matrices": {letter: [dimension, dimension] for letter in "WVU"},
+            "activations": {"encoder": "sigma", "decoder": "sigma", "output": "identity"},
+        }

@@ -1,0 +1,68 @@
+"""From what a user types to an answer: a machine or a saved network, loaded and run."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from netwright.errors import InputError, unknown
+from netwright.exact.snapshot import CheckpointStore
+from netwright.machine.load import load_machine
+from netwright.machine.simulate import Engine, Progress, Run, simulate
+from netwright.machine.turing_machine import TuringMachine
+from netwright.networks.kinds import KINDS
+from netwright.networks.network import Network, network_for_word
+from netwright.networks.saved import read_network
+
+Source = TuringMachine | Network
+MACHINE = "machine"
+"""Beside the kinds of network, what a machine can run on: itself."""
+
+
+def load(argument: str, *, format_name: str | None = None, also: Iterable[str] = ()) -> Source:
+    """The machine that MACHINE names, or the network if it is a file with a saved one."""
+    if format_name is None and (network := read_network(argument)) is not None:
+        return network
+    return load_machine(argument, format_name=format_name, also=also)
+
+
+def machine_in(source: Source) -> TuringMachine:
+    """The machine that is given, or that a network was compiled from."""
+    return source if isinstance(source, TuringMachine) else source.machine
+
+
+def network_of(source: Source, on: str | None, word: Iterable[str], **options: Any) -> Network:
+    """A network: of a machine, of a kind, for a word; or the one that is there already."""
+    if isinstance(source, TuringMachine):
+        return network_for_word(source, on or next(iter(KINDS)), tuple(word), **options)
+    name = source.kind.name
+    if options:
+        raise InputError(
+            f"{', '.join(options)} applies when a machine is compiled; this {name} is compiled "
+            "already"
+        )
+    if on not in (None, name):
+        raise InputError(f"this network is a {name}, compiled already; it does not run on {on}")
+    return source
+
+
+def run(
+    source: Source,
+    word: Iterable[str] | None = None,
+    max_steps: int = 10_000_000,
+    *,
+    on: str | None = None,
+    engine: Engine | str = Engine.AUTO,
+    progress: Progress | None = None,
+    store: CheckpointStore | None = None,
+    **options: Any,
+) -> Run:
+    """The answer of a machine, on a network or as a machine, or of a network, on a word."""
+    machine = machine_in(source)
+    symbols = machine.check_word(machine.default_input if word is None else word)
+    if on == MACHINE:
+        if options:
+            raise InputError(f"{', '.join(options)} is an option of networks; a machine has none")
+        return simulate(machine, symbols, max_steps, progress, store, engine=engine)
+    if on is not None and on not in KINDS:
+        raise InputError(unknown("network", str(on), [*KINDS, MACHINE]))
+    network = network_of(source, on, symbols, **options)
+    return network.run(symbols, max_steps, engine=engine, progress=progress, store=store)

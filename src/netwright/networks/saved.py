@@ -1,0 +1,139 @@
+"""Networks as safetensors files, and back, exactly: all kinds, one serialiser.
+
+The file has what `Kind.written` says of the network as JSON, the same that certificates have, but
+the numbers are tensors: for each map, vector and embedding, rows of indices with a numerator and a
+denominator in 64 bits. The loaded network is what the tensors say; nothing is compiled again. A
+digest over all of it keeps a damaged file from answering.
+"""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netwright.errors import FormatError, NetwrightError, OutputError
+from netwright.files import open_regular, read_file, seal, unseal
+from netwright.networks.kinds import kind_named
+from netwright.networks.network import Network
+from netwright.networks.writing import machine_of, machine_parts
+
+FORMAT = "netwright network 1"
+LARGEST = 1 << 31  # bytes
+_DAMAGE = (
+    *(ArithmeticError, AttributeError, LookupError, TypeError, ValueError),
+    *(RecursionError, StopIteration, NetwrightError),
+)
+"""What reading a file that is not whole can end in."""
+
+
+def to_bytes(network: Network) -> bytes:
+    """The content of the file."""
+    if any(change.startswith("without") for change in network.changes):
+        raise OutputError("a network without one of its parts is not saved; save the whole one")
+    if "another" in (network.written.get("attention") or ()):
+        raise OutputError("only networks with attention and positions of the theorem are saved")
+    tensors: dict[str, NDArray[np.int64]] = {}
+    options = {option.name: option for option in network.kind.options}
+    about = {
+        "kind": FORMAT,
+        "on": network.kind.name,
+        "machine": machine_parts(network.machine),
+        "options": {name: options[name].written(v) for name, v in network.options.items()},
+        "changes": list(network.changes),
+        "written": _taken_out(network.written, "", tensors),
+    }
+    return seal(about, tensors)
+
+
+def read_network(path: str) -> Network | None:
+    """The network in a file, if there is a safetensors file of this name."""
+    if not os.path.isfile(path):  # noqa: PTH113  # a long text is no path
+        return None
+    with open_regular(Path(path), "network") as file:
+        start = file.read(9)
+    # A safetensors file: the length of its header in 8 bytes, then JSON.
+    if start[8:] == b"{" and int.from_bytes(start[:8], "little") < 1 << 32:
+        return from_bytes(read_file(Path(path), LARGEST, "network"), path)
+    return None
+
+
+def from_bytes(data: bytes, label: str = "file") -> Network:
+    """The network in a file's content."""
+    about, tensors = unseal(data, label, "network")
+    kind = str(about.get("kind"))[:60]
+    if kind != FORMAT:
+        raise FormatError(f"{label} is a {kind!r}; this netwright reads {FORMAT!r}")
+    try:
+        return _rebuilt(about, tensors)
+    except _DAMAGE as error:
+        reason = str(error).split("\n")[0][:200] or type(error).__name__
+        raise FormatError(
+            f"{label} is not a whole network as netwright saves it: {reason}"
+        ) from None
+
+
+def _rebuilt(about: dict[str, Any], tensors: dict[str, Any]) -> Network:
+    kind, machine = kind_named(about["on"]), machine_of(about["machine"])
+    options = kind.read_options(about["options"])
+    written = _put_back(about["written"], tensors)
+    compiled = kind.rebuilt(written, machine, options)
+    return Network(kind, machine, options, compiled, tuple(about["changes"]))
+
+
+def _is_numbers(value: Any) -> bool:
+    """Whether a list is of rows that end with a rational as text, after one or two indices."""
+    return (
+        isinstance(value, list)
+        and bool(value)
+        and all(
+            isinstance(row, list)
+            and len(row) in (2, 3)
+            and all(type(index) is int for index in row[:-1])
+            and isinstance(row[-1], str)
+            for row in value
+        )
+    )
+
+
+def _taken_out(value: Any, place: str, tensors: dict[str, NDArray[np.int64]]) -> Any:
+    """The JSON with numbers replaced by the names of their tensors."""
+    if _is_numbers(value):
+        tensors[place] = _integers(value)
+        return {"tensor": place}
+    if isinstance(value, dict):
+        return {key: _taken_out(item, f"{place}.{key}", tensors) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_taken_out(item, f"{place}.{n}", tensors) for n, item in enumerate(value)]
+    return value
+
+
+def _integers(rows: list[list[Any]]) -> NDArray[np.int64]:
+    numbers = []
+    for *indices, text in rows:
+        top, _, bottom = text.partition("/")
+        numbers.append([*indices, int(top), int(bottom or 1)])
+    try:
+        return np.array(numbers, dtype=np.int64)
+    except OverflowError:
+        raise OutputError("a weight has more than 64 bits, which the file cannot hold") from None
+
+
+def _put_back(value: Any, tensors: dict[str, Any]) -> Any:
+    """The JSON with its numbers."""
+    if isinstance(value, dict):
+        if value.keys() == {"tensor"}:
+            return list(_rows(tensors[value["tensor"]]))
+        return {key: _put_back(item, tensors) for key, item in value.items()}
+    return [_put_back(item, tensors) for item in value] if isinstance(value, list) else value
+
+
+def _rows(tensor: NDArray[np.int64]) -> Iterator[list[Any]]:
+    if tensor.dtype != np.int64 or tensor.ndim != 2 or tensor.shape[1] not in (3, 4):
+        raise FormatError(f"a tensor of {tensor.dtype} and shape {tensor.shape}")
+    for *indices, top, bottom in tensor.tolist():
+        if bottom < 1:
+            raise FormatError(f"a denominator {bottom}")
+        yield [*indices, f"{top}/{bottom}"]

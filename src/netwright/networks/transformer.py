@@ -1,0 +1,228 @@
+"""The kind `transformer`: Theorem 3.4."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from netwright.exact.feed_forward import Affine, FeedForward, count_parameters
+from netwright.exact.layout import Layout
+from netwright.exact.vector import Vector
+from netwright.following.transformer import run_transformer
+from netwright.machine.normal_form import NormalMachine, normalize
+from netwright.machine.simulate import Engine, Run
+from netwright.machine.turing_machine import TuringMachine
+from netwright.nets.attention import hardmax, score_phi
+from netwright.nets.positional import ReciprocalPositions
+from netwright.nets.transformer import Layer, Transformer
+from netwright.networks.kind import Following, Kind, Option, Options
+from netwright.networks.without import TransformerWithout
+from netwright.networks.writing import Reading, Writing, machine_of, name_of_function
+from netwright.precision.laboratory import AttentionExperiment
+from netwright.runtime.transformer.decoder import FastDecoder
+from netwright.theorems.theorem_3_4_transformer.construction import (
+    CompiledTransformer,
+    compile_transformer,
+)
+from netwright.theorems.theorem_3_4_transformer.scores import PAPER, SCORES, read_score
+from netwright.verify.comparison import Check
+from netwright.verify.transformer import transformer_checks
+
+FUNCTIONS = {"score_phi": score_phi, "hardmax": hardmax}
+
+
+class TransformerKind(Kind[CompiledTransformer]):
+    """A hard-attention Transformer with one encoder layer and three decoder layers."""
+
+    name = "transformer"
+    title = "Transformer"
+    statement = "Theorem 3.4"
+    benchmark_steps = 10**7
+    options = (
+        Option(
+            "score",
+            read_score,
+            PAPER,
+            "Queries and keys of Lemma B.4, the paper's or those whose margin shrinks more slowly.",
+            metavar=f"[{'|'.join(SCORES)}]",
+        ),
+        Option("blanks", bool, False, "Take inputs with blanks in them.", is_flag=True),
+    )
+
+    def for_word(self, given: Options, machine: TuringMachine, word: Sequence[str]) -> Options:
+        """A word with blanks needs a network that takes such words."""
+        return {**given, "blanks": True} if machine.blank in word else given
+
+    def construct(self, machine: TuringMachine, options: Options) -> CompiledTransformer:
+        """Trans_M for the machine in normal form."""
+        normal = normalize(machine, blanks_in_input=options["blanks"])
+        return compile_transformer(normal, options["score"])
+
+    def run(self, compiled: CompiledTransformer, word: Sequence[str], following: Following) -> Run:
+        """By the definition where a part is left out: engines know whole networks."""
+        steps = FastDecoder.SHORT if following.engine is Engine.AUTO else 0
+        faster = partial(FastDecoder, reference_steps=steps)
+        is_whole = type(compiled.network) is Transformer
+        by_definition = following.engine is Engine.REFERENCE or not is_whole
+        rest = following.max_steps, following.progress, following.store
+        return run_transformer(compiled, word, *rest, None if by_definition else faster)
+
+    def outputs(self, compiled: CompiledTransformer, word: Sequence[str]) -> Iterator[Vector]:
+        """y_1, y_2, … of Equation 13."""
+        return compiled.network.outputs(compiled.recognizer.embed(word), compiled.seed)
+
+    def checks(
+        self, compiled: CompiledTransformer, word: Sequence[str], max_steps: int
+    ) -> Iterator[Check]:
+        """Lemmas B.1 to B.5 for every token."""
+        return transformer_checks(compiled, word, max_steps)
+
+    def written(self, compiled: CompiledTransformer) -> dict[str, Any]:
+        """Machine, normal form, networks, positions, seed, embedding and final set."""
+        writing, normal, network = Writing(), compiled.normal, compiled.network
+        networks = {
+            name: {
+                "activation": name_of_function(net.activation),
+                "maps": [writing.affine(affine) for affine in net.maps],
+            }
+            for name, net in compiled.networks().items()
+        }
+        layout, pos = writing.layout(compiled.layout), network.pos
+        known = type(pos) is ReciprocalPositions and pos.layout == compiled.layout
+        names = {function: name for name, function in FUNCTIONS.items()}
+        return {
+            "given": writing.machine(normal.given),
+            "normal": writing.machine(normal.machine),
+            "names": [normal.q_init, normal.q_read, normal.q_rewind],
+            "pauses": sorted(normal.pauses),
+            "networks": networks,
+            "layout": layout,
+            "layouts": writing.layouts,
+            "encoder_layers": len(network.encoder),
+            "decoder_layers": len(network.decoder),
+            "attention": [names.get(f, "another") for f in (network.score, network.rho)],
+            "score": compiled.score.name,
+            "positions": list(pos.blocks) if isinstance(pos, ReciprocalPositions) and known else [],
+            "seed": writing.vector(compiled.seed),
+            "embedding": [[s, writing.vector(v)] for s, v in compiled.embedding.items()],
+            "final_states": sorted(compiled.final_states),
+        }
+
+    def rebuilt(
+        self, written: Mapping[str, Any], machine: TuringMachine, options: Options
+    ) -> CompiledTransformer:
+        """From what `written` gave."""
+        reading = Reading(written)
+        nets = {name: reading.network(net) for name, net in written["networks"].items()}
+
+        def layers(side: str) -> tuple[Layer, ...]:
+            numbers = range(1, written[f"{side}_layers"] + 1)
+            return tuple(
+                Layer(**{letter: nets[f"{side}.{n}.{letter}"] for letter in "QKVO"})
+                for n in numbers
+            )
+
+        score, rho = (FUNCTIONS[name] for name in written["attention"])
+        network = Transformer(
+            layout=reading.layout,
+            encoder=layers("encoder"),
+            K=nets["encoder.K"],
+            V=nets["encoder.V"],
+            decoder=layers("decoder"),
+            F=nets["F"],
+            score=score,  # type: ignore[arg-type]  # the first of the two names is a score's
+            rho=rho,  # type: ignore[arg-type]  # and the second a normaliser's
+            pos=ReciprocalPositions(reading.layout, tuple(written["positions"])),
+        )
+        normal = machine_of(written["normal"])
+        q_init, q_read, q_rewind = written["names"]
+        return CompiledTransformer(
+            NormalMachine(machine, normal, q_init, q_read, q_rewind, frozenset(written["pauses"])),
+            network,
+            {s: reading.vector(v, reading.layout) for s, v in written["embedding"]},
+            reading.vector(written["seed"], reading.layout),
+            frozenset(written["final_states"]),
+            options["score"],
+        )
+
+    def matrices(self, compiled: CompiledTransformer) -> dict[str, Affine]:
+        """The maps of every feed-forward network, numbered."""
+        return {
+            f"{name}#{n}": affine
+            for name, network in compiled.networks().items()
+            for n, affine in enumerate(network.maps)
+        }
+
+    def with_matrix(
+        self, compiled: CompiledTransformer, name: str, affine: Affine
+    ) -> CompiledTransformer:
+        """With another map in one of the networks."""
+        place, _, number = name.partition("#")
+        network = compiled.networks()[place]
+        maps = list(network.maps)
+        maps[int(number)] = affine
+        return compiled.with_network(place, FeedForward(tuple(maps), network.activation))
+
+    def experiment(
+        self, machine: TuringMachine, word: tuple[str, ...], options: Options, **settings: Any
+    ) -> AttentionExperiment:
+        """With hard attention or softmax."""
+        return AttentionExperiment(machine, word, score=options["score"], **settings)
+
+    def parts(self, compiled: CompiledTransformer) -> list[str]:
+        """Residual connections, attentions, and the positions."""
+        network, names = compiled.network, []
+        for n in range(1, len(network.encoder) + 1):
+            names += [f"encoder.{n}.self", f"encoder.{n}.O"]
+        for n in range(1, len(network.decoder) + 1):
+            names += [f"decoder.{n}.self", f"decoder.{n}.external", f"decoder.{n}.O"]
+        attentions = [f"attention:{name}" for name in names if not name.endswith(".O")]
+        return [*(f"residual:{name}" for name in names), *attentions, "positions"]
+
+    def _without(self, compiled: CompiledTransformer, part: str) -> CompiledTransformer:
+        return replace(compiled, network=TransformerWithout.of(compiled.network, part))
+
+    def layout(self, compiled: CompiledTransformer) -> Layout:
+        """The layout of all its vectors."""
+        return compiled.layout
+
+    def facts(self, compiled: CompiledTransformer) -> dict[str, Any]:
+        """Dimension, layers, widths and weights."""
+        normal, networks = compiled.normal.machine, compiled.networks()
+        parameters, nonzeros = count_parameters(networks.values())
+        widths = {n: list(net.hidden_widths) for n, net in networks.items() if net.hidden_widths}
+        return {
+            "normalized": {"states": len(normal.states), "symbols": len(normal.symbols)},
+            "takes_blanks": compiled.normal.takes_blanks,
+            "dimension": compiled.layout.dimension,
+            "formula": f"2|Q| + 4|Σ| + {7 + len(compiled.score.positions)}, normalised",
+            "score": compiled.score.name,
+            "encoder_layers": len(compiled.network.encoder),
+            "decoder_layers": len(compiled.network.decoder),
+            "hidden_widths": widths,
+            "parameters": parameters,
+            "nonzeros": nonzeros,
+        }
+
+    def description(self, compiled: CompiledTransformer) -> dict[str, Any]:
+        """Layers with their maps, attention, positions."""
+        written = self.written(compiled)
+        networks = {
+            name: {
+                "activation": net["activation"],
+                "widths": [len(compiled.networks()[name].maps[0].input.coordinates)]
+                + [affine.output.dimension for affine in compiled.networks()[name].maps],
+            }
+            for name, net in written["networks"].items()
+        }
+        score, normaliser = written["attention"]
+        return {
+            "layers": {
+                "encoder": written["encoder_layers"],
+                "decoder": written["decoder_layers"],
+            },
+            "networks": networks,
+            "score": score,
+            "normaliser": normaliser,
+            "positions": written["positions"],
+        }

@@ -12,7 +12,7 @@ import json
 import sys
 
 from netwright import Action, Move, TuringMachine
-from netwright.pipeline import run
+from netwright.networks.running import run
 
 DEPTHS = {"rnn": (100, 1000, 10_000), "neural-gpu": (10, 100, 300)}
 STEPS = {"rnn": 1_000_000, "neural-gpu": 10_000}

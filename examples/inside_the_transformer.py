@@ -9,7 +9,7 @@ network has read the input and gone back to its beginning.
 from itertools import islice
 
 from netwright import load_machine
-from netwright.pipeline import to_transformer
+from netwright.theorems.theorem_3_4_transformer.construction import to_transformer
 
 compiled = to_transformer(load_machine("binary-increment"))
 word = "11"

@@ -1,18 +1,60 @@
 """Comparisons of networks with machines that several test modules make."""
 
 import json
+from collections.abc import Sequence
 from itertools import islice
+from typing import Any
 
 from netwright.exact.vector import Vector, pointwise
 from netwright.following.rnn import Decoder
 from netwright.machine.simulate import Run, configurations
+from netwright.machine.turing_machine import TuringMachine
+from netwright.networks.changes import flipped, weights_into
+from netwright.networks.kinds import kind_named
+from netwright.networks.network import Network, network_for_word
 from netwright.theorems.theorem_2_3_rnn.construction import CompiledRNN
+from netwright.theorems.theorem_3_4_transformer.construction import CompiledTransformer
 from netwright.theorems.theorem_4_1_neural_gpu import CompiledNeuralGPU, in_block
 from netwright.verify.certificate.check import check_written
-from netwright.verify.certificate.export import written
-from netwright.verify.damage import Compiled
 
 Word = tuple[str, ...] | str
+Compiled = CompiledTransformer | CompiledRNN | CompiledNeuralGPU
+_KINDS: dict[type, str] = {
+    CompiledTransformer: "transformer",
+    CompiledRNN: "rnn",
+    CompiledNeuralGPU: "neural-gpu",
+}
+
+
+def held(compiled: Compiled) -> Network:
+    """What a construction gave, as the object that users hold."""
+    kind = kind_named(_KINDS[type(compiled)])
+    if isinstance(compiled, CompiledTransformer):
+        machine = compiled.normal.given
+        options = {"score": compiled.score, "blanks": compiled.normal.takes_blanks}
+    else:
+        rnn = compiled if isinstance(compiled, CompiledRNN) else compiled.rnn
+        machine, options = rnn.machine, {"base": rnn.neurons.base}
+    return Network(kind, machine, options, compiled)
+
+
+def written(compiled: Compiled) -> dict[str, Any]:
+    """What certificates and files have of a network."""
+    return held(compiled).written
+
+
+def compiled_network(
+    machine: TuringMachine, on: str, word: Sequence[str] = (), score: str | None = None
+) -> Any:
+    """What the construction of a kind gives, for words such as this one."""
+    options = {} if score is None else {"score": score}
+    return network_for_word(machine, on, tuple(word), **options).compiled
+
+
+def flipped_networks(compiled: Any, place: str) -> list[Any]:
+    """The network with the sign of a weight into a block flipped, for each such weight."""
+    network = held(compiled)
+    return [flipped(network, weight).compiled for weight in weights_into(network, place)]
 
 
 def facts(run: Run) -> tuple[object, ...]:

@@ -6,8 +6,8 @@ from pathlib import Path
 import netwright
 
 SOURCE = Path(netwright.__file__).parent
-# errors ← exact ← machine, nets ← theorems, runtime ← following ← verify, precision ← cli, and the
-# main path between what follows a run and what is built on it. A package imports lower ranks only.
+# errors ← exact ← machine, nets ← theorems, runtime ← following ← verify, precision ← networks
+# ← claims, benchmark ← cli. A package imports lower ranks only.
 RANKS = {
     "errors": 0,
     "files": 1,
@@ -18,13 +18,14 @@ RANKS = {
     "theorems": 3,
     "runtime": 3,
     "following": 4,
-    "pipeline": 5,
-    "benchmark": 6,
-    "verify": 6,
-    "precision": 6,
-    "cli": 7,
-    "__init__": 8,
-    "__main__": 8,
+    "verify": 5,
+    "precision": 5,
+    "networks": 6,
+    "claims": 7,
+    "benchmark": 7,
+    "cli": 8,
+    "__init__": 9,
+    "__main__": 9,
 }
 
 

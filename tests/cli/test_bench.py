@@ -7,7 +7,8 @@ import pytest
 
 from netwright import Action, Move, TuringMachine, benchmark, load_machine, simulate
 from netwright.cli import main
-from netwright.pipeline import Target
+from netwright.networks.kind import Kind
+from netwright.networks.kinds import KINDS
 
 NAMES = {
     *("dictionary simulator", "automata-lib DTM", "fast simulator"),
@@ -35,8 +36,9 @@ def test_everything_is_measured_on_a_machine_that_halts(
 def test_the_table_and_the_memory(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    small = dict.fromkeys(benchmark.NETWORKS, 10**5)
-    monkeypatch.setattr(benchmark, "NETWORKS", small)
+    monkeypatch.setattr(Kind, "benchmark_steps", 10**5)
+    for kind in KINDS.values():
+        monkeypatch.setattr(type(kind), "benchmark_steps", 10**5)
     monkeypatch.setattr("netwright.benchmark.peak_memory", lambda *_: 250_000_000)
     assert main(["bench", "sweeper"]) == 0
     lines = capsys.readouterr().out.splitlines()
@@ -46,10 +48,10 @@ def test_the_table_and_the_memory(
 
 
 def test_the_memory_of_a_process() -> None:
-    peak = benchmark.peak_memory(["busy-beaver-4"], Target.TRANSFORMER, 1000)
+    peak = benchmark.peak_memory(["busy-beaver-4"], "transformer", 1000)
     assert peak is not None
     assert 20_000_000 < peak < 500_000_000
-    assert benchmark.peak_memory(["no-such-machine"], Target.TRANSFORMER, 1000) is None
+    assert benchmark.peak_memory(["no-such-machine"], "transformer", 1000) is None
 
 
 def test_a_machine_that_halts_at_once_and_symbols_of_many_characters(

@@ -5,17 +5,17 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from itertools import islice
+from itertools import count, islice
 from typing import Any
 
 import pytest
 
 from netwright import benchmark
-from netwright.cli import bench, certify, claims, main, verify
-from netwright.precision.laboratory import Experiment
+from netwright.claims.experiments import run_claim
+from netwright.cli import bench, certify, claims, main
+from netwright.networks.network import Network
+from netwright.precision.laboratory import AttentionExperiment
 from netwright.verify.certificate.check import check_written
-from netwright.verify.claims import run_claim
-from netwright.verify.networks import verify_machine
 
 
 def interrupted_after(count: int, rows: Callable[..., Any]) -> Callable[..., Iterator[Any]]:
@@ -38,7 +38,14 @@ def outcome(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[str, s
 
 
 def test_verify(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(verify, "verify_machine", interrupted_after(4, verify_machine))
+    compare, compared = Network.compare, count()
+
+    def some(network: Network, *rest: Any) -> Any:
+        if next(compared) % 5 == 4:
+            signal.raise_signal(signal.SIGINT)
+        return compare(network, *rest)
+
+    monkeypatch.setattr(Network, "compare", some)
     call = ("verify", "palindrome", "abba", "ab", "--random-machines", "7")
     out, err = outcome(capsys, *call)
     assert out.count("agrees") == 4
@@ -83,7 +90,8 @@ def test_certify_certifies_nothing_then(
 
 
 def test_precision(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Experiment, "results", interrupted_after(1, Experiment.results))
+    results = interrupted_after(1, AttentionExperiment.results)
+    monkeypatch.setattr(AttentionExperiment, "results", results)
     call = ("precision", "sweeper", "--max-steps", "100", "--dtype", "bfloat16,float16")
     out, err = outcome(capsys, *call)
     assert "bfloat16" in out

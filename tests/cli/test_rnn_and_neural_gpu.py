@@ -62,16 +62,12 @@ def test_the_base_is_the_users_choice(capsys: pytest.CaptureFixture[str]) -> Non
     ("arguments", "message"),
     [
         (("run", "copy", "--on", "rnn", "--base", "6"), "6 symbols need a base above 6"),
-        (("compile", "copy", "--on", "rnn", "--base", "x"), "--base is 'x'; expected a number"),
-        (("run", "copy", "--on", "rnn", "--base", "1/0"), "--base is '1/0'; expected a number"),
+        (("compile", "copy", "--on", "rnn", "--base", "x"), "base is 'x'; expected a number"),
+        (("run", "copy", "--on", "rnn", "--base", "1/0"), "base is '1/0'; expected a number"),
         (("run", "copy", "--on", "rnn", "--base", "1e99999999"), "expected a number such as 4"),
         (
-            ("compile", "copy", "--on", "rnn", "-o", "x"),
-            "--blanks and -o are for Transformers",
-        ),
-        (
             ("compile", "copy", "--on", "rnn", "--blanks"),
-            "--blanks and -o are for Transformers",
+            "blanks is no option of rnn; its options are base",
         ),
     ],
 )

@@ -10,7 +10,7 @@ from tests.networks import facts
 
 from netwright.cli import main
 from netwright.machine.simulate import simulate
-from netwright.pipeline import Target, run
+from netwright.networks.running import run
 
 BB5 = "1RB1LC_1RC1RB_1RD0LE_1LA1LD_1RZ0LA"
 ANSWER = ("outcome", "steps", "state", "tape", "tape_start", "head", "input", "non_blank")
@@ -64,7 +64,7 @@ def test_real_machines_run_the_same_on_the_transformer(name: str) -> None:
     machine = load(name)
     for word in inputs(machine):
         wanted = simulate(machine, word, 300)
-        assert facts(run(machine, word, 300, on=Target.TRANSFORMER)) == facts(wanted)
+        assert facts(run(machine, word, 300, on="transformer")) == facts(wanted)
 
 
 def test_compile_describes_the_network(capsys: pytest.CaptureFixture[str]) -> None:
@@ -94,8 +94,10 @@ def test_a_saved_network_is_a_machine_to_run_and_compile(
     assert {key: saved[key] for key in keys} == {key: loaded[key] for key in keys}
     assert answer(capsys, "run", path, "abba")[1]["outcome"] == "accepted"
     assert answer(capsys, "run", path, "abab", "--on", "machine")[1]["outcome"] == "rejected"
-    _, wider = answer(capsys, "compile", path, "--blanks")
-    assert wider["normalized"]["symbols"] == 4
+    assert main(["compile", path, "--blanks"]) == 2
+    assert "blanks applies when a machine is compiled; this" in capsys.readouterr().err
+    assert main(["run", path, "abba", "--on", "rnn"]) == 2
+    assert "this network is a transformer, compiled already" in capsys.readouterr().err
     assert main(["convert", path, "--to", "morphett"]) == 0
     assert "have-a" in capsys.readouterr().out
     assert main(["show", path]) == 0
@@ -111,9 +113,19 @@ def test_what_a_network_cannot_do_is_said(
     cases = {
         ("run", str(path), "a_b"): "compiled for inputs without blanks; compile it with --blanks",
         ("compile", "copy", "-o", str(path)): "exists; name another file",
-        ("compile", "copy", "--on", "machine"): "--on: no value 'machine'",
-        ("compile", "copy", "--base", "9"): "--base is for the stacks of rnn and neural-gpu",
-        ("run", "copy", "--base", "9"): "a base is for the stacks of rnn and neural-gpu",
+        ("compile", "copy", "--on", "machine"): "--on: no network 'machine'",
+        (
+            "compile",
+            "copy",
+            "--base",
+            "9",
+        ): "base is no option of transformer; its options are score, blanks",
+        (
+            "run",
+            "copy",
+            "--base",
+            "9",
+        ): "base is no option of transformer; its options are score, blanks",
     }
     for arguments, message in cases.items():
         assert main(arguments) == 2

@@ -14,6 +14,7 @@ import pytest
 from tests.conftest import COUNTED
 from tests.damaged_checkpoints import ON, forged, kept, resumed
 from tests.fuzz.mutated import MACHINES, mutated_arrays, mutated_bytes, mutated_json
+from tests.networks import compiled_network, written
 
 from netwright.errors import NetwrightError
 from netwright.files import seal, unseal
@@ -21,11 +22,10 @@ from netwright.machine.formats import WRITABLE, read_text, write_text
 from netwright.machine.formats.draft import Source
 from netwright.machine.library import library_machine
 from netwright.machine.load import load_machine
-from netwright.pipeline import NETWORKS, to_transformer
-from netwright.theorems.theorem_3_4_transformer.saving import from_bytes, to_bytes
+from netwright.networks.kinds import KINDS as NAMES
+from netwright.networks.network import compile_network
+from netwright.networks.saved import from_bytes, to_bytes
 from netwright.verify.certificate.check import certificate, check_written, read_certificate
-from netwright.verify.certificate.export import written
-from netwright.verify.networks import compile_network
 
 KINDS = [*MACHINES, "certificates", "checkpoints", "saved networks"]
 MOST_SECONDS = 2.0
@@ -57,8 +57,8 @@ def machine_files(kind: str, folder: Path) -> Attempt:
 
 def certificates(_kind: str, _folder: Path) -> Attempt:
     files = []
-    for on in NETWORKS:
-        network = written(compile_network(library_machine("even-as"), on))
+    for on in [*NAMES]:
+        network = written(compiled_network(library_machine("even-as"), on))
         files.append(certificate(on, network, list(check_written(on, network))))
 
     def attempt(draw: random.Random) -> str:
@@ -95,7 +95,7 @@ def checkpoints(_kind: str, folder: Path) -> Attempt:
 
 
 def saved_networks(_kind: str, _folder: Path) -> Attempt:
-    data = to_bytes(to_transformer(library_machine("even-as")))
+    data = to_bytes(compile_network(library_machine("even-as"), "transformer"))
     about, arrays = unseal(data, "file", "network")
 
     def attempt(draw: random.Random) -> str:

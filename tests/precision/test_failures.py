@@ -6,10 +6,10 @@ import pytest
 from flint import fmpq
 
 from netwright.machine.library import library_machine
-from netwright.pipeline import to_transformer
 from netwright.precision.failures import Failures, first_failures, plain
 from netwright.precision.float_arithmetic import FloatArithmetic
 from netwright.precision.formats import FORMATS, binary
+from netwright.theorems.theorem_3_4_transformer.construction import to_transformer
 from netwright.theorems.theorem_3_4_transformer.scores import PAPER, RECENCY, SCORES, Score
 
 

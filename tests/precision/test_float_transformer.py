@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.networks import flipped_networks
 from tests.precision.types_of_numpy import TYPES
 from tests.strategies import machines
 from tests.strategies import words as random_words
@@ -19,7 +20,6 @@ from netwright.exact.vector import Vector
 from netwright.machine.library import library_machine
 from netwright.nets.attention import hardmax, square_plus_one
 from netwright.nets.transformer import Transformer
-from netwright.pipeline import to_transformer
 from netwright.precision.arithmetic import MOST_WINNERS, Arithmetic
 from netwright.precision.failures import first_failures
 from netwright.precision.float_arithmetic import FloatArithmetic, arithmetic_of
@@ -28,10 +28,12 @@ from netwright.precision.rational_arithmetic import RationalArithmetic
 from netwright.precision.softmax import constant
 from netwright.precision.transformer import FloatTransformer
 from netwright.theorems.proposition_3_3_majority import majority_recognizer
-from netwright.theorems.theorem_3_4_transformer.construction import CompiledTransformer
+from netwright.theorems.theorem_3_4_transformer.construction import (
+    CompiledTransformer,
+    to_transformer,
+)
 from netwright.theorems.theorem_3_4_transformer.proof_values import ProofValues
 from netwright.theorems.theorem_3_4_transformer.scores import RECENCY, SCORES, Score
-from netwright.verify.damage import flipped, weights_into
 
 
 def vectors(
@@ -109,7 +111,7 @@ def test_with_many_bits_nothing_goes_wrong(data: st.DataObject, score: Score) ->
 def transformers_with_broken_weights(
     compiled: CompiledTransformer, place: str
 ) -> list[CompiledTransformer]:
-    damaged = [flipped(compiled, weight) for weight in weights_into(compiled, place)]
+    damaged = flipped_networks(compiled, place)
     return [each for each in damaged if isinstance(each, CompiledTransformer)]
 
 

@@ -14,13 +14,15 @@ from tests.strategies import words as random_words
 
 from netwright.machine.library import library_machine
 from netwright.machine.turing_machine import TuringMachine
-from netwright.pipeline import to_transformer
 from netwright.precision.curves import margins
 from netwright.precision.failures import first_failures
 from netwright.precision.float_arithmetic import FloatArithmetic
 from netwright.precision.formats import FORMATS
 from netwright.precision.softmax import constant, scaled, schedule, snapped
-from netwright.theorems.theorem_3_4_transformer.construction import CompiledTransformer
+from netwright.theorems.theorem_3_4_transformer.construction import (
+    CompiledTransformer,
+    to_transformer,
+)
 from netwright.theorems.theorem_3_4_transformer.scores import PAPER, RECENCY, SCORES, Score
 
 FLOAT64 = FloatArithmetic(FORMATS["float64"])

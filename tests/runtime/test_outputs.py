@@ -8,10 +8,10 @@ from netwright.errors import NetworkError
 from netwright.exact.vector import Vector
 from netwright.machine.library import library_machine
 from netwright.nets.recognizer import Recognizer
-from netwright.pipeline import to_transformer
 from netwright.runtime import outputs
 from netwright.theorems.proposition_3_3_majority import LAYOUT, majority_recognizer
 from netwright.theorems.theorem_2_3_rnn.construction import compile_rnn
+from netwright.theorems.theorem_3_4_transformer.construction import to_transformer
 from netwright.theorems.theorem_4_1_neural_gpu import compile_neural_gpu
 
 MACHINE = library_machine("even-as")

@@ -24,7 +24,7 @@ from netwright.machine.simulate import simulate
 from netwright.machine.turing_machine import TuringMachine
 from netwright.nets.neural_gpu import Convolution, NeuralGPU
 from netwright.nets.rnn import RNN
-from netwright.pipeline import run
+from netwright.networks.running import run
 from netwright.runtime.stacks.neural_gpu import FastNeuralGPU
 from netwright.runtime.stacks.rnn import FastRNN
 from netwright.theorems.theorem_2_3_rnn.construction import CompiledRNN, compile_rnn

@@ -34,7 +34,7 @@ from netwright.nets.attention import (
     square_plus_one,
 )
 from netwright.nets.transformer import Layer, Transformer
-from netwright.pipeline import run
+from netwright.networks.running import run
 from netwright.runtime.engine import NEITHER, Watch
 from netwright.runtime.stacks.rnn import FastRNN
 from netwright.runtime.transformer import native

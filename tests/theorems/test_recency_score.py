@@ -9,7 +9,7 @@ from flint import fmpq
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.mutations import mutated_transformer
-from tests.networks import facts, unproved
+from tests.networks import facts, flipped_networks, held, unproved
 from tests.runtime.test_transformer import (
     agree_on,
     attends_as_defined,
@@ -28,14 +28,14 @@ from netwright.exact.vector import Vector
 from netwright.machine.library import library_machine, library_names
 from netwright.machine.simulate import simulate
 from netwright.nets.attention import attention, hardmax, score_phi
-from netwright.pipeline import Target, run, to_transformer
+from netwright.networks.network import compile_network
+from netwright.networks.running import run
+from netwright.networks.saved import from_bytes, to_bytes
 from netwright.runtime.transformer.attention import AttentionCache
 from netwright.runtime.transformer.decoder import FastDecoder
+from netwright.theorems.theorem_3_4_transformer.construction import to_transformer
 from netwright.theorems.theorem_3_4_transformer.lemma_b4_last_visit import last_visit_layer
-from netwright.theorems.theorem_3_4_transformer.saving import from_bytes, to_bytes
 from netwright.theorems.theorem_3_4_transformer.scores import PAPER, RECENCY
-from netwright.verify.damage import flipped, weights_into
-from netwright.verify.networks import verify_network
 
 RECENCY = RECENCY
 
@@ -48,7 +48,7 @@ def test_every_vector_of_the_proof_and_every_engine_on_random_machines(
     machine = data.draw(machines())
     word = data.draw(random_words(machine.symbols))
     compiled = to_transformer(machine, word, RECENCY)
-    assert verify_network(compiled, word, 15).difference is None
+    assert held(compiled).compare(word, 15).difference is None
     assert agree_on(compiled, word, 40).reason is None
     assert unproved(compiled) == []
 
@@ -57,7 +57,7 @@ def test_every_vector_of_the_proof_and_every_engine_on_random_machines(
 def test_the_library_is_certified_and_comes_back_from_a_file(name: str) -> None:
     compiled = to_transformer(library_machine(name), (), RECENCY)
     assert unproved(compiled) == []
-    assert from_bytes(to_bytes(compiled)) == compiled
+    assert from_bytes(to_bytes(held(compiled))).compiled == compiled
 
 
 def test_the_dimension_is_one_more_than_the_papers() -> None:
@@ -123,10 +123,9 @@ def test_many_mutated_networks_for_a_hundred_steps(seed: int) -> None:
 def test_a_flipped_sign_in_the_score_is_not_certified_and_breaks_lemma_b4(block: str) -> None:
     compiled = to_transformer(library_machine("palindrome"), "abba", RECENCY)
     differences = []
-    for weight in weights_into(compiled, f"decoder.3.{block}"):
-        damaged = flipped(compiled, weight)
+    for damaged in flipped_networks(compiled, f"decoder.3.{block}"):
         assert unproved(damaged) == ["Lemma B.4: Q, K, V and O of layer 3, score recency"]
-        differences.append(verify_network(damaged, tuple("abba"), 30).difference)
+        differences.append(held(damaged).compare(tuple("abba"), 30).difference)
     broken = [each.statement for each in differences if each is not None]
     assert set(broken) == {"Lemma B.4"}
 
@@ -137,18 +136,18 @@ def test_the_papers_score_with_a_fifth_position_is_not_certified() -> None:
     decoder = compiled.network.decoder
     papers = (*decoder[:2], last_visit_layer(compiled.layout))
     changed = replace(compiled, network=replace(compiled.network, decoder=papers))
-    assert verify_network(changed, tuple("abba"), 30).difference is None  # though it is right
+    assert held(changed).compare(tuple("abba"), 30).difference is None  # though it is right
     assert unproved(changed) == ["Lemma B.4: Q, K, V and O of layer 3, score recency"]
 
 
 def test_a_score_is_for_transformers_of_machines(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(InputError, match="a score is for a machine that becomes a Transformer"):
-        run(library_machine("even-as"), "ab", on=Target.RNN, score=RECENCY)
-    with pytest.raises(InputError, match="a score is for a machine that becomes a Transformer"):
-        run(to_transformer(library_machine("even-as")), "ab", score=RECENCY)
+    with pytest.raises(InputError, match="score is no option of rnn; its options are base"):
+        run(library_machine("even-as"), "ab", on="rnn", score=RECENCY)
+    with pytest.raises(InputError, match="score applies when a machine is compiled; this"):
+        run(compile_network(library_machine("even-as"), "transformer"), "ab", score=RECENCY)
     for verb in ("verify", "certify", "compile"):
         assert main([verb, "even-as", "--on", "rnn", "--score", "recency"]) == 2
-        assert "Transformers" in capsys.readouterr().err
+        assert "score is no option of rnn; its options are base" in capsys.readouterr().err
 
 
 def test_the_command_line_takes_the_score(capsys: pytest.CaptureFixture[str]) -> None:

@@ -85,7 +85,7 @@ def test_no_network_with_rounded_positions_tells_the_two_words_apart(
 def test_exact_positions_do_tell_them_apart() -> None:
     """So it is the rounding that loses them."""
     from netwright.machine.library import library_machine
-    from netwright.pipeline import to_transformer
+    from netwright.theorems.theorem_3_4_transformer.construction import to_transformer
 
     compiled = to_transformer(library_machine("palindrome"))
     palindrome, swapped = palindrome_and_swapped(1, 2, "a", "b")

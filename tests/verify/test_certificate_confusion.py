@@ -9,19 +9,21 @@ from typing import Any
 import pytest
 from tests.certified import answers_as_its_machine, leaves, objects, replaced
 from tests.conftest import COUNTED
+from tests.networks import compiled_network, written
 
 from netwright.errors import FormatError
 from netwright.exact.feed_forward import Affine, FeedForward
 from netwright.machine.library import library_machine
 from netwright.machine.turing_machine import TuringMachine
-from netwright.pipeline import NETWORKS, Target, to_transformer
+from netwright.networks.kinds import KINDS as NAMES
 from netwright.theorems.theorem_2_3_rnn.construction import compile_rnn
-from netwright.theorems.theorem_3_4_transformer.construction import CompiledTransformer
+from netwright.theorems.theorem_3_4_transformer.construction import (
+    CompiledTransformer,
+    to_transformer,
+)
 from netwright.verify.certificate.check import certificate, check_written, read_certificate
-from netwright.verify.certificate.export import written
-from netwright.verify.networks import compile_network
 
-KINDS = [target.value for target in NETWORKS]
+KINDS = [*NAMES]
 WORDS = [word for length in range(5) for word in product("ab", repeat=length)][:20]
 CONFUSIONS: list[object] = [None, float("nan"), True, 0, "", [], {}, 10**30]
 START_ACCEPTS = TuringMachine(
@@ -31,7 +33,7 @@ START_ACCEPTS = TuringMachine(
 
 def whole_certificate(on: str, machine: TuringMachine | None = None) -> dict[str, Any]:
     """A certificate as JSON."""
-    network = written(compile_network(machine or library_machine("even-as"), Target(on)))
+    network = written(compiled_network(machine or library_machine("even-as"), on))
     found = list(check_written(on, network))
     return dict(json.loads(certificate(on, network, found)))
 

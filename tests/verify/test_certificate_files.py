@@ -6,11 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.networks import compiled_network, written
 
 from netwright.cli import main
 from netwright.errors import FormatError
 from netwright.machine.library import library_machine
-from netwright.pipeline import NETWORKS, Target
+from netwright.networks.kinds import KINDS
 from netwright.theorems.theorem_2_3_rnn.construction import compile_rnn
 from netwright.verify.certificate.check import (
     KIND,
@@ -18,18 +19,16 @@ from netwright.verify.certificate.check import (
     check_written,
     read_certificate,
 )
-from netwright.verify.certificate.export import written
-from netwright.verify.networks import compile_network
 
 
 def test_a_file_is_checked_on_its_own(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    for on in NETWORKS:
+    for on in [*KINDS]:
         file = tmp_path / f"{on}.json"
-        assert main(["certify", "copy", "--on", on.value, "-o", str(file)]) == 0
+        assert main(["certify", "copy", "--on", on, "-o", str(file)]) == 0
         assert main(["certify", "--check", str(file), "--json"]) == 0
         found = json.loads(capsys.readouterr().out.splitlines()[-1])
         assert found["certified"] is True
-        assert found["on"] == on.value
+        assert found["on"] == on
         data = json.loads(file.read_text())
         assert data["holds"] is True
         assert sum(each["cases"] for each in data["obligations"]) > 100
@@ -82,7 +81,7 @@ def test_a_check_says_which_machine_is_certified(
 ) -> None:
     file = str(tmp_path / "file.json")
     for name, shown in (("busy-beaver-2", "\n1RB1LB_1LA1RZ\n"), ("copy", " bring-a ")):
-        for on in NETWORKS:
+        for on in [*KINDS]:
             assert main(["certify", name, "--on", on, "-o", file, "--force"]) == 0
             capsys.readouterr()
             assert main(["certify", "--check", file]) == 0
@@ -122,9 +121,9 @@ def test_bad_usage(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
         ([], "name a MACHINE to certify"),
         (["copy", "--check", "x"], "and not both"),
         (["--check", "x", "--score", "paper"], "takes no options of a network"),
-        (["copy", "--on", "machine"], "a machine needs no certificate"),
-        (["copy", "--on", "rnn", "--blanks"], "--blanks is for Transformers"),
-        (["copy", "--base", "9"], "a base is for the stacks"),
+        (["copy", "--on", "machine"], "no network 'machine'; there are"),
+        (["copy", "--on", "rnn", "--blanks"], "blanks is no option of rnn"),
+        (["copy", "--base", "9"], "base is no option of transformer"),
         (["--check", str(tmp_path / "none")], "cannot be read"),
         (["copy", "-o", str(tmp_path)], "is no ordinary file"),
     ):
@@ -154,12 +153,12 @@ def test_a_weight_outside_its_matrix_is_refused() -> None:
         list(check_written(on, network))
 
 
-def changed_certificate(on: Target, change: Callable[[dict[str, Any]], None]) -> str | None:
+def changed_certificate(on: str, change: Callable[[dict[str, Any]], None]) -> str | None:
     """What fails, or why it is refused, after a change of what is written down."""
-    network = json.loads(json.dumps(written(compile_network(library_machine("even-as"), on))))
+    network = json.loads(json.dumps(written(compiled_network(library_machine("even-as"), on))))
     change(network)
     try:
-        found = check_written(on.value, network)
+        found = check_written(on, network)
         return next((each.name for each in found if each.failure is not None), None)
     except FormatError as error:
         return str(error)
@@ -222,21 +221,21 @@ def half_a_place(network: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("on", "change", "message"),
     [
-        (Target.NEURAL_GPU, nonzero_decoder, "a coordinate outside a vector"),
-        (Target.NEURAL_GPU, bias_in_a_kernel, "a matrix has a bias"),
-        (Target.RNN, bias_in_a_matrix, "a matrix has a bias"),
-        (Target.RNN, another_layout, "maps do not fit"),
-        (Target.RNN, rule_twice, "rules: ('even', 'a') occurs twice"),
-        (Target.TRANSFORMER, seed_twice, "a vector: "),
-        (Target.RNN, weight_twice, "weights: "),
-        (Target.RNN, not_plain, 'plain: expected true or false, got "no"'),
-        (Target.RNN, more_matrices, "neurons"),
-        (Target.RNN, no_such_move, 'given.delta[0][4]: expected one of L, R, S, got "X"'),
-        (Target.RNN, half_a_place, "weights[9][0]: expected an integer from 0 to"),
+        ("neural-gpu", nonzero_decoder, "a coordinate outside a vector"),
+        ("neural-gpu", bias_in_a_kernel, "a matrix has a bias"),
+        ("rnn", bias_in_a_matrix, "a matrix has a bias"),
+        ("rnn", another_layout, "maps do not fit"),
+        ("rnn", rule_twice, "rules: ('even', 'a') occurs twice"),
+        ("transformer", seed_twice, "a vector: "),
+        ("rnn", weight_twice, "weights: "),
+        ("rnn", not_plain, 'plain: expected true or false, got "no"'),
+        ("rnn", more_matrices, "neurons"),
+        ("rnn", no_such_move, 'given.delta[0][4]: expected one of L, R, S, got "X"'),
+        ("rnn", half_a_place, "weights[9][0]: expected an integer from 0 to"),
     ],
 )
 def test_nothing_in_a_file_is_taken_on_trust(
-    on: Target, change: Callable[[dict[str, Any]], None], message: str
+    on: str, change: Callable[[dict[str, Any]], None], message: str
 ) -> None:
     found = changed_certificate(on, change)
     assert found is not None

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.mutations import mutated_neural_gpu, mutated_rnn, mutated_transformer
-from tests.networks import facts
+from tests.networks import Compiled, compiled_network, facts, written
 from tests.strategies import machines
 
 import netwright
@@ -27,7 +27,7 @@ from netwright.machine.normal_form import normalize
 from netwright.machine.simulate import simulate
 from netwright.machine.turing_machine import Action, Move, TuringMachine
 from netwright.nets.attention import Normalizer, square_plus_one
-from netwright.pipeline import NETWORKS, Target
+from netwright.networks.kinds import KINDS, kind_named
 from netwright.theorems.theorem_2_3_rnn.construction import CompiledRNN, compile_rnn
 from netwright.theorems.theorem_3_4_transformer.construction import (
     CompiledTransformer,
@@ -38,10 +38,7 @@ from netwright.theorems.theorem_4_1_neural_gpu import (
     with_padding,
 )
 from netwright.verify.certificate.check import check_written
-from netwright.verify.certificate.export import written
 from netwright.verify.certificate.reading import Obligation
-from netwright.verify.damage import Compiled, _maps_of, _with_map
-from netwright.verify.networks import compile_network
 
 
 def obligations(compiled: Compiled) -> list[Obligation]:
@@ -66,9 +63,9 @@ def with_network(compiled: Compiled, draw: random.Random) -> Compiled:
 
 
 @pytest.mark.parametrize("name", library_names())
-@pytest.mark.parametrize("on", NETWORKS)
-def test_every_network_of_the_library_is_certified(name: str, on: Target) -> None:
-    found = obligations(compile_network(library_machine(name), on))
+@pytest.mark.parametrize("on", [*KINDS])
+def test_every_network_of_the_library_is_certified(name: str, on: str) -> None:
+    found = obligations(compiled_network(library_machine(name), on))
     assert [each for each in found if each.failure] == []
     assert sum(each.cases for each in found) > 100
 
@@ -80,9 +77,9 @@ def test_a_network_for_inputs_with_blanks_is_certified() -> None:
 
 
 @settings(max_examples=60)
-@given(machines(), st.sampled_from(NETWORKS))
-def test_every_network_of_a_random_machine_is_certified(machine: TuringMachine, on: Target) -> None:
-    assert broken(compile_network(machine, on)) is None
+@given(machines(), st.sampled_from([*KINDS]))
+def test_every_network_of_a_random_machine_is_certified(machine: TuringMachine, on: str) -> None:
+    assert broken(compiled_network(machine, on)) is None
 
 
 def large_machine(states: int, symbols: int) -> TuringMachine:
@@ -103,8 +100,8 @@ def large_machine(states: int, symbols: int) -> TuringMachine:
 
 def test_a_machine_of_many_states_is_certified() -> None:
     machine = large_machine(20, 6)
-    for on in NETWORKS:
-        assert broken(compile_network(machine, on)) is None
+    for on in [*KINDS]:
+        assert broken(compiled_network(machine, on)) is None
 
 
 @pytest.mark.parametrize("base", ["4", "7/2", "29/3"])
@@ -118,15 +115,15 @@ def test_any_base_is_certified(base: str, capsys: pytest.CaptureFixture[str]) ->
 FREE = ("encoder.1.Q", "encoder.1.K", "decoder.1.Q", "decoder.1.K", "decoder.2.Q", "decoder.2.K")
 
 
-@pytest.mark.parametrize("on", NETWORKS)
-def test_a_flipped_sign_in_any_block_is_named(on: Target) -> None:
+@pytest.mark.parametrize("on", [*KINDS])
+def test_a_flipped_sign_in_any_block_is_named(on: str) -> None:
     """Every weight of a small machine's networks, with its sign flipped."""
-    compiled = compile_network(library_machine("even-as"), on)
+    compiled, kind = compiled_network(library_machine("even-as"), on), kind_named(on)
     flipped = missed = 0
-    for name, affine in _maps_of(compiled).items():
+    for name, affine in kind.matrices(compiled).items():
         for place, weight in affine.weights.items():
             weights = {**affine.weights, place: -weight}
-            changed = _with_map(
+            changed = kind.with_matrix(
                 compiled, name, Affine(affine.input, affine.output, weights, affine.bias)
             )
             flipped += 1
@@ -159,9 +156,9 @@ def does_the_same(compiled: Compiled, word: str) -> bool:
 
 def certify_a_mutated_network(seed: int) -> bool:
     draw = random.Random(seed)
-    on = draw.choice(NETWORKS)
+    on = draw.choice([*KINDS])
     name = draw.choice(["even-as", "palindrome", "binary-increment", "busy-beaver-3"])
-    compiled = compile_network(library_machine(name), on)
+    compiled = compiled_network(library_machine(name), on)
     changed = with_network(compiled, draw)
     if changed == compiled:
         return True  # the number drawn is the old one
@@ -185,7 +182,7 @@ def test_many_mutated_networks_are_not_certified() -> None:
 
 
 def test_weights_that_cannot_matter_are_free() -> None:
-    compiled = compile_network(library_machine("even-as"), Target.TRANSFORMER)
+    compiled = compiled_network(library_machine("even-as"), "transformer")
     assert isinstance(compiled, CompiledTransformer)
     draw = random.Random(2)
     for name in FREE:
@@ -197,7 +194,7 @@ def test_weights_that_cannot_matter_are_free() -> None:
 
 
 def test_other_parts_of_a_network_are_obligations_too() -> None:
-    compiled = compile_network(library_machine("even-as"), Target.TRANSFORMER)
+    compiled = compiled_network(library_machine("even-as"), "transformer")
     assert isinstance(compiled, CompiledTransformer)
     layout = compiled.layout
     network = compiled.network
@@ -223,7 +220,7 @@ def test_other_parts_of_a_network_are_obligations_too() -> None:
 def test_a_wrong_normal_form_is_noticed() -> None:
     """The network may be right for M, and M wrong for the given machine."""
     right, wrong = library_machine("even-as"), library_machine("divisible-by-three")
-    compiled = compile_network(right, Target.TRANSFORMER)
+    compiled = compiled_network(right, "transformer")
     assert isinstance(compiled, CompiledTransformer)
     other = replace(compiled, normal=replace(compiled.normal, given=wrong))
     assert broken(other) == "normal form: M stands for the given machine"
@@ -235,7 +232,7 @@ def test_functions_are_known_by_what_they_are() -> None:
     def sigma(x: Any) -> Any:
         return x
 
-    compiled = compile_network(library_machine("even-as"), Target.TRANSFORMER)
+    compiled = compiled_network(library_machine("even-as"), "transformer")
     assert isinstance(compiled, CompiledTransformer)
     linear_f = FeedForward(compiled.networks()["F"].maps, sigma)
     assert (broken(compiled.with_network("F", linear_f)) or "").startswith("shape")

@@ -7,19 +7,19 @@ from typing import Any
 
 import pytest
 
+from netwright.claims import experiments as claims
+from netwright.claims.experiments import EXPERIMENTS, claim_names, run_claim
+from netwright.claims.paper import statements
 from netwright.cli import main
 from netwright.exact.feed_forward import affine_network
 from netwright.exact.vector import Vector
 from netwright.machine.library import library_machine
 from netwright.nets.neural_gpu import NeuralGPU
 from netwright.nets.transformer import Layer, Transformer
-from netwright.pipeline import Target, to_transformer
+from netwright.networks.network import Network, network_for_word
 from netwright.theorems.proposition_3_3_majority import majority_recognizer
+from netwright.theorems.theorem_3_4_transformer.construction import to_transformer
 from netwright.theorems.theorem_3_4_transformer.lemma_b6_if import if_maps
-from netwright.verify import claims
-from netwright.verify.claims import EXPERIMENTS, claim_names, run_claim
-from netwright.verify.networks import compile_network, with_broken_weights
-from netwright.verify.paper import statements
 
 WORD = tuple("abba")
 
@@ -77,16 +77,19 @@ def cheating_gpu(draw: Any, shape: tuple[int, int], *, circular: bool) -> Neural
     return LengthSeeingGPU(**fields)
 
 
-def broken_network(on: Target, place: str) -> Callable[..., Any]:
+def broken_network(on: str, place: str) -> Callable[..., Any]:
     def compiled(*_: Any) -> Any:
-        network = compile_network(library_machine("palindrome"), on, WORD)
-        return with_broken_weights(network, [place], WORD, 40)
+        return palindromes(on).broken(place, word=WORD, max_steps=40)
 
     return compiled
 
 
+def palindromes(on: str) -> Network:
+    return network_for_word(library_machine("palindrome"), on, WORD)
+
+
 def broken_transformer(place: str) -> Callable[..., Any]:
-    return broken_network(Target.TRANSFORMER, place)
+    return lambda *_: palindromes("transformer").broken(place, word=WORD, max_steps=40).compiled
 
 
 def wrong_if(*arguments: Any, **names: Any) -> Any:
@@ -100,11 +103,11 @@ def minority(*arguments: Any) -> Any:
 
 BROKEN: dict[str, tuple[str, Any]] = {
     "Definition 2.1": ("to_transformer", lambda _: to_transformer(library_machine("palindrome"))),
-    "Theorem 2.3": ("compile_network", broken_network(Target.RNN, "U.S")),
+    "Theorem 2.3": ("network_for_word", broken_network("rnn", "U.S")),
     "Proposition 3.1": ("random_transformer", cheating_transformer),
     "Corollary 3.2": ("random_transformer", cheating_transformer),
     "Proposition 3.3": ("majority_recognizer", minority),
-    "Theorem 3.4": ("compile_network", broken_transformer("F.q1")),
+    "Theorem 3.4": ("network_for_word", broken_network("transformer", "F.q1")),
     "Section 3.3": ("first_collision", lambda _: (1, 2)),
     "Lemma B.1": ("to_transformer", broken_transformer("encoder.V.s3")),
     "Lemma B.2": ("to_transformer", broken_transformer("decoder.1.O.q2")),
@@ -112,7 +115,7 @@ BROKEN: dict[str, tuple[str, Any]] = {
     "Lemma B.4": ("to_transformer", broken_transformer("decoder.3.K.x10")),
     "Lemma B.5": ("to_transformer", broken_transformer("F.s1")),
     "Lemma B.6": ("if_maps", wrong_if),
-    "Theorem 4.1": ("compile_network", broken_network(Target.NEURAL_GPU, "F.2.D S")),
+    "Theorem 4.1": ("network_for_word", broken_network("neural-gpu", "F.2.D S")),
     "Kernels (1, 1)": ("random_neural_gpu", cheating_gpu),
     "Proposition 4.2": ("random_neural_gpu", cheating_gpu),
 }

@@ -1,41 +1,45 @@
 """Comparisons of networks with machines hold where they should, and fail where they must."""
 
 import random
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.mutations import mutated_neural_gpu, mutated_rnn, mutated_transformer
+from tests.networks import compiled_network, held
 from tests.strategies import machines
 from tests.strategies import words as random_words
 
+from netwright.cli.verify import read_kinds
 from netwright.errors import InputError
 from netwright.machine.library import library_machine, library_names
 from netwright.machine.simulate import simulate
-from netwright.pipeline import NETWORKS, Target
+from netwright.machine.turing_machine import TuringMachine
+from netwright.networks.kinds import KINDS
+from netwright.networks.network import network_for_word
 from netwright.theorems.theorem_2_3_rnn.construction import CompiledRNN
 from netwright.theorems.theorem_3_4_transformer.construction import CompiledTransformer
-from netwright.verify.damage import Compiled, parts_of, weights_into, without_part
+from netwright.verify.comparison import Comparison
 from netwright.verify.draw import random_machine
-from netwright.verify.networks import (
-    compile_network,
-    read_targets,
-    verify_machine,
-    verify_network,
-    with_broken_weights,
-)
 
 WORD = tuple("abba")
 
 
-def palindromes(on: Target) -> Compiled:
-    return compile_network(library_machine("palindrome"), on, WORD)
+def palindromes(on: str) -> Any:
+    return compiled_network(library_machine("palindrome"), on, WORD)
+
+
+def comparisons(machine: TuringMachine, word: Sequence[str], steps: int) -> Iterator[Comparison]:
+    for on in KINDS:
+        yield network_for_word(machine, on, tuple(word)).compare(word, steps)
 
 
 @pytest.mark.parametrize("name", library_names())
 def test_every_machine_of_the_library_agrees(name: str) -> None:
     machine = library_machine(name)
-    for found in verify_machine(machine, [machine.default_input], max_steps=25):
+    for found in comparisons(machine, machine.default_input, 25):
         assert found.difference is None, found
         assert found.steps == simulate(machine, None, 25).steps
         assert found.checks > 3 * found.steps
@@ -46,7 +50,7 @@ def test_every_machine_of_the_library_agrees(name: str) -> None:
 def test_random_machines_agree(data: st.DataObject) -> None:
     machine = data.draw(machines(max_states=3, max_symbols=3))
     word = data.draw(random_words(machine.symbols))
-    for found in verify_machine(machine, [word], max_steps=12):
+    for found in comparisons(machine, word, 12):
         assert found.difference is None, found
         assert found.steps == simulate(machine, word, 12).steps
 
@@ -73,8 +77,8 @@ BROKEN = {
 
 @pytest.mark.parametrize("place", BROKEN)
 def test_a_broken_weight_breaks_its_lemma(place: str) -> None:
-    broken = with_broken_weights(palindromes(Target.TRANSFORMER), [place], WORD, 40)
-    difference = verify_network(broken, WORD, 40).difference
+    broken = held(palindromes("transformer")).broken(place, word=WORD, max_steps=40)
+    difference = broken.compare(WORD, 40).difference
     assert difference is not None
     assert difference.statement == BROKEN[place]
     assert difference.expected != difference.found
@@ -82,23 +86,23 @@ def test_a_broken_weight_breaks_its_lemma(place: str) -> None:
 
 @pytest.mark.parametrize("place", ["U.S", "U.P", "U.Lpush", "W.S", "V.Rpop", "U.n"])
 def test_a_broken_weight_breaks_the_rnn(place: str) -> None:
-    broken = with_broken_weights(palindromes(Target.RNN), [place], WORD, 40)
-    difference = verify_network(broken, WORD, 40).difference
+    broken = held(palindromes("rnn")).broken(place, word=WORD, max_steps=40)
+    difference = broken.compare(WORD, 40).difference
     assert difference is not None
     assert difference.statement == "Theorem 2.3"
 
 
 @pytest.mark.parametrize("place", ["U.1.E e", "R.2.C u", "F.1.E Rpop", "F.2.D P"])
 def test_a_broken_weight_breaks_the_neural_gpu(place: str) -> None:
-    broken = with_broken_weights(palindromes(Target.NEURAL_GPU), [place], WORD, 40)
-    difference = verify_network(broken, WORD, 40).difference
+    broken = held(palindromes("neural-gpu")).broken(place, word=WORD, max_steps=40)
+    difference = broken.compare(WORD, 40).difference
     assert difference is not None
     assert difference.statement.startswith("Theorem 4.1")
 
 
 def test_a_weight_that_is_not_there_is_refused() -> None:
     with pytest.raises(InputError, match=r"no weight leads to 'F\.q2'; there are weights to"):
-        weights_into(palindromes(Target.TRANSFORMER), "F.q2")
+        held(palindromes("transformer")).broken("F.q2")
 
 
 WITHOUT = {
@@ -125,38 +129,39 @@ WITHOUT = {
 
 
 def test_every_part_of_the_transformer_is_in_the_table() -> None:
-    assert set(parts_of(palindromes(Target.TRANSFORMER))) == set(WITHOUT)
+    assert set(KINDS["transformer"].parts(palindromes("transformer"))) == set(WITHOUT)
 
 
 @pytest.mark.parametrize("part", WITHOUT)
 def test_what_breaks_without_a_part(part: str) -> None:
     """All but the two attentions that the proof calls trivial are needed."""
-    found = verify_network(without_part(palindromes(Target.TRANSFORMER), part), WORD, 40)
+    found = held(palindromes("transformer")).without(part).compare(WORD, 40)
     statement = None if found.difference is None else found.difference.statement
     assert statement == WITHOUT[part]
 
 
 def test_two_parts_may_be_left_out() -> None:
-    compiled = without_part(palindromes(Target.TRANSFORMER), "attention:encoder.1.self")
-    assert verify_network(compiled, WORD, 5).difference is None
-    compiled = without_part(compiled, "attention:decoder.1.self")
-    assert verify_network(compiled, WORD, 5).difference is None
-    compiled = without_part(compiled, "residual:decoder.3.self")
-    assert verify_network(compiled, WORD, 5).difference is not None
+    trivial = ("attention:encoder.1.self", "attention:decoder.1.self")
+    network = held(palindromes("transformer")).without(trivial[0])
+    assert network.compare(WORD, 5).difference is None
+    network = network.without(trivial[1])
+    assert network.compare(WORD, 5).difference is None
+    assert network.changes == tuple(f"without {part}" for part in trivial)
+    assert network.without("residual:decoder.3.self").compare(WORD, 5).difference is not None
 
 
 @pytest.mark.parametrize("part", ["gate:update", "gate:reset"])
 def test_the_neural_gpu_needs_its_gates(part: str) -> None:
-    found = verify_network(without_part(palindromes(Target.NEURAL_GPU), part), WORD, 40)
+    found = held(palindromes("neural-gpu")).without(part).compare(WORD, 40)
     assert found.difference is not None
     assert found.difference.statement == "Theorem 4.1 (eq:to-prove)"
 
 
 def test_a_part_that_is_not_there_is_refused() -> None:
-    with pytest.raises(InputError, match="no part 'gate:both' to leave out; there are gate:update"):
-        without_part(palindromes(Target.NEURAL_GPU), "gate:both")
-    with pytest.raises(InputError, match="no part 'gate:reset' to leave out"):
-        without_part(palindromes(Target.RNN), "gate:reset")
+    with pytest.raises(InputError, match=r"no part 'gate:both'; .*there are gate:update"):
+        held(palindromes("neural-gpu")).without("gate:both")
+    with pytest.raises(InputError, match="rnn has no parts"):
+        held(palindromes("rnn")).without("gate:reset")
 
 
 def test_mutated_networks_do_not_pass_for_long() -> None:
@@ -164,7 +169,7 @@ def test_mutated_networks_do_not_pass_for_long() -> None:
     draw = random.Random(7)
     noticed = 0
     for n in range(60):
-        compiled = palindromes(NETWORKS[n % 3])
+        compiled = palindromes([*KINDS][n % 3])
         if isinstance(compiled, CompiledTransformer):
             compiled = mutated_transformer(compiled, draw)
         elif isinstance(compiled, CompiledRNN):
@@ -175,14 +180,14 @@ def test_mutated_networks_do_not_pass_for_long() -> None:
         else:
             gpu = mutated_neural_gpu(compiled.network, draw)
             compiled = type(compiled)(compiled.rnn, gpu)
-        noticed += verify_network(compiled, WORD, 20).difference is not None
+        noticed += held(compiled).compare(WORD, 20).difference is not None
     assert noticed > 15
 
 
 def test_names_of_networks() -> None:
-    assert read_targets("rnn, transformer,rnn") == (Target.RNN, Target.TRANSFORMER)
+    assert [kind.name for kind in read_kinds("rnn, transformer,rnn")] == ["rnn", "transformer"]
     with pytest.raises(InputError, match="no network 'machine'; there are transformer, rnn"):
-        read_targets("rnn,machine")
+        read_kinds("rnn,machine")
 
 
 def test_the_same_seed_draws_the_same_machines() -> None:

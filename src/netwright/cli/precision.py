@@ -132,8 +132,10 @@ def command(
         attention["snapping"] = (True, False) if snap is None else (snap,)
     if search:
         attention["search"] = True
-    if curves or plot is not None:
-        attention.setdefault("search", search)
+    if (curves or plot is not None) and "score" not in chosen:
+        raise InputError(
+            f"--plot and --curves are of networks with attention; {kind.name} has none"
+        )
     experiment = kind.experiment(
         turing,
         symbols,

@@ -96,13 +96,17 @@ def command(
     if network is None and (options or broken or without):
         raise InputError("--on machine takes no option of a network, and has nothing to leave out")
     if network is not None:
-        network = network.broken(*(broken or ()), word=symbols).without(*(without or ()))
+        if broken:
+            network = network.broken(*broken, word=symbols)
+        if without:
+            network = network.without(*without)
     kind = MACHINE if network is None else network.kind.name
+    given_or_changed = network is not None and (source is network or bool(network.changes))
     bookmark = None
     if keep is not None:
         about = {
             "version": version("netwright"),
-            "machine": fingerprint(_content(turing, network)),
+            "machine": fingerprint(_content(turing, network if given_or_changed else None)),
             "input": symbols,
             "on": kind,
             "engine": "reference" if engine is Engine.REFERENCE else "fast",

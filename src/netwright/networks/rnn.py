@@ -97,7 +97,8 @@ def stack_experiment(
     """The stacks of a network in floating point; it has no attention to speak of."""
     for name in settings:
         if name not in StackExperiment.__dataclass_fields__:
-            raise InputError(f"{name} is for networks with attention; {kind.name} has none")
+            flag = {"temperature": "softmax", "snapping": "snap"}.get(name, name)
+            raise InputError(f"{flag} is for networks with attention; {kind.name} has none")
     return StackExperiment(machine, word, base=options["base"], hidden=hidden, **settings)
 
 

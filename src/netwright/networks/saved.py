@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from flint import fmpq
 from numpy.typing import NDArray
 
 from netwright.errors import FormatError, NetwrightError, OutputError
@@ -19,6 +20,8 @@ from netwright.files import open_regular, read_file, seal, unseal
 from netwright.networks.kinds import kind_named
 from netwright.networks.network import Network
 from netwright.networks.writing import machine_of, machine_parts
+from netwright.verify.certificate.schema import NETWORKS as SHAPES
+from netwright.verify.certificate.schema import require
 
 FORMAT = "netwright network 1"
 LARGEST = 1 << 31  # bytes
@@ -79,6 +82,10 @@ def _rebuilt(about: dict[str, Any], tensors: dict[str, Any]) -> Network:
     kind, machine = kind_named(about["on"]), machine_of(about["machine"])
     options = kind.read_options(about["options"])
     written = _put_back(about["written"], tensors)
+    if kind.name in SHAPES:
+        require(SHAPES[kind.name], written, "network")
+    if not all(isinstance(change, str) for change in about["changes"]):
+        raise FormatError("changes that are no text")
     compiled = kind.rebuilt(written, machine, options)
     return Network(kind, machine, options, compiled, tuple(about["changes"]))
 
@@ -136,4 +143,4 @@ def _rows(tensor: NDArray[np.int64]) -> Iterator[list[Any]]:
     for *indices, top, bottom in tensor.tolist():
         if bottom < 1:
             raise FormatError(f"a denominator {bottom}")
-        yield [*indices, f"{top}/{bottom}"]
+        yield [*indices, str(fmpq(top, bottom))]

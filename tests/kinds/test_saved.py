@@ -1,0 +1,188 @@
+"""A network saved and loaded again is equal and runs the same."""
+
+import json
+import pickle
+import random
+import subprocess
+import sys
+from dataclasses import replace
+from itertools import islice, product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from safetensors.numpy import load, save
+from tests.strategies import machines, wild_names
+
+from netwright.errors import FormatError, OutputError
+from netwright.files import seal
+from netwright.machine.library import library_machine
+from netwright.machine.simulate import Engine, Outcome
+from netwright.machine.turing_machine import TuringMachine
+from netwright.nets.attention import dot_product
+from netwright.networks.kinds import KINDS
+from netwright.networks.network import Network, compile_network, network_for_word
+from netwright.networks.saved import from_bytes, read_network, to_bytes
+
+OPTIONS: list[tuple[str, dict[str, Any]]] = [
+    ("transformer", {}),
+    ("transformer", {"score": "recency"}),
+    ("transformer", {"blanks": True}),
+    ("rnn", {}),
+    ("rnn", {"base": "29/3"}),
+    ("neural-gpu", {}),
+    ("neural-gpu", {"base": 11}),
+]
+
+
+def compiled(name: str = "palindrome") -> Network:
+    return compile_network(library_machine(name), "transformer")
+
+
+@settings(max_examples=30)
+@given(machines(names=wild_names, symbol_names=wild_names), st.sampled_from([*KINDS]))
+def test_a_saved_network_comes_back_equal(machine: TuringMachine, on: str) -> None:
+    word = machine.default_input
+    network = network_for_word(machine, on, word)
+    again = from_bytes(to_bytes(network))
+    assert again == network
+    outputs = (list(islice(n.outputs(word), 12)) for n in (network, again))
+    assert next(outputs) == next(outputs)
+
+
+@pytest.mark.parametrize(("on", "options"), OPTIONS)
+def test_every_kind_and_option_comes_back_from_a_file_and_a_pickle(
+    on: str, options: dict[str, Any], tmp_path: Path
+) -> None:
+    """Equal, certified, and run by the fast engine."""
+    network = compile_network(library_machine("palindrome"), on, **options)
+    network.save(tmp_path / "file")
+    loaded = read_network(str(tmp_path / "file"))
+    for again in (loaded, pickle.loads(pickle.dumps(network))):
+        assert again == network
+        assert hash(again) == hash(network)
+        assert again is not None
+        assert again.options == network.options
+        assert again.certify().holds
+        done = again.run("abba", engine="fast")
+        assert (done.outcome, done.engine, done.note) == (Outcome.ACCEPTED, Engine.FAST, None)
+    with pytest.raises(OutputError, match="exists"):
+        network.save(tmp_path / "file")
+
+
+ELSEWHERE = """
+import pickle, sys
+network = pickle.loads(sys.stdin.buffer.read())
+run = network.run("abba", engine="fast")
+assert run.note is None and network.certify().holds
+sys.stdout.buffer.write(pickle.dumps(network))
+"""
+
+
+@pytest.mark.parametrize(("on", "options"), OPTIONS)
+def test_another_process_has_the_same_network(on: str, options: dict[str, Any]) -> None:
+    network = compile_network(library_machine("palindrome"), on, **options)
+    call = [sys.executable, "-c", ELSEWHERE]
+    done = subprocess.run(call, input=pickle.dumps(network), capture_output=True, check=True)
+    assert pickle.loads(done.stdout) == network
+
+
+def test_networks_that_differ_are_not_equal() -> None:
+    machine = library_machine("palindrome")
+    networks = [compile_network(machine, on, **options) for on, options in OPTIONS]
+    networks += [
+        compile_network(library_machine("copy"), "rnn"),
+        networks[0].broken("F.q1"),
+        networks[0].without("positions"),
+        networks[3].with_weight("U.1", "n['start', 'a']", "u", 1)
+        if "U.1" in networks[3].weights()
+        else networks[3].broken("U.S"),
+    ]
+    for one, other in product(networks, networks):
+        assert (one == other) == (one is other)
+
+
+def test_saving_is_deterministic_and_without_pickle() -> None:
+    data = to_bytes(compiled())
+    assert data == to_bytes(compiled())
+    assert all(tensor.dtype == np.int64 for tensor in load(data).values())
+
+
+@pytest.mark.parametrize(("on", "place"), [("transformer", "F.q1"), ("rnn", "U.S")])
+def test_the_loaded_network_is_what_the_tensors_say(on: str, place: str) -> None:
+    """Nothing is compiled again: a damaged network comes back as damaged as it was."""
+    network = compile_network(library_machine("even-as"), on)
+    damaged = network.broken(place, word="ab")
+    again = from_bytes(to_bytes(damaged))
+    assert again == damaged != network
+    assert again.compare("ab").difference == damaged.compare("ab").difference is not None
+
+
+def test_every_changed_bit_is_noticed() -> None:
+    data = to_bytes(compiled("even-as"))
+    draw = random.Random(1)
+    for _ in range(60):
+        place = draw.randrange(len(data))
+        changed = bytearray(data)
+        changed[place] ^= 1 << draw.randrange(8)
+        try:
+            again = from_bytes(bytes(changed))
+        except FormatError:
+            continue
+        assert again == compiled("even-as")  # padding of the header: nothing is lost
+
+
+def test_a_network_of_another_kind_is_not_saved() -> None:
+    network = compiled("even-as")
+    changed = replace(network.compiled.network, score=dot_product)
+    other = replace(network, compiled=replace(network.compiled, network=changed))
+    with pytest.raises(OutputError, match="only networks with attention and positions of"):
+        to_bytes(other)
+    with pytest.raises(OutputError, match="a network without one of its parts is not saved"):
+        to_bytes(network.without("positions"))
+
+
+@pytest.mark.parametrize("cut", [10, 100, 2000, -1])
+def test_a_file_cut_short_is_explained(cut: int) -> None:
+    with pytest.raises(FormatError, match="net is not a whole network as netwright saves it"):
+        from_bytes(to_bytes(compiled())[:cut], "net")
+
+
+def with_metadata(**changes: object) -> bytes:
+    """A whole file, digest and all, that says something else."""
+    data = to_bytes(compiled())
+    length = int.from_bytes(data[:8], "little")
+    about = json.loads(json.loads(data[8 : 8 + length])["__metadata__"]["netwright"])
+    tensors = load(data)
+    del about["digest"]
+    for name, value in changes.items():
+        (about if name in about else about["written"])[name] = value
+    return seal(about, tensors)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"kind": "netwright network 99"}, "is a 'netwright network 99'; this netwright"),
+        ({"on": "abacus"}, "no network 'abacus'"),
+        ({"options": {"score": "last"}}, "no score 'last'"),
+        ({"machine": "abc"}, "is not a whole network"),
+        ({"layouts": []}, "is not a whole network"),
+        ({"normal": {"states": [], "delta": []}}, "is not a whole network"),
+        ({"names": ["a"]}, "is not a whole network"),
+        ({"positions": ["x8"]}, "is not a whole network"),
+        ({"networks": {}}, "is not a whole network"),
+        ({"layouts": [["x"]] * 9}, "outside its"),
+    ],
+)
+def test_a_file_with_other_contents_is_explained(changes: dict[str, object], message: str) -> None:
+    with pytest.raises(FormatError, match=message):
+        from_bytes(with_metadata(**changes))
+
+
+def test_another_programs_file_is_explained() -> None:
+    with pytest.raises(FormatError, match="is not a whole network as netwright saves it"):
+        from_bytes(save({"x": np.zeros(3)}))

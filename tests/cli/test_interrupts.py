@@ -13,9 +13,8 @@ import pytest
 from netwright import benchmark
 from netwright.claims.experiments import run_claim
 from netwright.cli import bench, certify, claims, main
-from netwright.networks.network import Network
+from netwright.networks.network import Network, check_written
 from netwright.precision.laboratory import AttentionExperiment
-from netwright.verify.certificate.check import check_written
 
 
 def interrupted_after(count: int, rows: Callable[..., Any]) -> Callable[..., Iterator[Any]]:

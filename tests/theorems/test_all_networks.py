@@ -23,6 +23,7 @@ from netwright.machine.library import library_machine, library_names
 from netwright.machine.simulate import Outcome, simulate
 from netwright.machine.turing_machine import Action, Move, TuringMachine
 from netwright.networks.kinds import KINDS
+from netwright.networks.network import check_written
 from netwright.networks.running import run
 from netwright.precision.laboratory import AttentionExperiment
 from netwright.theorems.theorem_2_3_rnn.construction import compile_rnn
@@ -32,7 +33,6 @@ from netwright.theorems.theorem_3_4_transformer.construction import (
 )
 from netwright.theorems.theorem_3_4_transformer.scores import SCORES
 from netwright.theorems.theorem_4_1_neural_gpu import compile_neural_gpu
-from netwright.verify.certificate.check import check_written
 
 
 @settings(max_examples=80)

@@ -254,8 +254,8 @@ def test_a_network_that_is_none_of_ours_is_reported_and_not_believed() -> None:
     """It dies before the machine begins, or never gets there: no answer, and no endless run."""
     compiled = compiled_for(library_machine("sweeper"), "")
     nothing = affine_network(compiled.layout)
-    with pytest.raises(NetworkError, match="output 1 is not one of a network compiled"):
+    with pytest.raises(NetworkError, match="from output 1 on its vectors show no machine"):
         run_transformer(compiled.with_network("decoder.1.O", nothing), (), 10)
     pausing = replace(compiled.normal, pauses=frozenset(compiled.normal.given.states))
-    with pytest.raises(NetworkError, match="output 7 is not one of a network compiled"):
+    with pytest.raises(NetworkError, match="from output 7 on its vectors show no machine"):
         run_transformer(replace(compiled, normal=pausing), (), 1)

@@ -16,12 +16,13 @@ from netwright.exact.feed_forward import Affine, FeedForward
 from netwright.machine.library import library_machine
 from netwright.machine.turing_machine import TuringMachine
 from netwright.networks.kinds import KINDS as NAMES
+from netwright.networks.network import check_written
 from netwright.theorems.theorem_2_3_rnn.construction import compile_rnn
 from netwright.theorems.theorem_3_4_transformer.construction import (
     CompiledTransformer,
     to_transformer,
 )
-from netwright.verify.certificate.check import certificate, check_written, read_certificate
+from netwright.verify.certificate.check import certificate, read_certificate
 
 KINDS = [*NAMES]
 WORDS = [word for length in range(5) for word in product("ab", repeat=length)][:20]

@@ -12,13 +12,9 @@ from netwright.cli import main
 from netwright.errors import FormatError
 from netwright.machine.library import library_machine
 from netwright.networks.kinds import KINDS
+from netwright.networks.network import check_written
 from netwright.theorems.theorem_2_3_rnn.construction import compile_rnn
-from netwright.verify.certificate.check import (
-    KIND,
-    certificate,
-    check_written,
-    read_certificate,
-)
+from netwright.verify.certificate.check import KIND, certificate, read_certificate
 
 
 def test_a_file_is_checked_on_its_own(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

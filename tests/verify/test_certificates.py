@@ -28,6 +28,7 @@ from netwright.machine.simulate import simulate
 from netwright.machine.turing_machine import Action, Move, TuringMachine
 from netwright.nets.attention import Normalizer, square_plus_one
 from netwright.networks.kinds import KINDS, kind_named
+from netwright.networks.network import check_written
 from netwright.theorems.theorem_2_3_rnn.construction import CompiledRNN, compile_rnn
 from netwright.theorems.theorem_3_4_transformer.construction import (
     CompiledTransformer,
@@ -37,7 +38,6 @@ from netwright.theorems.theorem_4_1_neural_gpu import (
     compile_neural_gpu,
     with_padding,
 )
-from netwright.verify.certificate.check import check_written
 from netwright.verify.certificate.reading import Obligation
 
 

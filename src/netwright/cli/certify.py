@@ -22,9 +22,10 @@ from netwright.cli.rules import bbchallenge_text, print_rules
 from netwright.errors import InputError, StoppedError
 from netwright.files import check_output, read_file
 from netwright.machine.turing_machine import TuringMachine
+from netwright.networks.network import check_written
 from netwright.networks.running import load, machine_in, network_of
 from netwright.networks.writing import machine_of
-from netwright.verify.certificate.check import certificate, check_written, read_certificate
+from netwright.verify.certificate.check import certificate, read_certificate
 from netwright.verify.certificate.reading import Obligation
 
 EXAMPLE = """\b

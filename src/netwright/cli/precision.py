@@ -140,10 +140,12 @@ def command(
         turing,
         symbols,
         chosen,
-        formats=read_formats(dtype, bits, sums),
-        sums=sums,
-        steps=max_steps,
-        **attention,
+        {
+            "formats": read_formats(dtype, bits, sums),
+            "sums": sums,
+            "steps": max_steps,
+            **attention,
+        },
     )
     texts = {option.name: option.written(chosen[option.name]) for option in kind.options}
     answer: dict[str, Any] = {

@@ -8,12 +8,11 @@ signature.)
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from os import path as paths
 from os import stat_result
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -33,7 +32,7 @@ class Checkpoint:
     """
 
     def __init__(
-        self, run: Any, keep: Path | None, resume: Path | None, every: float = 30.0
+        self, run: Mapping[str, object], keep: Path | None, resume: Path | None, every: float = 30.0
     ) -> None:
         self.every = every
         self.run, self.keep, self.resume = json.loads(json.dumps(run)), keep, resume

@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from time import monotonic
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -143,7 +143,7 @@ def _held_interrupt() -> Iterator[Callable[[], bool]]:
     came = False
     before = signal.getsignal(signal.SIGINT)
 
-    def hold(_number: int, _frame: Any) -> None:
+    def hold(_number: int, _frame: object) -> None:
         nonlocal came
         came = True
         signal.signal(signal.SIGINT, before)
@@ -151,7 +151,7 @@ def _held_interrupt() -> Iterator[Callable[[], bool]]:
             signal.signal(signal.SIGALRM, let_through)
             signal.setitimer(signal.ITIMER_REAL, HELD)
 
-    def let_through(_number: int, _frame: Any) -> None:
+    def let_through(_number: int, _frame: object) -> None:
         raise KeyboardInterrupt
 
     def asked() -> bool:

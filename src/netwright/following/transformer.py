@@ -121,7 +121,7 @@ class TokenFollower:
             self.state, self.head = int(state[at_steps[-1]]), int(after[at_steps[-1]])
 
     def _complain(self, number: int) -> None:
-        raise NetworkError(f"output {number} is not one of a network compiled by netwright")
+        raise NetworkError(f"from output {number} on its vectors show no machine")
 
     def snapshot(self) -> Snapshot:
         """Where the machine stands."""

@@ -18,6 +18,7 @@ from netwright.exact.vector import Vector
 from netwright.machine.simulate import Engine, Progress, Run
 from netwright.machine.turing_machine import TuringMachine
 from netwright.precision.laboratory import Experiment
+from netwright.verify.certificate.reading import Checker
 from netwright.verify.comparison import Check
 
 C = TypeVar("C")
@@ -36,10 +37,9 @@ class Option:
     metavar: str = ""
     is_flag: bool = False
 
-    def written(self, value: Any) -> Any:
+    def written(self, value: object) -> bool | int | str | None:
         """The value as JSON, which `read` reads again."""
-        plain = value is None or isinstance(value, bool | int | str)
-        return value if plain else str(value)
+        return value if value is None or isinstance(value, bool | int | str) else str(value)
 
 
 @dataclass(frozen=True)
@@ -60,6 +60,8 @@ class Kind(ABC, Generic[C]):
     statement: str
     """The statement of the paper that it is the construction of."""
     options: tuple[Option, ...] = ()
+    checker: Checker | None = None
+    """What checks its certificates; it knows nothing of the construction."""
     benchmark_steps = 10**6
     """The longest run of `netwright bench`."""
 
@@ -132,7 +134,7 @@ class Kind(ABC, Generic[C]):
         """What the network is made of, as plain data: layers, scores, activations, positions."""
 
     def experiment(
-        self, machine: TuringMachine, word: tuple[str, ...], options: Options, **settings: Any
+        self, machine: TuringMachine, word: tuple[str, ...], options: Options, settings: Options
     ) -> Experiment:
         """The network in floating point; InputError for settings that it has not."""
         raise InputError(f"there is no precision laboratory for {self.name}")

@@ -9,13 +9,14 @@ It does nothing itself: it asks its kind, and the packages below.
 """
 
 import random
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from netwright.errors import InputError, NetworkError, unknown
+from netwright.errors import FormatError, InputError, unknown
 from netwright.exact.feed_forward import Affine
 from netwright.exact.layout import Layout
 from netwright.exact.rational import Number, rational
@@ -24,11 +25,16 @@ from netwright.exact.vector import Vector
 from netwright.machine.simulate import Engine, Outcome, Progress, Run, check_limit, read_engine
 from netwright.machine.turing_machine import TuringMachine
 from netwright.networks.kind import Following, Kind
-from netwright.networks.kinds import kind_named
-from netwright.verify.certificate.check import certificate, check_written
+from netwright.networks.kinds import KINDS, kind_named
+from netwright.verify.certificate.check import certificate, obligations
 from netwright.verify.certificate.reading import Obligation
+from netwright.verify.certificate.schema import shown
 from netwright.verify.comparison import Comparison, compare
 from netwright.verify.draw import random_words
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 Word = Iterable[str]
 
@@ -48,7 +54,7 @@ class Weight:
             [str(coordinate) for coordinate in self.affine.output.coordinates],
         )
 
-    def to_numpy(self) -> Any:
+    def to_numpy(self) -> "NDArray[np.float64]":
         """The matrix as float64: no longer exact where a weight is no binary fraction."""
         import numpy as np
 
@@ -173,23 +179,26 @@ class Network:
         found = tuple(check_written(self.kind.name, self.written, "the network"))
         return Certificate(self.kind.name, self.written, found)
 
-    def precision(self, word: Word | None = None, **settings: Any) -> Iterator[dict[str, Any]]:
+    def precision(self, word: Word | None = None, **settings: object) -> Iterator[dict[str, Any]]:
         """The network in floating point beside the exact run: a row for each format."""
         symbols = self.machine.check_word(self.machine.default_input if word is None else word)
-        return self.kind.experiment(self.machine, symbols, self.options, **settings).results()
+        return self.kind.experiment(self.machine, symbols, self.options, settings).results()
 
     # Weights.
 
     def weights(self) -> dict[str, Weight]:
         """Every matrix by its name, such as `decoder.3.V`; `decoder.1.O.2` is the second of two."""
         matrices = self.kind.matrices(self.compiled)
-        places = [name.partition("#")[0] for name in matrices]
-        found: dict[str, Weight] = {}
-        for place, affine in zip(places, matrices.values(), strict=True):
-            number = 1 + sum(name == place or name.startswith(f"{place}.#") for name in found)
-            key = place if places.count(place) == 1 else f"{place}.#{number}"
-            found[key] = Weight(key.replace("#", ""), affine)
-        return {weight.name: weight for weight in found.values()}
+        places = [key.partition("#")[0] for key in matrices]
+        seen: Counter[str] = Counter()
+        names = []
+        for place in places:
+            seen[place] += 1
+            names.append(place if places.count(place) == 1 else f"{place}.{seen[place]}")
+        return {
+            name: Weight(name, affine)
+            for name, affine in zip(names, matrices.values(), strict=True)
+        }
 
     def with_weight(self, name: str, row: str, column: str, value: Number) -> "Network":
         """The network with one weight changed: its matrix, and the names of row and column."""
@@ -252,14 +261,21 @@ class Network:
         check_output(Path(path), force=force)
         write_whole(Path(path), content)
 
-    def require_machine(self) -> None:
-        """NetworkError if it was changed so that its runs need not be a machine's."""
-        if self.changes:
-            raise NetworkError(f"the network was changed: {', '.join(self.changes)}")
+
+def check_written(
+    on: str, written: Mapping[str, Any], label: str = "the certificate"
+) -> Iterator[Obligation]:
+    """Check what is written down of a network of a kind."""
+    if on not in KINDS:
+        raise FormatError(f"{label}: on: expected one of {', '.join(KINDS)}, got {shown(on)}")
+    checker = KINDS[on].checker
+    if checker is None:
+        raise InputError(f"there are no certificates for networks of kind {on}")
+    return obligations(checker, written, label)
 
 
 def compile_network(
-    machine: TuringMachine, to: str | Kind[Any] = "transformer", /, **options: Any
+    machine: TuringMachine, to: str | Kind[Any] = "transformer", /, **options: object
 ) -> Network:
     """The network of a machine, of a kind, with the options of that kind."""
     kind = kind_named(to)
@@ -268,7 +284,7 @@ def compile_network(
 
 
 def network_for_word(
-    machine: TuringMachine, to: str | Kind[Any], word: Sequence[str], **options: Any
+    machine: TuringMachine, to: str | Kind[Any], word: Sequence[str], **options: object
 ) -> Network:
     """The network of a machine that takes a word: one with blanks in it needs its own options."""
     kind = kind_named(to)

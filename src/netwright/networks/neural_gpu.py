@@ -29,6 +29,7 @@ from netwright.precision.stacks import neural_gpu_hidden
 from netwright.runtime.stacks.neural_gpu import FastNeuralGPU
 from netwright.theorems.theorem_2_3_rnn.construction import compile_rnn
 from netwright.theorems.theorem_4_1_neural_gpu import CompiledNeuralGPU, compile_neural_gpu
+from netwright.verify.certificate.neural_gpu import CHECKER
 from netwright.verify.comparison import Check
 from netwright.verify.neural_gpu import neural_gpu_checks
 
@@ -42,6 +43,7 @@ class NeuralGPUKind(Kind[CompiledNeuralGPU]):
     name = "neural-gpu"
     title = "Neural GPU"
     statement = "Theorem 4.1"
+    checker = CHECKER
     options = (BASE,)
 
     def construct(self, machine: TuringMachine, options: Options) -> CompiledNeuralGPU:
@@ -150,7 +152,7 @@ class NeuralGPUKind(Kind[CompiledNeuralGPU]):
         return replace(compiled, network=replace(compiled.network, **other))
 
     def experiment(
-        self, machine: TuringMachine, word: tuple[str, ...], options: Options, **settings: Any
+        self, machine: TuringMachine, word: tuple[str, ...], options: Options, settings: Options
     ) -> StackExperiment:
         """The stacks of the RNN that it carries out."""
         return stack_experiment(self, neural_gpu_hidden, machine, word, options, settings)

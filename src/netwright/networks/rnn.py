@@ -18,11 +18,12 @@ from netwright.machine.turing_machine import TuringMachine
 from netwright.nets.rnn import RNN, Matrix, identity
 from netwright.networks.kind import Following, Kind, Option, Options
 from netwright.networks.writing import Reading, Writing
-from netwright.precision.laboratory import StackExperiment
+from netwright.precision.laboratory import Hidden, StackExperiment
 from netwright.precision.stacks import rnn_hidden
 from netwright.runtime.stacks.rnn import FastRNN
 from netwright.theorems.theorem_2_3_rnn.construction import CompiledRNN, compile_rnn
 from netwright.theorems.theorem_2_3_rnn.neurons import Neurons
+from netwright.verify.certificate.rnn import CHECKER
 from netwright.verify.comparison import Check
 from netwright.verify.rnn import rnn_checks
 
@@ -88,7 +89,7 @@ def written_meaning(compiled: CompiledRNN, writing: Writing) -> dict[str, Any]:
 
 def stack_experiment(
     kind: Kind[Any],
-    hidden: Any,
+    hidden: Hidden,
     machine: TuringMachine,
     word: tuple[str, ...],
     options: Options,
@@ -108,6 +109,7 @@ class RNNKind(Kind[CompiledRNN]):
     name = "rnn"
     title = "RNN"
     statement = "Theorem 2.3"
+    checker = CHECKER
     benchmark_steps = 10**7
     options = (BASE,)
 
@@ -176,7 +178,7 @@ class RNNKind(Kind[CompiledRNN]):
         return replace(compiled, network=replace(compiled.network, **changed))
 
     def experiment(
-        self, machine: TuringMachine, word: tuple[str, ...], options: Options, **settings: Any
+        self, machine: TuringMachine, word: tuple[str, ...], options: Options, settings: Options
     ) -> StackExperiment:
         """Its stacks."""
         return stack_experiment(self, rnn_hidden, machine, word, options, settings)

@@ -1,7 +1,6 @@
 """From what a user types to an answer: a machine or a saved network, loaded and run."""
 
 from collections.abc import Iterable
-from typing import Any
 
 from netwright.errors import InputError, unknown
 from netwright.exact.snapshot import CheckpointStore
@@ -29,7 +28,7 @@ def machine_in(source: Source) -> TuringMachine:
     return source if isinstance(source, TuringMachine) else source.machine
 
 
-def network_of(source: Source, on: str | None, word: Iterable[str], **options: Any) -> Network:
+def network_of(source: Source, on: str | None, word: Iterable[str], **options: object) -> Network:
     """A network: of a machine, of a kind, for a word; or the one that is there already."""
     if isinstance(source, TuringMachine):
         return network_for_word(source, on or next(iter(KINDS)), tuple(word), **options)
@@ -53,7 +52,7 @@ def run(
     engine: Engine | str = Engine.AUTO,
     progress: Progress | None = None,
     store: CheckpointStore | None = None,
-    **options: Any,
+    **options: object,
 ) -> Run:
     """The answer of a machine, on a network or as a machine, or of a network, on a word."""
     machine = machine_in(source)

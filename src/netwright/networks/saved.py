@@ -9,7 +9,7 @@ digest over all of it keeps a damaged file from answering.
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard, cast
 
 import numpy as np
 from flint import fmpq
@@ -20,7 +20,6 @@ from netwright.files import open_regular, read_file, seal, unseal
 from netwright.networks.kinds import kind_named
 from netwright.networks.network import Network
 from netwright.networks.writing import machine_of, machine_parts
-from netwright.verify.certificate.schema import NETWORKS as SHAPES
 from netwright.verify.certificate.schema import require
 
 FORMAT = "netwright network 1"
@@ -81,16 +80,16 @@ def from_bytes(data: bytes, label: str = "file") -> Network:
 def _rebuilt(about: dict[str, Any], tensors: dict[str, Any]) -> Network:
     kind, machine = kind_named(about["on"]), machine_of(about["machine"])
     options = kind.read_options(about["options"])
-    written = _put_back(about["written"], tensors)
-    if kind.name in SHAPES:
-        require(SHAPES[kind.name], written, "network")
+    written = cast(dict[str, Any], _put_back(about["written"], tensors))
+    if kind.checker is not None:
+        require(kind.checker.shape, written, "network")
     if not all(isinstance(change, str) for change in about["changes"]):
         raise FormatError("changes that are no text")
     compiled = kind.rebuilt(written, machine, options)
     return Network(kind, machine, options, compiled, tuple(about["changes"]))
 
 
-def _is_numbers(value: Any) -> bool:
+def _is_numbers(value: object) -> TypeGuard[list[list[Any]]]:
     """Whether a list is of rows that end with a rational as text, after one or two indices."""
     return (
         isinstance(value, list)
@@ -105,7 +104,7 @@ def _is_numbers(value: Any) -> bool:
     )
 
 
-def _taken_out(value: Any, place: str, tensors: dict[str, NDArray[np.int64]]) -> Any:
+def _taken_out(value: object, place: str, tensors: dict[str, NDArray[np.int64]]) -> object:
     """The JSON with numbers replaced by the names of their tensors."""
     if _is_numbers(value):
         tensors[place] = _integers(value)
@@ -128,7 +127,7 @@ def _integers(rows: list[list[Any]]) -> NDArray[np.int64]:
         raise OutputError("a weight has more than 64 bits, which the file cannot hold") from None
 
 
-def _put_back(value: Any, tensors: dict[str, Any]) -> Any:
+def _put_back(value: object, tensors: dict[str, Any]) -> object:
     """The JSON with its numbers."""
     if isinstance(value, dict):
         if value.keys() == {"tensor"}:

@@ -25,6 +25,7 @@ from netwright.theorems.theorem_3_4_transformer.construction import (
     compile_transformer,
 )
 from netwright.theorems.theorem_3_4_transformer.scores import PAPER, SCORES, read_score
+from netwright.verify.certificate.transformer import CHECKER
 from netwright.verify.comparison import Check
 from netwright.verify.transformer import transformer_checks
 
@@ -37,6 +38,7 @@ class TransformerKind(Kind[CompiledTransformer]):
     name = "transformer"
     title = "Transformer"
     statement = "Theorem 3.4"
+    checker = CHECKER
     benchmark_steps = 10**7
     options = (
         Option(
@@ -164,7 +166,7 @@ class TransformerKind(Kind[CompiledTransformer]):
         return compiled.with_network(place, FeedForward(tuple(maps), network.activation))
 
     def experiment(
-        self, machine: TuringMachine, word: tuple[str, ...], options: Options, **settings: Any
+        self, machine: TuringMachine, word: tuple[str, ...], options: Options, settings: Options
     ) -> AttentionExperiment:
         """With hard attention or softmax."""
         return AttentionExperiment(machine, word, score=options["score"], **settings)

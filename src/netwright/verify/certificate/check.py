@@ -5,26 +5,19 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from netwright.errors import FormatError
-from netwright.verify.certificate.neural_gpu import NeuralGPUCheck
-from netwright.verify.certificate.reading import Obligation
-from netwright.verify.certificate.rnn import RNNCheck
-from netwright.verify.certificate.schema import CERTIFICATE, NETWORKS, parse, require, shown
-from netwright.verify.certificate.transformer import TransformerCheck
+from netwright.verify.certificate.reading import Checker, Obligation
+from netwright.verify.certificate.schema import CERTIFICATE, parse, require, shown
 
 KIND = "netwright certificate 2"
-CHECKS = {"transformer": TransformerCheck, "rnn": RNNCheck.read, "neural-gpu": NeuralGPUCheck}
 _DAMAGE = (ArithmeticError, LookupError, TypeError, ValueError)
 """What checking a well-formed certificate whose parts do not fit each other can end in."""
 
 
-def check_written(
-    on: str, written: Mapping[str, Any], label: str = "the certificate"
-) -> Iterator[Obligation]:
+def obligations(checker: Checker, written: Mapping[str, Any], label: str) -> Iterator[Obligation]:
     """Check what is written down of a network, its form first."""
-    require(NETWORKS[on], written, f"{label}, network")
+    require(checker.shape, written, f"{label}, network")
     try:
-        check: Any = CHECKS[on](written)
-        yield from check.obligations()
+        yield from checker.obligations(written)
     except _DAMAGE as error:
         reason = f"{type(error).__name__} {str(error)[:80]}"
         raise FormatError(f"{label} is not whole: {reason}") from None

@@ -11,6 +11,7 @@ from netwright.verify.certificate.reading import (
     ONE,
     Blocks,
     Cases,
+    Checker,
     Matrix,
     Numbers,
     Obligation,
@@ -18,7 +19,7 @@ from netwright.verify.certificate.reading import (
     read_vector,
 )
 from netwright.verify.certificate.rnn import RNNCheck, image, read_terms
-from netwright.verify.certificate.schema import unique
+from netwright.verify.certificate.schema import NEURAL_GPU, unique
 
 FLAGS = ("a", "b", "c")
 
@@ -143,3 +144,6 @@ class NeuralGPUCheck:
             found = read_vector(vector, len(self.cell.names))
             wanted = read_vector(inner[symbol], self.d)  # block E comes first
             yield found == wanted | self._ones("", "ab"), f"f({symbol})"
+
+
+CHECKER = Checker(NEURAL_GPU, lambda written: NeuralGPUCheck(written).obligations())

@@ -1,6 +1,6 @@
 """What a certificate holds: blocks of coordinates, sparse matrices, and Turing machines."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 from flint import fmpq
 
 from netwright.errors import FormatError
-from netwright.verify.certificate.schema import unique
+from netwright.verify.certificate.schema import Shape, unique
 
 Numbers = dict[int, fmpq]
 """A vector by its nonzero coordinates."""
@@ -33,6 +33,13 @@ class Obligation(NamedTuple):
     name: str
     cases: int
     failure: str | None
+
+
+class Checker(NamedTuple):
+    """What checks one kind of network: the form of what is written down, and the obligations."""
+
+    shape: Shape
+    obligations: Callable[[Mapping[str, Any]], Iterator[Obligation]]
 
 
 Cases = Iterator[tuple[bool, str]]

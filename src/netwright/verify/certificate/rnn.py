@@ -16,6 +16,7 @@ from netwright.verify.certificate.reading import (
     ONE,
     Blocks,
     Cases,
+    Checker,
     Machine,
     Matrix,
     Nothing,
@@ -26,7 +27,7 @@ from netwright.verify.certificate.reading import (
     read_chain,
     read_vector,
 )
-from netwright.verify.certificate.schema import unique
+from netwright.verify.certificate.schema import RNN, unique
 
 ZERO = fmpq(0)
 Terms = Sequence[Sequence[Matrix]]
@@ -303,3 +304,6 @@ class RNNCheck:
         # Behind the input a blank is read, which leaves e at 0; the scale must not matter.
         rest = image(self.matrices["U"], {self.at.one("sc"): ONE})
         yield not rest, f"the scale reaches {self.at.show(rest)}"
+
+
+CHECKER = Checker(RNN, lambda written: RNNCheck.read(written).obligations())

@@ -9,7 +9,7 @@ given twice.
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from flint import fmpq
@@ -245,44 +245,41 @@ _MEANING = {
     "layout": index,
     "layouts": _LAYOUTS,
 }
-NETWORKS: Mapping[str, Shape] = {
-    "transformer": record(
-        given=_MACHINE,
-        normal=_MACHINE,
-        names=row(text, text, text),
-        pauses=sequence(text),
-        networks=by_name(record(activation=text, maps=sequence(_MAP))),
-        layout=index,
-        layouts=_LAYOUTS,
-        encoder_layers=index,
-        decoder_layers=index,
-        attention=row(text, text),
-        score=text,
-        positions=sequence(text),
-        seed=_VECTOR,
-        embedding=_EMBEDDING,
-        final_states=sequence(text),
+TRANSFORMER = record(
+    given=_MACHINE,
+    normal=_MACHINE,
+    names=row(text, text, text),
+    pauses=sequence(text),
+    networks=by_name(record(activation=text, maps=sequence(_MAP))),
+    layout=index,
+    layouts=_LAYOUTS,
+    encoder_layers=index,
+    decoder_layers=index,
+    attention=row(text, text),
+    score=text,
+    positions=sequence(text),
+    seed=_VECTOR,
+    embedding=_EMBEDDING,
+    final_states=sequence(text),
+)
+RNN = record(**_MEANING, matrices=by_name(_MATRIX), plain=flag)
+NEURAL_GPU = record(
+    **_MEANING,
+    convolutions=by_name(
+        record(
+            kernels=sequence(sequence(_MATRIX)),
+            bias=sequence(_VECTOR),
+            activation=text,
+        )
     ),
-    "rnn": record(**_MEANING, matrices=by_name(_MATRIX), plain=flag),
-    "neural-gpu": record(
-        **_MEANING,
-        convolutions=by_name(
-            record(
-                kernels=sequence(sequence(_MATRIX)),
-                bias=sequence(_VECTOR),
-                activation=text,
-            )
-        ),
-        cell_embedding=_EMBEDDING,
-        width=index,
-        circular=flag,
-        rnn_layout=index,
-    ),
-}
-"""What is written down of a network, by its kind."""
+    cell_embedding=_EMBEDDING,
+    width=index,
+    circular=flag,
+    rnn_layout=index,
+)
 CERTIFICATE = record(
     kind=text,
-    on=one_of(*NETWORKS),
+    on=text,
     holds=flag,
     obligations=sequence(record(obligation=text, cases=index, failure=optional(text))),
     network=by_name(anything),

@@ -11,6 +11,7 @@ from netwright.verify.certificate.reading import (
     ONE,
     Blocks,
     Cases,
+    Checker,
     Machine,
     Matrix,
     Nothing,
@@ -20,7 +21,7 @@ from netwright.verify.certificate.reading import (
     read_chain,
     read_vector,
 )
-from netwright.verify.certificate.schema import unique
+from netwright.verify.certificate.schema import TRANSFORMER, unique
 
 MOVES = {"L": -1, "R": 1}
 BLOCKS = ["q1", "s1", "x1", "q2", "s2", "x2", "x3", "x4", "x5", "s3", "x6", "s4", "x7"]
@@ -345,3 +346,6 @@ class TransformerCheck:
 
 def _shown(name: str | Nothing) -> str:
     return "none" if name is NOTHING else name
+
+
+CHECKER = Checker(TRANSFORMER, lambda written: TransformerCheck(written).obligations())

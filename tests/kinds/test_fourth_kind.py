@@ -60,6 +60,9 @@ class WideKind(Kind[CompiledRNN]):
     def with_matrix(self, compiled: CompiledRNN, name: str, affine: Affine) -> CompiledRNN:
         return self.inner.with_matrix(compiled, name, affine)
 
+    def vectors(self, compiled: CompiledRNN) -> list[str]:
+        return self.inner.vectors(compiled)
+
     def layout(self, compiled: CompiledRNN) -> Layout:
         return self.inner.layout(compiled)
 

@@ -41,7 +41,11 @@ def command(
             {"block": block, "size": len(labels), "labels": [*filter(None, labels)]}
             for block, labels in network.layout.blocks
         ]
-        made = {"description": network.kind.description(network.compiled)}
+        made = {
+            "description": network.kind.description(network.compiled),
+            "vectors": network.kind.vectors(network.compiled),
+            "weights": list(network.weights()),
+        }
         print_json({**answer, **made, "layout": blocks, "output": output and str(output)})
         return
     _print(answer, network.layout)

@@ -1,6 +1,6 @@
 """A machine's run, followed from what a network says at each moment.
 
-A network shows state, symbols and moves as codes (see `exact.observe`), many moments at a time. A
+A network shows state, symbols and moves as codes (see `runtime.engine`), many moments at a time. A
 `Follower` makes of them where the given machine stands; `follow` drives the two until the run has
 ended, with a look now and then at the progress bar, the clock and Ctrl-C.
 """
@@ -68,7 +68,7 @@ def follow(
     progress: Progress | None = None,
     store: CheckpointStore | None = None,
 ) -> None:
-    """Go on until the follower has an outcome; KeyboardInterrupt comes between moments only.
+    """Drive an engine until the follower has an outcome; Ctrl-C takes effect between moments.
 
     A store is written now and then, at Ctrl-C, and at the limit, from where one may go on with
     a higher one.
@@ -133,9 +133,10 @@ def _part(state: Snapshot, name: str) -> Snapshot:
 
 @contextmanager
 def _held_interrupt() -> Iterator[Callable[[], bool]]:
-    """Hold the first Ctrl-C back; the function that is given tells whether it came.
+    """Defer the first SIGINT; yields a callable that returns True once one has arrived.
 
-    If nobody asks within a while, as one moment takes long, it is let through.
+    If the callable is not called within `HELD` seconds, because one moment takes long, the
+    KeyboardInterrupt is raised after all. A second SIGINT is not deferred.
     """
     if threading.current_thread() is not threading.main_thread():
         yield lambda: False

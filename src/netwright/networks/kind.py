@@ -60,6 +60,8 @@ class Kind(ABC, Generic[C]):
     statement: str
     """The statement of the paper that it is the construction of."""
     options: tuple[Option, ...] = ()
+    engines: tuple[Engine, ...] = tuple(Engine)
+    """The engines that run it."""
     checker: Checker | None = None
     """What checks its certificates; it knows nothing of the construction."""
     benchmark_steps = 10**6
@@ -120,6 +122,10 @@ class Kind(ABC, Generic[C]):
     @abstractmethod
     def with_matrix(self, compiled: C, name: str, affine: Affine) -> C:
         """The network with another matrix at one of these places."""
+
+    @abstractmethod
+    def vectors(self, compiled: C) -> list[str]:
+        """The names of the vectors that the network has at each moment."""
 
     @abstractmethod
     def layout(self, compiled: C) -> Layout:

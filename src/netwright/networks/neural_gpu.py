@@ -169,6 +169,10 @@ class NeuralGPUKind(Kind[CompiledNeuralGPU]):
         changed: Any = {letter: Convolution(kernels, bias=(ones,) if letter == "R" else None)}
         return replace(compiled, network=replace(gpu, **changed))
 
+    def vectors(self, compiled: CompiledNeuralGPU) -> list[str]:
+        """A cell, and its gates."""
+        return ["cell", "u", "r"]
+
     def layout(self, compiled: CompiledNeuralGPU) -> Layout:
         """The layout of the cells."""
         return compiled.network.layout

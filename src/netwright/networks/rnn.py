@@ -183,6 +183,10 @@ class RNNKind(Kind[CompiledRNN]):
         """Its stacks."""
         return stack_experiment(self, rnn_hidden, machine, word, options, settings)
 
+    def vectors(self, compiled: CompiledRNN) -> list[str]:
+        """The hidden vectors of encoder and decoder."""
+        return ["h", "g"]
+
     def layout(self, compiled: CompiledRNN) -> Layout:
         """The layout of the hidden vectors."""
         return compiled.neurons.layout

@@ -184,6 +184,12 @@ class TransformerKind(Kind[CompiledTransformer]):
     def _without(self, compiled: CompiledTransformer, part: str) -> CompiledTransformer:
         return replace(compiled, network=TransformerWithout.of(compiled.network, part))
 
+    def vectors(self, compiled: CompiledTransformer) -> list[str]:
+        """The input, p, a and z of every decoder layer, and the output."""
+        layers = range(1, len(compiled.network.decoder) + 1)
+        parts = ("p", "a", "z")
+        return ["decoder.1.input", *(f"decoder.{n}.{part}" for n in layers for part in parts), "y"]
+
     def layout(self, compiled: CompiledTransformer) -> Layout:
         """The layout of all its vectors."""
         return compiled.layout

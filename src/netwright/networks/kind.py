@@ -8,6 +8,7 @@ of kinds. `C` is what its construction gives: the machine, the weights, and what
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Generic, TypeVar
 
 from netwright.errors import InputError, unknown
@@ -22,6 +23,7 @@ from netwright.verify.certificate.reading import Checker
 from netwright.verify.comparison import Check
 
 C = TypeVar("C")
+E = TypeVar("E")
 Options = Mapping[str, Any]
 
 
@@ -50,6 +52,17 @@ class Following:
     engine: Engine = Engine.AUTO
     progress: Progress | None = None
     store: CheckpointStore | None = None
+
+    def faster(self, make: Callable[..., E], short: int) -> Callable[..., E] | None:
+        """What makes an engine that does `short` moments by the definition; None for that alone."""
+        if self.engine is Engine.REFERENCE:
+            return None
+        return partial(make, reference_steps=short if self.engine is Engine.AUTO else 0)
+
+    @property
+    def beside(self) -> tuple[int, Progress | None, CheckpointStore | None]:
+        """How far, the progress and the store, in the order in which runs take them."""
+        return self.max_steps, self.progress, self.store
 
 
 class Kind(ABC, Generic[C]):

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -12,7 +11,7 @@ from netwright.exact.layout import Layout
 from netwright.exact.rational import ONE
 from netwright.exact.vector import Vector
 from netwright.following.neural_gpu import run_neural_gpu
-from netwright.machine.simulate import Engine, Run
+from netwright.machine.simulate import Run
 from netwright.machine.turing_machine import TuringMachine
 from netwright.nets.neural_gpu import Convolution, NeuralGPU
 from netwright.networks.kind import Following, Kind, Options
@@ -52,14 +51,9 @@ class NeuralGPUKind(Kind[CompiledNeuralGPU]):
 
     def run(self, compiled: CompiledNeuralGPU, word: Sequence[str], following: Following) -> Run:
         """One iteration is one step, once the input is read."""
-        steps = FastNeuralGPU.SHORT if following.engine is Engine.AUTO else 0
-        faster = (
-            None
-            if following.engine is Engine.REFERENCE
-            else partial(FastNeuralGPU, reference_steps=steps)
+        return run_neural_gpu(
+            compiled, word, *following.beside, following.faster(FastNeuralGPU, FastNeuralGPU.SHORT)
         )
-        rest = following.max_steps, following.progress, following.store
-        return run_neural_gpu(compiled, word, *rest, faster)
 
     def outputs(self, compiled: CompiledNeuralGPU, word: Sequence[str]) -> Iterator[Vector]:
         """The last cell of S^1, S^2, …."""

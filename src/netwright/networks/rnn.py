@@ -4,7 +4,6 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from functools import partial
 from typing import Any
 
 from netwright.errors import InputError
@@ -13,7 +12,7 @@ from netwright.exact.layout import Layout
 from netwright.exact.rational import Number, rational, sigma
 from netwright.exact.vector import Vector
 from netwright.following.rnn import run_rnn
-from netwright.machine.simulate import Engine, Run
+from netwright.machine.simulate import Run
 from netwright.machine.turing_machine import TuringMachine
 from netwright.nets.rnn import RNN, Matrix, identity
 from netwright.networks.kind import Following, Kind, Option, Options
@@ -119,14 +118,7 @@ class RNNKind(Kind[CompiledRNN]):
 
     def run(self, compiled: CompiledRNN, word: Sequence[str], following: Following) -> Run:
         """One moment is one step."""
-        steps = FastRNN.SHORT if following.engine is Engine.AUTO else 0
-        faster = (
-            None
-            if following.engine is Engine.REFERENCE
-            else partial(FastRNN, reference_steps=steps)
-        )
-        rest = following.max_steps, following.progress, following.store
-        return run_rnn(compiled, word, *rest, faster)
+        return run_rnn(compiled, word, *following.beside, following.faster(FastRNN, FastRNN.SHORT))
 
     def outputs(self, compiled: CompiledRNN, word: Sequence[str]) -> Iterator[Vector]:
         """y_1, y_2, … of Equation 3."""

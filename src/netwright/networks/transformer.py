@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 from netwright.exact.feed_forward import Affine, FeedForward, count_parameters
@@ -10,7 +9,7 @@ from netwright.exact.layout import Layout
 from netwright.exact.vector import Vector
 from netwright.following.transformer import run_transformer
 from netwright.machine.normal_form import NormalMachine, normalize
-from netwright.machine.simulate import Engine, Run
+from netwright.machine.simulate import Run
 from netwright.machine.turing_machine import TuringMachine
 from netwright.nets.attention import hardmax, score_phi
 from netwright.nets.positional import ReciprocalPositions
@@ -62,12 +61,9 @@ class TransformerKind(Kind[CompiledTransformer]):
 
     def run(self, compiled: CompiledTransformer, word: Sequence[str], following: Following) -> Run:
         """By the definition where a part is left out: engines know whole networks."""
-        steps = FastDecoder.SHORT if following.engine is Engine.AUTO else 0
-        faster = partial(FastDecoder, reference_steps=steps)
         is_whole = type(compiled.network) is Transformer
-        by_definition = following.engine is Engine.REFERENCE or not is_whole
-        rest = following.max_steps, following.progress, following.store
-        return run_transformer(compiled, word, *rest, None if by_definition else faster)
+        faster = following.faster(FastDecoder, FastDecoder.SHORT) if is_whole else None
+        return run_transformer(compiled, word, *following.beside, faster)
 
     def outputs(self, compiled: CompiledTransformer, word: Sequence[str]) -> Iterator[Vector]:
         """y_1, y_2, … of Equation 13."""

@@ -1,7 +1,7 @@
 """Faster exact engines: equal to `nets` on everything. They read weights, never machines.
 
 `outputs` runs any network. What it does for a Transformer is in `transformer`, and for RNNs and
-Neural GPUs in `stack_moments`.
+Neural GPUs in `stacks.engine`.
 """
 
 from collections.abc import Iterator, Sequence

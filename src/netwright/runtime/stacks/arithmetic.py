@@ -338,7 +338,7 @@ def multiply_into(w: Work, x: int, y: int, negated: bool, target: int) -> bool:
 
 @part
 def observe(w: Work, first: int, spare: int, codes: Any, row: int) -> bool:
-    """The codes of all watches (see `exact.observe`); False if one is not told here."""
+    """The codes of all watches (see `runtime.engine`); False if one is not told here."""
     for number in range(w.watches.shape[0]):
         clear(w, spare)
         if not apply_map(w, w.watches[number, 0], first + w.watches[number, 2], spare):

@@ -1,7 +1,7 @@
-"""Networks with stacks, moment by moment: by the definition, or in `stack_arithmetic`.
+"""Networks with stacks, moment by moment: by the definition, or in `stacks.arithmetic`.
 
 All that such a network is at a moment is the vectors of its cells, so either way can take over from
-the other at any moment. A run begins by the definition, goes on in `stack_arithmetic` while every
+the other at any moment. A run begins by the definition, goes on in `stacks.arithmetic` while every
 number is 0, 1 or a stack, and by the definition, in big numbers, from the moment on where one is
 not.
 """
@@ -61,7 +61,7 @@ class StackEngine(ABC):
 
     @abstractmethod
     def _stacks(self) -> "StackNetwork":
-        """The network in `stack_arithmetic`."""
+        """The network in `stacks.arithmetic`."""
 
     @property
     def fast(self) -> bool:

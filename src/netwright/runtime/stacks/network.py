@@ -1,4 +1,4 @@
-"""Networks of σ and matrices as arrays for `stack_arithmetic`, and numbers in and out of it.
+"""Networks of σ and matrices as arrays for `stacks.arithmetic`, and numbers in and out of it.
 
 One denominator L serves all layers: the least over which every product of the matrices is whole. A
 number that comes from outside is spelled out in a base that occurs among the weights; so a stack
@@ -55,7 +55,7 @@ class CellWatch(NamedTuple):
 
 
 class StackNetwork:
-    """A network in `stack_arithmetic`: its weights, its vectors, its nodes."""
+    """A network in `stacks.arithmetic`: its weights, its vectors, its nodes."""
 
     def __init__(
         self,

@@ -1,6 +1,6 @@
 """A Neural GPU run fast: the same tensors as `nets.neural_gpu`, on every network.
 
-It runs as `stack_moments` says; its cells are those of the grid, row by row.
+It runs as `stacks.engine` says; its cells are those of the grid, row by row.
 """
 
 from collections.abc import Sequence

@@ -1,6 +1,6 @@
 """An RNN run fast: the same hidden vectors as `nets.rnn`, on every network.
 
-The encoder runs by the definition, the decoder as `stack_moments` says; its one cell is g_t.
+The encoder runs by the definition, the decoder as `stacks.engine` says; its one cell is g_t.
 """
 
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""The arrays of a run in `stack_arithmetic`, checked before its loops see them.
+"""The arrays of a run in `stacks.arithmetic`, checked before its loops see them.
 
 The loops look up nodes, slots and coordinates by numbers that stand in these arrays, without a
 test. So everything that such a number may be is checked here, once, by walking over all of it.

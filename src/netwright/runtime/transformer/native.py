@@ -341,7 +341,7 @@ class _Writer(Assembler):
         ]
 
     def _code(self, watch: Watch) -> Number:
-        """The code of a watch; see `exact.observe`."""
+        """The code of a watch; see `runtime.engine`."""
         if watch.through is not None:
             raise UnsuitableError("a watch looks through a map")
         number = {"z": STREAM, "y": OUTPUT}[watch.vector]

@@ -118,3 +118,17 @@ def test_there_is_one_list_of_kinds() -> None:
             if isinstance(node, ast.Dict):
                 keys = {e.value for e in node.keys if isinstance(e, ast.Constant)}
                 assert not names <= keys, path
+
+
+@pytest.mark.parametrize("on", KINDS)
+def test_a_saved_network_is_verified_as_it_is(
+    on: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    file = tmp_path / "file.safetensors"
+    network = compile_network(library_machine("even-as"), on)
+    place = {"transformer": "F.q1", "rnn": "U.S", "neural-gpu": "F.2.D S"}[on]
+    for saved, code in ((network, 0), (network.broken(place, word="abab"), 1)):
+        saved.save(file, force=True)
+        assert main(["verify", str(file), "abab"]) == code
+        assert f" {on} " in capsys.readouterr().out
+    assert main(["verify", str(file), "abab", "--score", "paper"]) == 2

@@ -25,12 +25,13 @@ from netwright.cli.output import (
 from netwright.cli.progress import Working
 from netwright.errors import InputError, StoppedError
 from netwright.machine.formats import bbchallenge
-from netwright.machine.load import load_machine, read_text_file
+from netwright.machine.load import read_text_file
 from netwright.machine.turing_machine import TuringMachine
 from netwright.networks.changes import places_of
 from netwright.networks.kind import Kind
 from netwright.networks.kinds import KINDS, kind_named
 from netwright.networks.network import Network, compile_network
+from netwright.networks.running import Source, load, machine_in, network_of
 from netwright.verify.comparison import Comparison
 from netwright.verify.draw import random_machine, random_words
 
@@ -97,33 +98,23 @@ def command(
     draw = random.Random(seed)
     subjects = list(_subjects(machine, inputs or [], separator, format_name, machines))
     subjects += [
-        (f"random {n + 1}", random_machine(draw, states, symbols), [])
+        Subject(f"random {n + 1}", random_machine(draw, states, symbols), [])
         for n in range(random_machines)
     ]
     if not subjects:
         raise InputError("nothing to verify; name a MACHINE, --machines or --random-machines")
 
     damage = Damage(broken or [], without or [], max_steps)
-    own = {kind.name: [option.name for option in kind.options] for kind in kinds}
-    chosen_by = {
-        name: {key: value for key, value in options.items() if key in names}
-        for name, names in own.items()
-    }
     rows: list[dict[str, Any]] = []
     with Working() as work:
-        for name, turing, words in subjects:
+        for subject in subjects:
+            name, turing = subject.name, subject.machine
             work.tell(f"{name}: {len(rows)} runs compared")
             letters = check_word(turing, split_word(alphabet or "", separator), separator)
             drawn = list(random_words(draw, turing, random_inputs, max_length, letters))
-            chosen = [*words, *drawn] or [turing.default_input]
-            made: dict[tuple[Any, ...], Network] = {}
-            for word in chosen:
-                for kind in kinds:
-                    given = kind.for_word(chosen_by[kind.name], turing, word)
-                    key = (kind.name, *sorted(given.items()))
-                    if key not in made:
-                        made[key] = compile_network(turing, kind, **given)
-                    network = damage.applied_to(made[key], word)
+            for word in [*subject.words, *drawn] or [turing.default_input]:
+                for made in subject.networks(kinds, options, word):
+                    network = damage.applied_to(made, word)
                     if network is not None:
                         found = network.compare(word, max_steps)
                         row = _row(name, turing, found, separator)
@@ -133,7 +124,7 @@ def command(
         damage.check()
     differ = [row for row in rows if row["difference"] is not None]
     summary = {"runs": len(rows), "checks": sum(row["checks"] for row in rows)}
-    left_out = [kind.name for kind in kinds if kind.name not in damage.applied]
+    left_out = [kind.name for kind in kinds if kind.name not in damage.applied] if damage else []
     if as_json:
         applied = {on: list(names) for on, names in damage.applied.items()}
         changed = {"changed": applied, "left_out": left_out} if damage else {}
@@ -142,13 +133,38 @@ def command(
     else:
         for target, names in damage.applied.items():
             say(f"{target}: {', '.join(names)}")
-        if damage and left_out:
+        if left_out:
             say(f"left out, for want of such a weight or part: {', '.join(left_out)}")
         _print(rows, differ, summary)
     if work.interrupted:
         compared = counted(len(rows), "run")
         raise StoppedError(f"interrupted after {compared} of {counted(len(subjects), 'machine')}")
     return DIFFERS if differ else 0
+
+
+class Subject:
+    """A machine with the words that are named, or a network that is compiled already."""
+
+    def __init__(self, name: str, source: Source, words: Sequence[tuple[str, ...]]) -> None:
+        self.name, self.source, self.words = name, source, words
+        self.machine = machine_in(source)
+        self._made: dict[tuple[Any, ...], Network] = {}
+
+    def networks(
+        self, kinds: Sequence[Kind[Any]], options: dict[str, Any], word: Sequence[str]
+    ) -> Iterator[Network]:
+        """Its networks, each of them made once; those for words with blanks are others."""
+        if isinstance(self.source, Network):
+            yield network_of(self.source, None, word, **options)
+            return
+        for kind in kinds:
+            own = {option.name for option in kind.options}
+            mine = {name: value for name, value in options.items() if name in own}
+            given = kind.for_word(mine, self.machine, word)
+            key = (kind.name, *sorted(given.items()))
+            if key not in self._made:
+                self._made[key] = compile_network(self.machine, kind, **given)
+            yield self._made[key]
 
 
 def read_kinds(text: str) -> list[Kind[Any]]:
@@ -231,17 +247,18 @@ def _subjects(
     separator: str | None,
     format_name: str | None,
     machines: Path | None,
-) -> Iterator[tuple[str, TuringMachine, list[tuple[str, ...]]]]:
+) -> Iterator[Subject]:
     """The machines that are named, each with the words that are."""
     words = [split_word(text, separator) for text in inputs]
     if argument is not None:
         also = {symbol for word in words for symbol in word}
-        turing = load_machine(argument, format_name=format_name, also=sorted(also))
-        yield argument, turing, [check_word(turing, word, separator) for word in words]
+        source = load(argument, format_name=format_name, also=sorted(also))
+        turing = machine_in(source)
+        yield Subject(argument, source, [check_word(turing, word, separator) for word in words])
     if machines is not None:
         text = read_text_file(machines)
         for each in bbchallenge.read_list(text, str(machines)):
-            yield each.name, each, []
+            yield Subject(each.name, each, [])
 
 
 def _row(

@@ -132,3 +132,23 @@ def test_a_saved_network_is_verified_as_it_is(
         assert main(["verify", str(file), "abab"]) == code
         assert f" {on} " in capsys.readouterr().out
     assert main(["verify", str(file), "abab", "--score", "paper"]) == 2
+
+
+def test_the_laboratory_takes_the_network_that_it_is_given() -> None:
+    network = compile_network(library_machine("palindrome"), "transformer", blanks=True)
+    assert len(list(network.precision("ab", steps=3))) == 4  # all formats
+    with pytest.raises(InputError, match="precision takes networks as compiled; this is without"):
+        network.without("positions").precision("ab")
+    for call in (lambda: network.compare("ab", -1), lambda: network.verify(random_inputs=-1)):
+        with pytest.raises(InputError, match="expected 0 or more"):
+            call()
+    with pytest.raises(InputError, match=r"a weight is an exact number; got 0\.5"):
+        network.with_weight("decoder.2.V", "x2", "x4", 0.5)  # type: ignore[arg-type]
+
+
+def test_an_answer_of_a_changed_network_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    call = ["run", "palindrome", "abba", "--without", "attention:decoder.1.self"]
+    assert main(call) == 0
+    assert "changed: without attention:decoder.1.self" in capsys.readouterr().out
+    assert main([*call, "--json"]) == 0
+    assert '"changes": ["without attention:decoder.1.self"]' in capsys.readouterr().out

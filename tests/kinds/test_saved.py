@@ -6,19 +6,21 @@ import random
 import subprocess
 import sys
 from dataclasses import replace
+from fractions import Fraction
 from itertools import islice, product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from flint import fmpq
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from safetensors.numpy import load, save
 from tests.strategies import machines, wild_names
 
-from netwright.errors import FormatError, OutputError
-from netwright.files import seal
+from netwright.errors import FormatError, InputError, OutputError
+from netwright.files import seal, unseal
 from netwright.machine.library import library_machine
 from netwright.machine.simulate import Engine, Outcome
 from netwright.machine.turing_machine import TuringMachine
@@ -186,3 +188,62 @@ def test_a_file_with_other_contents_is_explained(changes: dict[str, object], mes
 def test_another_programs_file_is_explained() -> None:
     with pytest.raises(FormatError, match="is not a whole network as netwright saves it"):
         from_bytes(save({"x": np.zeros(3)}))
+
+
+@pytest.mark.parametrize(
+    ("on", "change"),
+    [
+        ("neural-gpu", {"final_states": ["reject"]}),
+        ("neural-gpu", {"width": 0}),
+        ("neural-gpu", {"width": 10**6}),
+        ("neural-gpu", {"cell_embedding": []}),
+        ("rnn", {"digits": {"_": 0, "a": 2, "b": 1}}),
+        ("rnn", {"embedding": []}),
+        ("rnn", {"tops": []}),
+        ("rnn", {"base": "1000"}),
+        ("rnn", {"options": {"base": "1000"}}),
+        ("neural-gpu", {"options": {"base": "1000"}}),
+        ("transformer", {"options": {"score": "recency"}}),
+        ("transformer", {"options": {"blanks": True}}),
+        ("transformer", {"score": "recency"}),
+        ("transformer", {"positions": ["x8", "x9", "x10", "zz"]}),
+        ("transformer", {"decoder_layers": 1}),
+        ("transformer", {"embedding": []}),
+        ("transformer", {"changes": "text"}),
+    ],
+)
+def test_a_file_whose_parts_contradict_each_other_is_refused(
+    on: str, change: dict[str, Any]
+) -> None:
+    """With the right digest: what is loaded is all that was written, of that machine."""
+    data = to_bytes(compile_network(library_machine("palindrome"), on))
+    about, tensors = unseal(data, "file", "network")
+    for name, value in change.items():
+        (about if name in about else about["written"])[name] = value
+    with pytest.raises(FormatError, match="is not a whole network as netwright saves it"):
+        from_bytes(seal(about, tensors))
+
+
+@pytest.mark.parametrize("on", KINDS)
+def test_odd_names_come_back(on: str) -> None:
+    only = TuringMachine(
+        ["A", "B"], ["tensor"], "tensor", "A", {("A", "tensor"): ("B", "tensor", "R")}
+    )
+    network = compile_network(only, on)
+    assert from_bytes(to_bytes(network)) == network
+    lone = TuringMachine(["\ud800"], ["_"], "_", "\ud800", {})
+    with pytest.raises(OutputError, match=r"it cannot be saved: .* no lone surrogates"):
+        to_bytes(compile_network(lone, on))
+
+
+def test_bases_are_the_same_number_however_they_are_given() -> None:
+    machine = library_machine("palindrome")
+    given: list[Any] = ["7/2", Fraction(7, 2), fmpq(7, 2)]
+    networks = [compile_network(machine, "rnn", base=base) for base in given]
+    assert networks[0] == networks[1] == networks[2] == from_bytes(to_bytes(networks[2]))
+    wrong: list[Any] = [4.5, [4], float("nan"), True]
+    for base in wrong:
+        with pytest.raises(InputError, match="expected a number such as 4 or 7/2"):
+            compile_network(machine, "rnn", base=base)
+    with pytest.raises(InputError, match="expected True or False, got 'no'"):
+        compile_network(machine, "transformer", blanks="no")

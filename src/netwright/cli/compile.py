@@ -35,6 +35,8 @@ def command(
         save_file(output, to_bytes(network), force=force)
     counts = {"states": len(given.states), "symbols": len(given.symbols)}
     facts = network.kind.facts(network.compiled)
+    if network.changes:
+        facts["changes"] = list(network.changes)
     answer = {"machine": machine, "on": network.kind.name, "given": counts, **facts}
     if as_json:
         blocks = [

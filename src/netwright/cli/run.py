@@ -132,6 +132,8 @@ def command(
             f"{reached.head}; {then}"
         ) from None
     answer = _describe(machine, turing, symbols, kind, result, separator)
+    if network is not None and network.changes:
+        answer["changes"] = list(network.changes)
     if as_json:
         print_json(answer)
     else:
@@ -205,5 +207,7 @@ def _print(answer: dict[str, Any]) -> None:
         time, dimension = answer["network_steps"], answer["dimension"]
         say(f"  net    {answer['on']} at time {time:,}, dimension {dimension:,}")
     say(f"  time   {answer['seconds']:.3f} s, {engine}")
+    if "changes" in answer:
+        say(f"  net    changed: {visible(', '.join(answer['changes']))}")
     if answer["note"]:
         say(f"  note   {answer['note']}: exact, but slower")

@@ -44,6 +44,13 @@ class Option:
         return value if value is None or isinstance(value, bool | int | str) else str(value)
 
 
+def read_flag(value: object) -> bool:
+    """True or False, and nothing that Python takes for one of them."""
+    if not isinstance(value, bool):
+        raise InputError(f"expected True or False, got {str(value)[:40]!r}")
+    return value
+
+
 @dataclass(frozen=True)
 class Following:
     """How a run is to be followed: how far, by which engine, with what beside it."""
@@ -127,6 +134,10 @@ class Kind(ABC, Generic[C]):
     @abstractmethod
     def rebuilt(self, written: Options, machine: TuringMachine, options: Options) -> C:
         """The network that is written down, of a machine; nothing is constructed again."""
+
+    def was_made_with(self, compiled: C, options: Options) -> bool:
+        """Whether a network that was read from a file is one that these options give."""
+        return True
 
     @abstractmethod
     def matrices(self, compiled: C) -> dict[str, Affine]:

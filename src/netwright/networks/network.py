@@ -1,9 +1,9 @@
 """The one object that users hold: a machine, a kind with its options, and the compiled weights.
 
     net = compile_network(machine, "transformer", score="recency")
-    net.run("abba"), net.accepts("abba"), net.verify(["abba"]), net.certify()
+    net.run("abba"), net.accepts("abba"), net.verify("abba", "ab"), net.certify()
     net.weights()["decoder.3.V"], net.without("residual:decoder.2.self").run("abba")
-    net.save(path), load_network(path)
+    net.save(path); saved.load_network(path)
 
 It does nothing itself: it asks its kind, and the packages below.
 """
@@ -12,6 +12,7 @@ import random
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from netwright.errors import FormatError, InputError, unknown
 from netwright.exact.feed_forward import Affine
 from netwright.exact.layout import Layout
-from netwright.exact.rational import Number, rational
+from netwright.exact.rational import Number, Rational, rational
 from netwright.exact.snapshot import CheckpointStore
 from netwright.exact.vector import Vector
 from netwright.machine.simulate import Engine, Outcome, Progress, Run, check_limit, read_engine
@@ -160,6 +161,7 @@ class Network:
 
     def compare(self, word: Word, max_steps: int = 100) -> Comparison:
         """The network against its machine on a word, step by step, lemma by lemma."""
+        check_limit(max_steps)
         symbols = self.machine.check_word(word)
         checks = self.kind.checks(self.compiled, symbols, max_steps)
         return compare(self.kind.name, self.kind.statement, symbols, checks)
@@ -168,6 +170,8 @@ class Network:
         self, *words: Word, random_inputs: int = 0, seed: int = 0, max_steps: int = 100
     ) -> list[Comparison]:
         """Comparisons on some words, on random ones, or on the default input."""
+        if random_inputs < 0:
+            raise InputError(f"random_inputs is {random_inputs}; expected 0 or more")
         drawn = random_words(random.Random(seed), self.machine, random_inputs, 6)
         chosen = [*map(tuple, words), *drawn] or [self.machine.default_input]
         return [self.compare(word, max_steps) for word in chosen]
@@ -181,7 +185,12 @@ class Network:
 
     def precision(self, word: Word | None = None, **settings: object) -> Iterator[dict[str, Any]]:
         """The network in floating point beside the exact run: a row for each format."""
+        from netwright.precision.formats import read_formats
+
+        if self.changes:
+            raise InputError(f"precision takes networks as compiled; this is {self.changes[0]}")
         symbols = self.machine.check_word(self.machine.default_input if word is None else word)
+        settings.setdefault("formats", read_formats(None, None, None))
         return self.kind.experiment(self.machine, symbols, self.options, settings).results()
 
     # Weights.
@@ -211,6 +220,8 @@ class Network:
         for label, labels in ((row, rows), (column, columns)):
             if label not in labels:
                 raise InputError(unknown(f"coordinate of {name}", label, labels[:40]))
+        if not isinstance(value, int | Fraction | Rational) or isinstance(value, bool):
+            raise InputError(f"a weight is an exact number; got {value!r}")
         place = (rows.index(row), columns.index(column))
         new = Affine(
             affine.input, affine.output, {**affine.weights, place: rational(value)}, affine.bias

@@ -113,6 +113,11 @@ class NeuralGPUKind(Kind[CompiledNeuralGPU]):
             )
             bias = tuple(reading.vector(b, reading.layout) for b in each["bias"]) or None
             banks[letter] = Convolution(kernels, bias, ACTIVATIONS[each["activation"]])
+        if written["width"] != 1 or any(
+            not bank.kernels or any(len(row) != 1 for row in bank.kernels)
+            for bank in banks.values()
+        ):
+            raise FormatError("kernels of another shape")
         network = NeuralGPU(
             reading.layout,
             banks["U"],

@@ -9,7 +9,7 @@ from typing import Any
 from netwright.errors import InputError
 from netwright.exact.feed_forward import Affine, LinearMap
 from netwright.exact.layout import Layout
-from netwright.exact.rational import Number, rational, sigma
+from netwright.exact.rational import Number, Rational, rational, sigma
 from netwright.exact.vector import Vector
 from netwright.following.rnn import run_rnn
 from netwright.machine.simulate import Run
@@ -27,17 +27,17 @@ from netwright.verify.comparison import Check
 from netwright.verify.rnn import rnn_checks
 
 
-def read_base(value: str | Number) -> Number:
+def read_base(value: str | Number) -> Rational:
     """The base of stacks as a number.
 
     >>> read_base("7/2")
-    Fraction(7, 2)
+    7/2
     """
-    if not isinstance(value, str):
-        return value
-    if not re.fullmatch(r"\d{1,18}(/0*[1-9]\d{0,17})?", value):
-        raise InputError(f"base is {value[:40]!r}; expected a number such as 4 or 7/2")
-    return Fraction(value)
+    if isinstance(value, str) and re.fullmatch(r"\d{1,18}(/0*[1-9]\d{0,17})?", value):
+        return rational(Fraction(value))
+    if isinstance(value, int | Fraction | Rational) and not isinstance(value, bool):
+        return rational(value)
+    raise InputError(f"base is {str(value)[:40]!r}; expected a number such as 4 or 7/2")
 
 
 BASE = Option(
@@ -158,6 +158,12 @@ class RNNKind(Kind[CompiledRNN]):
             embedding,
             frozenset(written["final_states"]),
         )
+
+    def was_made_with(self, compiled: CompiledRNN, options: Options) -> bool:
+        """The base; and every symbol has its vector."""
+        base = options["base"] or len(compiled.machine.symbols) + 1
+        symbols = set(compiled.embedding) == set(compiled.machine.symbols)
+        return symbols and compiled.neurons.base == base
 
     def matrices(self, compiled: CompiledRNN) -> dict[str, Affine]:
         """The factors of W, V and U."""

@@ -6,6 +6,7 @@ denominator in 64 bits. The loaded network is what the tensors say; nothing is c
 digest over all of it keeps a damaged file from answering.
 """
 
+import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -37,6 +38,11 @@ def to_bytes(network: Network) -> bytes:
         raise OutputError("a network without one of its parts is not saved; save the whole one")
     if "another" in (network.written.get("attention") or ()):
         raise OutputError("only networks with attention and positions of the theorem are saved")
+    if network.kind.checker is not None:
+        try:
+            require(network.kind.checker.shape, network.written, "network")
+        except FormatError as error:
+            raise OutputError(f"it cannot be saved: {error}") from None
     tensors: dict[str, NDArray[np.int64]] = {}
     options = {option.name: option for option in network.kind.options}
     about = {
@@ -62,6 +68,14 @@ def read_network(path: str) -> Network | None:
     return None
 
 
+def load_network(path: Path | str) -> Network:
+    """The network that was saved in a file; FormatError if there is none."""
+    network = read_network(str(path))
+    if network is None:
+        raise FormatError(f"{path} is no file with a network saved by netwright")
+    return network
+
+
 def from_bytes(data: bytes, label: str = "file") -> Network:
     """The network in a file's content."""
     about, tensors = unseal(data, label, "network")
@@ -83,10 +97,18 @@ def _rebuilt(about: dict[str, Any], tensors: dict[str, Any]) -> Network:
     written = cast(dict[str, Any], _put_back(about["written"], tensors))
     if kind.checker is not None:
         require(kind.checker.shape, written, "network")
-    if not all(isinstance(change, str) for change in about["changes"]):
-        raise FormatError("changes that are no text")
+    changes = about["changes"]
+    if type(changes) is not list or not all(isinstance(change, str) for change in changes):
+        raise FormatError("changes that are no list of texts")
     compiled = kind.rebuilt(written, machine, options)
-    return Network(kind, machine, options, compiled, tuple(about["changes"]))
+    network = Network(kind, machine, options, compiled, tuple(changes))
+    # What is there is all that was written, and of the machine and the options that are named.
+    if json.dumps(network.written) != json.dumps(written):
+        raise FormatError("its parts contradict each other")
+    if not kind.was_made_with(compiled, options):
+        raise FormatError("it was made with other options")
+    next(network.outputs(()))  # its vectors fit each other
+    return network
 
 
 def _is_numbers(value: object) -> TypeGuard[list[list[Any]]]:
@@ -130,8 +152,9 @@ def _integers(rows: list[list[Any]]) -> NDArray[np.int64]:
 def _put_back(value: object, tensors: dict[str, Any]) -> object:
     """The JSON with its numbers."""
     if isinstance(value, dict):
-        if value.keys() == {"tensor"}:
-            return list(_rows(tensors[value["tensor"]]))
+        name = value.get("tensor") if value.keys() == {"tensor"} else None
+        if isinstance(name, str):
+            return list(_rows(tensors[name]))
         return {key: _put_back(item, tensors) for key, item in value.items()}
     return [_put_back(item, tensors) for item in value] if isinstance(value, list) else value
 

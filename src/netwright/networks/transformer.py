@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from netwright.errors import FormatError
 from netwright.exact.feed_forward import Affine, FeedForward, count_parameters
 from netwright.exact.layout import Layout
 from netwright.exact.vector import Vector
@@ -14,7 +15,7 @@ from netwright.machine.turing_machine import TuringMachine
 from netwright.nets.attention import hardmax, score_phi
 from netwright.nets.positional import ReciprocalPositions
 from netwright.nets.transformer import Layer, Transformer
-from netwright.networks.kind import Following, Kind, Option, Options
+from netwright.networks.kind import Following, Kind, Option, Options, read_flag
 from netwright.networks.without import TransformerWithout
 from netwright.networks.writing import Reading, Writing, machine_of, name_of_function
 from netwright.precision.laboratory import AttentionExperiment
@@ -47,7 +48,7 @@ class TransformerKind(Kind[CompiledTransformer]):
             "Queries and keys of Lemma B.4, the paper's or those whose margin shrinks more slowly.",
             metavar=f"[{'|'.join(SCORES)}]",
         ),
-        Option("blanks", bool, False, "Take inputs with blanks in them.", is_flag=True),
+        Option("blanks", read_flag, False, "Take inputs with blanks in them.", is_flag=True),
     )
 
     def for_word(self, given: Options, machine: TuringMachine, word: Sequence[str]) -> Options:
@@ -134,6 +135,8 @@ class TransformerKind(Kind[CompiledTransformer]):
         )
         normal = machine_of(written["normal"])
         q_init, q_read, q_rewind = written["names"]
+        if written["score"] != options["score"].name:
+            raise FormatError("it was made with another score")
         return CompiledTransformer(
             NormalMachine(machine, normal, q_init, q_read, q_rewind, frozenset(written["pauses"])),
             network,
@@ -142,6 +145,12 @@ class TransformerKind(Kind[CompiledTransformer]):
             frozenset(written["final_states"]),
             options["score"],
         )
+
+    def was_made_with(self, compiled: CompiledTransformer, options: Options) -> bool:
+        """Score and blanks; and every symbol of an input has its vector."""
+        normal = compiled.normal
+        symbols = set(compiled.embedding) == set(normal.input_alphabet)
+        return symbols and options["blanks"] == normal.takes_blanks
 
     def matrices(self, compiled: CompiledTransformer) -> dict[str, Affine]:
         """The maps of every feed-forward network, numbered."""
@@ -165,7 +174,8 @@ class TransformerKind(Kind[CompiledTransformer]):
         self, machine: TuringMachine, word: tuple[str, ...], options: Options, settings: Options
     ) -> AttentionExperiment:
         """With hard attention or softmax."""
-        return AttentionExperiment(machine, word, score=options["score"], **settings)
+        chosen = {"score": options["score"], "blanks": options["blanks"]}
+        return AttentionExperiment(machine, word, **chosen, **settings)
 
     def parts(self, compiled: CompiledTransformer) -> list[str]:
         """Residual connections, attentions, and the positions."""

@@ -25,6 +25,7 @@ from netwright.precision.transformer import Temperature
 from netwright.precision.wiggle import meeting
 from netwright.theorems.theorem_2_3_rnn.construction import CompiledRNN, compile_rnn
 from netwright.theorems.theorem_3_4_transformer.construction import (
+    CompiledTransformer,
     compile_transformer,
     to_transformer,
 )
@@ -67,6 +68,8 @@ class AttentionExperiment(Experiment):
     score: Score = PAPER
     temperature: Temperature = None
     snapping: tuple[bool, ...] = (False,)
+    blanks: bool = False
+    """Whether the network takes inputs with blanks, as it must for a word that has some."""
     search: bool = False
     """Whether possible failures are searched where that takes long."""
 
@@ -84,14 +87,18 @@ class AttentionExperiment(Experiment):
             for snap in self.snapping:
                 yield self._transformer(form, snap, say)
 
+    def _compiled(self) -> CompiledTransformer:
+        blanks = [self.machine.blank] if self.blanks else []
+        return to_transformer(self.machine, [*self.word, *blanks], self.score)
+
     def growth(self) -> list[dict[str, Any]]:
         """The numbers of z³ and the scores."""
-        compiled = to_transformer(self.machine, self.word, self.score)
+        compiled = self._compiled()
         return [size._asdict() for size in transformer_sizes(compiled, self.word, self.steps)]
 
     def _transformer(self, form: Format, snap: bool, say: Say) -> dict[str, Any]:
         about = self._about(form, snap)
-        compiled = to_transformer(self.machine, self.word, self.score)
+        compiled = self._compiled()
         found = first_failures(
             snapped(compiled) if snap else compiled,
             self.word,

@@ -102,15 +102,30 @@ def test_circular_padding(end_marker: bool) -> None:
 
 
 @pytest.mark.parametrize("reference_steps", [1, 2, 3, 5, 8])
-def test_stacks_take_over_at_any_moment(reference_steps: int) -> None:
+def test_stacks_take_over_at_any_moment(
+    reference_steps: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """In the middle of the encoder's work too, where numbers are no stacks of the machine."""
+    monkeypatch.setattr("netwright.jit.is_compiled", lambda _: False)
+    monkeypatch.setattr("netwright.runtime.engine.REFERENCE_SECONDS", 10**9)
     gpu = gpu_of(library_machine("palindrome"))
     X = gpu.embed("abba")
     fast = FastNeuralGPU(gpu.network, X, reference_steps=reference_steps)
-    for S in islice(gpu.network.tensors(X), 25):
+    for time, S in enumerate(islice(gpu.network.tensors(X), 25)):
         fast.advance(1)
+        assert fast.fast == (time >= reference_steps)
         assert [fast.vector(str(i)) for i in range(len(X))] == [row[0] for row in S]
     assert fast.reason is None
+
+
+def test_loops_that_are_compiled_are_used_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    rnn = compile_rnn(library_machine("palindrome"))
+    zero = Vector.zero(rnn.neurons.layout)
+    for is_compiled in (True, False):
+        monkeypatch.setattr("netwright.jit.is_compiled", lambda _, found=is_compiled: found)
+        engine = FastRNN(rnn.network, rnn.embed("ab"), zero, reference_steps=99)
+        engine.advance(1)
+        assert engine.fast == is_compiled
 
 
 def random_matrix(numbers: st.SearchStrategy[int]) -> st.SearchStrategy[Affine]:

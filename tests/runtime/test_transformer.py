@@ -217,7 +217,7 @@ def test_a_form_that_ends_in_the_middle_of_a_run() -> None:
     assert decoder.reason == "token 14: no form of attention fits"
 
 
-def test_a_long_input_or_half_a_second_ends_patience(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_long_input_or_half_a_second_ends_the_definition(monkeypatch: pytest.MonkeyPatch) -> None:
     compiled = compiled_for(library_machine("palindrome"), "a")
     X = compiled.recognizer.embed("ab" * 40)
     assert FastDecoder(compiled.network, X, compiled.seed, reference_steps=64).fast
@@ -226,7 +226,7 @@ def test_a_long_input_or_half_a_second_ends_patience(monkeypatch: pytest.MonkeyP
     decoder.advance(1)
     assert decoder.fast
     rnn = compile_rnn(library_machine("palindrome"))
-    monkeypatch.setattr("netwright.runtime.engine.REFERENCE_SECONDS", -1)
+    monkeypatch.setattr("netwright.jit.is_compiled", lambda _: False)
     moments = FastRNN(
         rnn.network, rnn.embed("ab"), Vector.zero(rnn.neurons.layout), reference_steps=99
     )

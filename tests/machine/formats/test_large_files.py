@@ -8,7 +8,7 @@ from time import process_time
 import pytest
 
 from netwright.errors import FormatError
-from netwright.machine.formats import FORMATS, read_text, turingmachine_io
+from netwright.machine.formats import FORMATS, bbchallenge, read_text, turingmachine_io
 from netwright.machine.formats.draft import Source
 
 
@@ -102,6 +102,12 @@ def test_each_format_has_a_limit() -> None:
     text = TEXTS["morphett"](400_000)
     with pytest.raises(FormatError, match=r"netwright reads morphett files of at most 5,000,000"):
         read_text(text, Source("file"))
+
+
+def test_a_list_that_is_read_whole_has_a_limit() -> None:
+    assert len(list(bbchallenge.read_list("1RZ---\n" * 3, "list"))) == 3
+    with pytest.raises(FormatError, match="list holds 100,001 machines; at most 100,000 of a list"):
+        list(bbchallenge.read_list("1RZ---\n" * 100_001, "list"))
 
 
 def test_wildcards_that_mean_very_many_rules_are_refused() -> None:

@@ -18,6 +18,8 @@ from netwright.machine.formats.draft import Draft, Source
 from netwright.machine.turing_machine import Action, Move, TuringMachine
 
 NAME = "bbchallenge"
+MOST_MACHINES = 100_000
+"""Of a list that is read whole: some seven seconds."""
 _CELL = r"(?:[0-9][LR][A-Z]|---)"
 _SPACED_CELL = rf"(?:{_CELL}|\.\.\.)"
 _TEXT = re.compile(rf"{_CELL}+(?:_{_CELL}+)*")
@@ -71,7 +73,12 @@ def read(text: str, source: Source) -> TuringMachine:
 
 def read_list(text: str, label: str) -> Iterator[TuringMachine]:
     """All machines of a text, one a line."""
-    for number, line in _lines(text):
+    lines = _lines(text)
+    if len(lines) > MOST_MACHINES:
+        raise FormatError(
+            f"{label} holds {len(lines):,} machines; at most {MOST_MACHINES:,} of a list are read"
+        )
+    for number, line in lines:
         yield _read_line(line, Source(f"{label}:{number}"))
 
 

@@ -4,18 +4,14 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Any
 
-from flint import fmpq
-
-from netwright.exact.feed_forward import Affine, FeedForward, LinearMap
-from netwright.exact.layout import Layout
-from netwright.exact.rational import ONE, Rational, sigma
+from netwright.exact.rational import ONE
 from netwright.exact.vector import Vector
 from netwright.machine.simulate import configurations
-from netwright.machine.turing_machine import TuringMachine
 from netwright.nets.neural_gpu import Convolution, NeuralGPU
 from netwright.nets.positional import ReciprocalPositions
 from netwright.nets.rnn import RNN
 from netwright.nets.transformer import Layer, Transformer
+from netwright.networks.writing import Reading, machine_of
 
 Place = tuple[str | int, ...]
 
@@ -49,37 +45,12 @@ def replaced(value: Any, place: Place, new: object) -> object:
     return old
 
 
-def _number(text: str) -> Rational:
-    top, _, bottom = text.partition("/")
-    return fmpq(int(top), int(bottom or 1))
-
-
-class _Reading:
-    """What is written down of a network, as the classes of `nets`."""
+class _Described(Reading):
+    """What is written down of a network, run by the definitions in `nets`."""
 
     def __init__(self, written: dict[str, Any]) -> None:
-        self.written = written
-        self.layouts = [
-            Layout(tuple((b, ("",)) if isinstance(b, str) else (b[0], tuple(b[1])) for b in blocks))
-            for blocks in written["layouts"]
-        ]
-        self.layout = self.layouts[written["layout"]]
-        machine = written["given"]
-        self.machine = TuringMachine(
-            **{**machine, "delta": {(q, s): (p, w, m) for q, s, p, w, m in machine["delta"]}}
-        )
-
-    def vector(self, entries: list[Any], layout: Layout) -> Vector:
-        return Vector(layout, {k: _number(x) for k, x in entries})
-
-    def affine(self, each: dict[str, Any]) -> Affine:
-        start, end = self.layouts[each["input"]], self.layouts[each["output"]]
-        weights = {(j, k): _number(w) for j, k, w in each["weights"]}
-        return Affine(start, end, weights, self.vector(each["bias"], end))
-
-    def matrix(self, terms: list[Any]) -> LinearMap:
-        chains = tuple(tuple(self.affine(each) for each in term) for term in terms)
-        return LinearMap(self.layout, self.layout, chains)
+        super().__init__(written)
+        self.written, self.machine = written, machine_of(written["given"])
 
     def tokens(self, name: str, word: Sequence[str]) -> list[Vector]:
         vectors = {s: self.vector(v, self.layout) for s, v in self.written[name]}
@@ -88,14 +59,16 @@ class _Reading:
     def outputs(self, on: str, word: Sequence[str]) -> Iterator[Vector]:
         written, layout, blank = self.written, self.layout, self.machine.blank
         if on == "rnn":
-            W, V, U = (self.matrix(written["matrices"][x]) for x in "WVU")  # noqa: N806  # the paper's letters
+            W, V, U = (self.matrix(written["matrices"][x], layout) for x in "WVU")  # noqa: N806  # the paper's letters
             rnn = RNN(layout, W, V, U)
             return rnn.outputs(self.tokens("embedding", (*word, blank)), Vector.zero(layout))
         if on == "neural-gpu":
             banks = []
             for letter in "URF":
                 each = written["convolutions"][letter]
-                kernels = tuple(tuple(map(self.matrix, row)) for row in each["kernels"])
+                kernels = tuple(
+                    tuple(self.matrix(kernel, layout) for kernel in row) for row in each["kernels"]
+                )
                 bias = tuple(self.vector(b, layout) for b in each["bias"]) or None
                 banks.append(Convolution(kernels, bias))
             gpu = NeuralGPU(
@@ -103,10 +76,7 @@ class _Reading:
             )
             cells = self.tokens("cell_embedding", (*word, blank))
             return islice((S[-1][0] for S in gpu.tensors(cells)), len(cells), None)
-        nets = {
-            name: FeedForward(tuple(map(self.affine, each["maps"])), sigma)
-            for name, each in written["networks"].items()
-        }
+        nets = {name: self.network(each) for name, each in written["networks"].items()}
 
         def layers(side: str) -> tuple[Layer, ...]:
             numbers = range(1, written[f"{side}_layers"] + 1)
@@ -135,7 +105,7 @@ def answers_as_its_machine(
     on: str, written: dict[str, Any], words: Sequence[Sequence[str]], steps: int
 ) -> bool:
     """Whether the network that is written down shows a final state just where the machine does."""
-    reading = _Reading(written)
+    reading = _Described(written)
     machine = reading.machine
     final = machine.accepting or set(machine.halting_states)
     for word in words:

@@ -52,8 +52,9 @@ def compiled_network(
 
 def flipped_networks(compiled: Any, place: str) -> list[Any]:
     """The network with the sign of a weight into a block flipped, for each such weight."""
-    network = held(compiled)
-    return [flipped(network, weight).compiled for weight in weights_into(network, place)]
+    kind = held(compiled).kind
+    weights = weights_into(kind, compiled, place)
+    return [flipped(kind, compiled, weight) for weight in weights]
 
 
 def facts(run: Run) -> tuple[object, ...]:

@@ -77,7 +77,7 @@ def test_a_file_that_is_no_machine(
         ),
         (
             ("run", "palindrome", "--on", "abacus"),
-            "--on: no network 'abacus'; there are transformer, rnn, neural-gpu, machine",
+            "no network 'abacus'; there are transformer, rnn, neural-gpu, machine",
         ),
         (("run", "palindrome", "--separator", ""), "--separator is empty"),
         (("run", "1RB1LB 1LA1RZ"), "a space after 1RB1LB; rows are joined by _, as in"),
@@ -88,7 +88,7 @@ def test_a_file_that_is_no_machine(
         (("run", "palindrome", "--max-steps", "-5"), "--max-steps is -5; expected a number"),
         (
             ("run", "palindrome", "--on", "transfomer"),
-            r"--on: no network 'transfomer'; did you mean transformer\? there are transformer, rnn",
+            r"no network 'transfomer'; did you mean transformer\? there are transformer, rnn",
         ),
         (("verify", "copy", "--on", "rnm"), r"no network 'rnm'; did you mean rnn\? there are"),
         (("run", "copy", "--engine", "quick"), "--engine: no value 'quick'; there are auto, fast"),

@@ -172,7 +172,7 @@ def test_the_plots_are_drawn_from_the_data_in_json(
             ("sweeper", "--on", "rnn", "--plot", "x.png"),
             "--plot and --curves are of networks with attention",
         ),
-        (("sweeper", "--on", "machine"), "--on: no network 'machine'"),
+        (("sweeper", "--on", "machine"), "no network 'machine'"),
         (
             ("sweeper", "--on", "rnn", "--no-snap"),
             "snap is for networks with attention; rnn has none",

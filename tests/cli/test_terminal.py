@@ -70,6 +70,8 @@ VERBS = [
     ("precision", "{m}", "a", "--max-steps", "60", "--bits", "3"),
     ("precision", "{m}", "a", "--max-steps", "60", "--on", "rnn", "--dtype", "bfloat16"),
     ("machines", SPITE),
+    ("bench", SPITE),
+    ("bench", "{m}", SPITE),
     (SPITE,),
     ("run", "palindrome", "--format", SPITE),
     ("run", "palindrome", f"--{SPITE}"),

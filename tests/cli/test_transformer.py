@@ -113,7 +113,7 @@ def test_what_a_network_cannot_do_is_said(
     cases = {
         ("run", str(path), "a_b"): "compiled for inputs without blanks; compile it with --blanks",
         ("compile", "copy", "-o", str(path)): "exists; name another file",
-        ("compile", "copy", "--on", "machine"): "--on: no network 'machine'",
+        ("compile", "copy", "--on", "machine"): "no network 'machine'",
         (
             "compile",
             "copy",

@@ -29,7 +29,6 @@ class WideKind(Kind[CompiledRNN]):
     """An RNN whose stacks are in a base that is a multiple of the number of symbols."""
 
     name = "wide-rnn"
-    title = "wide RNN"
     statement = "Theorem 2.3"
     options = (Option("factor", int, 3, "How many times as large the base is."),)
     inner = RNNKind()

@@ -14,7 +14,7 @@ import netwright
 from netwright.cli import main
 from netwright.errors import InputError, NetworkError
 from netwright.machine.library import library_machine
-from netwright.machine.simulate import simulate
+from netwright.machine.simulate import Engine, simulate
 from netwright.networks.kinds import KINDS
 from netwright.networks.network import compile_network, network_for_word
 
@@ -77,6 +77,8 @@ def test_ablated_networks_run_and_answer_what_they_answer(
     trivial = network.without("attention:decoder.1.self", "attention:encoder.1.self")
     assert facts(trivial.run("abba")) == facts(network.run("abba"))
     assert trivial.run("abba", engine="fast").engine == "reference"  # engines know whole networks
+    with pytest.raises(InputError, match="it cannot be certified: a part is left out"):
+        trivial.certify()
     lame = network.without("residual:decoder.2.self")
     with pytest.raises(NetworkError, match="from output 1 on its vectors show no machine"):
         lame.run("abba")
@@ -91,6 +93,14 @@ def test_ablated_networks_run_and_answer_what_they_answer(
     assert capsys.readouterr().out.startswith("accepted after 15 steps")
     assert main([*call, "--json"]) == 1
     assert '"outcome": null' in capsys.readouterr().out
+
+
+def test_an_engine_that_a_kind_has_not_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    network = compile_network(library_machine("even-as"), "rnn")
+    monkeypatch.setattr(type(network.kind), "engines", (Engine.REFERENCE,))
+    assert network.run("a", engine="reference").steps == 2
+    with pytest.raises(InputError, match="no engine for rnn 'fast'; there are reference"):
+        network.run("a", engine="fast")
 
 
 def test_broken_networks_run_too(capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,43 +7,24 @@ from typing import Annotated, Any
 
 import typer
 
-from netwright.errors import InputError, unknown
 from netwright.networks.kind import Kind, Option
-from netwright.networks.kinds import KINDS
+from netwright.networks.kinds import KINDS, read_kind
 from netwright.networks.running import MACHINE
 
 
-def read_kind(value: str) -> str:
-    """The name of a kind of network."""
-    if value not in KINDS:
-        raise InputError(f"--on: {unknown('network', value, list(KINDS))}")
-    return value
-
-
-def read_target(value: str) -> str:
-    """The name of a kind of network, or `machine`."""
-    return value if value == MACHINE else _with_machine(value)
-
-
-def _with_machine(value: str) -> str:
-    if value not in KINDS:
-        raise InputError(f"--on: {unknown('network', value, [*KINDS, MACHINE])}")
-    return value
-
-
-def _on(reader: Callable[[str], str], names: list[str], help_text: str) -> Any:
-    first = next(iter(KINDS))
+def _on(help_text: str, *others: str) -> Any:
+    names = [*KINDS, *others]
     return typer.Option(
         "--on",
-        parser=reader,
+        parser=lambda value: read_kind(value, *others),
         metavar=f"[{'|'.join(names)}]",
-        help=f"{help_text}  [default: {first}]",
+        help=f"{help_text}  [default: {names[0]}]",
         show_default=False,
     )
 
 
-OnKind = Annotated[str | None, _on(read_kind, list(KINDS), "Which network.")]
-OnTarget = Annotated[str | None, _on(read_target, [*KINDS, MACHINE], "Run it on this.")]
+OnKind = Annotated[str | None, _on("Which network.")]
+OnTarget = Annotated[str | None, _on("Run it on this.", MACHINE)]
 
 
 def _users(option: Option) -> list[Kind[Any]]:

@@ -132,10 +132,6 @@ def command(
         attention["snapping"] = (True, False) if snap is None else (snap,)
     if search:
         attention["search"] = True
-    if (curves or plot is not None) and "score" not in chosen:
-        raise InputError(
-            f"--plot and --curves are of networks with attention; {kind.name} has none"
-        )
     experiment = kind.experiment(
         turing,
         symbols,
@@ -147,11 +143,16 @@ def command(
             **attention,
         },
     )
+    if (curves or plot is not None) and not experiment.has_attention:
+        raise InputError(
+            f"--plot and --curves are of networks with attention; {kind.name} has none"
+        )
     texts = {option.name: option.written(chosen[option.name]) for option in kind.options}
     answer: dict[str, Any] = {
         "machine": machine,
         "input": word_text(turing, symbols, separator),
         "on": kind.name,
+        "attention": experiment.has_attention,
         "score": texts.get("score"),
         "softmax": softmax,
         "accumulate": sums.name if sums is not None else None,

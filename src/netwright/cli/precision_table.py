@@ -33,25 +33,25 @@ _STACK_HEADINGS = (
 def print_answer(answer: dict[str, Any]) -> None:
     """The table, what happened to each format, and the bits of the exact run."""
     out = console()
-    of_transformer = answer["on"] == "transformer"
+    of_attention = answer["attention"]
     about = f"{answer['on']} of {visible(answer['machine'])}"
-    if of_transformer:
+    if of_attention:
         tau = "by schedule" if answer["softmax"] == "schedule" else f"at {answer['softmax']}"
         attention = f"softmax {tau}" if answer["softmax"] else "hard attention"
         about += f", score {answer['score']}, {attention}"
     out.print(about)
     sums = f", sums in {answer['accumulate']}" if answer["accumulate"] else ""
-    limit = counted(answer["max_steps"], "output" if of_transformer else "step")
+    limit = counted(answer["max_steps"], "output" if of_attention else "step")
     out.print(f"limit: {limit}{sums}")
     table = Table(box=None, pad_edge=False)
-    headings = _HEADINGS if of_transformer else _STACK_HEADINGS
+    headings = _HEADINGS if of_attention else _STACK_HEADINGS
     for heading in headings:
         table.add_column(heading, justify="right" if heading else "left")
     for row in answer["results"]:
-        table.add_row(row["name"], *(_cells if of_transformer else _stack_cells)(row))
+        table.add_row(row["name"], *(_cells if of_attention else _stack_cells)(row))
     out.print(table)
     for row in answer["results"]:
-        lines = (_details if of_transformer else _stack_details)(row)
+        lines = (_details if of_attention else _stack_details)(row)
         if lines:
             out.print("\n  ".join([f"\n{row['name']}", *lines]))
     not_searched = [row for row in answer["results"] if _not_searched(row)]

@@ -27,7 +27,7 @@ from netwright.errors import InputError, StoppedError
 from netwright.machine.formats import bbchallenge
 from netwright.machine.load import read_text_file
 from netwright.machine.turing_machine import TuringMachine
-from netwright.networks.changes import places_of
+from netwright.networks.changes import weights_by_place
 from netwright.networks.kind import Kind
 from netwright.networks.kinds import KINDS, kind_named
 from netwright.networks.network import Network, compile_network
@@ -211,7 +211,7 @@ class Damage:
         if not self:
             return network
         on = network.kind.name
-        places = dict.fromkeys(places_of(network))
+        places = dict.fromkeys(weights_by_place(network.kind, network.compiled))
         parts = dict.fromkeys(network.kind.parts(network.compiled))
         self._places.setdefault(on, {}).update(places)
         self._parts.setdefault(on, {}).update(parts)

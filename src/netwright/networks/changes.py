@@ -11,12 +11,11 @@ A weight is named by where it stands and by the block that it leads to: `decoder
     gate:update, gate:reset       a gate of the Neural GPU: U = 0, or R = 1
 """
 
-from dataclasses import replace
 from typing import NamedTuple
 
 from netwright.errors import InputError
 from netwright.exact.feed_forward import Affine
-from netwright.networks.network import Network
+from netwright.networks.kind import C, Kind
 
 
 class WeightPlace(NamedTuple):
@@ -27,39 +26,28 @@ class WeightPlace(NamedTuple):
     column: int
 
 
-def weights_into(network: Network, place: str) -> list[WeightPlace]:
-    """All weights that lead into a block, such as `decoder.3.V.s4`.
-
-    >>> from netwright.machine.library import library_machine
-    >>> from netwright.networks.network import compile_network
-    >>> len(weights_into(compile_network(library_machine("even-as"), "rnn"), "W.S"))
-    1
-    """
-    found = _weights_by_place(network)
+def weights_into(kind: Kind[C], compiled: C, place: str) -> list[WeightPlace]:
+    """All weights that lead into a block, such as `decoder.3.V.s4`."""
+    found = weights_by_place(kind, compiled)
     if place not in found:
         raise InputError(f"no weight leads to {place!r}; there are weights to {', '.join(found)}")
     return found[place]
 
 
-def places_of(network: Network) -> list[str]:
-    """The blocks into which weights lead."""
-    return list(_weights_by_place(network))
-
-
-def _weights_by_place(network: Network) -> dict[str, list[WeightPlace]]:
+def weights_by_place(kind: Kind[C], compiled: C) -> dict[str, list[WeightPlace]]:
+    """The weights of a network by the blocks into which they lead."""
     found: dict[str, list[WeightPlace]] = {}
-    for name, affine in network.kind.matrices(network.compiled).items():
+    for name, affine in kind.matrices(compiled).items():
         for row, column in affine.weights:
             block = f"{name.split('#')[0]}.{affine.output.coordinates[column].block}"
             found.setdefault(block, []).append(WeightPlace(name, row, column))
     return found
 
 
-def flipped(network: Network, weight: WeightPlace) -> Network:
+def flipped(kind: Kind[C], compiled: C, weight: WeightPlace) -> C:
     """The network with the sign of a weight flipped."""
-    kind, compiled = network.kind, network.compiled
     affine = kind.matrices(compiled)[weight.matrix]
     place = (weight.row, weight.column)
     weights = {**affine.weights, place: -affine.weights[place]}
     changed = Affine(affine.input, affine.output, weights, affine.bias)
-    return replace(network, compiled=kind.with_matrix(compiled, weight.matrix, changed))
+    return kind.with_matrix(compiled, weight.matrix, changed)

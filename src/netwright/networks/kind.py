@@ -76,7 +76,6 @@ class Kind(ABC, Generic[C]):
     """A kind of network."""
 
     name: str
-    title: str
     statement: str
     """The statement of the paper that it is the construction of."""
     options: tuple[Option, ...] = ()
@@ -135,6 +134,10 @@ class Kind(ABC, Generic[C]):
     def rebuilt(self, written: Options, machine: TuringMachine, options: Options) -> C:
         """The network that is written down, of a machine; nothing is constructed again."""
 
+    def unwritable(self, compiled: C) -> str | None:
+        """Why `written` does not say all of a network; None if it does."""
+        return None
+
     def was_made_with(self, compiled: C, options: Options) -> bool:
         """Whether a network that was read from a file is one that these options give."""
         return True
@@ -169,16 +172,15 @@ class Kind(ABC, Generic[C]):
         """The network in floating point; InputError for settings that it has not."""
         raise InputError(f"there is no precision laboratory for {self.name}")
 
-    def parts(self, compiled: C) -> list[str]:
-        """What can be left out of the network, by name."""
-        return []
+    def parts(self, compiled: C) -> Mapping[str, Callable[[], C]]:
+        """What can be left out of the network, by name, each with how to leave it out."""
+        return {}
 
     def without(self, compiled: C, part: str) -> C:
         """The network without one of its parts."""
         parts = self.parts(compiled)
+        if not parts:
+            raise InputError(f"{self.name} has no parts to leave out")
         if part not in parts:
-            raise InputError(unknown("part", part, parts) if parts else f"{self.name} has no parts")
-        return self._without(compiled, part)
-
-    def _without(self, compiled: C, part: str) -> C:
-        raise NotImplementedError
+            raise InputError(unknown("part", part, list(parts)))
+        return parts[part]()

@@ -13,14 +13,17 @@ KINDS: dict[str, Kind[Any]] = {
 }
 
 
+def read_kind(name: str, *others: str) -> str:
+    """The name of a kind, or of something else that a machine can run on."""
+    if name not in (*KINDS, *others):
+        raise InputError(unknown("network", str(name), [*KINDS, *others]))
+    return name
+
+
 def kind_named(name: str | Kind[Any]) -> Kind[Any]:
     """A kind by its name.
 
     >>> kind_named("rnn").statement
     'Theorem 2.3'
     """
-    if isinstance(name, Kind):
-        return name
-    if name not in KINDS:
-        raise InputError(unknown("network", str(name), list(KINDS)))
-    return KINDS[name]
+    return name if isinstance(name, Kind) else KINDS[read_kind(name)]

@@ -25,6 +25,7 @@ from netwright.exact.snapshot import CheckpointStore
 from netwright.exact.vector import Vector
 from netwright.machine.simulate import Engine, Outcome, Progress, Run, check_limit, read_engine
 from netwright.machine.turing_machine import TuringMachine
+from netwright.networks.changes import WeightPlace, flipped, weights_into
 from netwright.networks.kind import Following, Kind
 from netwright.networks.kinds import KINDS, kind_named
 from netwright.verify.certificate.check import certificate, obligations
@@ -143,7 +144,10 @@ class Network:
         """
         check_limit(max_steps)
         symbols = self.machine.check_word(self.machine.default_input if word is None else word)
-        following = Following(max_steps, read_engine(engine), progress, store)
+        chosen = read_engine(engine)
+        if chosen not in self.kind.engines:
+            raise InputError(unknown(f"engine for {self.kind.name}", chosen, self.kind.engines))
+        following = Following(max_steps, chosen, progress, store)
         return self.kind.run(self.compiled, symbols, following)
 
     def accepts(self, word: Word, max_steps: int = 10_000_000) -> bool:
@@ -178,8 +182,8 @@ class Network:
 
     def certify(self) -> Certificate:
         """The check of all obligations."""
-        if self.changes and any(change.startswith("without") for change in self.changes):
-            raise InputError("a network without one of its parts has no certificate")
+        if (reason := self.kind.unwritable(self.compiled)) is not None:
+            raise InputError(f"it cannot be certified: {reason}")
         found = tuple(check_written(self.kind.name, self.written, "the network"))
         return Certificate(self.kind.name, self.written, found)
 
@@ -243,23 +247,18 @@ class Network:
 
         For each block it is the first weight whose flipped sign matters on the word, if any does.
         """
-        from netwright.networks.changes import flipped, weights_into
 
-        chosen = []
+        def matters(weight: WeightPlace) -> bool:
+            broken = replace(self, compiled=flipped(self.kind, self.compiled, weight))
+            return broken.compare(word, max_steps).difference is not None
+
+        compiled = self.compiled
         for place in dict.fromkeys(places):
-            weights = weights_into(self, place)
-            differ = (
-                weight
-                for weight in weights
-                if flipped(self, weight).compare(word, max_steps).difference is not None
-            )
-            chosen.append((place, next(differ, weights[0])))
-        network = self
-        for place, weight in chosen:
-            network = replace(
-                flipped(network, weight), changes=(*network.changes, f"{place} broken")
-            )
-        return network
+            weights = weights_into(self.kind, self.compiled, place)
+            weight = next(filter(matters, weights), weights[0])
+            compiled = flipped(self.kind, compiled, weight)
+        changes = (*self.changes, *(f"{place} broken" for place in dict.fromkeys(places)))
+        return replace(self, compiled=compiled, changes=changes)
 
     # Files.
 

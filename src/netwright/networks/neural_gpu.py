@@ -1,14 +1,15 @@
 """The kind `neural-gpu`: Theorem 4.1."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 from typing import Any
 
 from netwright.errors import FormatError
 from netwright.exact.feed_forward import Affine
 from netwright.exact.layout import Layout
-from netwright.exact.rational import ONE
+from netwright.exact.rational import ONE, ZERO, Rational
 from netwright.exact.vector import Vector
 from netwright.following.neural_gpu import run_neural_gpu
 from netwright.machine.simulate import Run
@@ -33,14 +34,12 @@ from netwright.verify.comparison import Check
 from netwright.verify.neural_gpu import neural_gpu_checks
 
 LETTERS = "URF"
-GATES = {"gate:update": "U", "gate:reset": "R"}
 
 
 class NeuralGPUKind(Kind[CompiledNeuralGPU]):
     """A uniform Neural GPU that carries out the RNN of the machine."""
 
     name = "neural-gpu"
-    title = "Neural GPU"
     statement = "Theorem 4.1"
     checker = CHECKER
     options = (BASE,)
@@ -128,6 +127,13 @@ class NeuralGPUKind(Kind[CompiledNeuralGPU]):
         )
         return CompiledNeuralGPU(rnn, network)
 
+    def unwritable(self, compiled: CompiledNeuralGPU) -> str | None:
+        """Activations that have no name here, and biases that differ from row to row."""
+        banks = [getattr(compiled.network, letter) for letter in LETTERS]
+        if any(name_of_function(bank.f) == "another" or callable(bank.bias) for bank in banks):
+            return "its activations or biases are not those of the theorem"
+        return None
+
     def matrices(self, compiled: CompiledNeuralGPU) -> dict[str, Affine]:
         """The factors of every kernel, by its row."""
         return matrices_of(
@@ -156,17 +162,12 @@ class NeuralGPUKind(Kind[CompiledNeuralGPU]):
         """The stacks of the RNN that it carries out."""
         return stack_experiment(self, neural_gpu_hidden, machine, word, options, settings)
 
-    def parts(self, compiled: CompiledNeuralGPU) -> list[str]:
+    def parts(self, compiled: CompiledNeuralGPU) -> dict[str, Callable[[], CompiledNeuralGPU]]:
         """The gates: left out, U = 0, and R = 1."""
-        return list(GATES)
-
-    def _without(self, compiled: CompiledNeuralGPU, part: str) -> CompiledNeuralGPU:
-        gpu, letter = compiled.network, GATES[part]
-        nothing = Affine(gpu.layout, gpu.layout, {}, Vector.zero(gpu.layout))
-        kernels = tuple(tuple(nothing for _ in row) for row in getattr(gpu, letter).kernels)
-        ones = Vector(gpu.layout, dict.fromkeys(range(gpu.layout.dimension), ONE))
-        changed: Any = {letter: Convolution(kernels, bias=(ones,) if letter == "R" else None)}
-        return replace(compiled, network=replace(gpu, **changed))
+        return {
+            "gate:update": partial(_with_constant_gate, compiled, "U", ZERO),
+            "gate:reset": partial(_with_constant_gate, compiled, "R", ONE),
+        }
 
     def vectors(self, compiled: CompiledNeuralGPU) -> list[str]:
         """A cell, and its gates."""
@@ -202,3 +203,14 @@ class NeuralGPUKind(Kind[CompiledNeuralGPU]):
             "width": gpu.width,
             "circular": gpu.circular,
         }
+
+
+def _with_constant_gate(
+    compiled: CompiledNeuralGPU, letter: str, value: Rational
+) -> CompiledNeuralGPU:
+    gpu = compiled.network
+    nothing = Affine(gpu.layout, gpu.layout, {}, Vector.zero(gpu.layout))
+    kernels = tuple(tuple(nothing for _ in row) for row in getattr(gpu, letter).kernels)
+    constant = Vector(gpu.layout, dict.fromkeys(range(gpu.layout.dimension), value))
+    changed: Any = {letter: Convolution(kernels, bias=(constant,) if value else None)}
+    return replace(compiled, network=replace(gpu, **changed))

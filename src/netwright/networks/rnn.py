@@ -106,7 +106,6 @@ class RNNKind(Kind[CompiledRNN]):
     """An encoder-decoder RNN that takes one step for each of the machine's."""
 
     name = "rnn"
-    title = "RNN"
     statement = "Theorem 2.3"
     checker = CHECKER
     benchmark_steps = 10**7
@@ -158,6 +157,12 @@ class RNNKind(Kind[CompiledRNN]):
             embedding,
             frozenset(written["final_states"]),
         )
+
+    def unwritable(self, compiled: CompiledRNN) -> str | None:
+        """Whatever there is beside W, V, U and σ."""
+        if self.written(compiled)["plain"]:
+            return None
+        return "it has biases, an R, or other functions than the theorem's"
 
     def was_made_with(self, compiled: CompiledRNN, options: Options) -> bool:
         """The base; and every symbol has its vector."""

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterable
 
-from netwright.errors import InputError, unknown
+from netwright.errors import InputError
 from netwright.exact.snapshot import CheckpointStore
 from netwright.machine.load import load_machine
 from netwright.machine.simulate import Engine, Progress, Run, simulate
 from netwright.machine.turing_machine import TuringMachine
-from netwright.networks.kinds import KINDS
+from netwright.networks.kinds import KINDS, read_kind
 from netwright.networks.network import Network, network_for_word
 from netwright.networks.saved import read_network
 
@@ -61,7 +61,7 @@ def run(
         if options:
             raise InputError(f"{', '.join(options)} is an option of networks; a machine has none")
         return simulate(machine, symbols, max_steps, progress, store, engine=engine)
-    if on is not None and on not in KINDS:
-        raise InputError(unknown("network", str(on), [*KINDS, MACHINE]))
+    if on is not None:
+        read_kind(on, MACHINE)
     network = network_of(source, on, symbols, **options)
     return network.run(symbols, max_steps, engine=engine, progress=progress, store=store)

@@ -34,10 +34,8 @@ _DAMAGE = (
 
 def to_bytes(network: Network) -> bytes:
     """The content of the file."""
-    if any(change.startswith("without") for change in network.changes):
-        raise OutputError("a network without one of its parts is not saved; save the whole one")
-    if "another" in (network.written.get("attention") or ()):
-        raise OutputError("only networks with attention and positions of the theorem are saved")
+    if (reason := network.kind.unwritable(network.compiled)) is not None:
+        raise OutputError(f"it cannot be saved: {reason}")
     if network.kind.checker is not None:
         try:
             require(network.kind.checker.shape, network.written, "network")

@@ -1,7 +1,8 @@
 """The kind `transformer`: Theorem 3.4."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from netwright.errors import FormatError
@@ -36,7 +37,6 @@ class TransformerKind(Kind[CompiledTransformer]):
     """A hard-attention Transformer with one encoder layer and three decoder layers."""
 
     name = "transformer"
-    title = "Transformer"
     statement = "Theorem 3.4"
     checker = CHECKER
     benchmark_steps = 10**7
@@ -146,6 +146,16 @@ class TransformerKind(Kind[CompiledTransformer]):
             options["score"],
         )
 
+    def unwritable(self, compiled: CompiledTransformer) -> str | None:
+        """Parts that are left out, and functions that have no name here."""
+        if type(compiled.network) is not Transformer:
+            return "a part is left out"
+        written = self.written(compiled)
+        activations = {net["activation"] for net in written["networks"].values()}
+        if "another" in (*written["attention"], *activations) or not written["positions"]:
+            return "its attention, activations or positions are not those of the theorem"
+        return None
+
     def was_made_with(self, compiled: CompiledTransformer, options: Options) -> bool:
         """Score and blanks; and every symbol of an input has its vector."""
         normal = compiled.normal
@@ -177,7 +187,7 @@ class TransformerKind(Kind[CompiledTransformer]):
         chosen = {"score": options["score"], "blanks": options["blanks"]}
         return AttentionExperiment(machine, word, **chosen, **settings)
 
-    def parts(self, compiled: CompiledTransformer) -> list[str]:
+    def parts(self, compiled: CompiledTransformer) -> dict[str, Callable[[], CompiledTransformer]]:
         """Residual connections, attentions, and the positions."""
         network, names = compiled.network, []
         for n in range(1, len(network.encoder) + 1):
@@ -185,10 +195,8 @@ class TransformerKind(Kind[CompiledTransformer]):
         for n in range(1, len(network.decoder) + 1):
             names += [f"decoder.{n}.self", f"decoder.{n}.external", f"decoder.{n}.O"]
         attentions = [f"attention:{name}" for name in names if not name.endswith(".O")]
-        return [*(f"residual:{name}" for name in names), *attentions, "positions"]
-
-    def _without(self, compiled: CompiledTransformer, part: str) -> CompiledTransformer:
-        return replace(compiled, network=TransformerWithout.of(compiled.network, part))
+        parts = [*(f"residual:{name}" for name in names), *attentions, "positions"]
+        return {part: partial(_without, compiled, part) for part in parts}
 
     def vectors(self, compiled: CompiledTransformer) -> list[str]:
         """The input, p, a and z of every decoder layer, and the output."""
@@ -240,3 +248,7 @@ class TransformerKind(Kind[CompiledTransformer]):
             "normaliser": normaliser,
             "positions": written["positions"],
         }
+
+
+def _without(compiled: CompiledTransformer, part: str) -> CompiledTransformer:
+    return replace(compiled, network=TransformerWithout.of(compiled.network, part))

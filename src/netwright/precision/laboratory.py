@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 from netwright.exact.rational import Number
 from netwright.machine.turing_machine import TuringMachine
@@ -36,6 +36,7 @@ from netwright.theorems.theorem_3_4_transformer.scores import PAPER, Score, read
 class Experiment(ABC):
     """A network of a machine in several formats, beside the exact run."""
 
+    has_attention: ClassVar[bool] = False
     machine: TuringMachine
     word: tuple[str, ...]
     formats: list[Format]
@@ -65,6 +66,7 @@ class Experiment(ABC):
 class AttentionExperiment(Experiment):
     """A Transformer, with hard attention or softmax, plain or snapped."""
 
+    has_attention: ClassVar[bool] = True
     score: Score = PAPER
     temperature: Temperature = None
     snapping: tuple[bool, ...] = (False,)

@@ -62,3 +62,6 @@ def test_damaged_code_is_not_run(tmp_path: Path) -> None:
     written = {file: file.stat().st_mtime_ns for file in (code, index, digests)}
     load()  # what is as it was written is used
     assert written == {file: file.stat().st_mtime_ns for file in written}
+    (tmp_path / "beside.py").write_text("FACTOR = 2\n")
+    load()  # a source beside it is another one: it is compiled anew
+    assert all(file.stat().st_mtime_ns > before for file, before in written.items())

@@ -68,12 +68,14 @@ def _compile(function: Callable[..., Any], sample: tuple[Any, ...]) -> Callable[
 
 
 class _Kept:
-    """What numba keeps on disk of a loop: an index, a file for each signature; and their digest."""
+    """What numba keeps on disk of a loop, with digests of it and of the sources it came from."""
 
     def __init__(self, function: Callable[..., Any], loop: Any) -> None:
         name = f"{function.__module__.rpartition('.')[2]}.{function.__qualname__}"
         self.folder, self.pattern = Path(loop.stats.cache_path), f"{name}-*.nb[ic]"
         self.digests = self.folder / f"{name}-{sys.implementation.cache_tag}.sha256"
+        # numba looks at the file of the loop alone; what it calls may stand in those beside it.
+        self.sources = sorted(Path(function.__code__.co_filename).parent.glob("*.py"))
 
     def _files(self) -> list[Path]:
         """Those of this version of Python, which numba writes into their names."""
@@ -83,13 +85,13 @@ class _Kept:
     def _lines(self) -> str:
         return "".join(
             f"{hashlib.sha256(file.read_bytes()).hexdigest()}  {file.name}\n"
-            for file in self._files()
+            for file in (*self._files(), *self.sources)
         )
 
     def remove_if_damaged(self) -> None:
         """Remove files that are not those which were written, so that none of them is run."""
         noted = self.digests.read_text(errors="replace") if self.digests.exists() else ""
-        if noted != self._lines():
+        if self._files() and noted != self._lines():
             self.remove()
 
     def remove(self) -> None:
@@ -98,7 +100,7 @@ class _Kept:
 
     def note(self) -> None:
         """Write down the digests of what is on disk now."""
-        lines = self._lines()
+        lines = self._lines() if self._files() else ""
         if lines and (not self.digests.exists() or self.digests.read_text() != lines):
             part = self.digests.with_suffix(f".{os.getpid()}")
             part.write_text(lines)
@@ -106,10 +108,10 @@ class _Kept:
 
 
 def part(function: _Function) -> _Function:
-    """A function that is written into the compiled loops of the same file that call it."""
+    """A function that is written into the compiled loops of the same folder that call it."""
     return cast(_Function, numba.njit(forceinline=True, **_OPTIONS)(function))
 
 
 def rare_part(function: _Function) -> _Function:
-    """A function that compiled loops of the same file call now and then."""
+    """A function that compiled loops of the same folder call now and then."""
     return cast(_Function, numba.njit(**_OPTIONS)(function))

@@ -22,7 +22,7 @@ from netwright.exact.snapshot import Snapshot
 from netwright.exact.vector import Vector
 from netwright.jit import compiled
 from netwright.runtime.engine import Watch
-from netwright.runtime.stacks import arithmetic as loops
+from netwright.runtime.stacks import arithmetic
 from netwright.runtime.stacks.snapshot import CHANGING, checked_stacks
 from netwright.runtime.unsuitable import UnsuitableError
 
@@ -108,8 +108,8 @@ class StackNetwork:
         is_stop = np.zeros(self._width, dtype=np.int64)
         is_stop[list(stops)] = 1
         nodes = _array([0] * 8 * FIRST_NODES, 8)
-        nodes[0, [loops.LOW_OVER, loops.HIGH_OVER]] = 1
-        self._work = loops.Work(
+        nodes[0, [arithmetic.LOW_OVER, arithmetic.HIGH_OVER]] = 1
+        self._work = arithmetic.Work(
             v=np.zeros((slots, self._width, 3), dtype=np.int64),
             is_listed=np.zeros((slots, self._width), dtype=np.int64),
             listed=np.zeros((slots, self._width), dtype=np.int64),
@@ -212,9 +212,9 @@ class StackNetwork:
 
     def cell(self, number: int, *, before: bool = False) -> Vector:
         """The vector of a cell, now or one moment before."""
-        if before and self._work.clock[loops.STATUS] == loops.UNFIT:
+        if before and self._work.clock[arithmetic.STATUS] == arithmetic.UNFIT:
             raise NetworkError("the vectors of the moment before are not kept here")
-        newest = int(self._work.grid[loops.NEWEST])
+        newest = int(self._work.grid[arithmetic.NEWEST])
         slot = (self._cells - newest if before else newest) + number
         entries: dict[int, Rational] = {}
         for k in self._work.listed[slot, : self._work.count[slot]].tolist():
@@ -226,7 +226,7 @@ class StackNetwork:
         """τ(n), in a time that hardly grows faster than the stack: nodes are joined in halves."""
         chain: list[tuple[fmpz, fmpz]] = []
         while n:
-            a, b, n = self._work.nodes[n, : loops.NEXT + 1].tolist()
+            a, b, n = self._work.nodes[n, : arithmetic.NEXT + 1].tolist()
             chain.append((fmpz(a), fmpz(b)))
         power = fmpz(self.L)
         total = fmpq(0)
@@ -260,16 +260,16 @@ class StackNetwork:
         """A node."""
         if a == 0 and n == 0:
             return 0
-        new = int(self._work.clock[loops.NODES])
+        new = int(self._work.clock[arithmetic.NODES])
         if new >= len(self._work.nodes):
             self._more_nodes()
         nodes = self._work.nodes
-        bounds = [tuple(nodes[n, i : i + 2].tolist()) for i in (loops.LOW, loops.HIGH)]
+        bounds = [tuple(nodes[n, i : i + 2].tolist()) for i in (arithmetic.LOW, arithmetic.HIGH)]
         own = (a, self.L - b)
         low = min(bounds[0], own, key=lambda f: fmpq(*f))
         high = max(bounds[1], own, key=lambda f: fmpq(*f))
         nodes[new] = (a, b, n, *low, *high, 0)
-        self._work.clock[loops.NODES] += 1
+        self._work.clock[arithmetic.NODES] += 1
         return new
 
     def _more_nodes(self) -> None:
@@ -288,12 +288,12 @@ class StackNetwork:
         clock = self._work.clock
         while done < moments:
             done += self._loop(self._work, codes[done:])
-            if clock[loops.STATUS] == loops.MORE_NODES:
+            if clock[arithmetic.STATUS] == arithmetic.MORE_NODES:
                 # Nodes that are no longer needed go first; if that was not enough, there are more.
                 if full_at == done:
                     self._more_nodes()
-                clock[loops.FULL], full_at = 1, done
-            elif clock[loops.STATUS] != loops.DONE:
+                clock[arithmetic.FULL], full_at = 1, done
+            elif clock[arithmetic.STATUS] != arithmetic.DONE:
                 break
         if not done and moments:
             raise UnsuitableError("a number is no stack any more")
@@ -302,7 +302,7 @@ class StackNetwork:
     def snapshot(self) -> Snapshot:
         """All that a run from here on depends on."""
         arrays = {name: getattr(self._work, name).copy() for name in CHANGING}
-        used = int(self._work.clock[loops.NODES])
+        used = int(self._work.clock[arithmetic.NODES])
         return {**arrays, "nodes": self._work.nodes[:used].copy()}
 
     def restore(self, state: Snapshot) -> None:

@@ -43,12 +43,12 @@ class FastNeuralGPU(StackEngine):
 
     def _is_compiled(self) -> bool:
         from netwright.jit import is_compiled
-        from netwright.runtime.stacks.arithmetic import advance_neural_gpu
+        from netwright.runtime.stacks.loops import advance_neural_gpu
 
         return is_compiled(advance_neural_gpu)
 
     def _stacks(self) -> "StackNetwork":
-        from netwright.runtime.stacks.arithmetic import advance_neural_gpu
+        from netwright.runtime.stacks.loops import advance_neural_gpu
         from netwright.runtime.stacks.network import CellWatch, StackNetwork
 
         network, cells = self.network, len(self._cells)

@@ -46,12 +46,12 @@ class FastRNN(StackEngine):
 
     def _is_compiled(self) -> bool:
         from netwright.jit import is_compiled
-        from netwright.runtime.stacks.arithmetic import advance_rnn
+        from netwright.runtime.stacks.loops import advance_rnn
 
         return is_compiled(advance_rnn)
 
     def _stacks(self) -> "StackNetwork":
-        from netwright.runtime.stacks.arithmetic import advance_rnn
+        from netwright.runtime.stacks.loops import advance_rnn
         from netwright.runtime.stacks.network import CellWatch, Source, StackLayer, StackNetwork
 
         network = self.network

@@ -8,16 +8,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netwright.exact.snapshot import FARTHEST, Snapshot, checked_array, require_consistent
-from netwright.runtime.stacks import arithmetic as loops
+from netwright.runtime.stacks import arithmetic
 
 Integers = NDArray[np.int64]
 CHANGING = ("v", "is_listed", "listed", "count", "clock", "grid")
 """What changes during a run, beside the nodes."""
 
 
-def checked_stacks(state: Snapshot, work: loops.Work, cells: int) -> dict[str, Integers]:
+def checked_stacks(state: Snapshot, work: arithmetic.Work, cells: int) -> dict[str, Integers]:
     """The arrays of a snapshot; FormatError if they are not those of a run of this network."""
-    largest = loops.LARGEST
+    largest = arithmetic.LARGEST
     slots, width, _ = work.v.shape
     nodes = checked_array(state, "nodes", (None, 8), -FARTHEST, FARTHEST)
     v = checked_array(state, "v", work.v.shape, -largest, max(largest, len(nodes)))
@@ -36,14 +36,18 @@ def checked_stacks(state: Snapshot, work: loops.Work, cells: int) -> dict[str, I
     require_consistent((abs(v[:, :, :2]) < largest).all(), "numbers that are too large")
     _check_lists(found)
     clock, grid = found["clock"], found["grid"]
-    require_consistent(clock[loops.STATUS] <= loops.STOPPED, f"status {clock[loops.STATUS]}")
-    require_consistent(clock[loops.NODES] == len(nodes), f"{clock[loops.NODES]} nodes")
-    require_consistent(clock[loops.FULL] <= 1, "neither full nor not")
-    require_consistent(clock[loops.UNIT] < work.L, f"a unit of {clock[loops.UNIT]}")
-    shape = slice(loops.HEIGHT, loops.NEWEST)
+    require_consistent(
+        clock[arithmetic.STATUS] <= arithmetic.STOPPED, f"status {clock[arithmetic.STATUS]}"
+    )
+    require_consistent(clock[arithmetic.NODES] == len(nodes), f"{clock[arithmetic.NODES]} nodes")
+    require_consistent(clock[arithmetic.FULL] <= 1, "neither full nor not")
+    require_consistent(clock[arithmetic.UNIT] < work.L, f"a unit of {clock[arithmetic.UNIT]}")
+    shape = slice(arithmetic.HEIGHT, arithmetic.NEWEST)
     require_consistent((grid[shape] == work.grid[shape]).all(), "a grid of another shape")
-    require_consistent(grid[loops.NEWEST] in (0, cells), f"newest cell {grid[loops.NEWEST]}")
-    newest = v[grid[loops.NEWEST] : grid[loops.NEWEST] + cells]
+    require_consistent(
+        grid[arithmetic.NEWEST] in (0, cells), f"newest cell {grid[arithmetic.NEWEST]}"
+    )
+    newest = v[grid[arithmetic.NEWEST] : grid[arithmetic.NEWEST] + cells]
     a, b = newest[:, :, 0], newest[:, :, 1]
     is_output = ((b == 0) & ((a == 0) | (a == 1))) | ((a == 0) & (b == 1))
     require_consistent(is_output.all(), "numbers that σ does not give")
@@ -53,20 +57,22 @@ def checked_stacks(state: Snapshot, work: loops.Work, cells: int) -> dict[str, I
 def _check_nodes(nodes: Integers, L: int) -> None:
     """Every node's next is before it, and its bounds hold for itself and for its next."""
     require_consistent(len(nodes), "no nodes")
-    a, b, following = (nodes[:, column] for column in (loops.A, loops.B, loops.NEXT))
+    a, b, following = (nodes[:, column] for column in (arithmetic.A, arithmetic.B, arithmetic.NEXT))
     in_order = (following >= 0) & (following < np.maximum(1, np.arange(len(nodes))))
     require_consistent(in_order.all(), "stacks that do not end")
-    require_consistent((abs(a) < loops.LARGEST_DIGIT).all(), "digits that are too large")
+    require_consistent((abs(a) < arithmetic.LARGEST_DIGIT).all(), "digits that are too large")
     require_consistent(((b >= 0) & (b < L)).all(), "stacks that are no stacks")
-    require_consistent(nodes[0, : loops.MOVED].tolist() == [0, 0, 0, 0, 1, 0, 1], "an empty stack")
+    require_consistent(
+        nodes[0, : arithmetic.MOVED].tolist() == [0, 0, 0, 0, 1, 0, 1], "an empty stack"
+    )
     last = following == 0
     over = L - np.where(last, 0, b)
     for column, over_column, sign in (
-        (loops.LOW, loops.LOW_OVER, 1),
-        (loops.HIGH, loops.HIGH_OVER, -1),
+        (arithmetic.LOW, arithmetic.LOW_OVER, 1),
+        (arithmetic.HIGH, arithmetic.HIGH_OVER, -1),
     ):
         bound, bound_over = nodes[:, column], nodes[:, over_column]
-        sizes = (abs(bound) < loops.LARGEST_DIGIT) & (bound_over > 0) & (bound_over <= L)
+        sizes = (abs(bound) < arithmetic.LARGEST_DIGIT) & (bound_over > 0) & (bound_over <= L)
         require_consistent(sizes.all(), "bounds that are too large")
         # τ(n) is a mean of f_n and τ(next n), and a_n/L at the end: by induction along the stack.
         own = sign * bound * over <= sign * a * bound_over

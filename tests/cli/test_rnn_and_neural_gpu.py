@@ -66,6 +66,11 @@ def test_the_base_is_the_users_choice(capsys: pytest.CaptureFixture[str]) -> Non
         (("run", "copy", "--on", "rnn", "--base", "1/0"), "base is '1/0'; expected a number"),
         (("run", "copy", "--on", "rnn", "--base", "1e99999999"), "expected a number such as 4"),
         (
+            ("run", "copy", "--on", "machine", "--base", "9"),
+            "base is an option of networks; a mach",
+        ),
+        (("run", "copy", "--on", "machine", "--without", "x"), "--break and --without change netw"),
+        (
             ("compile", "copy", "--on", "rnn", "--blanks"),
             "blanks is no option of rnn; its options are base",
         ),

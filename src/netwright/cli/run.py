@@ -39,7 +39,7 @@ from netwright.following.checkpoint import Checkpoint, fingerprint
 from netwright.machine.simulate import Engine, Interrupted, Outcome, Run, simulate
 from netwright.machine.turing_machine import TuringMachine
 from netwright.networks.network import Network
-from netwright.networks.running import MACHINE, network_of
+from netwright.networks.running import MACHINE, target_of
 from netwright.networks.writing import machine_parts
 
 EXAMPLE = """\b
@@ -92,14 +92,13 @@ def command(
     """Run a machine on an input."""
     source, turing, symbols = load_with_word(machine, word, separator, format_name)
     keep = checkpoint or resume
-    network = None if on == MACHINE else network_of(source, on, symbols, **options)
-    if network is None and (options or broken or without):
-        raise InputError("--on machine takes no option of a network, and has nothing to leave out")
-    if network is not None:
-        if broken:
-            network = network.broken(*broken, word=symbols)
-        if without:
-            network = network.without(*without)
+    network = target_of(source, on, symbols, **options)
+    if network is None and (broken or without):
+        raise InputError("--break and --without change networks; a machine runs as it is")
+    if network is not None and broken:
+        network = network.broken(*broken, word=symbols)
+    if network is not None and without:
+        network = network.without(*without)
     kind = MACHINE if network is None else network.kind.name
     given_or_changed = network is not None and (source is network or bool(network.changes))
     bookmark = None

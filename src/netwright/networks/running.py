@@ -43,6 +43,17 @@ def network_of(source: Source, on: str | None, word: Iterable[str], **options: o
     return source
 
 
+def target_of(
+    source: Source, on: str | None, word: Iterable[str], **options: object
+) -> Network | None:
+    """What a machine is to run on: a network; or None, for itself."""
+    if on != MACHINE:
+        return network_of(source, None if on is None else read_kind(on, MACHINE), word, **options)
+    if options:
+        raise InputError(f"{', '.join(options)} is an option of networks; a machine has none")
+    return None
+
+
 def run(
     source: Source,
     word: Iterable[str] | None = None,
@@ -57,11 +68,7 @@ def run(
     """The answer of a machine, on a network or as a machine, or of a network, on a word."""
     machine = machine_in(source)
     symbols = machine.check_word(machine.default_input if word is None else word)
-    if on == MACHINE:
-        if options:
-            raise InputError(f"{', '.join(options)} is an option of networks; a machine has none")
+    network = target_of(source, on, symbols, **options)
+    if network is None:
         return simulate(machine, symbols, max_steps, progress, store, engine=engine)
-    if on is not None:
-        read_kind(on, MACHINE)
-    network = network_of(source, on, symbols, **options)
     return network.run(symbols, max_steps, engine=engine, progress=progress, store=store)

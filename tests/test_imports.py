@@ -11,6 +11,7 @@ SOURCE = Path(netwright.__file__).parent
 RANKS = {
     "errors": 0,
     "files": 1,
+    "html": 0,
     "jit": 0,
     "exact": 1,
     "machine": 2,
@@ -61,6 +62,17 @@ def test_engines_read_weights_and_never_machines() -> None:
     for path in (SOURCE / "runtime").rglob("*.py"):
         parts = [module.split(".")[1] for module in imported_modules(path)]
         assert set(parts) <= {"errors", "exact", "jit", "nets", "runtime"}, path
+
+
+def test_a_trace_comes_from_the_network_alone() -> None:
+    """It knows machines as types of its answers, and nothing of what is proved of them."""
+    types = {"netwright.machine.configuration.Configuration", "netwright.machine.simulate.Run"}
+    for name in ("networks/trace.py", "following/tracing.py", "following/seek.py"):
+        modules = set(imported_modules(SOURCE / name)) - types
+        parts = {module.split(".")[1] for module in modules}
+        assert parts <= {"errors", "exact", "following", "html", "nets", "networks", "runtime"}, (
+            name
+        )
 
 
 def test_a_wrong_import_would_be_found() -> None:

@@ -13,6 +13,7 @@ from netwright.errors import InputError
 from netwright.exact.feed_forward import Affine
 from netwright.exact.layout import Layout
 from netwright.exact.vector import Vector
+from netwright.following.tracing import Tracing
 from netwright.machine.library import library_machine
 from netwright.machine.simulate import Run
 from netwright.machine.turing_machine import TuringMachine
@@ -58,6 +59,9 @@ class WideKind(Kind[CompiledRNN]):
 
     def with_matrix(self, compiled: CompiledRNN, name: str, affine: Affine) -> CompiledRNN:
         return self.inner.with_matrix(compiled, name, affine)
+
+    def trace(self, compiled: CompiledRNN, word: Sequence[str], max_steps: int) -> Tracing[Any]:
+        return self.inner.trace(compiled, word, max_steps)
 
     def vectors(self, compiled: CompiledRNN) -> list[str]:
         return self.inner.vectors(compiled)

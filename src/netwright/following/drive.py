@@ -9,8 +9,9 @@ import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from time import monotonic
-from typing import Protocol
+from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,8 +24,9 @@ from netwright.exact.snapshot import (
     checked_array,
     require_consistent,
 )
-from netwright.machine.simulate import Outcome, Progress
-from netwright.runtime.engine import NetworkEngine
+from netwright.machine.configuration import Configuration
+from netwright.machine.simulate import Interrupted, Outcome, Progress, Run
+from netwright.runtime.engine import Moments, NetworkEngine
 
 MOST_AT_ONCE = 1 << 16
 HELD = 2.0  # seconds that Ctrl-C is held back at most
@@ -49,6 +51,14 @@ class Follower(Protocol):
     def moments(self) -> int:
         """How many moments it has followed."""
 
+    @property
+    def shown(self) -> int:
+        """How many moments have shown a machine: all but one that ended the run, if one did."""
+
+    @property
+    def at_a_step(self) -> bool:
+        """Whether the newest moment shows a configuration of the given machine."""
+
     def remaining(self) -> int:
         """How many moments cannot pass the limit; 0 where the machine stands at it."""
 
@@ -60,6 +70,40 @@ class Follower(Protocol):
 
     def restore(self, state: Snapshot) -> None:
         """Go on from a snapshot."""
+
+
+M = TypeVar("M", bound=Moments)
+N = TypeVar("N", bound=NetworkEngine)
+
+
+@dataclass(frozen=True)
+class Course(Generic[M]):
+    """A run under way: an engine, who follows it, and what is reached so far."""
+
+    moments: M
+    follower: Follower
+    reached: Callable[[], Run]
+    blank: str
+
+    def configuration(self) -> Configuration | None:
+        """Where the given machine stands, if the newest moment shows one of its configurations."""
+        if not self.follower.at_a_step:
+            return None
+        run = self.reached()
+        return Configuration.on_tape(run.state, run.head, run.tape, self.blank)
+
+
+def finish(
+    course: Course[N],
+    progress: Progress | None = None,
+    store: CheckpointStore | None = None,
+) -> Run:
+    """The run that a course ends with; `Interrupted` at Ctrl-C."""
+    try:
+        follow(course.moments, course.follower, progress, store)
+    except KeyboardInterrupt:
+        raise Interrupted(course.reached()) from None
+    return course.reached()
 
 
 def follow(

@@ -6,7 +6,8 @@ from time import perf_counter
 from netwright.exact.feed_forward import Affine
 from netwright.exact.snapshot import CheckpointStore
 from netwright.exact.vector import Vector
-from netwright.following.rnn import PairFollower, run_moments
+from netwright.following.drive import Course, finish
+from netwright.following.rnn import PairFollower, S, stack_course
 from netwright.machine.simulate import Progress, Run
 from netwright.nets.neural_gpu import NeuralGPU
 from netwright.runtime.engine import ReferenceEngine, VectorEngine, Watch
@@ -42,6 +43,36 @@ def _watch(compiled: CompiledNeuralGPU, cell: int, letter: str) -> Watch:
     return Watch(str(cell), "n", through=block.then(readouts(compiled.rnn.neurons)))
 
 
+def neural_gpu_course(
+    compiled: CompiledNeuralGPU,
+    word: Sequence[str],
+    max_steps: int,
+    iterating: Callable[[NeuralGPU, Sequence[Vector], Sequence[Watch], Sequence[int]], S],
+) -> Course[S]:
+    """The machine's run as the Neural GPU does it, by an engine."""
+    started = perf_counter()
+    X = compiled.embed(compiled.rnn.machine.check_word(word))
+    tokens = len(X) - compiled.has_end_marker
+    follower = PairFollower(compiled.rnn, max_steps, skip=tokens)
+    watches = hidden_watches(compiled, tokens)
+
+    def hidden(moments: S, before: bool) -> Vector:
+        first, later = watches
+        watch, letter = (first, "E") if follower.time - before == 0 else (later, "D")
+        cell = moments.vector(watch.vector, before=before)
+        return block_of(cell, letter, compiled.rnn.neurons.layout)
+
+    return stack_course(
+        compiled.rnn,
+        iterating(compiled.network, X, watches, follower.stops),
+        follower,
+        hidden,
+        started=started,
+        tokens=tokens,
+        dimension=compiled.network.layout.dimension,
+    )
+
+
 def run_neural_gpu(
     compiled: CompiledNeuralGPU,
     word: Sequence[str],
@@ -50,27 +81,6 @@ def run_neural_gpu(
     store: CheckpointStore | None = None,
     iterating: Iterating | None = None,
 ) -> Run:
-    """The machine's run as the Neural GPU does it: by the definition, or by a faster engine."""
-    started = perf_counter()
-    X = compiled.embed(compiled.rnn.machine.check_word(word))
-    tokens = len(X) - compiled.has_end_marker
-    follower = PairFollower(compiled.rnn, max_steps, skip=tokens)
-    watches = hidden_watches(compiled, tokens)
-
-    def hidden(moments: VectorEngine, before: bool) -> Vector:
-        first, later = watches
-        watch, letter = (first, "E") if follower.time - before == 0 else (later, "D")
-        cell = moments.vector(watch.vector, before=before)
-        return block_of(cell, letter, compiled.rnn.neurons.layout)
-
-    return run_moments(
-        compiled.rnn,
-        (iterating or by_definition)(compiled.network, X, watches, follower.stops),
-        follower,
-        hidden,
-        progress,
-        store,
-        started=started,
-        tokens=tokens,
-        dimension=compiled.network.layout.dimension,
-    )
+    """The machine's run: by the definition, or by a faster engine."""
+    course = neural_gpu_course(compiled, word, max_steps, iterating or by_definition)
+    return finish(course, progress, store)

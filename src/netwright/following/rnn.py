@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from time import perf_counter
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,15 +18,23 @@ from netwright.exact.snapshot import (
     require_consistent,
 )
 from netwright.exact.vector import Vector
-from netwright.following.drive import first_place, follow
+from netwright.following.drive import Course, finish, first_place
 from netwright.machine.configuration import Tape
-from netwright.machine.simulate import Engine, Interrupted, Outcome, Progress, Run
+from netwright.machine.simulate import Engine, Outcome, Progress, Run
 from netwright.nets.rnn import RNN
-from netwright.runtime.engine import NEITHER, ReferenceEngine, VectorEngine, Watch
+from netwright.runtime.engine import (
+    NEITHER,
+    ReferenceEngine,
+    VectorEngine,
+    VectorMoments,
+    Watch,
+)
 from netwright.theorems.theorem_2_3_rnn.construction import CompiledRNN
 from netwright.theorems.theorem_2_3_rnn.neurons import Neurons
 from netwright.theorems.theorem_2_3_rnn.readouts import pair_label, readout_layout, readouts
 from netwright.theorems.theorem_2_3_rnn.update import move_readouts
+
+S = TypeVar("S", bound=VectorMoments)
 
 
 @dataclass(frozen=True)
@@ -132,6 +141,16 @@ class PairFollower:
         """How many moments it has followed."""
         return self.time + 1 + self.skip
 
+    @property
+    def shown(self) -> int:
+        """Those up to the last configuration."""
+        return self.moments - self.is_before
+
+    @property
+    def at_a_step(self) -> bool:
+        """From g_0 on, up to the last configuration."""
+        return self.time >= 0 and not self.is_before
+
     def remaining(self) -> int:
         """At the limit, one moment more shows whether the machine had a rule there."""
         return self.max_steps - self.time
@@ -184,7 +203,7 @@ class PairFollower:
         require_consistent(self.lowest <= self.head <= self.highest, f"the head is at {self.head}")
         require_consistent(abs(self.move) <= 1, f"a move of {self.move}")
         require_consistent(0 <= number < len(self.states), f"no state {number}")
-        self.state = self.states[number]
+        self.state, self.is_before = self.states[number], False
 
 
 def _moves(neurons: Neurons, pairs: int) -> list[int]:
@@ -198,18 +217,16 @@ def _moves(neurons: Neurons, pairs: int) -> list[int]:
     return [int((m.number("move", "R") - m.number("move", "L")).p) for m in images]
 
 
-def run_moments(
+def stack_course(
     compiled: CompiledRNN,
-    moments: VectorEngine,
+    moments: S,
     follower: PairFollower,
-    hidden: Callable[[VectorEngine, bool], Vector],
-    progress: Progress | None = None,
-    store: CheckpointStore | None = None,
+    hidden: Callable[[S, bool], Vector],
     *,
     started: float,
     tokens: int,
     dimension: int,
-) -> Run:
+) -> Course[S]:
     """The machine's run, read off the moments of a network that has read `tokens` vectors.
 
     `hidden` gives the hidden vector of the newest moment, or of the one before.
@@ -233,11 +250,7 @@ def run_moments(
             moments.reason,
         )
 
-    try:
-        follow(moments, follower, progress, store)
-    except KeyboardInterrupt:
-        raise Interrupted(reached()) from None
-    return reached()
+    return Course(moments, follower, reached, compiled.machine.blank)
 
 
 def by_definition(
@@ -251,6 +264,29 @@ Decoding = Callable[[RNN, Sequence[Vector], Vector, Sequence[Watch], Sequence[in
 """A way to run a decoder: from network, input, seed, watches and stops to its moments."""
 
 
+def rnn_course(
+    compiled: CompiledRNN,
+    word: Sequence[str],
+    max_steps: int,
+    decoding: Callable[[RNN, Sequence[Vector], Vector, Sequence[Watch], Sequence[int]], S],
+) -> Course[S]:
+    """The machine's run as the RNN does it, by an engine."""
+    started = perf_counter()
+    X = compiled.embed(compiled.machine.check_word(word))
+    layout = compiled.neurons.layout
+    follower = PairFollower(compiled, max_steps)
+    watch = Watch("0", "n", through=readouts(compiled.neurons))
+    return stack_course(
+        compiled,
+        decoding(compiled.network, X, Vector.zero(layout), [watch], follower.stops),
+        follower,
+        lambda moments, before: moments.vector("0", before=before),
+        started=started,
+        tokens=len(X),
+        dimension=layout.dimension,
+    )
+
+
 def run_rnn(
     compiled: CompiledRNN,
     word: Sequence[str],
@@ -259,21 +295,6 @@ def run_rnn(
     store: CheckpointStore | None = None,
     decoding: Decoding | None = None,
 ) -> Run:
-    """The machine's run as the RNN does it: by the definition, or by a faster engine."""
-    started = perf_counter()
-    X = compiled.embed(compiled.machine.check_word(word))
-    layout = compiled.neurons.layout
-    follower = PairFollower(compiled, max_steps)
-    watch = Watch("0", "n", through=readouts(compiled.neurons))
-    run = decoding or by_definition
-    return run_moments(
-        compiled,
-        run(compiled.network, X, Vector.zero(layout), [watch], follower.stops),
-        follower,
-        lambda moments, before: moments.vector("0", before=before),
-        progress,
-        store,
-        started=started,
-        tokens=len(X),
-        dimension=layout.dimension,
-    )
+    """The machine's run: by the definition, or by a faster engine."""
+    course = rnn_course(compiled, word, max_steps, decoding or by_definition)
+    return finish(course, progress, store)

@@ -21,9 +21,9 @@ from netwright.exact.snapshot import (
     require_consistent,
 )
 from netwright.exact.vector import Vector
-from netwright.following.drive import first_place, follow
+from netwright.following.drive import Course, M, finish, first_place
 from netwright.following.written_tape import WrittenTape
-from netwright.machine.simulate import Engine, Interrupted, Outcome, Progress, Run
+from netwright.machine.simulate import Engine, Outcome, Progress, Run
 from netwright.nets.transformer import Transformer
 from netwright.runtime.engine import ZERO_BLOCK, NetworkEngine, ReferenceEngine, Watch
 from netwright.theorems.theorem_3_4_transformer.construction import CompiledTransformer
@@ -70,6 +70,11 @@ class TokenFollower:
     @property
     def moments(self) -> int:
         """A moment is a token."""
+        return self.tokens
+
+    @property
+    def shown(self) -> int:
+        """Every token that it took."""
         return self.tokens
 
     def remaining(self) -> int:
@@ -145,20 +150,18 @@ class TokenFollower:
             require_consistent(near, f"the head is at {cell}")
 
 
-def run_transformer(
+def transformer_course(
     compiled: CompiledTransformer,
     word: Sequence[str],
     max_steps: int,
-    progress: Progress | None = None,
-    store: CheckpointStore | None = None,
-    decoding: Decoding | None = None,
-) -> Run:
-    """The given machine's run as the network does it: by the definition, or by a faster engine."""
+    decoding: Callable[[Transformer, Sequence[Vector], Vector, Sequence[Watch]], M],
+) -> Course[M]:
+    """The given machine's run as the network does it, by an engine."""
     started = perf_counter()
     symbols = compiled.normal.check_word(word)
     follower = TokenFollower(compiled, symbols, max_steps)
     X = compiled.recognizer.embed(symbols)
-    moments = (decoding or by_definition)(compiled.network, X, compiled.seed, WATCHES)
+    moments = decoding(compiled.network, X, compiled.seed, WATCHES)
 
     def reached() -> Run:
         normal = compiled.normal
@@ -177,8 +180,17 @@ def run_transformer(
             note=moments.reason,
         )
 
-    try:
-        follow(moments, follower, progress, store)
-    except KeyboardInterrupt:
-        raise Interrupted(reached()) from None
-    return reached()
+    return Course(moments, follower, reached, compiled.normal.given.blank)
+
+
+def run_transformer(
+    compiled: CompiledTransformer,
+    word: Sequence[str],
+    max_steps: int,
+    progress: Progress | None = None,
+    store: CheckpointStore | None = None,
+    decoding: Decoding | None = None,
+) -> Run:
+    """The given machine's run: by the definition, or by a faster engine."""
+    course = transformer_course(compiled, word, max_steps, decoding or by_definition)
+    return finish(course, progress, store)

@@ -60,6 +60,16 @@ class Configuration(NamedTuple):
             right = _push(cells.get(cell, blank), right, blank)
         return Configuration(state, head, cells.get(head, blank), left, right, blank)
 
+    @staticmethod
+    def on_tape(state: str, head: int, tape: Tape, blank: str) -> "Configuration":
+        """The head on a cell of a tape.
+
+        >>> Configuration.on_tape("q", 1, Tape(0, ("a", "b")), "_").symbol
+        'b'
+        """
+        found = Configuration.initial(state, tape.cells, blank, head - tape.start)
+        return found._replace(head=head)
+
     def after(self, action: Action) -> "Configuration":
         """The next configuration: write, move, change state."""
         state, write, move = action

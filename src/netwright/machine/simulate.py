@@ -58,6 +58,16 @@ class Run:
     note: str | None = None
     """Why a fast engine did not do it in the fastest way."""
 
+    @property
+    def accepted(self) -> bool:
+        """Whether the machine accepted its input."""
+        return self.outcome is Outcome.ACCEPTED
+
+    @property
+    def decided(self) -> bool:
+        """Whether the run ended before its limit."""
+        return self.outcome is not Outcome.UNDECIDED
+
 
 class Interrupted(KeyboardInterrupt):
     """Ctrl-C during a run; `run` is what was reached."""

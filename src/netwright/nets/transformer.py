@@ -85,11 +85,14 @@ class Transformer:
     def encoder_layer(self, layer: Layer, X: Sequence[Vector]) -> list[Vector]:
         """Enc(X): a_i = Att(Q(x_i), K(X), V(X)) + x_i, z_i = O(a_i) + a_i (Equations 6, 7)."""
         K, V = [layer.K(x) for x in X], [layer.V(x) for x in X]
-        Z = []
-        for x in X:
-            a = self.attend(layer.Q(x), K, V)[1] + x
-            Z.append(layer.O(a) + a)
-        return Z
+        return [self.encode_token(layer, x, K, V)[1] for x in X]
+
+    def encode_token(
+        self, layer: Layer, x: Vector, K: Sequence[Vector], V: Sequence[Vector]
+    ) -> tuple[Vector, Vector]:
+        """a_i and z_i of one token of an encoder layer."""
+        a = self.attend(layer.Q(x), K, V)[1] + x
+        return a, layer.O(a) + a
 
     def encode(self, X: Sequence[Vector]) -> tuple[list[Vector], list[Vector]]:
         """TEnc(X) = (K(X^{L+1}), V(X^{L+1})) (Equation 8)."""

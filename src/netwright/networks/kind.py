@@ -16,6 +16,7 @@ from netwright.exact.feed_forward import Affine
 from netwright.exact.layout import Layout
 from netwright.exact.snapshot import CheckpointStore
 from netwright.exact.vector import Vector
+from netwright.following.tracing import Tracing
 from netwright.machine.simulate import Engine, Progress, Run
 from netwright.machine.turing_machine import TuringMachine
 from netwright.precision.laboratory import Experiment
@@ -119,6 +120,10 @@ class Kind(ABC, Generic[C]):
         """The given machine's run as the network does it."""
 
     @abstractmethod
+    def trace(self, compiled: C, word: Sequence[str], max_steps: int) -> Tracing[Any]:
+        """The run with all of its vectors, any moment of it."""
+
+    @abstractmethod
     def outputs(self, compiled: C, word: Sequence[str]) -> Iterator[Vector]:
         """y_1, y_2, … on a word, by the definition."""
 
@@ -152,7 +157,7 @@ class Kind(ABC, Generic[C]):
 
     @abstractmethod
     def vectors(self, compiled: C) -> list[str]:
-        """The names of the vectors that the network has at each moment."""
+        """The names of the vectors that the network has at a moment."""
 
     @abstractmethod
     def layout(self, compiled: C) -> Layout:

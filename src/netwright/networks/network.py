@@ -28,6 +28,7 @@ from netwright.machine.turing_machine import TuringMachine
 from netwright.networks.changes import WeightPlace, flipped, weights_into
 from netwright.networks.kind import Following, Kind
 from netwright.networks.kinds import KINDS, kind_named
+from netwright.networks.trace import Trace
 from netwright.verify.certificate.check import certificate, obligations
 from netwright.verify.certificate.reading import Obligation
 from netwright.verify.certificate.schema import shown
@@ -111,7 +112,8 @@ class Network:
         return hash((self.kind.name, self.machine, self.changes))
 
     def __repr__(self) -> str:
-        options = "".join(f", {k}={v}" for k, v in self.options.items() if v not in (None, False))
+        usual = {option.name: option.default for option in self.kind.options}
+        options = "".join(f", {k}={v}" for k, v in self.options.items() if v != usual[k])
         changes = "".join(f", {change}" for change in self.changes)
         name = self.machine.name or f"{len(self.machine.states)} states"
         return f"<{self.kind.name} of {name}, dimension {self.layout.dimension}{options}{changes}>"
@@ -125,6 +127,9 @@ class Network:
     def layout(self) -> Layout:
         """The layout of the network's vectors."""
         return self.kind.layout(self.compiled)
+
+    def _symbols(self, word: Word | None) -> tuple[str, ...]:
+        return self.machine.check_word(self.machine.default_input if word is None else word)
 
     # Running.
 
@@ -143,7 +148,7 @@ class Network:
         message says from which output on, and `outputs` has what is there.
         """
         check_limit(max_steps)
-        symbols = self.machine.check_word(self.machine.default_input if word is None else word)
+        symbols = self._symbols(word)
         chosen = read_engine(engine)
         if chosen not in self.kind.engines:
             raise InputError(unknown(f"engine for {self.kind.name}", chosen, self.kind.engines))
@@ -160,6 +165,13 @@ class Network:
     def outputs(self, word: Word) -> Iterator[Vector]:
         """y_1, y_2, … on a word, whatever they show."""
         return self.kind.outputs(self.compiled, self.machine.check_word(word))
+
+    def trace(self, word: Word | None = None, max_steps: int = 10_000_000) -> Trace:
+        """Everything that the network does on a word, at any time; see `trace`."""
+        check_limit(max_steps)
+        symbols = self._symbols(word)
+        title = f"{self!r} on {' '.join(symbols) or 'the empty word'}"
+        return Trace(self.kind.trace(self.compiled, symbols, max_steps), title)
 
     # Trust.
 
@@ -193,7 +205,7 @@ class Network:
 
         if self.changes:
             raise InputError(f"precision takes networks as compiled; this is {self.changes[0]}")
-        symbols = self.machine.check_word(self.machine.default_input if word is None else word)
+        symbols = self._symbols(word)
         settings.setdefault("formats", read_formats(None, None, None))
         return self.kind.experiment(self.machine, symbols, self.options, settings).results()
 

@@ -11,7 +11,8 @@ from netwright.exact.feed_forward import Affine
 from netwright.exact.layout import Layout
 from netwright.exact.rational import ONE, ZERO, Rational
 from netwright.exact.vector import Vector
-from netwright.following.neural_gpu import run_neural_gpu
+from netwright.following.neural_gpu import neural_gpu_course, run_neural_gpu
+from netwright.following.tracing import NeuralGPUTracing
 from netwright.machine.simulate import Run
 from netwright.machine.turing_machine import TuringMachine
 from netwright.nets.neural_gpu import Convolution, NeuralGPU
@@ -53,6 +54,14 @@ class NeuralGPUKind(Kind[CompiledNeuralGPU]):
         return run_neural_gpu(
             compiled, word, *following.beside, following.faster(FastNeuralGPU, FastNeuralGPU.SHORT)
         )
+
+    def trace(
+        self, compiled: CompiledNeuralGPU, word: Sequence[str], max_steps: int
+    ) -> NeuralGPUTracing:
+        """The cells, and their gates."""
+        iterating = partial(FastNeuralGPU, reference_steps=FastNeuralGPU.SHORT)
+        course = neural_gpu_course(compiled, word, max_steps, iterating)
+        return NeuralGPUTracing(course, compiled.network, len(compiled.embed(word)))
 
     def outputs(self, compiled: CompiledNeuralGPU, word: Sequence[str]) -> Iterator[Vector]:
         """The last cell of S^1, S^2, …."""

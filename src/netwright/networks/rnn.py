@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 from netwright.errors import InputError
@@ -11,7 +12,8 @@ from netwright.exact.feed_forward import Affine, LinearMap
 from netwright.exact.layout import Layout
 from netwright.exact.rational import Number, Rational, rational, sigma
 from netwright.exact.vector import Vector
-from netwright.following.rnn import run_rnn
+from netwright.following.rnn import rnn_course, run_rnn
+from netwright.following.tracing import RNNTracing
 from netwright.machine.simulate import Run
 from netwright.machine.turing_machine import TuringMachine
 from netwright.nets.rnn import RNN, Matrix, identity
@@ -118,6 +120,12 @@ class RNNKind(Kind[CompiledRNN]):
     def run(self, compiled: CompiledRNN, word: Sequence[str], following: Following) -> Run:
         """One moment is one step."""
         return run_rnn(compiled, word, *following.beside, following.faster(FastRNN, FastRNN.SHORT))
+
+    def trace(self, compiled: CompiledRNN, word: Sequence[str], max_steps: int) -> RNNTracing:
+        """The hidden vectors, first those of the encoder."""
+        decoding = partial(FastRNN, reference_steps=FastRNN.SHORT)
+        course = rnn_course(compiled, word, max_steps, decoding)
+        return RNNTracing(course, compiled.network, compiled.embed(word))
 
     def outputs(self, compiled: CompiledRNN, word: Sequence[str]) -> Iterator[Vector]:
         """y_1, y_2, … of Equation 3."""

@@ -9,7 +9,8 @@ from netwright.errors import FormatError
 from netwright.exact.feed_forward import Affine, FeedForward, count_parameters
 from netwright.exact.layout import Layout
 from netwright.exact.vector import Vector
-from netwright.following.transformer import run_transformer
+from netwright.following.tracing import TransformerTracing, transformer_names
+from netwright.following.transformer import run_transformer, transformer_course
 from netwright.machine.normal_form import NormalMachine, normalize
 from netwright.machine.simulate import Run
 from netwright.machine.turing_machine import TuringMachine
@@ -21,6 +22,7 @@ from netwright.networks.without import TransformerWithout
 from netwright.networks.writing import Reading, Writing, machine_of, name_of_function
 from netwright.precision.laboratory import AttentionExperiment
 from netwright.runtime.transformer.decoder import FastDecoder
+from netwright.runtime.transformer.tokens import TokenEngine
 from netwright.theorems.theorem_3_4_transformer.construction import (
     CompiledTransformer,
     compile_transformer,
@@ -65,6 +67,13 @@ class TransformerKind(Kind[CompiledTransformer]):
         is_whole = type(compiled.network) is Transformer
         faster = following.faster(FastDecoder, FastDecoder.SHORT) if is_whole else None
         return run_transformer(compiled, word, *following.beside, faster)
+
+    def trace(
+        self, compiled: CompiledTransformer, word: Sequence[str], max_steps: int
+    ) -> TransformerTracing:
+        """Token by token."""
+        course = transformer_course(compiled, word, max_steps, TokenEngine)
+        return TransformerTracing(course, compiled.network, compiled.recognizer.embed(word))
 
     def outputs(self, compiled: CompiledTransformer, word: Sequence[str]) -> Iterator[Vector]:
         """y_1, y_2, … of Equation 13."""
@@ -199,10 +208,8 @@ class TransformerKind(Kind[CompiledTransformer]):
         return {part: partial(_without, compiled, part) for part in parts}
 
     def vectors(self, compiled: CompiledTransformer) -> list[str]:
-        """The input, p, a and z of every decoder layer, and the output."""
-        layers = range(1, len(compiled.network.decoder) + 1)
-        parts = ("p", "a", "z")
-        return ["decoder.1.input", *(f"decoder.{n}.{part}" for n in layers for part in parts), "y"]
+        """Input, q, k, v, p, a and z of every decoder layer, and the output."""
+        return [*transformer_names(compiled.network)]
 
     def layout(self, compiled: CompiledTransformer) -> Layout:
         """The layout of all its vectors."""

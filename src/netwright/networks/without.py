@@ -28,15 +28,13 @@ class TransformerWithout(Transformer):
             image = Vector.zero(self.layout)
         return image if f"residual:{name}" in self.without else image + x
 
-    def encoder_layer(self, layer: Layer, X: Sequence[Vector]) -> list[Vector]:
+    def encode_token(
+        self, layer: Layer, x: Vector, K: Sequence[Vector], V: Sequence[Vector]
+    ) -> tuple[Vector, Vector]:
         """Equations 6 and 7."""
         name = f"encoder.{_number(self.encoder, layer)}"
-        K, V = [layer.K(x) for x in X], [layer.V(x) for x in X]
-        Z = []
-        for x in X:
-            a = self._around(f"{name}.self", self.attend(layer.Q(x), K, V)[1], x)
-            Z.append(self._around(f"{name}.O", layer.O(a), a))
-        return Z
+        a = self._around(f"{name}.self", self.attend(layer.Q(x), K, V)[1], x)
+        return a, self._around(f"{name}.O", layer.O(a), a)
 
     def decode_token(
         self,

@@ -6,8 +6,8 @@ many moments at a time. `ReferenceEngine` is the definition; faster ones equal i
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from time import perf_counter
-from typing import Protocol
+from time import process_time
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,17 +62,18 @@ REFERENCE_SECONDS = 0.4
 class DefinitionFirst:
     """When a run leaves the definition: after some moments, or sooner if they take long.
 
-    So a short run never waits for a compiler. With `moments` 0 it leaves at once, as it should
+    So a short run never waits for a compiler. (Time that nobody used does not count: a trace waits
+    for its user.) With `moments` 0 it leaves at once, as it should
     where the compiled code is at hand already.
     """
 
     def __init__(self, moments: int) -> None:
         self.moments = moments
-        self._started = perf_counter()
+        self._started = process_time()
 
     def is_over(self, done: int, earliest: int = 0) -> bool:
         """Whether a faster engine is to take over after so many moments, not before `earliest`."""
-        late = perf_counter() - self._started > REFERENCE_SECONDS
+        late = process_time() - self._started > REFERENCE_SECONDS
         return done >= (earliest if late else max(self.moments, earliest))
 
     def end(self, done: int) -> None:
@@ -80,7 +81,7 @@ class DefinitionFirst:
         self.moments = min(self.moments, done)
 
 
-class NetworkEngine(Protocol):
+class Moments(Protocol):
     """A network's run, moment by moment, as watches see it: what every engine is."""
 
     compile_seconds: float
@@ -94,6 +95,31 @@ class NetworkEngine(Protocol):
     def advance(self, count: int) -> NDArray[np.int64]:
         """The codes of the next moments, a row each: at least one, and `count` at most."""
 
+
+class Place(Protocol):
+    """A bookmark of an engine, in memory."""
+
+    @property
+    def bytes(self) -> int:
+        """How much memory it takes."""
+
+
+class SeekableEngine(Moments, Protocol):
+    """An engine that can go back to where it was."""
+
+    moments: int
+    """How many moments it has done."""
+
+    def place(self) -> Place:
+        """Where it stands."""
+
+    def go_back(self, place: Any) -> None:
+        """Stand at a place of its own again."""
+
+
+class NetworkEngine(Moments, Protocol):
+    """An engine whose run can be kept in a file."""
+
     def snapshot(self) -> Snapshot:
         """All that the moments from here on depend on."""
 
@@ -101,11 +127,15 @@ class NetworkEngine(Protocol):
         """Go on from a snapshot; FormatError if it is none of this network."""
 
 
-class VectorEngine(NetworkEngine, Protocol):
+class VectorMoments(Moments, Protocol):
     """An engine whose newest vectors can be had."""
 
     def vector(self, name: str, *, before: bool = False) -> Vector:
         """One of the vectors that are watched, now or one moment before."""
+
+
+class VectorEngine(VectorMoments, NetworkEngine, Protocol):
+    """An engine whose newest vectors can be had, and whose run can be kept."""
 
 
 class ReferenceEngine:

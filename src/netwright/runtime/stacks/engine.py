@@ -9,7 +9,7 @@ not.
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from time import perf_counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,21 @@ from netwright.runtime.unsuitable import UnsuitableError
 
 if TYPE_CHECKING:
     from netwright.runtime.stacks.network import StackNetwork
+
+
+class StackPlace(NamedTuple):
+    """Where an engine stands: its moments, its cells, and the arrays of its stacks."""
+
+    moments: int
+    cells: Sequence[Vector]
+    before: Sequence[Vector]
+    reason: str | None
+    arrays: Snapshot | None
+
+    @property
+    def bytes(self) -> int:
+        """How much memory the arrays take."""
+        return 0 if self.arrays is None else sum(each.nbytes for each in self.arrays.values())
 
 
 class StackEngine(ABC):
@@ -48,6 +63,8 @@ class StackEngine(ABC):
         self.reason: str | None = None
         """Why its numbers are big ones."""
         self._stack: StackNetwork | None = None
+        self._made: StackNetwork | None = None
+        """What `_stack` is when there are stacks; it is made once."""
         self._cells: Sequence[Vector] = cells
         self._before: Sequence[Vector] = cells
 
@@ -104,11 +121,30 @@ class StackEngine(ABC):
             self.reason = str(unsuitable)
 
     def _prepared(self) -> "StackNetwork":
-        started = perf_counter()
-        try:
-            return self._stacks()
-        finally:
-            self.compile_seconds += perf_counter() - started
+        if self._made is None:
+            started = perf_counter()
+            try:
+                self._made = self._stacks()
+            finally:
+                self.compile_seconds += perf_counter() - started
+        return self._made
+
+    def cells(self) -> list[Vector]:
+        """The vectors of all cells."""
+        return [self.vector(str(number)) for number in range(len(self._cells))]
+
+    def place(self) -> StackPlace:
+        """A bookmark for `go_back`."""
+        arrays = None if self._stack is None else self._stack.snapshot()
+        return StackPlace(self.moments, self._cells, self._before, self.reason, arrays)
+
+    def go_back(self, place: StackPlace) -> None:
+        """Stand where the engine stood."""
+        self.moments, self._cells, self._before, self.reason, arrays = place
+        self._stack = None
+        if arrays is not None:
+            self._stack = self._prepared()
+            self._stack.put(arrays)
 
     def snapshot(self) -> Snapshot:
         """The stacks, or only how many moments there were."""

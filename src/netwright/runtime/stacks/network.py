@@ -30,6 +30,8 @@ Integers = NDArray[np.int64]
 LARGEST_DENOMINATOR = 1 << 20
 LARGEST_WEIGHTS = 1 << 24  # the sum of the weights into a coordinate
 FIRST_NODES = 1 << 16
+FIRST_CLOCK = (0, 0, 1, 0, 0, 0)
+"""One node, the empty stack; see `arithmetic`."""
 
 
 class Source(NamedTuple):
@@ -115,7 +117,7 @@ class StackNetwork:
             listed=np.zeros((slots, self._width), dtype=np.int64),
             count=np.zeros(slots, dtype=np.int64),
             nodes=nodes,
-            clock=_array([0, 0, 1, 0, 0, 0]),
+            clock=_array(FIRST_CLOCK),
             grid=_array([*grid, 0]),
             L=self.L,
             maps=_array(self._maps, 2),
@@ -202,7 +204,11 @@ class StackNetwork:
     # Numbers.
 
     def set_cells(self, cells: Sequence[Vector]) -> None:
-        """Put vectors into the cells."""
+        """Put vectors into the cells, as if nothing had been there."""
+        for name in CHANGING[:4]:
+            getattr(self._work, name)[...] = 0
+        self._work.clock[:] = FIRST_CLOCK
+        self._work.grid[arithmetic.NEWEST] = 0
         for slot, cell in enumerate(cells):
             for x, (k, number) in enumerate(cell.entries.items()):
                 self._work.v[slot, k] = self._number(number)
@@ -307,13 +313,16 @@ class StackNetwork:
 
     def restore(self, state: Snapshot) -> None:
         """Go on from a snapshot; FormatError if it is none of this network."""
-        arrays = checked_stacks(state, self._work, self._cells)
-        nodes = arrays.pop("nodes")
+        self.put(checked_stacks(state, self._work, self._cells))
+
+    def put(self, state: Snapshot) -> None:
+        """Go on from a snapshot that this network made itself."""
+        nodes = state["nodes"]
         while len(self._work.nodes) < len(nodes):
             self._more_nodes()
         self._work.nodes[: len(nodes)] = nodes
-        for name, array in arrays.items():
-            getattr(self._work, name)[...] = array
+        for name in CHANGING:
+            getattr(self._work, name)[...] = state[name]
 
 
 def _array(rows: Sequence[Any], columns: int | None = None) -> Integers:

@@ -182,26 +182,29 @@ class _Builder:
         return source
 
     def _self_attention(self, layer: Layer, first_key: Vector) -> None:
-        Q, K, V = map(_feed_forward, (layer.Q, layer.K, layer.V))
+        attention = self._attention(layer, first_key)
+        self.program.attentions.append(attention)
+        if attention is not None:
+            self.program.instructions.append(attention)
+
+    def _attention(self, layer: Layer, first_key: Vector) -> Mean | LastVisit | None:
+        K, V, Q = map(_feed_forward, (layer.K, layer.V, layer.Q))
         if not written_by(V):
-            return  # every value is 0
+            return None  # every value is 0
         value = self._network(V)
         scales = self.program.vectors[value]
         if any(scale.e for scale in scales.values()):
             raise UnsuitableError("a value has the position in its denominator")
-        if not K.maps[-1].weights or not written_by(Q):
-            # Equal keys, or queries 0: equal scores, and the mean is a sum over p.
+        if has_equal_scores(layer):
+            # The mean is a sum over p.
             over_p = {k: Scale(scale.D, 1) for k, scale in scales.items()}
-            terms = self._copy(over_p, self.stream)
-            self.program.instructions.append(Mean(value, terms))
-            return
+            return Mean(value, self._copy(over_p, self.stream))
         key, query = self._network(K), self._network(Q)
         places = _last_visit_places(self.program.vectors[key], written_by(K), first_key)
         queries = self.program.vectors[query]
         if [queries.get(k, Scale()).e for k in places] != [1, 1, 2, 3][: len(places)]:
             raise UnsuitableError("the query is not that of a last visit")
-        terms = self._copy(scales, self.stream)
-        self.program.instructions.append(LastVisit(key, query, value, places, terms))
+        return LastVisit(key, query, value, places, self._copy(scales, self.stream))
 
     def _external(self) -> None:
         keys, values = self.external
@@ -221,6 +224,15 @@ class _Builder:
             units = first.D, second.D
         rows = [self._numbers(row, self.stream) for row in entries]
         self.program.instructions.append(External(places, units, rows))
+
+
+def has_equal_scores(layer: Layer) -> bool:
+    """Whether the keys of a layer are equal, or its queries 0, whatever the tokens are."""
+    maps = (layer.Q, layer.K)
+    if not all(isinstance(each, FeedForward) for each in maps):
+        return False
+    Q, K = map(_feed_forward, maps)
+    return not K.maps[-1].weights or not written_by(Q)
 
 
 def _feed_forward(net: Map) -> FeedForward:

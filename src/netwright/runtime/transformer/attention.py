@@ -16,9 +16,18 @@ by query, and looks at all keys where it does not hold. The forms, for the score
 - *Last visit by recency*: key j is (ε_j, −ε_j c_j, 1, j) in four coordinates and the query
   (ε_i c, ε_i, ε_i²/3, −ε_i³/3). The product is another, the winners are the same, under the same
   conditions: the proof is in `scores.recency`, and uses no more of the cells than these.
+
+In both forms of a last visit |χ_j| falls with j among the tokens of one cell. With Δ ≥ 0 every part
+of it does. With Δ ≤ −1 and x = ε_i ε_j it is x (|Δ| − x/3), which grows with x while x < 3/2; by
+recency it is ε_i ε_j |Δ| − ε_i³ (i + 1 − j)/3, and from j to j + 1 ≤ i it falls by more than
+ε_i (ε_i² − ε_i²/3). So the score that comes second is that of the latest visit of another cell, or
+of the visit before the latest to the winner's own.
 """
 
 from itertools import permutations
+
+import numpy as np
+from numpy.typing import NDArray
 
 from netwright.exact.feed_forward import FeedForward
 from netwright.exact.rational import ONE, ZERO, Rational
@@ -90,20 +99,54 @@ class _Line:
         return int(min(max(place, ONE), n * ONE).p) - 1
 
 
-class _LastVisit:
-    """Keys (ε_j, −ε_j c_j, ε_j²) in three coordinates, or (ε_j, −ε_j c_j, 1, j) in four."""
+class LastVisitForm:
+    """Keys (ε_j, −ε_j c_j, ε_j²) in three coordinates, or (ε_j, −ε_j c_j, 1, j) in four.
+
+    The n-th key or query is that of token j = n − 1.
+    """
 
     def __init__(self, places: tuple[int, ...]) -> None:
         self.a, self.b, *self.rest = places
+
+    def key(self, n: int, cell: Rational) -> dict[int, Rational]:
+        """The entries of the n-th key, of a cell."""
+        rest = (ONE / (n * n),) if len(self.rest) == 1 else (ONE, (n - 1) * ONE)
+        entries = {self.a: ONE / n, self.b: -cell / n, **dict(zip(self.rest, rest, strict=True))}
+        return {k: value for k, value in entries.items() if value}
+
+    def cell_of_key(self, key: Vector, n: int) -> Rational:
+        """The cell c of the n-th key."""
+        return -key.entries.get(self.b, ZERO) * n
+
+    def cell_of_query(self, q: Vector, n: int) -> Rational:
+        """The cell c of the n-th query."""
+        return q.entries.get(self.a, ZERO) * n
+
+    def distances(
+        self, n: int, differences: NDArray[np.float64], visits: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """|⟨q, k⟩| in floating point, for the n-th query and some visits of other cells.
+
+        Nothing is cancelled much, as |Δ| ≥ 1: the error is a few units in the last place.
+        """
+        x = 1 / (n * visits)
+        if len(self.rest) == 1:
+            return np.abs(x * (differences + x / 3))
+        return np.abs(x * differences + (n - visits + 1) / (3 * float(n) ** 3))
+
+
+class _LastVisit(LastVisitForm):
+    """Keys of this form, and the latest visit of each cell."""
+
+    def __init__(self, places: tuple[int, ...]) -> None:
+        super().__init__(places)
         self.latest: dict[Rational, int] = {}
         self.lowest = self.highest = self.newest = ZERO
 
     def takes(self, key: Vector, n: int) -> bool:
         """Whether the n-th key fits; if so, its cell is remembered."""
-        cell = -key.entries.get(self.b, ZERO) * n
-        rest = (ONE / (n * n),) if len(self.rest) == 1 else (ONE, (n - 1) * ONE)
-        wanted = {self.a: ONE / n, self.b: -cell / n, **dict(zip(self.rest, rest, strict=True))}
-        if cell.q != 1 or key.entries != {i: value for i, value in wanted.items() if value}:
+        cell = self.cell_of_key(key, n)
+        if cell.q != 1 or key.entries != self.key(n, cell):
             return False
         self.lowest = min(self.lowest, cell) if self.latest else cell
         self.highest = max(self.highest, cell) if self.latest else cell
@@ -113,7 +156,7 @@ class _LastVisit:
 
     def winner(self, q: Vector, n: int) -> int | None:
         """The latest visit of the query's cell among n keys, or the newest key if it is fresh."""
-        cell = q.entries.get(self.a, ZERO) * n
+        cell = self.cell_of_query(q, n)
         wanted = (ONE / n, ONE / (3 * n**2), -ONE / (3 * n**3))
         found = [q.entries.get(k) for k in (self.b, *self.rest)]
         if found != [*wanted[: len(found)]] or cell.q != 1:

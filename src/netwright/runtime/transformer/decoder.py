@@ -38,6 +38,26 @@ class FastToken(NamedTuple):
     y: Vector
 
 
+class LayerVectors(NamedTuple):
+    """What a decoder layer made of a token: p (Eq 9), a (Eq 10), z (Eq 11)."""
+
+    p: Vector
+    a: Vector
+    z: Vector
+
+
+class TokenVectors(NamedTuple):
+    """What the decoder made of a token: its input, each layer, and y = F(z)."""
+
+    input: Vector
+    layers: tuple[LayerVectors, ...]
+    y: Vector
+
+    def into(self, layer: int) -> Vector:
+        """What a layer, counted from 0, gets: the input, or the z of the layer before."""
+        return self.layers[layer - 1].z if layer else self.input
+
+
 class FastDecoder:
     """A decoder's run on an input, moment by moment: a moment is a token.
 
@@ -124,16 +144,10 @@ class FastDecoder:
 
     def _begin_with_integers(self) -> None:
         """From the first token on, up to where we are."""
-        external = _encode(self.network, self.X)
-        keys = _first_keys(self.network, external, self.seed)
+        external = fast_encode(self.network, self.X)
         started = perf_counter()
         try:
-            from netwright.runtime.transformer.integers import IntegerTransformer
-
-            program = decoder_program(
-                self.network, (external.keys, external.values), self.seed, keys
-            )
-            self._integers = IntegerTransformer(self.network, program, self.seed, self.watches)
+            self._integers = in_integers(self.network, external, self.seed, self.watches)
             self.compile_seconds += perf_counter() - started
             while self._integers.tokens < self.tokens:
                 self._integers.advance(self.tokens - self._integers.tokens)
@@ -144,34 +158,47 @@ class FastDecoder:
     def _leave_integers(self, reason: str) -> None:
         self._integers, self.reason = None, reason
         tokens = fast_tokens(self.network, self.X, self.seed)
-        vectors = ({"z": token.z, "y": token.y} for token in tokens)
+        vectors = ({"z": token.layers[-1].z, "y": token.y} for token in tokens)
         self._vectors = ReferenceEngine(vectors, self.watches, fast=True)
         for _ in range(self.tokens):
             self._vectors.advance(1)
 
 
-def fast_tokens(network: Transformer, X: Sequence[Vector], seed: Vector) -> Iterator[FastToken]:
+def fast_tokens(network: Transformer, X: Sequence[Vector], seed: Vector) -> Iterator[TokenVectors]:
     """The decoder token by token in exact rationals (Equations 9 to 13).
 
     Every weight of every layer is applied to every token; only the search for the best score is
     spared (see `attention`).
     """
-    external = _encode(network, X)
+    external = fast_encode(network, X)
     caches = [AttentionCache(layer.K, network.score, network.rho) for layer in network.decoder]
     y, t = seed, 0
     while True:
         t += 1
-        z = network.positioned(y, t)
+        z = start = network.positioned(y, t)
+        layers = []
         for layer, cache in zip(network.decoder, caches, strict=True):
             cache.append(layer.K(z), layer.V(z))
             p = cache.attend(layer.Q(z)) + z
             a = external.attend(p) + p
             z = layer.O(a) + a
+            layers.append(LayerVectors(p, a, z))
         y = network.F(z)
-        yield FastToken(z, y)
+        yield TokenVectors(start, tuple(layers), y)
 
 
-def _encode(network: Transformer, X: Sequence[Vector]) -> AttentionCache:
+def in_integers(
+    network: Transformer, external: AttentionCache, seed: Vector, watches: tuple[Watch, ...]
+) -> "IntegerTransformer":
+    """The decoder in 64-bit integers; UnsuitableError where there is no such program."""
+    from netwright.runtime.transformer.integers import IntegerTransformer
+
+    keys = _first_keys(network, external, seed)
+    program = decoder_program(network, (external.keys, external.values), seed, keys)
+    return IntegerTransformer(network, program, seed, watches)
+
+
+def fast_encode(network: Transformer, X: Sequence[Vector]) -> AttentionCache:
     """The encoder (Equation 8), its attention as fast as the decoder's."""
     X = [network.positioned(x, i) for i, x in enumerate(X, start=1)]
     for layer in network.encoder:

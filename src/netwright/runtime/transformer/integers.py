@@ -1,8 +1,9 @@
 """A Transformer's decoder in 64-bit integers: its state, and the machine code that runs it.
 
-Of all tokens that visited a cell only the latest is kept: Lemma B.4 shows that an older one loses
-against it for every query of the form that is checked, exactly, at every token. So memory grows
-with the cells, not with the tokens.
+Of all tokens that visited a cell only the value of the latest is kept: Lemma B.4 shows that an
+older one loses against it for every query of the form that is checked, exactly, at every token. So
+memory grows with the cells, not with the tokens. (The number of the visit before is kept too: it
+may be the one that comes second.)
 """
 
 from typing import Any
@@ -80,7 +81,9 @@ class IntegerTransformer:
         require_consistent(1 <= cells == kept.shape[1] <= MOST_CELLS, f"{cells} cells")
         require_consistent(abs(first) <= FARTHEST, f"a first cell {first}")
         require_consistent(0 < clock[native.TOKENS] <= FARTHEST, "no tokens")
-        require_consistent(np.isin(kept[:, :, 0], (0, 1)).all(), "cells neither visited nor not")
+        latest, before = kept[:, :, native.LATEST], kept[:, :, native.BEFORE]
+        in_order = (before >= 0) & (before <= latest) & (latest <= clock[native.TOKENS])
+        require_consistent(in_order.all(), "visits at no time of its run")
         visits = found["visits"]
         never = (visits == (_FAR, -_FAR)).all(axis=1)
         inside = (visits >= first) & (visits < first + cells)

@@ -40,6 +40,9 @@ ARGUMENTS = ("stream", "output", "total", "visits", "kept", "rows", "clock", "co
 TOKENS, STATUS, FIRST_CELL, CELLS, WANTED_CELL, HERE = range(6)
 # What visits has for a layer: the lowest and the highest cell visited.
 LOWEST, HIGHEST = range(2)
+# What a row of kept has: the token of the latest visit of a cell, that of the visit before, and the
+# value of the latest.
+LATEST, BEFORE, VALUE = range(3)
 
 
 def native_code(
@@ -280,7 +283,8 @@ class _Writer(Assembler):
         """The key must be (ε, −ε·here, ε²) and the query (ε·wanted, ε, ε²/3), with ε = 1/p.
 
         Or (ε, −ε·here, 1, p − 1) and (ε·wanted, ε, ε²/3, −ε³/3).
-        `kept` has a row for each cell: whether it was visited, and the value of the latest visit.
+        `kept` has a row for each cell: the tokens of its latest visit and of the one before (0 for
+        none), and the value of the latest.
         """
         layer, self.visits = self.visits, self.visits + 1
 
@@ -327,15 +331,17 @@ class _Writer(Assembler):
         known = self.b.or_(hit, self.b.not_(other))
         self.go_on_if(self.b.or_(known, fresh), OTHER_FORM)
         chosen = self.choose(hit, row, row_here)
+        latest_here = self.load("kept", row_here)
         own = self._numbers(each.value)
-        for place_in_row, term in enumerate(each.terms, start=1):
+        for place_in_row, term in enumerate(each.terms, start=VALUE):
             newest = own.get(term.source, 0)
             kept = self.load("kept", self.sum(chosen, place_in_row))
             self._add_to(self.vectors[STREAM], term, self.choose(hit, kept, newest))
             at = self.sum(row_here, place_in_row)
             self.at_the_end.append(partial(self.store, newest, "kept", at))
         self.at_the_end += [
-            partial(self.store, 1, "kept", row_here),
+            partial(self.store, self.p, "kept", self.sum(row_here, LATEST)),
+            partial(self.store, latest_here, "kept", self.sum(row_here, BEFORE)),
             partial(self.store, lowest, "visits", 2 * layer + LOWEST),
             partial(self.store, highest, "visits", 2 * layer + HIGHEST),
         ]
@@ -366,9 +372,9 @@ class _Writer(Assembler):
 
 
 def kept_width(program: Program) -> int:
-    """The length of a row that is kept for a cell: whether there is one, and a value."""
+    """The length of a row that is kept for a cell: two visits, and a value."""
     lengths = (len(each.terms) for each in program.instructions if isinstance(each, LastVisit))
-    return 1 + max(lengths, default=0)
+    return VALUE + max(lengths, default=0)
 
 
 def external_columns(each: External) -> list[tuple[int, int]]:

@@ -112,6 +112,8 @@ class Program:
     """By number: the stream, the output, then others."""
     sizes: list[int]
     instructions: list[Instruction] = field(default_factory=list)
+    attentions: list[Mean | LastVisit | None] = field(default_factory=list)
+    """The self-attention of each layer; None where every value is 0."""
     longest: int = 0
     """For how many tokens nothing overflows."""
     output_bound: dict[int, int] = field(default_factory=dict)

@@ -1,0 +1,146 @@
+"""Any moment of a network's run, in any order: an engine and its follower, with bookmarks.
+
+Bookmarks are kept at equal distances, which double when there are too many, and a few close behind
+every moment that was sought from afar. So going on is cheap, going back a little is cheap, and
+going anywhere else costs a fraction of the run.
+"""
+
+from bisect import bisect_right
+from collections import deque
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netwright.errors import NetworkError
+from netwright.exact.snapshot import Snapshot
+from netwright.following.drive import MOST_AT_ONCE, Course
+from netwright.runtime.engine import Place, SeekableEngine
+
+if TYPE_CHECKING:
+    from netwright.machine.simulate import Run
+
+S = TypeVar("S", bound=SeekableEngine)
+X = TypeVar("X")
+MOST_BOOKMARKS = 64
+MOST_BYTES = 1 << 28  # of all bookmarks at equal distances
+FIRST_DISTANCE = 1 << 14
+BEHIND = (1024, 32)  # moments behind one that was sought from afar
+NEAR_BOOKMARKS = 16
+
+
+class Bookmark(NamedTuple):
+    """The engine and the follower at a moment; None for a follower that lost the machine."""
+
+    moments: int
+    engine: Place
+    follower: Snapshot | None
+
+
+class Seeker(Generic[S]):
+    """A course that can be moved to any moment, up to its end."""
+
+    def __init__(self, course: Course[S]) -> None:
+        self.course = course
+        self.end: int | None = None
+        """The last moment, once it is known."""
+        self.lost: tuple[int, NetworkError] | None = None
+        """The first moment that shows no machine, once it is known, and what is wrong with it."""
+        self.result: Run | None = None
+        """The run, once its end is known."""
+        self._distance = FIRST_DISTANCE
+        self._following = True
+        self._moving = False
+        """Whether a move was begun and, by an exception, not ended."""
+        self._marks = [self._bookmark()]
+        self._near: deque[Bookmark] = deque(maxlen=NEAR_BOOKMARKS)
+
+    @property
+    def moments(self) -> int:
+        """Where the course stands."""
+        return self.course.moments.moments
+
+    def reaches(self, moments: int) -> bool:
+        """Go to a moment; if the run ends before, return False, and stand anywhere."""
+        if self.end is not None and moments > self.end:
+            return False
+        if moments < self.moments or self._moving:
+            self._go_back(moments)
+        self._moving = True
+        stops = [stop for stop in (moments - BEHIND[0], moments - BEHIND[1]) if stop > self.moments]
+        if moments - self.moments <= BEHIND[0]:
+            stops = []
+        while self.moments < moments and (self.end is None or self.end >= moments):
+            grid = (self.moments // self._distance + 1) * self._distance
+            target = min([moments, grid, *stops[:1]])
+            self._take(self.course.moments.advance(min(target - self.moments, MOST_AT_ONCE)))
+            if stops and self.moments == stops[0]:
+                self._near.append(self._bookmark())
+                stops.pop(0)
+            if self.moments == grid and self.moments > self._marks[-1].moments:
+                self._keep()
+        self._moving = False
+        return self.end is None or self.end >= moments
+
+    def go_to_the_end(self) -> int:
+        """The last moment; NetworkError if the network stops showing a machine."""
+        while self.end is None:
+            if self.lost is not None:
+                raise self.lost[1]
+            if self._following and not self._moving:
+                self.course.follower.remaining()  # it complains where a run cannot take so long
+            self.reaches(self.moments + MOST_AT_ONCE)
+        return self.end
+
+    def do(self, moment: Callable[[], tuple[X, NDArray[np.int64]]]) -> X:
+        """Let the engine do a moment in another way than by `advance`, and follow it."""
+        self._moving = True
+        found, codes = moment()
+        self._take(codes)
+        self._moving = False
+        return found
+
+    def _has_ended(self) -> bool:
+        return self.course.follower.outcome is not None
+
+    def _take(self, codes: NDArray[np.int64]) -> None:
+        follower = self.course.follower
+        if not self._following or self._has_ended():
+            return
+        try:
+            follower.take(codes)
+        except NetworkError as error:
+            self._following, self.lost = False, (follower.shown + 1, error)
+        if self._has_ended():
+            self.end = follower.shown
+            try:
+                self.result = self.course.reached()
+            except NetworkError as error:  # a tape that cannot be read
+                self.lost = (follower.shown, error)
+
+    def _bookmark(self) -> Bookmark:
+        follower = self.course.follower.snapshot() if self._following else None
+        return Bookmark(self.moments, self.course.moments.place(), follower)
+
+    def _keep(self) -> None:
+        self._marks.append(self._bookmark())
+        size = sum(mark.engine.bytes + _bytes(mark.follower) for mark in self._marks)
+        while len(self._marks) > 2 and (len(self._marks) > MOST_BOOKMARKS or size > MOST_BYTES):
+            self._distance *= 2
+            self._marks = [mark for mark in self._marks if mark.moments % self._distance == 0]
+            size = sum(mark.engine.bytes + _bytes(mark.follower) for mark in self._marks)
+
+    def _go_back(self, moments: int) -> None:
+        far = self._marks[bisect_right(self._marks, moments, key=lambda mark: mark.moments) - 1]
+        near = (mark for mark in self._near if mark.moments <= moments)
+        mark = max([far, *near], key=lambda mark: mark.moments)
+        self.course.moments.go_back(mark.engine)
+        self._following = mark.follower is not None
+        if mark.follower is not None:
+            self.course.follower.restore(mark.follower)
+            self.course.follower.outcome = None
+
+
+def _bytes(snapshot: Snapshot | None) -> int:
+    return sum(array.nbytes for array in (snapshot or {}).values())

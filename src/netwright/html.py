@@ -1,0 +1,39 @@
+"""Small HTML tables for notebooks: how results show themselves there."""
+
+from collections.abc import Iterable, Sequence
+from html import escape
+
+_TABLE = "border-collapse:collapse;font-variant-numeric:tabular-nums"
+_CELL = "text-align:left;padding:1px 8px;white-space:pre;border-bottom:1px solid #8884"
+
+
+def table(caption: str, header: Sequence[object], rows: Iterable[Sequence[object]]) -> str:
+    """A table; everything in it is text, whatever it looks like.
+
+    >>> "<script>" in table("a machine called <script>", ["t"], [["<script>"]])
+    False
+    """
+    head = "".join(f'<th style="{_CELL}">{escape(str(each))}</th>' for each in header)
+    body = "".join(
+        "<tr>" + "".join(f'<td style="{_CELL}">{escape(str(each))}</td>' for each in row) + "</tr>"
+        for row in rows
+    )
+    top = f"<thead><tr>{head}</tr></thead>" if header else ""
+    return (
+        f'<div style="overflow:auto;max-height:32em"><table style="{_TABLE}">'
+        f'<caption style="text-align:left;font-weight:600;padding:4px 8px">{escape(caption)}'
+        f"</caption>{top}<tbody>{body}</tbody></table></div>"
+    )
+
+
+def shortened(text: object, most: int = 24) -> str:
+    """A text that fits into a cell; long numbers lose their middle.
+
+    >>> shortened("1234567890", 5)
+    '12…90'
+    """
+    text = str(text)
+    if len(text) <= most:
+        return text
+    half = (most - 1) // 2
+    return f"{text[:half]}…{text[-half:]}"

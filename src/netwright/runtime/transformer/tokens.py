@@ -1,0 +1,345 @@
+"""A decoder's tokens with all of their vectors and attentions, any token at any time.
+
+A network whose program runs in 64-bit integers (`integers`) has a small state: the output y, the
+running sums, and for each cell its last two visits with the value of the latest. From the state
+before a token, and the network's own maps over the rationals, everything that the decoder makes of
+that token follows, exactly, however many tokens came before. Tokens of other networks, and the
+first ones of every network, are kept as they are computed.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import islice
+from time import perf_counter
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netwright.exact.rational import ONE, Rational
+from netwright.exact.vector import Vector
+from netwright.nets.transformer import Transformer
+from netwright.runtime.attended import (
+    Attention,
+    EqualAttention,
+    LazySequence,
+    ListedAttention,
+    OneWinner,
+)
+from netwright.runtime.engine import Watch
+from netwright.runtime.transformer import native
+from netwright.runtime.transformer.analysis import has_equal_scores
+from netwright.runtime.transformer.attention import AttentionCache, LastVisitForm
+from netwright.runtime.transformer.decoder import (
+    LayerVectors,
+    TokenVectors,
+    fast_encode,
+    fast_tokens,
+    in_integers,
+)
+from netwright.runtime.transformer.program import LastVisit, Mean
+from netwright.runtime.unsuitable import UnsuitableError
+
+if TYPE_CHECKING:
+    from netwright.runtime.transformer.integers import IntegerTransformer
+
+FIRST_TOKENS = 64
+"""How many tokens are kept before there is a program: less time than a compiler takes."""
+
+
+class Place(NamedTuple):
+    """Where the engine stands: after how many tokens, and the integers' arrays if it has some."""
+
+    tokens: int
+    state: Mapping[str, NDArray[np.int64]] | None
+
+    @property
+    def bytes(self) -> int:
+        """How much memory it takes."""
+        return 0 if self.state is None else sum(array.nbytes for array in self.state.values())
+
+
+class Explained(NamedTuple):
+    """A token: its vectors, and its attentions by name."""
+
+    vectors: TokenVectors
+    attentions: Mapping[str, Attention]
+
+
+class SeekableTokens(Protocol):
+    """The run that an engine is part of, whose every token can be had again."""
+
+    def explained(self, t: int) -> Explained:
+        """Token t."""
+
+    def stand_before(self, t: int) -> None:
+        """Move the engine so that token t is the next one."""
+
+
+class TokenEngine:
+    """A decoder's run on an input that can go back, and explain the next token."""
+
+    def __init__(
+        self, network: Transformer, X: Sequence[Vector], seed: Vector, watches: Sequence[Watch]
+    ) -> None:
+        self.network, self.seed = network, seed
+        self.watches = tuple(watches)
+        self.moments = 0
+        self.compile_seconds = 0.0
+        self.reason: str | None = None
+        """Why the tokens are not in integers."""
+        if type(network) is Transformer:
+            self.external = fast_encode(network, X)
+            self._tokens = partial(fast_tokens, network, X, seed)
+        else:
+            self.reason = "it is no Transformer as defined"
+            self.external = AttentionCache(network.K, network.score, network.rho)
+            for key, value in zip(*network.encode(X), strict=True):
+                self.external.append(key, value)
+            self._tokens = partial(_by_definition, network, X, seed)
+        self._next: Iterator[TokenVectors] = iter(())
+        self._kept: list[TokenVectors] = []
+        self._keys: list[list[Vector]] = [[] for _ in network.decoder]
+        self._integers: IntegerTransformer | None = None
+        self._first: Place | None = None
+        """Where the integers began."""
+
+    @property
+    def fast(self) -> bool:
+        """Whether the tokens are in integers."""
+        return self._integers is not None and self.reason is None
+
+    def advance(self, count: int) -> NDArray[np.int64]:
+        """The watches' codes for the next tokens."""
+        if (integers := self._standing()) is not None:
+            try:
+                codes = integers.advance(count)
+                self.moments += len(codes)
+                return codes
+            except UnsuitableError as unsuitable:
+                self.reason = str(unsuitable)
+        token = self._remembered(self.moments + 1)
+        self.moments += 1
+        vectors = {"z": token.layers[-1].z, "y": token.y}
+        row = [watch.code(vectors[watch.vector]) for watch in self.watches]
+        return np.array([row], dtype=np.int64)
+
+    def place(self) -> Place:
+        """A bookmark for `go_back`."""
+        integers = self._integers
+        if integers is None or integers.tokens != self.moments:
+            return Place(self.moments, None)
+        return Place(self.moments, {name: a.copy() for name, a in integers.state.items()})
+
+    def go_back(self, place: Place) -> None:
+        """Stand where the engine stood."""
+        self.moments = place.tokens
+        if place.state is not None and self._integers is not None:
+            self._integers.state = {name: array.copy() for name, array in place.state.items()}
+
+    def explain(self, run: "SeekableTokens") -> tuple[Explained, NDArray[np.int64]]:
+        """Everything about the next token, and its codes; later questions may need `run`."""
+        t = self.moments + 1
+        if (integers := self._standing()) is not None:
+            found = self._from_integers(integers, t, run)
+            codes = self.advance(1)
+            if self.reason is None:
+                assert integers.y == found.vectors.y
+                return found, codes
+        else:
+            codes = self.advance(1)
+        return self._from_kept(t), codes
+
+    def _standing(self) -> "IntegerTransformer | None":
+        """The integers, standing where we stand; None while, or if, there are none."""
+        if self.reason is not None or self.moments < FIRST_TOKENS:
+            return None
+        if self._integers is None:
+            started = perf_counter()
+            try:
+                made = in_integers(self.network, self.external, self.seed, self.watches)
+                while made.tokens < FIRST_TOKENS:
+                    made.advance(FIRST_TOKENS - made.tokens)
+            except UnsuitableError as unsuitable:
+                self.reason = str(unsuitable)
+                return None
+            self.compile_seconds += perf_counter() - started
+            self._integers = made
+            self._first = Place(made.tokens, {name: a.copy() for name, a in made.state.items()})
+        if self._integers.tokens != self.moments:
+            assert self._first is not None
+            assert self._first.tokens == self.moments
+            self.go_back(self._first)
+        return self._integers
+
+    # Tokens that are kept.
+
+    def _remembered(self, token: int) -> TokenVectors:
+        while len(self._kept) < token:
+            new = next(self._next, None)
+            if new is None:
+                # At first; and after an exception, such as Ctrl-C, which ends a generator.
+                self._next = islice(self._tokens(), len(self._kept), None)
+            else:
+                self._kept.append(new)
+        return self._kept[token - 1]
+
+    def _from_kept(self, t: int) -> Explained:
+        token, network = self._remembered(t), self.network
+        found: dict[str, Attention] = {}
+        for n, layer in enumerate(network.decoder):
+            keys = self._keys[n]
+            keys += [layer.K(each.into(n)) for each in self._kept[len(keys) : t]]
+            found[f"decoder.{n + 1}.self"] = ListedAttention(
+                layer.Q(token.into(n)), keys[:t], network.score, network.rho
+            )
+            found[f"decoder.{n + 1}.external"] = self._to_encoder(token.layers[n].p)
+        return Explained(token, found)
+
+    def _to_encoder(self, p: Vector) -> Attention:
+        return ListedAttention(p, self.external.keys, self.network.score, self.network.rho)
+
+    # Tokens from the state of the integers.
+
+    def _from_integers(
+        self, integers: "IntegerTransformer", t: int, run: "SeekableTokens"
+    ) -> Explained:
+        network, program, state = self.network, integers.program, integers.state
+        z = start = network.positioned(integers.y, t)
+        sums = visits = 0
+        layers, found = [], {}
+        for n, (layer, attention) in enumerate(
+            zip(network.decoder, program.attentions, strict=True)
+        ):
+            q, k, v = layer.Q(z), layer.K(z), layer.V(z)
+            by_all = EqualAttention(q, t, network.score(q, k))
+            attended = Vector.zero(network.layout)
+            seen: Attention = by_all
+            if isinstance(attention, Mean):
+                scales = program.vectors[attention.vector]
+                before = {
+                    term.source: Rational(int(state["total"][sums + place]), scales[term.source].D)
+                    for place, term in enumerate(attention.terms)
+                }
+                sums += len(attention.terms)
+                attended = (ONE / t) * (Vector(network.layout, before) + v)
+            elif isinstance(attention, LastVisit):
+                visit = _Visit(integers, attention, visits, t, q, k)
+                visits += 1
+                attended = v if visit.value is None else visit.value
+                seen = self._visited(visit, n, run)
+            elif not has_equal_scores(layer):
+                key_of = self._key_of(n, run)
+                seen = ListedAttention(q, LazySequence(t, key_of), network.score, network.rho)
+            found[f"decoder.{n + 1}.self"] = seen
+            p = attended + z
+            found[f"decoder.{n + 1}.external"] = self._to_encoder(p)
+            a = self.external.attend(p) + p
+            z = layer.O(a) + a
+            layers.append(LayerVectors(p, a, z))
+        return Explained(TokenVectors(start, tuple(layers), network.F(z)), found)
+
+    def _key_of(self, n: int, run: "SeekableTokens") -> Callable[[int], Vector]:
+        """The key of a token in a layer, from the vectors of that token; tokens counted from 0."""
+
+        def key_of(place: int) -> Vector:
+            return self.network.decoder[n].K(run.explained(place + 1).vectors.into(n))
+
+        return key_of
+
+    def _visited(self, visit: "_Visit", n: int, run: "SeekableTokens") -> Attention:
+        known, key_of = {visit.winner: visit.winning_key}, self._key_of(n, run)
+
+        def score_of(token: int) -> Rational:
+            return self.network.score(visit.q, known.get(token) or key_of(token - 1))
+
+        def second() -> int | None:
+            run.stand_before(visit.t)
+            integers = self._standing()
+            if integers is None:  # a later token was none for the integers
+                self._remembered(visit.t)
+                return self._from_kept(visit.t).attentions[f"decoder.{n + 1}.self"].runner_up
+            rivals = visit.rivals(integers)
+            known.update(rivals)
+            return max(rivals, key=lambda token: (score_of(token), token), default=None)
+
+        return OneWinner(visit.q, visit.t, visit.winner, score_of, second)
+
+
+class _Visit:
+    """The last visit that token t attends to in one layer, from the state before it."""
+
+    def __init__(
+        self,
+        integers: "IntegerTransformer",
+        attention: LastVisit,
+        layer: int,
+        t: int,
+        q: Vector,
+        k: Vector,
+    ) -> None:
+        self.form, self.layer, self.t, self.q = LastVisitForm(attention.places), layer, t, q
+        self.layout = k.layout
+        here, wanted = self.form.cell_of_key(k, t), self.form.cell_of_query(q, t)
+        self.here, self.wanted = int(here.p), int(wanted.p)
+        self.winner, self.winning_key = t, k
+        self.value: Vector | None = None
+        """That of the winner; None where that is token t itself."""
+        kept, first = self._cells(integers)
+        place = self.wanted - first
+        if wanted != here and 0 <= place < len(kept) and kept[place, native.LATEST]:
+            self.winner = int(kept[place, native.LATEST])
+            self.winning_key = self._key(self.winner, self.wanted)
+            scales = integers.program.vectors[attention.value]
+            row = kept[place, native.VALUE :].tolist()
+            self.value = Vector(
+                k.layout,
+                {
+                    term.source: Rational(number, scales[term.source].D)
+                    for term, number in zip(attention.terms, row, strict=False)
+                },
+            )
+
+    def _cells(self, integers: "IntegerTransformer") -> tuple[NDArray[np.int64], int]:
+        """The rows of all cells, and the first cell."""
+        state = integers.state
+        return state["kept"][self.layer], int(state["clock"][native.FIRST_CELL])
+
+    def _key(self, token: int, cell: int) -> Vector:
+        return Vector(self.layout, self.form.key(token, cell * ONE))
+
+    def rivals(self, integers: "IntegerTransformer") -> dict[int, Vector]:
+        """The tokens of which one comes second, with their keys, from the state before token t.
+
+        The latest visits of other cells, of which floating point leaves the nearest, and the visit
+        before the winner's to its own cell (see `attention`).
+        """
+        kept, first = self._cells(integers)
+        latest, before = kept[:, native.LATEST], kept[:, native.BEFORE]
+        own = self.here if self.winner == self.t else self.wanted
+        cells = np.flatnonzero(latest) + first
+        cells = cells[(cells != own) & (cells != self.here)]
+        times = latest[cells - first]
+        if self.here != own:
+            cells, times = np.append(cells, self.here), np.append(times, self.t)
+        found = {}
+        if cells.size:
+            away = (self.wanted - cells).astype(float)
+            distances = self.form.distances(self.t, away, times.astype(float))
+            near = distances <= distances.min() * (1 + 1e-9)
+            for cell, time in zip(cells[near].tolist(), times[near].tolist(), strict=True):
+                found[time] = self._key(time, cell)
+        if 0 <= own - first < len(kept):
+            # Token t itself is not yet among the visits.
+            again = int((latest if own == self.here else before)[own - first])
+            if again:
+                found[again] = self._key(again, own)
+        return found
+
+
+def _by_definition(
+    network: Transformer, X: Sequence[Vector], seed: Vector
+) -> Iterator[TokenVectors]:
+    for token in network.tokens(X, seed):
+        layers = tuple(LayerVectors(layer.p, layer.a, layer.z) for layer in token.layers)
+        yield TokenVectors(token.input, layers, token.y)

@@ -11,7 +11,7 @@ import argparse
 import json
 import sys
 
-from netwright import Action, Move, TuringMachine
+from netwright.machine.turing_machine import Action, Move, TuringMachine
 from netwright.networks.running import run
 
 DEPTHS = {"rnn": (100, 1000, 10_000), "neural-gpu": (10, 100, 300)}

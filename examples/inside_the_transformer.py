@@ -6,20 +6,15 @@ The machine adds one to 11 in binary. The token shown is the one of its first re
 network has read the input and gone back to its beginning.
 """
 
-from itertools import islice
+import netwright as nw
 
-from netwright import load_machine
-from netwright.theorems.theorem_3_4_transformer.construction import to_transformer
-
-compiled = to_transformer(load_machine("binary-increment"))
 word = "11"
-tokens = compiled.network.tokens(compiled.recognizer.embed(word), compiled.seed)
-start = 2 * len(word) + 3  # the time at which the given machine begins
-token = next(islice(tokens, start, None))
+trace = nw.compile("binary-increment").trace(word)
+token = trace[2 * len(word) + 4]  # the token after the one that shows the machine's start
 
-print(f"in           {token.input}")
-for number, layer in enumerate(token.layers, start=1):
-    attended = [j for j, weight in enumerate(layer.self_weights) if weight]
-    seen = "all tokens" if len(attended) > 1 else f"token {attended[0]}"
-    print(f"layer {number}      {layer.z}  (attends to {seen})")
-print(f"out          {token.y}")
+print(f"in           {token['decoder.1.input']}")
+for layer in (1, 2, 3):
+    winner = token.attention[f"decoder.{layer}.self"].winner
+    seen = f"token {winner}" if winner else "all tokens"
+    print(f"layer {layer}      {token[f'decoder.{layer}.z']}  (attends to {seen})")
+print(f"out          {token['y']}")

@@ -5,19 +5,13 @@ python examples/three_networks.py [MACHINE [INPUT]]
 
 import sys
 
-from netwright import load_machine
-from netwright.networks.kinds import KINDS
-from netwright.networks.running import run
+import netwright as nw
 
 name, *rest = sys.argv[1:] or ["palindrome"]
-machine = load_machine(name)
+machine = nw.load_machine(name)
 word = rest[0] if rest else None
 
-for target in [*KINDS, "machine"]:
-    answer = run(machine, word, max_steps=300, on=target)
-    size = f"time {answer.network_steps}, dimension {answer.dimension}"
-    print(
-        f"{target:12} {answer.outcome.value} after {answer.steps} steps in "
-        f"{answer.state}, tape {''.join(answer.tape.cells) or 'blank'}"
-        + (f" ({size})" if answer.dimension else "")
-    )
+for kind in nw.kinds():
+    run = nw.compile(machine, to=kind).run(word, max_steps=300)
+    print(f"{kind:12} {run}, time {run.network_steps}, dimension {run.dimension}")
+print(f"{'machine':12} {machine.run(word, max_steps=300)}")

@@ -9,9 +9,10 @@ from netwright.exact.vector import Vector, pointwise
 from netwright.following.rnn import Decoder
 from netwright.machine.simulate import Run, configurations
 from netwright.machine.turing_machine import TuringMachine
+from netwright.networks.certificate import check_written
 from netwright.networks.changes import flipped, weights_into
 from netwright.networks.kinds import kind_named
-from netwright.networks.network import Network, check_written, network_for_word
+from netwright.networks.network import Network, network_for_word
 from netwright.theorems.theorem_2_3_rnn.construction import CompiledRNN
 from netwright.theorems.theorem_3_4_transformer.construction import CompiledTransformer
 from netwright.theorems.theorem_4_1_neural_gpu import CompiledNeuralGPU, in_block

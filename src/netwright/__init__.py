@@ -1,10 +1,15 @@
 """netwright: Turing machines in, exact neural networks out.
 
->>> import netwright
->>> machine = netwright.load_machine("binary-increment")
->>> run = netwright.simulate(machine, "1011")
->>> run.outcome.value, run.steps, "".join(run.tape.cells)
-('halted', 8, '1100')
+>>> import netwright as nw
+>>> net = nw.compile("palindrome", to="transformer", score="recency")
+>>> net.run("abba"), net.accepts("ab")
+(<accepted after 15 steps in accept, head 3, tape blank>, False)
+>>> net.trace("abba")[26]["y"]
+[q1[accept]=1, s1[_]=1, x1=1]
+>>> net.verify("abba").holds, net.certify().holds
+(True, True)
+>>> str(nw.load_machine("binary-increment").run("1011").tape)
+'1100'
 
 A name is imported when it is first used, so that importing the package costs nothing.
 """
@@ -18,24 +23,39 @@ if TYPE_CHECKING:
     from netwright.machine.formats import write_text
     from netwright.machine.library import library_names
     from netwright.machine.load import load_machine
-    from netwright.machine.simulate import Engine, Outcome, Run, configurations, simulate
-    from netwright.machine.turing_machine import Action, Move, TuringMachine
+    from netwright.machine.simulate import Engine, Outcome, Run
+    from netwright.machine.turing_machine import Move, TuringMachine
+    from netwright.networks.certificate import Certificate, check_certificate
+    from netwright.networks.kinds import kinds
+    from netwright.networks.network import Network
+    from netwright.networks.running import compile_source as compile
+    from netwright.networks.saved import load_network as load
+    from netwright.networks.trace import Moment, Trace
+    from netwright.networks.weight import Weight
+    from netwright.runtime.attended import Attention
 
 __all__ = [
-    "Action",
+    "Attention",
+    "Certificate",
     "Configuration",
     "Engine",
     "FormatWarning",
+    "Moment",
     "Move",
+    "Network",
     "NetwrightError",
     "Outcome",
     "Run",
     "Tape",
+    "Trace",
     "TuringMachine",
-    "configurations",
+    "Weight",
+    "check_certificate",
+    "compile",
+    "kinds",
     "library_names",
+    "load",
     "load_machine",
-    "simulate",
     "write_text",
 ]
 _HOMES = {
@@ -44,16 +64,26 @@ _HOMES = {
     "machine.formats": ("write_text",),
     "machine.library": ("library_names",),
     "machine.load": ("load_machine",),
-    "machine.simulate": ("Engine", "Outcome", "Run", "configurations", "simulate"),
-    "machine.turing_machine": ("Action", "Move", "TuringMachine"),
+    "machine.simulate": ("Engine", "Outcome", "Run"),
+    "machine.turing_machine": ("Move", "TuringMachine"),
+    "networks.certificate": ("Certificate", "check_certificate"),
+    "networks.kinds": ("kinds",),
+    "networks.network": ("Network",),
+    "networks.running": ("compile",),
+    "networks.saved": ("load",),
+    "networks.trace": ("Moment", "Trace"),
+    "networks.weight": ("Weight",),
+    "runtime.attended": ("Attention",),
 }
+_OTHER_NAMES = {"compile": "compile_source", "load": "load_network"}
+"""What is called otherwise at home, where the short name would mean less or something else."""
 
 
 def __getattr__(name: str) -> Any:
     home = next((home for home, names in _HOMES.items() if name in names), None)
     if home is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{home}"), name)
+    return getattr(import_module(f"{__name__}.{home}"), _OTHER_NAMES.get(name, name))
 
 
 def __dir__() -> list[str]:

@@ -5,8 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from netwright import Action, Move, TuringMachine, benchmark, load_machine, simulate
+from netwright import benchmark
 from netwright.cli import main
+from netwright.machine.load import load_machine
+from netwright.machine.simulate import simulate
+from netwright.machine.turing_machine import Action, Move, TuringMachine
 from netwright.networks.kind import Kind
 from netwright.networks.kinds import KINDS
 

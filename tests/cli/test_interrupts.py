@@ -13,7 +13,8 @@ import pytest
 from netwright import benchmark
 from netwright.claims.experiments import run_claim
 from netwright.cli import bench, certify, claims, main
-from netwright.networks.network import Network, check_written
+from netwright.networks.certificate import check_written
+from netwright.networks.network import Network
 from netwright.precision.laboratory import AttentionExperiment
 
 

@@ -22,8 +22,9 @@ from netwright.machine.formats import WRITABLE, read_text, write_text
 from netwright.machine.formats.draft import Source
 from netwright.machine.library import library_machine
 from netwright.machine.load import load_machine
+from netwright.networks.certificate import check_written
 from netwright.networks.kinds import KINDS as NAMES
-from netwright.networks.network import check_written, compile_network
+from netwright.networks.network import compile_network
 from netwright.networks.saved import from_bytes, to_bytes
 from netwright.verify.certificate.check import certificate, read_certificate
 

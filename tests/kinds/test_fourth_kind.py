@@ -31,6 +31,7 @@ class WideKind(Kind[CompiledRNN]):
 
     name = "wide-rnn"
     statement = "Theorem 2.3"
+    meanings = RNNKind.meanings
     options = (Option("factor", int, 3, "How many times as large the base is."),)
     inner = RNNKind()
 

@@ -36,7 +36,7 @@ def test_it_runs_verifies_certifies_and_shows_itself_shortly(on: str) -> None:
     network = compile_network(library_machine("palindrome"), on)
     assert network.accepts("abba")
     assert not network.accepts("ab")
-    assert all(found.difference is None for found in network.verify("abba", random_inputs=3))
+    assert all(found.difference is None for found in network.verify("abba", random=3))
     assert network.certify().holds
     assert repr(network).startswith(f"<{on} of palindrome, dimension ")
     assert len(repr(network)) < 80
@@ -149,8 +149,8 @@ def test_the_laboratory_takes_the_network_that_it_is_given() -> None:
     assert len(list(network.precision("ab", steps=3))) == 4  # all formats
     with pytest.raises(InputError, match="precision takes networks as compiled; this is without"):
         network.without("positions").precision("ab")
-    for call in (lambda: network.compare("ab", -1), lambda: network.verify(random_inputs=-1)):
-        with pytest.raises(InputError, match="expected 0 or more"):
+    for call in (lambda: network.compare("ab", -1), lambda: network.verify(random=-1)):
+        with pytest.raises(InputError, match="random is -1; expected how many words, 0 or more"):
             call()
     with pytest.raises(InputError, match=r"a weight is an exact number; got 0\.5"):
         network.with_weight("decoder.2.V", "x2", "x4", 0.5)  # type: ignore[arg-type]

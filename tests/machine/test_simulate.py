@@ -173,7 +173,7 @@ def test_a_short_run_never_imports_the_compiler() -> None:
     import subprocess
 
     code = (
-        "import sys, netwright; netwright.simulate(netwright.load_machine('palindrome'), 'abba');"
+        "import sys, netwright; netwright.load_machine('palindrome').run('abba');"
         "sys.exit('numba' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -22,8 +22,8 @@ from netwright.following.rnn import run_rnn
 from netwright.machine.library import library_machine, library_names
 from netwright.machine.simulate import Outcome, simulate
 from netwright.machine.turing_machine import Action, Move, TuringMachine
+from netwright.networks.certificate import check_written
 from netwright.networks.kinds import KINDS
-from netwright.networks.network import check_written
 from netwright.networks.running import run
 from netwright.precision.laboratory import AttentionExperiment
 from netwright.theorems.theorem_2_3_rnn.construction import compile_rnn

@@ -15,8 +15,8 @@ from netwright.errors import FormatError
 from netwright.exact.feed_forward import Affine, FeedForward
 from netwright.machine.library import library_machine
 from netwright.machine.turing_machine import TuringMachine
+from netwright.networks.certificate import check_written
 from netwright.networks.kinds import KINDS as NAMES
-from netwright.networks.network import check_written
 from netwright.theorems.theorem_2_3_rnn.construction import compile_rnn
 from netwright.theorems.theorem_3_4_transformer.construction import (
     CompiledTransformer,

@@ -27,8 +27,8 @@ from netwright.machine.normal_form import normalize
 from netwright.machine.simulate import simulate
 from netwright.machine.turing_machine import Action, Move, TuringMachine
 from netwright.nets.attention import Normalizer, square_plus_one
+from netwright.networks.certificate import check_written
 from netwright.networks.kinds import KINDS, kind_named
-from netwright.networks.network import check_written
 from netwright.theorems.theorem_2_3_rnn.construction import CompiledRNN, compile_rnn
 from netwright.theorems.theorem_3_4_transformer.construction import (
     CompiledTransformer,

@@ -22,7 +22,7 @@ from netwright.cli.rules import bbchallenge_text, print_rules
 from netwright.errors import InputError, StoppedError
 from netwright.files import check_output, read_file
 from netwright.machine.turing_machine import TuringMachine
-from netwright.networks.network import check_written
+from netwright.networks.certificate import LARGEST, check_written
 from netwright.networks.running import load, machine_in, network_of
 from netwright.networks.writing import machine_of
 from netwright.verify.certificate.check import certificate, read_certificate
@@ -35,8 +35,6 @@ Examples:
   netwright certify --check palindrome-rnn.json
   netwright certify --check palindrome-rnn.json --machine palindrome"""
 NOT_CERTIFIED = 1
-LARGEST = 1_000_000_000
-"""Bytes of a certificate: a network of hundreds of states and symbols has some tens of millions."""
 
 
 @with_kind_options

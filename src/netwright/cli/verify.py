@@ -170,8 +170,8 @@ class Subject:
 def read_kinds(text: str) -> list[Kind[Any]]:
     """Kinds of network from their names with commas between them.
 
-    >>> read_kinds("rnn, transformer")
-    [<kind rnn>, <kind transformer>]
+    >>> [kind.statement for kind in read_kinds("rnn, transformer")]
+    ['Theorem 2.3', 'Theorem 3.4']
     """
     return [kind_named(name) for name in dict.fromkeys(each.strip() for each in text.split(","))]
 

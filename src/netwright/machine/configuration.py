@@ -33,6 +33,10 @@ class Tape(NamedTuple):
             last -= 1
         return Tape(start + first if first < last else 0, tuple(cells[first:last]))
 
+    def __str__(self) -> str:
+        """The symbols in a row, with spaces between them where one has several characters."""
+        return ("" if all(len(cell) == 1 for cell in self.cells) else " ").join(self.cells)
+
 
 class Configuration(NamedTuple):
     """State q^(i), head c^(i) and symbol s^(i) at a time i, with the tape on both sides."""

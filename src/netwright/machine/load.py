@@ -21,18 +21,25 @@ def load_machine(
 ) -> TuringMachine:
     """The machine that MACHINE names on the command line.
 
-    `also` are symbols that the input brings: rules of the file that hold for any symbol hold for
-    them.
+    Args:
+        argument: a name from the library, a path (with `:PART` for one of several machines in a
+            file), bbchallenge text, or the text of a machine file, which has more than one line.
+        format_name: read a file or a text as this format; none means by its content.
+        also: symbols that the input brings: rules of the file that hold for any symbol hold for
+            them.
 
     >>> load_machine("palindrome").start
     'start'
     >>> load_machine("1RB1LB_1LA1RZ").states
     ('A', 'B', 'Z')
     """
+    is_text = isinstance(argument, str) and "\n" in argument and not os.path.lexists(argument)
     argument = os.fspath(argument)
     if format_name not in (None, seed_database.NAME, *FORMATS):
         known = ", ".join([*FORMATS, seed_database.NAME])
         raise FormatError(f"unknown format {format_name!r}; there are {known}")
+    if is_text:
+        return read_text(argument, Source("the text", "", tuple(also)), format_name)
     if format_name is None and argument in library_names():
         return library_machine(argument)
     path, _, part = argument.rpartition(":")

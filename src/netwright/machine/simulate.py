@@ -15,6 +15,7 @@ from time import perf_counter
 
 from netwright.errors import InputError, unknown
 from netwright.exact.snapshot import CheckpointStore
+from netwright.html import shortened, table
 from netwright.machine.configuration import Configuration, Tape
 from netwright.machine.turing_machine import TuringMachine
 
@@ -40,7 +41,7 @@ class Engine(StrEnum):
     REFERENCE = "reference"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Run:
     """Where a run stands after `steps` steps, and the time it took in seconds."""
 
@@ -67,6 +68,29 @@ class Run:
     def decided(self) -> bool:
         """Whether the run ended before its limit."""
         return self.outcome is not Outcome.UNDECIDED
+
+    @property
+    def verdict(self) -> bool:
+        """Whether the machine accepted its input; InputError if the run did not end."""
+        if not self.decided:
+            raise InputError(f"undecided after {self.steps:,} steps; raise max_steps to know")
+        return self.accepted
+
+    def __repr__(self) -> str:
+        steps = f"{self.steps:,} step{'' if self.steps == 1 else 's'}"
+        tape = shortened(self.tape, 40) or "blank"
+        return f"<{self.outcome} after {steps} in {self.state}, head {self.head}, tape {tape}>"
+
+    def _repr_html_(self) -> str:
+        rows: list[tuple[str, object]] = [
+            ("state", self.state),
+            ("head", f"cell {self.head}"),
+            ("tape", shortened(self.tape, 120) or "blank"),
+        ]
+        if self.network_steps is not None:
+            rows.append(("network", f"time {self.network_steps:,}, dimension {self.dimension}"))
+        rows.append(("time", f"{self.seconds:.3f} s, {self.engine} engine"))
+        return table(f"{self.outcome} after {self.steps:,} steps", [], rows)
 
 
 class Interrupted(KeyboardInterrupt):

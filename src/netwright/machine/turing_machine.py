@@ -18,13 +18,18 @@ of the input, which stands in cell 0 and the cells to its right.
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from enum import StrEnum
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from netwright.errors import InputError, MachineError
+from netwright.html import table
+
+if TYPE_CHECKING:
+    from netwright.machine.configuration import Configuration
+    from netwright.machine.simulate import Run
 
 
 class Move(StrEnum):
@@ -55,7 +60,10 @@ class Fault(NamedTuple):
     message: str
 
 
-@dataclass(frozen=True, init=False, eq=False)
+MOST_SHOWN = 200  # rules in a notebook
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
 class TuringMachine:
     """A deterministic one-tape Turing machine: immutable, and valid from the moment it is made.
 
@@ -152,6 +160,44 @@ class TuringMachine:
                     f"machine's alphabet: {alphabet} (blank: {self.blank!r})"
                 )
         return symbols
+
+    def run(
+        self,
+        word: Iterable[str] | None = None,
+        max_steps: int = 10_000_000,
+        *,
+        engine: str = "auto",
+    ) -> "Run":
+        """Run the machine until it halts, or for `max_steps` steps.
+
+        Args:
+            word: a string, one symbol a character, or any iterable of symbols; none means the
+                default input.
+            max_steps: after so many steps the outcome is undecided.
+            engine: `auto`, `fast` or `reference`; all give the same answer.
+        """
+        from netwright.machine.simulate import simulate
+
+        return simulate(self, word, max_steps, engine=engine)
+
+    def accepts(self, word: Iterable[str], max_steps: int = 10_000_000) -> bool:
+        """Whether the run on a word ends in acceptance; InputError if it does not end."""
+        return self.run(word, max_steps).verdict
+
+    def configurations(self, word: Iterable[str] | None = None) -> "Iterator[Configuration]":
+        """State, head and tape at times 0, 1, 2, …: the definition of a run."""
+        from netwright.machine.simulate import configurations
+
+        return configurations(self, word)
+
+    def __repr__(self) -> str:
+        name = f" {self.name}" if self.name else ""
+        return f"<Turing machine{name}: {len(self.states)} states, {len(self.symbols)} symbols>"
+
+    def _repr_html_(self) -> str:
+        rows = [(*key, write, move, state) for key, (state, write, move) in self.delta.items()]
+        header = ["state", "reads", "writes", "moves", "goes to"]
+        return table(f"{repr(self)[1:-1]}, starts in {self.start}", header, rows[:MOST_SHOWN])
 
     def __reduce__(self) -> tuple[Any, ...]:
         # A mapping proxy cannot be pickled; the constructor's arguments can.

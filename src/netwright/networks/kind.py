@@ -14,6 +14,7 @@ from typing import Any, Generic, TypeVar
 from netwright.errors import InputError, unknown
 from netwright.exact.feed_forward import Affine
 from netwright.exact.layout import Layout
+from netwright.exact.meanings import Meanings
 from netwright.exact.snapshot import CheckpointStore
 from netwright.exact.vector import Vector
 from netwright.following.tracing import Tracing
@@ -82,6 +83,8 @@ class Kind(ABC, Generic[C]):
     options: tuple[Option, ...] = ()
     engines: tuple[Engine, ...] = tuple(Engine)
     """The engines that run it."""
+    meanings: Meanings
+    """What its blocks and weights mean."""
     checker: Checker | None = None
     """What checks its certificates; it knows nothing of the construction."""
     benchmark_steps = 10**6
@@ -93,7 +96,8 @@ class Kind(ABC, Generic[C]):
         return kind_named, (self.name,)
 
     def __repr__(self) -> str:
-        return f"<kind {self.name}>"
+        options = ", ".join(option.name for option in self.options) or "none"
+        return f"<kind {self.name}: {self.statement}; options: {options}>"
 
     def read_options(self, given: Options) -> dict[str, Any]:
         """All options with their values: those that are given, and defaults for the others."""

@@ -13,6 +13,15 @@ KINDS: dict[str, Kind[Any]] = {
 }
 
 
+def kinds() -> dict[str, Kind[Any]]:
+    """The kinds of network by name: what `netwright.compile(…, to=…)` takes.
+
+    >>> list(kinds())
+    ['transformer', 'rnn', 'neural-gpu']
+    """
+    return dict(KINDS)
+
+
 def read_kind(name: str, *others: str) -> str:
     """The name of a kind, or of something else that a machine can run on."""
     if name not in (*KINDS, *others):

@@ -1,88 +1,43 @@
 """The one object that users hold: a machine, a kind with its options, and the compiled weights.
 
-    net = compile_network(machine, "transformer", score="recency")
-    net.run("abba"), net.accepts("abba"), net.verify("abba", "ab"), net.certify()
+    net = netwright.compile("palindrome", to="transformer", score="recency")
+    net.run("abba"), net.accepts("abba"), net.trace("abba")[26]["decoder.3.z"]
+    net.verify("abba", "ab"), net.certify()
     net.weights()["decoder.3.V"], net.without("residual:decoder.2.self").run("abba")
-    net.save(path); saved.load_network(path)
+    net.save(path); netwright.load(path)
 
 It does nothing itself: it asks its kind, and the packages below.
 """
 
-import random
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
+from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from random import Random
+from typing import Any
 
-from netwright.errors import FormatError, InputError, unknown
+from netwright.errors import InputError, unknown
 from netwright.exact.feed_forward import Affine
 from netwright.exact.layout import Layout
 from netwright.exact.rational import Number, Rational, rational
 from netwright.exact.snapshot import CheckpointStore
 from netwright.exact.vector import Vector
-from netwright.machine.simulate import Engine, Outcome, Progress, Run, check_limit, read_engine
+from netwright.html import shortened, table
+from netwright.machine.simulate import Engine, Progress, Run, check_limit, read_engine
 from netwright.machine.turing_machine import TuringMachine
+from netwright.networks.certificate import Certificate, check_written
 from netwright.networks.changes import WeightPlace, flipped, weights_into
 from netwright.networks.kind import Following, Kind
-from netwright.networks.kinds import KINDS, kind_named
+from netwright.networks.kinds import kind_named
 from netwright.networks.trace import Trace
-from netwright.verify.certificate.check import certificate, obligations
-from netwright.verify.certificate.reading import Obligation
-from netwright.verify.certificate.schema import shown
-from netwright.verify.comparison import Comparison, compare
+from netwright.networks.weight import Weight
+from netwright.verify.comparison import Comparison, Verification, compare
 from netwright.verify.draw import random_words
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
 Word = Iterable[str]
-
-
-@dataclass(frozen=True)
-class Weight:
-    """A matrix of a network with its name and the names of its rows and columns."""
-
-    name: str
-    affine: Affine
-
-    @property
-    def labels(self) -> tuple[list[str], list[str]]:
-        """The names of the rows and of the columns."""
-        return (
-            [str(coordinate) for coordinate in self.affine.input.coordinates],
-            [str(coordinate) for coordinate in self.affine.output.coordinates],
-        )
-
-    def to_numpy(self) -> "NDArray[np.float64]":
-        """The matrix as float64: no longer exact where a weight is no binary fraction."""
-        import numpy as np
-
-        found = np.zeros((self.affine.input.dimension, self.affine.output.dimension))
-        for place, weight in self.affine.weights.items():
-            found[place] = int(weight.p) / int(weight.q)
-        return found
-
-
-@dataclass(frozen=True)
-class Certificate:
-    """Obligations that imply simulation on every input and for ever, if all of them hold."""
-
-    on: str
-    written: Mapping[str, Any]
-    obligations: tuple[Obligation, ...]
-
-    @property
-    def holds(self) -> bool:
-        """Whether all obligations hold."""
-        return all(each.failure is None for each in self.obligations)
-
-    def to_bytes(self) -> bytes:
-        """The content of a file that `certify --check` checks anew."""
-        return certificate(self.on, self.written, list(self.obligations))
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,6 +73,17 @@ class Network:
         name = self.machine.name or f"{len(self.machine.states)} states"
         return f"<{self.kind.name} of {name}, dimension {self.layout.dimension}{options}{changes}>"
 
+    def _repr_html_(self) -> str:
+        facts = self.kind.facts(self.compiled)
+        rows = [(name.replace("_", " "), shortened(value, 80)) for name, value in facts.items()]
+        blocks = [
+            (block, len(labels), self.kind.meanings.blocks.get(block, ""))
+            for block, labels in self.layout.blocks
+        ]
+        caption = f"{repr(self)[1:-1]} ({self.kind.statement})"
+        header = ["block", "coordinates", "meaning"]
+        return table(caption, [], rows) + table("blocks of its vectors", header, blocks)
+
     @cached_property
     def written(self) -> dict[str, Any]:
         """All of it as JSON."""
@@ -142,10 +108,18 @@ class Network:
         progress: Progress | None = None,
         store: CheckpointStore | None = None,
     ) -> Run:
-        """The answer on a word, or on the machine's default input.
+        """The answer on a word: the given machine's run, read off the network's vectors.
+
+        Args:
+            word: a string, one symbol a character, or any iterable of symbols; none means the
+                machine's default input.
+            max_steps: how many steps of the machine it may take; then the outcome is undecided.
+            engine: `auto`, `fast` or `reference`; all give the same answer.
+            progress: is called now and then with the steps done and the cells used.
+            store: where the run is kept, to go on with it another time.
 
         NetworkError if the network was changed and its vectors show no machine any more; the
-        message says from which output on, and `outputs` has what is there.
+        message says from which output on, and `trace` has what is there.
         """
         check_limit(max_steps)
         symbols = self._symbols(word)
@@ -157,17 +131,24 @@ class Network:
 
     def accepts(self, word: Word, max_steps: int = 10_000_000) -> bool:
         """Whether the run on a word ends in acceptance; InputError if it does not end."""
-        run = self.run(word, max_steps)
-        if run.outcome is Outcome.UNDECIDED:
-            raise InputError(f"undecided after {max_steps:,} steps; raise max_steps to know")
-        return run.outcome is Outcome.ACCEPTED
+        return self.run(word, max_steps).verdict
 
     def outputs(self, word: Word) -> Iterator[Vector]:
         """y_1, y_2, … on a word, whatever they show."""
         return self.kind.outputs(self.compiled, self.machine.check_word(word))
 
     def trace(self, word: Word | None = None, max_steps: int = 10_000_000) -> Trace:
-        """Everything that the network does on a word, at any time; see `trace`."""
+        """Everything that the network does on a word: all vectors and attentions, at any time.
+
+        Args:
+            word: as for `run`.
+            max_steps: how far the trace goes if the run does not end.
+
+        >>> from netwright.machine.library import library_machine
+        >>> trace = compile_network(library_machine("palindrome")).trace("abba")
+        >>> len(trace), trace[26]["y"], trace[26].attention["decoder.3.self"].winner
+        (26, [q1[accept]=1, s1[_]=1, x1=1], 23)
+        """
         check_limit(max_steps)
         symbols = self._symbols(word)
         title = f"{self!r} on {' '.join(symbols) or 'the empty word'}"
@@ -183,14 +164,25 @@ class Network:
         return compare(self.kind.name, self.kind.statement, symbols, checks)
 
     def verify(
-        self, *words: Word, random_inputs: int = 0, seed: int = 0, max_steps: int = 100
-    ) -> list[Comparison]:
-        """Comparisons on some words, on random ones, or on the default input."""
-        if random_inputs < 0:
-            raise InputError(f"random_inputs is {random_inputs}; expected 0 or more")
-        drawn = random_words(random.Random(seed), self.machine, random_inputs, 6)
+        self, *words: Word, random: int = 0, seed: int = 0, max_steps: int = 100
+    ) -> Verification:
+        """Compare the network with its machine, step by step and lemma by lemma.
+
+        Args:
+            words: the inputs; with none, and no random ones, the machine's default input.
+            random: how many random words to take beside them.
+            seed: what these are drawn with.
+            max_steps: how far each run is compared.
+
+        >>> from netwright.machine.library import library_machine
+        >>> compile_network(library_machine("palindrome"), "rnn").verify("abba", random=3)
+        <4 runs, 323 checks: no difference>
+        """
+        if not isinstance(random, int) or random < 0:
+            raise InputError(f"random is {random!r}; expected how many words, 0 or more")
+        drawn = random_words(Random(seed), self.machine, random, 6)
         chosen = [*map(tuple, words), *drawn] or [self.machine.default_input]
-        return [self.compare(word, max_steps) for word in chosen]
+        return Verification(self.compare(word, max_steps) for word in chosen)
 
     def certify(self) -> Certificate:
         """The check of all obligations."""
@@ -232,13 +224,9 @@ class Network:
             raise InputError(unknown("weight", name, list(weights)))
         key = list(self.kind.matrices(self.compiled))[list(weights).index(name)]
         affine = weights[name].affine
-        rows, columns = weights[name].labels
-        for label, labels in ((row, rows), (column, columns)):
-            if label not in labels:
-                raise InputError(unknown(f"coordinate of {name}", label, labels[:40]))
+        place = weights[name].place(row, column)
         if not isinstance(value, int | Fraction | Rational) or isinstance(value, bool):
             raise InputError(f"a weight is an exact number; got {value!r}")
-        place = (rows.index(row), columns.index(column))
         new = Affine(
             affine.input, affine.output, {**affine.weights, place: rational(value)}, affine.bias
         )
@@ -274,26 +262,17 @@ class Network:
 
     # Files.
 
-    def save(self, path: Path | str, *, force: bool = False) -> None:
-        """Write the network to a safetensors file, exactly."""
+    def save(self, path: PathLike[str] | str, *, force: bool = False) -> None:
+        """Write the network to a safetensors file, exactly; `netwright.load` reads it.
+
+        A file that exists is overwritten with `force` alone.
+        """
         from netwright.files import check_output, write_whole
         from netwright.networks.saved import to_bytes
 
         content = to_bytes(self)
         check_output(Path(path), force=force)
         write_whole(Path(path), content)
-
-
-def check_written(
-    on: str, written: Mapping[str, Any], label: str = "the certificate"
-) -> Iterator[Obligation]:
-    """Check what is written down of a network of a kind."""
-    if on not in KINDS:
-        raise FormatError(f"{label}: on: expected one of {', '.join(KINDS)}, got {shown(on)}")
-    checker = KINDS[on].checker
-    if checker is None:
-        raise InputError(f"there are no certificates for networks of kind {on}")
-    return obligations(checker, written, label)
 
 
 def compile_network(

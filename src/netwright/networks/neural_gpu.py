@@ -29,7 +29,11 @@ from netwright.precision.laboratory import StackExperiment
 from netwright.precision.stacks import neural_gpu_hidden
 from netwright.runtime.stacks.neural_gpu import FastNeuralGPU
 from netwright.theorems.theorem_2_3_rnn.construction import compile_rnn
-from netwright.theorems.theorem_4_1_neural_gpu import CompiledNeuralGPU, compile_neural_gpu
+from netwright.theorems.theorem_4_1_neural_gpu import (
+    MEANINGS,
+    CompiledNeuralGPU,
+    compile_neural_gpu,
+)
 from netwright.verify.certificate.neural_gpu import CHECKER
 from netwright.verify.comparison import Check
 from netwright.verify.neural_gpu import neural_gpu_checks
@@ -42,6 +46,7 @@ class NeuralGPUKind(Kind[CompiledNeuralGPU]):
 
     name = "neural-gpu"
     statement = "Theorem 4.1"
+    meanings = MEANINGS
     checker = CHECKER
     options = (BASE,)
 

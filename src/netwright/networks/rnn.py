@@ -23,6 +23,7 @@ from netwright.precision.laboratory import Hidden, StackExperiment
 from netwright.precision.stacks import rnn_hidden
 from netwright.runtime.stacks.rnn import FastRNN
 from netwright.theorems.theorem_2_3_rnn.construction import CompiledRNN, compile_rnn
+from netwright.theorems.theorem_2_3_rnn.meanings import MEANINGS
 from netwright.theorems.theorem_2_3_rnn.neurons import Neurons
 from netwright.verify.certificate.rnn import CHECKER
 from netwright.verify.comparison import Check
@@ -109,6 +110,7 @@ class RNNKind(Kind[CompiledRNN]):
 
     name = "rnn"
     statement = "Theorem 2.3"
+    meanings = MEANINGS
     checker = CHECKER
     benchmark_steps = 10**7
     options = (BASE,)

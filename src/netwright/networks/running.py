@@ -1,5 +1,6 @@
 """From what a user types to an answer: a machine or a saved network, loaded and run."""
 
+import os
 from collections.abc import Iterable
 
 from netwright.errors import InputError
@@ -8,7 +9,7 @@ from netwright.machine.load import load_machine
 from netwright.machine.simulate import Engine, Progress, Run, simulate
 from netwright.machine.turing_machine import TuringMachine
 from netwright.networks.kinds import KINDS, read_kind
-from netwright.networks.network import Network, network_for_word
+from netwright.networks.network import Network, compile_network, network_for_word
 from netwright.networks.saved import read_network
 
 Source = TuringMachine | Network
@@ -21,6 +22,23 @@ def load(argument: str, *, format_name: str | None = None, also: Iterable[str] =
     if format_name is None and (network := read_network(argument)) is not None:
         return network
     return load_machine(argument, format_name=format_name, also=also)
+
+
+def compile_source(
+    source: TuringMachine | os.PathLike[str] | str, to: str = "transformer", **options: object
+) -> Network:
+    """Compile a machine into a network: `netwright.compile`.
+
+    Args:
+        source: a machine; or a name from the library, a path, or a text, as `load_machine` takes.
+        to: the kind of network; `netwright.kinds()` has them.
+        options: those of the kind, such as `score="recency"` or `base=4`.
+
+    >>> compile_source("palindrome", to="rnn", base=4)
+    <rnn of palindrome, dimension 32, base=4>
+    """
+    machine = source if isinstance(source, TuringMachine) else load_machine(source)
+    return compile_network(machine, to, **options)
 
 
 def machine_in(source: Source) -> TuringMachine:

@@ -66,11 +66,13 @@ def read_network(path: str) -> Network | None:
     return None
 
 
-def load_network(path: Path | str) -> Network:
-    """The network that was saved in a file; FormatError if there is none."""
+def load_network(path: os.PathLike[str] | str) -> Network:
+    """The network that was saved in a file: `netwright.load`; FormatError if there is none."""
     network = read_network(str(path))
     if network is None:
-        raise FormatError(f"{path} is no file with a network saved by netwright")
+        raise FormatError(
+            f"{path} is no file with a network saved by netwright (load_machine reads machines)"
+        )
     return network
 
 

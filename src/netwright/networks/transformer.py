@@ -27,6 +27,7 @@ from netwright.theorems.theorem_3_4_transformer.construction import (
     CompiledTransformer,
     compile_transformer,
 )
+from netwright.theorems.theorem_3_4_transformer.meanings import MEANINGS
 from netwright.theorems.theorem_3_4_transformer.scores import PAPER, SCORES, read_score
 from netwright.verify.certificate.transformer import CHECKER
 from netwright.verify.comparison import Check
@@ -40,6 +41,7 @@ class TransformerKind(Kind[CompiledTransformer]):
 
     name = "transformer"
     statement = "Theorem 3.4"
+    meanings = MEANINGS
     checker = CHECKER
     benchmark_steps = 10**7
     options = (

@@ -24,6 +24,7 @@ from dataclasses import dataclass, replace
 from netwright.errors import NetworkError
 from netwright.exact.feed_forward import Affine, LinearMap, Weights
 from netwright.exact.layout import Layout
+from netwright.exact.meanings import Meanings
 from netwright.exact.rational import sigma
 from netwright.exact.vector import Vector
 from netwright.machine.remove_stays import fresh_name
@@ -31,10 +32,41 @@ from netwright.nets.neural_gpu import Convolution, NeuralGPU
 from netwright.nets.recognizer import Recognizer
 from netwright.nets.rnn import RNN, Matrix, identity
 from netwright.theorems.theorem_2_3_rnn.construction import CompiledRNN
+from netwright.theorems.theorem_2_3_rnn.meanings import MEANINGS as RNN_MEANINGS
+from netwright.theorems.theorem_2_3_rnn.meanings import READOUTS
 
 BLOCKS = ("E", "C", "D")
 FLAGS = ("a", "b", "c")
 END = "e"
+
+_PARTS = {
+    "E": "encoder: the input vector that waits, then h_i while the encoder is here",
+    "C": "carry: h_i for the next cell, while the encoder is here",
+    "D": "decoder: the hidden vector t - i steps after h_i, once the encoder has passed",
+}
+MEANINGS = Meanings(
+    blocks={
+        **{
+            f"{letter} {name}": f"{part.partition(':')[0]}: {meaning}"
+            for letter, part in _PARTS.items()
+            for name, meaning in RNN_MEANINGS.blocks.items()
+        },
+        "a": "1 in cells that the encoder has still to reach",
+        "b": "1 there, and in the cell where it is",
+        "c": "0 always; it makes the final set exact",
+        "e": "1 in the cell that marks the end; in circular networks with an end marker",
+    },
+    hidden={"F": {**RNN_MEANINGS.blocks, **READOUTS}},
+    weights={
+        "U.1": "update gate, from the cell above: E, C, a and b keep their values while it waits",
+        "U.2": "update gate, from the cell itself: D and c keep theirs while it waits",
+        "R.1": "reset gate, from the cell above: 0",
+        "R.2": "reset gate, from the cell itself: E and a pass while it waits, C and b up to h_i",
+        "F.1": "from the cell above: its carry through V of the RNN, and its flag a",
+        "F.2": "from the cell itself: E through W, C and D through U of the RNN, and a into b",
+    },
+)
+"""The cells in words."""
 
 
 def cell_layout(rnn: Layout, *, end_marker: bool = False) -> Layout:

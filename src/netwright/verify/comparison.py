@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from netwright.errors import NetworkError
 from netwright.exact.vector import Vector
+from netwright.html import table
 
 
 class Check(NamedTuple):
@@ -48,6 +49,36 @@ class Comparison:
     """Steps of the given machine that were compared, all of them equal."""
     checks: int
     difference: Difference | None
+
+
+class Verification(tuple[Comparison, ...]):
+    """Comparisons of one network with its machine, on several words."""
+
+    @property
+    def holds(self) -> bool:
+        """Whether there is no difference in any of them."""
+        return all(each.difference is None for each in self)
+
+    @property
+    def differences(self) -> list[Difference]:
+        """The first difference of each comparison that has one."""
+        return [each.difference for each in self if each.difference is not None]
+
+    def __bool__(self) -> bool:
+        return self.holds
+
+    def __repr__(self) -> str:
+        runs = f"{len(self)} run{'' if len(self) == 1 else 's'}"
+        checks = f"{runs}, {sum(each.checks for each in self):,} checks"
+        found = self.differences
+        return f"<{checks}: {f'{len(found)} differ; {found[0]}' if found else 'no difference'}>"
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (" ".join(each.word), each.steps, each.checks, each.difference or "agrees")
+            for each in self
+        ]
+        return table(repr(self)[1:-1], ["input", "steps", "checks", ""], rows)
 
 
 def compare(on: str, statement: str, word: Sequence[str], checks: Iterator[Check]) -> Comparison:

@@ -1,0 +1,95 @@
+"""Certificates of networks: obligations that imply simulation, checked, kept and checked anew."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any
+
+from netwright.errors import FormatError, InputError
+from netwright.files import check_output, read_file, write_whole
+from netwright.html import table
+from netwright.machine.load import load_machine
+from netwright.machine.turing_machine import TuringMachine
+from netwright.networks.kinds import KINDS
+from netwright.networks.writing import machine_of
+from netwright.verify.certificate.check import certificate, obligations, read_certificate
+from netwright.verify.certificate.reading import Obligation
+from netwright.verify.certificate.schema import shown
+
+LARGEST = 1_000_000_000
+"""Bytes of a certificate: a network of hundreds of states and symbols has some tens of millions."""
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """Obligations that imply simulation on every input and for ever, if all of them hold."""
+
+    on: str
+    written: Mapping[str, Any]
+    obligations: tuple[Obligation, ...]
+
+    @property
+    def holds(self) -> bool:
+        """Whether all obligations hold."""
+        return all(each.failure is None for each in self.obligations)
+
+    @property
+    def machine(self) -> TuringMachine:
+        """The machine that it is about."""
+        return machine_of(self.written["given"])
+
+    def to_bytes(self) -> bytes:
+        """The content of a file that `check_certificate` checks anew."""
+        return certificate(self.on, self.written, list(self.obligations))
+
+    def save(self, path: PathLike[str] | str, *, force: bool = False) -> None:
+        """Write it to a file; one that exists is overwritten with `force` alone."""
+        check_output(Path(path), force=force)
+        write_whole(Path(path), self.to_bytes())
+
+    def __bool__(self) -> bool:
+        return self.holds
+
+    def __repr__(self) -> str:
+        cases = sum(each.cases for each in self.obligations)
+        verdict = "certified" if self.holds else "not certified"
+        return f"<{self.on}, {verdict}: {len(self.obligations)} obligations, {cases:,} cases>"
+
+    def _repr_html_(self) -> str:
+        rows = [(each.name, each.cases, each.failure or "holds") for each in self.obligations]
+        return table(repr(self)[1:-1], ["obligation", "cases", ""], rows)
+
+
+def check_written(
+    on: str, written: Mapping[str, Any], label: str = "the certificate"
+) -> Iterator[Obligation]:
+    """Check what is written down of a network of a kind."""
+    if on not in KINDS:
+        raise FormatError(f"{label}: on: expected one of {', '.join(KINDS)}, got {shown(on)}")
+    checker = KINDS[on].checker
+    if checker is None:
+        raise InputError(f"there are no certificates for networks of kind {on}")
+    return obligations(checker, written, label)
+
+
+def check_certificate(
+    path: PathLike[str] | str, machine: TuringMachine | PathLike[str] | str | None = None
+) -> Certificate:
+    """Check the certificate in a file anew; nothing that it says of itself is believed.
+
+    With `machine`, a machine or what `load_machine` takes, it must be about that one: InputError if
+    it is about another. FormatError for a file that is no certificate.
+    """
+    label = fspath(path)
+    on, written = read_certificate(read_file(Path(path), LARGEST, "certificate"), label)
+    found = Certificate(on, written, tuple(check_written(on, written, label)))
+    if machine is not None:
+        wanted = machine if isinstance(machine, TuringMachine) else load_machine(machine)
+        if wanted.digest != found.machine.digest:
+            name = wanted.name or "the machine"
+            raise InputError(
+                f"{label} is about another machine than {name}: sha256 {found.machine.digest}, "
+                f"expected {wanted.digest}"
+            )
+    return found

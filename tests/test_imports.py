@@ -11,7 +11,8 @@ SOURCE = Path(netwright.__file__).parent
 RANKS = {
     "errors": 0,
     "files": 1,
-    "html": 0,
+    "html": 1,
+    "text": 0,
     "jit": 0,
     "exact": 1,
     "machine": 2,
@@ -70,9 +71,16 @@ def test_a_trace_comes_from_the_network_alone() -> None:
     for name in ("networks/trace.py", "following/tracing.py", "following/seek.py"):
         modules = set(imported_modules(SOURCE / name)) - types
         parts = {module.split(".")[1] for module in modules}
-        assert parts <= {"errors", "exact", "following", "html", "nets", "networks", "runtime"}, (
-            name
-        )
+        assert parts <= {
+            "errors",
+            "exact",
+            "following",
+            "html",
+            "nets",
+            "networks",
+            "runtime",
+            "text",
+        }, name
 
 
 def test_a_wrong_import_would_be_found() -> None:

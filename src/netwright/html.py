@@ -24,16 +24,3 @@ def table(caption: str, header: Sequence[object], rows: Iterable[Sequence[object
         f'<caption style="text-align:left;font-weight:600;padding:4px 8px">{escape(caption)}'
         f"</caption>{top}<tbody>{body}</tbody></table></div>"
     )
-
-
-def shortened(text: object, most: int = 24) -> str:
-    """A text that fits into a cell; long numbers lose their middle.
-
-    >>> shortened("1234567890", 5)
-    '12…90'
-    """
-    text = str(text)
-    if len(text) <= most:
-        return text
-    half = (most - 1) // 2
-    return f"{text[:half]}…{text[-half:]}"

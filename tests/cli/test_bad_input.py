@@ -107,7 +107,7 @@ def test_a_file_that_is_no_machine(
         (("run", "---0LB_0RB1XA"), "No such option"),
         (("run", "palindrome", "a", "b"), "unexpected extra argument"),
         (("run",), "Missing argument 'MACHINE'"),
-        (("dance",), "No such command 'dance'"),
+        (("dance",), "no command 'dance'; there are run, compile"),
         (("convert", "palindrome", "--to", "bbchallenge"), "does not fit into bbchallenge text"),
         (("convert", "palindrome", "--to", "jflap"), "netwright reads jflap and does not write"),
         (("convert", "palindrome", "--to", "morphett", "-o", "/no/such/x"), "cannot be written"),

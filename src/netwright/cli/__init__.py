@@ -16,10 +16,8 @@ from typing import Any
 import typer
 from typer.exceptions import TyperException
 
-from netwright.cli import bench, certify, claims, convert, machines, precision, run, show, verify
-from netwright.cli import compile as compile_verb
 from netwright.cli.output import say
-from netwright.cli.verb import Verb
+from netwright.cli.verb import SETTINGS, Verb, Verbs
 from netwright.errors import FormatWarning, NetwrightError, StoppedError
 
 BAD_INPUT = 2
@@ -30,14 +28,11 @@ LONGEST = 20  # lines of a message
 app = typer.Typer(
     name="netwright",
     help="Turing machines in, exact neural networks out.",
-    add_completion=False,
+    cls=Verbs,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings=SETTINGS,
 )
-VERBS = (run, compile_verb, verify, certify, claims, precision, show, machines, convert, bench)
-for verb in VERBS:
-    app.command(verb.__name__.rpartition(".")[2], epilog=verb.EXAMPLE, cls=Verb)(verb.command)
 
 
 @app.callback(invoke_without_command=True)

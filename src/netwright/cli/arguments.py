@@ -9,6 +9,7 @@ import typer
 
 from netwright.errors import InputError, unknown
 from netwright.machine.formats import FORMATS, seed_database
+from netwright.machine.library import library_names
 
 
 def read_count(value: str | int) -> int:
@@ -49,8 +50,36 @@ def choice_of(option: str, choices: Iterable[str], help_text: str) -> Any:
     choices = list(choices)
     names = "|".join(map(str, choices))
     return typer.Option(
-        option, parser=one_of(option, choices), metavar=f"[{names}]", help=help_text
+        option,
+        parser=one_of(option, choices),
+        metavar=f"[{names}]",
+        help=help_text,
+        autocompletion=completer(map(str, choices)),
     )
+
+
+def completer(names: Iterable[str]) -> Callable[[str], list[str]]:
+    """What the shell may put where one of some names is expected."""
+    known = list(names)
+    return lambda incomplete: [name for name in known if name.startswith(incomplete)]
+
+
+def complete_machine(incomplete: str) -> list[str]:
+    """What the shell may put for MACHINE: names from the library, and files."""
+    folder, _, start = incomplete.rpartition("/")
+    names = [] if folder else [name for name in library_names() if name.startswith(start)]
+    place = Path(folder + "/") if "/" in incomplete else Path()
+    try:
+        files = sorted(path for path in place.iterdir() if path.name.startswith(start))
+    except OSError:
+        files = []
+    hidden = start.startswith(".")
+    shown = [
+        f"{path}/" if path.is_dir() else str(path)
+        for path in files
+        if hidden or not path.name.startswith(".")
+    ]
+    return [*names, *shown]
 
 
 Machine = Annotated[
@@ -59,6 +88,7 @@ Machine = Annotated[
         metavar="MACHINE",
         help="A name from the library, a file (FILE:PART for one of several), or bbchallenge text.",
         show_default=False,
+        autocompletion=complete_machine,
     ),
 ]
 Input = Annotated[

@@ -14,7 +14,6 @@ from netwright.cli.output import (
     print_json,
     save_file,
     say,
-    shortened,
     visible,
 )
 from netwright.cli.progress import Working
@@ -25,6 +24,7 @@ from netwright.machine.turing_machine import TuringMachine
 from netwright.networks.certificate import LARGEST, check_written
 from netwright.networks.running import load, machine_in, network_of
 from netwright.networks.writing import machine_of
+from netwright.text import shortened
 from netwright.verify.certificate.check import certificate, read_certificate
 from netwright.verify.certificate.reading import Obligation
 

@@ -1,20 +1,31 @@
 """`netwright compile`: what the network of a machine looks like, and how to keep it."""
 
-from typing import Any
+import textwrap
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+import typer
 
 from netwright.cli.arguments import AsJson, Force, FormatName, Machine, Output
 from netwright.cli.kind_options import OnKind, with_kind_options
 from netwright.cli.output import console, counted, print_json, save_file, say, visible
+from netwright.errors import InputError, unknown
 from netwright.exact.layout import Layout
+from netwright.networks.network import Network
 from netwright.networks.running import load, machine_in, network_of
 from netwright.networks.saved import to_bytes
+from netwright.networks.weight import Weight
 
 EXAMPLE = """\b
 Examples:
   netwright compile palindrome
   netwright compile palindrome --on rnn --json
+  netwright compile palindrome --weights decoder.3.V
+  netwright compile palindrome --explain
   netwright compile palindrome -o palindrome.safetensors
   netwright run palindrome.safetensors abba"""
+
+MOST_LINES = 200
 
 
 @with_kind_options
@@ -22,6 +33,17 @@ def command(
     machine: Machine,
     options: dict[str, Any],
     on: OnKind = None,
+    weights: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="Print a weight with the names of its rows and columns, such as decoder.3.V; may "
+            "be given several times.",
+        ),
+    ] = None,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Say what every block and weight means.")
+    ] = False,
     output: Output = None,
     force: Force = False,
     format_name: FormatName = None,
@@ -33,6 +55,12 @@ def command(
     network = network_of(source, on, given.default_input, **options)
     if output is not None:
         save_file(output, to_bytes(network), force=force)
+    chosen = [weight for name in weights or () for weight in _weights(network, name)]
+    if weights or explain:
+        _print_parts(network, chosen, explain, as_json)
+        if output is not None and not as_json:
+            say(f"\nwrote {output}, in the safetensors format")
+        return
     counts = {"states": len(given.states), "symbols": len(given.symbols)}
     facts = network.kind.facts(network.compiled)
     if network.changes:
@@ -53,6 +81,87 @@ def command(
     _print(answer, network.layout)
     if output is not None:
         say(f"\nwrote {output}, in the safetensors format")
+
+
+def _weights(network: Network, name: str) -> list[Weight]:
+    """A weight by its name, or all of a map that has several: decoder.1.O is .1 and .2."""
+    known = network.weights()
+    found = [
+        weight
+        for each, weight in known.items()
+        if each == name or (each.startswith(f"{name}.") and each[len(name) + 1 :].isdecimal())
+    ]
+    if not found:
+        raise InputError(unknown("weight", name, list(known)))
+    return found
+
+
+def _print_parts(network: Network, weights: list[Weight], explain: bool, as_json: bool) -> None:
+    meanings = network.kind.meanings
+    used = {key for block, _ in network.layout.blocks for key in meanings.keys_of(block)}
+    words = {
+        "blocks": {name: text for name, text in meanings.blocks.items() if name in used},
+        "hidden": meanings.hidden,
+        "weights": meanings.weights,
+    }
+    if as_json:
+        answer: dict[str, Any] = {"on": network.kind.name}
+        if weights:
+            answer["weights"] = [_as_json(weight) for weight in weights]
+        print_json({**answer, **({"meanings": words} if explain else {})})
+        return
+    if explain:
+        _print_meanings(words)
+    for weight in weights:
+        _print_weight(weight, meanings.of_weight(weight.name))
+
+
+def _print_meanings(words: dict[str, Any]) -> None:
+    say("blocks of every vector")
+    _print_words(words["blocks"])
+    for name, blocks in words["hidden"].items():
+        say(f"\nblocks inside {name}")
+        _print_words(blocks)
+    say("\nweights")
+    _print_words(words["weights"])
+
+
+def _print_words(words: Mapping[str, str]) -> None:
+    out, width = console(), 2 + max(map(len, words))
+    for name, text in words.items():
+        indent = " " * (width + 2)
+        lines = textwrap.fill(text, out.width, initial_indent=indent, subsequent_indent=indent)
+        say(f"  {name:<{width}}{lines.strip()}")
+
+
+def _as_json(weight: Weight) -> dict[str, Any]:
+    rows, columns = weight.labels
+    names = weight.affine.output.coordinates
+    return {
+        "name": weight.name,
+        "rows": rows,
+        "columns": columns,
+        "blocks": weight.blocks,
+        "entries": [[row, column, str(v)] for (row, column), v in weight.entries.items()],
+        "bias": {str(names[k]): str(value) for k, value in weight.bias.entries.items()},
+    }
+
+
+def _print_weight(weight: Weight, meaning: str) -> None:
+    shape = " × ".join(str(len(labels)) for labels in weight.labels)
+    entries, bias = weight.entries, weight.bias.entries
+    say(f"{weight.name}: {shape}, {counted(len(entries), 'weight')} not 0")
+    say(f"  ({meaning})")
+    names = weight.affine.output.coordinates
+    lines = [
+        *((visible(row), visible(column), str(value)) for (row, column), value in entries.items()),
+        *(("bias", visible(str(names[k])), str(value)) for k, value in bias.items()),
+    ]
+    left, right = (max((len(line[n]) for line in lines), default=0) for n in (0, 1))
+    for row, column, value in lines[:MOST_LINES]:
+        say(f"  {row:<{left}} → {column:<{right}}  {value}")
+    if len(lines) > MOST_LINES:
+        say(f"  … and {len(lines) - MOST_LINES:,} more; --json has all of them")
 
 
 def _print(answer: dict[str, Any], layout: Layout) -> None:

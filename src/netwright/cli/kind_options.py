@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from netwright.cli.arguments import completer
 from netwright.networks.kind import Kind, Option
 from netwright.networks.kinds import KINDS, read_kind
 from netwright.networks.running import MACHINE
@@ -20,6 +21,7 @@ def _on(help_text: str, *others: str) -> Any:
         metavar=f"[{'|'.join(names)}]",
         help=f"{help_text}  [default: {names[0]}]",
         show_default=False,
+        autocompletion=completer(names),
     )
 
 

@@ -1,7 +1,8 @@
 """`netwright machines`: the shipped library."""
 
 from netwright.cli.arguments import AsJson
-from netwright.cli.output import console, print_json, visible, word_text
+from netwright.cli.given import word_text
+from netwright.cli.output import console, print_json, visible
 from netwright.machine.library import library_machine, library_names
 
 EXAMPLE = "Example: netwright machines --json"

@@ -1,4 +1,4 @@
-"""What several verbs share: the machine with its word, JSON, words and counts, files."""
+"""What several verbs write: text that a terminal can show, JSON, counts, files."""
 
 import json
 import sys
@@ -6,75 +6,14 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from shutil import get_terminal_size
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from netwright.errors import FormatError, InputError
 from netwright.files import check_output, write_whole
-from netwright.machine.load import names_a_machine
-from netwright.machine.turing_machine import TuringMachine
-from netwright.networks.running import Source, load, machine_in
 
 if TYPE_CHECKING:
     from rich.console import Console
-
-
-def split_word(text: str, separator: str | None = None) -> tuple[str, ...]:
-    """INPUT as symbols: one a character, or what stands between separators.
-
-    >>> split_word("ab"), split_word("on;off", ";"), split_word("", ";")
-    (('a', 'b'), ('on', 'off'), ())
-    """
-    if separator == "":
-        raise InputError("--separator is empty; leave it out for one symbol a character")
-    symbols = tuple(text.split(separator) if separator and text else text)
-    if "" in symbols:
-        place = symbols.index("") + 1
-        raise InputError(f"input symbol {place} is empty: two separators {separator!r} in a row")
-    return symbols
-
-
-class Loaded(NamedTuple):
-    """What MACHINE and INPUT name: a machine or a saved network, the machine, and the word."""
-
-    source: Source
-    machine: TuringMachine
-    word: tuple[str, ...]
-
-
-def load_with_word(
-    argument: str, word: str | None, separator: str | None, format_name: str | None
-) -> Loaded:
-    """MACHINE with the word it is to run on, its default input if none is given."""
-    given = split_word(word or "", separator)
-    try:
-        source = load(argument, format_name=format_name, also=given)
-    except FormatError:
-        if word is not None and names_a_machine(word) and not names_a_machine(argument):
-            raise InputError(
-                f"{argument[:60]!r} is no machine, but {word[:60]!r} is; MACHINE comes first, then "
-                "INPUT: are they swapped?"
-            ) from None
-        raise
-    machine = machine_in(source)
-    symbols = machine.default_input if word is None else check_word(machine, given, separator)
-    return Loaded(source, machine, symbols)
-
-
-def check_word(
-    machine: TuringMachine, word: tuple[str, ...], separator: str | None
-) -> tuple[str, ...]:
-    """A word of the machine's symbols; the message for another one knows of `--separator`."""
-    try:
-        return machine.check_word(word)
-    except InputError as error:
-        between = next((c for c in " ,;|" if c in word and c not in machine.symbols), None)
-        if separator is not None or between is None:
-            raise
-        raise InputError(
-            f"{error}; for symbols with {between!r} between them: --separator {between!r}"
-        ) from None
 
 
 def printable(text: str) -> str:
@@ -148,13 +87,6 @@ def print_json(value: dict[str, Any]) -> None:
     say(text)
 
 
-def word_text(machine: TuringMachine, word: Sequence[str], separator: str | None = None) -> str:
-    """A word or tape as one string: symbols side by side, or with something between long ones."""
-    if separator is None:
-        separator = "" if all(len(symbol) == 1 for symbol in machine.symbols) else ","
-    return separator.join(word)
-
-
 def counted(number: int, thing: str) -> str:
     """A number with its noun.
 
@@ -162,16 +94,6 @@ def counted(number: int, thing: str) -> str:
     ('1 step', '2,000 steps')
     """
     return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"
-
-
-def shortened(text: str, width: int) -> str:
-    """The text, or its two ends where it is wider.
-
-    >>> shortened("abcdefghij", 7)
-    'abc…hij'
-    """
-    half = max(1, (width - 1) // 2)
-    return text if len(text) <= width else f"{text[:half]}…{text[-half:]}"
 
 
 def listed(names: Sequence[str], width: int, separator: str = " ") -> str:

@@ -14,15 +14,9 @@ from netwright.cli.arguments import (
     Separator,
     read_count,
 )
+from netwright.cli.given import load_with_word, word_text
 from netwright.cli.kind_options import OnKind, with_kind_options
-from netwright.cli.output import (
-    counted,
-    load_with_word,
-    print_json,
-    save_file,
-    say,
-    word_text,
-)
+from netwright.cli.output import counted, print_json, save_file, say
 from netwright.cli.plots import check_plot
 from netwright.cli.progress import Working
 from netwright.errors import InputError, StoppedError

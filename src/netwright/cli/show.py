@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from netwright.cli.arguments import AsJson, FormatName, Machine, MaxSteps, Separator
-from netwright.cli.output import console, counted, load_with_word, print_json, visible, word_text
+from netwright.cli.given import load_with_word, word_text
+from netwright.cli.output import console, counted, print_json, visible
 from netwright.cli.rules import halting_only, print_rules
 from netwright.errors import InputError
 from netwright.machine.configuration import Configuration

@@ -1,10 +1,67 @@
-"""How a verb's arguments are read: machines that begin with dashes are machines."""
+"""The verbs: each is imported when it is called, and reads its arguments in its own way."""
 
+from importlib import import_module
 from typing import Any
 
-from typer.core import TyperCommand
+import typer
+from typer.core import TyperCommand, TyperGroup
 
-from netwright.machine.formats import bbchallenge
+from netwright.errors import unknown
+
+SETTINGS = {"help_option_names": ["-h", "--help"]}
+VERBS = {
+    "run": "Run a machine on a network, or as a machine.",
+    "compile": "Show what the network of a machine looks like; save it.",
+    "verify": "Compare networks with their machine at every step.",
+    "certify": "Prove a network right for all inputs and all time.",
+    "claims": "Check the paper's statements by experiment.",
+    "precision": "See where floats and softmax first go wrong.",
+    "show": "Show a machine's rules, or its run as a diagram.",
+    "machines": "List the machines of the library.",
+    "convert": "Write a machine in another format.",
+    "bench": "Measure networks and simulators.",
+}
+"""What `netwright --help` says of each; `netwright VERB --help` says more."""
+
+
+class Verbs(TyperGroup):
+    """All verbs, without importing any of them before it is called."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Their names, in the order of a first visit."""
+        return list(VERBS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """A verb, from the module of its name."""
+        if cmd_name not in VERBS:
+            return None
+        module = import_module(f"netwright.cli.{cmd_name}")
+        alone = typer.Typer(add_completion=False, rich_markup_mode=None, context_settings=SETTINGS)
+        alone.command(cmd_name, epilog=module.EXAMPLE, cls=Verb)(module.command)
+        return typer.main.get_command(alone)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """The verb that comes first, or what it may have meant to be."""
+        if args[0] not in VERBS and not ctx.resilient_parsing:
+            ctx.fail(unknown("command", args[0], list(VERBS)))
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """What each is for."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(VERBS.items()))
+
+    def shell_complete(self, ctx: Any, incomplete: str) -> list[Any]:
+        """Their names for the shell."""
+        # The only home it has; `typer.core` takes it from there too.
+        from typer._click.shell_completion import CompletionItem
+
+        found = [
+            CompletionItem(name, help=help_text)
+            for name, help_text in VERBS.items()
+            if name.startswith(incomplete)
+        ]
+        return [*found, *TyperCommand.shell_complete(self, ctx, incomplete)]
 
 
 class Verb(TyperCommand):
@@ -12,6 +69,8 @@ class Verb(TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Hide such texts from the parser, which takes all that begins with `-` for options."""
+        from netwright.machine.formats import bbchallenge
+
         end = args.index("--") if "--" in args else len(args)
         hidden = {
             f"\0{place}": argument

@@ -12,6 +12,21 @@ class Meanings:
     """Words for the blocks of a network's vectors, and for its weights."""
 
     blocks: Mapping[str, str]
+    """By block; a block `D S` may have its words under `D` and under `S`."""
     hidden: Mapping[str, Mapping[str, str]]
     """For maps with layers or factors of their own: the blocks between these."""
     weights: Mapping[str, str]
+
+    def of_block(self, name: str) -> str:
+        """The words for a block of the network's vectors."""
+        return "; ".join(self.blocks[key] for key in self.keys_of(name))
+
+    def keys_of(self, name: str) -> list[str]:
+        """Where the words for a block stand."""
+        return [name] if name in self.blocks else name.split(" ")
+
+    def of_weight(self, name: str) -> str:
+        """The words for a weight; `F.2` may have them under `F`."""
+        while name not in self.weights:
+            name = name.rpartition(".")[0]
+        return self.weights[name]

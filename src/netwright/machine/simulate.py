@@ -15,9 +15,10 @@ from time import perf_counter
 
 from netwright.errors import InputError, unknown
 from netwright.exact.snapshot import CheckpointStore
-from netwright.html import shortened, table
+from netwright.html import table
 from netwright.machine.configuration import Configuration, Tape
 from netwright.machine.turing_machine import TuringMachine
+from netwright.text import shortened
 
 AUTO_REFERENCE_STEPS = 100_000  # a fifth of a second: less than importing the compiler takes
 Progress = Callable[[int, int], None]

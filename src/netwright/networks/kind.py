@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from netwright.errors import InputError, unknown
 from netwright.exact.feed_forward import Affine
@@ -20,9 +20,11 @@ from netwright.exact.vector import Vector
 from netwright.following.tracing import Tracing
 from netwright.machine.simulate import Engine, Progress, Run
 from netwright.machine.turing_machine import TuringMachine
-from netwright.precision.laboratory import Experiment
 from netwright.verify.certificate.reading import Checker
 from netwright.verify.comparison import Check
+
+if TYPE_CHECKING:
+    from netwright.precision.laboratory import Experiment  # it imports the compiler
 
 C = TypeVar("C")
 E = TypeVar("E")
@@ -177,7 +179,7 @@ class Kind(ABC, Generic[C]):
 
     def experiment(
         self, machine: TuringMachine, word: tuple[str, ...], options: Options, settings: Options
-    ) -> Experiment:
+    ) -> "Experiment":
         """The network in floating point; InputError for settings that it has not."""
         raise InputError(f"there is no precision laboratory for {self.name}")
 

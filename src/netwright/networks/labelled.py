@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from netwright.html import shortened, table
+from netwright.html import table
+from netwright.text import shortened
 
 if TYPE_CHECKING:
     import numpy as np

@@ -25,7 +25,7 @@ from netwright.exact.layout import Layout
 from netwright.exact.rational import Number, Rational, rational
 from netwright.exact.snapshot import CheckpointStore
 from netwright.exact.vector import Vector
-from netwright.html import shortened, table
+from netwright.html import table
 from netwright.machine.simulate import Engine, Progress, Run, check_limit, read_engine
 from netwright.machine.turing_machine import TuringMachine
 from netwright.networks.certificate import Certificate, check_written
@@ -34,6 +34,7 @@ from netwright.networks.kind import Following, Kind
 from netwright.networks.kinds import kind_named
 from netwright.networks.trace import Trace
 from netwright.networks.weight import Weight
+from netwright.text import shortened
 from netwright.verify.comparison import Comparison, Verification, compare
 from netwright.verify.draw import random_words
 
@@ -77,7 +78,7 @@ class Network:
         facts = self.kind.facts(self.compiled)
         rows = [(name.replace("_", " "), shortened(value, 80)) for name, value in facts.items()]
         blocks = [
-            (block, len(labels), self.kind.meanings.blocks.get(block, ""))
+            (block, len(labels), self.kind.meanings.of_block(block))
             for block, labels in self.layout.blocks
         ]
         caption = f"{repr(self)[1:-1]} ({self.kind.statement})"

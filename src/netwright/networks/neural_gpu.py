@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from netwright.errors import FormatError
 from netwright.exact.feed_forward import Affine
@@ -25,8 +25,6 @@ from netwright.networks.rnn import (
     written_meaning,
 )
 from netwright.networks.writing import ACTIVATIONS, Reading, Writing, name_of_function
-from netwright.precision.laboratory import StackExperiment
-from netwright.precision.stacks import neural_gpu_hidden
 from netwright.runtime.stacks.neural_gpu import FastNeuralGPU
 from netwright.theorems.theorem_2_3_rnn.construction import compile_rnn
 from netwright.theorems.theorem_4_1_neural_gpu import (
@@ -37,6 +35,9 @@ from netwright.theorems.theorem_4_1_neural_gpu import (
 from netwright.verify.certificate.neural_gpu import CHECKER
 from netwright.verify.comparison import Check
 from netwright.verify.neural_gpu import neural_gpu_checks
+
+if TYPE_CHECKING:
+    from netwright.precision.laboratory import StackExperiment
 
 LETTERS = "URF"
 
@@ -172,8 +173,10 @@ class NeuralGPUKind(Kind[CompiledNeuralGPU]):
 
     def experiment(
         self, machine: TuringMachine, word: tuple[str, ...], options: Options, settings: Options
-    ) -> StackExperiment:
+    ) -> "StackExperiment":
         """The stacks of the RNN that it carries out."""
+        from netwright.precision.stacks import neural_gpu_hidden
+
         return stack_experiment(self, neural_gpu_hidden, machine, word, options, settings)
 
     def parts(self, compiled: CompiledNeuralGPU) -> dict[str, Callable[[], CompiledNeuralGPU]]:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from netwright.errors import InputError
 from netwright.exact.feed_forward import Affine, LinearMap
@@ -19,8 +19,6 @@ from netwright.machine.turing_machine import TuringMachine
 from netwright.nets.rnn import RNN, Matrix, identity
 from netwright.networks.kind import Following, Kind, Option, Options
 from netwright.networks.writing import Reading, Writing
-from netwright.precision.laboratory import Hidden, StackExperiment
-from netwright.precision.stacks import rnn_hidden
 from netwright.runtime.stacks.rnn import FastRNN
 from netwright.theorems.theorem_2_3_rnn.construction import CompiledRNN, compile_rnn
 from netwright.theorems.theorem_2_3_rnn.meanings import MEANINGS
@@ -28,6 +26,9 @@ from netwright.theorems.theorem_2_3_rnn.neurons import Neurons
 from netwright.verify.certificate.rnn import CHECKER
 from netwright.verify.comparison import Check
 from netwright.verify.rnn import rnn_checks
+
+if TYPE_CHECKING:
+    from netwright.precision.laboratory import Hidden, StackExperiment
 
 
 def read_base(value: str | Number) -> Rational:
@@ -91,13 +92,15 @@ def written_meaning(compiled: CompiledRNN, writing: Writing) -> dict[str, Any]:
 
 def stack_experiment(
     kind: Kind[Any],
-    hidden: Hidden,
+    hidden: "Hidden",
     machine: TuringMachine,
     word: tuple[str, ...],
     options: Options,
     settings: Mapping[str, Any],
-) -> StackExperiment:
+) -> "StackExperiment":
     """The stacks of a network in floating point; it has no attention to speak of."""
+    from netwright.precision.laboratory import StackExperiment
+
     for name in settings:
         if name not in StackExperiment.__dataclass_fields__:
             flag = {"temperature": "softmax", "snapping": "snap"}.get(name, name)
@@ -192,8 +195,10 @@ class RNNKind(Kind[CompiledRNN]):
 
     def experiment(
         self, machine: TuringMachine, word: tuple[str, ...], options: Options, settings: Options
-    ) -> StackExperiment:
+    ) -> "StackExperiment":
         """Its stacks."""
+        from netwright.precision.stacks import rnn_hidden
+
         return stack_experiment(self, rnn_hidden, machine, word, options, settings)
 
     def vectors(self, compiled: CompiledRNN) -> list[str]:

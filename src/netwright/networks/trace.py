@@ -19,9 +19,10 @@ from typing import TYPE_CHECKING, Any, overload
 from netwright.errors import InputError, unknown
 from netwright.exact.vector import Vector
 from netwright.following.tracing import EndedError, Tracing
-from netwright.html import shortened, table
+from netwright.html import table
 from netwright.networks.labelled import LabelledArray, as_float
 from netwright.runtime.attended import Attention
+from netwright.text import shortened
 
 if TYPE_CHECKING:
     from netwright.machine.configuration import Configuration

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from netwright.errors import FormatError
 from netwright.exact.feed_forward import Affine, FeedForward, count_parameters
@@ -20,7 +20,6 @@ from netwright.nets.transformer import Layer, Transformer
 from netwright.networks.kind import Following, Kind, Option, Options, read_flag
 from netwright.networks.without import TransformerWithout
 from netwright.networks.writing import Reading, Writing, machine_of, name_of_function
-from netwright.precision.laboratory import AttentionExperiment
 from netwright.runtime.transformer.decoder import FastDecoder
 from netwright.runtime.transformer.tokens import TokenEngine
 from netwright.theorems.theorem_3_4_transformer.construction import (
@@ -32,6 +31,9 @@ from netwright.theorems.theorem_3_4_transformer.scores import PAPER, SCORES, rea
 from netwright.verify.certificate.transformer import CHECKER
 from netwright.verify.comparison import Check
 from netwright.verify.transformer import transformer_checks
+
+if TYPE_CHECKING:
+    from netwright.precision.laboratory import AttentionExperiment
 
 FUNCTIONS = {"score_phi": score_phi, "hardmax": hardmax}
 
@@ -193,8 +195,10 @@ class TransformerKind(Kind[CompiledTransformer]):
 
     def experiment(
         self, machine: TuringMachine, word: tuple[str, ...], options: Options, settings: Options
-    ) -> AttentionExperiment:
+    ) -> "AttentionExperiment":
         """With hard attention or softmax."""
+        from netwright.precision.laboratory import AttentionExperiment
+
         chosen = {"score": options["score"], "blanks": options["blanks"]}
         return AttentionExperiment(machine, word, **chosen, **settings)
 

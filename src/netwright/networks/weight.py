@@ -7,8 +7,9 @@ from netwright.errors import InputError, unknown
 from netwright.exact.feed_forward import Affine
 from netwright.exact.rational import ZERO, Rational
 from netwright.exact.vector import Vector
-from netwright.html import shortened, table
+from netwright.html import table
 from netwright.networks.labelled import MOST_COLUMNS, MOST_ROWS, as_float
+from netwright.text import shortened
 
 if TYPE_CHECKING:
     import numpy as np

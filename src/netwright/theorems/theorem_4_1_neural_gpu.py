@@ -39,24 +39,17 @@ BLOCKS = ("E", "C", "D")
 FLAGS = ("a", "b", "c")
 END = "e"
 
-_PARTS = {
-    "E": "encoder: the input vector that waits, then h_i while the encoder is here",
-    "C": "carry: h_i for the next cell, while the encoder is here",
-    "D": "decoder: the hidden vector t - i steps after h_i, once the encoder has passed",
-}
 MEANINGS = Meanings(
     blocks={
-        **{
-            f"{letter} {name}": f"{part.partition(':')[0]}: {meaning}"
-            for letter, part in _PARTS.items()
-            for name, meaning in RNN_MEANINGS.blocks.items()
-        },
+        "E": "encoder: the input's vector while it waits, then h_i while the encoder is here",
+        "C": "carry: h_i for the next cell, while the encoder is here",
+        "D": "decoder: what h_i has become after t - i steps, once the encoder has passed",
         "a": "1 in cells that the encoder has still to reach",
         "b": "1 there, and in the cell where it is",
         "c": "0 always; it makes the final set exact",
-        "e": "1 in the cell that marks the end; in circular networks with an end marker",
+        **{name: f"in E, C and D: {words}" for name, words in RNN_MEANINGS.blocks.items()},
     },
-    hidden={"F": {**RNN_MEANINGS.blocks, **READOUTS}},
+    hidden={"F": READOUTS},
     weights={
         "U.1": "update gate, from the cell above: E, C, a and b keep their values while it waits",
         "U.2": "update gate, from the cell itself: D and c keep theirs while it waits",

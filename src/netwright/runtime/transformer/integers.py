@@ -17,6 +17,16 @@ from netwright.exact.vector import Vector
 from netwright.nets.transformer import Transformer
 from netwright.runtime.engine import Watch
 from netwright.runtime.transformer import native
+from netwright.runtime.transformer.arrays import (
+    BEFORE,
+    CELLS,
+    FIRST_CELL,
+    LATEST,
+    STATUS,
+    TOKENS,
+    WANTED_CELL,
+    kept_width,
+)
 from netwright.runtime.transformer.program import OUTPUT, STREAM, External, LastVisit, Mean, Program
 from netwright.runtime.unsuitable import UnsuitableError
 
@@ -51,7 +61,7 @@ class IntegerTransformer:
             "output": np.zeros(program.dimension, dtype=np.int64),
             "total": np.zeros(sum(len(each.terms) for each in means), dtype=np.int64),
             "visits": np.tile(np.array([_FAR, -_FAR]), (layers, 1)),
-            "kept": np.zeros((layers, _FIRST_CELLS, native.kept_width(program)), dtype=np.int64),
+            "kept": np.zeros((layers, _FIRST_CELLS, kept_width(program)), dtype=np.int64),
         }
         """All that a run from here on depends on."""
         for k, number in seed.entries.items():
@@ -61,7 +71,7 @@ class IntegerTransformer:
     @property
     def tokens(self) -> int:
         """How many tokens are done."""
-        return int(self.state["clock"][native.TOKENS])
+        return int(self.state["clock"][TOKENS])
 
     def restore(self, state: Snapshot) -> None:
         """Go on from another state of the same decoder; FormatError if that is none.
@@ -77,12 +87,12 @@ class IntegerTransformer:
         }
         found["kept"] = checked_array(state, "kept", (layers, None, width), -most, most)
         clock, kept = found["clock"], found["kept"]
-        first, cells = int(clock[native.FIRST_CELL]), int(clock[native.CELLS])
+        first, cells = int(clock[FIRST_CELL]), int(clock[CELLS])
         require_consistent(1 <= cells == kept.shape[1] <= MOST_CELLS, f"{cells} cells")
         require_consistent(abs(first) <= FARTHEST, f"a first cell {first}")
-        require_consistent(0 < clock[native.TOKENS] <= FARTHEST, "no tokens")
-        latest, before = kept[:, :, native.LATEST], kept[:, :, native.BEFORE]
-        in_order = (before >= 0) & (before <= latest) & (latest <= clock[native.TOKENS])
+        require_consistent(0 < clock[TOKENS] <= FARTHEST, "no tokens")
+        latest, before = kept[:, :, LATEST], kept[:, :, BEFORE]
+        in_order = (before >= 0) & (before <= latest) & (latest <= clock[TOKENS])
         require_consistent(in_order.all(), "visits at no time of its run")
         visits = found["visits"]
         never = (visits == (_FAR, -_FAR)).all(axis=1)
@@ -101,19 +111,19 @@ class IntegerTransformer:
             arrays = (*(self.state[name] for name in names), self._rows, clock)
             addresses = [array.ctypes.data for array in (*arrays, codes[done:])]
             done += self._advance(*addresses, tokens - done)
-            if clock[native.STATUS] == native.MORE_CELLS:
-                self._make_room(int(clock[native.WANTED_CELL]))
-            elif clock[native.STATUS] != native.DONE:
+            if clock[STATUS] == native.MORE_CELLS:
+                self._make_room(int(clock[WANTED_CELL]))
+            elif clock[STATUS] != native.DONE:
                 break
         if not done and tokens:
-            raise UnsuitableError(f"token {self.tokens + 1}: {_REASONS[int(clock[native.STATUS])]}")
+            raise UnsuitableError(f"token {self.tokens + 1}: {_REASONS[int(clock[STATUS])]}")
         return codes[:done]
 
     def _make_room(self, cell: int) -> None:
         """More cells, at least as many again, on the side where one is missing."""
         clock, old = self.state["clock"], self.state["kept"]
         layers, cells, width = old.shape
-        first = int(clock[native.FIRST_CELL])
+        first = int(clock[FIRST_CELL])
         to_the_left = cell < first
         missing = first - cell if to_the_left else cell - (first + cells) + 1
         added = max(cells, missing)
@@ -127,7 +137,7 @@ class IntegerTransformer:
             raise UnsuitableError(too_far) from None
         kept[:, at : at + cells] = old
         self.state["kept"] = kept
-        clock[native.FIRST_CELL], clock[native.CELLS] = first - at, cells + added
+        clock[FIRST_CELL], clock[CELLS] = first - at, cells + added
 
     @property
     def y(self) -> Vector:

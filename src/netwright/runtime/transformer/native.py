@@ -17,6 +17,20 @@ import numpy as np
 from netwright.exact.rational import sigma
 from netwright.nets.transformer import Transformer
 from netwright.runtime.engine import NEITHER, ZERO_BLOCK, Watch
+from netwright.runtime.transformer.arrays import (
+    BEFORE,
+    CELLS,
+    FIRST_CELL,
+    HERE,
+    HIGHEST,
+    LATEST,
+    LOWEST,
+    STATUS,
+    TOKENS,
+    VALUE,
+    WANTED_CELL,
+    kept_width,
+)
 from netwright.runtime.transformer.assembler import WORD, Assembler, Number
 from netwright.runtime.transformer.program import (
     OUTPUT,
@@ -35,14 +49,6 @@ from netwright.runtime.unsuitable import UnsuitableError
 DONE, OTHER_FORM, TOO_LARGE, MORE_CELLS = range(4)
 MANY = 400  # weights of a map, from which on it is a loop
 ARGUMENTS = ("stream", "output", "total", "visits", "kept", "rows", "clock", "codes", "count")
-# What clock has: tokens done, why the loop ended, the first cell, how many cells there are, a cell
-# that may be out of range, and the tokens done in this call.
-TOKENS, STATUS, FIRST_CELL, CELLS, WANTED_CELL, HERE = range(6)
-# What visits has for a layer: the lowest and the highest cell visited.
-LOWEST, HIGHEST = range(2)
-# What a row of kept has: the token of the latest visit of a cell, that of the visit before, and the
-# value of the latest.
-LATEST, BEFORE, VALUE = range(3)
 
 
 def native_code(
@@ -369,12 +375,6 @@ class _Writer(Assembler):
                 seen = self.choose(alone, place, NEITHER)
             code = self.choose(self.compare("==", x, 0), code, seen)
         return code
-
-
-def kept_width(program: Program) -> int:
-    """The length of a row that is kept for a cell: two visits, and a value."""
-    lengths = (len(each.terms) for each in program.instructions if isinstance(each, LastVisit))
-    return VALUE + max(lengths, default=0)
 
 
 def external_columns(each: External) -> list[tuple[int, int]]:

@@ -27,8 +27,8 @@ from netwright.runtime.attended import (
     OneWinner,
 )
 from netwright.runtime.engine import Watch
-from netwright.runtime.transformer import native
 from netwright.runtime.transformer.analysis import has_equal_scores
+from netwright.runtime.transformer.arrays import BEFORE, FIRST_CELL, LATEST, VALUE
 from netwright.runtime.transformer.attention import AttentionCache, LastVisitForm
 from netwright.runtime.transformer.decoder import (
     LayerVectors,
@@ -287,11 +287,11 @@ class _Visit:
         """That of the winner; None where that is token t itself."""
         kept, first = self._cells(integers)
         place = self.wanted - first
-        if wanted != here and 0 <= place < len(kept) and kept[place, native.LATEST]:
-            self.winner = int(kept[place, native.LATEST])
+        if wanted != here and 0 <= place < len(kept) and kept[place, LATEST]:
+            self.winner = int(kept[place, LATEST])
             self.winning_key = self._key(self.winner, self.wanted)
             scales = integers.program.vectors[attention.value]
-            row = kept[place, native.VALUE :].tolist()
+            row = kept[place, VALUE:].tolist()
             self.value = Vector(
                 k.layout,
                 {
@@ -303,7 +303,7 @@ class _Visit:
     def _cells(self, integers: "IntegerTransformer") -> tuple[NDArray[np.int64], int]:
         """The rows of all cells, and the first cell."""
         state = integers.state
-        return state["kept"][self.layer], int(state["clock"][native.FIRST_CELL])
+        return state["kept"][self.layer], int(state["clock"][FIRST_CELL])
 
     def _key(self, token: int, cell: int) -> Vector:
         return Vector(self.layout, self.form.key(token, cell * ONE))
@@ -315,7 +315,7 @@ class _Visit:
         before the winner's to its own cell (see `attention`).
         """
         kept, first = self._cells(integers)
-        latest, before = kept[:, native.LATEST], kept[:, native.BEFORE]
+        latest, before = kept[:, LATEST], kept[:, BEFORE]
         own = self.here if self.winner == self.t else self.wanted
         cells = np.flatnonzero(latest) + first
         cells = cells[(cells != own) & (cells != self.here)]

@@ -19,8 +19,8 @@ MEANINGS = Meanings(
         "Lstay": "the left stack, if the head stayed; in machines that stay",
         "S": "the state: one neuron for each, 1 for the present one",
         "P": "q D a: 1 if the state is q, the last move was D and the digit read is at least a",
-        "sc": "of the encoder: B^-i for the i-th input symbol",
-        "e": "of the encoder: B^-i in the neuron of the i-th symbol's digit",
+        "sc": "while the input is read: B^-i at its i-th symbol",
+        "e": "while the input is read: B^-i in the neuron of the i-th symbol's digit",
     },
     hidden={"U": READOUTS},
     weights={

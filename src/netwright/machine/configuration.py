@@ -34,8 +34,8 @@ class Tape(NamedTuple):
         return Tape(start + first if first < last else 0, tuple(cells[first:last]))
 
     def __str__(self) -> str:
-        """The symbols in a row, with spaces between them where one has several characters."""
-        return ("" if all(len(cell) == 1 for cell in self.cells) else " ").join(self.cells)
+        """The symbols in a row, with commas between them where one has several characters."""
+        return ("" if all(len(cell) == 1 for cell in self.cells) else ",").join(self.cells)
 
 
 class Configuration(NamedTuple):

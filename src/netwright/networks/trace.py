@@ -89,7 +89,7 @@ class Moment(Mapping[str, Vector]):
         return self._tracing.configuration(self.t)
 
     def __repr__(self) -> str:
-        return f"<moment {self.t:,}: {len(self)} vectors>"
+        return f"<moment {self.t:,}: {len(self)} vector{'' if len(self) == 1 else 's'}>"
 
     def _repr_html_(self) -> str:
         shown = [n for n in self if not n.endswith((".q", ".k", ".v"))][:13]

@@ -6,6 +6,7 @@ number is 0, 1 or a stack, and by the definition, in big numbers, from the momen
 not.
 """
 
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from time import perf_counter
@@ -46,6 +47,8 @@ class StackEngine(ABC):
     moment where the last watch has a code in `stops`, or a negative one.
     """
 
+    loop: str
+    """The name of the loop that `_stacks` needs, in `stacks.loops`."""
     earliest = 0
     """How many moments there must be before stacks can take over."""
 
@@ -72,9 +75,14 @@ class StackEngine(ABC):
     def _step(self, cells: Sequence[Vector]) -> Sequence[Vector]:
         """The cells at the next moment, by the definition."""
 
-    @abstractmethod
     def _is_compiled(self) -> bool:
-        """Whether the loop that `_stacks` needs is at hand in this process."""
+        """Whether the loop is at hand in this process; a look at it does not import the compiler."""
+        loops = sys.modules.get("netwright.runtime.stacks.loops")
+        if loops is None:
+            return False
+        from netwright.jit import is_compiled
+
+        return is_compiled(getattr(loops, self.loop))
 
     @abstractmethod
     def _stacks(self) -> "StackNetwork":

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 class FastNeuralGPU(StackEngine):
     """S^0, S^1, … of a Neural GPU on an input; the output cell is that of the last row."""
 
+    loop = "advance_neural_gpu"
     SHORT = 300
     """How many moments `--engine auto` does by the definition: less time than a compiler takes."""
 
@@ -40,12 +41,6 @@ class FastNeuralGPU(StackEngine):
         width = self.network.width
         rows = [list(cells[i : i + width]) for i in range(0, len(cells), width)]
         return [cell for row in self.network.step(rows) for cell in row]
-
-    def _is_compiled(self) -> bool:
-        from netwright.jit import is_compiled
-        from netwright.runtime.stacks.loops import advance_neural_gpu
-
-        return is_compiled(advance_neural_gpu)
 
     def _stacks(self) -> "StackNetwork":
         from netwright.runtime.stacks.loops import advance_neural_gpu

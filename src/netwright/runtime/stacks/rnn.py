@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 class FastRNN(StackEngine):
     """g_0, g_1, … of an RNN on an input."""
 
+    loop = "advance_rnn"
     SHORT = 5_000
     """How many moments `--engine auto` does by the definition: less time than a compiler takes."""
 
@@ -43,12 +44,6 @@ class FastRNN(StackEngine):
         # y_0 is the seed, and y_t = O(g_t).
         y = self.y if self.moments == 1 else self.network.O(g)
         return [self.network.decoder_step(g, y)]
-
-    def _is_compiled(self) -> bool:
-        from netwright.jit import is_compiled
-        from netwright.runtime.stacks.loops import advance_rnn
-
-        return is_compiled(advance_rnn)
 
     def _stacks(self) -> "StackNetwork":
         from netwright.runtime.stacks.loops import advance_rnn

@@ -1,0 +1,38 @@
+"""Write the tables of docs/networks.md: `python docs/tables.py`."""
+
+import re
+from pathlib import Path
+
+from netwright.exact.meanings import Meanings
+from netwright.networks.kinds import KINDS
+
+PAGE = Path(__file__).with_name("networks.md")
+
+
+def table(header: str, words: dict[str, str]) -> str:
+    """A table of names and words."""
+    escaped = {name: text.replace("|", r"\|") for name, text in words.items()}
+    rows = "\n".join(f"| `{name}` | {text} |" for name, text in escaped.items())
+    return f"| {header} | |\n|---|---|\n{rows}\n"
+
+
+def tables(meanings: Meanings) -> str:
+    """All tables of a kind."""
+    parts = [table("block", dict(meanings.blocks))]
+    parts += [table(f"inside {name}", dict(words)) for name, words in meanings.hidden.items()]
+    return "\n".join([*parts, table("weight", dict(meanings.weights))])
+
+
+def page(text: str) -> str:
+    """The page with its tables as they should be."""
+    for kind in KINDS.values():
+        mark = f"<!-- tables: {kind.name} -->\n"
+        start = text.index(mark) + len(mark)
+        end = re.compile(r"^## ", re.MULTILINE).search(text, start)
+        assert end is not None
+        text = f"{text[:start]}\n{tables(kind.meanings)}\n{text[end.start() :]}"
+    return text
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(PAGE.read_text(encoding="utf-8")), encoding="utf-8")

@@ -125,12 +125,12 @@ def test_reprs_are_short() -> None:
         repr(net): "<rnn of palindrome, dimension 32>",
         repr(nw.compile("copy", blanks=True)): "<transformer of copy, dimension 59, blanks=True>",
         repr(net.machine): "<Turing machine palindrome: 8 states, 3 symbols>",
-        repr(net.run("ab")): "<rejected after 4 steps in reject, head 1, tape b>",
+        repr(net.run("ab")): "<rejected after 4 steps in reject, head 2, tape b>",
         repr(net.trace("ab")): "<trace of <rnn of palindrome, dimension 32> on a b>",
         repr(net.trace("ab")[5]): "<moment 5: 1 vector>",
-        repr(net.verify("ab")): "<1 run, 35 checks: no difference>",
+        repr(net.verify("ab")): "<1 run, 26 checks: no difference>",
         repr(net.kind): "<kind rnn: Theorem 2.3; options: base>",
-        repr(net.weights()["W"]): "<W: 32 × 32, 11 not 0>",
+        repr(net.weights()["W"]): "<W: 32 × 32, 9 not 0>",
         repr(net.trace("ab").array("g")): "<g: 5 × 32 float64>",
     }
     for found, expected in shown.items():

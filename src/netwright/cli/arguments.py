@@ -66,18 +66,16 @@ def completer(names: Iterable[str]) -> Callable[[str], list[str]]:
 
 def complete_machine(incomplete: str) -> list[str]:
     """What the shell may put for MACHINE: names from the library, and files."""
-    folder, _, start = incomplete.rpartition("/")
-    names = [] if folder else [name for name in library_names() if name.startswith(start)]
-    place = Path(folder + "/") if "/" in incomplete else Path()
+    folder, slash, start = incomplete.rpartition("/")
+    names = [] if slash else [name for name in library_names() if name.startswith(start)]
     try:
-        files = sorted(path for path in place.iterdir() if path.name.startswith(start))
+        files = sorted(Path(folder + slash).iterdir())
     except OSError:
         files = []
-    hidden = start.startswith(".")
     shown = [
-        f"{path}/" if path.is_dir() else str(path)
+        f"{folder}{slash}{path.name}{'/' if path.is_dir() else ''}"
         for path in files
-        if hidden or not path.name.startswith(".")
+        if path.name.startswith(start) and (start or not path.name.startswith("."))
     ]
     return [*names, *shown]
 

@@ -76,7 +76,7 @@ class StackEngine(ABC):
         """The cells at the next moment, by the definition."""
 
     def _is_compiled(self) -> bool:
-        """Whether the loop is at hand in this process; a look at it does not import the compiler."""
+        """Whether the loop is at hand in this process; asking does not import the compiler."""
         loops = sys.modules.get("netwright.runtime.stacks.loops")
         if loops is None:
             return False

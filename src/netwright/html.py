@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from html import escape
 
 _TABLE = "border-collapse:collapse;font-variant-numeric:tabular-nums"
+_CAPTION = "text-align:left;font-weight:600;padding:4px 8px;white-space:nowrap"
 _CELL = "text-align:left;padding:1px 8px;white-space:pre;border-bottom:1px solid #8884"
 
 
@@ -21,6 +22,6 @@ def table(caption: str, header: Sequence[object], rows: Iterable[Sequence[object
     top = f"<thead><tr>{head}</tr></thead>" if header else ""
     return (
         f'<div style="overflow:auto;max-height:32em"><table style="{_TABLE}">'
-        f'<caption style="text-align:left;font-weight:600;padding:4px 8px">{escape(caption)}'
+        f'<caption style="{_CAPTION}">{escape(caption)}'
         f"</caption>{top}<tbody>{body}</tbody></table></div>"
     )

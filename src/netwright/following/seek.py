@@ -65,8 +65,9 @@ class Seeker(Generic[S]):
         """Go to a moment; if the run ends before, return False, and stand anywhere."""
         if self.end is not None and moments > self.end:
             return False
-        if moments < self.moments or self._moving:
-            self._go_back(moments)
+        mark = self._last_mark(moments)
+        if self._moving or not mark.moments <= self.moments <= moments:
+            self._go_to(mark)
         self._moving = True
         stops = [stop for stop in (moments - BEHIND[0], moments - BEHIND[1]) if stop > self.moments]
         if moments - self.moments <= BEHIND[0]:
@@ -131,10 +132,13 @@ class Seeker(Generic[S]):
             self._marks = [mark for mark in self._marks if mark.moments % self._distance == 0]
             size = sum(mark.engine.bytes + _bytes(mark.follower) for mark in self._marks)
 
-    def _go_back(self, moments: int) -> None:
+    def _last_mark(self, moments: int) -> Bookmark:
+        """The last bookmark that is not beyond a moment."""
         far = self._marks[bisect_right(self._marks, moments, key=lambda mark: mark.moments) - 1]
         near = (mark for mark in self._near if mark.moments <= moments)
-        mark = max([far, *near], key=lambda mark: mark.moments)
+        return max([far, *near], key=lambda mark: mark.moments)
+
+    def _go_to(self, mark: Bookmark) -> None:
         self.course.moments.go_back(mark.engine)
         self._following = mark.follower is not None
         if mark.follower is not None:

@@ -46,7 +46,7 @@ class LabelledArray:
             repr(self)[1:-1],
             ["", *map(shortened, columns[:MOST_COLUMNS])],
             [
-                [row, *(f"{value:g}" for value in values[:MOST_COLUMNS])]
+                [row, *(f"{value:g}" if value else "" for value in values[:MOST_COLUMNS])]
                 for row, values in zip(rows[:MOST_ROWS], self.values, strict=False)
             ],
         )

@@ -76,7 +76,7 @@ class Network:
 
     def _repr_html_(self) -> str:
         facts = self.kind.facts(self.compiled)
-        rows = [(name.replace("_", " "), shortened(value, 80)) for name, value in facts.items()]
+        rows = [(name.replace("_", " "), _plain(value)) for name, value in facts.items()]
         blocks = [
             (block, len(labels), self.kind.meanings.of_block(block))
             for block, labels in self.layout.blocks
@@ -274,6 +274,13 @@ class Network:
         content = to_bytes(self)
         check_output(Path(path), force=force)
         write_whole(Path(path), content)
+
+
+def _plain(value: object) -> str:
+    """A fact in a cell of a table."""
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {_plain(each)}" for name, each in value.items())
+    return " ".join(map(str, value)) if isinstance(value, list) else shortened(value, 80)
 
 
 def compile_network(

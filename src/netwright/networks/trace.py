@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from netwright.machine.simulate import Run
 
 LARGEST_ARRAY = 10**8  # entries
-SHOWN_MOMENTS = 40
+SHOWN_MOMENTS, MOST_VECTORS = 40, 13
 
 
 class UndecidedError(InputError, TypeError):
@@ -92,7 +92,9 @@ class Moment(Mapping[str, Vector]):
         return f"<moment {self.t:,}: {len(self)} vector{'' if len(self) == 1 else 's'}>"
 
     def _repr_html_(self) -> str:
-        shown = [n for n in self if not n.endswith((".q", ".k", ".v"))][:13]
+        # Queries, keys and values aside, and inputs that are the z of the layer before.
+        left_out = (".q", ".k", ".v", *(f".{n}.input" for n in range(2, 10)))
+        shown = [name for name in self if not name.endswith(left_out)][:MOST_VECTORS]
         vectors = [self[name] for name in shown]
         layouts = {vector.layout for vector in vectors}
         rows = []

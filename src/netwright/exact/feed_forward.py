@@ -7,6 +7,7 @@ names of the blocks they connect.
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, reduce
+from math import lcm
 from typing import TypeAlias
 
 from netwright.errors import NetworkError
@@ -52,13 +53,23 @@ class Affine:
         weights: dict[tuple[int, int], Rational] = {}
         for (source, target), content in (blocks or {}).items():
             if isinstance(content, Mapping):
-                pairs = dict(content)
+                for (row, column), number in content.items():
+                    place = input.index(source, row), output.index(target, column)
+                    weights[place] = rational(number)
             else:
-                labels = zip(input.labels(source), output.labels(target), strict=True)
-                pairs = dict.fromkeys(labels, content)
-            for (row, column), number in pairs.items():
-                weights[input.index(source, row), output.index(target, column)] = rational(number)
+                rows, columns = input.places(source), output.places(target)
+                weights |= dict.fromkeys(zip(rows, columns, strict=True), rational(content))
         return Affine(input, output, weights, Vector.of(output, bias or {}))
+
+    @cached_property
+    def fractions(self) -> list[tuple[int, int, int, int]]:
+        """The weights as row, column, numerator and denominator."""
+        return [(j, k, int(w.p), int(w.q)) for (j, k), w in self.weights.items()]
+
+    @cached_property
+    def denominator(self) -> int:
+        """The least common denominator of the weights."""
+        return lcm(*{bottom for _, _, _, bottom in self.fractions})
 
     @cached_property
     def _rows(self) -> dict[int, list[tuple[int, Rational]]]:

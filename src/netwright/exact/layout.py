@@ -49,7 +49,7 @@ class Layout:
         return tuple(Coordinate(name, label) for name, labels in self.blocks for label in labels)
 
     @cached_property
-    def _indices(self) -> dict[Coordinate, int]:
+    def _indices(self) -> dict[tuple[str, str], int]:
         return {coordinate: index for index, coordinate in enumerate(self.coordinates)}
 
     @property
@@ -58,12 +58,22 @@ class Layout:
         return len(self.coordinates)
 
     def __contains__(self, block: object) -> bool:
-        return any(name == block for name, _ in self.blocks)
+        return block in self._labels
 
     def index(self, block: str, label: str = "") -> int:
         """The place of a coordinate."""
-        return self._indices[Coordinate(block, label)]
+        return self._indices[block, label]
+
+    def places(self, block: str) -> range:
+        """The places of a block's coordinates."""
+        labels = self.labels(block)
+        first = self.index(block, labels[0]) if labels else 0
+        return range(first, first + len(labels))
+
+    @cached_property
+    def _labels(self) -> dict[str, tuple[str, ...]]:
+        return dict(reversed(self.blocks))  # of two blocks with one name the first
 
     def labels(self, block: str) -> tuple[str, ...]:
         """The labels of a block."""
-        return next(labels for name, labels in self.blocks if name == block)
+        return self._labels[block]

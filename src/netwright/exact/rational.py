@@ -23,6 +23,11 @@ def rational(number: Number) -> Rational:
     >>> rational(Fraction(1, 2)) + 1
     3/2
     """
+    # The usual cases first: to ask whether something is a Fraction takes long.
+    if type(number) is fmpq:
+        return number
+    if type(number) is int:
+        return fmpq(number)
     if isinstance(number, Fraction):
         return fmpq(number.numerator, number.denominator)
     return fmpq(number)

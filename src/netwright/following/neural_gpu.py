@@ -7,11 +7,10 @@ from netwright.exact.feed_forward import Affine
 from netwright.exact.snapshot import CheckpointStore
 from netwright.exact.vector import Vector
 from netwright.following.drive import Course, finish
-from netwright.following.rnn import PairFollower, S, stack_course
+from netwright.following.rnn import Decoder, PairFollower, S, stack_course
 from netwright.machine.simulate import Progress, Run
 from netwright.nets.neural_gpu import NeuralGPU
 from netwright.runtime.engine import ReferenceEngine, VectorEngine, Watch
-from netwright.theorems.theorem_2_3_rnn.readouts import readouts
 from netwright.theorems.theorem_4_1_neural_gpu import CompiledNeuralGPU, block_of
 
 Iterating = Callable[[NeuralGPU, Sequence[Vector], Sequence[Watch], Sequence[int]], VectorEngine]
@@ -27,20 +26,22 @@ def by_definition(
     return ReferenceEngine(cells, watches)
 
 
-def hidden_watches(compiled: CompiledNeuralGPU, tokens: int) -> tuple[Watch, Watch]:
+def hidden_watches(
+    compiled: CompiledNeuralGPU, readouts: Affine, tokens: int
+) -> tuple[Watch, Watch]:
     """Watches for g_0 at time `tokens`, and for g_1, g_2, … after it.
 
     g_0 = h_n is in block E of the last token's cell, all others in block D of the last cell.
     """
     last = tokens - 1 + compiled.has_end_marker
-    return _watch(compiled, tokens - 1, "E"), _watch(compiled, last, "D")
+    return _watch(compiled, readouts, tokens - 1, "E"), _watch(compiled, readouts, last, "D")
 
 
-def _watch(compiled: CompiledNeuralGPU, cell: int, letter: str) -> Watch:
+def _watch(compiled: CompiledNeuralGPU, readouts: Affine, cell: int, letter: str) -> Watch:
     layout = compiled.rnn.neurons.layout
     take = {(f"{letter} {name}", name): 1 for name, _ in layout.blocks}
     block = Affine.of(compiled.network.layout, layout, take)
-    return Watch(str(cell), "n", through=block.then(readouts(compiled.rnn.neurons)))
+    return Watch(str(cell), "n", through=block.then(readouts))
 
 
 def neural_gpu_course(
@@ -53,8 +54,9 @@ def neural_gpu_course(
     started = perf_counter()
     X = compiled.embed(compiled.rnn.machine.check_word(word))
     tokens = len(X) - compiled.has_end_marker
-    follower = PairFollower(compiled.rnn, max_steps, skip=tokens)
-    watches = hidden_watches(compiled, tokens)
+    decoder = Decoder(compiled.rnn.neurons)
+    follower = PairFollower(compiled.rnn, decoder, max_steps, skip=tokens)
+    watches = hidden_watches(compiled, decoder.readouts, tokens)
 
     def hidden(moments: S, before: bool) -> Vector:
         first, later = watches
@@ -64,6 +66,7 @@ def neural_gpu_course(
 
     return stack_course(
         compiled.rnn,
+        decoder,
         iterating(compiled.network, X, watches, follower.stops),
         follower,
         hidden,

@@ -31,7 +31,7 @@ from netwright.runtime.engine import (
 )
 from netwright.theorems.theorem_2_3_rnn.construction import CompiledRNN
 from netwright.theorems.theorem_2_3_rnn.neurons import Neurons
-from netwright.theorems.theorem_2_3_rnn.readouts import pair_label, readout_layout, readouts
+from netwright.theorems.theorem_2_3_rnn.readouts import pair_label, readouts
 from netwright.theorems.theorem_2_3_rnn.update import move_readouts
 
 S = TypeVar("S", bound=VectorMoments)
@@ -106,13 +106,15 @@ class PairFollower:
     network may have `skip` moments before g_0; the first watch shows g_0, the last one all others.
     """
 
-    def __init__(self, compiled: CompiledRNN, max_steps: int, skip: int = 0) -> None:
+    def __init__(
+        self, compiled: CompiledRNN, decoder: Decoder, max_steps: int, skip: int = 0
+    ) -> None:
         self.machine, self.max_steps = compiled.machine, max_steps
         self.outcome: Outcome | None = None
         self.states = compiled.machine.states
         symbols = compiled.machine.symbols
         pairs = [(state, symbol) for state in self.states for symbol in symbols]
-        self.moves = np.array(_moves(compiled.neurons, len(pairs)))
+        self.moves = np.array(_moves(decoder, len(pairs)))
         self.is_final = np.array([state in compiled.final_states for state, _ in pairs])
         self.skip, self.time = skip, -1 - skip
         self.head, self.move = 0, 0
@@ -206,12 +208,12 @@ class PairFollower:
         self.state, self.is_before = self.states[number], False
 
 
-def _moves(neurons: Neurons, pairs: int) -> list[int]:
+def _moves(decoder: Decoder, pairs: int) -> list[int]:
     """Where the head goes from each pair of state and symbol, by the network's own read-outs.
 
     The network has no coordinate for the head's cell, so the cell is counted.
     """
-    moves, layout = move_readouts(neurons), readout_layout(neurons)
+    moves, layout = decoder.moves, decoder.readouts.output
     first = layout.index("n", layout.labels("n")[0])
     images = (moves(Vector(layout, {first + n: ONE})) for n in range(pairs))
     return [int((m.number("move", "R") - m.number("move", "L")).p) for m in images]
@@ -219,6 +221,7 @@ def _moves(neurons: Neurons, pairs: int) -> list[int]:
 
 def stack_course(
     compiled: CompiledRNN,
+    decoder: Decoder,
     moments: S,
     follower: PairFollower,
     hidden: Callable[[S, bool], Vector],
@@ -235,7 +238,7 @@ def stack_course(
     def reached() -> Run:
         decoded = None
         if follower.time >= 0:
-            decoded = Decoder(compiled.neurons).decode(hidden(moments, follower.is_before))
+            decoded = decoder.decode(hidden(moments, follower.is_before))
         return Run(
             follower.outcome or Outcome.UNDECIDED,
             follower.steps,
@@ -274,10 +277,12 @@ def rnn_course(
     started = perf_counter()
     X = compiled.embed(compiled.machine.check_word(word))
     layout = compiled.neurons.layout
-    follower = PairFollower(compiled, max_steps)
-    watch = Watch("0", "n", through=readouts(compiled.neurons))
+    decoder = Decoder(compiled.neurons)
+    follower = PairFollower(compiled, decoder, max_steps)
+    watch = Watch("0", "n", through=decoder.readouts)
     return stack_course(
         compiled,
+        decoder,
         decoding(compiled.network, X, Vector.zero(layout), [watch], follower.stops),
         follower,
         lambda moments, before: moments.vector("0", before=before),

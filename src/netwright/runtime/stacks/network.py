@@ -7,7 +7,7 @@ becomes a chain of nodes, one a digit.
 
 from collections.abc import Callable, Sequence
 from itertools import pairwise
-from math import lcm
+from math import lcm, prod
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,7 +29,7 @@ from netwright.runtime.unsuitable import UnsuitableError
 Integers = NDArray[np.int64]
 LARGEST_DENOMINATOR = 1 << 20
 LARGEST_WEIGHTS = 1 << 24  # the sum of the weights into a coordinate
-FIRST_NODES = 1 << 16
+FIRST_NODES = 1 << 10
 FIRST_CLOCK = (0, 0, 1, 0, 0, 0)
 """One node, the empty stack; see `arithmetic`."""
 
@@ -83,11 +83,17 @@ class StackNetwork:
         biases = [b for layer in layers for b in layer.biases if b is not None]
         self.L = lcm(
             *(_denominator(bias.entries.values()) for bias in biases),
-            *(_product_denominator(term) for _, term in products),
+            *(prod(affine.denominator for affine in term) for _, term in products),
         )
         if self.L > LARGEST_DENOMINATOR:
             raise UnsuitableError("its weights have no small common denominator")
-        found = {abs(w) for _, term in products for a in term for w in a.weights.values()}
+        distinct = {
+            (abs(top), bottom)
+            for _, term in products
+            for a in term
+            for _, _, top, bottom in a.fractions
+        }
+        found = {Rational(*each) for each in distinct}
         # A weight 1/B pushes, so B is the first to try; a weight B may be anything.
         pushing = sorted({1 / w for w in found if w < 1}, reverse=True)
         self._bases = [*pushing, *sorted({w for w in found if w > 1}, reverse=True)]
@@ -109,7 +115,7 @@ class StackNetwork:
         self._check_sums(chain_start, chains, bias_rows)
         is_stop = np.zeros(self._width, dtype=np.int64)
         is_stop[list(stops)] = 1
-        nodes = _array([0] * 8 * FIRST_NODES, 8)
+        nodes = np.zeros((FIRST_NODES, 8), dtype=np.int64)
         nodes[0, [arithmetic.LOW_OVER, arithmetic.HIGH_OVER]] = 1
         self._work = arithmetic.Work(
             v=np.zeros((slots, self._width, 3), dtype=np.int64),
@@ -141,12 +147,15 @@ class StackNetwork:
             sums[k] = sums.get(k, 0) + abs(w)
         if max(sums.values(), default=0) > LARGEST_WEIGHTS:
             raise UnsuitableError("its weights are too large")
-        ordered = sorted(weights)
-        starts = np.searchsorted([j for j, _, _ in ordered], range(rows + 1)) + len(self._edges)
+        of_row: list[list[tuple[int, int]]] = [[] for _ in range(rows)]
+        for j, k, w in weights:
+            of_row[j].append((k, w))
         self._maps.append((len(self._rows), over))
-        self._rows += starts.tolist()
-        self._edges += [(k, w) for _, k, w in ordered]
-        self._width = max(self._width, rows, *(k + 1 for _, k, _ in ordered))
+        for row in of_row:
+            self._rows.append(len(self._edges))
+            self._edges += sorted(row)
+        self._rows.append(len(self._edges))
+        self._width = max(self._width, rows, 1 + max(sums, default=0))
         return len(self._maps) - 1
 
     def _check_sums(
@@ -172,11 +181,11 @@ class StackNetwork:
         """A product of matrices: the numbers of its first and of the one behind its last."""
         first, over = len(self._maps), 1
         for number, affine in enumerate(term, start=1):
-            scale = _denominator(affine.weights.values())
+            scale = affine.denominator
             if number == len(term):
                 scale = self.L // over
             over *= scale
-            weights = [(j, k, int((w * scale).p)) for (j, k), w in affine.weights.items()]
+            weights = [(j, k, top * (scale // bottom)) for j, k, top, bottom in affine.fractions]
             self._map(weights, affine.input.dimension, over)
         return first, len(self._maps)
 
@@ -336,10 +345,3 @@ def _terms(source: Source) -> Sequence[tuple[Affine, ...]]:
 
 def _denominator(numbers: Any) -> int:
     return lcm(*(int(number.q) for number in numbers))
-
-
-def _product_denominator(term: Sequence[Affine]) -> int:
-    product = 1
-    for affine in term:
-        product *= _denominator(affine.weights.values())
-    return product

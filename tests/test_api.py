@@ -8,6 +8,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import netwright as nw
@@ -83,7 +84,7 @@ def test_a_machine_is_a_name_a_path_a_text_or_a_machine(tmp_path: Path) -> None:
         (lambda: nw.compile("palindrome", score="best"), "there are paper, recency"),
         (lambda: nw.compile("palindrome", to="rnn", base="x"), "expected a number"),
         (lambda: nw.compile("palindrome").run("abc"), "input symbol 'c' at position 3"),
-        (lambda: nw.compile("palindrome").run("ab", -1), "expected 0 or more"),
+        (lambda: nw.compile("palindrome").run("ab", -1), "expected a whole number, 0 or more"),
         (lambda: nw.compile("palindrome").run("ab", engine="quick"), "no engine 'quick'"),
         (lambda: nw.compile("binary-counter").accepts("", 10), "undecided after 10 steps"),
         (lambda: nw.compile("palindrome").verify(random=-1), "random is -1; expected how many"),
@@ -93,7 +94,7 @@ def test_a_machine_is_a_name_a_path_a_text_or_a_machine(tmp_path: Path) -> None:
         (lambda: nw.compile("palindrome").weights()["F.1"]["x1", "y"], "no coordinate of F.1 'y'"),
         (lambda: nw.compile("copy").weights()["F.1"]["x1"], "a row and a column"),  # type: ignore[index]
         (lambda: nw.load_machine("palindrome").accepts("x"), "input symbol 'x'"),
-        (lambda: nw.load("palindrome"), "load_machine reads machines"),
+        (lambda: nw.load("palindrome"), "there is no such file"),
         (lambda: nw.check_certificate("nowhere.json"), "nowhere.json"),
     ],
 )
@@ -252,3 +253,100 @@ def test_what_is_not_used_is_not_imported(code: str, heavy: tuple[str, ...]) -> 
         [sys.executable, "-c", f"{code}\n{check}"], capture_output=True, text=True, check=True
     )
     assert done.stderr.strip() == "[]"
+
+
+def test_a_configuration_with_a_long_tape_is_a_value() -> None:
+    trace = nw.compile("sweeper").trace()
+    moment = trace[30_000]
+    found = moment.configuration
+    assert found is not None
+    assert found == trace[30_000].configuration
+    assert pickle.loads(pickle.dumps(found)) == found
+    assert found != found._replace(state="elsewhere")
+    assert len(repr(found)) < 100
+    deep = nw.TuringMachine(["a"], "01", "0", "a", {("a", "0"): ("a", "1", "R")})
+    longest = [*zip(range(20_001), deep.configurations(), strict=False)][-1][1]
+    again = [*zip(range(20_001), deep.configurations(), strict=False)][-1][1]
+    assert longest == again
+    assert longest != longest._replace(left=("0", longest.left))
+    assert pickle.loads(pickle.dumps(longest)) == longest
+    assert repr(longest) == f"<a, head 20000, tape {'1' * 19}…{'1' * 19}>"
+
+
+def test_a_vector_is_a_value() -> None:
+    vector = nw.compile("palindrome").trace("abba")[26]["y"]
+    assert len(vector) == 45
+    assert vector.number("q1[accept]") == vector.number("q1", "accept") == 1
+    assert (vector - vector).entries == {}
+    assert vector * 2 == 2 * vector == vector + vector
+    assert np.asarray(vector).sum() == 3
+    for name in ("zz", "q1[accept]"):
+        with pytest.raises(InputError, match=r"no block .* there are q1, s1, x1"):
+            vector[name]
+    with pytest.raises(InputError, match=r"no coordinate 'q1\[x\]'"):
+        vector.number("q1[x]")
+    with pytest.raises(InputError, match="no block '0'"):
+        list(vector)  # type: ignore[call-overload]
+    assert "q1[accept]" in cells(vector)
+
+
+def test_weights_have_names_that_can_be_read_and_changed() -> None:
+    net = nw.compile("palindrome")
+    weights = net.weights()
+    with pytest.raises(InputError, match=r"F has several weights: F\.1, F\.2, F\.3, F\.4"):
+        weights["F"]
+    with pytest.raises(InputError, match=r"no weight 'decoder.3.v'; did you mean decoder.3.V\?"):
+        weights["decoder.3.v"]
+    assert weights["F.1"]["bias", "b2"] == 2
+    changed = net.with_weight("F.1", "bias", "b2", "1/3")
+    assert str(changed.weights()["F.1"]["bias", "b2"]) == "1/3"
+    assert changed != net
+    assert np.asarray(weights["F.1"]).shape == (45, 24)
+    assert weights["F.1"].bias.to_numpy().sum() == 4
+    assert [*nw.compile("palindrome", to="neural-gpu").weights()][3:7] == [
+        *("F.1.1.1", "F.1.1.2", "F.1.1.3", "F.1.2"),
+    ]
+    with pytest.raises(InputError, match=r"a weight is an exact number, such as 2"):
+        net.with_weight("F.1", "bias", "b2", "a third")
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda api: api.compile("copy").run(5), "a word is a string or a list of symbols; got 5"),
+        (lambda api: api.compile("copy").run([[]]), r"input symbol \[\] at position 1"),
+        (lambda api: api.compile(5), "expected a name, a path or a text of a machine; got 5"),
+        (lambda api: api.compile(api.compile("copy")), "is compiled already"),
+        (lambda api: api.compile("copy", on="rnn"), "given as to=…"),
+        (lambda api: api.compile("copy", to=None), "no network 'None'"),
+        (lambda api: api.compile("copy").run("ab", max_steps="x"), "expected a whole number"),
+        (lambda api: api.compile("copy").trace("ab", max_steps=2.5), "expected a whole number"),
+        (lambda api: api.compile("copy").run("ab", engine=5), "no engine '5'"),
+        (lambda api: api.compile("copy").verify(seed="x"), "seed is 'x'; expected a whole number"),
+        (lambda api: api.compile("copy").trace("ab")[3][[]], r"no vector '\[\]'"),
+        (lambda api: api.compile("copy").trace("ab")["a":], "a time is a whole number; got 'a'"),
+        (lambda api: api.compile("copy").trace("ab")[:True], "a time is a whole number; got True"),
+        (lambda api: api.compile("copy").save("\0"), "expected a path to write to"),
+        (lambda api: api.compile("copy").save(None), "expected a path to write to; got None"),
+        (lambda api: api.compile("copy").certify().save(b"a"), "expected a path to write to"),
+        (lambda api: api.compile("copy").with_weight("W", "u", "u", 1), "no weight 'W'"),
+        (
+            lambda api: api.compile("copy", to="rnn").with_weight("W", "u", "u", 10**5000),
+            "a weight has at most 1000 bits",
+        ),
+        (lambda api: api.load(5), "expected the path of a saved network; got 5"),
+        (lambda api: api.check_certificate(5), "expected the path of a certificate; got 5"),
+    ],
+)
+def test_values_of_other_types_are_refused(call: Any, message: str) -> None:
+    with pytest.raises(NetwrightError, match=message):
+        call(nw)
+
+
+def test_whole_numbers_of_numpy_are_whole_numbers() -> None:
+    net = nw.compile("palindrome")
+    assert net.trace("abba")[np.int64(26)].t == 26  # type: ignore[call-overload]
+    assert len(net.verify(random=np.int64(2), seed=np.int64(1))) == 2  # type: ignore[arg-type]
+    assert net.run("abba", max_steps=np.int64(3)).steps == 3  # type: ignore[arg-type]
+    assert net.trace("abba")[3].get("nope") is None
+    assert net.weights().get("nope") is None

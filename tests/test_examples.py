@@ -23,7 +23,7 @@ def test_three_networks_say_the_same() -> None:
     path = next(path for path in EXAMPLES if path.stem == "three_networks")
     lines = printed(path, "binary-increment", "1011").splitlines()
     assert len(lines) == 4
-    assert all("halted after 8 steps in done, head 1, tape 1100" in line for line in lines)
+    assert all("halted after 8 steps in done, head 0, tape 1100" in line for line in lines)
 
 
 def test_the_machine_made_for_a_failure_meets_it() -> None:

@@ -7,6 +7,8 @@ prints it and exits with code 2.
 from collections.abc import Sequence
 from difflib import get_close_matches
 
+MOST_NAMES = 30  # in a message
+
 
 class NetwrightError(Exception):
     """The base class of every error that a user's input can cause."""
@@ -26,6 +28,12 @@ class FormatError(NetwrightError):
 
 class InputError(NetwrightError):
     """The input word or a setting of a run does not fit the machine."""
+
+
+class UnknownNameError(InputError, KeyError):
+    """A name that is none of those there are, where Python expects a KeyError."""
+
+    __str__ = Exception.__str__  # a KeyError would quote its message
 
 
 class NetworkError(NetwrightError):
@@ -52,4 +60,6 @@ def unknown(what: str, name: str, known: Sequence[str]) -> str:
     """
     close = get_close_matches(name, known, n=1)
     hint = f"did you mean {close[0]}? " if close else ""
-    return f"no {what} {name[:60]!r}; {hint}there are {', '.join(known)}"
+    shown = ", ".join(known[:MOST_NAMES])
+    more = f" … and {len(known) - MOST_NAMES} more" if len(known) > MOST_NAMES else ""
+    return f"no {what} {name[:60]!r}; {hint}there are {shown}{more}"

@@ -63,6 +63,16 @@ def read_file(path: Path, largest: int, what: str) -> bytes:
     return data
 
 
+def output_path(path: os.PathLike[str] | str) -> Path:
+    """A path that a user gave to write to; OutputError if it is none."""
+    try:
+        if "\0" not in os.fsdecode(os.fsencode(path)) and not isinstance(path, bytes):
+            return Path(path)
+    except (TypeError, ValueError):
+        pass
+    raise OutputError(f"expected a path to write to; got {repr(path)[:60]}")
+
+
 def check_output(path: Path, *, force: bool) -> None:
     """Refuse a place that cannot be written, before long work: one that exists, unless `force`."""
     try:
@@ -72,7 +82,7 @@ def check_output(path: Path, *, force: bool) -> None:
     if os.path.lexists(path) and not path.is_file():
         raise OutputError(f"{path} is there and is no ordinary file; name another one")
     if os.path.lexists(path) and not force:
-        raise OutputError(f"{path} exists; name another file, or overwrite it with --force")
+        raise OutputError(f"{path} exists; name another file, or overwrite it: force (--force)")
     if not folder.is_dir():
         raise OutputError(f"{path} cannot be written: No such file or directory")
     if not os.access(folder, os.W_OK):

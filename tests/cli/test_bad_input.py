@@ -108,6 +108,7 @@ def test_a_file_that_is_no_machine(
         (("run", "palindrome", "a", "b"), "unexpected extra argument"),
         (("run",), "Missing argument 'MACHINE'"),
         (("dance",), "no command 'dance'; there are run, compile"),
+        (("compile", "palindrome", "--weights"), "Option '--weights' requires an argument"),
         (("convert", "palindrome", "--to", "bbchallenge"), "does not fit into bbchallenge text"),
         (("convert", "palindrome", "--to", "jflap"), "netwright reads jflap and does not write"),
         (("convert", "palindrome", "--to", "morphett", "-o", "/no/such/x"), "cannot be written"),
@@ -176,7 +177,7 @@ def test_an_existing_file_is_kept_unless_forced(
     path = tmp_path / "mine.txt"
     path.write_text("my notes")
     call = ("convert", "palindrome", "--to", "morphett", "-o", str(path))
-    assert "exists; name another file, or overwrite it with --force" in complaint(capsys, *call)
+    assert "exists; name another file, or overwrite it: force (--force)" in complaint(capsys, *call)
     assert path.read_text() == "my notes"
     assert main([*call, "--force"]) == 0
     assert "have-a" in path.read_text()

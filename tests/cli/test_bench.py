@@ -93,5 +93,5 @@ def test_what_cannot_be_drawn_is_said_at_once(
     there = tmp_path / "there.png"
     there.write_bytes(b"mine")
     assert main(["bench", "--plot", str(there)]) == 2
-    assert "overwrite it with --force" in capsys.readouterr().err
+    assert "overwrite it: force (--force)" in capsys.readouterr().err
     assert there.read_bytes() == b"mine"

@@ -1,9 +1,11 @@
 """A trace is the definition's run: every vector, every attention, at every time."""
 
 import random
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice
+from threading import Thread
 from typing import Any
 
 import numpy as np
@@ -296,7 +298,7 @@ def test_a_time_that_is_not_there(on: str) -> None:
             trace[bad]  # type: ignore[index]
     with pytest.raises(InputError, match="expected 1 or more"):
         trace[5:1:-1]
-    with pytest.raises(EndedError, match="there are range"):
+    with pytest.raises(EndedError, match="there is no time 5; here are times 3 to 4"):
         trace[3:5][5]
 
 
@@ -312,7 +314,7 @@ def test_a_name_that_is_not_there() -> None:
             trace[3][name]
     with pytest.raises(InputError, match=r"no attention 'decoder.4.self'"):
         trace[3].attention["decoder.4.self"]
-    with pytest.raises(InputError, match="no vector 'q' at these times; there are decoder"):
+    with pytest.raises(InputError, match="at time 1: no vector 'q'; there are decoder"):
         trace.array("q")
     with pytest.raises(
         InputError, match="no row of an attention 'keys'; there are weights, scores"
@@ -337,7 +339,9 @@ def test_a_run_without_an_end_has_no_length(on: str) -> None:
     assert last == list(islice(configurations(library_machine("binary-counter")), 41))[-1]
     assert trace.run.outcome is Outcome.UNDECIDED
     assert len(trace[5:10]) == 5
-    with pytest.raises(EndedError, match="this run ends at time"):
+    with pytest.raises(
+        EndedError, match=r"time 10,000 is beyond the limit of 40 steps; trace with"
+    ):
         trace[10_000]
 
 
@@ -347,8 +351,20 @@ def test_a_network_that_shows_no_machine_has_vectors_all_the_same() -> None:
     assert trace[20]["y"] == next(islice(network.outputs("abba"), 19, None))
     with pytest.raises(NetworkError, match="from output 1 on its vectors show no machine"):
         _ = trace[1].configuration
-    with pytest.raises(NetworkError, match="from output 1 on"):
+    with pytest.raises(NetworkError, match=r"from output 1 on .* so its trace has no length"):
         len(trace)
+    with pytest.raises(NetworkError, match="from output 1 on its vectors show no machine"):
+        _ = trace.run
+    assert [moment.t for moment in network.trace("ab", max_steps=2)] == [*range(1, 14)]
+    assert trace[:9].array("y").shape == (8, 45)
+    assert "shows no machine" in trace._repr_html_()
+
+
+def test_what_never_shows_an_end_is_bounded_by_the_limit() -> None:
+    """A network whose machine goes round in states that normalising added."""
+    network = compile_network(library_machine("palindrome")).without("positions")
+    trace = network.trace("aba", max_steps=5)
+    assert len(list(trace)) <= 2 * 3 + 3 + 2 * 5 + 1 + 1
 
 
 def test_arrays_have_the_names_of_their_coordinates(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -375,14 +391,15 @@ def test_arrays_have_the_names_of_their_coordinates(monkeypatch: pytest.MonkeyPa
     assert winner is not None
     assert np.asarray(weights)[25, winner - 1] == 1
     scores = np.asarray(trace.attention_array("decoder.3.self", "scores"))
-    assert scores[25].argmax() == winner - 1
+    assert np.isnan(scores[4, 5:]).all()
+    assert np.nanargmax(scores, axis=1).tolist() == np.asarray(weights).argmax(axis=1).tolist()
     assert np.asarray(trace.attention_array("decoder.1.self"))[3, :4].tolist() == [0.25] * 4
     assert trace.attention_array("decoder.1.external").shape == (26, 4)
     rnn = compile_network(library_machine("palindrome"), "rnn").trace("abba")
     assert rnn.array("h").labels[0] == [1, 2, 3, 4, 5]
     assert rnn.array("g").labels[0] == [*range(5, 21)]
     monkeypatch.setattr("netwright.networks.trace.LARGEST_ARRAY", 26 * 26 - 1)
-    with pytest.raises(InputError, match="26 × 26 numbers are too many; take a slice"):
+    with pytest.raises(InputError, match="26 × 26 numbers are too many; take a smaller slice"):
         trace.attention_array("decoder.3.self")
 
 
@@ -404,3 +421,106 @@ def test_going_anywhere_and_back(monkeypatch: pytest.MonkeyPatch) -> None:
                 inner.seeker._moving = True
             assert trace[t][name] == expected[t][name], (on, t)
             assert len(inner.seeker._marks) <= 6
+
+
+def test_the_end_stays_the_end() -> None:
+    """Looking behind it, and a bookmark that would stand on it, change nothing."""
+    word = "ab" * 12 + "ba" * 12
+    trace = compile_network(library_machine("palindrome")).trace(word)
+    for t in (1324 + 33, 1, 1325, 1324 + 1024, 1325):
+        with pytest.raises(EndedError):
+            trace[t if t > 1324 else 10**7]
+        assert trace[1].t == 1
+        assert trace.run.outcome is Outcome.ACCEPTED
+    assert len(trace) == 1324
+
+
+@pytest.mark.parametrize("on", KINDS)
+def test_the_run_of_a_trace_is_the_networks(on: str) -> None:
+    """At the limit too, whatever engine is at work."""
+    network = compile_network(library_machine("binary-counter"), on)
+    for limit in (40, 41, 400):
+        network.run(None, limit, engine="fast")
+        run, own = network.run(None, limit), network.trace(None, max_steps=limit).run
+        assert (own.outcome, own.steps, own.state, own.head, own.tape) == (
+            run.outcome,
+            run.steps,
+            run.state,
+            run.head,
+            run.tape,
+        )
+
+
+def test_a_slice_of_nothing_is_nothing() -> None:
+    trace = compile_network(library_machine("palindrome")).trace("abba")
+    assert list(trace[9:9][:5]) == []
+    assert list(trace[20:10][:]) == []
+
+
+class InterruptAt:
+    """A trace function that raises KeyboardInterrupt at the n-th line of some functions."""
+
+    def __init__(self, lines: int) -> None:
+        self.left = lines
+
+    def __call__(self, frame: Any, event: str, _: object) -> Any:
+        if event == "line" and frame.f_code.co_name in ("_remembered", "_keeping", "_take"):
+            self.left -= 1
+            if not self.left:
+                raise KeyboardInterrupt
+        return self
+
+
+def test_a_token_that_ctrl_c_interrupts_is_computed_again() -> None:
+    network = compile_network(library_machine("palindrome"))
+    expected = list(islice(network.outputs("abba"), 26))
+    for lines in range(1, 60):
+        trace, before = network.trace("abba"), sys.gettrace()
+        try:
+            sys.settrace(InterruptAt(lines))
+            _ = len(trace)
+        except KeyboardInterrupt:
+            pass
+        finally:
+            sys.settrace(before)
+        assert [moment["y"] for moment in trace] == expected
+        assert (len(trace), trace.run.outcome) == (26, Outcome.ACCEPTED)
+
+
+def test_a_trace_goes_back_in_a_network_that_takes_longer_than_its_machine() -> None:
+    changed = compile_network(library_machine("palindrome")).with_weight(
+        "decoder.3.V", "x9", "x7", 0
+    )
+    trace = changed.trace("aba")
+    assert (trace[1500].t, trace[1].t, trace[1495].t) == (1500, 1, 1495)
+
+
+def test_a_machine_with_one_state_and_one_symbol() -> None:
+    machine = TuringMachine(["q"], ["_"], "_", "q", {("q", "_"): ("q", "_", "R")})
+    changed = compile_network(machine, "rnn").with_weight("W", "u", "S[q]", "1/3")
+    assert str(changed.trace(())[5]["g"].number("u")) == "1"
+    with pytest.raises(NetworkError, match="shows no pair"):
+        changed.run(())
+
+
+@pytest.mark.parametrize("on", KINDS)
+def test_one_trace_in_several_threads(on: str) -> None:
+    network = compile_network(library_machine("busy-beaver-4"), on)
+    trace, expected = network.trace(), list(islice(network.outputs(()), 60))
+    wrong: list[int] = []
+
+    def look(seed: int) -> None:
+        draw = random.Random(seed)
+        for _ in range(60):
+            t = draw.randrange(1, 60)
+            name = {"rnn": "g", "neural-gpu": "cell"}.get(on, "y")
+            # y_t is g_t, one later as a blank is read first; S^t has it at t.
+            if trace[t][name] != expected[t - 1] and on != "rnn":
+                wrong.append(t)
+
+    threads = [Thread(target=look, args=(seed,)) for seed in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong

@@ -100,7 +100,7 @@ def test_a_machine_without_accepting_states_accepts_where_it_halts() -> None:
 
 def test_blanks_in_the_input_need_a_blank_of_their_own() -> None:
     machine = library_machine("copy")
-    with pytest.raises(InputError, match=r"has the blank '_' at position 2, .* with --blanks"):
+    with pytest.raises(InputError, match=r"has the blank '_' at position 2, .*blanks=True"):
         normalize(machine).check_word("a_b")
     normal = normalize(machine, blanks_in_input=True)
     assert normal.check_word("a_b") == ("a", "_", "b")

@@ -98,7 +98,7 @@ def test_outcomes_follow_the_accepting_states() -> None:
 
 
 def test_a_negative_limit_is_refused() -> None:
-    with pytest.raises(InputError, match="the limit is -1 steps; expected 0 or more"):
+    with pytest.raises(InputError, match="the limit is -1 steps; expected a whole number"):
         simulate(library_machine("copy"), "ab", -1)
 
 

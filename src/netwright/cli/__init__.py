@@ -107,7 +107,8 @@ def _usage_message(error: TyperException) -> str:
     context: Any = getattr(error, "ctx", None)
     option = getattr(error, "option_name", None)
     message = error.format_message()
-    if option and isinstance(context.command, Verb) and context.command.takes_input():
+    command = getattr(context, "command", None)
+    if option and isinstance(command, Verb) and command.takes_input():
         message += f"; put -- before an INPUT that begins with -, as in: -- {option}"
     return f"{message} ({context.command_path if context else 'netwright'} --help)"
 

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -68,15 +69,12 @@ def complete_machine(incomplete: str) -> list[str]:
     """What the shell may put for MACHINE: names from the library, and files."""
     folder, slash, start = incomplete.rpartition("/")
     names = [] if slash else [name for name in library_names() if name.startswith(start)]
-    try:
-        files = sorted(Path(folder + slash).iterdir())
-    except OSError:
-        files = []
-    shown = [
-        f"{folder}{slash}{path.name}{'/' if path.is_dir() else ''}"
-        for path in files
-        if path.name.startswith(start) and (start or not path.name.startswith("."))
-    ]
+    shown = []
+    with suppress(OSError):  # no such folder, or none that may be read
+        for path in sorted(Path(folder + slash).iterdir()):
+            fits = path.name.startswith(start) and (start or not path.name.startswith("."))
+            if fits and path.name.isprintable():
+                shown.append(f"{folder}{slash}{path.name}{'/' if path.is_dir() else ''}")
     return [*names, *shown]
 
 
@@ -104,6 +102,7 @@ FormatName = Annotated[
         "--format",
         metavar="FORMAT",
         help=f"Read MACHINE as {', '.join([*FORMATS, seed_database.NAME])}.",
+        autocompletion=completer([*FORMATS, seed_database.NAME]),
     ),
 ]
 Separator = Annotated[

@@ -38,7 +38,11 @@ def _annotation(option: Option) -> Any:
     if option.is_flag:
         return Annotated[bool, typer.Option(f"--{option.name}", help=help_text)]
     metavar = option.metavar or "VALUE"
-    return Annotated[str | None, typer.Option(f"--{option.name}", metavar=metavar, help=help_text)]
+    complete = completer(option.choices) if option.choices else None
+    return Annotated[
+        str | None,
+        typer.Option(f"--{option.name}", metavar=metavar, help=help_text, autocompletion=complete),
+    ]
 
 
 def with_kind_options(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -11,23 +11,10 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from netwright.files import check_output, write_whole
+from netwright.text import printable
 
 if TYPE_CHECKING:
     from rich.console import Console
-
-
-def printable(text: str) -> str:
-    r"""A text as a terminal can show it: whatever could steer the terminal is escaped.
-
-    Everything that this program writes to a terminal passes through here. Line ends remain; a name
-    inside a text is made `visible`, so that it cannot begin a line of its own.
-
-    >>> printable("a\x1b[31m\n")
-    'a\\x1b[31m\n'
-    """
-    if text.isprintable():
-        return text
-    return "".join(c if c.isprintable() or c == "\n" else _escaped(c) for c in text)
 
 
 def visible(name: str) -> str:
@@ -37,10 +24,6 @@ def visible(name: str) -> str:
     ('␣', 'a b', 'q\\n')
     """
     return "␣" if name == " " else printable(name).replace("\n", "\\n")
-
-
-def _escaped(character: str) -> str:
-    return character.encode("unicode_escape").decode()
 
 
 def say(text: str, *, err: bool = False, end: str = "\n") -> None:

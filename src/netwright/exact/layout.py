@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
+from netwright.errors import UnknownNameError, unknown
+
 
 class Coordinate(NamedTuple):
     """A coordinate's name: its block, and its label there ("" in a block of one)."""
@@ -63,6 +65,23 @@ class Layout:
     def index(self, block: str, label: str = "") -> int:
         """The place of a coordinate."""
         return self._indices[block, label]
+
+    def place(self, name: str, label: str = "") -> int:
+        """The place of a coordinate by its block and label, or by its whole name; else InputError.
+
+        >>> Layout.of(q=("on", "off"), x="").place("q[off]")
+        1
+        """
+        if (name, label) in self._indices:
+            return self._indices[name, label]
+        if not label and name in self._names:
+            return self._names[name]
+        whole = f"{name}[{label}]" if label else str(name)
+        raise UnknownNameError(unknown("coordinate", whole, [*self._names]))
+
+    @cached_property
+    def _names(self) -> dict[str, int]:
+        return {str(coordinate): n for n, coordinate in enumerate(self.coordinates)}
 
     def places(self, block: str) -> range:
         """The places of a block's coordinates."""

@@ -5,6 +5,7 @@
 
 from collections.abc import Callable
 from fractions import Fraction
+from math import inf
 from typing import TypeAlias
 
 from flint import fmpq, fmpz
@@ -31,6 +32,18 @@ def rational(number: Number) -> Rational:
     if isinstance(number, Fraction):
         return fmpq(number.numerator, number.denominator)
     return fmpq(number)
+
+
+def as_float(x: Rational) -> float:
+    """The float64 nearest to a number.
+
+    >>> as_float(fmpq(1, 3))
+    0.3333333333333333
+    """
+    try:
+        return int(x.p) / int(x.q)
+    except OverflowError:
+        return inf if x > 0 else -inf
 
 
 def sigma(x: Rational) -> Rational:

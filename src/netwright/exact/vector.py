@@ -1,11 +1,17 @@
 """Exact vectors over a layout, stored by their nonzero coordinates."""
 
 from collections.abc import Iterable, Mapping
-from typing import TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from netwright.errors import NetworkError
+from netwright.errors import NetworkError, UnknownNameError, unknown
 from netwright.exact.layout import Layout
-from netwright.exact.rational import ONE, ZERO, Activation, Number, Rational, rational
+from netwright.exact.rational import ONE, ZERO, Activation, Number, Rational, as_float, rational
+from netwright.html import table
+from netwright.text import shortened
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 Part: TypeAlias = str | Number | Mapping[str, Number]
 """The content of a block: a label for its one-hot vector, a number, or labels with numbers."""
@@ -49,6 +55,9 @@ class Vector:
 
     def __getitem__(self, block: str) -> dict[str, Rational]:
         """The nonzero coordinates of a block, by label."""
+        if block not in self.layout:
+            names = [name for name, _ in self.layout.blocks]
+            raise UnknownNameError(unknown("block", str(block), names))
         return {
             label: self.entries[index]
             for label in self.layout.labels(block)
@@ -56,8 +65,36 @@ class Vector:
         }
 
     def number(self, block: str, label: str = "") -> Rational:
-        """One coordinate."""
-        return self.entries.get(self.layout.index(block, label), ZERO)
+        """One coordinate, by block and label, or by its whole name, such as `q1[start]`."""
+        return self.entries.get(self.layout.place(block, label), ZERO)
+
+    def __len__(self) -> int:
+        """The dimension."""
+        return self.layout.dimension
+
+    def to_numpy(self) -> "NDArray[np.float64]":
+        """The vector as float64: no longer exact where a number is no binary fraction."""
+        import numpy as np
+
+        found = np.zeros(len(self))
+        for index, value in self.entries.items():
+            found[index] = as_float(value)
+        return found
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> "NDArray[Any]":
+        found = self.to_numpy()
+        return found if dtype is None else found.astype(dtype)
+
+    def __sub__(self, other: "Vector") -> "Vector":
+        return combine(self.layout, [(ONE, self), (-ONE, other)])
+
+    def __mul__(self, factor: Number) -> "Vector":
+        return factor * self
+
+    def _repr_html_(self) -> str:
+        names = self.layout.coordinates
+        rows = [(names[i], shortened(value, 60)) for i, value in sorted(self.entries.items())]
+        return table(f"vector of dimension {len(self)}, what is not 0", [], rows)
 
     def __add__(self, other: "Vector") -> "Vector":
         return combine(self.layout, [(ONE, self), (ONE, other)])

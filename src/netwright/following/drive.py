@@ -56,6 +56,10 @@ class Follower(Protocol):
         """How many moments have shown a machine: all but one that ended the run, if one did."""
 
     @property
+    def most_moments(self) -> int:
+        """How many moments a run within the limit takes at most."""
+
+    @property
     def at_a_step(self) -> bool:
         """Whether the newest moment shows a configuration of the given machine."""
 
@@ -68,8 +72,11 @@ class Follower(Protocol):
     def snapshot(self) -> Snapshot:
         """All that a run from here on depends on."""
 
+    def put(self, state: Snapshot) -> None:
+        """Go on from a snapshot of its own."""
+
     def restore(self, state: Snapshot) -> None:
-        """Go on from a snapshot."""
+        """Go on from a snapshot that may be of another run, or damaged: FormatError."""
 
 
 M = TypeVar("M", bound=Moments)

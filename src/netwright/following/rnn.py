@@ -149,6 +149,11 @@ class PairFollower:
         return self.moments - self.is_before
 
     @property
+    def most_moments(self) -> int:
+        """One more than the limit shows what happens there."""
+        return self.skip + self.max_steps + 2
+
+    @property
     def at_a_step(self) -> bool:
         """From g_0 on, up to the last configuration."""
         return self.time >= 0 and not self.is_before
@@ -168,7 +173,7 @@ class PairFollower:
         if self.time == -1:
             pairs[0] = codes[0, 0]
         ends = first_place((pairs < 0) | (self.time + 1 + np.arange(len(pairs)) > self.max_steps))
-        final = first_place(self.is_final[pairs])
+        final = first_place(self.is_final[np.maximum(pairs, 0)] & (pairs >= 0))
         last = min(ends, final + 1)
         if last:
             moves = np.concatenate(([self.move], self.moves[pairs[: last - 1]]))
@@ -197,15 +202,20 @@ class PairFollower:
         place = [self.time, self.head, self.move, self.lowest, self.highest, state]
         return {"place": np.array(place, dtype=np.int64)}
 
-    def restore(self, state: Snapshot) -> None:
+    def put(self, state: Snapshot) -> None:
         """Stand there again."""
-        place = checked_array(state, "place", (6,), -FARTHEST, FARTHEST).tolist()
-        self.time, self.head, self.move, self.lowest, self.highest, number = place
+        *place, number = state["place"].tolist()
+        self.time, self.head, self.move, self.lowest, self.highest = place
+        self.state, self.is_before = self.states[number], False
+
+    def restore(self, state: Snapshot) -> None:
+        """Stand there again, if there is such a place."""
+        number = int(checked_array(state, "place", (6,), -FARTHEST, FARTHEST)[-1])
+        require_consistent(0 <= number < len(self.states), f"no state {number}")
+        self.put(state)
         require_consistent(self.time >= -1 - self.skip, f"time {self.time}")
         require_consistent(self.lowest <= self.head <= self.highest, f"the head is at {self.head}")
         require_consistent(abs(self.move) <= 1, f"a move of {self.move}")
-        require_consistent(0 <= number < len(self.states), f"no state {number}")
-        self.state, self.is_before = self.states[number], False
 
 
 def _moves(decoder: Decoder, pairs: int) -> list[int]:

@@ -61,9 +61,9 @@ class Seeker(Generic[S]):
         """Where the course stands."""
         return self.course.moments.moments
 
-    def reaches(self, moments: int) -> bool:
-        """Go to a moment; if the run ends before, return False, and stand anywhere."""
-        if self.end is not None and moments > self.end:
+    def reaches(self, moments: int, *, even_if_lost: bool = True) -> bool:
+        """Go to a moment; if the run or its limit ends before, return False, and stand anywhere."""
+        if moments > (self.course.follower.most_moments if self.end is None else self.end):
             return False
         mark = self._last_mark(moments)
         if self._moving or not mark.moments <= self.moments <= moments:
@@ -73,9 +73,16 @@ class Seeker(Generic[S]):
         if moments - self.moments <= BEHIND[0]:
             stops = []
         while self.moments < moments and (self.end is None or self.end >= moments):
+            if self.lost is not None and not even_if_lost:
+                break
             grid = (self.moments // self._distance + 1) * self._distance
-            target = min([moments, grid, *stops[:1]])
-            self._take(self.course.moments.advance(min(target - self.moments, MOST_AT_ONCE)))
+            count = min([moments, grid, *stops[:1]]) - self.moments
+            if self._following and not self._has_ended():
+                # No further than the limit: what is reached is read off the engine where it stands.
+                count = min(count, max(1, self.course.follower.remaining()))
+            self._take(self.course.moments.advance(min(count, MOST_AT_ONCE)))
+            if self._has_ended():
+                continue  # no bookmark: from one, the run would go on behind its end
             if stops and self.moments == stops[0]:
                 self._near.append(self._bookmark())
                 stops.pop(0)
@@ -89,9 +96,10 @@ class Seeker(Generic[S]):
         while self.end is None:
             if self.lost is not None:
                 raise self.lost[1]
-            if self._following and not self._moving:
-                self.course.follower.remaining()  # it complains where a run cannot take so long
-            self.reaches(self.moments + MOST_AT_ONCE)
+            most = self.course.follower.most_moments
+            if self._following and not self._moving and self.moments >= most:
+                self.course.follower.remaining()  # complains: no run takes so long
+            self.reaches(min(self.moments + MOST_AT_ONCE, most), even_if_lost=False)
         return self.end
 
     def do(self, moment: Callable[[], tuple[X, NDArray[np.int64]]]) -> X:
@@ -113,12 +121,12 @@ class Seeker(Generic[S]):
             follower.take(codes)
         except NetworkError as error:
             self._following, self.lost = False, (follower.shown + 1, error)
-        if self._has_ended():
-            self.end = follower.shown
+        if self._has_ended() and self.end is None:
             try:
                 self.result = self.course.reached()
             except NetworkError as error:  # a tape that cannot be read
                 self.lost = (follower.shown, error)
+            self.end = follower.shown  # last: Ctrl-C may come before
 
     def _bookmark(self) -> Bookmark:
         follower = self.course.follower.snapshot() if self._following else None
@@ -142,7 +150,7 @@ class Seeker(Generic[S]):
         self.course.moments.go_back(mark.engine)
         self._following = mark.follower is not None
         if mark.follower is not None:
-            self.course.follower.restore(mark.follower)
+            self.course.follower.put(mark.follower)
             self.course.follower.outcome = None
 
 

@@ -11,6 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, cached_property, lru_cache, partial
 from itertools import islice
+from threading import RLock
 from typing import TYPE_CHECKING, Generic
 
 from netwright.errors import InputError
@@ -44,6 +45,8 @@ class Tracing(ABC, Generic[S]):
 
     def __init__(self, course: Course[S]) -> None:
         self.seeker = Seeker(course)
+        self.lock = RLock()
+        """Held while the course moves and is looked at: a trace may be used by several threads."""
 
     @abstractmethod
     def names(self, t: int) -> tuple[str, ...]:
@@ -64,7 +67,8 @@ class Tracing(ABC, Generic[S]):
 
     def last(self) -> int:
         """The time at which the run ends."""
-        return self.seeker.go_to_the_end() + self.lead
+        with self.lock:
+            return self.seeker.go_to_the_end() + self.lead
 
     def run(self) -> "Run":
         """The run, to its end."""
@@ -76,13 +80,14 @@ class Tracing(ABC, Generic[S]):
 
     def configuration(self, t: int) -> "Configuration | None":
         """Where the given machine stands, if time t shows one of its configurations."""
-        self.go_to(t)
-        if t <= self.lead:
-            return None
-        lost = self.seeker.lost
-        if lost is not None and t - self.lead >= lost[0]:
-            raise lost[1]
-        return self.seeker.course.configuration()
+        with self.lock:
+            self.go_to(t)
+            if t <= self.lead:
+                return None
+            lost = self.seeker.lost
+            if lost is not None and t - self.lead >= lost[0]:
+                raise lost[1]
+            return self.seeker.course.configuration()
 
     def check(self, t: int) -> None:
         """EndedError where the run ends before a time."""
@@ -90,13 +95,18 @@ class Tracing(ABC, Generic[S]):
 
     def go_to(self, t: int) -> None:
         """Move to a time; EndedError where the run ends before."""
-        if t > self.lead and not self.seeker.reaches(t - self.lead):
-            raise self._ended(t)
+        with self.lock:
+            if t > self.lead and not self.seeker.reaches(t - self.lead):
+                raise self._ended(t)
 
     def _ended(self, t: int) -> EndedError:
-        assert self.seeker.end is not None
-        last = self.seeker.end + self.lead
-        return EndedError(f"there is no time {t:,}; this run ends at time {last:,}")
+        end, result = self.seeker.end, self.seeker.result
+        if end is not None and result is not None and result.decided:
+            return EndedError(f"there is no time {t:,}; this run ends at time {end + self.lead:,}")
+        limit = self.seeker.course.follower.max_steps
+        return EndedError(
+            f"time {t:,} is beyond the limit of {limit:,} steps; trace with a higher max_steps"
+        )
 
 
 class TransformerTracing(Tracing[TokenEngine]):
@@ -140,15 +150,18 @@ class TransformerTracing(Tracing[TokenEngine]):
 
     def stand_before(self, t: int) -> None:
         """Move the engine so that token t is the next one."""
-        if not self.seeker.reaches(t - 1):
-            raise self._ended(t)
+        with self.lock:
+            at_the_end = self.seeker.end is not None and t > self.seeker.end
+            if at_the_end or not self.seeker.reaches(t - 1):
+                raise self._ended(t)
 
     def _explain(self, t: int) -> Explained:
-        self.stand_before(t)
-        found = self.seeker.do(partial(self.seeker.course.moments.explain, self))
-        if self.seeker.end is not None and t > self.seeker.end:
-            raise self._ended(t)
-        return found
+        with self.lock:
+            self.stand_before(t)
+            found = self.seeker.do(partial(self.seeker.course.moments.explain, self))
+            if self.seeker.end is not None and t > self.seeker.end:
+                raise self._ended(t)
+            return found
 
     @cached_property
     def encoder(self) -> Mapping[str, Sequence[Vector]]:
@@ -188,8 +201,9 @@ class RNNTracing(Tracing[FastRNN]):
         """h_t, g_{t−n}, or both, which are one vector."""
         if t < len(self.X):
             return {"h": self._encoded(t)}
-        self.go_to(t)
-        g = self.seeker.course.moments.vector("0")
+        with self.lock:
+            self.go_to(t)
+            g = self.seeker.course.moments.vector("0")
         return dict.fromkeys(self.names(t), g)
 
     def _encoded(self, t: int) -> Vector:
@@ -226,8 +240,9 @@ class NeuralGPUTracing(Tracing[FastNeuralGPU]):
         return LazyMapping(found)
 
     def _at(self, t: int) -> list[Vector]:
-        self.go_to(t)
-        return self.seeker.course.moments.cells()
+        with self.lock:
+            self.go_to(t)
+            return self.seeker.course.moments.cells()
 
     def _gate(self, letter: str, t: int) -> list[Vector]:
         network = self.network

@@ -77,6 +77,11 @@ class TokenFollower:
         """Every token that it took."""
         return self.tokens
 
+    @property
+    def most_moments(self) -> int:
+        """A token each."""
+        return self.most_tokens
+
     def remaining(self) -> int:
         """A step of the given machine takes one token at least."""
         if self.tokens >= self.most_tokens:
@@ -87,7 +92,8 @@ class TokenFollower:
         """Follow some tokens."""
         state, written, move = codes.T
         # What held before each token: whether the given machine stood at a step, and which.
-        given = np.where(state >= 0, self.is_given[state], False)
+        shown = np.maximum(state, 0)
+        given = self.is_given[shown] & (state >= 0)
         steps = self.steps + np.cumsum(given)
         before = np.concatenate(([self.at_a_step], given[:-1]))
         steps_before = np.concatenate(([self.steps], steps[:-1]))
@@ -95,7 +101,7 @@ class TokenFollower:
         limit = before & (steps_before == self.max_steps)  # and the network goes on from there
         bad = (state < 0) | (written < 0) | (abs(move) != 1)
         ends = first_place(dead | limit | bad)
-        final = first_place((state >= 0) & self.is_final[state])
+        final = first_place(self.is_final[shown] & (state >= 0))
         accepting = bool(self.normal.given.accepting)
         if final < ends:
             self._apply(codes[: final + 1], given, steps)
@@ -133,12 +139,17 @@ class TokenFollower:
         place = [self.tokens, self.cell, self.steps, self.at_a_step, self.state, self.head]
         return {"place": np.array(place, dtype=np.int64), **self.written.snapshot()}
 
-    def restore(self, state: Snapshot) -> None:
+    def put(self, state: Snapshot) -> None:
         """Stand there again."""
-        place = checked_array(state, "place", (6,), -FARTHEST, FARTHEST)
         self.written.restore(state)
-        self.tokens, self.cell, self.steps, at_a_step, self.state, self.head = place.tolist()
+        place = state["place"].tolist()
+        self.tokens, self.cell, self.steps, at_a_step, self.state, self.head = place
         self.at_a_step = bool(at_a_step)
+
+    def restore(self, state: Snapshot) -> None:
+        """Stand there again, if there is such a place."""
+        at_a_step = checked_array(state, "place", (6,), -FARTHEST, FARTHEST)[3]
+        self.put(state)
         require_consistent(-1 <= self.steps <= self.tokens, f"{self.steps} steps")
         most = self.most_tokens - 2 * (self.max_steps - self.steps) + 2
         require_consistent(0 <= self.tokens <= most, f"{self.tokens} tokens")

@@ -6,9 +6,11 @@ stack and pops the other, so configurations are immutable, share their tails, an
 """
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
+from netwright.html import table
 from netwright.machine.turing_machine import Action, Move
+from netwright.text import shortened
 
 Stack: TypeAlias = "tuple[str, Stack] | None"
 
@@ -88,6 +90,32 @@ class Configuration(NamedTuple):
             symbol = write
         return Configuration(state, self.head + move.offset, symbol, left, right, self.blank)
 
+    # The stacks are as deep as the tape is long: what Python does with nested tuples would not end.
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Configuration):
+            return NotImplemented
+        flat = (self.state, self.head, self.symbol, self.blank)
+        if flat != (other.state, other.head, other.symbol, other.blank):
+            return False
+        return _are_equal(self.left, other.left) and _are_equal(self.right, other.right)
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __hash__(self) -> int:
+        return hash((self.state, self.head, self.symbol, self.blank))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Configuration.on_tape, (self.state, self.head, self.tape, self.blank)
+
+    def __repr__(self) -> str:
+        return f"<{self.state}, head {self.head}, tape {shortened(self.tape, 40) or 'blank'}>"
+
+    def _repr_html_(self) -> str:
+        rows = [("state", self.state), ("head", f"cell {self.head}"), ("symbol", self.symbol)]
+        return table("configuration", [], [*rows, ("tape", shortened(self.tape, 120) or "blank")])
+
     @property
     def depth(self) -> int:
         """How many cells the larger of the two stacks has, up to its last that is not blank."""
@@ -104,6 +132,14 @@ class Configuration(NamedTuple):
 def _push(symbol: str, stack: Stack, blank: str) -> Stack:
     # A blank on the empty stack changes nothing: so equal tapes have equal stacks.
     return None if stack is None and symbol == blank else (symbol, stack)
+
+
+def _are_equal(a: Stack, b: Stack) -> bool:
+    while a is not None and b is not None and a is not b:
+        if a[0] != b[0]:
+            return False
+        a, b = a[1], b[1]
+    return a is b or (a is None and b is None)
 
 
 def _items(stack: Stack) -> Iterator[str]:

@@ -33,6 +33,8 @@ def load_machine(
     >>> load_machine("1RB1LB_1LA1RZ").states
     ('A', 'B', 'Z')
     """
+    if not isinstance(argument, str | os.PathLike):
+        raise FormatError(f"expected a name, a path or a text of a machine; got {argument!r}")
     is_text = isinstance(argument, str) and "\n" in argument and not os.path.lexists(argument)
     argument = os.fspath(argument)
     if format_name not in (None, seed_database.NAME, *FORMATS):
@@ -91,7 +93,8 @@ def _decode(data: bytes, path: Path) -> str:
             message = f"{path}: not UTF-8 (byte {error.start}), read as Latin-1"
             warnings.warn(message, FormatWarning, stacklevel=2)
     if not _is_text(text):
-        raise FormatError(f"{path} is a binary file; expected text (or a seed database)")
+        saved = "; netwright.load reads saved networks" if path.suffix == ".safetensors" else ""
+        raise FormatError(f"{path} is a binary file; expected text (or a seed database){saved}")
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 

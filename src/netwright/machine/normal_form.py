@@ -54,7 +54,8 @@ class NormalMachine:
             place = symbols.index(self.machine.blank) + 1
             raise InputError(
                 f"the input has the blank {self.machine.blank!r} at position {place}, and this "
-                "network was compiled for inputs without blanks; compile it with --blanks"
+                "network was compiled for inputs without blanks; compile it with them: blanks=True "
+                "(--blanks)"
             )
         return symbols
 

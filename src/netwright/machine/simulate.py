@@ -129,14 +129,16 @@ def first_steps(count: int, run: Iterator[Configuration]) -> Iterator[Configurat
 
 def check_limit(max_steps: int) -> None:
     """Refuse a limit that is no number of steps."""
-    if max_steps < 0:
-        raise InputError(f"the limit is {max_steps} steps; expected 0 or more")
+    whole = hasattr(max_steps, "__index__") and not isinstance(max_steps, bool)
+    if not whole or max_steps < 0:
+        got = shortened(repr(max_steps), 60)
+        raise InputError(f"the limit is {got} steps; expected a whole number, 0 or more")
 
 
 def read_engine(engine: Engine | str) -> Engine:
     """An engine by its name."""
     if engine not in list(Engine):
-        raise InputError(unknown("engine", engine, list(Engine)))
+        raise InputError(unknown("engine", str(engine), list(Engine)))
     return Engine(engine)
 
 

@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from netwright.errors import InputError, MachineError
 from netwright.html import table
+from netwright.text import printable, shortened
 
 if TYPE_CHECKING:
     from netwright.machine.configuration import Configuration
@@ -151,12 +152,15 @@ class TuringMachine:
 
     def check_word(self, word: Iterable[str]) -> tuple[str, ...]:
         """The word as a tuple of symbols, or an `InputError` that names the first stranger."""
+        if not isinstance(word, Iterable):
+            raise InputError(f"a word is a string or a list of symbols; got {word!r}")
         symbols, known = tuple(word), set(self.symbols)
         for place, symbol in enumerate(symbols):
-            if symbol not in known:
+            if not isinstance(symbol, str) or symbol not in known:
                 alphabet = " ".join(map(repr, self.symbols[:40]))
+                shown = shortened(repr(symbol), 60)
                 raise InputError(
-                    f"input symbol {symbol!r} at position {place + 1} (cell {place}) is not in the "
+                    f"input symbol {shown} at position {place + 1} (cell {place}) is not in the "
                     f"machine's alphabet: {alphabet} (blank: {self.blank!r})"
                 )
         return symbols
@@ -191,7 +195,7 @@ class TuringMachine:
         return configurations(self, word)
 
     def __repr__(self) -> str:
-        name = f" {self.name}" if self.name else ""
+        name = f" {shortened(printable(self.name), 60)}" if self.name else ""
         return f"<Turing machine{name}: {len(self.states)} states, {len(self.symbols)} symbols>"
 
     def _repr_html_(self) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from netwright.errors import FormatError, InputError
-from netwright.files import check_output, read_file, write_whole
+from netwright.files import check_output, output_path, read_file, write_whole
 from netwright.html import table
 from netwright.machine.load import load_machine
 from netwright.machine.turing_machine import TuringMachine
@@ -45,8 +45,9 @@ class Certificate:
 
     def save(self, path: PathLike[str] | str, *, force: bool = False) -> None:
         """Write it to a file; one that exists is overwritten with `force` alone."""
-        check_output(Path(path), force=force)
-        write_whole(Path(path), self.to_bytes())
+        place = output_path(path)
+        check_output(place, force=force)
+        write_whole(place, self.to_bytes())
 
     def __bool__(self) -> bool:
         return self.holds
@@ -81,6 +82,8 @@ def check_certificate(
     With `machine`, a machine or what `load_machine` takes, it must be about that one: InputError if
     it is about another. FormatError for a file that is no certificate.
     """
+    if not isinstance(path, str | PathLike):
+        raise FormatError(f"expected the path of a certificate; got {path!r}")
     label = fspath(path)
     on, written = read_certificate(read_file(Path(path), LARGEST, "certificate"), label)
     found = Certificate(on, written, tuple(check_written(on, written, label)))

@@ -31,7 +31,7 @@ E = TypeVar("E")
 Options = Mapping[str, Any]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Option:
     """Something that can be chosen when a network is made, such as `score`."""
 
@@ -41,7 +41,11 @@ class Option:
     default: Any
     help: str
     metavar: str = ""
+    choices: tuple[str, ...] = ()
     is_flag: bool = False
+
+    def __repr__(self) -> str:
+        return f"<option {self.name}={self.default}: {self.help}>"
 
     def written(self, value: object) -> bool | int | str | None:
         """The value as JSON, which `read` reads again."""

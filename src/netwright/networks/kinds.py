@@ -24,7 +24,7 @@ def kinds() -> dict[str, Kind[Any]]:
 
 def read_kind(name: str, *others: str) -> str:
     """The name of a kind, or of something else that a machine can run on."""
-    if name not in (*KINDS, *others):
+    if not isinstance(name, str) or name not in (*KINDS, *others):
         raise InputError(unknown("network", str(name), [*KINDS, *others]))
     return name
 

@@ -32,6 +32,10 @@ class LabelledArray:
 
         return np.array(self.values, dtype=dtype, copy=bool(copy) or dtype is not None)
 
+    def __getitem__(self, index: Any) -> Any:
+        """As for numpy."""
+        return self.values[index]
+
     @property
     def shape(self) -> tuple[int, ...]:
         """How many rows and columns there are."""
@@ -50,8 +54,3 @@ class LabelledArray:
                 for row, values in zip(rows[:MOST_ROWS], self.values, strict=False)
             ],
         )
-
-
-def as_float(number: Any) -> float:
-    """The float64 nearest to a rational number."""
-    return int(number.p) / int(number.q)

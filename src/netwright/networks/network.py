@@ -9,21 +9,17 @@
 It does nothing itself: it asks its kind, and the packages below.
 """
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from functools import cached_property
 from os import PathLike
-from pathlib import Path
 from random import Random
 from typing import Any
 
 from netwright.errors import InputError, unknown
-from netwright.exact.feed_forward import Affine
 from netwright.exact.layout import Layout
-from netwright.exact.rational import Number, Rational, rational
-from netwright.exact.snapshot import CheckpointStore
+from netwright.exact.rational import Number
+from netwright.exact.snapshot import FARTHEST, CheckpointStore
 from netwright.exact.vector import Vector
 from netwright.html import table
 from netwright.machine.simulate import Engine, Progress, Run, check_limit, read_engine
@@ -33,8 +29,8 @@ from netwright.networks.changes import WeightPlace, flipped, weights_into
 from netwright.networks.kind import Following, Kind
 from netwright.networks.kinds import kind_named
 from netwright.networks.trace import Trace
-from netwright.networks.weight import Weight
-from netwright.text import shortened
+from netwright.networks.weight import Weights, weights_by_name
+from netwright.text import printable, shortened
 from netwright.verify.comparison import Comparison, Verification, compare
 from netwright.verify.draw import random_words
 
@@ -71,7 +67,8 @@ class Network:
         usual = {option.name: option.default for option in self.kind.options}
         options = "".join(f", {k}={v}" for k, v in self.options.items() if v != usual[k])
         changes = "".join(f", {change}" for change in self.changes)
-        name = self.machine.name or f"{len(self.machine.states)} states"
+        name = shortened(printable(self.machine.name), 60)
+        name = name or f"{len(self.machine.states)} states"
         return f"<{self.kind.name} of {name}, dimension {self.layout.dimension}{options}{changes}>"
 
     def _repr_html_(self) -> str:
@@ -94,6 +91,11 @@ class Network:
     def layout(self) -> Layout:
         """The layout of the network's vectors."""
         return self.kind.layout(self.compiled)
+
+    @property
+    def dimension(self) -> int:
+        """The dimension of the network's vectors."""
+        return self.layout.dimension
 
     def _symbols(self, word: Word | None) -> tuple[str, ...]:
         return self.machine.check_word(self.machine.default_input if word is None else word)
@@ -152,7 +154,7 @@ class Network:
         """
         check_limit(max_steps)
         symbols = self._symbols(word)
-        title = f"{self!r} on {' '.join(symbols) or 'the empty word'}"
+        title = f"{self!r} on {printable(shortened(' '.join(symbols), 60)) or 'the empty word'}"
         return Trace(self.kind.trace(self.compiled, symbols, max_steps), title)
 
     # Trust.
@@ -161,7 +163,7 @@ class Network:
         """The network against its machine on a word, step by step, lemma by lemma."""
         check_limit(max_steps)
         symbols = self.machine.check_word(word)
-        checks = self.kind.checks(self.compiled, symbols, max_steps)
+        checks = self.kind.checks(self.compiled, symbols, min(max_steps, FARTHEST))
         return compare(self.kind.name, self.kind.statement, symbols, checks)
 
     def verify(
@@ -179,9 +181,11 @@ class Network:
         >>> compile_network(library_machine("palindrome"), "rnn").verify("abba", random=3)
         <4 runs, 323 checks: no difference>
         """
-        if not isinstance(random, int) or random < 0:
+        if not hasattr(random, "__index__") or random < 0:
             raise InputError(f"random is {random!r}; expected how many words, 0 or more")
-        drawn = random_words(Random(seed), self.machine, random, 6)
+        if not hasattr(seed, "__index__"):
+            raise InputError(f"seed is {seed!r}; expected a whole number")
+        drawn = random_words(Random(int(seed)), self.machine, int(random), 6)
         chosen = [*map(tuple, words), *drawn] or [self.machine.default_input]
         return Verification(self.compare(word, max_steps) for word in chosen)
 
@@ -204,33 +208,24 @@ class Network:
 
     # Weights.
 
-    def weights(self) -> dict[str, Weight]:
-        """Every matrix by its name, such as `decoder.3.V`; `decoder.1.O.2` is the second of two."""
-        matrices = self.kind.matrices(self.compiled)
-        places = [key.partition("#")[0] for key in matrices]
-        seen: Counter[str] = Counter()
-        names = []
-        for place in places:
-            seen[place] += 1
-            names.append(place if places.count(place) == 1 else f"{place}.{seen[place]}")
-        return {
-            name: Weight(name, affine)
-            for name, affine in zip(names, matrices.values(), strict=True)
-        }
+    def weights(self) -> Weights:
+        """Every matrix by its name, such as `decoder.3.V`.
 
-    def with_weight(self, name: str, row: str, column: str, value: Number) -> "Network":
-        """The network with one weight changed: its matrix, and the names of row and column."""
+        `decoder.1.O.2` is the second of a network with two maps, `U.1` the first factor of a
+        product, and `F.2.3.1` the first factor of the third product that `F.2` is the sum of.
+        """
+        return weights_by_name(self.kind.matrices(self.compiled))
+
+    def with_weight(self, name: str, row: str, column: str, value: Number | str) -> "Network":
+        """The network with one weight changed: its matrix, and the names of row and column.
+
+        The row `bias` is that of the bias. A value is a whole number, a Fraction, or a text such as
+        `1/3`.
+        """
         weights = self.weights()
-        if name not in weights:
-            raise InputError(unknown("weight", name, list(weights)))
+        changed = weights[name].with_entry(row, column, value)
         key = list(self.kind.matrices(self.compiled))[list(weights).index(name)]
-        affine = weights[name].affine
-        place = weights[name].place(row, column)
-        if not isinstance(value, int | Fraction | Rational) or isinstance(value, bool):
-            raise InputError(f"a weight is an exact number; got {value!r}")
-        new = Affine(
-            affine.input, affine.output, {**affine.weights, place: rational(value)}, affine.bias
-        )
+        new = changed.affine
         compiled = self.kind.with_matrix(self.compiled, key, new)
         change = f"{name}[{row}, {column}] = {value}"
         return replace(self, compiled=compiled, changes=(*self.changes, change))
@@ -268,12 +263,12 @@ class Network:
 
         A file that exists is overwritten with `force` alone.
         """
-        from netwright.files import check_output, write_whole
+        from netwright.files import check_output, output_path, write_whole
         from netwright.networks.saved import to_bytes
 
-        content = to_bytes(self)
-        check_output(Path(path), force=force)
-        write_whole(Path(path), content)
+        place, content = output_path(path), to_bytes(self)
+        check_output(place, force=force)
+        write_whole(place, content)
 
 
 def _plain(value: object) -> str:

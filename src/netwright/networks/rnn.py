@@ -54,13 +54,13 @@ BASE = Option(
 
 
 def matrices_of(matrices: Mapping[str, Matrix]) -> dict[str, Affine]:
-    """The factors of each matrix, the last of a product first: it leads to the network's blocks."""
-    found: dict[str, Affine] = {}
-    for name, matrix in matrices.items():
-        terms = matrix.terms if isinstance(matrix, LinearMap) else ((matrix,),)
-        last_first = [(t, n) for t, term in enumerate(terms) for n in reversed(range(len(term)))]
-        found |= {f"{name}#{t}.{n}": terms[t][n] for t, n in last_first}
-    return found
+    """The factors of each matrix, by the number of a product and of a factor in it."""
+    return {
+        f"{name}#{t}.{n}": affine
+        for name, matrix in matrices.items()
+        for t, term in enumerate(matrix.terms if isinstance(matrix, LinearMap) else ((matrix,),))
+        for n, affine in enumerate(term)
+    }
 
 
 def with_factor(matrix: Matrix, number: str, affine: Affine) -> Matrix:

@@ -37,6 +37,10 @@ def compile_source(
     >>> compile_source("palindrome", to="rnn", base=4)
     <rnn of palindrome, dimension 32, base=4>
     """
+    if isinstance(source, Network):
+        raise InputError(f"{source!r} is compiled already; compile its .machine")
+    if "on" in options:
+        raise InputError("the kind of network is given as to=…, not as on=…")
     machine = source if isinstance(source, TuringMachine) else load_machine(source)
     return compile_network(machine, to, **options)
 

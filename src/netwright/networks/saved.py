@@ -68,6 +68,10 @@ def read_network(path: str) -> Network | None:
 
 def load_network(path: os.PathLike[str] | str) -> Network:
     """The network that was saved in a file: `netwright.load`; FormatError if there is none."""
+    if not isinstance(path, str | os.PathLike):
+        raise FormatError(f"expected the path of a saved network; got {path!r}")
+    if not Path(path).exists():
+        raise FormatError(f"{path}: there is no such file")
     network = read_network(str(path))
     if network is None:
         raise FormatError(

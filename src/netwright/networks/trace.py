@@ -16,11 +16,12 @@ from functools import cached_property
 from itertools import count, islice
 from typing import TYPE_CHECKING, Any, overload
 
-from netwright.errors import InputError, unknown
+from netwright.errors import InputError, NetworkError, UnknownNameError, unknown
+from netwright.exact.rational import as_float
 from netwright.exact.vector import Vector
 from netwright.following.tracing import EndedError, Tracing
 from netwright.html import table
-from netwright.networks.labelled import LabelledArray, as_float
+from netwright.networks.labelled import LabelledArray
 from netwright.runtime.attended import Attention
 from netwright.text import shortened
 
@@ -34,6 +35,10 @@ SHOWN_MOMENTS, MOST_VECTORS = 40, 13
 
 class UndecidedError(InputError, TypeError):
     """The run did not end within its limit, so it has no length."""
+
+
+class LostError(NetworkError, TypeError):
+    """The vectors show no machine, so nothing says where the run ends."""
 
 
 class Moment(Mapping[str, Vector]):
@@ -50,14 +55,16 @@ class Moment(Mapping[str, Vector]):
 
     def __getitem__(self, name: str) -> Vector:
         names = self._tracing.names(self.t)
-        if name not in names:
+        if not isinstance(name, str) or name not in names:
             attention, _, part = str(name).rpartition(".")
             if attention in self._tracing.attentions and part in ("scores", "pattern"):
                 kept = "weights" if part == "pattern" else part
-                raise InputError(f"{name} is a row of numbers: .attention[{attention!r}].{kept}")
-            if name in self._tracing.encoder:
-                raise InputError(f"{name} is the same at every time: trace.encoder[{name!r}]")
-            raise InputError(f"at time {self.t}: {unknown('vector', str(name), names[:60])}")
+                there = f".attention[{attention!r}].{kept}"
+                raise UnknownNameError(f"{name} is a row of numbers: {there}")
+            if str(name) in self._tracing.encoder:
+                there = f"trace.encoder[{name!r}]"
+                raise UnknownNameError(f"{name} is the same at every time: {there}")
+            raise UnknownNameError(f"at time {self.t}: {unknown('vector', str(name), names)}")
         return self._vectors[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -111,6 +118,13 @@ class Moment(Mapping[str, Vector]):
         return html
 
 
+def _whole(t: object) -> int:
+    """A time as a whole number."""
+    if isinstance(t, bool) or not hasattr(t, "__index__"):
+        raise InputError(f"a time is a whole number; got {shortened(repr(t), 60)}")
+    return int(t.__index__())
+
+
 def _attention_row(attention: Attention) -> list[object]:
     if not len(attention):
         return ["", "", "", 0]
@@ -124,8 +138,8 @@ class _Attentions(dict[str, Attention]):
 
     def __missing__(self, name: str) -> Attention:
         if not self:
-            raise InputError(f"no attention {name!r}: this network has none")
-        raise InputError(unknown("attention", str(name), list(self)))
+            raise UnknownNameError(f"no attention {str(name)[:60]!r}: this network has none")
+        raise UnknownNameError(unknown("attention", str(name), list(self)))
 
 
 class Trace:
@@ -142,13 +156,11 @@ class Trace:
         """The moment at a time; a negative one counts from the end. A slice is a trace again."""
         if isinstance(t, slice):
             return Trace(self._tracing, self._title, self._slice(t))
-        if isinstance(t, bool) or not hasattr(t, "__index__"):
-            raise InputError(f"a time is a whole number; got {t!r}")
-        time = t.__index__()
+        time = _whole(t)
         if time < 0:
             time = self._all_times()[time] if -time <= len(self._all_times()) else 0
         if time < 1 or (self._times is not None and time not in self._times):
-            there = "times begin at 1" if self._times is None else f"there are {self._times}"
+            there = "times begin at 1" if self._times is None else f"here are {self._shown_times()}"
             raise EndedError(f"there is no time {t}; {there}")
         self._tracing.check(time)
         return Moment(self._tracing, time)
@@ -157,14 +169,15 @@ class Trace:
         """The times from `start` up to, and not with, `stop`; negative ones count from the end."""
         if self._times is not None and self._times.step != 1:
             raise InputError("this trace is a slice with steps; slice the whole trace instead")
-        step = 1 if wanted.step is None else wanted.step
+        step = 1 if wanted.step is None else _whole(wanted.step)
         if step < 1:
             raise InputError(f"the step of a slice of times is {step}; expected 1 or more")
 
-        def time(t: int) -> int:
-            return t if t >= 0 else self._all_times().stop + t
+        def time(t: object) -> int:
+            whole = _whole(t)
+            return whole if whole >= 0 else self._all_times().stop + whole
 
-        first, behind = self._times.start if self._times else 1, None
+        first, behind = 1 if self._times is None else self._times.start, None
         if wanted.start is not None:
             first = max(first, time(wanted.start))
         if wanted.stop is not None:
@@ -187,10 +200,16 @@ class Trace:
         return range(1, len(self) + 1) if self._times is None else self._times
 
     def __len__(self) -> int:
-        """How many moments there are; UndecidedError where the run reached its limit instead."""
+        """How many moments there are; an error where the run reached its limit instead of an end.
+
+        Python takes such an error, a TypeError, for "not known": so `list(trace)` works.
+        """
         if self._times is not None:
             return len(self._times)
-        run = self.run
+        try:
+            run = self.run
+        except NetworkError as error:
+            raise LostError(f"{error}, so its trace has no length; take a slice") from None
         if not run.decided:
             raise UndecidedError(
                 f"the run has not ended after {run.steps:,} steps, so its trace has no length; "
@@ -227,28 +246,27 @@ class Trace:
         import numpy as np
 
         if name in self.encoder:
-            times: list[int] = list(range(1, len(self.encoder[name]) + 1))
-            vectors = list(self.encoder[name])
+            vectors = dict(enumerate(self.encoder[name], start=1))
         else:
-            moments = [moment for moment in self._moments(1) if name in moment]
-            times = [moment.t for moment in moments]
-            vectors = [moment[name] for moment in moments]
+            self._check_size(len(self), 1)
+            vectors = {moment.t: moment[name] for moment in self if name in moment}
         if not vectors:
-            raise InputError(
-                f"no vector {name!r} at these times; there are {', '.join(self._known())}"
-            )
-        layout = vectors[0].layout
+            if name not in self.encoder and (first := next(iter(self), None)) is not None:
+                _ = first[name]  # an error that says what there is
+            raise InputError(f"{self!r}: there is no {name} for it")
+        layout = next(iter(vectors.values())).layout
         self._check_size(len(vectors), layout.dimension)
         values = np.zeros((len(vectors), layout.dimension))
-        for row, vector in enumerate(vectors):
+        for row, vector in enumerate(vectors.values()):
             for index, number in vector.entries.items():
                 values[row, index] = as_float(number)
-        return LabelledArray(name, values, (times, [*map(str, layout.coordinates)]))
+        return LabelledArray(name, values, ([*vectors], [*map(str, layout.coordinates)]))
 
     def attention_array(self, name: str, what: str = "weights") -> LabelledArray:
         """The weights (or, with `what="scores"`, the scores) of an attention at all times.
 
-        Times are in rows, the tokens that are attended to in columns.
+        Times are in rows, the tokens that are attended to in columns. Where there is no token yet,
+        the weight is 0 and the score is NaN.
         """
         import numpy as np
 
@@ -257,45 +275,42 @@ class Trace:
         self._check_size(len(self), max(self._all_times(), default=0))
         rows = [(moment.t, moment.attention[name]) for moment in self]
         tokens = max((len(attention) for _, attention in rows), default=0)
-        values = np.zeros((len(rows), tokens))
+        values = np.full((len(rows), tokens), np.nan if what == "scores" else 0.0)
         for row, (_, attention) in enumerate(rows):
             if what == "scores":
                 values[row, : len(attention)] = [*map(as_float, attention.scores)]
-            elif len(attention.winners) <= 1:
-                for token in attention.winners:
-                    values[row, token - 1] = as_float(attention.weights[token - 1])
             else:
-                values[row, : len(attention)] = [*map(as_float, attention.weights)]
+                for token, weight in attention.attended.items():
+                    values[row, token - 1] = as_float(weight)
         times = [t for t, _ in rows]
         return LabelledArray(f"{name} {what}", values, (times, [*range(1, tokens + 1)]))
 
-    def _moments(self, width: int) -> Iterator[Moment]:
-        self._check_size(len(self), width)
-        return iter(self)
-
     def _check_size(self, rows: int, columns: int) -> None:
         if rows * columns > LARGEST_ARRAY:
-            raise InputError(
-                f"{rows:,} × {columns:,} numbers are too many; take a slice, such as trace[1:1000]"
-            )
-
-    def _known(self) -> list[str]:
-        first = next(iter(self), None)
-        return [*(first or ()), *self.encoder][:60]
+            raise InputError(f"{rows:,} × {columns:,} numbers are too many; take a smaller slice")
 
     def __repr__(self) -> str:
-        times = f", times {self._times[0]} to {self._times[-1]}" if self._times else ""
-        return f"<trace of {self._title}{times}>"
+        return (
+            f"<trace of {self._title}{'' if self._times is None else f', {self._shown_times()}'}>"
+        )
+
+    def _shown_times(self) -> str:
+        """The times of a slice in words."""
+        if not self._times:
+            return "no times"
+        step = f" in steps of {self._times.step}" if self._times.step > 1 else ""
+        return f"times {self._times[0]:,} to {self._times[-1]:,}{step}"
 
     def _repr_html_(self) -> str:
         rows = []
         for moment in islice(self, SHOWN_MOMENTS):
-            configuration = moment.configuration
-            if configuration is None:
-                rows.append([moment.t, "", "", ""])
-            else:
-                state, head, *_ = configuration
-                rows.append([moment.t, state, head, shortened(configuration.tape, 60)])
+            try:
+                seen = moment.configuration
+            except NetworkError:
+                rows.append([moment.t, "shows no machine", "", ""])
+                continue
+            tape = "" if seen is None else shortened(seen.tape, 60)
+            rows.append([moment.t, *(("", "") if seen is None else seen[:2]), tape])
         html = table(repr(self)[1:-1], ["t", "state", "head", "tape"], rows)
         more = len(rows) == SHOWN_MOMENTS
         return html + ("<p>… and more</p>" if more else "")

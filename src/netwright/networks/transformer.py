@@ -53,6 +53,7 @@ class TransformerKind(Kind[CompiledTransformer]):
             PAPER,
             "Queries and keys of Lemma B.4, the paper's or those whose margin shrinks more slowly.",
             metavar=f"[{'|'.join(SCORES)}]",
+            choices=tuple(SCORES),
         ),
         Option("blanks", read_flag, False, "Take inputs with blanks in them.", is_flag=True),
     )

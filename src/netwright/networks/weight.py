@@ -1,19 +1,48 @@
 """A weight matrix of a network, with the names of its rows and columns."""
 
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
 
-from netwright.errors import InputError, unknown
+from netwright.errors import InputError, UnknownNameError, unknown
 from netwright.exact.feed_forward import Affine
-from netwright.exact.rational import ZERO, Rational
+from netwright.exact.rational import ZERO, Number, Rational, as_float, rational
 from netwright.exact.vector import Vector
 from netwright.html import table
-from netwright.networks.labelled import MOST_COLUMNS, MOST_ROWS, as_float
+from netwright.networks.labelled import MOST_COLUMNS, MOST_ROWS
 from netwright.text import shortened
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+
+LARGEST_BITS = 1000
+BIAS = "bias"
+"""The name of the row that is added whatever the vector is."""
+
+
+def read_number(value: Number | str) -> Rational:
+    """An exact number.
+
+    >>> read_number("1/3"), read_number(-2)
+    (1/3, -2)
+    """
+    if isinstance(value, str) and re.fullmatch(r"-?\d{1,18}(/0*[1-9]\d{0,17})?", value):
+        return rational(Fraction(value))
+    if hasattr(value, "__index__") and not isinstance(value, bool):
+        value = int(value.__index__())
+    if isinstance(value, int | Fraction | Rational) and not isinstance(value, bool):
+        number = rational(value)
+        if max(number.p.bit_length(), number.q.bit_length()) <= LARGEST_BITS:
+            return number
+        raise InputError(f"a weight has at most {LARGEST_BITS} bits above and below its line")
+    raise InputError(
+        "a weight is an exact number, such as 2, Fraction(1, 3) or '1/3'; got "
+        + shortened(repr(value), 60)
+    )
 
 
 @dataclass(frozen=True)
@@ -56,21 +85,37 @@ class Weight:
         rows, columns = self.labels
         return {(rows[j], columns[k]): value for (j, k), value in self.affine.weights.items()}
 
-    def place(self, row: str, column: str) -> tuple[int, int]:
-        """The indices of a row and a column."""
-        found = []
+    def _place(self, row: str, column: str) -> tuple[int | None, int]:
+        """The indices of a row, None for that of the bias, and of a column."""
+        found: list[int | None] = []
         for label, labels in zip((row, column), self.labels, strict=True):
-            if label not in labels:
-                message = unknown(f"coordinate of {self.name}", str(label), labels[:40])
-                raise InputError(message)
-            found.append(labels.index(label))
+            if label == BIAS and not found:
+                found.append(None)
+            elif label in labels:
+                found.append(labels.index(label))
+            else:
+                raise UnknownNameError(unknown(f"coordinate of {self.name}", str(label), labels))
+        assert found[1] is not None
         return found[0], found[1]
 
     def __getitem__(self, names: tuple[str, str]) -> Rational:
-        """One weight, exactly, by the names of its row and its column."""
+        """One weight, exactly, by the names of its row (or `bias`) and its column."""
         if not isinstance(names, tuple) or len(names) != 2:
             raise InputError(f"{self.name} takes the names of a row and a column; got {names!r}")
-        return self.affine.weights.get(self.place(*names), ZERO)
+        row, column = self._place(*names)
+        if row is None:
+            return self.bias.entries.get(column, ZERO)
+        return self.affine.weights.get((row, column), ZERO)
+
+    def with_entry(self, row: str, column: str, value: Number | str) -> "Weight":
+        """The same with one number changed."""
+        j, k = self._place(row, column)
+        number = read_number(value)
+        a = self.affine
+        if j is None:
+            bias = Vector(a.output, {**a.bias.entries, k: number})
+            return Weight(self.name, Affine(a.input, a.output, a.weights, bias))
+        return Weight(self.name, Affine(a.input, a.output, {**a.weights, (j, k): number}, a.bias))
 
     def to_numpy(self) -> "NDArray[np.float64]":
         """The matrix as float64: no longer exact where a weight is no binary fraction."""
@@ -80,6 +125,10 @@ class Weight:
         for place, weight in self.affine.weights.items():
             found[place] = as_float(weight)
         return found
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> "NDArray[Any]":
+        found = self.to_numpy()
+        return found if dtype is None else found.astype(dtype)
 
     def __repr__(self) -> str:
         shape = f"{self.affine.input.dimension} × {self.affine.output.dimension}"
@@ -97,3 +146,33 @@ class Weight:
         if self.bias.entries:
             lines.append(["bias", *(shortened(self.bias.entries.get(k, "")) for k in used_columns)])
         return table(repr(self)[1:-1], ["", *(columns[k] for k in used_columns)], lines)
+
+
+class Weights(dict[str, Weight]):
+    """Weights by name."""
+
+    def __missing__(self, name: str) -> Weight:
+        several = [each for each in self if each.startswith(f"{name}.")]
+        if several:
+            raise UnknownNameError(f"{name} has several weights: {', '.join(several)}")
+        raise UnknownNameError(unknown("weight", str(name), list(self)))
+
+
+def weights_by_name(matrices: Mapping[str, Affine]) -> Weights:
+    """Matrices that are numbered behind a `#`, by names with the numbers that they need.
+
+    A number that is the only one at its place is left out; numbers begin with 1.
+    """
+    parted = [key.partition("#") for key in matrices]
+    keys: list[tuple[str, tuple[int, ...]]] = [
+        (place, tuple(map(int, number.split(".")))) for place, _, number in parted
+    ]
+    found = Weights()
+    for (place, numbers), affine in zip(keys, matrices.values(), strict=True):
+        name = place
+        for depth, number in enumerate(numbers):
+            beside = {n[depth] for p, n in keys if p == place and n[:depth] == numbers[:depth]}
+            if len(beside) > 1:
+                name += f".{number + 1}"
+        found[name] = Weight(name, affine)
+    return found

@@ -4,13 +4,15 @@ Tokens have numbers from 1 on; `scores` and `weights` are sequences, with token 
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Generic, TypeVar, overload
 
 from netwright.exact.rational import ONE, ZERO, Rational
 from netwright.exact.vector import Vector
+from netwright.html import table
 from netwright.nets.attention import Normalizer, Score
+from netwright.text import shortened
 
 T = TypeVar("T")
 
@@ -77,6 +79,11 @@ class Attention(ABC):
         """The token whose score comes next after a single winner's; the latest such token."""
 
     @property
+    def attended(self) -> Mapping[int, Rational]:
+        """The tokens whose weight is not 0, with their weights."""
+        return {token: w for token, w in enumerate(self.weights, start=1) if w}
+
+    @property
     def winner(self) -> int | None:
         """The token with the highest score; None where several share it, or there is no key."""
         return self.winners[0] if len(self.winners) == 1 else None
@@ -105,8 +112,20 @@ class Attention(ABC):
     def __repr__(self) -> str:
         if not len(self):
             return "<attention over no keys>"
-        to = f"to {self.winner}" if self.winner else f"to {len(self.winners):,} alike"
-        return f"<attention {to}, {len(self):,} key{'s' if len(self) > 1 else ''}>"
+        if self.winner is not None:
+            return f"<attention to token {self.winner:,} of {len(self):,}>"
+        whom = "all" if len(self.winners) == len(self) else f"{len(self.winners):,} of"
+        return f"<attention to {whom} {len(self):,} tokens alike>"
+
+    def _repr_html_(self) -> str:
+        rows = [
+            ("winner", self.winner if self.winner else f"{len(self.winners):,} alike"),
+            ("score", shortened(self.score, 60)),
+            ("runner-up", self.runner_up or ""),
+            ("margin", "" if self.margin is None else shortened(self.margin, 60)),
+            ("keys", f"{len(self):,}"),
+        ]
+        return table(repr(self)[1:-1], [], rows if len(self) else [])
 
 
 class ListedAttention(Attention):
@@ -194,6 +213,11 @@ class OneWinner(Attention):
     def weights(self) -> Sequence[Rational]:
         """1 for the winner."""
         return LazySequence(len(self), lambda place: ONE if place + 1 == self._winner else ZERO)
+
+    @property
+    def attended(self) -> Mapping[int, Rational]:
+        """The winner alone."""
+        return {self._winner: ONE}
 
     @property
     def winners(self) -> Sequence[int]:

@@ -10,6 +10,7 @@ first ones of every network, are kept as they are computed.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice
+from threading import RLock
 from time import perf_counter
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
@@ -69,6 +70,8 @@ class Explained(NamedTuple):
 class SeekableTokens(Protocol):
     """The run that an engine is part of, whose every token can be had again."""
 
+    lock: RLock
+
     def explained(self, t: int) -> Explained:
         """Token t."""
 
@@ -97,7 +100,7 @@ class TokenEngine:
             for key, value in zip(*network.encode(X), strict=True):
                 self.external.append(key, value)
             self._tokens = partial(_by_definition, network, X, seed)
-        self._next: Iterator[TokenVectors] = iter(())
+        self._next: Iterator[bool] = iter(())
         self._kept: list[TokenVectors] = []
         self._keys: list[list[Vector]] = [[] for _ in network.decoder]
         self._integers: IntegerTransformer | None = None
@@ -164,8 +167,8 @@ class TokenEngine:
                 self.reason = str(unsuitable)
                 return None
             self.compile_seconds += perf_counter() - started
-            self._integers = made
             self._first = Place(made.tokens, {name: a.copy() for name, a in made.state.items()})
+            self._integers = made
         if self._integers.tokens != self.moments:
             assert self._first is not None
             assert self._first.tokens == self.moments
@@ -176,13 +179,16 @@ class TokenEngine:
 
     def _remembered(self, token: int) -> TokenVectors:
         while len(self._kept) < token:
-            new = next(self._next, None)
-            if new is None:
-                # At first; and after an exception, such as Ctrl-C, which ends a generator.
-                self._next = islice(self._tokens(), len(self._kept), None)
-            else:
-                self._kept.append(new)
+            if next(self._next, None) is None:
+                # At first; and after an exception, such as Ctrl-C, which ends the generator.
+                self._next = self._keeping()
         return self._kept[token - 1]
+
+    def _keeping(self) -> Iterator[bool]:
+        """Keeps a token each time: all of it happens here, or an exception ends this generator."""
+        for token in islice(self._tokens(), len(self._kept), None):
+            self._kept.append(token)
+            yield True
 
     def _from_kept(self, t: int) -> Explained:
         token, network = self._remembered(t), self.network
@@ -254,12 +260,13 @@ class TokenEngine:
             return self.network.score(visit.q, known.get(token) or key_of(token - 1))
 
         def second() -> int | None:
-            run.stand_before(visit.t)
-            integers = self._standing()
-            if integers is None:  # a later token was none for the integers
-                self._remembered(visit.t)
-                return self._from_kept(visit.t).attentions[f"decoder.{n + 1}.self"].runner_up
-            rivals = visit.rivals(integers)
+            with run.lock:
+                run.stand_before(visit.t)
+                integers = self._standing()
+                if integers is None:  # a later token was none for the integers
+                    self._remembered(visit.t)
+                    return self._from_kept(visit.t).attentions[f"decoder.{n + 1}.self"].runner_up
+                rivals = visit.rivals(integers)
             known.update(rivals)
             return max(rivals, key=lambda token: (score_of(token), token), default=None)
 

@@ -8,7 +8,7 @@ from netwright.exact.rational import Rational
 from netwright.nets.transformer import Layer
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Score:
     """Queries and keys that make token i attend to ℓ(i+1) alone, with what is proved of them."""
 
@@ -31,3 +31,6 @@ class Score:
 
     def __str__(self) -> str:
         return self.name
+
+    def __repr__(self) -> str:
+        return f"<score {self.name}>"

@@ -111,7 +111,7 @@ def test_what_a_network_cannot_do_is_said(
     assert main(["compile", "copy", "-o", str(path)]) == 0
     capsys.readouterr()
     cases = {
-        ("run", str(path), "a_b"): "compiled for inputs without blanks; compile it with them: blanks=True (--blanks)",
+        ("run", str(path), "a_b"): "without blanks; compile it with them: blanks=True (--blanks)",
         ("compile", "copy", "-o", str(path)): "exists; name another file",
         ("compile", "copy", "--on", "machine"): "no network 'machine'",
         (

@@ -36,9 +36,10 @@ from netwright.nets.attention import (
 )
 from netwright.nets.transformer import Layer, Transformer
 from netwright.networks.running import run
-from netwright.runtime.engine import NEITHER, Watch
+from netwright.runtime.engine import NEITHER, Watch, rows_of
 from netwright.runtime.stacks.rnn import FastRNN
 from netwright.runtime.transformer import native
+from netwright.runtime.transformer.arrays import CELLS, FIRST_CELL, TOKENS
 from netwright.runtime.transformer.attention import AttentionCache
 from netwright.runtime.transformer.decoder import FastDecoder, fast_tokens
 from netwright.theorems.proposition_3_3_majority import majority_recognizer
@@ -52,15 +53,18 @@ from netwright.theorems.theorem_3_4_transformer.construction import (
 def agree(
     network: Transformer, X: list[Vector] | tuple[Vector, ...], seed: Vector, n: int
 ) -> FastDecoder:
-    """Every vector z and y of both fast engines is the definition's; the one with integers."""
+    """Every vector z and y of all fast engines is the definition's; the one with tables."""
     slow = islice(network.tokens(X, seed), n)
-    decoder = FastDecoder(network, X, seed)
+    decoder, full = FastDecoder(network, X, seed), FastDecoder(network, X, seed, tables=False)
     for token, rational in zip(slow, fast_tokens(network, X, seed), strict=False):
         decoder.advance(1)
+        full.advance(1)
         z = token.layers[-1].z
         assert (rational.input, rational.y) == (token.input, token.y)
         assert list(rational.layers) == [(layer.p, layer.a, layer.z) for layer in token.layers]
         assert (decoder.newest.y, decoder.newest.z) == (token.y, z), decoder.tokens
+        assert (full.newest.y, full.newest.z) == (token.y, z), full.tokens
+        same_state(decoder, full)
     # And the same in one go, as far as it goes.
     if n:
         at_once = FastDecoder(network, X, seed)
@@ -68,6 +72,20 @@ def agree(
             at_once.advance(n - at_once.tokens)
         assert at_once.newest == decoder.newest
     return decoder
+
+
+def same_state(decoder: FastDecoder, full: FastDecoder) -> None:
+    """With tables, or in full: the same arrays."""
+    found, expected = decoder.snapshot(), full.snapshot()
+    assert decoder.reason == full.reason
+    assert found.keys() == expected.keys()
+    for name, array in expected.items():
+        if name == "clock":  # which also says why an engine stopped last
+            array, found = array[CLOCK], {**found, name: found[name][CLOCK]}
+        assert (found[name] == array).all(), (decoder.tokens, name)
+
+
+CLOCK = [TOKENS, FIRST_CELL, CELLS]
 
 
 def compiled_for(machine: TuringMachine, word: tuple[str, ...] | str) -> CompiledTransformer:
@@ -181,7 +199,7 @@ def test_a_denominator_of_more_than_64_bits_is_for_rationals() -> None:
     decoder = agree(network, [], Vector.of(LINE, x=1), 3)
     assert decoder.reason == "a denominator is too large, or grows from token to token"
     watched = FastDecoder(network, [], Vector.of(LINE, x=1), [Watch("y", "y")])
-    assert watched.advance(1).tolist() == [[NEITHER]]
+    assert rows_of(watched.advance(1)).tolist() == [[NEITHER]]
 
 
 def test_a_watch_through_a_map_is_for_rationals() -> None:
@@ -190,7 +208,7 @@ def test_a_watch_through_a_map_is_for_rationals() -> None:
     start = Vector.of(LINE, x=1)
     decoder = FastDecoder(swapping, [], start, [watch])
     slow = by_definition(swapping, [], start, [watch])
-    assert [decoder.advance(1).tolist() for _ in range(4)] == [
+    assert [rows_of(decoder.advance(1)).tolist() for _ in range(4)] == [
         slow.advance(1).tolist() for _ in range(4)
     ]
 
@@ -255,7 +273,7 @@ def test_there_is_room_for_cells_on_both_sides(move: Move) -> None:
 
 
 def test_a_cell_out_of_reach_is_for_rationals(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("netwright.runtime.transformer.integers.MOST_CELLS", 1024)
+    monkeypatch.setattr("netwright.runtime.transformer.arrays.MOST_CELLS", 1024)
     machine = walker(Move.R)
     assert facts(run(machine, "", 700)) == facts(simulate(machine, "", 700))
 
@@ -303,7 +321,7 @@ def test_codes_are_the_same_whatever_comes_first(
     slow = by_definition(compiled.network, X, compiled.seed, WATCHES)
     found: list[list[int]] = []
     while len(found) < 50:
-        found += decoder.advance(50 - len(found)).tolist()
+        found += rows_of(decoder.advance(50 - len(found))).tolist()
     assert found == [slow.advance(1)[0].tolist() for _ in range(50)]
     assert decoder.fast == (reference_steps < 50)
 

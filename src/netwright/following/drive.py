@@ -26,7 +26,7 @@ from netwright.exact.snapshot import (
 )
 from netwright.machine.configuration import Configuration
 from netwright.machine.simulate import Interrupted, Outcome, Progress, Run
-from netwright.runtime.engine import Moments, NetworkEngine
+from netwright.runtime.engine import Codes, Moments, NetworkEngine
 
 MOST_AT_ONCE = 1 << 16
 HELD = 2.0  # seconds that Ctrl-C is held back at most
@@ -66,7 +66,7 @@ class Follower(Protocol):
     def remaining(self) -> int:
         """How many moments cannot pass the limit; 0 where the machine stands at it."""
 
-    def take(self, codes: NDArray[np.int64]) -> None:
+    def take(self, codes: Codes) -> None:
         """Follow some moments."""
 
     def snapshot(self) -> Snapshot:

@@ -6,7 +6,6 @@ from time import perf_counter
 from typing import TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from netwright.errors import NetworkError
 from netwright.exact.rational import ONE, Rational, digits_in_base, rational
@@ -24,10 +23,12 @@ from netwright.machine.simulate import Engine, Outcome, Progress, Run
 from netwright.nets.rnn import RNN
 from netwright.runtime.engine import (
     NEITHER,
+    Codes,
     ReferenceEngine,
     VectorEngine,
     VectorMoments,
     Watch,
+    rows_of,
 )
 from netwright.theorems.theorem_2_3_rnn.construction import CompiledRNN
 from netwright.theorems.theorem_2_3_rnn.neurons import Neurons
@@ -162,8 +163,9 @@ class PairFollower:
         """At the limit, one moment more shows whether the machine had a rule there."""
         return self.max_steps - self.time
 
-    def take(self, codes: NDArray[np.int64]) -> None:
+    def take(self, codes: Codes) -> None:
         """Follow some moments."""
+        codes = rows_of(codes)
         for_now = min(len(codes), max(0, -1 - self.time))
         self.time += for_now
         codes = codes[for_now:]

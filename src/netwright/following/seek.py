@@ -10,13 +10,10 @@ from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
-import numpy as np
-from numpy.typing import NDArray
-
 from netwright.errors import NetworkError
 from netwright.exact.snapshot import Snapshot
 from netwright.following.drive import MOST_AT_ONCE, Course
-from netwright.runtime.engine import Place, SeekableEngine
+from netwright.runtime.engine import Codes, Place, SeekableEngine
 
 if TYPE_CHECKING:
     from netwright.machine.simulate import Run
@@ -102,7 +99,7 @@ class Seeker(Generic[S]):
             self.reaches(min(self.moments + MOST_AT_ONCE, most), even_if_lost=False)
         return self.end
 
-    def do(self, moment: Callable[[], tuple[X, NDArray[np.int64]]]) -> X:
+    def do(self, moment: Callable[[], tuple[X, Codes]]) -> X:
         """Let the engine do a moment in another way than by `advance`, and follow it."""
         self._moving = True
         found, codes = moment()
@@ -113,7 +110,7 @@ class Seeker(Generic[S]):
     def _has_ended(self) -> bool:
         return self.course.follower.outcome is not None
 
-    def _take(self, codes: NDArray[np.int64]) -> None:
+    def _take(self, codes: Codes) -> None:
         follower = self.course.follower
         if not self._following or self._has_ended():
             return

@@ -25,7 +25,14 @@ from netwright.following.drive import Course, M, finish, first_place
 from netwright.following.written_tape import WrittenTape
 from netwright.machine.simulate import Engine, Outcome, Progress, Run
 from netwright.nets.transformer import Transformer
-from netwright.runtime.engine import ZERO_BLOCK, NetworkEngine, ReferenceEngine, Watch
+from netwright.runtime.engine import (
+    ZERO_BLOCK,
+    Coded,
+    Codes,
+    NetworkEngine,
+    ReferenceEngine,
+    Watch,
+)
 from netwright.theorems.theorem_3_4_transformer.construction import CompiledTransformer
 
 WATCHES = (Watch("y", "q1"), Watch("z", "s2"), Watch("y", "x1", sign=True))
@@ -54,6 +61,8 @@ class TokenFollower:
         self.is_final = np.array([state in compiled.final_states for state in states])
         self.written = WrittenTape(self.symbols.index(normal.machine.blank), len(self.symbols))
         self.written.write(np.arange(len(word)), np.array([*map(self.symbols.index, word)], int))
+        self._meanings: tuple[NDArray[np.int64], ...] | None = None
+        """Of the numbers of tokens: flags, symbols, moves and states."""
         self.tokens = 0
         self.cell = -1  # the normal machine begins left of the input
         self.steps = -1  # and has not yet begun the given machine's run
@@ -88,8 +97,60 @@ class TokenFollower:
             self._complain(self.tokens + 1)
         return min(self.max_steps - self.steps, self.most_tokens - self.tokens)
 
-    def take(self, codes: NDArray[np.int64]) -> None:
+    def take(self, codes: Codes) -> None:
         """Follow some tokens."""
+        if isinstance(codes, Coded):
+            self._take_numbers(codes)
+        else:
+            self._take_rows(codes)
+
+    def _take_numbers(self, codes: Coded) -> None:
+        """The same in machine code, for tokens that are numbers."""
+        from netwright.following import native_tokens  # the compiler, which such an engine has
+
+        if self._meanings is None or len(self._meanings[0]) != len(codes.rows):
+            state, written, move = codes.rows.T.copy()
+            shown = np.maximum(state, 0)
+            stop = (state < 0) | (written < 0) | (abs(move) != 1)
+            given = self.is_given[shown] & ~stop
+            final = self.is_final[shown] & ~stop
+            flags = native_tokens.GIVEN * given + native_tokens.FINAL * final
+            flags += native_tokens.STOP * stop
+            self._meanings = (flags.astype(np.int64), written, move, state)
+        flags, written, move, state = self._meanings
+        tape, done, loop = self.written, 0, native_tokens.compiled()
+        names = native_tokens.PLACES
+        while True:
+            bounds = (tape.lowest, tape.highest) if tape.cells else (FARTHEST, -FARTHEST)
+            now = (self.cell, self.steps, int(self.at_a_step), -1, self.head, *bounds, 0)
+            limit = min(self.max_steps, FARTHEST)
+            clock = np.array([*now, 0, limit, tape.origin, tape.codes.size], dtype=np.int64)
+            numbers = codes.numbers[done:]
+            arrays = (numbers, flags, written, move, tape.codes, clock)
+            count = loop(*(array.ctypes.data for array in arrays), len(numbers))
+            found = dict(zip(names, clock.tolist(), strict=True))
+            done += count
+            self.tokens += count
+            self.cell, self.steps, self.head = found["cell"], found["steps"], found["head"]
+            self.at_a_step = bool(found["at_a_step"])
+            if found["code"] >= 0:
+                self.state = int(state[found["code"]])
+            if found["lowest"] <= found["highest"]:
+                tape.lowest, tape.highest = found["lowest"], found["highest"]
+            if found["status"] != native_tokens.NO_ROOM:
+                break
+            tape.reach(self.cell, self.cell)
+        accepting = bool(self.normal.given.accepting)
+        if found["status"] == native_tokens.ENDED:
+            self.outcome = Outcome.ACCEPTED if accepting else Outcome.HALTED
+        elif found["status"] == native_tokens.LIMIT:
+            self.outcome = Outcome.UNDECIDED
+        elif found["status"] == native_tokens.STOPPED:
+            if not self.at_a_step or state[codes.numbers[done]] != ZERO_BLOCK:
+                self._complain(self.tokens + 1)
+            self.outcome = Outcome.REJECTED if accepting else Outcome.HALTED
+
+    def _take_rows(self, codes: NDArray[np.int64]) -> None:
         state, written, move = codes.T
         # What held before each token: whether the given machine stood at a step, and which.
         shown = np.maximum(state, 0)

@@ -29,10 +29,11 @@ class WrittenTape:
         fresh = self.cells == 0
         self.lowest = lowest if fresh else min(self.lowest, lowest)
         self.highest = highest if fresh else max(self.highest, highest)
-        self._reach(lowest, highest)
+        self.reach(lowest, highest)
         self.codes[cells - self.origin] = codes
 
-    def _reach(self, lowest: int, highest: int) -> None:
+    def reach(self, lowest: int, highest: int) -> None:
+        """Make room for some cells."""
         size = self.codes.size
         end = self.origin + size
         if self.origin <= lowest and highest < end:

@@ -12,7 +12,7 @@ from netwright.exact.vector import Vector
 from netwright.following.tracing import TransformerTracing, transformer_names
 from netwright.following.transformer import run_transformer, transformer_course
 from netwright.machine.normal_form import NormalMachine, normalize
-from netwright.machine.simulate import Run
+from netwright.machine.simulate import Engine, Run
 from netwright.machine.turing_machine import TuringMachine
 from netwright.nets.attention import hardmax, score_phi
 from netwright.nets.positional import ReciprocalPositions
@@ -70,7 +70,8 @@ class TransformerKind(Kind[CompiledTransformer]):
     def run(self, compiled: CompiledTransformer, word: Sequence[str], following: Following) -> Run:
         """By the definition where a part is left out: engines know whole networks."""
         is_whole = type(compiled.network) is Transformer
-        faster = following.faster(FastDecoder, FastDecoder.SHORT) if is_whole else None
+        make = partial(FastDecoder, tables=following.engine is not Engine.FULL)
+        faster = following.faster(make, FastDecoder.SHORT) if is_whole else None
         return run_transformer(compiled, word, *following.beside, faster)
 
     def trace(

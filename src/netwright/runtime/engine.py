@@ -81,6 +81,26 @@ class DefinitionFirst:
         self.moments = min(self.moments, done)
 
 
+@dataclass(frozen=True)
+class Coded:
+    """Codes of many moments: for each a number, and the row of codes that a number stands for."""
+
+    numbers: NDArray[np.uint16]
+    rows: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+
+Codes = NDArray[np.int64] | Coded
+"""What watches see, moment by moment: rows of codes, or numbers for such rows."""
+
+
+def rows_of(codes: Codes) -> NDArray[np.int64]:
+    """Codes as rows, one for each moment."""
+    return codes.rows[codes.numbers] if isinstance(codes, Coded) else codes
+
+
 class Moments(Protocol):
     """A network's run, moment by moment, as watches see it: what every engine is."""
 
@@ -92,7 +112,7 @@ class Moments(Protocol):
     def fast(self) -> bool:
         """Whether it left the definition behind."""
 
-    def advance(self, count: int) -> NDArray[np.int64]:
+    def advance(self, count: int) -> Codes:
         """The codes of the next moments, a row each: at least one, and `count` at most."""
 
 

@@ -4,7 +4,7 @@ A number is a Python integer, which is folded, or an LLVM value. So `sum(x, 0)` 
 a product with 1 is no multiplication.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from ctypes import CFUNCTYPE, c_int64, c_void_p
 from typing import Any, cast
@@ -15,6 +15,7 @@ from llvmlite import ir
 from numpy.typing import NDArray
 
 WORD = ir.IntType(64)
+SHORT = ir.IntType(16)
 POINTER = WORD.as_pointer()
 Number = Any
 """An integer, or an instruction that computes one."""
@@ -23,39 +24,70 @@ Number = Any
 class Assembler:
     """Writes one function of some arrays and a number; it returns how often it went round.
 
-    It begins at `round`, where `done` is the number of rounds done, and `again` goes there. The
-    array `clock` keeps that number and, in the end, a status, at two places of it.
+    It begins at `round`, where `done` is the number of rounds done, and `again` goes there. Numbers
+    that are `carried` from round to round are in registers meanwhile; what leaves in the middle of
+    a round leaves with those of its beginning. The array `clock` gets a status in the end.
     """
 
-    def __init__(self, arguments: Sequence[str], done_at: int, status_at: int) -> None:
+    def __init__(
+        self,
+        arguments: Sequence[str],
+        status_at: int,
+        carried: Mapping[str, tuple[str, int]] | None = None,
+        pointers: Sequence[str] = (),
+    ) -> None:
+        """`carried` says in which array, and where, a number is kept between calls.
+
+        `pointers` are names of more arrays, whose addresses stand in the first argument.
+        """
         self.module = ir.Module("netwright")
         self.tables: list[NDArray[np.int64]] = []
         """The arrays of the code's own, which live as long as it."""
         kinds = [POINTER] * (len(arguments) - 1) + [WORD]
         function = ir.Function(self.module, ir.FunctionType(WORD, kinds), "advance")
-        self.arguments = dict(zip(arguments, function.args, strict=True))
-        self.done_at = done_at
+        self.arguments: dict[str, Any] = dict(zip(arguments, function.args, strict=True))
+        self.number_of_arguments = len(arguments)
+        homes = dict(carried or {})
         entry, self.round, self.leave = map(
             function.append_basic_block, ("entry", "round", "leave")
         )
-        self.b = ir.IRBuilder(self.leave)
+        self.b = ir.IRBuilder(self.round)
+        self.carried = {name: self.b.phi(WORD, name) for name in homes}
+        self.done = self.b.phi(WORD, "done")
+        self.b.position_at_end(entry)
+        for n, name in enumerate(pointers):
+            address = self.load(arguments[0], n)
+            self.arguments[name] = self.b.inttoptr(address, POINTER)
+        for name, phi in self.carried.items():
+            phi.add_incoming(self.load(*homes[name]), entry)
+        self.done.add_incoming(WORD(0), entry)
+        self.entry = self.b.branch(self.round)
+        self.b.position_at_end(self.leave)
         self.status = self.b.phi(WORD, "status")
         self.store(self.status, "clock", status_at)
-        self.b.ret(self.load("clock", done_at))
-        self.b.position_at_end(entry)
-        self.store(0, "clock", done_at)
-        self.b.branch(self.round)
+        for name, phi in self.carried.items():
+            self.store(phi, *homes[name])
+        self.b.ret(self.done)
         self.b.position_at_end(self.round)
-        self.done = self.load("clock", done_at)
 
-    def again(self) -> None:
-        """End a round, and begin the next."""
-        following = self.sum(self.done, 1)
-        self.store(following, "clock", self.done_at)
+    def at_first(self, array: str, index: int) -> Any:
+        """What stands at a place when the function is called."""
+        with self.b.goto_block(self.entry.parent):
+            self.b.position_before(self.entry)
+            return self.load(array, index)
+
+    def again(self, **carried: Number) -> None:
+        """End a round, and begin the next with new numbers."""
+        for name, phi in self.carried.items():
+            phi.add_incoming(self.word(carried.get(name, phi)), self.b.block)
+        self.done.add_incoming(self.word(self.sum(self.done, 1)), self.b.block)
         self.b.branch(self.round)
 
-    def compiled(self) -> Callable[..., int]:
-        """The function, as machine code for this machine."""
+    def compiled(self, *, optimised: bool = False) -> Callable[..., int]:
+        """The function, as machine code for this machine.
+
+        To optimise it pays for code that is small and used by many networks.
+        """
         llvm.initialize_native_target()
         llvm.initialize_native_asmprinter()
         machine = llvm.Target.from_default_triple().create_target_machine(
@@ -65,9 +97,13 @@ class Assembler:
         )
         parsed = llvm.parse_assembly(str(self.module))
         parsed.verify()
+        if optimised:
+            tuning = llvm.create_pipeline_tuning_options(speed_level=2)
+            passes = llvm.create_pass_builder(machine, tuning)
+            passes.getModulePassManager().run(parsed, passes)
         engine = llvm.create_mcjit_compiler(parsed, machine)
         engine.finalize_object()
-        pointers = [c_void_p] * (len(self.arguments) - 1)
+        pointers = [c_void_p] * (self.number_of_arguments - 1)
         code: Any = CFUNCTYPE(c_int64, *pointers, c_int64)(engine.get_function_address("advance"))
         code.kept = engine, self.tables  # they go when the function goes
         return cast(Callable[..., int], code)
@@ -127,6 +163,16 @@ class Assembler:
     def store(self, x: Number, array: Any, index: Number) -> None:
         """Put a number at a place."""
         self.b.store(self.word(x), self.at(array, index))
+
+    def load_short(self, array: Any, index: Number) -> Any:
+        """A number of 16 bits, from an array of such."""
+        base = self.b.bitcast(self.arguments[array], SHORT.as_pointer())
+        return self.b.zext(self.b.load(self.b.gep(base, [self.word(index)])), WORD)
+
+    def store_short(self, x: Number, array: Any, index: Number) -> None:
+        """Put a number of 16 bits at a place of an array of such."""
+        base = self.b.bitcast(self.arguments[array], SHORT.as_pointer())
+        self.b.store(self.b.trunc(self.word(x), SHORT), self.b.gep(base, [self.word(index)]))
 
     def table(self, numbers: Any) -> Any:
         """An array of the code's own."""

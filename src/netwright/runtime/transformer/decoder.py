@@ -3,29 +3,33 @@
 Three ways, each equal to the definition:
 
 - the definition itself, for the first few tokens of a run that may be short;
-- machine code over 64-bit integers (`program`, `native`), for networks whose attention has a form
-  that can be followed in constant time, for as long as its numbers fit;
+- machine code over 64-bit integers, for networks whose attention has a form that can be followed in
+  constant time, for as long as its numbers fit: with tables (`tables`), where every weight is
+  applied to every distinct input of its map, or in full (`native`), where it is applied at every
+  token;
 - exact rationals with the attention of `attention`, for all others, and from the token on where
   the second way ends. It begins again with the first token then, as it needs every key.
 """
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from time import perf_counter
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from netwright.exact.snapshot import FARTHEST, Snapshot, checked_array, require_consistent
 from netwright.exact.vector import Vector
 from netwright.nets.transformer import Transformer
-from netwright.runtime.engine import DefinitionFirst, ReferenceEngine, Watch
+from netwright.runtime.engine import Codes, DefinitionFirst, ReferenceEngine, Watch
 from netwright.runtime.transformer.analysis import decoder_program
 from netwright.runtime.transformer.attention import AttentionCache
+from netwright.runtime.transformer.program import Program
 from netwright.runtime.unsuitable import UnsuitableError
 
 if TYPE_CHECKING:
     from netwright.runtime.transformer.integers import IntegerTransformer
+    from netwright.runtime.transformer.tables.engine import TableTransformer
 
 
 LONG_INPUT = 50  # symbols
@@ -76,8 +80,10 @@ class FastDecoder:
         watches: Sequence[Watch] = (),
         *,
         reference_steps: int = 0,
+        tables: bool = True,
     ) -> None:
         self.network, self.X, self.seed = network, X, seed
+        self.tables = tables
         self.watches = tuple(watches)
         self.tokens = 0
         self.compile_seconds = 0.0
@@ -85,7 +91,7 @@ class FastDecoder:
         self.by_definition = DefinitionFirst(reference_steps if len(X) <= LONG_INPUT else 0)
         self.reason: str | None = None
         """Why 64-bit integers were not for this network."""
-        self._integers: IntegerTransformer | None = None
+        self._integers: IntegerTransformer | TableTransformer | None = None
         tokens = network.tokens(X, seed)
         vectors = ({"z": token.layers[-1].z, "y": token.y} for token in tokens)
         self._vectors = ReferenceEngine(vectors, watches) if self.by_definition.moments else None
@@ -95,14 +101,14 @@ class FastDecoder:
         """Whether the first tokens are over."""
         return self.tokens > self.by_definition.moments or not self.by_definition.moments
 
-    def advance(self, count: int) -> NDArray[np.int64]:
+    def advance(self, count: int) -> Codes:
         """The watches' codes for the next tokens."""
         begun = self._integers is not None or self.reason is not None
         if not begun and self.by_definition.is_over(self.tokens):
             self.by_definition.end(self.tokens)
             self._begin_with_integers()
-        codes = None
-        if self._integers is not None:
+        codes: Codes | None = None
+        while codes is None and self._integers is not None:
             try:
                 codes = self._integers.advance(count)
             except UnsuitableError as unsuitable:
@@ -144,18 +150,34 @@ class FastDecoder:
 
     def _begin_with_integers(self) -> None:
         """From the first token on, up to where we are."""
+        from netwright.runtime.transformer.integers import IntegerTransformer
+        from netwright.runtime.transformer.tables.engine import TableTransformer
+
         external = fast_encode(self.network, self.X)
         started = perf_counter()
+        made: IntegerTransformer | TableTransformer | None = None
         try:
-            self._integers = in_integers(self.network, external, self.seed, self.watches)
+            program = program_of(self.network, external, self.seed)
+            if self.tables:
+                with suppress(UnsuitableError):
+                    made = TableTransformer(self.network, program, self.seed, self.watches)
+            if made is None:
+                self.tables = False
+                made = IntegerTransformer(self.network, program, self.seed, self.watches)
+            self._integers = made
             self.compile_seconds += perf_counter() - started
-            while self._integers.tokens < self.tokens:
-                self._integers.advance(self.tokens - self._integers.tokens)
+            while made.tokens < self.tokens:
+                made.advance(self.tokens - made.tokens)
             self._vectors = None
         except UnsuitableError as unsuitable:
             self._leave_integers(str(unsuitable))
 
     def _leave_integers(self, reason: str) -> None:
+        """From tables to full evaluation, and from there to rationals."""
+        if self.tables and self._integers is not None:
+            self.tables, self._integers = False, None
+            self._begin_with_integers()
+            return
         self._integers, self.reason = None, reason
         tokens = fast_tokens(self.network, self.X, self.seed)
         vectors = ({"z": token.layers[-1].z, "y": token.y} for token in tokens)
@@ -187,15 +209,10 @@ def fast_tokens(network: Transformer, X: Sequence[Vector], seed: Vector) -> Iter
         yield TokenVectors(start, tuple(layers), y)
 
 
-def in_integers(
-    network: Transformer, external: AttentionCache, seed: Vector, watches: tuple[Watch, ...]
-) -> "IntegerTransformer":
-    """The decoder in 64-bit integers; UnsuitableError where there is no such program."""
-    from netwright.runtime.transformer.integers import IntegerTransformer
-
+def program_of(network: Transformer, external: AttentionCache, seed: Vector) -> Program:
+    """The decoder's program over 64-bit integers; UnsuitableError where there is none."""
     keys = _first_keys(network, external, seed)
-    program = decoder_program(network, (external.keys, external.values), seed, keys)
-    return IntegerTransformer(network, program, seed, watches)
+    return decoder_program(network, (external.keys, external.values), seed, keys)
 
 
 def fast_encode(network: Transformer, X: Sequence[Vector]) -> AttentionCache:

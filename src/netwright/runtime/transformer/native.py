@@ -21,7 +21,6 @@ from netwright.runtime.transformer.arrays import (
     BEFORE,
     CELLS,
     FIRST_CELL,
-    HERE,
     HIGHEST,
     LATEST,
     LOWEST,
@@ -73,7 +72,7 @@ class _Writer(Assembler):
     """Writes the loop."""
 
     def __init__(self, program: Program, network: Transformer, watches: tuple[Watch, ...]) -> None:
-        super().__init__(ARGUMENTS, HERE, STATUS)
+        super().__init__(ARGUMENTS, STATUS, {"tokens": ("clock", TOKENS)})
         self.program, self.network = program, network
         self.vectors: list[dict[int, Number]] = [{} for _ in program.vectors]
         self.lists: dict[int, _List] = {}
@@ -81,7 +80,7 @@ class _Writer(Assembler):
         self.means = self.visits = self.rows = 0
         self.width = kept_width(program)
         self.go_on_if(self.compare("<", self.done, self.arguments["count"]), DONE)
-        self.p = self.sum(self.load("clock", TOKENS), 1)
+        self.p = self.sum(self.carried["tokens"], 1)
         self.go_on_if(self.compare("<=", self.p, program.longest), TOO_LARGE)
         self.powers: list[Number] = [1, self.p]
         self.vectors[OUTPUT] = {k: self.load("output", k) for k in program.vectors[OUTPUT]}
@@ -98,10 +97,9 @@ class _Writer(Assembler):
             commit()
         for k in program.vectors[OUTPUT]:
             self.store(self.vectors[OUTPUT].get(k, 0), "output", k)
-        self.store(self.p, "clock", TOKENS)
         for k in program.vectors[STREAM]:
             self.store(self.vectors[STREAM].get(k, 0), "stream", k)
-        self.again()
+        self.again(tokens=self.p)
 
     def _power(self, e: int) -> Number:
         while len(self.powers) <= e:

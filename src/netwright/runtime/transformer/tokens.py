@@ -36,7 +36,7 @@ from netwright.runtime.transformer.decoder import (
     TokenVectors,
     fast_encode,
     fast_tokens,
-    in_integers,
+    program_of,
 )
 from netwright.runtime.transformer.program import LastVisit, Mean
 from netwright.runtime.unsuitable import UnsuitableError
@@ -160,7 +160,10 @@ class TokenEngine:
         if self._integers is None:
             started = perf_counter()
             try:
-                made = in_integers(self.network, self.external, self.seed, self.watches)
+                from netwright.runtime.transformer.integers import IntegerTransformer
+
+                program = program_of(self.network, self.external, self.seed)
+                made = IntegerTransformer(self.network, program, self.seed, self.watches)
                 while made.tokens < FIRST_TOKENS:
                     made.advance(FIRST_TOKENS - made.tokens)
             except UnsuitableError as unsuitable:

@@ -1,0 +1,400 @@
+"""A decoder run by tables: the kernel, its arrays, and what fills them."""
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from netwright.exact.snapshot import Snapshot
+from netwright.exact.vector import Vector
+from netwright.nets.transformer import Transformer
+from netwright.runtime.engine import NEITHER, ZERO_BLOCK, Coded, Watch
+from netwright.runtime.transformer.arrays import (
+    LATEST,
+    OWN,
+    STATUS,
+    TOKENS,
+    VALUE,
+    WANTED_CELL,
+    Integers,
+    checked_state,
+    first_state,
+    kept_width,
+    vector_of,
+    with_more_cells,
+)
+from netwright.runtime.transformer.native import DONE, MORE_CELLS, OTHER_FORM, TOO_LARGE
+from netwright.runtime.transformer.program import OUTPUT, STREAM, External, Program
+from netwright.runtime.transformer.tables.finite import Evaluation, FinitePart, Numbers
+from netwright.runtime.transformer.tables.kernel import (
+    CLASS,
+    MISSING,
+    NEXT_BITS,
+    Shape,
+    compiled,
+)
+from netwright.runtime.transformer.tables.residual import Y, residual_of
+from netwright.runtime.unsuitable import UnsuitableError
+
+FIRST_SIZE, FIRST_CLASSES = 16, 4
+MOST_TOGETHER = 1 << 10  # numbers of all keys but y, for entries by all keys at once
+MOST_CODES = 1 << 16
+MOST_ENTRIES = 1 << 26
+REASONS = {OTHER_FORM: "no form of attention fits", TOO_LARGE: "too large for 64 bits"}
+
+
+class TableTransformer:
+    """A decoder that runs by tables: it does what the definition does, or `UnsuitableError`."""
+
+    def __init__(
+        self,
+        network: Transformer,
+        program: Program,
+        seed: Vector,
+        watches: Sequence[Watch] = (),
+    ) -> None:
+        self.network, self.program = network, program
+        self.residual = residual = residual_of(program)
+        self.watches = [self._watch(watch) for watch in watches]
+        self.finite = FinitePart(program, residual)
+        self.shape = shape = Shape(
+            tuple(residual.operations),
+            tuple(residual.keys),
+            tuple(residual.sizes.items()),
+            tuple(residual.stream.values()),
+            program.longest,
+            direct=True,
+        )
+        self._advance = compiled(shape)
+        self.outputs: list[Numbers] = []
+        self._numbers: dict[tuple[tuple[int, int], ...], int] = {}
+        self.values: dict[str, list[tuple[int, ...]]] = {
+            part.key: [] for part in residual.visits.values()
+        }
+        self._classes: dict[tuple[str, tuple[int, ...]], int] = {}
+        self.rows: dict[str, list[int]] = {}
+        """By key: a row of the encoder for each class."""
+        self.entries: dict[tuple[int, tuple[int, ...]], int] = {}
+        """By an output's number and those of the other keys: the next output's, and a code."""
+        self._rest: dict[tuple[int, ...], int] = {}
+        self._codes: dict[tuple[int, ...], int] = {}
+        self.code_rows = np.zeros((0, len(watches)), dtype=np.int64)
+        layers, first = shape.visits, first_state(program, seed)
+        cells = first["kept"].shape[1]
+        self.clock = first["clock"]
+        self.arrays: dict[str, Any] = {
+            "total": first["total"],
+            "visits": first["visits"],
+            "kept": np.zeros((layers, cells, shape.width), dtype=np.int64),
+            "own": np.zeros((max(1, layers), FIRST_SIZE), dtype=np.int64),
+            "rest": np.zeros(1, dtype=np.int64),
+            "final": np.zeros((0, 0), dtype=np.int64),
+            "codes": np.zeros(1, dtype=np.uint16),
+            "stream": np.zeros(max(1, len(shape.stream)), dtype=np.int64),
+            "keys": np.zeros(1 + len(shape.keys), dtype=np.int64),
+        }
+        for key in shape.looked_up:
+            slots = len(residual.slots[key])
+            columns = FIRST_SIZE if key == Y else FIRST_CLASSES
+            self.arrays[f"slots {key}"] = np.zeros((slots, columns), dtype=np.int64)
+        self._set_rows()
+        self._make_entries()
+        self.clock[OWN] = self._number_of(_nonzero(first["output"]))
+        self._stored_at = -1
+        """After how many tokens the stream was stored."""
+
+    # Tables.
+
+    def _set_rows(self) -> None:
+        """The encoder's rows: their classes, and the columns that are looked up as they are."""
+        instructions, residual = self.program.instructions, self.residual
+        for key in self.shape.encoders:
+            using = [i for i, name in residual.rows.items() if name == key]
+            first = instructions[using[0]]
+            assert isinstance(first, External)
+            classes: dict[tuple[tuple[int, int], ...], int] = {}
+            numbers = np.zeros(len(first.rows), dtype=np.int64)
+            self.rows[key] = []
+            for row, terms in enumerate(first.rows):
+                columns = residual.finite_columns[using[0]]
+                found = tuple(sorted((t.target, t.factor) for t in terms if t.target in columns))
+                if found not in classes:
+                    classes[found] = len(classes)
+                    self.rows[key].append(row)
+                numbers[row] = classes[found]
+            self.arrays[f"class {key}"] = numbers
+            for n, row in enumerate(self.rows[key]):
+                self._fill(key, n, self.finite.evaluate({}, rows={key: row}))
+        for n, (i, k) in enumerate(residual.columns):
+            each = instructions[i]
+            assert isinstance(each, External)
+            column = np.zeros(len(each.rows), dtype=np.int64)
+            for row, terms in enumerate(each.rows):
+                column[row] = sum(term.factor for term in terms if term.target == k)
+            self.arrays[f"column {n}"] = column
+
+    def _fill(self, key: str, n: int, found: Evaluation) -> None:
+        """The slots of a key's n-th value."""
+        name = f"slots {key}"
+        while n >= self.arrays[name].shape[1]:
+            self.arrays[name] = _wider(self.arrays[name])
+        for slot in range(len(self.arrays[name])):
+            self.arrays[name][slot, n] = found.slots[key, slot]
+
+    def _number_of(self, output: Numbers) -> int:
+        """The number of an output."""
+        output = {k: x for k, x in output.items() if x}
+        key = tuple(sorted(output.items()))
+        if key in self._numbers:
+            return self._numbers[key]
+        for k, bound in self.program.output_bound.items():
+            if abs(output.get(k, 0)) > bound:
+                raise UnsuitableError(REASONS[TOO_LARGE])
+        n = len(self.outputs)
+        found = self.finite.evaluate(output)
+        self._fill(Y, n, found)
+        if n >= self.arrays["own"].shape[1]:
+            self.arrays["own"] = _wider(self.arrays["own"])
+        for layer, part in enumerate(self.residual.visits.values()):
+            self.arrays["own"][layer, n] = self._class_of(part.key, found.own[part.key])
+        self.outputs.append(output)
+        self._numbers[key] = n
+        if n >= len(self.arrays["final"]):
+            self._make_entries()
+        return n
+
+    def _class_of(self, key: str, value: tuple[int, ...]) -> int:
+        """The number of the finite part of a value."""
+        if (key, value) not in self._classes:
+            n = len(self.values[key])
+            before = self.arrays[f"slots {key}"].shape[1]
+            self._fill(key, n, self.finite.evaluate({}, values={key: value}))
+            self.values[key].append(value)
+            self._classes[key, value] = n
+            if self.arrays[f"slots {key}"].shape[1] != before:
+                self._make_entries()
+        return self._classes[key, value]
+
+    def _make_entries(self) -> None:
+        """The tables of entries anew, for the capacities that the others have now.
+
+        Entries are found by the numbers of all keys at once while there are few; else all keys but
+        y get one number together, so that only those that occur take room.
+        """
+        sizes = dict(self.shape.sizes)
+        self._places = [
+            sizes[key] if key in sizes else self.arrays[f"slots {key}"].shape[1]
+            for key in self.shape.keys
+        ]
+        together = prod(self._places)
+        outputs = self.arrays[f"slots {Y}"].shape[1]
+        if self.shape.direct and together > MOST_TOGETHER:
+            self.shape = self.shape._replace(direct=False)
+            self._advance = compiled(self.shape)
+        width = together
+        if not self.shape.direct:
+            if together > MOST_ENTRIES:
+                raise UnsuitableError("its tables are too large")
+            self.arrays["rest"] = np.zeros(together, dtype=np.int64)
+            width = 8
+            while width <= len({ids for _, ids in self.entries}):
+                width *= 2
+        if width * outputs > MOST_ENTRIES:
+            raise UnsuitableError("its tables are too large")
+        self.arrays["final"] = np.full((outputs, width), -1, dtype=np.int64)
+        self._rest.clear()
+        for (y, ids), entry in self.entries.items():
+            self._put(y, ids, entry)
+
+    def _put(self, y: int, ids: tuple[int, ...], entry: int) -> None:
+        """An entry into the table; there is room for it."""
+        place = 0
+        for size, n in zip(self._places, ids, strict=True):
+            place = place * size + n
+        if not self.shape.direct:
+            self.arrays["rest"][place] = self._rest.setdefault(ids, 1 + len(self._rest))
+            place = self._rest[ids]
+        self.arrays["final"][y, place] = entry
+
+    def _add_entry(self) -> None:
+        """The next output and its codes for the keys of the token that has no entry."""
+        y, *ids = self.arrays["keys"].tolist()
+        keys = dict(zip(self.shape.keys, ids, strict=True))
+        found = self._evaluated(y, keys)
+        codes = tuple(self._code(watch, found) for watch in self.watches)
+        if codes not in self._codes:
+            if len(self._codes) >= MOST_CODES:
+                raise UnsuitableError("there are too many codes")
+            self._codes[codes] = len(self._codes)
+            self.code_rows = np.array(list(self._codes), dtype=np.int64).reshape(
+                len(self._codes), len(self.watches)
+            )
+        following = self._number_of(found.vectors[OUTPUT])
+        entry = following | self._codes[codes] << NEXT_BITS
+        self.entries[y, tuple(ids)] = entry
+        full = 1 + len(self._rest) >= self.arrays["final"].shape[1] and tuple(ids) not in self._rest
+        if full and not self.shape.direct:
+            self._make_entries()
+        else:
+            self._put(y, tuple(ids), entry)
+
+    def _evaluated(self, y: int, keys: dict[str, int]) -> Evaluation:
+        return self.finite.evaluate(
+            self.outputs[y],
+            {key: self.rows[key][n] for key, n in keys.items() if key in self.rows},
+            {key: self.values[key][n] for key, n in keys.items() if key in self.values},
+            {key: n for key, n in keys.items() if key in self.residual.sizes},
+        )
+
+    def _watch(self, watch: Watch) -> tuple[int, list[tuple[int, int]], bool]:
+        """The vector, the coordinates with what stands for 1, and whether it is a sign."""
+        if watch.through is not None:
+            raise UnsuitableError("a watch looks through a map")
+        number = {"z": STREAM, "y": OUTPUT}[watch.vector]
+        layout, scales = self.network.layout, self.program.vectors[number]
+        places = layout.places(watch.block)
+        if number == STREAM and any(k in self.residual.stream for k in places):
+            raise UnsuitableError("a watch is on a number that grows")
+        return number, [(k, scales[k].D if k in scales else 1) for k in places], watch.sign
+
+    def _code(self, watch: tuple[int, list[tuple[int, int]], bool], found: Evaluation) -> int:
+        number, places, is_sign = watch
+        vector = found.vectors[number]
+        shown = [(n, vector[k], one) for n, (k, one) in enumerate(places) if vector.get(k)]
+        if not shown:
+            return 0 if is_sign else ZERO_BLOCK
+        (n, x, one), *others = shown
+        if is_sign:
+            return x // one if abs(x) == one else NEITHER
+        return n if x == one and not others else NEITHER
+
+    # The run.
+
+    @property
+    def tokens(self) -> int:
+        """How many tokens are done."""
+        return int(self.clock[TOKENS])
+
+    def advance(self, tokens: int) -> Coded:
+        """Do so many tokens; fewer only before `UnsuitableError`."""
+        codes = np.empty(tokens, dtype=np.uint16)
+        done = 0
+        while done < tokens:
+            self.arrays["codes"] = codes[done:]
+            where = np.array(
+                [self.arrays[name].ctypes.data for name in self.shape.arrays], dtype=np.int64
+            )
+            sizes = np.array([self._size(name) for name in self.shape.capacities], dtype=np.int64)
+            addresses = [array.ctypes.data for array in (where, sizes, self.clock)]
+            done += self._advance(*addresses, tokens - done)
+            status = int(self.clock[STATUS])
+            if status == MISSING:
+                self._add_entry()
+            elif status == MORE_CELLS:
+                self._make_room(int(self.clock[WANTED_CELL]))
+            elif status != DONE:
+                if not done:
+                    raise UnsuitableError(f"token {self.tokens + 1}: {REASONS[status]}")
+                return Coded(codes[:done], self.code_rows)
+        self._stored_at = self.tokens
+        return Coded(codes, self.code_rows)
+
+    def _size(self, name: str) -> int:
+        if name == "rest":
+            return int(self.arrays["final"].shape[1])
+        if name.startswith("rows "):
+            return len(self.arrays[f"class {name.removeprefix('rows ')}"])
+        return int(self.arrays[f"slots {name}"].shape[1])
+
+    def _make_room(self, cell: int) -> None:
+        found = with_more_cells(self.clock, self.arrays["kept"], cell)
+        if found is None:
+            raise UnsuitableError(f"token {self.tokens + 1}: its cells are too far apart")
+        self.arrays["kept"] = found
+
+    # Vectors, and the state as the engine without tables has it.
+
+    @property
+    def y(self) -> Vector:
+        """The newest output."""
+        numbers = _array(self.outputs[self.clock[OWN]], self.program.dimension)
+        return vector_of(self.program, OUTPUT, numbers, self.tokens, self.network.layout)
+
+    @property
+    def z(self) -> Vector:
+        """What the last layer made of the newest token."""
+        return vector_of(self.program, STREAM, self.stream, self.tokens, self.network.layout)
+
+    @property
+    def stream(self) -> Integers:
+        """The numbers of z; all 0 where they were not kept, as after a run that ended early."""
+        if self._stored_at != self.tokens:
+            return np.zeros(self.program.dimension, dtype=np.int64)
+        y, *ids = self.arrays["keys"].tolist()
+        found = self._evaluated(y, dict(zip(self.shape.keys, ids, strict=True)))
+        numbers = _array(found.vectors[STREAM], self.program.dimension)
+        for k, x in zip(self.residual.stream, self.arrays["stream"].tolist(), strict=False):
+            numbers[k] = x
+        return numbers
+
+    @property
+    def state(self) -> dict[str, Integers]:
+        """All that a run from here on depends on, in the arrays of `arrays.first_state`."""
+        clock = self.clock.copy()
+        clock[OWN] = 0
+        old = self.arrays["kept"]
+        kept = np.zeros((*old.shape[:2], kept_width(self.program)), dtype=np.int64)
+        kept[:, :, :VALUE] = old[:, :, :VALUE]
+        for layer, part in enumerate(self.residual.visits.values()):
+            visited = old[layer, :, LATEST] != 0
+            classes = old[layer, visited, CLASS]
+            values = np.array(self.values[part.key], dtype=np.int64)
+            for n, place in enumerate(part.finite):
+                kept[layer, visited, VALUE + place] = values[classes, n]
+            for n, place in enumerate(part.numeric, start=CLASS + 1):
+                kept[layer, :, VALUE + place] = old[layer, :, n]
+        return {
+            "clock": clock,
+            "stream": self.stream,
+            "output": _array(self.outputs[self.clock[OWN]], self.program.dimension),
+            "total": self.arrays["total"].copy(),
+            "visits": self.arrays["visits"].copy(),
+            "kept": kept,
+        }
+
+    def restore(self, state: Snapshot) -> None:
+        """Go on from a state of this or of the other engine; FormatError if it is none."""
+        found = checked_state(self.program, state)
+        self.clock = found["clock"].copy()
+        self.clock[OWN] = self._number_of(_nonzero(found["output"]))
+        self.arrays |= {name: found[name].copy() for name in ("total", "visits")}
+        old = found["kept"]
+        kept = np.zeros((*old.shape[:2], self.shape.width), dtype=np.int64)
+        kept[:, :, :VALUE] = old[:, :, :VALUE]
+        for layer, part in enumerate(self.residual.visits.values()):
+            visited = np.flatnonzero(old[layer, :, LATEST])
+            places = [VALUE + place for place in part.finite]
+            rows, numbers = np.unique(old[layer, visited][:, places], axis=0, return_inverse=True)
+            classes = [self._class_of(part.key, tuple(row)) for row in rows.tolist()]
+            kept[layer, visited, CLASS] = np.array(classes, dtype=np.int64)[numbers.ravel()]
+            for n, place in enumerate(part.numeric, start=CLASS + 1):
+                kept[layer, :, n] = old[layer, :, VALUE + place]
+        self.arrays["kept"] = kept
+        self._stored_at = -1
+
+
+def _nonzero(numbers: Integers) -> Numbers:
+    return {k: int(numbers[k]) for k in np.flatnonzero(numbers).tolist()}
+
+
+def _array(numbers: Numbers, dimension: int) -> Integers:
+    found = np.zeros(dimension, dtype=np.int64)
+    for k, x in numbers.items():
+        found[k] = x
+    return found
+
+
+def _wider(array: Integers) -> Integers:
+    """Twice as many columns."""
+    return np.concatenate([array, np.zeros_like(array)], axis=1)

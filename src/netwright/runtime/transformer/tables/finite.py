@@ -1,0 +1,140 @@
+"""The finite part of a program, evaluated from its weights for given keys."""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from netwright.exact.rational import Activation, sigma
+from netwright.runtime.transformer.program import (
+    OUTPUT,
+    STREAM,
+    External,
+    LastVisit,
+    Program,
+    Rescale,
+    Step,
+)
+from netwright.runtime.transformer.tables.residual import Residual, Slot
+
+Numbers = dict[int, int]
+
+
+class _Sparse(NamedTuple):
+    """A step by rows: what a coordinate of its source adds, and what is there without any."""
+
+    by_source: Mapping[int, Sequence[tuple[int, int]]]
+    bias: Numbers
+    at_rest: Numbers
+    """The targets that no source touches, after the activation."""
+    tops: Numbers
+    activation: Activation | None
+
+
+class FinitePart:
+    """Evaluates what is finite of a program."""
+
+    def __init__(self, program: Program, residual: Residual) -> None:
+        self.program, self.residual = program, residual
+        self.steps = {
+            i: self._sparse(i, each)
+            for i, each in enumerate(program.instructions)
+            if isinstance(each, Step) and i in residual.finite
+        }
+        self.slots: dict[int, list[tuple[str, int, Slot]]] = {}
+        for key, slots in residual.slots.items():
+            for n, slot in enumerate(slots):
+                self.slots.setdefault(slot.before, []).append((key, n, slot))
+
+    def _sparse(self, i: int, each: Step) -> _Sparse:
+        finite = self.residual.finite[i]
+        by_source: dict[int, list[tuple[int, int]]] = {}
+        for term in each.terms:
+            if term.target in finite:
+                by_source.setdefault(term.source, []).append((term.target, term.factor))
+        bias: Numbers = {}
+        for term in each.bias:
+            if term.target in finite:
+                bias[term.target] = bias.get(term.target, 0) + term.factor
+        tops = {k: self.program.vectors[each.target][k].D for k in finite}
+        at_rest = {k: _activated(x, each.activation, tops[k]) for k, x in bias.items()}
+        return _Sparse(by_source, bias, at_rest, tops, each.activation)
+
+    def evaluate(
+        self,
+        y: Numbers,
+        rows: Mapping[str, int] | None = None,
+        values: Mapping[str, Sequence[int]] | None = None,
+        switches: Mapping[str, int] | None = None,
+    ) -> "Evaluation":
+        """All numbers of the keys that are given: an output, encoder rows, values, switches."""
+        rows, values, switches = rows or {}, values or {}, switches or {}
+        found = Evaluation([{} for _ in self.program.vectors], {}, {})
+        vectors = found.vectors
+        vectors[OUTPUT] = dict(y)
+        for i, each in enumerate(self.program.instructions):
+            for key, n, slot in self.slots.get(i, ()):
+                found.slots[key, n] = sum(f * vectors[v].get(k, 0) for v, k, f in slot.parts)
+            finite = self.residual.finite.get(i, {})
+            if isinstance(each, Step):
+                vectors[each.target] = self._step(i, each, vectors, switches)
+            elif isinstance(each, Rescale):
+                stream = vectors[STREAM]
+                factors = {term.target: term.factor for term in each.terms}
+                for k in finite:
+                    if k in stream:
+                        stream[k] *= factors[k]
+            elif isinstance(each, External):
+                self._external(i, each, vectors[STREAM], rows)
+            elif isinstance(each, LastVisit):
+                part = self.residual.visits[i]
+                own = vectors[each.value]
+                found.own[part.key] = tuple(own.get(each.terms[n].source, 0) for n in part.finite)
+                for n, x in zip(part.finite, values.get(part.key, ()), strict=False):
+                    k = each.terms[n].target
+                    vectors[STREAM][k] = vectors[STREAM].get(k, 0) + x * each.terms[n].factor
+        return found
+
+    def _step(
+        self, i: int, each: Step, vectors: list[Numbers], switches: Mapping[str, int]
+    ) -> Numbers:
+        target = dict(vectors[each.target]) if each.adds else {}
+        if i in self.steps:
+            by_source, bias, at_rest, tops, activation = self.steps[i]
+            added: Numbers = {}
+            for j, x in vectors[each.source].items():
+                if x:
+                    for k, factor in by_source.get(j, ()):
+                        added[k] = added.get(k, 0) + factor * x
+            if activation is None:
+                for numbers in (bias, added):
+                    for k, x in numbers.items():
+                        target[k] = target.get(k, 0) + x
+            else:
+                target |= at_rest
+                for k, x in added.items():
+                    target[k] = _activated(bias.get(k, 0) + x, activation, tops[k])
+        for (at, k), key in self.residual.switches.items():
+            if at == i and key in switches:
+                target[k] = switches[key]
+        return target
+
+    def _external(self, i: int, each: External, stream: Numbers, rows: Mapping[str, int]) -> None:
+        key = self.residual.rows[i]
+        if key and key not in rows:
+            return
+        for term in each.rows[rows[key] if key else 0]:
+            if term.target in self.residual.finite_columns[i]:
+                stream[term.target] = stream.get(term.target, 0) + term.factor
+
+
+class Evaluation(NamedTuple):
+    """What came out: vectors by number, slots by key and number, and the token's own values."""
+
+    vectors: list[Numbers]
+    slots: dict[tuple[str, int], int]
+    own: dict[str, tuple[int, ...]]
+
+
+def _activated(x: int, activation: Activation | None, top: int) -> int:
+    if activation is None:
+        return x
+    return min(max(x, 0), top) if activation is sigma else max(x, 0)

@@ -90,7 +90,7 @@ def test_help_lists_every_verb_in_80_columns(capsys: pytest.CaptureFixture[str])
         ("netwright run palin", {"palindrome"}),
         ("netwright run ./ma", {"./machine.yaml", "./many/"}),
         ("netwright run palindrome --on ", {"transformer", "rnn", "neural-gpu", "machine"}),
-        ("netwright run palindrome --engine f", {"fast"}),
+        ("netwright run palindrome --engine f", {"fast", "full"}),
     ],
 )
 def test_a_shell_completes(words: str, expected: set[str], tmp_path: Path) -> None:

@@ -36,13 +36,13 @@ class _Writer(Assembler):
         now = self.carried
         self.go_on_if(self.compare("==", now["final"], 0), ENDED)
         self.go_on_if(self.compare("<", self.done, self.arguments["count"]), ALL)
+        code = self.load_short("codes", self.done)
+        flags = self.load("flags", code)
+        self.go_on_if(self.compare("==", self.b.and_(flags, self.word(STOP)), 0), STOPPED)
         at_the_limit = self.b.and_(
             self.compare("!=", now["at_a_step"], 0), self.compare("==", now["steps"], limit)
         )
         self.go_on_if(self.b.not_(at_the_limit), LIMIT)
-        code = self.load_short("codes", self.done)
-        flags = self.load("flags", code)
-        self.go_on_if(self.compare("==", self.b.and_(flags, self.word(STOP)), 0), STOPPED)
         place = self.b.sub(now["cell"], origin)
         self.go_on_if(self.b.icmp_unsigned("<", place, size), NO_ROOM)
         self.store(self.load("written", code), "tape", place)

@@ -146,9 +146,13 @@ class TokenFollower:
         elif found["status"] == native_tokens.LIMIT:
             self.outcome = Outcome.UNDECIDED
         elif found["status"] == native_tokens.STOPPED:
-            if not self.at_a_step or state[codes.numbers[done]] != ZERO_BLOCK:
+            # No rule applied to the last configuration; or it is the limit; or something is wrong.
+            if self.at_a_step and state[codes.numbers[done]] == ZERO_BLOCK:
+                self.outcome = Outcome.REJECTED if accepting else Outcome.HALTED
+            elif self.at_a_step and self.steps == self.max_steps:
+                self.outcome = Outcome.UNDECIDED
+            else:
                 self._complain(self.tokens + 1)
-            self.outcome = Outcome.REJECTED if accepting else Outcome.HALTED
 
     def _take_rows(self, codes: NDArray[np.int64]) -> None:
         state, written, move = codes.T

@@ -10,6 +10,8 @@ Not every network has such a program: `UnsuitableError` says why, and exact rati
 
 from collections.abc import Iterable, Mapping, Sequence
 
+import numpy as np
+
 from netwright.exact.feed_forward import FeedForward
 from netwright.exact.rational import ONE, Rational, relu, sigma
 from netwright.exact.vector import Vector
@@ -18,6 +20,7 @@ from netwright.nets.positional import ReciprocalPositions
 from netwright.nets.transformer import Layer, Map, Transformer
 from netwright.runtime.transformer.attention import written_by
 from netwright.runtime.transformer.bounds import set_bounds
+from netwright.runtime.transformer.encoded import Column, Columns, Encoded
 from netwright.runtime.transformer.program import (
     OUTPUT,
     STREAM,
@@ -36,7 +39,7 @@ from netwright.runtime.unsuitable import UnsuitableError
 
 def decoder_program(
     network: Transformer,
-    external: tuple[Sequence[Vector], Sequence[Vector]],
+    external: Encoded,
     seed: Vector,
     first_keys: Sequence[Vector],
 ) -> Program:
@@ -66,7 +69,7 @@ class _Builder:
     def __init__(
         self,
         network: Transformer,
-        external: tuple[Sequence[Vector], Sequence[Vector]],
+        external: Encoded,
         first_keys: Sequence[Vector],
         output: Scales,
     ) -> None:
@@ -207,23 +210,27 @@ class _Builder:
         return LastVisit(key, query, value, places, self._copy(scales, self.stream))
 
     def _external(self) -> None:
-        keys, values = self.external
-        if not keys:
+        encoded = self.external
+        if not len(encoded):
             return
-        places, units = None, (1, 1)
-        if all(key == keys[0] for key in keys):
-            values = [(ONE / len(values)) * sum(values[1:], values[0])]
+        places, units, count, values = None, (1, 1), len(encoded), encoded.values
+        if all((column.numbers == column.numbers[0]).all() for column in encoded.keys.values()):
+            count, values = 1, _means(values)
+        elif encoded.line is None:
+            raise UnsuitableError("the encoder's keys are not on a line")
         else:
-            places = _line_places(keys)
-        entries = [value.entries for value in values]
-        self._join(self.stream, ((k, Scale(int(v.q))) for row in entries for k, v in row.items()))
+            places = encoded.line
+        self._join(self.stream, ((k, Scale(column.over)) for k, column in values.items()))
         if places:
             first, second = (self.stream.get(k, Scale(1, 1)) for k in places)
             if first.e or second.e:
                 raise UnsuitableError("a query of the encoder is not on its line")
             units = first.D, second.D
-        rows = [self._numbers(row, self.stream) for row in entries]
-        self.program.instructions.append(External(places, units, rows))
+        columns = {}
+        for k, column in values.items():
+            scale = self.stream[k]
+            columns[k] = (scale.e, column.numbers * (scale.D // column.over))
+        self.program.instructions.append(External(places, units, count, columns))
 
 
 def has_equal_scores(layer: Layer) -> bool:
@@ -241,14 +248,14 @@ def _feed_forward(net: Map) -> FeedForward:
     return net
 
 
-def _line_places(keys: Sequence[Vector]) -> tuple[int, int]:
-    """The coordinates a and b in which the i-th key is (i, −1)."""
-    second = keys[1].entries
-    if len(second) == 2:
-        a, b = sorted(second, key=lambda k: second[k], reverse=True)
-        if all(key.entries == {a: i * ONE, b: -ONE} for i, key in enumerate(keys, start=1)):
-            return a, b
-    raise UnsuitableError("the encoder's keys are not on a line")
+def _means(columns: Columns) -> Columns:
+    """The mean of each column, as its only row."""
+    found = {}
+    for k, column in columns.items():
+        mean = Rational(int(column.numbers.sum()), column.over * len(column.numbers))
+        if mean:
+            found[k] = Column(int(mean.q), np.array([int(mean.p)], dtype=np.int64))
+    return found
 
 
 def _last_visit_places(

@@ -85,9 +85,10 @@ def _one_token(
             stream |= {t.target: size(t, stream.get(t.source, 0)) for t in each.terms}
             continue
         if isinstance(each, External):
-            added: dict[int, int] = {}
-            for term in (term for row in each.rows for term in row):
-                added[term.target] = max(added.get(term.target, 0), size(term, 1))
+            added = {
+                k: int(abs(numbers).max()) * int(tokens**power)
+                for k, (power, numbers) in each.columns.items()
+            }
         elif isinstance(each, Mean):
             total = {k: tokens * n for k, n in bounds[each.vector].items()}
             highest = max([highest, *total.values()])

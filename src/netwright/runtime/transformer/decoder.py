@@ -24,6 +24,7 @@ from netwright.nets.transformer import Transformer
 from netwright.runtime.engine import Codes, DefinitionFirst, ReferenceEngine, Watch
 from netwright.runtime.transformer.analysis import decoder_program
 from netwright.runtime.transformer.attention import AttentionCache
+from netwright.runtime.transformer.encoded import Encoded
 from netwright.runtime.transformer.program import Program
 from netwright.runtime.unsuitable import UnsuitableError
 
@@ -153,7 +154,7 @@ class FastDecoder:
         from netwright.runtime.transformer.integers import IntegerTransformer
         from netwright.runtime.transformer.tables.engine import TableTransformer
 
-        external = fast_encode(self.network, self.X)
+        external = Encoded(self.network, self.X)
         started = perf_counter()
         made: IntegerTransformer | TableTransformer | None = None
         try:
@@ -192,7 +193,7 @@ def fast_tokens(network: Transformer, X: Sequence[Vector], seed: Vector) -> Iter
     Every weight of every layer is applied to every token; only the search for the best score is
     spared (see `attention`).
     """
-    external = fast_encode(network, X)
+    external = Encoded(network, X)
     caches = [AttentionCache(layer.K, network.score, network.rho) for layer in network.decoder]
     y, t = seed, 0
     while True:
@@ -209,28 +210,13 @@ def fast_tokens(network: Transformer, X: Sequence[Vector], seed: Vector) -> Iter
         yield TokenVectors(start, tuple(layers), y)
 
 
-def program_of(network: Transformer, external: AttentionCache, seed: Vector) -> Program:
+def program_of(network: Transformer, external: Encoded, seed: Vector) -> Program:
     """The decoder's program over 64-bit integers; UnsuitableError where there is none."""
     keys = _first_keys(network, external, seed)
-    return decoder_program(network, (external.keys, external.values), seed, keys)
+    return decoder_program(network, external, seed, keys)
 
 
-def fast_encode(network: Transformer, X: Sequence[Vector]) -> AttentionCache:
-    """The encoder (Equation 8), its attention as fast as the decoder's."""
-    X = [network.positioned(x, i) for i, x in enumerate(X, start=1)]
-    for layer in network.encoder:
-        cache = AttentionCache(layer.K, network.score, network.rho)
-        for x in X:
-            cache.append(layer.K(x), layer.V(x))
-        A = [cache.attend(layer.Q(x)) + x for x in X]
-        X = [layer.O(a) + a for a in A]
-    external = AttentionCache(network.K, network.score, network.rho)
-    for x in X:
-        external.append(network.K(x), network.V(x))
-    return external
-
-
-def _first_keys(network: Transformer, external: AttentionCache, seed: Vector) -> list[Vector]:
+def _first_keys(network: Transformer, external: Encoded, seed: Vector) -> list[Vector]:
     """Each decoder layer's key of the first token, which attends to itself alone."""
     keys, z = [], network.positioned(seed, 1)
     for layer in network.decoder:

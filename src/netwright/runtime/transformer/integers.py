@@ -104,10 +104,6 @@ def _external_rows(program: Program) -> NDArray[Any]:
     parts: list[Integers] = []
     for each in program.instructions:
         if isinstance(each, External):
-            places = {column: n for n, column in enumerate(native.external_columns(each))}
-            table = np.zeros((len(each.rows), len(places)), dtype=np.int64)
-            for number, row in enumerate(each.rows):
-                for term in row:
-                    table[number, places[term.target, term.power]] = term.factor
-            parts.append(table.ravel())
+            columns = [each.columns[k][1] for k, _ in native.external_columns(each)]
+            parts.append(np.array(columns, dtype=np.int64).T.ravel())
     return np.concatenate(parts) if parts else np.zeros(1, dtype=np.int64)

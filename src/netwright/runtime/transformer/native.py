@@ -275,10 +275,10 @@ class _Writer(Assembler):
             first, second = (stream.get(k, 0) for k in each.places)
             self.go_on_if(self.compare("==", first, each.units[0]), OTHER_FORM)
             nearest = self._quotient(second, each.units[1])
-            row = self.sum(self.least(self.greatest(nearest, 1), len(each.rows)), -1)
+            row = self.sum(self.least(self.greatest(nearest, 1), each.count), -1)
         columns = external_columns(each)
         start, base = self.product(row, len(columns)), self.rows
-        self.rows += len(each.rows) * len(columns)
+        self.rows += each.count * len(columns)
         for place, (k, power) in enumerate(columns):
             number = self.load("rows", self.sum(start, base + place))
             self._add_to(stream, Term(-1, k, 1, power), number)
@@ -377,4 +377,4 @@ class _Writer(Assembler):
 
 def external_columns(each: External) -> list[tuple[int, int]]:
     """The coordinates that the rows of an external attention add to, with the power of p."""
-    return sorted({(term.target, term.power) for row in each.rows for term in row})
+    return sorted((k, power) for k, (power, _) in each.columns.items())

@@ -14,6 +14,9 @@ from dataclasses import dataclass, field
 from math import lcm
 from typing import NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from netwright.exact.rational import Activation, Rational
 from netwright.runtime.unsuitable import UnsuitableError
 
@@ -85,7 +88,8 @@ class External:
 
     places: tuple[int, int] | None  # None where all keys are equal
     units: tuple[int, int]  # the 1 of these places
-    rows: list[list[Term]]  # for each key: with no source
+    count: int  # how many rows there are
+    columns: dict[int, tuple[int, NDArray[np.int64]]]  # by target: power, and a factor for each row
 
 
 @dataclass

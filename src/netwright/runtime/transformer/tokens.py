@@ -34,10 +34,10 @@ from netwright.runtime.transformer.attention import AttentionCache, LastVisitFor
 from netwright.runtime.transformer.decoder import (
     LayerVectors,
     TokenVectors,
-    fast_encode,
     fast_tokens,
     program_of,
 )
+from netwright.runtime.transformer.encoded import Encoded
 from netwright.runtime.transformer.program import LastVisit, Mean
 from netwright.runtime.unsuitable import UnsuitableError
 
@@ -92,10 +92,12 @@ class TokenEngine:
         self.reason: str | None = None
         """Why the tokens are not in integers."""
         if type(network) is Transformer:
-            self.external = fast_encode(network, X)
+            self.encoded: Encoded | None = Encoded(network, X)
+            self.external = self.encoded.cache
             self._tokens = partial(fast_tokens, network, X, seed)
         else:
             self.reason = "it is no Transformer as defined"
+            self.encoded = None
             self.external = AttentionCache(network.K, network.score, network.rho)
             for key, value in zip(*network.encode(X), strict=True):
                 self.external.append(key, value)
@@ -162,7 +164,8 @@ class TokenEngine:
             try:
                 from netwright.runtime.transformer.integers import IntegerTransformer
 
-                program = program_of(self.network, self.external, self.seed)
+                assert self.encoded is not None
+                program = program_of(self.network, self.encoded, self.seed)
                 made = IntegerTransformer(self.network, program, self.seed, self.watches)
                 while made.tokens < FIRST_TOKENS:
                     made.advance(FIRST_TOKENS - made.tokens)

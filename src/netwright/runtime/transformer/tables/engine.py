@@ -113,26 +113,22 @@ class TableTransformer:
             using = [i for i, name in residual.rows.items() if name == key]
             first = instructions[using[0]]
             assert isinstance(first, External)
-            classes: dict[tuple[tuple[int, int], ...], int] = {}
-            numbers = np.zeros(len(first.rows), dtype=np.int64)
-            self.rows[key] = []
-            for row, terms in enumerate(first.rows):
-                columns = residual.finite_columns[using[0]]
-                found = tuple(sorted((t.target, t.factor) for t in terms if t.target in columns))
-                if found not in classes:
-                    classes[found] = len(classes)
-                    self.rows[key].append(row)
-                numbers[row] = classes[found]
-            self.arrays[f"class {key}"] = numbers
+            finite = sorted(residual.finite_columns[using[0]])
+            if finite:
+                columns = np.array([first.columns[k][1] for k in finite]).T
+                _, rows, numbers = np.unique(
+                    columns, axis=0, return_index=True, return_inverse=True
+                )
+            else:
+                rows, numbers = np.zeros(1, np.int64), np.zeros(first.count, np.int64)
+            self.rows[key] = rows.tolist()
+            self.arrays[f"class {key}"] = numbers.ravel().astype(np.int64)
             for n, row in enumerate(self.rows[key]):
                 self._fill(key, n, self.finite.evaluate({}, rows={key: row}))
         for n, (i, k) in enumerate(residual.columns):
             each = instructions[i]
             assert isinstance(each, External)
-            column = np.zeros(len(each.rows), dtype=np.int64)
-            for row, terms in enumerate(each.rows):
-                column[row] = sum(term.factor for term in terms if term.target == k)
-            self.arrays[f"column {n}"] = column
+            self.arrays[f"column {n}"] = np.ascontiguousarray(each.columns[k][1])
 
     def _fill(self, key: str, n: int, found: Evaluation) -> None:
         """The slots of a key's n-th value."""

@@ -121,9 +121,8 @@ class FinitePart:
         key = self.residual.rows[i]
         if key and key not in rows:
             return
-        for term in each.rows[rows[key] if key else 0]:
-            if term.target in self.residual.finite_columns[i]:
-                stream[term.target] = stream.get(term.target, 0) + term.factor
+        for k in self.residual.finite_columns[i]:
+            stream[k] = stream.get(k, 0) + int(each.columns[k][1][rows[key] if key else 0])
 
 
 class Evaluation(NamedTuple):

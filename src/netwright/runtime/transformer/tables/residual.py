@@ -16,6 +16,8 @@ one shape, and `kernel` makes code of them.
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
+import numpy as np
+
 from netwright.exact.rational import sigma
 from netwright.runtime.transformer.program import (
     OUTPUT,
@@ -42,6 +44,7 @@ from netwright.runtime.transformer.tables.linear import (
 from netwright.runtime.unsuitable import UnsuitableError
 
 Y = "y"
+LOOKED_AT = 1000  # rows, before all are
 MOST_VALUES = 64  # of a switch, or of an encoder's coordinate that is finite
 NOTHING: frozenset[str] = frozenset()
 
@@ -278,8 +281,8 @@ class _Analysis:
         first, second = (
             (self._number(i, STREAM, k) for k in each.places) if each.places else (ZERO, ZERO)
         )
-        if each.places and len(each.rows) > 1:
-            chosen = (first, second, len(each.rows))
+        if each.places and each.count > 1:
+            chosen = (first, second, each.count)
             if chosen not in self.chosen:
                 self._guard(first, constant(each.units[0]))
                 nearest = self._quotient(second, each.units[1])
@@ -292,16 +295,15 @@ class _Analysis:
         elif each.places:
             self._guard(first, constant(each.units[0]))
             self._quotient(second, each.units[1])
-        values: dict[int, set[int]] = {}
-        for entries in each.rows:
-            for term in entries:
-                values.setdefault(term.target, set()).add(term.factor)
-        powers = {term.target: term.power for entries in each.rows for term in entries}
         finite = frozenset(
-            k for k, found in values.items() if not powers[k] and len(found) < MOST_VALUES
+            k
+            for k, (power, numbers) in each.columns.items()
+            if not power
+            and len(set(numbers[:LOOKED_AT].tolist())) < MOST_VALUES
+            and len(np.unique(numbers)) < MOST_VALUES
         )
         self.found.rows[i], self.found.finite_columns[i] = key, finite
-        for k in sorted(values):
+        for k in sorted(each.columns):
             old = self.values[STREAM].get(k, ZERO)
             if k in finite and (isinstance(old, Finite) or is_constant(old)):
                 keys = old.keys if isinstance(old, Finite) else NOTHING
@@ -310,11 +312,11 @@ class _Analysis:
                 continue
             if k in finite:
                 raise UnsuitableError("the encoder adds to a number that grows")
-            column = constant(next(iter(values[k])))
+            column = constant(int(each.columns[k][1][0]))
             if key:
                 self.found.columns.append((i, k))
                 column = self._new("column", row, len(self.found.columns) - 1)
-            self._add(i, Term(-1, k, 1, powers[k]), column)
+            self._add(i, Term(-1, k, 1, each.columns[k][0]), column)
 
     def _guard(self, found: Linear, wanted: Linear) -> None:
         if found != wanted:

@@ -265,27 +265,35 @@ class StackNetwork:
             for base in self._bases:
                 digits = digits_in_base(number, base) if (self.L / base).q == 1 else None
                 if digits is not None:
-                    n = 0
-                    for digit in reversed(digits):
-                        n = self._push(int((digit * self.L / base).p), int((self.L / base).p), n)
-                    return 0, 1, n
+                    unit = int((self.L / base).p)
+                    return 0, 1, self._push_all(np.array(digits, dtype=np.int64) * unit, unit)
         raise UnsuitableError("a number is no stack in a base that occurs among the weights")
 
-    def _push(self, a: int, b: int, n: int) -> int:
-        """A node."""
-        if a == 0 and n == 0:
+    def _push_all(self, a: Integers, b: int) -> int:
+        """A chain of nodes, from the top of a stack to its end; the number of the first.
+
+        With b the same in all of them, the bounds of a node are the least and the greatest of
+        a/(L − b) below it, and 0.
+        """
+        a = np.trim_zeros(a, "b")[::-1]  # from the end
+        if not a.size:
             return 0
-        new = int(self._work.clock[arithmetic.NODES])
-        if new >= len(self._work.nodes):
+        first = int(self._work.clock[arithmetic.NODES])
+        while first + len(a) > len(self._work.nodes):
             self._more_nodes()
-        nodes = self._work.nodes
-        bounds = [tuple(nodes[n, i : i + 2].tolist()) for i in (arithmetic.LOW, arithmetic.HIGH)]
-        own = (a, self.L - b)
-        low = min(bounds[0], own, key=lambda f: fmpq(*f))
-        high = max(bounds[1], own, key=lambda f: fmpq(*f))
-        nodes[new] = (a, b, n, *low, *high, 0)
-        self._work.clock[arithmetic.NODES] += 1
-        return new
+        numbers = np.arange(first, first + len(a))
+        low, high = np.minimum.accumulate(a), np.maximum.accumulate(a)
+        over = self.L - b
+        new = self._work.nodes[first : first + len(a)]
+        new[:, arithmetic.A], new[:, arithmetic.B] = a, b
+        new[:, arithmetic.NEXT] = np.concatenate(([0], numbers[:-1]))
+        new[:, arithmetic.LOW], new[:, arithmetic.LOW_OVER] = np.minimum(low, 0), 1
+        new[:, arithmetic.HIGH], new[:, arithmetic.HIGH_OVER] = np.maximum(high, 0), 1
+        new[low < 0, arithmetic.LOW_OVER] = over
+        new[high > 0, arithmetic.HIGH_OVER] = over
+        new[:, arithmetic.MOVED] = 0
+        self._work.clock[arithmetic.NODES] += len(a)
+        return int(numbers[-1])
 
     def _more_nodes(self) -> None:
         """Room for as many nodes again."""

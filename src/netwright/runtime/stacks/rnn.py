@@ -1,6 +1,6 @@
 """An RNN run fast: the same hidden vectors as `nets.rnn`, on every network.
 
-The encoder runs by the definition, the decoder as `stacks.engine` says; its one cell is g_t.
+The encoder runs as `stacks.encoder` says, the decoder as `stacks.engine`; its one cell is g_t.
 """
 
 from collections.abc import Sequence
@@ -10,6 +10,7 @@ from netwright.exact.rational import sigma
 from netwright.exact.vector import Vector
 from netwright.nets.rnn import RNN, identity
 from netwright.runtime.engine import Watch
+from netwright.runtime.stacks.encoder import last_hidden
 from netwright.runtime.stacks.engine import StackEngine
 from netwright.runtime.unsuitable import UnsuitableError
 
@@ -36,8 +37,7 @@ class FastRNN(StackEngine):
     ) -> None:
         self.network, self.y = network, seed
         self.earliest = 0 if network.R is None else 1  # g_1 reads the seed, later ones O(g)
-        *_, g = network.encoder_states(X)
-        super().__init__([g], watches, stops, reference_steps)
+        super().__init__([last_hidden(network, X)], watches, stops, reference_steps)
 
     def _step(self, cells: Sequence[Vector]) -> Sequence[Vector]:
         (g,) = cells

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from netwright.cli import main
+from netwright.runtime.transformer.tables import kernel
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = {
@@ -31,6 +32,7 @@ def test_a_session_prints_what_a_page_shows(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("netwright.runtime.engine.REFERENCE_SECONDS", 10**9)  # names its engine
+    kernel.compiled.cache_clear()
     main(shlex.split(arguments))
     shown = [line.rstrip() for line in printed.splitlines()]
     found = [line.rstrip() for line in capsys.readouterr().out.splitlines()]

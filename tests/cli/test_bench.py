@@ -15,7 +15,7 @@ from netwright.networks.kinds import KINDS
 
 NAMES = {
     *("dictionary simulator", "automata-lib DTM", "fast simulator"),
-    *("transformer", "rnn", "neural-gpu"),
+    *("transformer", "transformer, full", "rnn", "neural-gpu"),
 }
 
 

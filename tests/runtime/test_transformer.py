@@ -42,6 +42,7 @@ from netwright.runtime.transformer import native
 from netwright.runtime.transformer.arrays import CELLS, FIRST_CELL, TOKENS
 from netwright.runtime.transformer.attention import AttentionCache
 from netwright.runtime.transformer.decoder import FastDecoder, fast_tokens
+from netwright.runtime.transformer.tables import kernel
 from netwright.theorems.proposition_3_3_majority import majority_recognizer
 from netwright.theorems.theorem_2_3_rnn.construction import compile_rnn
 from netwright.theorems.theorem_3_4_transformer.construction import (
@@ -313,6 +314,7 @@ def test_codes_are_the_same_whatever_comes_first(
     reference_steps: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("netwright.runtime.engine.REFERENCE_SECONDS", 10**9)
+    kernel.compiled.cache_clear()  # else tables would be used at once
     compiled = compiled_for(library_machine("copy"), "ab")
     X = compiled.recognizer.embed("ab")
     decoder = FastDecoder(

@@ -28,7 +28,7 @@ from netwright.machine.configuration import Configuration
 from netwright.machine.simulate import Interrupted, Outcome, Progress, Run
 from netwright.runtime.engine import Codes, Moments, NetworkEngine
 
-MOST_AT_ONCE = 1 << 16
+FIRST_AT_ONCE, MOST_AT_ONCE = 1 << 8, 1 << 16
 HELD = 2.0  # seconds that Ctrl-C is held back at most
 SHORT, LONG = 0.05, 0.2  # seconds between two looks at Ctrl-C and the progress bar
 
@@ -152,7 +152,7 @@ def follow(
     def ended() -> bool:
         return follower.outcome is not None
 
-    count, last_kept = 1, monotonic()
+    count, last_kept = FIRST_AT_ONCE if moments.fast else 1, monotonic()
     with _held_interrupt() as interrupted:
         while not ended():
             left = follower.remaining()

@@ -93,6 +93,8 @@ class Kind(ABC, Generic[C]):
     """What its blocks and weights mean."""
     checker: Checker | None = None
     """What checks its certificates; it knows nothing of the construction."""
+    has_tables = False
+    """Whether its fast engine remembers what maps give, so that `full` is another one."""
     benchmark_steps = 10**6
     """The longest run of `netwright bench`."""
 

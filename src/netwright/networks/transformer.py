@@ -45,6 +45,7 @@ class TransformerKind(Kind[CompiledTransformer]):
     statement = "Theorem 3.4"
     meanings = MEANINGS
     checker = CHECKER
+    has_tables = True
     benchmark_steps = 10**7
     options = (
         Option(

@@ -52,7 +52,9 @@ def decoder_program(
         raise UnsuitableError("its attention is not hard with the score −|⟨q, k⟩|")
     if network.pos is not None and not isinstance(network.pos, ReciprocalPositions):
         raise UnsuitableError("its positional encoding is not 1, i, 1/i, 1/i², …")
-    output = {k: Scale(int(value.q)) for k, value in seed.entries.items()}
+    # What F writes may come out; most networks have no other scales than these.
+    output = dict.fromkeys(written_by(network.F), Scale())
+    output |= {k: Scale(int(value.q)) for k, value in seed.entries.items()}
     for _ in range(16):
         builder = _Builder(network, external, first_keys, dict(output))
         builder.build()

@@ -11,6 +11,7 @@ Three ways, each equal to the definition:
   the second way ends. It begins again with the first token then, as it needs every key.
 """
 
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from time import perf_counter
@@ -89,7 +90,8 @@ class FastDecoder:
         self.tokens = 0
         self.compile_seconds = 0.0
         # By the definition the encoder takes a time that grows with the square of the input.
-        self.by_definition = DefinitionFirst(reference_steps if len(X) <= LONG_INPUT else 0)
+        at_once = len(X) > LONG_INPUT or (tables and _has_code())
+        self.by_definition = DefinitionFirst(0 if at_once else reference_steps)
         self.reason: str | None = None
         """Why 64-bit integers were not for this network."""
         self._integers: IntegerTransformer | TableTransformer | None = None
@@ -185,6 +187,12 @@ class FastDecoder:
         self._vectors = ReferenceEngine(vectors, self.watches, fast=True)
         for _ in range(self.tokens):
             self._vectors.advance(1)
+
+
+def _has_code() -> bool:
+    """Whether there is code for tables in this process; asking does not import the compiler."""
+    kernel = sys.modules.get("netwright.runtime.transformer.tables.kernel")
+    return kernel is not None and kernel.compiled.cache_info().currsize > 0
 
 
 def fast_tokens(network: Transformer, X: Sequence[Vector], seed: Vector) -> Iterator[TokenVectors]:

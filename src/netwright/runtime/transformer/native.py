@@ -54,7 +54,7 @@ def native_code(
     program: Program, network: Transformer, watches: tuple[Watch, ...]
 ) -> Callable[..., int]:
     """The compiled loop of a program: do `count` tokens, return how many were done."""
-    return _Writer(program, network, watches).compiled()
+    return _Writer(program, network, watches).compiled(optimised=True)
 
 
 class _List(NamedTuple):

@@ -29,6 +29,7 @@ from netwright.runtime.transformer.program import OUTPUT, STREAM, External, Prog
 from netwright.runtime.transformer.tables.finite import Evaluation, FinitePart, Numbers
 from netwright.runtime.transformer.tables.kernel import (
     CLASS,
+    FIXED,
     MISSING,
     NEXT_BITS,
     Shape,
@@ -37,6 +38,7 @@ from netwright.runtime.transformer.tables.kernel import (
 from netwright.runtime.transformer.tables.residual import Y, residual_of
 from netwright.runtime.unsuitable import UnsuitableError
 
+CODES = FIXED.index("codes")
 FIRST_SIZE, FIRST_CLASSES = 16, 4
 MOST_TOGETHER = 1 << 10  # numbers of all keys but y, for entries by all keys at once
 MOST_CODES = 1 << 16
@@ -68,6 +70,7 @@ class TableTransformer:
         )
         self._advance = compiled(shape)
         self.outputs: list[Numbers] = []
+        self._evaluations: list[Evaluation] = []
         self._numbers: dict[tuple[tuple[int, int], ...], int] = {}
         self.values: dict[str, list[tuple[int, ...]]] = {
             part.key: [] for part in residual.visits.values()
@@ -83,6 +86,8 @@ class TableTransformer:
         layers, first = shape.visits, first_state(program, seed)
         cells = first["kept"].shape[1]
         self.clock = first["clock"]
+        self._where: tuple[Integers, Integers] | None = None
+        """The addresses of the arrays, and the capacities of the tables."""
         self.arrays: dict[str, Any] = {
             "total": first["total"],
             "visits": first["visits"],
@@ -90,7 +95,7 @@ class TableTransformer:
             "own": np.zeros((max(1, layers), FIRST_SIZE), dtype=np.int64),
             "rest": np.zeros(1, dtype=np.int64),
             "final": np.zeros((0, 0), dtype=np.int64),
-            "codes": np.zeros(1, dtype=np.uint16),
+            "codes": np.zeros(1, dtype=np.uint16),  # another one in each call
             "stream": np.zeros(max(1, len(shape.stream)), dtype=np.int64),
             "keys": np.zeros(1 + len(shape.keys), dtype=np.int64),
         }
@@ -124,7 +129,7 @@ class TableTransformer:
             self.rows[key] = rows.tolist()
             self.arrays[f"class {key}"] = numbers.ravel().astype(np.int64)
             for n, row in enumerate(self.rows[key]):
-                self._fill(key, n, self.finite.evaluate({}, rows={key: row}))
+                self._fill(key, n, self.finite.of_key(rows={key: row}))
         for n, (i, k) in enumerate(residual.columns):
             each = instructions[i]
             assert isinstance(each, External)
@@ -134,7 +139,7 @@ class TableTransformer:
         """The slots of a key's n-th value."""
         name = f"slots {key}"
         while n >= self.arrays[name].shape[1]:
-            self.arrays[name] = _wider(self.arrays[name])
+            self._replace(name, _wider(self.arrays[name]))
         for slot in range(len(self.arrays[name])):
             self.arrays[name][slot, n] = found.slots[key, slot]
 
@@ -148,13 +153,14 @@ class TableTransformer:
             if abs(output.get(k, 0)) > bound:
                 raise UnsuitableError(REASONS[TOO_LARGE])
         n = len(self.outputs)
-        found = self.finite.evaluate(output)
+        found = self.finite.of_output(output)
         self._fill(Y, n, found)
         if n >= self.arrays["own"].shape[1]:
-            self.arrays["own"] = _wider(self.arrays["own"])
+            self._replace("own", _wider(self.arrays["own"]))
         for layer, part in enumerate(self.residual.visits.values()):
             self.arrays["own"][layer, n] = self._class_of(part.key, found.own[part.key])
         self.outputs.append(output)
+        self._evaluations.append(found)
         self._numbers[key] = n
         if n >= len(self.arrays["final"]):
             self._make_entries()
@@ -165,7 +171,7 @@ class TableTransformer:
         if (key, value) not in self._classes:
             n = len(self.values[key])
             before = self.arrays[f"slots {key}"].shape[1]
-            self._fill(key, n, self.finite.evaluate({}, values={key: value}))
+            self._fill(key, n, self.finite.of_key(values={key: value}))
             self.values[key].append(value)
             self._classes[key, value] = n
             if self.arrays[f"slots {key}"].shape[1] != before:
@@ -192,16 +198,20 @@ class TableTransformer:
         if not self.shape.direct:
             if together > MOST_ENTRIES:
                 raise UnsuitableError("its tables are too large")
-            self.arrays["rest"] = np.zeros(together, dtype=np.int64)
+            self._replace("rest", np.zeros(together, dtype=np.int64))
             width = 8
             while width <= len({ids for _, ids in self.entries}):
                 width *= 2
         if width * outputs > MOST_ENTRIES:
             raise UnsuitableError("its tables are too large")
-        self.arrays["final"] = np.full((outputs, width), -1, dtype=np.int64)
+        self._replace("final", np.full((outputs, width), -1, dtype=np.int64))
         self._rest.clear()
         for (y, ids), entry in self.entries.items():
             self._put(y, ids, entry)
+
+    def _replace(self, name: str, array: Any) -> None:
+        """Another array; its address is looked up anew."""
+        self.arrays[name], self._where = array, None
 
     def _put(self, y: int, ids: tuple[int, ...], entry: int) -> None:
         """An entry into the table; there is room for it."""
@@ -236,8 +246,8 @@ class TableTransformer:
             self._put(y, tuple(ids), entry)
 
     def _evaluated(self, y: int, keys: dict[str, int]) -> Evaluation:
-        return self.finite.evaluate(
-            self.outputs[y],
+        return self.finite.of_token(
+            self._evaluations[y],
             {key: self.rows[key][n] for key, n in keys.items() if key in self.rows},
             {key: self.values[key][n] for key, n in keys.items() if key in self.values},
             {key: n for key, n in keys.items() if key in self.residual.sizes},
@@ -277,13 +287,14 @@ class TableTransformer:
         codes = np.empty(tokens, dtype=np.uint16)
         done = 0
         while done < tokens:
-            self.arrays["codes"] = codes[done:]
-            where = np.array(
-                [self.arrays[name].ctypes.data for name in self.shape.arrays], dtype=np.int64
-            )
-            sizes = np.array([self._size(name) for name in self.shape.capacities], dtype=np.int64)
-            addresses = [array.ctypes.data for array in (where, sizes, self.clock)]
-            done += self._advance(*addresses, tokens - done)
+            if self._where is None:
+                where = [self.arrays[name].ctypes.data for name in self.shape.arrays]
+                sizes = [self._size(name) for name in self.shape.capacities]
+                self._where = np.array(where, dtype=np.int64), np.array(sizes, dtype=np.int64)
+                arrays = (*self._where, self.clock)
+                self._addresses = [array.ctypes.data for array in arrays]
+            self._where[0][CODES] = codes.ctypes.data + done * codes.itemsize
+            done += self._advance(*self._addresses, tokens - done)
             status = int(self.clock[STATUS])
             if status == MISSING:
                 self._add_entry()
@@ -307,7 +318,7 @@ class TableTransformer:
         found = with_more_cells(self.clock, self.arrays["kept"], cell)
         if found is None:
             raise UnsuitableError(f"token {self.tokens + 1}: its cells are too far apart")
-        self.arrays["kept"] = found
+        self._replace("kept", found)
 
     # Vectors, and the state as the engine without tables has it.
 
@@ -376,7 +387,7 @@ class TableTransformer:
             kept[layer, visited, CLASS] = np.array(classes, dtype=np.int64)[numbers.ravel()]
             for n, place in enumerate(part.numeric, start=CLASS + 1):
                 kept[layer, :, n] = old[layer, :, VALUE + place]
-        self.arrays["kept"] = kept
+        self._replace("kept", kept)
         self._stored_at = -1
 
 

@@ -13,9 +13,10 @@ from netwright.runtime.transformer.program import (
     Rescale,
     Step,
 )
-from netwright.runtime.transformer.tables.residual import Residual, Slot
+from netwright.runtime.transformer.tables.residual import Residual, Slot, Y
 
 Numbers = dict[int, int]
+Values = Mapping[str, Sequence[int]]
 
 
 class _Sparse(NamedTuple):
@@ -43,6 +44,17 @@ class FinitePart:
         for key, slots in residual.slots.items():
             for n, slot in enumerate(slots):
                 self.slots.setdefault(slot.before, []).append((key, n, slot))
+        self._switches: dict[int, list[tuple[int, str]]] = {}
+        for (i, k), key in residual.switches.items():
+            self._switches.setdefault(i, []).append((k, key))
+        of_y = [slot.before for slot in residual.slots[Y]]
+        self._last_of_y = 1 + max([*of_y, *residual.visits, -1])
+        others = [i for i, key in residual.rows.items() if key]
+        others += [*residual.visits, *self._switches]
+        # Up to there y is all that is known; what needs y alone may be needed behind it too.
+        self._first_other_key = min(others, default=len(program.instructions))
+        if self._first_other_key >= self._last_of_y:
+            self._last_of_y = self._first_other_key
 
     def _sparse(self, i: int, each: Step) -> _Sparse:
         finite = self.residual.finite[i]
@@ -55,31 +67,65 @@ class FinitePart:
             if term.target in finite:
                 bias[term.target] = bias.get(term.target, 0) + term.factor
         tops = {k: self.program.vectors[each.target][k].D for k in finite}
-        at_rest = {k: _activated(x, each.activation, tops[k]) for k, x in bias.items()}
+        at_rest = {
+            k: active
+            for k, x in bias.items()
+            if (active := _activated(x, each.activation, tops[k]))
+        }
         return _Sparse(by_source, bias, at_rest, tops, each.activation)
 
-    def evaluate(
-        self,
-        y: Numbers,
-        rows: Mapping[str, int] | None = None,
-        values: Mapping[str, Sequence[int]] | None = None,
-        switches: Mapping[str, int] | None = None,
-    ) -> "Evaluation":
-        """All numbers of the keys that are given: an output, encoder rows, values, switches."""
-        rows, values, switches = rows or {}, values or {}, switches or {}
-        found = Evaluation([{} for _ in self.program.vectors], {}, {})
-        vectors = found.vectors
+    def of_output(self, y: Numbers) -> "Evaluation":
+        """Slots and own values of the key y: what depends on nothing else."""
+        vectors: list[Numbers] = [{} for _ in self.program.vectors]
         vectors[OUTPUT] = dict(y)
-        for i, each in enumerate(self.program.instructions):
+        return self._evaluated(Evaluation(vectors, {}, {}, None), 0, self._last_of_y, {}, {}, {})
+
+    def of_key(
+        self, rows: Mapping[str, int] | None = None, values: Values | None = None
+    ) -> "Evaluation":
+        """Slots of a row of the encoder, or of a value."""
+        vectors: list[Numbers] = [{} for _ in self.program.vectors]
+        last = len(self.program.instructions)
+        empty = Evaluation(vectors, {}, {}, None)
+        return self._evaluated(empty, 0, last, rows or {}, values or {}, {})
+
+    def of_token(
+        self,
+        output: "Evaluation",
+        rows: Mapping[str, int],
+        values: Values,
+        switches: Mapping[str, int],
+    ) -> "Evaluation":
+        """All finite numbers of a token: from those of its output, where other keys come in."""
+        assert output.at_the_first_other_key is not None
+        begun = [dict(vector) for vector in output.at_the_first_other_key]
+        last = len(self.program.instructions)
+        found = Evaluation(begun, {}, {}, None)
+        return self._evaluated(found, self._first_other_key, last, rows, values, switches)
+
+    def _evaluated(
+        self,
+        found: "Evaluation",
+        first: int,
+        last: int,
+        rows: Mapping[str, int],
+        values: Values,
+        switches: Mapping[str, int],
+    ) -> "Evaluation":
+        vectors, before = found.vectors, None
+        for i in range(first, last):
+            if i == self._first_other_key and not first:
+                before = [dict(vector) for vector in vectors]
+            each = self.program.instructions[i]
             for key, n, slot in self.slots.get(i, ()):
                 found.slots[key, n] = sum(f * vectors[v].get(k, 0) for v, k, f in slot.parts)
-            finite = self.residual.finite.get(i, {})
             if isinstance(each, Step):
-                vectors[each.target] = self._step(i, each, vectors, switches)
+                if i in self.steps or (vectors[each.target] and not each.adds):
+                    vectors[each.target] = self._step(i, each, vectors, switches)
             elif isinstance(each, Rescale):
                 stream = vectors[STREAM]
                 factors = {term.target: term.factor for term in each.terms}
-                for k in finite:
+                for k in self.residual.finite.get(i, ()):
                     if k in stream:
                         stream[k] *= factors[k]
             elif isinstance(each, External):
@@ -91,7 +137,9 @@ class FinitePart:
                 for n, x in zip(part.finite, values.get(part.key, ()), strict=False):
                     k = each.terms[n].target
                     vectors[STREAM][k] = vectors[STREAM].get(k, 0) + x * each.terms[n].factor
-        return found
+        if before is None and not first:
+            before = [dict(vector) for vector in vectors]
+        return found._replace(at_the_first_other_key=before)
 
     def _step(
         self, i: int, each: Step, vectors: list[Numbers], switches: Mapping[str, int]
@@ -111,9 +159,11 @@ class FinitePart:
             else:
                 target |= at_rest
                 for k, x in added.items():
-                    target[k] = _activated(bias.get(k, 0) + x, activation, tops[k])
-        for (at, k), key in self.residual.switches.items():
-            if at == i and key in switches:
+                    x += bias.get(k, 0)
+                    x = max(x, 0)
+                    target[k] = min(x, tops[k]) if activation is sigma else x
+        for k, key in self._switches.get(i, ()):
+            if key in switches:
                 target[k] = switches[key]
         return target
 
@@ -131,6 +181,8 @@ class Evaluation(NamedTuple):
     vectors: list[Numbers]
     slots: dict[tuple[str, int], int]
     own: dict[str, tuple[int, ...]]
+    at_the_first_other_key: list[Numbers] | None
+    """The vectors where other keys than y come in, in the evaluation of an output."""
 
 
 def _activated(x: int, activation: Activation | None, top: int) -> int:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from netwright.networks.kinds import kinds
     from netwright.networks.network import Network
     from netwright.networks.running import compile_source as compile
+    from netwright.networks.running import run_many
     from netwright.networks.saved import load_network as load
     from netwright.networks.trace import Moment, Trace
     from netwright.networks.weight import Weight
@@ -56,6 +57,7 @@ __all__ = [
     "library_names",
     "load",
     "load_machine",
+    "run_many",
     "write_text",
 ]
 _HOMES = {
@@ -69,7 +71,7 @@ _HOMES = {
     "networks.certificate": ("Certificate", "check_certificate"),
     "networks.kinds": ("kinds",),
     "networks.network": ("Network",),
-    "networks.running": ("compile",),
+    "networks.running": ("compile", "run_many"),
     "networks.saved": ("load",),
     "networks.trace": ("Moment", "Trace"),
     "networks.weight": ("Weight",),

@@ -11,6 +11,7 @@ from tests.networks import facts
 from netwright.cli import main
 from netwright.machine.simulate import simulate
 from netwright.networks.running import run
+from netwright.runtime.transformer.tables import kernel
 
 BB5 = "1RB1LC_1RC1RB_1RD0LE_1LA1LD_1RZ0LA"
 ANSWER = ("outcome", "steps", "state", "tape", "tape_start", "head", "input", "non_blank")
@@ -25,6 +26,7 @@ def test_the_transformer_is_the_default(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("netwright.runtime.engine.REFERENCE_SECONDS", 10**9)
+    kernel.compiled.cache_clear()  # else tables would be used at once
     code, found = answer(capsys, "run", "palindrome", "abba")
     assert (code, found["outcome"], found["on"]) == (0, "accepted", "transformer")
     assert (found["steps"], found["network_steps"], found["dimension"]) == (15, 26, 45)

@@ -15,6 +15,7 @@ from time import perf_counter
 from typing import Any, NamedTuple, TypeVar, cast
 
 import numba
+import numpy as np
 from numba.core.options import DefaultOptions
 
 # Should numba drop the option, the loops are slower and no less right.
@@ -38,10 +39,19 @@ def compiled(function: Callable[..., Any], *sample: Any) -> Compiled:
     as they were written. If not, or where nothing can be kept, the function is compiled anew.
     """
     started = perf_counter()
-    key = (function, tuple(map(numba.typeof, sample)))
+    key = (function, tuple(map(_signature, sample)))
     if key not in _LOOPS:
         _LOOPS[key] = _compile(function, sample)
     return Compiled(_LOOPS[key], perf_counter() - started)
+
+
+def _signature(value: Any) -> object:
+    """What numba tells apart in an argument, which takes it longer to say."""
+    if isinstance(value, tuple):
+        return (type(value), *map(_signature, value))
+    if isinstance(value, np.ndarray):
+        return value.dtype.str, value.ndim, value.flags.c_contiguous, value.flags.writeable
+    return numba.typeof(value)
 
 
 def is_compiled(function: Callable[..., Any]) -> bool:

@@ -147,14 +147,11 @@ class StackNetwork:
             sums[k] = sums.get(k, 0) + abs(w)
         if max(sums.values(), default=0) > LARGEST_WEIGHTS:
             raise UnsuitableError("its weights are too large")
-        of_row: list[list[tuple[int, int]]] = [[] for _ in range(rows)]
-        for j, k, w in weights:
-            of_row[j].append((k, w))
+        ordered = sorted(weights)
+        starts = np.searchsorted([j for j, _, _ in ordered], np.arange(rows + 1))
         self._maps.append((len(self._rows), over))
-        for row in of_row:
-            self._rows.append(len(self._edges))
-            self._edges += sorted(row)
-        self._rows.append(len(self._edges))
+        self._rows += (starts + len(self._edges)).tolist()
+        self._edges += [(k, w) for _, k, w in ordered]
         self._width = max(self._width, rows, 1 + max(sums, default=0))
         return len(self._maps) - 1
 

@@ -119,6 +119,9 @@ class TableTransformer:
             first = instructions[using[0]]
             assert isinstance(first, External)
             finite = sorted(residual.finite_columns[using[0]])
+            # A column that is finite in a later layer is so in the first: scales only grow.
+            if any(not residual.finite_columns[i] <= {*finite} for i in using):
+                raise UnsuitableError("a row of the encoder has other classes in other layers")
             if finite:
                 columns = np.array([first.columns[k][1] for k in finite]).T
                 _, rows, numbers = np.unique(

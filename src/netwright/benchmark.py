@@ -5,6 +5,7 @@ repeated measurements the best is taken. Peak memory is that of a process that d
 """
 
 import os
+import random
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -18,9 +19,11 @@ from netwright.machine.remove_stays import fresh_name
 from netwright.machine.simulate import Engine
 from netwright.machine.turing_machine import TuringMachine
 from netwright.networks.kinds import KINDS
-from netwright.networks.running import MACHINE, run
+from netwright.networks.running import MACHINE, run, run_many
+from netwright.verify.draw import random_machine
 
 DICTIONARY, AUTOMATA = "dictionary simulator", "automata-lib DTM"
+MACHINES = 20
 FULL_STEPS = 2_000_000  # of an engine that applies every weight at every moment
 SECOND_PEER = 50_000  # steps; automata-lib does some 80,000 a second
 RAN = (0, 1, 3)  # exit codes of a run that has an answer
@@ -50,6 +53,10 @@ class Benchmark:
     rates: dict[str, Measured] = field(default_factory=dict)
     growth: dict[str, list[Measured]] = field(default_factory=dict)
     memory: dict[str, int] = field(default_factory=dict)
+    first: dict[str, float] = field(default_factory=dict)
+    """Seconds of a new process for its first run, of 1,000 steps."""
+    machines: dict[str, float] = field(default_factory=dict)
+    """Random machines of the same size a second, 1,000 steps each."""
 
     def ratio(self, name: str, peer: str) -> float | None:
         """How many times as fast as a peer."""
@@ -82,6 +89,8 @@ class Benchmark:
                 for name, row in self.growth.items()
             },
             "peak_memory_bytes": self.memory,
+            "first_run_seconds": {name: _rounded(value) for name, value in self.first.items()},
+            "machines_per_second": {name: round(value) for name, value in self.machines.items()},
         }
 
 
@@ -105,6 +114,8 @@ def measure(
         peak = peak_memory(arguments, target, kind.benchmark_steps)
         if peak is not None:
             found.memory[target] = peak
+        yield f"first run on {target}"
+        found.first[target] = first_run(arguments, target)
     yield DICTIONARY
     found.rates[DICTIONARY] = _best(lambda: dictionary_run(machine, word, 2_000_000))
     yield AUTOMATA
@@ -121,6 +132,8 @@ def measure(
         for measured in _growth(machine, word, target, kind.benchmark_steps):
             row.append(measured)
             found.rates[target] = measured
+        yield f"many machines on {target}"
+        found.machines[target] = _machines_a_second(machine, target)
         if kind.has_tables:
             yield f"{target}, full"
             found.rates[f"{target}, full"] = _best(
@@ -150,6 +163,17 @@ def _growth(
         if measured.steps < steps:
             return
         steps *= 10
+
+
+def _machines_a_second(machine: TuringMachine, target: str) -> float:
+    """Random machines of the size of a given one, one after the other."""
+    draw = random.Random(0)
+    size = len(machine.states), len(machine.symbols)
+    many = [random_machine(draw, *size) for _ in range(MACHINES)]
+    started = perf_counter()
+    for _ in run_many(many, (), 1000, to=target):
+        pass
+    return MACHINES / (perf_counter() - started)
 
 
 def _best(measurement: Callable[[], Measured], times: int = 3) -> Measured:
@@ -208,6 +232,15 @@ def automata_run(machine: TuringMachine, word: tuple[str, ...], limit: int) -> M
         return Measured(steps, perf_counter() - started)
     except AutomatonException:
         return None
+
+
+def first_run(arguments: Sequence[str], target: str) -> float:
+    """The seconds that a new process takes for a run of 1,000 steps."""
+    command = [sys.executable, "-m", "netwright", "run", "--on", target]
+    command += ["--max-steps", "1000", "--engine", "fast", "--json", *arguments]
+    started = perf_counter()
+    subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+    return perf_counter() - started
 
 
 def peak_memory(arguments: Sequence[str], target: str, steps: int) -> int | None:

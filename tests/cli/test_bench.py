@@ -30,6 +30,10 @@ def test_everything_is_measured_on_a_machine_that_halts(
     assert found["rates"]["dictionary simulator"]["times_dictionary"] == 1
     assert found["growth"].keys() == {"transformer", "rnn", "neural-gpu"}
     assert all(each["nanoseconds_per_step"] > 0 for (each,) in found["growth"].values())
+    kinds = {"transformer", "rnn", "neural-gpu"}
+    assert found["first_run_seconds"].keys() == found["machines_per_second"].keys() == kinds
+    assert all(value > 0 for value in found["first_run_seconds"].values())
+    assert all(value > 0 for value in found["machines_per_second"].values())
     drawn = plot.read_text()
     assert drawn.startswith("<?xml")
     for text in ("nanoseconds a step", "steps a second", *NAMES):
@@ -43,11 +47,13 @@ def test_the_table_and_the_memory(
     for kind in KINDS.values():
         monkeypatch.setattr(type(kind), "benchmark_steps", 10**5)
     monkeypatch.setattr("netwright.benchmark.peak_memory", lambda *_: 250_000_000)
+    monkeypatch.setattr("netwright.benchmark.first_run", lambda *_: 1.5)
     assert main(["bench", "sweeper"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert [name for name in NAMES if not any(line.startswith(name) for line in lines)] == []
     assert max(map(len, lines)) <= 80
     assert sum("250 MB" in line for line in lines) == 3
+    assert sum(line.endswith("1.50 s") for line in lines) == 3
 
 
 def test_the_memory_of_a_process() -> None:

@@ -88,6 +88,14 @@ def _print(measured: Benchmark) -> None:
         costs = (found.get(steps) for steps in columns)
         table.add_row(name, *("" if cost is None else f"{cost:,.0f}" for cost in costs))
     out.print(table)
+    out.print()
+    table = Table(box=None, pad_edge=False)
+    for heading in ("1,000 steps each", "machines/s", "first run of a process"):
+        table.add_column(heading, justify="left" if heading[0] == "1" else "right")
+    for name, rate in measured.machines.items():
+        first = measured.first.get(name)
+        table.add_row(name, f"{rate:,.0f}", "" if first is None else f"{first:.2f} s")
+    out.print(table)
 
 
 def _ratio(number: float | None) -> str:

@@ -37,8 +37,20 @@ def speed_plot(measured: Benchmark, machine: str, suffix: str) -> bytes:
     rates, growth = figure.subplots(1, 2)
     names = list(measured.rates)
     numbers = [measured.rates[name].rate for name in names]
-    colours = [COLOURS[0] if name in measured.growth else "#999999" for name in names]
-    rates.barh(names, numbers, color=colours)
+    networks = [name.partition(",")[0] in measured.growth for name in names]
+    for name, number, is_network in zip(names, numbers, networks, strict=True):
+        colour = COLOURS[0] if is_network else "#666666"
+        rates.plot([number], [name], "o", color=colour)
+        rates.annotate(
+            f" {number:,.0f}",
+            (number, name),
+            fontsize=7,
+            va="center",
+            xytext=(4, 0),
+            textcoords="offset points",
+        )
+    rates.grid(alpha=0.3)
+    rates.margins(x=0.4, y=0.1)
     rates.invert_yaxis()
     rates.set_xscale("log")
     rates.set_xlabel("steps a second")
@@ -49,13 +61,18 @@ def speed_plot(measured: Benchmark, machine: str, suffix: str) -> bytes:
     for (name, row), colour, marker in zip(measured.growth.items(), COLOURS, MARKERS, strict=False):
         steps = [each.steps for each in row if each.steps]
         cost = [each.nanoseconds for each in row if each.steps]
-        growth.plot(steps, cost, color=colour, marker=marker, label=name)
+        growth.plot(steps, cost, color=colour, marker=marker)
+        if steps:
+            place = (steps[0], cost[0])
+            growth.annotate(
+                name, place, color=colour, fontsize=8, xytext=(6, 6), textcoords="offset points"
+            )
     growth.set_xscale("log")
     growth.set_yscale("log")
     growth.set_xlabel("steps of the run")
     growth.set_ylabel("nanoseconds a step")
     growth.grid(alpha=0.3)
-    growth.legend()
+    growth.margins(y=0.15)
     growth.set_title("cost of a step as the run grows", fontsize=10)
     return drawn(figure, suffix)
 

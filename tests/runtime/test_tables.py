@@ -112,7 +112,7 @@ def test_networks_of_one_shape_share_their_code_and_nothing_else() -> None:
     assert (network.accepts("ab"), other.accepts("ab")) == (False, True)
 
 
-def test_few_inputs_are_evaluated_in_very_many_tokens(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_few_inputs_are_evaluated_in_very_many_tokens() -> None:
     decoder = decoder_of(compile_network(library_machine("busy-beaver-5")), "", tables=True)
     advance_quickly(decoder, 1_000_000)
     found = tables_of(decoder)
@@ -144,17 +144,50 @@ def test_a_snapshot_of_one_engine_is_one_of_the_other() -> None:
             same_state(resumed, expected)
 
 
-@pytest.mark.parametrize(("name", "value"), [("MOST_TOGETHER", 1), ("MOST_TOGETHER", 20)])
-def test_entries_by_numbers_of_their_own(
-    name: str, value: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Where the keys together have too many values: a large alphabet."""
+def universal_with(
+    monkeypatch: pytest.MonkeyPatch, name: str, value: int
+) -> tuple[FastDecoder, FastDecoder]:
+    """A universal machine, with tables and in full, under another bound; both have run."""
     monkeypatch.setattr(engine, name, value)
     network = compile_network(library_machine("universal-4-6"))
     word = network.machine.default_input
     quick, full = (decoder_of(network, word, tables=tables) for tables in (True, False))
     assert advance(quick, 3000) == advance(full, 3000)
     same_state(quick, full)
+    return quick, full
+
+
+def test_the_vectors_are_known_where_tables_stop_early() -> None:
+    """A changed weight that makes the 12th token of another form; asked for in one call."""
+    network = compile_network(library_machine("palindrome"))
+    stopped = 0
+    for row, value in (("s2[a]", 2), ("x9", 2), ("x8", 1), ("s2[b]", 3)):
+        column = "s4[a]" if row.startswith("s2") else "x7"
+        for matrix, changed_row, changed_column in (
+            ("decoder.3.V", row, column),
+            ("decoder.2.V", "x2", "x4"),
+            ("decoder.3.K", "x5", "x10"),
+        ):
+            changed = network.with_weight(matrix, changed_row, changed_column, value)
+            decoder = decoder_of(changed, "abba", tables=True)
+            tokens = changed.compiled.network.tokens(
+                changed.compiled.recognizer.embed("abba"), changed.compiled.seed
+            )
+            while decoder.tokens < 24:
+                before = decoder.tokens
+                decoder.advance(24 - before)
+                stopped += decoder.tokens < 24
+                token = next(islice(tokens, decoder.tokens - before - 1, None))
+                assert decoder.newest == (token.layers[-1].z, token.y)
+                if stopped and decoder.tokens < 24:
+                    break
+    assert stopped
+
+
+@pytest.mark.parametrize("value", [1, 20])
+def test_entries_by_numbers_of_their_own(value: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the keys together have too many values: a large alphabet."""
+    quick, _ = universal_with(monkeypatch, "MOST_TOGETHER", value)
     assert not tables_of(quick).shape.direct
 
 
@@ -162,12 +195,7 @@ def test_entries_by_numbers_of_their_own(
 def test_tables_that_become_too_large_are_left(
     name: str, value: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(engine, name, value)
-    network = compile_network(library_machine("universal-4-6"))
-    word = network.machine.default_input
-    quick, full = (decoder_of(network, word, tables=tables) for tables in (True, False))
-    assert advance(quick, 2000) == advance(full, 2000)
-    same_state(quick, full)
+    quick, _ = universal_with(monkeypatch, name, value)
     assert not quick.tables
 
 

@@ -10,12 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.mutations import mutated_transformer
 from tests.networks import facts, flipped_networks, held, unproved
-from tests.runtime.test_transformer import (
-    agree_on,
-    attends_as_defined,
-    cells_asked_for,
-    cells_of_a_walk,
-)
+from tests.runtime.test_attention import attends_as_defined, cells_asked_for, cells_of_a_walk
+from tests.runtime.test_transformer import agree_on
 from tests.strategies import machines
 from tests.strategies import words as random_words
 

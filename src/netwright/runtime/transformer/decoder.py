@@ -125,6 +125,7 @@ class FastDecoder:
     @property
     def newest(self) -> FastToken:
         """The newest token."""
+        self._know_the_stream()
         if self._integers is not None:
             return FastToken(self._integers.z, self._integers.y)
         assert self._vectors is not None
@@ -132,9 +133,15 @@ class FastDecoder:
 
     def snapshot(self) -> Snapshot:
         """The integers, or only how many tokens there were."""
+        self._know_the_stream()
         state = self._integers.state if self._integers is not None else {}
         kept = {name: array.copy() for name, array in state.items()}
         return {"moments": np.array([self.tokens]), **kept}
+
+    def _know_the_stream(self) -> None:
+        """Leave tables that stopped early, and so did not store what the last layer made."""
+        if self.tables and self._integers is not None and not self._integers.has_stream:
+            self._leave_integers("the next token is not for tables")
 
     def restore(self, state: Snapshot) -> None:
         """Go on from a snapshot."""

@@ -52,6 +52,9 @@ class IntegerTransformer:
         """All that a run from here on depends on."""
         self._rows = _external_rows(program)
 
+    has_stream = True
+    """Whether z is known: it is stored at every token."""
+
     @property
     def tokens(self) -> int:
         """How many tokens are done."""

@@ -9,7 +9,7 @@ import numpy as np
 from netwright.exact.snapshot import Snapshot
 from netwright.exact.vector import Vector
 from netwright.nets.transformer import Transformer
-from netwright.runtime.engine import NEITHER, ZERO_BLOCK, Coded, Watch
+from netwright.runtime.engine import Coded, Watch
 from netwright.runtime.transformer.arrays import (
     LATEST,
     OWN,
@@ -36,6 +36,7 @@ from netwright.runtime.transformer.tables.kernel import (
     compiled,
 )
 from netwright.runtime.transformer.tables.residual import Y, residual_of
+from netwright.runtime.transformer.tables.watched import code_of, watched
 from netwright.runtime.unsuitable import UnsuitableError
 
 CODES = FIXED.index("codes")
@@ -58,7 +59,7 @@ class TableTransformer:
     ) -> None:
         self.network, self.program = network, program
         self.residual = residual = residual_of(program)
-        self.watches = [self._watch(watch) for watch in watches]
+        self.watches = [watched(watch, network.layout, program, residual) for watch in watches]
         self.finite = FinitePart(program, residual)
         self.shape = shape = Shape(
             tuple(residual.operations),
@@ -106,8 +107,10 @@ class TableTransformer:
         self._set_rows()
         self._make_entries()
         self.clock[OWN] = self._number_of(_nonzero(first["output"]))
-        self._stored_at = -1
+        self._stored_at = 0
         """After how many tokens the stream was stored."""
+        self._restored: Integers | None = first["stream"]
+        """The stream that came with a state, before any token was done from there."""
 
     # Tables.
 
@@ -231,7 +234,7 @@ class TableTransformer:
         y, *ids = self.arrays["keys"].tolist()
         keys = dict(zip(self.shape.keys, ids, strict=True))
         found = self._evaluated(y, keys)
-        codes = tuple(self._code(watch, found) for watch in self.watches)
+        codes = tuple(code_of(watch, found) for watch in self.watches)
         if codes not in self._codes:
             if len(self._codes) >= MOST_CODES:
                 raise UnsuitableError("there are too many codes")
@@ -255,28 +258,6 @@ class TableTransformer:
             {key: self.values[key][n] for key, n in keys.items() if key in self.values},
             {key: n for key, n in keys.items() if key in self.residual.sizes},
         )
-
-    def _watch(self, watch: Watch) -> tuple[int, list[tuple[int, int]], bool]:
-        """The vector, the coordinates with what stands for 1, and whether it is a sign."""
-        if watch.through is not None:
-            raise UnsuitableError("a watch looks through a map")
-        number = {"z": STREAM, "y": OUTPUT}[watch.vector]
-        layout, scales = self.network.layout, self.program.vectors[number]
-        places = layout.places(watch.block)
-        if number == STREAM and any(k in self.residual.stream for k in places):
-            raise UnsuitableError("a watch is on a number that grows")
-        return number, [(k, scales[k].D if k in scales else 1) for k in places], watch.sign
-
-    def _code(self, watch: tuple[int, list[tuple[int, int]], bool], found: Evaluation) -> int:
-        number, places, is_sign = watch
-        vector = found.vectors[number]
-        shown = [(n, vector[k], one) for n, (k, one) in enumerate(places) if vector.get(k)]
-        if not shown:
-            return 0 if is_sign else ZERO_BLOCK
-        (n, x, one), *others = shown
-        if is_sign:
-            return x // one if abs(x) == one else NEITHER
-        return n if x == one and not others else NEITHER
 
     # The run.
 
@@ -308,6 +289,7 @@ class TableTransformer:
                     raise UnsuitableError(f"token {self.tokens + 1}: {REASONS[status]}")
                 return Coded(codes[:done], self.code_rows)
         self._stored_at = self.tokens
+        self._restored = None if tokens else self._restored
         return Coded(codes, self.code_rows)
 
     def _size(self, name: str) -> int:
@@ -337,10 +319,16 @@ class TableTransformer:
         return vector_of(self.program, STREAM, self.stream, self.tokens, self.network.layout)
 
     @property
+    def has_stream(self) -> bool:
+        """Whether z is known: it is stored at the end of a call, if the call did all its tokens."""
+        return self._stored_at == self.tokens
+
+    @property
     def stream(self) -> Integers:
-        """The numbers of z; all 0 where they were not kept, as after a run that ended early."""
-        if self._stored_at != self.tokens:
-            return np.zeros(self.program.dimension, dtype=np.int64)
+        """The numbers of z, where `has_stream`."""
+        assert self.has_stream
+        if self._restored is not None:
+            return self._restored
         y, *ids = self.arrays["keys"].tolist()
         found = self._evaluated(y, dict(zip(self.shape.keys, ids, strict=True)))
         numbers = _array(found.vectors[STREAM], self.program.dimension)
@@ -391,7 +379,7 @@ class TableTransformer:
             for n, place in enumerate(part.numeric, start=CLASS + 1):
                 kept[layer, :, n] = old[layer, :, VALUE + place]
         self._replace("kept", kept)
-        self._stored_at = -1
+        self._restored, self._stored_at = found["stream"].copy(), self.tokens
 
 
 def _nonzero(numbers: Integers) -> Numbers:

@@ -52,13 +52,13 @@ class Affine:
         """
         weights: dict[tuple[int, int], Rational] = {}
         for (source, target), content in (blocks or {}).items():
-            if isinstance(content, Mapping):
+            if isinstance(content, Number):
+                rows, columns = input.places(source), output.places(target)
+                weights |= dict.fromkeys(zip(rows, columns, strict=True), rational(content))
+            else:
                 for (row, column), number in content.items():
                     place = input.index(source, row), output.index(target, column)
                     weights[place] = rational(number)
-            else:
-                rows, columns = input.places(source), output.places(target)
-                weights |= dict.fromkeys(zip(rows, columns, strict=True), rational(content))
         return Affine(input, output, weights, Vector.of(output, bias or {}))
 
     @cached_property

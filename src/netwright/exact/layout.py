@@ -8,6 +8,7 @@ labelled "", and so on.
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate
 from typing import NamedTuple
 
 from netwright.errors import UnknownNameError, unknown
@@ -85,9 +86,16 @@ class Layout:
 
     def places(self, block: str) -> range:
         """The places of a block's coordinates."""
-        labels = self.labels(block)
-        first = self.index(block, labels[0]) if labels else 0
-        return range(first, first + len(labels))
+        return self._places[block]
+
+    @cached_property
+    def _places(self) -> dict[str, range]:
+        ends = accumulate(len(labels) for _, labels in self.blocks)
+        places = [
+            (name, range(end - len(labels), end))
+            for (name, labels), end in zip(self.blocks, ends, strict=True)
+        ]
+        return dict(reversed(places))  # of two blocks with one name the first
 
     @cached_property
     def _labels(self) -> dict[str, tuple[str, ...]]:

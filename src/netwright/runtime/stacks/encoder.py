@@ -16,6 +16,7 @@ from netwright.nets.rnn import RNN
 
 Number = tuple[int, int]
 """N and j."""
+ONE = (1, 0)
 SHORT_BITS = 256  # up to which N is kept as short as it can be
 CLEAR = 1e-3  # more than floating point is wrong by
 NEAR = 8  # powers of D, so near to each other that terms are added as they are
@@ -41,48 +42,53 @@ def last_hidden(network: RNN, X: Sequence[Vector]) -> Vector:
     for (row, column), weight in V.weights.items():
         rows.setdefault(row, []).append((column, *_short(weight, D)))
     h: dict[int, Number] = {}
-    known: dict[tuple[int, frozenset[int]], _Whole] = {}
+    known: dict[tuple[int, ...], _Step] = {}
     for x in X:
         # Most neurons are 0 or 1, and what they and a symbol do together is computed once.
-        ones = frozenset(k for k, number in h.items() if number == (1, 0))
-        if (id(x), ones) not in known:
-            known[id(x), ones] = _whole(steps[id(x)], ones, rows, D)
-        sums, settled = known[id(x), ones]
-        changed: dict[int, dict[int, int]] = {}
-        for row, (N, j) in h.items():
-            if row in ones:
-                continue
-            for k, n, more in rows.get(row, ()):
-                if k not in changed:
-                    changed[k] = dict(sums.get(k, ()))
-                changed[k][j + more] = changed[k].get(j + more, 0) + N * n
-        h = dict(settled)
-        for k, by_power in changed.items():
-            h[k] = _sigma(by_power, D)
-            if not h[k][0]:
-                del h[k]
+        shape = id(x), *[row if number == ONE else ~row for row, number in h.items()]
+        if shape not in known:
+            known[shape] = _step(steps[id(x)], shape[1:], rows, D)
+        settled, open_sums = known[shape]
+        before, h = h, dict(settled)
+        for k, whole, terms in open_sums:
+            by_power = dict(whole)
+            for row, n, more in terms:
+                N, j = before[row]
+                product, power = N if n == 1 else N * n, j + more
+                by_power[power] = by_power[power] + product if power in by_power else product
+            if (number := _sigma(by_power, D))[0]:
+                h[k] = number
     return Vector(network.layout, {k: Rational(N, D**j) for k, (N, j) in h.items()})
 
 
-class _Whole(NamedTuple):
-    """What a symbol and the neurons that are 1 add to each neuron, and σ of that alone."""
+class _Step(NamedTuple):
+    """What a symbol and the neurons that are 1 do, and which others are added to that where."""
 
-    sums: dict[int, dict[int, int]]
     settled: dict[int, Number]
+    open_sums: list[tuple[int, dict[int, int], list[tuple[int, int, int]]]]
 
 
-def _whole(
-    step: Sequence[tuple[int, int, int]],
-    ones: frozenset[int],
+def _step(
+    symbol: Sequence[tuple[int, int, int]],
+    shape: Sequence[int],
     rows: Mapping[int, Sequence[tuple[int, int, int]]],
     D: int,
-) -> _Whole:
+) -> _Step:
+    """The step from a hidden vector with these rows, ~row where the number is not 1."""
     sums: dict[int, dict[int, int]] = {}
-    for k, N, j in (*step, *(each for row in ones for each in rows.get(row, ()))):
+    terms: dict[int, list[tuple[int, int, int]]] = {}
+    for k, N, j in (*symbol, *(each for row in shape for each in rows.get(row, ()))):
         by_power = sums.setdefault(k, {})
         by_power[j] = by_power.get(j, 0) + N
-    settled = {k: number for k, each in sums.items() if (number := _sigma(each, D))[0]}
-    return _Whole(sums, settled)
+    for row in (~each for each in shape if each < 0):
+        for k, n, more in rows.get(row, ()):
+            terms.setdefault(k, []).append((row, n, more))
+    settled = {
+        k: number
+        for k, each in sums.items()
+        if k not in terms and (number := _sigma(each, D))[0]
+    }
+    return _Step(settled, [(k, sums.get(k, {}), each) for k, each in terms.items()])
 
 
 def _short(number: Rational, D: int) -> Number:
@@ -97,16 +103,17 @@ def _sigma(by_power: dict[int, int], D: int) -> Number:
     """σ of a sum of N/D^j: in floating point where that is clearly below 0 or above 1."""
     if len(by_power) == 1 and 0 in by_power:  # a whole number: most neurons are 0 or 1
         return (1, 0) if by_power[0] > 0 else (0, 0)
-    parts = {j: N for j, N in by_power.items() if N}
-    if not parts:
-        return 0, 0
-    top, low = max(parts), min(parts)
-    if top - low > NEAR:
-        about = sum(_about(N, j, D) for j, N in parts.items())
+    if 0 in by_power.values():
+        by_power = {j: N for j, N in by_power.items() if N}
+        if not by_power:
+            return 0, 0
+    top = max(by_power)
+    if top - min(by_power) > NEAR:
+        about = sum(_about(N, j, D) for j, N in by_power.items())
         if about < -CLEAR or about > 1 + CLEAR:
             return (0, 0) if about < 0 else (1, 0)
-    total = parts[top]
-    for j, N in parts.items():
+    total = by_power[top]
+    for j, N in by_power.items():
         if j != top:
             total += N * D ** (top - j)
     if total <= 0:
@@ -124,7 +131,7 @@ def _sigma(by_power: dict[int, int], D: int) -> Number:
 
 
 def _about(N: int, j: int, D: int) -> float:
-    """N/D^j with an error of less than one in a million."""
+    """N/D^j for N ≠ 0 with an error of less than one in a million."""
     first = max(0, N.bit_length() - 64)
     size: float = 2.0 ** min(64.0, first + log2(abs(N) >> first) - j * log2(D))
     return size if N > 0 else -size

@@ -6,7 +6,7 @@ becomes a chain of nodes, one a digit.
 """
 
 from collections.abc import Callable, Sequence
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from math import lcm, prod
 from typing import Any, NamedTuple
 
@@ -143,15 +143,15 @@ class StackNetwork:
     def _map(self, weights: Sequence[tuple[int, int, int]], rows: int, over: int) -> int:
         """A matrix of integers, given by row, column and weight; its number."""
         sums: dict[int, int] = {}
-        for _, k, w in weights:
+        counts = [0] * rows
+        for j, k, w in weights:
             sums[k] = sums.get(k, 0) + abs(w)
+            counts[j] += 1
         if max(sums.values(), default=0) > LARGEST_WEIGHTS:
             raise UnsuitableError("its weights are too large")
-        ordered = sorted(weights)
-        starts = np.searchsorted([j for j, _, _ in ordered], np.arange(rows + 1))
         self._maps.append((len(self._rows), over))
-        self._rows += (starts + len(self._edges)).tolist()
-        self._edges += [(k, w) for _, k, w in ordered]
+        self._rows += accumulate(counts, initial=len(self._edges))
+        self._edges += [(k, w) for _, k, w in sorted(weights)]
         self._width = max(self._width, rows, 1 + max(sums, default=0))
         return len(self._maps) - 1
 

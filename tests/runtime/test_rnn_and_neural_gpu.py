@@ -180,6 +180,42 @@ def test_mutated_networks_are_run_as_the_networks_they_are() -> None:
     assert min(rnns, gpus) > 25  # without big numbers to the end
 
 
+@pytest.mark.parametrize("on", ["rnn", "neural-gpu"])
+def test_three_hundred_mutated_networks_most_of_whose_runs_are_others(on: str) -> None:
+    """With an input; every hidden vector, or every cell, of 25 moments."""
+    draw, rnn = random.Random(16), compile_rnn(library_machine("palindrome"))
+    gpu, seed = compile_neural_gpu(rnn), Vector.zero(rnn.neurons.layout)
+    whole = gpu.network
+    X, cells = rnn.embed("aba"), gpu.embed("aba")
+
+    def mutant() -> RNN | NeuralGPU:
+        return mutated_rnn(rnn.network, draw) if on == "rnn" else mutated_neural_gpu(whole, draw)
+
+    def moments(network: RNN | NeuralGPU) -> list[object]:
+        is_rnn = isinstance(network, RNN)
+        return list(
+            islice(network.decoder_states(X, seed) if is_rnn else network.tensors(cells), 25)
+        )
+
+    whole = gpu.network
+    expected = moments(rnn.network if on == "rnn" else whole)
+    changed = same = with_stacks = 0
+    while changed + same < 300:
+        network = mutant()
+        is_other = moments(network) != expected
+        if not is_other and same == 150:
+            continue  # enough of those that change nothing
+        changed, same = changed + is_other, same + (not is_other)
+        fast: FastRNN | FastNeuralGPU
+        if isinstance(network, RNN):
+            fast = agree(network, X, seed, 25)
+        else:
+            fast = tensors_agree(network, cells, 25)
+        with_stacks += is_other and fast.reason is None
+    assert changed >= 150, f"{changed} of 300 mutants have other runs"
+    assert with_stacks >= 75, f"{with_stacks} of them without big numbers"
+
+
 @pytest.mark.thorough
 @pytest.mark.parametrize("seed", range(400))
 def test_many_mutated_networks_for_a_hundred_steps(seed: int) -> None:

@@ -47,8 +47,13 @@ def command(
         list[str] | None, typer.Argument(metavar="INPUT…", help="Input words.")
     ] = None,
     on: Annotated[
-        str, typer.Option(metavar="NETWORKS", help="Which networks, with commas between them.")
-    ] = ",".join(KINDS),
+        str | None,
+        typer.Option(
+            metavar="NETWORKS",
+            help="Which networks, with commas between them.  [default: all]",
+            show_default=False,
+        ),
+    ] = None,
     max_steps: MaxSteps = 100,
     random_inputs: Annotated[
         int, typer.Option("--random", metavar="N", min=0, help="Draw N inputs.")
@@ -79,7 +84,7 @@ def command(
     as_json: AsJson = False,
 ) -> int:
     """Compare networks with their machine at every step of a run."""
-    kinds = read_kinds(on)
+    kinds = read_kinds(on or ",".join(KINDS))
     check_options(kinds, options)
     if max_steps > MOST_STEPS:
         raise InputError(

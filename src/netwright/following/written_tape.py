@@ -46,8 +46,14 @@ class WrittenTape:
         self.codes, self.origin = larger, first
 
     def tape(self, symbols: list[str], blank: str) -> Tape:
-        """What stands there."""
-        return Tape.of([symbols[code] for code in self.codes.tolist()], self.origin, blank)
+        """What stands there; several codes may stand for the blank."""
+        blanks = [code for code, symbol in enumerate(symbols) if symbol == blank]
+        written = np.flatnonzero(~np.isin(self.codes, blanks))
+        if not written.size:
+            return Tape(0, ())
+        first, last = int(written[0]), int(written[-1])
+        cells = map(symbols.__getitem__, self.codes[first : last + 1].tolist())
+        return Tape(self.origin + first, tuple(cells))
 
     def snapshot(self) -> Snapshot:
         """The tape."""

@@ -84,9 +84,7 @@ def _step(
         for k, n, more in rows.get(row, ()):
             terms.setdefault(k, []).append((row, n, more))
     settled = {
-        k: number
-        for k, each in sums.items()
-        if k not in terms and (number := _sigma(each, D))[0]
+        k: number for k, each in sums.items() if k not in terms and (number := _sigma(each, D))[0]
     }
     return _Step(settled, [(k, sums.get(k, {}), each) for k, each in terms.items()])
 

@@ -52,13 +52,14 @@ def decoder_program(
         raise UnsuitableError("its attention is not hard with the score −|⟨q, k⟩|")
     if network.pos is not None and not isinstance(network.pos, ReciprocalPositions):
         raise UnsuitableError("its positional encoding is not 1, i, 1/i, 1/i², …")
-    # What F writes may come out; most networks have no other scales than these.
+    # What F writes may come out. Its scales grow in a round or two; the last one is for them all.
     output = dict.fromkeys(written_by(network.F), Scale())
     output |= {k: Scale(int(value.q)) for k, value in seed.entries.items()}
-    for _ in range(16):
-        builder = _Builder(network, external, first_keys, dict(output))
+    for number in range(16):
+        is_first = number == 0
+        builder = _Builder(network, external, first_keys, dict(output), only_scales=is_first)
         builder.build()
-        if builder.output == output:
+        if builder.output == output and not is_first:
             set_bounds(builder.program, seed)
             return builder.program
         output = builder.output
@@ -74,7 +75,10 @@ class _Builder:
         external: Encoded,
         first_keys: Sequence[Vector],
         output: Scales,
+        *,
+        only_scales: bool,
     ) -> None:
+        self.only_scales = only_scales
         self.network, self.external, self.first_keys = network, external, first_keys
         self.stream: Scales = {}
         self.output = output
@@ -94,15 +98,16 @@ class _Builder:
 
     def _join(self, target: Scales, needed: Iterable[tuple[int, Scale]]) -> None:
         """Make the scales of some coordinates large enough; numbers that are there follow."""
-        before = dict(target)
+        before = dict(target) if target is self.stream else {}
         for k, scale in needed:
-            target[k] = target.get(k, Scale()).join(scale)
+            if target.get(k) != scale:
+                target[k] = target.get(k, Scale()).join(scale)
         grown = [
             Term(k, k, target[k].D // old.D, target[k].e - old.e)
             for k, old in before.items()
             if target[k] != old
         ]
-        if grown and target is self.stream:
+        if grown:
             self.program.instructions.append(Rescale(grown))
 
     def _numbers(self, numbers: Mapping[int, Rational], target: Scales) -> list[Term]:
@@ -113,23 +118,25 @@ class _Builder:
 
     def _map(
         self,
-        weights: Iterable[tuple[int, int, Rational]],
+        weights: Iterable[tuple[int, int, int, int]],
         bias: Mapping[int, Rational],
         source: Scales,
         target: Scales,
     ) -> tuple[list[Term], list[Term]]:
-        """The terms of a matrix, given by row, column and weight, and of a bias."""
-        used = [(j, k, w) for j, k, w in weights if j in source]
-        needed = [(k, source[j].times(w)) for j, k, w in used]
+        """The terms of a matrix, given by row, column and fractions, and of a bias."""
+        used = [each for each in weights if each[0] in source]
+        needed = [(k, source[j].times(top, bottom)) for j, k, top, bottom in used]
         self._join(target, [*needed, *((k, Scale(int(b.q))) for k, b in bias.items())])
+        if self.only_scales:
+            return [], []
         terms = [
-            Term(j, k, int((w * target[k].D / source[j].D).p), target[k].e - source[j].e)
-            for j, k, w in used
+            Term(j, k, top * target[k].D // (bottom * source[j].D), target[k].e - source[j].e)
+            for j, k, top, bottom in used
         ]
         return terms, self._numbers(bias, target)
 
     def _copy(self, source: Scales, target: Scales) -> list[Term]:
-        return self._map([(k, k, ONE) for k in source], {}, source, target)[0]
+        return self._map([(k, k, 1, 1) for k in source], {}, source, target)[0]
 
     def _load(self) -> None:
         """The stream is y + pos."""
@@ -172,9 +179,8 @@ class _Builder:
                 target, scales = self._new_vector(affine.output.dimension)
             if not final and net.activation not in (sigma, relu):
                 raise UnsuitableError("an activation is neither σ nor relu")
-            weights = ((j, k, w) for (j, k), w in affine.weights.items())
             terms, bias = self._map(
-                weights, affine.bias.entries, self.program.vectors[source], scales
+                affine.fractions, affine.bias.entries, self.program.vectors[source], scales
             )
             activation = None if final else net.activation
             self.program.instructions.append(

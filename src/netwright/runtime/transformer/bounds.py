@@ -34,7 +34,7 @@ def set_bounds(program: Program, seed: Vector) -> None:
     while tokens >= 1 << 10:
         bound, checked = start, {}
         for _ in range(4):
-            reached, _ = _one_token(program, bound, tokens)
+            reached, highest = _one_token(program, bound, tokens)
             grown = {k: max(bound.get(k, 0), reached.get(k, 0)) for k in {**bound, **reached}}
             if grown == bound:
                 break
@@ -43,7 +43,8 @@ def set_bounds(program: Program, seed: Vector) -> None:
             bound = checked = {k: UNKNOWN_OUTPUT * scale.D for k, scale in output.items()}
             if any(n > bound[k] for k, n in start.items()):
                 raise UnsuitableError("the seed is too large for 64 bits")
-        if _one_token(program, bound, tokens)[1] < HIGHEST:
+            _, highest = _one_token(program, bound, tokens)
+        if highest < HIGHEST:
             program.longest, program.output_bound = tokens, checked
             return
         tokens >>= 1
@@ -59,16 +60,17 @@ def _one_token(
     highest = 0
 
     def size(term: Term, source: int) -> int:
-        return abs(term.factor) * source * int(tokens**term.power)
+        found = abs(term.factor) * source
+        return int(found * tokens**term.power) if term.power else found
 
     for each in program.instructions:
         if isinstance(each, Step):
             source = bounds[each.source]
             target = dict(bounds[each.target]) if each.adds else {}
             for term in each.terms:
-                target[term.target] = target.get(term.target, 0) + size(
-                    term, source.get(term.source, 0)
-                )
+                if term.source in source:
+                    more = size(term, source[term.source])
+                    target[term.target] = target.get(term.target, 0) + more
             for term in each.bias:
                 target[term.target] = target.get(term.target, 0) + size(term, 1)
             highest = max([highest, *target.values()])

@@ -11,13 +11,13 @@ beforehand, N / (D·p^e): its `Scale`. The decoder works on
 """
 
 from dataclasses import dataclass, field
-from math import lcm
+from math import gcd, lcm
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from netwright.exact.rational import Activation, Rational
+from netwright.exact.rational import Activation
 from netwright.runtime.unsuitable import UnsuitableError
 
 LARGEST_DENOMINATOR = 1 << 20
@@ -37,9 +37,11 @@ class Scale(NamedTuple):
             raise UnsuitableError("a denominator is too large, or grows from token to token")
         return joined
 
-    def times(self, weight: Rational) -> "Scale":
-        """The scale of a weight times a number of this scale."""
-        return Scale(int((weight / self.D).q), self.e)
+    def times(self, top: int, bottom: int) -> "Scale":
+        """The scale of a weight, a fraction in lowest terms, times a number of this scale."""
+        if self.D == bottom == 1:
+            return self
+        return Scale(bottom * self.D // gcd(top, self.D), self.e)
 
 
 Scales = dict[int, Scale]

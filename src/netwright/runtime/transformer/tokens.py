@@ -27,7 +27,7 @@ from netwright.runtime.attended import (
     ListedAttention,
     OneWinner,
 )
-from netwright.runtime.engine import Watch
+from netwright.runtime.engine import Codes, Watch
 from netwright.runtime.transformer.analysis import has_equal_scores
 from netwright.runtime.transformer.arrays import BEFORE, FIRST_CELL, LATEST, VALUE
 from netwright.runtime.transformer.attention import AttentionCache, LastVisitForm
@@ -43,9 +43,12 @@ from netwright.runtime.unsuitable import UnsuitableError
 
 if TYPE_CHECKING:
     from netwright.runtime.transformer.integers import IntegerTransformer
+    from netwright.runtime.transformer.tables.engine import TableTransformer
 
 FIRST_TOKENS = 64
 """How many tokens are kept before there is a program: less time than a compiler takes."""
+LONG_WAY = 1 << 13
+"""From how many tokens on tables are faster, with all cells taken into them and out again."""
 
 
 class Place(NamedTuple):
@@ -83,9 +86,17 @@ class TokenEngine:
     """A decoder's run on an input that can go back, and explain the next token."""
 
     def __init__(
-        self, network: Transformer, X: Sequence[Vector], seed: Vector, watches: Sequence[Watch]
+        self,
+        network: Transformer,
+        X: Sequence[Vector],
+        seed: Vector,
+        watches: Sequence[Watch],
+        *,
+        tables: bool = True,
     ) -> None:
         self.network, self.seed = network, seed
+        self.tables = tables
+        """Whether long ways are gone by tables."""
         self.watches = tuple(watches)
         self.moments = 0
         self.compile_seconds = 0.0
@@ -106,6 +117,9 @@ class TokenEngine:
         self._kept: list[TokenVectors] = []
         self._keys: list[list[Vector]] = [[] for _ in network.decoder]
         self._integers: IntegerTransformer | None = None
+        self._by_tables: TableTransformer | None = None
+        self._from_tables: Mapping[str, NDArray[np.int64]] | None = None
+        """The state that the integers have from the tables."""
         self._first: Place | None = None
         """Where the integers began."""
 
@@ -114,11 +128,13 @@ class TokenEngine:
         """Whether the tokens are in integers."""
         return self._integers is not None and self.reason is None
 
-    def advance(self, count: int) -> NDArray[np.int64]:
+    def advance(self, count: int) -> Codes:
         """The watches' codes for the next tokens."""
         if (integers := self._standing()) is not None:
             try:
-                codes = integers.advance(count)
+                codes = self._far(integers, count)
+                if codes is None:
+                    codes = integers.advance(count)
                 self.moments += len(codes)
                 return codes
             except UnsuitableError as unsuitable:
@@ -128,6 +144,30 @@ class TokenEngine:
         vectors = {"z": token.layers[-1].z, "y": token.y}
         row = [watch.code(vectors[watch.vector]) for watch in self.watches]
         return np.array([row], dtype=np.int64)
+
+    def _far(self, integers: "IntegerTransformer", count: int) -> Codes | None:
+        """Go a long way by tables, which have the same state; None where they are not for it."""
+        if not self.tables or count < LONG_WAY:
+            return None
+        try:
+            if self._by_tables is None:
+                from netwright.runtime.transformer.tables.engine import TableTransformer
+
+                self._by_tables = TableTransformer(
+                    self.network, integers.program, self.seed, self.watches
+                )
+            tables = self._by_tables
+            if integers.state is not self._from_tables or integers.tokens != tables.tokens:
+                tables.restore(integers.state)
+            codes = tables.advance(count)
+        except UnsuitableError:
+            self.tables = False
+            return None
+        if not tables.has_stream:  # they stopped on the way
+            self.tables = False
+            return None
+        integers.state = self._from_tables = tables.state
+        return codes
 
     def place(self) -> Place:
         """A bookmark for `go_back`."""
@@ -142,7 +182,7 @@ class TokenEngine:
         if place.state is not None and self._integers is not None:
             self._integers.state = {name: array.copy() for name, array in place.state.items()}
 
-    def explain(self, run: "SeekableTokens") -> tuple[Explained, NDArray[np.int64]]:
+    def explain(self, run: "SeekableTokens") -> tuple[Explained, Codes]:
         """Everything about the next token, and its codes; later questions may need `run`."""
         t = self.moments + 1
         if (integers := self._standing()) is not None:

@@ -192,12 +192,10 @@ def test_three_hundred_mutated_networks_most_of_whose_runs_are_others(on: str) -
         return mutated_rnn(rnn.network, draw) if on == "rnn" else mutated_neural_gpu(whole, draw)
 
     def moments(network: RNN | NeuralGPU) -> list[object]:
-        is_rnn = isinstance(network, RNN)
-        return list(
-            islice(network.decoder_states(X, seed) if is_rnn else network.tensors(cells), 25)
-        )
+        if isinstance(network, RNN):
+            return list(islice(network.decoder_states(X, seed), 25))
+        return list(islice(network.tensors(cells), 25))
 
-    whole = gpu.network
     expected = moments(rnn.network if on == "rnn" else whole)
     changed = same = with_stacks = 0
     while changed + same < 300:

@@ -47,6 +47,9 @@ class WideKind(Kind[CompiledRNN]):
     def checks(self, compiled: CompiledRNN, word: Sequence[str], max_steps: int) -> Iterator[Check]:
         return self.inner.checks(compiled, word, max_steps)
 
+    def machine_of(self, compiled: CompiledRNN) -> TuringMachine:
+        return compiled.machine
+
     def written(self, compiled: CompiledRNN) -> dict[str, Any]:
         return self.inner.written(compiled)
 

@@ -68,6 +68,11 @@ class Vector:
         """One coordinate, by block and label, or by its whole name, such as `q1[start]`."""
         return self.entries.get(self.layout.place(block, label), ZERO)
 
+    def label(self, block: str) -> str | None:
+        """The label where a block is 1, if it is 0 elsewhere: what a one-hot says."""
+        found = self[block]
+        return next(iter(found)) if list(found.values()) == [ONE] else None
+
     def __len__(self) -> int:
         """The dimension."""
         return self.layout.dimension

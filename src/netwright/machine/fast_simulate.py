@@ -1,16 +1,12 @@
-"""The fast run of a Turing machine: rules packed into integers, the loop compiled by numba.
+"""The fast run of a Turing machine: packed rules (`packed`), and a loop compiled by numba.
 
-States and symbols become their indices, and a rule one integer at index row(state) + symbol, where
-row(state) = state·|Σ|: the row of the next state in the bits from 32 on, the symbol to write in the
-bits 2 to 31, the move plus one in the bits 0 and 1; −1 where there is none. The tape is an array
-that Python makes larger whenever the head walks off either end.
+The tape is an array that Python makes larger whenever the head walks off either end.
 """
 
 from time import perf_counter
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from netwright.errors import InputError
 from netwright.exact.snapshot import (
@@ -22,10 +18,10 @@ from netwright.exact.snapshot import (
 )
 from netwright.jit import compiled
 from netwright.machine.configuration import Tape
+from netwright.machine.packed import Cells, rule_table
 from netwright.machine.simulate import Engine, Interrupted, Progress, Run, outcome_of
 from netwright.machine.turing_machine import TuringMachine
 
-Cells: TypeAlias = NDArray[Any]  # uint8, or int32 for more than 256 symbols
 CHUNK = 1 << 23  # steps between two looks at Ctrl-C and the progress bar: some 30 ms
 
 
@@ -64,7 +60,7 @@ def resume(
     """
     symbol_index = {symbol: i for i, symbol in enumerate(machine.symbols)}
     state_index = {state: i for i, state in enumerate(machine.states)}
-    rules = _rule_table(machine, state_index, symbol_index)
+    rules = rule_table(machine, state_index, symbol_index)
     blank = symbol_index[machine.blank]
     tape, origin = _lay_out(run, symbol_index, blank)
     width = len(machine.symbols)
@@ -138,20 +134,6 @@ def resume(
 
 def _kept_origin(kept: Snapshot) -> int:
     return int(checked_array(kept, "origin", (1,), -FARTHEST, FARTHEST)[0])
-
-
-def _rule_table(
-    machine: TuringMachine, state_index: dict[str, int], symbol_index: dict[str, int]
-) -> NDArray[np.int64]:
-    width = len(machine.symbols)
-    rules = np.full(len(machine.states) * width, -1, dtype=np.int64)
-    for state, symbol in machine.delta:
-        if action := machine.action(state, symbol):
-            row = state_index[action.state] * width
-            rules[state_index[state] * width + symbol_index[symbol]] = (
-                row << 32 | symbol_index[action.write] << 2 | action.move.offset + 1
-            )
-    return rules
 
 
 def _lay_out(run: Run, symbol_index: dict[str, int], blank: int) -> tuple[Cells, int]:

@@ -19,7 +19,10 @@ from netwright.exact.snapshot import CheckpointStore
 from netwright.exact.vector import Vector
 from netwright.following.tracing import Tracing
 from netwright.machine.simulate import Engine, Progress, Run
-from netwright.machine.turing_machine import TuringMachine
+from netwright.machine.timeline import Timeline
+from netwright.machine.turing_machine import Action, TuringMachine
+from netwright.networks.trace import Moment
+from netwright.networks.view import History, Says, View
 from netwright.verify.certificate.reading import Checker
 from netwright.verify.comparison import Check
 
@@ -80,6 +83,11 @@ class Following:
         return self.max_steps, self.progress, self.store
 
 
+def action_texts(action: Action) -> tuple[str, str, str]:
+    """What a rule writes, where it moves, and the state it goes to."""
+    return action.write, action.move.value, action.state
+
+
 class Kind(ABC, Generic[C]):
     """A kind of network."""
 
@@ -95,6 +103,8 @@ class Kind(ABC, Generic[C]):
     """What checks its certificates; it knows nothing of the construction."""
     has_tables = False
     """Whether its fast engine remembers what maps give, so that `full` is another one."""
+    view = View()
+    """What a moment shows on a page."""
     benchmark_steps = 10**6
     """The longest run of `netwright bench`."""
 
@@ -142,6 +152,31 @@ class Kind(ABC, Generic[C]):
     @abstractmethod
     def checks(self, compiled: C, word: Sequence[str], max_steps: int) -> Iterator[Check]:
         """Every vector against what is proved of it, and every step against the machine's."""
+
+    def history(
+        self, compiled: C, machine: TuringMachine, word: Sequence[str], limit: int
+    ) -> History:
+        """The run of a machine that the network does: of the given one, after it read the word.
+
+        The vectors of the word come first, then that of the blank behind it.
+        """
+        return History(Timeline(machine, word, limit=limit), len(word) + 1)
+
+    def lemmas(self, compiled: C, history: History, moment: Moment) -> list[Check]:
+        """What is proved of a moment, against what is found there; the times are the moment's."""
+        return []
+
+    def says(self, compiled: C, moment: Moment) -> Says | None:
+        """What the vectors of a moment say; None where they show no configuration."""
+        now = moment.configuration
+        if now is None:
+            return None
+        action = self.machine_of(compiled).action(now.state, now.symbol)
+        return Says(now.state, now.symbol, *(action_texts(action) if action else ()))
+
+    @abstractmethod
+    def machine_of(self, compiled: C) -> TuringMachine:
+        """The machine whose run the network does."""
 
     @abstractmethod
     def written(self, compiled: C) -> dict[str, Any]:

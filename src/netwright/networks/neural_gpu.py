@@ -80,6 +80,10 @@ class NeuralGPUKind(Kind[CompiledNeuralGPU]):
         """Equation eq:to-prove for every cell."""
         return neural_gpu_checks(compiled, word, max_steps)
 
+    def machine_of(self, compiled: CompiledNeuralGPU) -> TuringMachine:
+        """The given machine."""
+        return compiled.rnn.machine
+
     def written(self, compiled: CompiledNeuralGPU) -> dict[str, Any]:
         """The RNN's meaning, and the convolutions."""
         writing, gpu = Writing(), compiled.network

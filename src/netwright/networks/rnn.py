@@ -141,6 +141,10 @@ class RNNKind(Kind[CompiledRNN]):
         """State, symbol, head and tape at every step."""
         return rnn_checks(compiled, word, max_steps)
 
+    def machine_of(self, compiled: CompiledRNN) -> TuringMachine:
+        """The given machine."""
+        return compiled.machine
+
     def written(self, compiled: CompiledRNN) -> dict[str, Any]:
         """Machine, matrices, and what the neurons stand for."""
         writing, network = Writing(), compiled.network

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from netwright.errors import FormatError
 from netwright.exact.feed_forward import Affine, FeedForward, count_parameters
 from netwright.exact.layout import Layout
+from netwright.exact.rational import ONE
 from netwright.exact.vector import Vector
 from netwright.following.tracing import TransformerTracing, transformer_names
 from netwright.following.transformer import run_transformer, transformer_course
@@ -18,23 +19,27 @@ from netwright.nets.attention import hardmax, score_phi
 from netwright.nets.positional import ReciprocalPositions
 from netwright.nets.transformer import Layer, Transformer
 from netwright.networks.kind import Following, Kind, Option, Options, read_flag
+from netwright.networks.trace import Moment
+from netwright.networks.view import Column, History, Part, Says, View
 from netwright.networks.without import TransformerWithout
 from netwright.networks.writing import Reading, Writing, machine_of, name_of_function
-from netwright.runtime.transformer.decoder import FastDecoder
+from netwright.runtime.transformer.decoder import FastDecoder, LayerVectors
 from netwright.runtime.transformer.tokens import TokenEngine
 from netwright.theorems.theorem_3_4_transformer.construction import (
     CompiledTransformer,
     compile_transformer,
 )
 from netwright.theorems.theorem_3_4_transformer.meanings import MEANINGS
+from netwright.theorems.theorem_3_4_transformer.proof_values import ProofValuesOf
 from netwright.theorems.theorem_3_4_transformer.scores import PAPER, SCORES, read_score
 from netwright.verify.certificate.transformer import CHECKER
 from netwright.verify.comparison import Check
-from netwright.verify.transformer import transformer_checks
+from netwright.verify.transformer import lemmas, transformer_checks
 
 if TYPE_CHECKING:
     from netwright.precision.laboratory import AttentionExperiment
 
+MOST_WINNERS = 50  # of an attention, to be compared
 FUNCTIONS = {"score_phi": score_phi, "hardmax": hardmax}
 
 
@@ -68,6 +73,106 @@ class TransformerKind(Kind[CompiledTransformer]):
         normal = normalize(machine, blanks_in_input=options["blanks"])
         return compile_transformer(normal, options["score"])
 
+    view = View(
+        groups=(
+            ("q1", "s1", "x1"),
+            ("q2", "s2", "x2", "x3", "x4", "x5"),
+            ("s3", "x6", "s4", "x7"),
+            ("x8", "x9", "x10", "x11", "x12"),
+        ),
+        columns=(
+            Column("decoder.1.input", "y + pos"),
+            Column("decoder.1.a", "+ encoder", 1),
+            Column("decoder.1.z", "+ O₁: the rule", 1),
+            Column("decoder.2.p", "+ self: the mean", 2),
+            Column("decoder.3.p", "+ self: last visit", 3),
+            Column("y", "F"),
+        ),
+        parts=(
+            Part(
+                "input",
+                "decoder.1.input",
+                "y_{t−1} + pos(t)",
+                "The last output comes back, with its position: 1, t, 1/t, 1/t², …",
+            ),
+            Part(
+                "decoder.1.self",
+                "decoder.1.p",
+                "p¹ = Att(Q(x), K(X), V(X)) + x",
+                "Layer 1 asks no other token: its values are 0, so nothing is added.",
+                1,
+            ),
+            Part(
+                "decoder.1.external",
+                "decoder.1.a",
+                "a¹ = Att(p¹, Kᵉ, Vᵉ) + p¹",
+                "Lemma B.1: position t asks the encoder and gets symbol t of the input, and its "
+                "place; the last symbol once the input is over.",
+                1,
+            ),
+            Part(
+                "decoder.1.O",
+                "decoder.1.z",
+                "z¹ = O₁(a¹) + a¹",
+                "Lemma B.2: the rule. From state and symbol come the next state, the symbol to "
+                "write and the move; what was in the first blocks is cancelled.",
+                1,
+            ),
+            Part(
+                "decoder.2.self",
+                "decoder.2.p",
+                "p² = Att(Q₂(z¹), K₂, V₂) + z¹",
+                "Lemma B.3: all scores are equal, so attention is a mean. The mean of all moves "
+                "times t is the cell of the head.",
+                2,
+            ),
+            Part(
+                "decoder.2.external",
+                "decoder.2.a",
+                "a² = Att(p², Kᵉ, Vᵉ) + p²",
+                "The encoder gives symbol t and its place once more, so they are doubled.",
+                2,
+            ),
+            Part(
+                "decoder.2.O",
+                "decoder.2.z",
+                "z² = O₂(a²) + a²",
+                "O₂ halves them again: z² = p².",
+                2,
+            ),
+            Part(
+                "decoder.3.self",
+                "decoder.3.p",
+                "p³ = Att(Q₃(z²), K₃, V₃) + z²",
+                "Lemma B.4: the best score has the last token that was on the cell the head goes "
+                "to. It gives the symbol that it wrote, and its own number.",
+                3,
+            ),
+            Part(
+                "decoder.3.external",
+                "decoder.3.a",
+                "a³ = Att(p³, Kᵉ, Vᵉ) + p³",
+                "The encoder gives symbol t and its place once more, so they are doubled.",
+                3,
+            ),
+            Part(
+                "decoder.3.O",
+                "decoder.3.z",
+                "z³ = O₃(a³) + a³",
+                "O₃ halves them again: z³ = p³.",
+                3,
+            ),
+            Part(
+                "F",
+                "y",
+                "y_t = F(z³)",
+                "Lemma B.5: the next symbol is the one written at the last visit; or, on a fresh "
+                "cell, the input's symbol there or a blank.",
+            ),
+        ),
+        drawn="decoder.3.self",
+    )
+
     def run(self, compiled: CompiledTransformer, word: Sequence[str], following: Following) -> Run:
         """By the definition where a part is left out: engines know whole networks."""
         is_whole = type(compiled.network) is Transformer
@@ -91,6 +196,44 @@ class TransformerKind(Kind[CompiledTransformer]):
     ) -> Iterator[Check]:
         """Lemmas B.1 to B.5 for every token."""
         return transformer_checks(compiled, word, max_steps)
+
+    def machine_of(self, compiled: CompiledTransformer) -> TuringMachine:
+        """The machine in normal form."""
+        return compiled.normal.machine
+
+    def history(
+        self,
+        compiled: CompiledTransformer,
+        machine: TuringMachine,
+        word: Sequence[str],
+        limit: int,
+    ) -> History:
+        """Token t takes y_{t−1}, which shows the normal machine at time t − 1."""
+        return History(ProofValuesOf.timeline_of(compiled.normal, word, limit=limit), 1)
+
+    def lemmas(
+        self, compiled: CompiledTransformer, history: History, moment: Moment
+    ) -> list[Check]:
+        """Lemmas B.1 to B.5 for a token."""
+        timeline, t = history.timeline, moment.t
+        values = ProofValuesOf(compiled.normal, timeline.word, timeline, compiled.score)
+        names = [f"decoder.{n}" for n in range(1, len(compiled.network.decoder) + 1)]
+        layers = [LayerVectors(*(moment[f"{name}.{letter}"] for letter in "paz")) for name in names]
+        winners = moment.attention[f"{names[-1]}.self"].winners
+        attended = [winner - 1 for winner in winners[:MOST_WINNERS]]
+        return [
+            Check(t, *each, max(0, t - history.lead))
+            for each in lemmas(values, t - 1, layers, attended, moment["y"])
+        ]
+
+    def says(self, compiled: CompiledTransformer, moment: Moment) -> Says | None:
+        """The state and symbol of y_{t−1}; what z¹ has of Lemma B.2."""
+        y, z = moment["decoder.1.input"], moment["decoder.1.z"]
+        state, symbol = y.label("q1"), y.label("s1")
+        if state is None or symbol is None:
+            return None
+        move = {ONE: "R", -ONE: "L"}.get(z.number("x2"))
+        return Says(state, symbol, z.label("s2"), move, z.label("q2"))
 
     def written(self, compiled: CompiledTransformer) -> dict[str, Any]:
         """Machine, normal form, networks, positions, seed, embedding and final set."""

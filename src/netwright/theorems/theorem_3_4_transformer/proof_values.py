@@ -3,10 +3,13 @@
 q^(i), s^(i), v^(i), m^(i), c^(i), ℓ(i), α^(i) and β^(i) come from a run of the normal machine as a
 machine. The vectors a¹, z¹, p² = z², p³ = z³ and y are then written down as the proof states them,
 so that a network's vectors can be compared with them. After a halt all of q, v and m are 0.
+
+`ProofValues` has them for all times from 0 on, `ProofValuesOf` a timeline for any time, at once.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import islice
+from typing import Generic, TypeVar
 
 from flint import fmpq
 
@@ -14,54 +17,39 @@ from netwright.exact.layout import Layout
 from netwright.exact.vector import Part, Vector
 from netwright.machine.normal_form import NormalMachine
 from netwright.machine.simulate import configurations
+from netwright.machine.timeline import Timeline
 from netwright.theorems.theorem_3_4_transformer.construction import CompiledTransformer
 from netwright.theorems.theorem_3_4_transformer.scores import PAPER, Score
 from netwright.theorems.theorem_3_4_transformer.vectors import vector_layout
 
+T = TypeVar("T", covariant=True)
 
-class ProofValues:
-    """The values of the proof for one machine, one word and the times 0 to `steps`."""
 
-    def __init__(
-        self, normal: NormalMachine, word: Sequence[str], steps: int, score: Score = PAPER
-    ) -> None:
+class _Times(Generic[T]):
+    """A value for every time, found when it is asked for."""
+
+    def __init__(self, value: Callable[[int], T]) -> None:
+        self._value = value
+
+    def __getitem__(self, i: int) -> T:
+        return self._value(i)
+
+
+class ProofVectors:
+    """The vectors of the proof, from its values."""
+
+    q: "Sequence[str | None] | _Times[str | None]"
+    s: "Sequence[str] | _Times[str]"
+    v: "Sequence[str | None] | _Times[str | None]"
+    m: "Sequence[int] | _Times[int]"
+    c: "Sequence[int] | _Times[int]"
+    ell: "Sequence[int] | _Times[int]"
+
+    def __init__(self, normal: NormalMachine, word: Sequence[str], score: Score = PAPER) -> None:
         self.layout: Layout = vector_layout(normal, score.positions)
         self.positions = score.positions
         self.word = normal.check_word(word)
         self.blank = normal.machine.blank
-        self.q: list[str | None] = []
-        self.s: list[str] = []
-        self.v: list[str | None] = []
-        self.m: list[int] = []
-        self.c: list[int] = [0]
-        self.ell: list[int] = [-1]  # ℓ(0) is not defined
-        last_visit: dict[int, int] = {}
-        # The machine's input begins in cell 0, its head on cell −1: the paper's cell 0.
-        for moment in islice(configurations(normal.machine, self.word, head=-1), steps + 1):
-            self.q.append(moment.state)
-            self.s.append(moment.symbol)
-            action = normal.machine.action(moment.state, moment.symbol)
-            self.v.append(action.write if action else None)
-            self.m.append(action.move.offset if action else 0)
-        while len(self.q) <= steps:  # the dead vector
-            self.q.append(None)
-            self.s.append(self.blank)
-            self.v.append(None)
-            self.m.append(0)
-        for i in range(steps + 1):
-            last_visit[self.c[i]] = i
-            self.c.append(self.c[i] + self.m[i])
-            self.ell.append(last_visit.get(self.c[i + 1], i))
-
-    @staticmethod
-    def of(compiled: CompiledTransformer, word: Sequence[str], steps: int) -> "ProofValues":
-        """The values for a compiled network, in vectors of its layout."""
-        return ProofValues(compiled.normal, word, steps, compiled.score)
-
-    @property
-    def halts(self) -> int | None:
-        """The first t for which y_t shows no state any more, if there is one."""
-        return next((t for t, state in enumerate(self.q) if state is None), None)
 
     def alpha(self, i: int) -> str | None:
         """α^(i): the input's symbol at i, the last one beyond its end."""
@@ -106,3 +94,91 @@ class ProofValues:
 
     def _vector(self, **parts: Part | None) -> Vector:
         return Vector.of(self.layout, {k: part for k, part in parts.items() if part is not None})
+
+
+class ProofValues(ProofVectors):
+    """The values of the proof for one machine, one word and the times 0 to `steps`."""
+
+    q: list[str | None]
+    s: list[str]
+    v: list[str | None]
+    m: list[int]
+    c: list[int]
+    ell: list[int]
+
+    def __init__(
+        self, normal: NormalMachine, word: Sequence[str], steps: int, score: Score = PAPER
+    ) -> None:
+        super().__init__(normal, word, score)
+        self.q, self.s, self.v, self.m = [], [], [], []
+        self.c, self.ell = [0], [-1]  # ℓ(0) is not defined
+        last_visit: dict[int, int] = {}
+        # The machine's input begins in cell 0, its head on cell −1: the paper's cell 0.
+        for moment in islice(configurations(normal.machine, self.word, head=-1), steps + 1):
+            self.q.append(moment.state)
+            self.s.append(moment.symbol)
+            action = normal.machine.action(moment.state, moment.symbol)
+            self.v.append(action.write if action else None)
+            self.m.append(action.move.offset if action else 0)
+        while len(self.q) <= steps:  # the dead vector
+            self.q.append(None)
+            self.s.append(self.blank)
+            self.v.append(None)
+            self.m.append(0)
+        for i in range(steps + 1):
+            last_visit[self.c[i]] = i
+            self.c.append(self.c[i] + self.m[i])
+            self.ell.append(last_visit.get(self.c[i + 1], i))
+
+    @staticmethod
+    def of(compiled: CompiledTransformer, word: Sequence[str], steps: int) -> "ProofValues":
+        """The values for a compiled network, in vectors of its layout."""
+        return ProofValues(compiled.normal, word, steps, compiled.score)
+
+    @property
+    def halts(self) -> int | None:
+        """The first t for which y_t shows no state any more, if there is one."""
+        return next((t for t, state in enumerate(self.q) if state is None), None)
+
+
+class ProofValuesOf(ProofVectors):
+    """The values of the proof for any time, from a timeline of the normal machine."""
+
+    def __init__(
+        self,
+        normal: NormalMachine,
+        word: Sequence[str],
+        timeline: Timeline,
+        score: Score = PAPER,
+    ) -> None:
+        super().__init__(normal, word, score)
+        self.timeline = timeline
+        self.q = _Times(lambda i: now.state if (now := timeline.at(i)) else None)
+        self.s = _Times(lambda i: now.symbol if (now := timeline.at(i)) else self.blank)
+        self.v = _Times(lambda i: action.write if (action := timeline.action(i)) else None)
+        self.m = _Times(lambda i: action.move.offset if (action := timeline.action(i)) else 0)
+        self.c = _Times(self._cell)
+        self.ell = _Times(self._last_visit)
+
+    @staticmethod
+    def timeline_of(normal: NormalMachine, word: Sequence[str], **options: int) -> Timeline:
+        """The timeline that it needs: the normal machine's, which counts steps of the given one."""
+        counts = normal.is_given_state
+        return Timeline(normal.machine, normal.check_word(word), -1, counts=counts, **options)
+
+    def _cell(self, i: int) -> int:
+        """c^(i): the machine's cell −1 is the paper's cell 0; after a halt the head stays."""
+        now = self.timeline.at(i)
+        if now is None:
+            assert self.timeline.end is not None
+            now = self.timeline.at(self.timeline.end)
+        assert now is not None
+        return now.head + 1
+
+    def _last_visit(self, i: int) -> int:
+        """ℓ(i): the last time before i at which the head was where it is at i; i − 1 if none."""
+        now = self.timeline.at(i)
+        if now is None:
+            return i - 1
+        (latest, _), *_ = self.timeline.visits(i, now.head, now.head)
+        return i - 1 if latest is None else latest

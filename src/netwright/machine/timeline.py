@@ -1,0 +1,362 @@
+"""A machine's run on a word, any moment of it, in any order: where the head was, what it left.
+
+    timeline = Timeline(machine, word)
+    timeline.end                      the time at which it halts, once it was gone so far
+    timeline.at(10**7)                state, symbol, head and step
+    timeline.visits(10**7, -5, 5)     when these cells were visited last, and the time before that
+    timeline.diagram(...)             tape and head over time, in so many columns and rows
+
+Bookmarks are kept at equal distances, which double when there are too many. A time is that of the
+machine, from 0 on: the configuration after so many steps.
+"""
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from threading import RLock
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netwright.errors import InputError
+from netwright.machine.packed import Cells, rule_table
+from netwright.machine.turing_machine import Action, TuringMachine
+
+Integers = NDArray[np.int64]
+ROW, HEAD, TIME, STEPS = range(4)
+AT_ONCE = 1 << 22  # steps between two looks at whether to stop: some 30 ms
+SHORT = 1 << 14  # steps that Python does sooner than a compiler is loaded
+MOST_BOOKMARKS = 32
+FIRST_DISTANCE = 1 << 15
+BEHIND = 256  # times behind one that was gone to from afar
+MOST_CELLS = 1 << 22
+
+
+class Instant(NamedTuple):
+    """A moment of a run."""
+
+    time: int
+    state: str
+    symbol: str
+    head: int
+    step: int
+    """How many steps that are counted were done; −1 before the first configuration that counts."""
+
+
+class Diagram(NamedTuple):
+    """Tape and head over time, for a picture."""
+
+    image: NDArray[np.uint8]
+    """By column and row: 0 where all cells are blank, up to 255."""
+    lowest: Integers
+    """By column: the lowest cell that the head was on."""
+    highest: Integers
+
+
+class _Place(NamedTuple):
+    """A configuration in arrays: the tape, and for each cell 1 + its last two visits, or 0."""
+
+    origin: int
+    position: Integers
+    tape: Cells
+    latest: Integers
+    before: Integers
+
+    def copy(self) -> "_Place":
+        return _Place(self.origin, *(array.copy() for array in self[1:]))
+
+    def within(self, first: int, last: int, blank: int) -> "_Place":
+        """The same with room for all cells from `first` to `last`."""
+        end = self.origin + self.tape.size
+        if first >= self.origin and last < end:
+            return self.copy()
+        first, last = min(first, self.origin), max(last + 1, end)
+        at = slice(self.origin - first, end - first)
+        found = _Place(
+            first,
+            self.position.copy(),
+            np.full(last - first, blank, dtype=self.tape.dtype),
+            np.zeros(last - first, dtype=np.int64),
+            np.zeros(last - first, dtype=np.int64),
+        )
+        for larger, array in zip(found[2:], self[2:], strict=True):
+            larger[at] = array
+        found.position[HEAD] += self.origin - first
+        return found
+
+
+def _advance(
+    rules: Any, counted: Any, position: Any, tape: Any, latest: Any, before: Any, limit: int
+) -> None:
+    """Step until the machine halts, the head is off either end, or it is the time `limit`."""
+    row, head, time, steps = position
+    cells = tape.size
+    while time < limit and 0 <= head < cells:
+        rule = rules[row + tape[head]]
+        if rule < 0:
+            break
+        time += 1
+        before[head] = latest[head]
+        latest[head] = time
+        tape[head] = (rule >> 2) & 0x3FFFFFFF
+        head += (rule & 3) - 1
+        row = rule >> 32
+        steps += counted[row]
+    position[0], position[1], position[2], position[3] = row, head, time, steps
+
+
+def _draw(
+    rules: Any,
+    position: Any,
+    tape: Any,
+    times: Any,
+    edges: Any,
+    levels: Any,
+    image: Any,
+    heads: Any,
+) -> None:
+    """Columns of a diagram: the tape at each of `times`, and where the head is up to the next."""
+    row, head, time, steps = position
+    for column in range(image.shape[0]):
+        for y in range(image.shape[1]):
+            first, last = edges[y], edges[y + 1]
+            stride = max(1, (last - first) // 16)
+            total, seen, cell = 0, 0, first
+            while cell < last:
+                total += levels[tape[cell]] if 0 <= cell < tape.size else levels[-1]
+                seen += 1
+                cell += stride
+            image[column, y] = total // max(1, seen)
+        low = high = head
+        while time < times[column + 1]:
+            rule = rules[row + tape[head]]
+            if rule < 0:
+                time = times[column + 1]
+                break
+            time += 1
+            tape[head] = (rule >> 2) & 0x3FFFFFFF
+            head += (rule & 3) - 1
+            row = rule >> 32
+            if time < times[column + 1]:
+                low = min(low, head)
+                high = max(high, head)
+        heads[column, 0], heads[column, 1] = low, high
+    position[0], position[1], position[2], position[3] = row, head, time, steps
+
+
+class Timeline:
+    """The run of a machine on a word, as far as it was gone."""
+
+    def __init__(
+        self,
+        machine: TuringMachine,
+        word: Sequence[str],
+        head: int = 0,
+        *,
+        limit: int = 100_000_000,
+        counts: Callable[[str], bool] = lambda state: True,
+    ) -> None:
+        self.word = symbols = machine.check_word(word)
+        self.machine, self.limit = machine, limit
+        self.lock = RLock()
+        """Held while the timeline moves; several threads may use it."""
+        self.end: int | None = None
+        """The time at which the machine halts, once it was gone so far."""
+        self._states = {state: n for n, state in enumerate(machine.states)}
+        self._symbols = {symbol: n for n, symbol in enumerate(machine.symbols)}
+        self._width = len(machine.symbols)
+        self._blank = self._symbols[machine.blank]
+        self._rules = rule_table(machine, self._states, self._symbols)
+        self._counted = np.repeat(
+            np.array([counts(state) for state in machine.states], dtype=np.int64), self._width
+        )
+        origin = min(0, head) - 64
+        size = max(len(symbols), head) + 64 - origin
+        tape = np.full(size, self._blank, dtype=np.uint8 if self._width <= 256 else np.int32)
+        tape[-origin : len(symbols) - origin] = [self._symbols[symbol] for symbol in symbols]
+        row = self._states[machine.start] * self._width
+        position = [row, head - origin, 0, int(self._counted[row]) - 1]
+        self._here = _Place(
+            origin,
+            np.array(position, dtype=np.int64),
+            tape,
+            np.zeros(size, dtype=np.int64),
+            np.zeros(size, dtype=np.int64),
+        )
+        self._marks = [self._here.copy()]
+        self._near: deque[_Place] = deque(maxlen=8)
+        """Close behind times that were gone to from afar."""
+        self.at = lru_cache(maxsize=4096)(self._at)
+        """The configuration at a time; None if there is none."""
+        self._distance = FIRST_DISTANCE
+        self.reached = 0
+        """The latest time that the run was gone to."""
+        self.lowest = min(head, 0 if symbols else head)
+        """The first and the last cell that the input is in or the head was on."""
+        self.highest = max(head, len(symbols) - 1)
+
+    # Moving.
+
+    def explore(self, time: int, go_on: Callable[[], bool] = lambda: True) -> bool:
+        """Go so far, unless the run or the limit ends before; False if `go_on` ended it."""
+        with self.lock:
+            target = min(time, self.limit)
+            while self.reached < target and self.end is None:
+                if not go_on():
+                    return False
+                self._go(min(target, self.reached + AT_ONCE))
+        return True
+
+    def _go(self, time: int) -> None:
+        """Stand at a time, or at the last one before it."""
+        mark = max(
+            (mark for mark in (*self._marks, *self._near) if mark.position[TIME] <= time),
+            key=lambda mark: int(mark.position[TIME]),
+        )
+        now = int(self._here.position[TIME])
+        if not mark.position[TIME] <= now <= time:
+            self._here = mark.within(self.lowest - 1, self.highest + 1, self._blank)
+            now = int(self._here.position[TIME])
+        behind = time - BEHIND if time - now > 2 * BEHIND else -1
+        while (now := int(self._here.position[TIME])) < min(time, self.limit):
+            grid = (now // self._distance + 1) * self._distance
+            goal = min(time, grid, self.limit)
+            if now < behind:
+                goal = min(goal, behind)
+            if now < SHORT:
+                goal = min(goal, SHORT)
+            arguments = (self._rules, self._counted, *self._here[1:])
+            self._loop(_advance, now + 1, *arguments, now)(*arguments, goal)
+            head, found = map(int, self._here.position[[HEAD, TIME]])
+            if not 0 <= head < self._here.tape.size:
+                self._make_room()
+            elif found < goal:
+                self.end = found
+                break
+            if found == behind:
+                self._near.append(self._here.copy())
+            if found == grid and found > self._marks[-1].position[TIME]:
+                self._keep()
+        self._know()
+
+    def _know(self) -> None:
+        """How far the run was gone, and over which cells."""
+        time, head = int(self._here.position[TIME]), int(self._here.position[HEAD])
+        if time <= self.reached and time:
+            return
+        self.reached = time
+        visited = np.flatnonzero(self._here.latest)
+        inside = [head, *(visited[[0, -1]].tolist() if visited.size else [])]
+        self.lowest = min(self.lowest, min(inside) + self._here.origin)
+        self.highest = max(self.highest, max(inside) + self._here.origin)
+
+    def _make_room(self) -> None:
+        place = self._here
+        size, to_the_left = place.tape.size, int(place.position[HEAD]) < 0
+        if size > MOST_CELLS:
+            self.limit = int(place.position[TIME])
+        first = place.origin - (size if to_the_left else 0)
+        last = place.origin + size - 1 + (0 if to_the_left else size)
+        self._here = place.within(first, last, self._blank)
+
+    def _keep(self) -> None:
+        self._marks.append(self._here.copy())
+        while len(self._marks) > MOST_BOOKMARKS:
+            self._distance *= 2
+            self._marks = [m for m in self._marks if m.position[TIME] % self._distance == 0]
+
+    @staticmethod
+    def _loop(function: Callable[..., None], work: int, *sample: Any) -> Callable[..., None]:
+        """A function; compiled where there is much work."""
+        if work <= SHORT:
+            return function
+        from netwright.jit import compiled
+
+        return compiled(function, *sample).loop
+
+    # Looking.
+
+    def _stand(self, time: int) -> bool:
+        """Stand at a time; False if the run ends before, or the limit."""
+        if time < 0:
+            raise InputError(f"a machine has no time {time}")
+        self._go(time)
+        return int(self._here.position[TIME]) == time
+
+    def _at(self, time: int) -> Instant | None:
+        with self.lock:
+            if not self._stand(time):
+                return None
+            row, head, _, step = map(int, self._here.position)
+            inside = 0 <= head < self._here.tape.size
+            symbol = int(self._here.tape[head]) if inside else self._blank
+            return Instant(
+                time,
+                self.machine.states[row // self._width],
+                self.machine.symbols[symbol],
+                head + self._here.origin,
+                step,
+            )
+
+    def action(self, time: int) -> Action | None:
+        """The rule that is applied at a time; None if there is none."""
+        now = self.at(time)
+        return self.machine.action(now.state, now.symbol) if now else None
+
+    def cells(self, time: int, first: int, last: int) -> list[str]:
+        """The tape at a time, or at the last one before it, from one cell to another."""
+        with self.lock:
+            self._stand(time)
+            codes = self._part(self._here.tape, first, last, self._blank)
+            return [self.machine.symbols[code] for code in codes]
+
+    def visits(self, time: int, first: int, last: int) -> list[tuple[int | None, int | None]]:
+        """The last two times before this one at which each cell was visited; the latest first."""
+        with self.lock:
+            self._stand(time)
+            latest, before = (
+                [code - 1 if code else None for code in self._part(array, first, last, 0)]
+                for array in (self._here.latest, self._here.before)
+            )
+            return list(zip(latest, before, strict=True))
+
+    def _part(self, array: NDArray[Any], first: int, last: int, outside: int) -> list[int]:
+        start, stop = first - self._here.origin, last - self._here.origin + 1
+        inside: list[int] = array[max(0, start) : max(0, stop)].tolist()
+        left = min(max(0, -start), stop - start)
+        return [outside] * left + inside + [outside] * (stop - start - left - len(inside))
+
+    # Pictures.
+
+    def diagram(
+        self, start: int, stop: int, columns: int, first: int, last: int, rows: int
+    ) -> Diagram:
+        """Times from `start` up to, and without, `stop`, and cells from `first` to `last`.
+
+        Symbols are shades, in the order in which the machine has them, the blank 0. Where a row
+        stands for several cells, their mean.
+        """
+        with self.lock:
+            self.explore(stop)
+            self._stand(start)
+            place = self._here.within(self.lowest - 1, self.highest + 1, self._blank)
+            times = start + (stop - start) * np.arange(columns + 1, dtype=np.int64) // columns
+            edges = first + (last + 1 - first) * np.arange(rows + 1, dtype=np.int64) // rows
+            edges[1:] = np.maximum(edges[1:], edges[:-1] + 1)
+            image = np.zeros((columns, rows), dtype=np.uint8)
+            heads = np.zeros((columns, 2), dtype=np.int64)
+            arguments = (self._rules, place.position, place.tape)
+            more = (times, edges - place.origin, self._levels(), image, heads)
+            empty = (*more[:-2], image[:0], heads[:0])
+            work = stop - start + columns * rows
+            self._loop(_draw, work, *arguments, *empty)(*arguments, *more)
+            return Diagram(image, *(heads.T + place.origin))
+
+    def _levels(self) -> Integers:
+        """A shade for each symbol; the last one is the blank's, for cells outside of the array."""
+        others = [n for n in range(self._width) if n != self._blank]
+        levels = np.zeros(self._width + 1, dtype=np.int64)
+        for place, n in enumerate(others, start=1):
+            levels[n] = 255 * (place + 1) // (len(others) + 1)
+        return levels

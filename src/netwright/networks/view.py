@@ -1,0 +1,61 @@
+"""How a kind of network is looked at: what a moment shows, in which order, in whose words.
+
+A page or a table that shows moments of a network asks its kind for a `View` and for a `History`;
+nothing outside of the kind knows which vectors there are.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from netwright.machine.timeline import Timeline
+
+
+@dataclass(frozen=True)
+class Column:
+    """A vector of the residual stream, and what was added since the column before."""
+
+    vector: str
+    title: str
+    layer: int = 0
+    """Whose colour it has; 0 for no layer's."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """Something that happens inside one moment, after which the stream is `vector`."""
+
+    name: str
+    vector: str
+    formula: str
+    says: str
+    layer: int = 0
+
+
+@dataclass(frozen=True)
+class View:
+    """What a moment shows."""
+
+    groups: tuple[tuple[str, ...], ...] = ()
+    """The blocks of the stream, as the paper groups them; none: as the layout has them."""
+    columns: tuple[Column, ...] = ()
+    """Of the table of the residual stream; none: every vector of the moment by its name."""
+    parts: tuple[Part, ...] = ()
+    drawn: str = ""
+    """The attention that is drawn on the space-time diagram."""
+
+
+class History(NamedTuple):
+    """The machine's run that a network does, and how far the network's time is ahead of it."""
+
+    timeline: Timeline
+    lead: int
+
+
+class Says(NamedTuple):
+    """What the vectors of a moment say: a configuration, and what is done there, if anything."""
+
+    state: str
+    symbol: str
+    write: str | None = None
+    move: str | None = None
+    next: str | None = None

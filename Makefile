@@ -34,7 +34,7 @@ $(VENV)/pip:
 	@touch $@
 
 $(VENV)/installed: pyproject.toml | $(VENV)/pip
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[explore]"
 	@touch $@
 
 $(VENV)/installed-dev: pyproject.toml | $(VENV)/pip

@@ -7,7 +7,7 @@ import netwright
 
 SOURCE = Path(netwright.__file__).parent
 # errors ← exact ← machine, nets ← theorems, runtime ← following ← verify, precision ← networks
-# ← claims, benchmark ← cli. A package imports lower ranks only.
+# ← claims, benchmark ← explorer ← cli. A package imports lower ranks only.
 RANKS = {
     "errors": 0,
     "files": 1,
@@ -25,9 +25,10 @@ RANKS = {
     "networks": 6,
     "claims": 7,
     "benchmark": 7,
-    "cli": 8,
-    "__init__": 9,
-    "__main__": 9,
+    "explorer": 8,
+    "cli": 9,
+    "__init__": 10,
+    "__main__": 10,
 }
 
 

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from netwright.errors import FormatWarning, NetwrightError
+    from netwright.explorer.page import explore
     from netwright.machine.configuration import Configuration, Tape
     from netwright.machine.formats import write_text
     from netwright.machine.library import library_names
@@ -53,6 +54,7 @@ __all__ = [
     "Weight",
     "check_certificate",
     "compile",
+    "explore",
     "kinds",
     "library_names",
     "load",
@@ -61,6 +63,7 @@ __all__ = [
     "write_text",
 ]
 _HOMES = {
+    "explorer.page": ("explore",),
     "errors": ("FormatWarning", "NetwrightError"),
     "machine.configuration": ("Configuration", "Tape"),
     "machine.formats": ("write_text",),

@@ -58,6 +58,11 @@ class Seeker(Generic[S]):
         """Where the course stands."""
         return self.course.moments.moments
 
+    def nearest(self, moments: int) -> int:
+        """From where the way to a moment would begin."""
+        mark = self._last_mark(moments).moments
+        return self.moments if mark <= self.moments <= moments and not self._moving else mark
+
     def reaches(self, moments: int, *, even_if_lost: bool = True) -> bool:
         """Go to a moment; if the run or its limit ends before, return False, and stand anywhere."""
         if moments > (self.course.follower.most_moments if self.end is None else self.end):

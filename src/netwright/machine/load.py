@@ -62,6 +62,27 @@ def load_machine(
     )
 
 
+def machine_of_text(text: str) -> TuringMachine:
+    """The machine that a text is: a name from the library, bbchallenge text, or a machine file's.
+
+    No file is looked for, whatever the text says: this is for texts that strangers send.
+
+    >>> machine_of_text("1RB1LB_1LA1RZ").states
+    ('A', 'B', 'Z')
+    """
+    if text in library_names():
+        return library_machine(text)
+    if "\n" in text:
+        return read_text(text, Source("the text", ""), None)
+    if bbchallenge.recognises(text):
+        return bbchallenge.read(text, Source(_shortened(text)))
+    close = difflib.get_close_matches(text, library_names(), n=3)
+    hint = f"did you mean {' or '.join(close)}?" if close else "see the list of machines"
+    raise FormatError(
+        f"{_shortened(text)!r} is not a machine of the library and not bbchallenge text ({hint})"
+    )
+
+
 def names_a_machine(argument: str) -> bool:
     """Whether a text could be MACHINE: a name from the library, a file, or bbchallenge text."""
     is_file = os.path.isfile(argument)  # noqa: PTH113  # a long text is no path

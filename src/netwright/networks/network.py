@@ -12,6 +12,7 @@ It does nothing itself: it asks its kind, and the packages below.
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from importlib import import_module
 from os import PathLike
 from random import Random
 from typing import Any
@@ -156,6 +157,18 @@ class Network:
         symbols = self._symbols(word)
         title = f"{self!r} on {printable(shortened(' '.join(symbols), 60)) or 'the empty word'}"
         return Trace(self.kind.trace(self.compiled, symbols, max_steps), title)
+
+    def explore(self, word: Word | None = None, *, t: int = 1, **options: Any) -> Any:
+        """The run as a page, which a notebook shows and `.save(path)` writes.
+
+        Args:
+            word: as for `run`.
+            t: the time at which the page begins.
+            options: `tokens` and `max_steps`, as `netwright.explore` takes them.
+        """
+        # The explorer is above; this is the one way up.
+        page = import_module("netwright.explorer.page")
+        return page.explore(self, word, t=t, **options)
 
     # Trust.
 

@@ -37,6 +37,8 @@ class View:
 
     groups: tuple[tuple[str, ...], ...] = ()
     """The blocks of the stream, as the paper groups them; none: as the layout has them."""
+    short: tuple[tuple[str, str], ...] = ()
+    """A word or two for each block; none: what the kind's meanings say."""
     columns: tuple[Column, ...] = ()
     """Of the table of the residual stream; none: every vector of the moment by its name."""
     parts: tuple[Part, ...] = ()

@@ -1,0 +1,110 @@
+"""`netwright explore`: see a network run, in the browser or as one HTML file."""
+
+import sys
+import webbrowser
+from typing import Annotated, Any
+from urllib.parse import urlencode
+
+import typer
+
+from netwright.cli.arguments import (
+    Force,
+    FormatName,
+    Input,
+    Machine,
+    MaxSteps,
+    Output,
+    Separator,
+)
+from netwright.cli.given import load_with_word, word_text
+from netwright.cli.kind_options import OnKind, with_kind_options
+from netwright.cli.output import save_file, say
+from netwright.cli.progress import Working
+from netwright.errors import InputError, StoppedError
+from netwright.explorer.answers import Answers
+from netwright.explorer.explored import LIMIT, Explored
+from netwright.explorer.page import page_file
+from netwright.explorer.server import serve
+from netwright.machine.formats import bbchallenge
+from netwright.machine.library import library_names
+from netwright.machine.turing_machine import TuringMachine
+from netwright.networks.running import network_of
+
+EXAMPLE = """\b
+Examples:
+  netwright explore palindrome abba
+  netwright explore busy-beaver-5 --t 23456789
+  netwright explore busy-beaver-5 --t 145 --score recency
+  netwright explore palindrome abba --on rnn
+  netwright explore palindrome abba -o palindrome.html
+  netwright explore busy-beaver-5 --tokens 100:200 -o bb5.html"""
+PORT = 8421
+
+
+@with_kind_options
+def command(
+    machine: Machine,
+    options: dict[str, Any],
+    word: Input = None,
+    on: OnKind = None,
+    t: Annotated[
+        int, typer.Option("--t", metavar="T", min=1, help="Begin at this time of the network.")
+    ] = 1,
+    max_steps: MaxSteps = LIMIT,
+    port: Annotated[
+        int,
+        typer.Option(metavar="N", min=0, max=65535, help="Another one is taken if it is in use."),
+    ] = PORT,
+    browser: Annotated[
+        bool, typer.Option("--browser/--no-browser", help="Open the page in a browser.")
+    ] = True,
+    output: Output = None,
+    tokens: Annotated[
+        str | None,
+        typer.Option(
+            metavar="A:B",
+            help="Which moments the file has.  [default: all up to 1,000; else 200 around T]",
+            show_default=False,
+        ),
+    ] = None,
+    force: Force = False,
+    separator: Separator = None,
+    format_name: FormatName = None,
+) -> None:
+    """See a network run: in the browser, or with -o as one HTML file."""
+    source, turing, symbols = load_with_word(machine, word, separator, format_name)
+    network = network_of(source, on, symbols, **options)
+    explored = Explored(network, symbols, max_steps)
+    if tokens is not None and output is None:
+        raise InputError("--tokens says which moments a file has; add -o FILE.html")
+    query = {"kind": network.kind.name, "input": word_text(turing, symbols)}
+    for option in network.kind.options:
+        value = option.written(network.options[option.name])
+        if value not in (None, False) and network.options[option.name] != option.default:
+            query[option.name] = str(value)
+    if output is not None:
+        with Working() as work:
+            explored.check(t)
+            page = page_file(
+                explored, tokens, t, query, lambda done: work.tell(f"{100 * done:.0f} % recorded")
+            )
+        if work.interrupted:
+            raise StoppedError(f"{output} was not written")
+        save_file(output, page.encode(), force=force)
+        say(
+            f"wrote {output}, {len(page) / 1000:,.0f} KB; it opens in a browser and needs no server"
+        )
+        return
+    known = isinstance(source, TuringMachine) and (
+        machine in library_names() or bbchallenge.recognises(machine)
+    )
+    answers = Answers(network, max_steps)
+    address = urlencode({"machine": machine if known else "given", **query, "t": t})
+
+    def opened(place: str) -> None:
+        say(f"{place}?{address}\nCtrl-C ends it.")
+        sys.stdout.flush()
+        if browser:
+            webbrowser.open(f"{place}?{address}")
+
+    serve(answers, port, opened)

@@ -1,0 +1,300 @@
+"""From a URL to an answer: all that the page asks, without a server.
+
+    /api/run        the run: machine, layout, how a moment is shown, where it ends
+    /api/moments    from, count: some moments
+    /api/diagram    from, to, columns, first, last, rows: the space-time diagram, binary
+    /api/machines   the library, and the kinds of network with their options
+    /api/statements what the paper's statements say
+    /api/demos      runs that are worth a look, each with a question
+
+Every answer is a function of the URL. Work that takes longer than a moment goes on in a thread:
+the answer is 202 with how much is done, and the same URL asks again. Work that nobody asks for any
+more is stopped. Over HTTP a machine is a name from the library, bbchallenge text or posted text,
+never a path.
+"""
+
+import json
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import TimeoutError as LateError
+from hashlib import sha256
+from threading import Lock
+from time import monotonic
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from netwright.claims.paper import statements
+from netwright.errors import InputError, NetwrightError
+from netwright.explorer.demos import DEMOS
+from netwright.explorer.explored import Explored
+from netwright.explorer.moments import moment_data
+from netwright.machine.library import library_machine, library_names
+from netwright.machine.load import machine_of_text
+from netwright.networks.kinds import KINDS, kind_named
+from netwright.networks.network import Network, network_for_word
+from netwright.text import shortened
+
+JSON, BINARY = "application/json", "application/octet-stream"
+MOST_MOMENTS = 32
+MOST_RUNS = 6  # that are kept
+MOST_POSTED = 50
+LARGEST_MACHINE = 1 << 20  # bytes
+LARGEST_NUMBER = 10**15
+SOON = 0.25  # seconds after which an answer is that there is none yet
+ABANDONED = 3.0  # seconds after which nobody waits any more
+
+Query = Mapping[str, str]
+GoOn = Callable[[float], bool]
+
+
+class Answer(NamedTuple):
+    """What is sent back."""
+
+    status: int
+    type: str
+    body: bytes
+
+
+class Work:
+    """Something that is computed in a thread."""
+
+    def __init__(self) -> None:
+        self.done = 0.0
+        self.asked = monotonic()
+        self.future: Future[Answer] | None = None
+
+    def go_on(self, done: float) -> bool:
+        """Note how much is done; False if nobody has asked for some time."""
+        self.done = done
+        return monotonic() - self.asked < ABANDONED
+
+
+class Answers:
+    """The answers for one page, and the networks that they are about."""
+
+    def __init__(self, given: Network | None = None, limit: int | None = None) -> None:
+        self.given = given
+        """A network that is no library machine's: the one that the page was opened for."""
+        self._limit = {} if limit is None else {"limit": limit}
+        self._explored: OrderedDict[tuple[Any, ...], Explored] = OrderedDict()
+        self._posted: OrderedDict[str, str] = OrderedDict()
+        self._work: dict[tuple[str, tuple[tuple[str, str], ...]], Work] = {}
+        self._lock = Lock()
+        self._threads = ThreadPoolExecutor(max_workers=4, thread_name_prefix="explore")
+
+    def close(self) -> None:
+        """Stop all work."""
+        with self._lock:
+            for work in self._work.values():
+                work.asked = -ABANDONED
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+    # Questions.
+
+    def answer(self, path: str, query: Query) -> Answer:
+        """The answer to a question; a message where there is none."""
+        simple: dict[str, Callable[[], object]] = {
+            "/api/machines": _machines,
+            "/api/statements": statement_titles,
+            "/api/demos": lambda: DEMOS,
+        }
+        if path in simple:
+            return json_answer(simple[path]())
+        questions = {"/api/run": self._run, "/api/moments": self._moments}
+        questions["/api/diagram"] = self._diagram
+        if path not in questions:
+            return message(404, f"there is no {shortened(path, 60)}")
+        return self._soon(path, query, questions[path])
+
+    def post_machine(self, text: str) -> Answer:
+        """Keep a machine's text; it is asked for by its digest from then on."""
+        if len(text.encode()) > LARGEST_MACHINE:
+            return message(413, f"a machine's text has at most {LARGEST_MACHINE:,} bytes")
+        try:
+            machine = machine_of_text(text)
+        except NetwrightError as error:
+            return message(400, str(error))
+        digest = sha256(text.encode()).hexdigest()[:16]
+        with self._lock:
+            self._posted[digest] = text
+            while len(self._posted) > MOST_POSTED:
+                self._posted.popitem(last=False)
+        name = f"posted:{digest}"
+        return json_answer({"machine": name, "states": len(machine.states)})
+
+    # Work.
+
+    def _soon(self, path: str, query: Query, work_on: Callable[[Query, GoOn], Answer]) -> Answer:
+        key = (path, tuple(sorted(query.items())))
+        with self._lock:
+            work = self._work.get(key)
+            if work is None:
+                work = self._work[key] = Work()
+                work.future = self._threads.submit(_attempt, work_on, query, work.go_on)
+            work.asked = monotonic()
+            self._forget()
+        assert work.future is not None
+        try:
+            found = work.future.result(timeout=SOON)
+        except LateError:
+            return json_answer({"done": round(work.done, 4)}, 202)
+        with self._lock:
+            self._work.pop(key, None)
+        return found
+
+    def _forget(self) -> None:
+        """Work that is finished and was not fetched."""
+        for key, work in list(self._work.items()):
+            assert work.future is not None
+            if work.future.done() and monotonic() - work.asked > ABANDONED:
+                del self._work[key]
+
+    def explored(self, query: Query) -> Explored:
+        """The network and the word that a question is about."""
+        text = query.get("machine", "")
+        kind = kind_named(query.get("kind") or next(iter(KINDS)))
+        options = {o.name: query[o.name] for o in kind.options if o.name in query and not o.is_flag}
+        key = (text, kind.name, query.get("input"), tuple(options.items()))
+        with self._lock:
+            if key in self._explored:
+                self._explored.move_to_end(key)
+                return self._explored[key]
+        found = self._made(text, kind.name, query.get("input"), options)
+        with self._lock:
+            self._explored[key] = found
+            while len(self._explored) > MOST_RUNS:
+                self._explored.popitem(last=False)
+        return found
+
+    def _made(self, text: str, kind: str, word: str | None, options: dict[str, str]) -> Explored:
+        if text == "given" and self.given is not None:
+            network = self.given
+            symbols = _word(word, network.machine.default_input)
+            network.machine.check_word(symbols)
+            if kind != network.kind.name:
+                network = network_for_word(network.machine, kind, symbols, **options)
+            return Explored(network, symbols, **self._limit)
+        if text.startswith("posted:"):
+            with self._lock:
+                posted = self._posted.get(text.removeprefix("posted:"))
+            if posted is None:
+                raise InputError("this machine was posted to a page that has ended; post it again")
+            text = posted
+        machine = machine_of_text(text)
+        symbols = machine.check_word(_word(word, machine.default_input))
+        network = network_for_word(machine, kind, symbols, **options)
+        return Explored(network, symbols, **self._limit)
+
+    def _run(self, query: Query, go_on: GoOn) -> Answer:
+        explored = self.explored(query)
+        return json_answer(explored.description()) if explored.explore(go_on) else STOPPED
+
+    def _moments(self, query: Query, go_on: GoOn) -> Answer:
+        explored = self.explored(query)
+        if not explored.explore(go_on):
+            return STOPPED
+        last, _ = explored.last
+        start = max(1, min(_number(query, "from", 1), last))
+        count = max(1, min(_number(query, "count", 1), MOST_MOMENTS, last + 1 - start))
+        found = []
+        for t in range(start, start + count):
+            moment = explored.moment(t, go_on)
+            if moment is None:
+                return STOPPED
+            found.append(moment_data(explored, moment))
+        return json_answer(found)
+
+    def _diagram(self, query: Query, go_on: GoOn) -> Answer:
+        explored = self.explored(query)
+        if not explored.explore(go_on):
+            return STOPPED
+        timeline = explored.history.timeline
+        defaults = {
+            "from": 1,
+            "to": explored.last[0] + 1,
+            "columns": 800,
+            "first": timeline.lowest,
+            "last": timeline.highest,
+            "rows": 100,
+        }
+        part = {name: _number(query, name, default) for name, default in defaults.items()}
+        if query.get("fit"):  # the cells around the head's path
+            times = part["from"], part["to"], part["columns"]
+            _, path = explored.diagram(*times, timeline.lowest, timeline.lowest, 1)
+            part["first"], part["last"] = int(path.lowest.min()) - 2, int(path.highest.max()) + 2
+        drawn, found = explored.diagram(*part.values())
+        header = np.array(drawn, dtype="<i4").tobytes()
+        heads = np.array([found.lowest, found.highest], dtype="<i4").tobytes()
+        return Answer(200, BINARY, header + heads + found.image.tobytes())
+
+
+def json_answer(data: object, status: int = 200) -> Answer:
+    """Plain data."""
+    body = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+    return Answer(status, JSON, body.encode())
+
+
+def message(status: int, text: str) -> Answer:
+    """Why there is no answer."""
+    return json_answer({"error": text}, status)
+
+
+STOPPED = message(409, "this was stopped, since nobody waited for it")
+
+
+def _attempt(work_on: Callable[[Query, GoOn], Answer], query: Query, go_on: GoOn) -> Answer:
+    try:
+        return work_on(query, go_on)
+    except NetwrightError as error:
+        return message(400, str(error))
+    except MemoryError:
+        return message(400, "there is not enough memory for this run")
+
+
+def _number(query: Query, name: str, default: int) -> int:
+    """A whole number, clipped; the default where there is none."""
+    text = query.get(name, "").strip().replace("−", "-")
+    if not text.removeprefix("-").isascii() or not text.removeprefix("-").isdigit():
+        return default
+    return max(-LARGEST_NUMBER, min(LARGEST_NUMBER, int(text[:18])))
+
+
+def _word(text: str | None, default: tuple[str, ...]) -> tuple[str, ...]:
+    """An input: symbols side by side, or with commas between them where one is longer."""
+    if text is None:
+        return default
+    return tuple(text.split(",")) if "," in text else tuple(text)
+
+
+def _machines() -> dict[str, Any]:
+    machines = [library_machine(name) for name in library_names()]
+    return {
+        "machines": [
+            {
+                "name": machine.name,
+                "about": machine.description,
+                "states": len(machine.states),
+                "input": "".join(machine.default_input),
+            }
+            for machine in machines
+        ],
+        "kinds": [
+            {
+                "name": kind.name,
+                "statement": kind.statement,
+                "options": [
+                    {"name": o.name, "help": o.help, "choices": list(o.choices)}
+                    for o in kind.options
+                    if o.choices
+                ],
+            }
+            for kind in KINDS.values()
+        ],
+    }
+
+
+def statement_titles() -> dict[str, str]:
+    """What each statement of the paper says."""
+    return {name: statement["title"] for name, statement in statements().items()}

@@ -1,0 +1,175 @@
+"""A network on a word, to be looked at: its own run, and the machine's beside it."""
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from netwright.errors import InputError
+from netwright.following.tracing import EndedError, Tracing
+from netwright.machine.simulate import outcome_of
+from netwright.machine.timeline import Diagram, Instant
+from netwright.networks.network import Network
+from netwright.networks.trace import Moment
+from netwright.networks.view import History
+from netwright.text import printable
+
+LIMIT = 50_000_000
+"""How many steps of a machine are looked at."""
+AT_ONCE = 1 << 21  # moments between two looks at whether to go on
+MOST_COLUMNS, MOST_ROWS = 2000, 400
+MOST_INPUT = 2000
+MOST_RULES = 20_000
+
+
+class Drawn(NamedTuple):
+    """The part of a run that a diagram shows: times up to `stop`, cells up to `last`."""
+
+    start: int
+    stop: int
+    columns: int
+    first: int
+    last: int
+    rows: int
+
+
+class Explored:
+    """What a page shows."""
+
+    def __init__(self, network: Network, word: tuple[str, ...], limit: int = LIMIT) -> None:
+        machine = network.machine
+        if len(word) > MOST_INPUT:
+            raise InputError(
+                f"the input has {len(word):,} symbols; the page shows inputs of {MOST_INPUT:,}"
+            )
+        if len(machine.states) * len(machine.symbols) > MOST_RULES:
+            raise InputError(
+                f"{len(machine.states):,} states and {len(machine.symbols):,} symbols are too many "
+                f"to draw; at most {MOST_RULES:,} pairs"
+            )
+        self.network, self.word, self.limit = network, word, limit
+        self.tracing: Tracing[Any] = network.kind.trace(network.compiled, word, limit)
+        self.history: History = network.kind.history(network.compiled, machine, word, limit)
+
+    @property
+    def lead(self) -> int:
+        """How far the network's time is ahead of the machine's."""
+        return self.history.lead
+
+    def moment(self, t: int, go_on: Callable[[float], bool] = lambda done: True) -> Moment | None:
+        """A moment; `go_on` is told how much of the way is done, and None is for its end."""
+        tracing = self.tracing
+        self.check(t)
+        while (
+            now := max(1, tracing.seeker.nearest(t - tracing.lead) + tracing.lead)
+        ) < t - AT_ONCE:
+            if not go_on(now / t):
+                return None
+            tracing.go_to(now + AT_ONCE)
+        tracing.check(t)
+        return Moment(tracing, t)
+
+    def check(self, t: int) -> None:
+        """EndedError for a time that the run has not."""
+        last, ended = self.last
+        if not 1 <= t <= last:
+            end = f"ends at {last:,}" if ended else f"is looked at up to {last:,}"
+            raise EndedError(f"there is no time {t:,}; this run begins at 1 and {end}")
+
+    @cached_property
+    def last(self) -> tuple[int, bool]:
+        """The last time, and whether the run ends there."""
+        timeline = self.history.timeline
+        timeline.explore(timeline.limit)
+        end = timeline.end
+        # The last output shows the last configuration; a Transformer's first input shows another.
+        behind = 0 if self.network.kind.view.columns else self.lead
+        return (timeline.limit if end is None else end) + behind, end is not None
+
+    def explore(self, go_on: Callable[[float], bool]) -> bool:
+        """Let the machine run to its end, or to the limit; False if `go_on` ended it."""
+        timeline = self.history.timeline
+        return timeline.explore(timeline.limit, lambda: go_on(timeline.reached / timeline.limit))
+
+    def diagram(
+        self, start: int, stop: int, columns: int, first: int, last: int, rows: int
+    ) -> tuple[Drawn, Diagram]:
+        """The machine's space-time diagram over times of the network, and which part is drawn."""
+        end = self.last[0] + 1
+        start = max(self.lead, min(start, end - 1))
+        stop = max(start + 1, min(stop, end))
+        lowest, highest = self.history.timeline.lowest, self.history.timeline.highest
+        first = max(min(first, highest), lowest - MOST_ROWS)
+        last = min(max(first, last), highest + MOST_ROWS)
+        columns = max(1, min(columns, MOST_COLUMNS, stop - start))
+        rows = max(1, min(rows, MOST_ROWS, last - first + 1))
+        times = start - self.lead, stop - self.lead
+        found = self.history.timeline.diagram(*times, columns, first, last, rows)
+        return Drawn(start, stop, columns, first, last, rows), found
+
+    def description(self) -> dict[str, Any]:
+        """What there is to know before any moment is shown."""
+        network, timeline = self.network, self.history.timeline
+        kind, machine = network.kind, timeline.machine
+        last, ended = self.last
+        final = timeline.at(timeline.end) if timeline.end is not None else None
+        return {
+            "name": printable(network.machine.name),
+            "about": printable(network.machine.description),
+            "input": list(self.word),
+            "kind": kind.name,
+            "statement": kind.statement,
+            "options": {
+                option.name: option.written(network.options[option.name]) for option in kind.options
+            },
+            "changes": list(network.changes),
+            "dimension": network.dimension,
+            "lead": self.lead,
+            "last": last,
+            "ended": ended,
+            "outcome": self._outcome(final),
+            "steps": final.step if final else None,
+            "cells": [timeline.lowest, timeline.highest],
+            "head": self.head,
+            "machine": {
+                "states": list(machine.states),
+                "symbols": list(machine.symbols),
+                "blank": machine.blank,
+                "start": machine.start,
+                "accepting": sorted(machine.accepting),
+                "given": [state in network.machine.states for state in machine.states],
+                "rules": [
+                    [state, symbol, *action]
+                    for (state, symbol) in machine.delta
+                    if (action := machine.action(state, symbol))
+                ],
+            },
+            "layout": [
+                [block, list(labels), kind.meanings.of_block(block)]
+                for block, labels in network.layout.blocks
+            ],
+            "view": {
+                "groups": [
+                    [block for block in group if block in network.layout]
+                    for group in kind.view.groups
+                ],
+                "short": dict(kind.view.short),
+                "columns": [vars(column) for column in kind.view.columns],
+                "parts": [vars(part) for part in kind.view.parts],
+                "drawn": kind.view.drawn,
+            },
+        }
+
+    def _outcome(self, final: Instant | None) -> str | None:
+        """How the given machine's run ends."""
+        if final is None:
+            return None
+        given = self.network.machine
+        symbol = final.symbol if final.symbol in given.symbols else given.blank
+        return outcome_of(given, final.state, symbol).value
+
+    @property
+    def head(self) -> int:
+        """Where the machine's head begins."""
+        start = self.history.timeline.at(0)
+        assert start is not None
+        return start.head

@@ -1,0 +1,117 @@
+"""A moment as plain data for the page: what the vectors say, and what is proved of them.
+
+Everything here is read off the network's own vectors, but for the tape, the cells' last visits and
+the values of the proof, which are the machine's.
+"""
+
+from math import log2
+from typing import Any
+
+from netwright.errors import NetworkError
+from netwright.exact.rational import Rational, as_float
+from netwright.exact.vector import Vector
+from netwright.explorer.explored import Explored
+from netwright.networks.trace import Moment
+from netwright.runtime.attended import Attention
+from netwright.text import shortened
+
+TAPE = 30
+"""How many cells are shown on either side of the head."""
+LONGEST_NUMBER = 80
+MOST_VECTORS = 12
+
+
+def moment_data(explored: Explored, moment: Moment) -> dict[str, Any]:
+    """All that the page shows of a moment."""
+    network, kind = explored.network, explored.network.kind
+    t, timeline = moment.t, explored.history.timeline
+    names = _vectors_shown(explored, moment)
+    data: dict[str, Any] = {
+        "t": t,
+        "vectors": {name: _vector_data(moment[name], explored) for name in names},
+    }
+    try:
+        said = kind.says(network.compiled, moment)
+        data["says"] = said and said._asdict()
+    except NetworkError as error:
+        data["says"], data["lost"] = None, str(error)
+    time = t - explored.lead
+    now = timeline.at(max(0, time))
+    if now is not None:
+        data["step"] = now.step if time >= 0 else None
+        data["head"] = now.head
+        after = timeline.at(time + 1) if time >= 0 else None
+        data["next"] = after.head if after else now.head
+        first, last = now.head - TAPE, now.head + TAPE
+        visits = timeline.visits(now.time, first, last)
+        data["tape"] = {
+            "first": first,
+            "cells": timeline.cells(now.time, first, last),
+            "visits": [None if v is None else v + explored.lead for v, _ in visits],
+        }
+    if kind.view.drawn:
+        data["attention"] = _attention_data(explored, moment.attention[kind.view.drawn])
+    data["lemmas"] = [
+        {
+            "statement": check.statement,
+            "name": check.name,
+            "holds": check.found == check.wanted,
+            **({} if check.found == check.wanted else _difference(check.found, check.wanted)),
+        }
+        for check in kind.lemmas(network.compiled, explored.history, moment)
+    ]
+    return data
+
+
+def _vectors_shown(explored: Explored, moment: Moment) -> list[str]:
+    view = explored.network.kind.view
+    wanted = [*(c.vector for c in view.columns), *(p.vector for p in view.parts)]
+    return [*dict.fromkeys(wanted)] if wanted else list(moment)[:MOST_VECTORS]
+
+
+def _vector_data(vector: Vector, explored: Explored) -> dict[str, Any]:
+    entries = [(k, number_text(x)) for k, x in sorted(vector.entries.items())]
+    if vector.layout == explored.network.layout:
+        return {"entries": entries}
+    return {"entries": entries, "names": [str(vector.layout.coordinates[k]) for k, _ in entries]}
+
+
+def number_text(x: Rational) -> str:
+    """A number, exactly; or, where that is long, about how large it is.
+
+    >>> number_text(Rational(-7, 2)), number_text(Rational(1, 3**400))
+    ('-7/2', '≈ 1.4179e-191')
+    """
+    text = str(x)
+    return text if len(text) <= LONGEST_NUMBER else f"≈ {as_float(x):.5g}"
+
+
+def _attention_data(explored: Explored, attention: Attention) -> dict[str, Any]:
+    """The winner and the one that comes second, with their cells."""
+    timeline, lead = explored.history.timeline, explored.lead
+
+    def cell_of(token: int | None) -> int | None:
+        now = timeline.at(token - lead) if token is not None else None
+        return now.head if now else None
+
+    winner, second, margin = attention.winner, attention.runner_up, attention.margin
+    data: dict[str, Any] = {
+        "winner": winner,
+        "winners": len(attention.winners),
+        "cell": cell_of(winner),
+        "score": None if attention.score is None else number_text(attention.score),
+        "second": second,
+        "second_cell": cell_of(second),
+        "margin": None if margin is None else number_text(margin),
+    }
+    if margin and attention.score is not None:
+        lower = attention.score - margin
+        data["second_score"] = number_text(lower)
+        data["about"] = [as_float(each) for each in (attention.score, lower, margin)]
+        # So many bits of a significand tell the two scores apart.
+        data["bits"] = max(1, int(log2(as_float(abs(lower) / margin))) + 1)
+    return data
+
+
+def _difference(found: object, wanted: object) -> dict[str, str]:
+    return {"found": shortened(found, 200), "wanted": shortened(wanted, 200)}

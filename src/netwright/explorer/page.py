@@ -1,0 +1,197 @@
+"""The page: its assets, as one self-contained file, and as a frame in a notebook.
+
+In the file, modules are `data:` URLs in an import map, and the answers that the page would ask for
+are recorded: gzipped and in base64. What was not recorded, such as diagrams, the page's own machine
+computes. Nothing is ever fetched.
+"""
+
+import base64
+import gzip
+import html
+import json
+import re
+from collections.abc import Iterable
+from importlib.resources import files
+from os import PathLike
+from typing import Any
+
+from netwright.errors import InputError
+from netwright.explorer.answers import Answer, statement_titles
+from netwright.explorer.explored import LIMIT, Explored
+from netwright.explorer.moments import moment_data
+from netwright.files import check_output, output_path, write_whole
+from netwright.machine.load import load_machine
+from netwright.machine.turing_machine import TuringMachine
+from netwright.networks.network import Network
+from netwright.networks.running import network_of
+
+TYPES = {
+    ".html": "text/html; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".css": "text/css; charset=utf-8",
+    ".svg": "image/svg+xml",
+}
+LONGEST = 1000
+"""How many moments a file has, at most, where it is not said which."""
+MOST = 20_000
+POLICY = (
+    "default-src 'none'; script-src 'unsafe-inline' data:; style-src 'unsafe-inline'; "
+    "img-src data: blob:; base-uri 'none'; form-action 'none'"
+)
+
+
+def _read() -> dict[str, Answer]:
+    found = {}
+    for each in files("netwright.explorer").joinpath("web").iterdir():
+        suffix = f".{each.name.rpartition('.')[2]}"
+        if suffix in TYPES:
+            found[f"/{each.name}"] = Answer(200, TYPES[suffix], each.read_bytes())
+    return found
+
+
+ASSETS = _read()
+ASSETS["/"] = ASSETS["/index.html"]
+
+
+def asset(path: str) -> Answer:
+    """One of the page's own files."""
+    return ASSETS[path]
+
+
+def moments_recorded(explored: Explored, tokens: str | None, t: int) -> range:
+    """Which moments a file has: `A:B`, both of them too; or all, if there are not too many."""
+    last, _ = explored.last
+    if tokens is None:
+        if last <= LONGEST:
+            return range(1, last + 1)
+        first = max(1, min(t - LONGEST // 10, last - LONGEST // 5 + 1))
+        return range(first, min(last, first + LONGEST // 5 - 1) + 1)
+    found = re.fullmatch(r"\s*(\d{0,15})\s*:\s*(\d{0,15})\s*", tokens.replace(",", ""))
+    if not found:
+        raise InputError(f"--tokens is {tokens[:40]!r}; expected A:B, such as 1:200")
+    first, end = int(found[1] or 1), int(found[2] or last)
+    if not 1 <= first <= end <= last:
+        raise InputError(f"--tokens is {tokens}; this run has the times 1 to {last:,}")
+    if end - first >= MOST:
+        raise InputError(
+            f"--tokens has {end - first + 1:,} moments; a file has {MOST:,} of them at most"
+        )
+    return range(first, end + 1)
+
+
+def page_file(
+    explored: Explored,
+    tokens: str | None = None,
+    t: int = 1,
+    query: dict[str, str] | None = None,
+    tell: Any = lambda done: None,
+) -> str:
+    """The page with one run in it, as HTML that needs nothing else."""
+    times = moments_recorded(explored, tokens, t)
+    moments = []
+    for number, time in enumerate(times):
+        tell(number / len(times))
+        moment = explored.moment(time)
+        assert moment is not None
+        moments.append(moment_data(explored, moment))
+    if t not in times:
+        t = times[0]
+    recorded = {
+        "run": explored.description(),
+        "moments": moments,
+        "statements": statement_titles(),
+        "query": {**(query or {}), "t": str(t)},
+    }
+    packed = gzip.compress(
+        json.dumps(recorded, ensure_ascii=False, separators=(",", ":")).encode(), 9, mtime=0
+    )
+    modules = {
+        f"netwright{path}": f"data:text/javascript;base64,{_base64(_rewritten(each.body))}"
+        for path, each in sorted(ASSETS.items())
+        if path.endswith(".js")
+    }
+    page = ASSETS["/"].body.decode()
+    style = ASSETS["/style.css"].body.decode()
+    head = (
+        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n'
+        f"<style>\n{style}</style>\n"
+        f'<script type="importmap">{json.dumps({"imports": modules})}</script>\n'
+        f'<script type="application/octet-stream" id="recorded">{_base64(packed)}</script>\n'
+        '<script type="module">import "netwright/main.js";</script>\n'
+    )
+    begin, end = page.index("<!-- assets -->"), page.index("<!-- /assets -->")
+    return page[:begin] + head + page[end + len("<!-- /assets -->") :]
+
+
+def _rewritten(module: bytes) -> bytes:
+    """Imports by name instead of by place: a `data:` URL has no place."""
+    return re.sub(rb'from "\./', b'from "netwright/', module)
+
+
+def _base64(data: bytes) -> str:
+    return base64.b64encode(data).decode()
+
+
+class Page:
+    """A network's run as a page: shows itself in a notebook, and saves itself as a file."""
+
+    def __init__(self, explored: Explored, tokens: str | None = None, t: int = 1) -> None:
+        explored.check(t)
+        self._network = explored.network
+        self.html = page_file(explored, tokens, t)
+
+    def __repr__(self) -> str:
+        return f"<page of {repr(self._network)[1:-1]}: .save(path) writes it, a notebook shows it>"
+
+    def _repr_html_(self) -> str:
+        return frame(self.html)
+
+    def save(self, path: str | PathLike[str], *, force: bool = False) -> None:
+        """Write it into a file, which is not overwritten unless `force`."""
+        place = output_path(path)
+        check_output(place, force=force)
+        write_whole(place, self.html.encode())
+
+
+def explore(
+    source: "TuringMachine | Network | PathLike[str] | str",
+    word: Iterable[str] | None = None,
+    *,
+    t: int = 1,
+    to: str | None = None,
+    tokens: str | None = None,
+    max_steps: int = LIMIT,
+    **options: object,
+) -> Page:
+    """See a network run: `netwright.explore`.
+
+    Args:
+        source: a network; or a machine, a name, a path or a text, as `netwright.compile` takes.
+        word: the input; none means the machine's default input.
+        t: the time of the network at which the page begins.
+        to: the kind of network, for a machine.
+        tokens: which moments are in the page, such as `"100:200"`.
+        max_steps: how many steps of the machine are looked at.
+        options: those of the kind, such as `score="recency"`.
+
+    >>> explore("palindrome", "abba")
+    <page of transformer of palindrome, dimension 45: .save(path) writes it, a notebook shows it>
+    """
+    if isinstance(source, Network):
+        network = network_of(source, to, (), **options)
+        symbols = network.machine.check_word(
+            network.machine.default_input if word is None else word
+        )
+    else:
+        machine = source if isinstance(source, TuringMachine) else load_machine(source)
+        symbols = machine.check_word(machine.default_input if word is None else word)
+        network = network_of(machine, to, symbols, **options)
+    return Page(Explored(network, symbols, max_steps), tokens, t)
+
+
+def frame(page: str, height: int = 720) -> str:
+    """A page in a frame that can do nothing but run its scripts, for a notebook."""
+    return (
+        f'<iframe sandbox="allow-scripts" srcdoc="{html.escape(page)}" '
+        f'style="width: 100%; height: {height}px; border: 1px solid #8888"></iframe>'
+    )

@@ -1,0 +1,68 @@
+// Which machine, which input, which network; demos.
+
+import * as store from "./store.js";
+import { element, number } from "./format.js";
+import { openDialog, closeDialog } from "./help.js";
+
+const $ = (id) => document.getElementById(id);
+
+export class Choice {
+  constructor() {
+    $("choose").addEventListener("submit", (event) => {
+      event.preventDefault();
+      this.submit();
+    });
+    $("machine").addEventListener("change", () => { $("input").value = ""; $("input").dataset.given = ""; });
+    $("input").addEventListener("input", () => { $("input").dataset.given = "yes"; });
+    $("kind").addEventListener("change", () => { this.offerOptions(); this.submit(); });
+  }
+
+  offer(known, source) {
+    this.known = known;
+    this.source = source;
+    if (!known) return;
+    $("machines").replaceChildren(...known.machines.map((m) => element("option", { value: m.name }, m.about)));
+    $("kind").replaceChildren(...known.kinds.map((k) => element("option", { value: k.name }, k.name)));
+  }
+
+  offerOptions(values = {}) {
+    const kind = this.known?.kinds.find((each) => each.name === $("kind").value);
+    $("options").replaceChildren(...(kind?.options ?? []).map((option) => {
+      const select = element("select", { name: option.name, title: option.help, onchange: () => this.submit() },
+        ...option.choices.map((choice) => element("option", { value: choice }, choice)));
+      if (values[option.name]) select.value = values[option.name];
+      return element("label", {}, `${option.name} `, select);
+    }));
+  }
+
+  show(run) {
+    const machine = store.get("machine");
+    $("machine").value = machine === "given" || machine?.startsWith("posted:") ? run.name || machine : machine;
+    $("input").value = run.input.some((s) => s.length > 1) ? run.input.join(",") : run.input.join("");
+    $("input").dataset.given = "yes";
+    $("kind").value = run.kind;
+    this.offerOptions(run.options);
+    this.run = run;
+  }
+
+  async submit() {
+    const typed = $("machine").value.trim(), machine = this.run && typed === this.run.name ? store.get("machine") : typed;
+    const changes = { machine, kind: $("kind").value, input: undefined, score: undefined, base: undefined };
+    if ($("input").dataset.given) changes.input = $("input").value;
+    for (const select of $("options").querySelectorAll("select")) changes[select.name] = select.value;
+    if (machine !== store.get("machine") || changes.input !== store.get("input")) changes.t = 1;
+    store.set(changes, { replace: false });
+  }
+}
+
+export function showDemos(demos) {
+  if (!demos) return openDialog(element("p", {}, "This file has one run. netwright explore has all machines."));
+  const open = (query) => {
+    closeDialog();
+    const clean = { input: undefined, kind: undefined, score: undefined, base: undefined, part: undefined };
+    store.set({ ...clean, ...query, t: Number(query.t) }, { replace: false });
+  };
+  return openDialog(element("h2", {}, "Demos"), element("ul", { class: "demos" }, ...demos.map((demo) =>
+    element("li", {}, element("button", { onclick: () => open(demo.query) }, demo.title), element("p", {}, demo.question,
+      element("small", {}, ` ${demo.query.machine}, t = ${number(Number(demo.query.t))}`))))));
+}

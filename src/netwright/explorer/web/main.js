@@ -1,0 +1,129 @@
+// What happens when: the URL says what is shown, the source gives it, the views draw it.
+
+import * as store from "./store.js";
+import { openSource, Trouble } from "./source.js";
+import { drawTape, say } from "./tape.js";
+import { Picture } from "./picture.js";
+import { Overview } from "./overview.js";
+import { drawStream } from "./stream.js";
+import { drawLemmas } from "./lemmas.js";
+import { drawRule } from "./rule.js";
+import { Transport } from "./transport.js";
+import { Choice, showDemos } from "./choice.js";
+import { showHelp, setTheme, nextTheme } from "./help.js";
+import { number } from "./format.js";
+
+const $ = (id) => document.getElementById(id);
+const ITSELF = ["machine", "input", "kind", "score", "base"];
+let source, run = null, shown = null, direction = 1;
+
+function trouble(error) {
+  if (error && !(error instanceof Trouble)) console.error(error);
+  $("trouble").textContent = error ? error.message : "";
+  $("trouble").hidden = !error;
+}
+
+function progress(done) {
+  $("busy").textContent = done === null ? "" : `the network's own run: ${Math.floor(100 * done)} %`;
+  $("stop").hidden = done === null;
+}
+
+async function loadRun() {
+  try {
+    const found = await source.run();
+    if (!found) return;
+    run = found;
+    trouble(null);
+  } catch (error) {
+    run = null;
+    document.body.classList.add("empty");
+    return trouble(error);
+  }
+  document.body.classList.remove("empty");
+  document.title = `${run.name || "a machine"} · netwright`;
+  const end = run.ended ? `${run.outcome} after ${number(run.steps)} steps`
+    : `does not halt within ${number(run.last)} steps, which are shown`;
+  const changes = run.changes.length ? ` Changed: ${run.changes.join(", ")}.` : "";
+  $("about").textContent =
+    `${run.about ? `${run.about.replace(/\.?$/, ".")} ` : ""}` +
+    `${run.statement}: a ${run.kind} of dimension ${run.dimension}; ${end}.${changes}`;
+  if (store.get("t") > run.last) store.set({ t: run.last });
+  choice.show(run);
+  transport.show(run);
+  overview.show(run, source);
+  picture.show(run, source);
+  await loadMoment();
+}
+
+async function loadMoment() {
+  if (!run) return;
+  const t = Math.min(store.get("t"), run.last);
+  overview.mark(t);
+  transport.mark(t);
+  try {
+    const moment = await source.moment(t, direction);
+    // A newer question may have been asked meanwhile: then its answer is drawn, not this one.
+    if (!moment || moment.t !== Math.min(store.get("t"), run.last)) return;
+    trouble(null);
+    shown = moment;
+    draw();
+  } catch (error) {
+    trouble(error);
+  }
+}
+
+function draw() {
+  if (!shown || !run) return;
+  drawTape($("tape"), run, shown);
+  say($("sentence"), run, shown);
+  drawLemmas($("lemmas"), run, shown, source);
+  drawStream(run, shown);
+  drawRule(run, shown);
+  picture.draw(shown);
+  document.body.dataset.shown = shown.t;
+}
+
+function go(t) {
+  if (!run) return;
+  const goal = Math.max(1, Math.min(run.last, t));
+  direction = goal < store.get("t") ? -1 : 1;
+  store.set({ t: goal });
+}
+
+const picture = new Picture($("picture"), go);
+const overview = new Overview($("overview"), go);
+const transport = new Transport(go, () => shown?.t === store.get("t"));
+const choice = new Choice();
+
+store.watch((state, changed) => {
+  if (changed.has("theme")) { setTheme(state.theme); overview.draw(); }
+  if (ITSELF.some((name) => changed.has(name))) loadRun();
+  else if (changed.has("t")) loadMoment();
+  else draw();
+});
+
+addEventListener("resize", () => { overview.resize(); draw(); });
+addEventListener("popstate", () => location.reload());
+$("stop").addEventListener("click", () => {
+  source.stop();
+  transport.stop();
+  progress(null);
+  if (shown) store.set({ t: shown.t });
+});
+$("theme").addEventListener("click", () => store.set({ theme: nextTheme() }));
+$("help-button").addEventListener("click", () => showHelp());
+$("demos-button").addEventListener("click", async () => showDemos(await source.demos()));
+
+(async () => {
+  try {
+    source = await openSource(progress);
+    store.readURL(source.recorded?.query);
+    setTheme(store.get("theme"));
+    if (store.get("big")) document.body.classList.add("big");
+    document.body.classList.toggle("file", Boolean(source.only));
+    choice.offer(await source.machines(), source);
+    await loadRun();
+  } catch (error) {
+    trouble(error);
+  }
+})();

@@ -1,0 +1,146 @@
+// Around t: tape, the head's path, and the attention that is drawn on it.
+
+import { element, about, number, signed } from "./format.js";
+import { fit, ink, paint, scale } from "./diagram.js";
+
+export class Picture {
+  constructor(section, go) {
+    this.canvas = section.querySelector("canvas");
+    this.title = section.querySelector("h2");
+    this.scores = section.querySelector(".scores");
+    this.canvas.addEventListener("click", (event) => {
+      if (this.marks) go(this.target(event));
+    });
+    this.canvas.addEventListener("mousemove", (event) => {
+      if (!this.marks) return;
+      const t = this.target(event);
+      this.canvas.title = `token ${number(t)}; click to go there`;
+    });
+  }
+
+  // The token under the pointer; near the winner or the second one, exactly that.
+  target({ offsetX, offsetY }) {
+    for (const [t, x, y] of this.marks.places) {
+      if (Math.abs(offsetX - x) < 14 && Math.abs(offsetY - y) < 14) return t;
+    }
+    return this.marks.t(offsetX);
+  }
+
+  show(run, source) {
+    Object.assign(this, { run, source, diagram: null, asked: null });
+  }
+
+  // A window with room on both sides; the old one, if t and what it looks back to are well inside.
+  window(t, back) {
+    const { lead, last } = this.run;
+    const need = Math.max(40, Math.ceil((t - back + 1) * 1.3));
+    const old = this.asked;
+    if (old && back >= old.from && t + 1 < old.to - (old.to - old.from) / 50 && old.to - old.from <= 4 * need) return old;
+    const size = Math.min(Math.ceil(need * 1.5), last + 1 - lead);
+    const from = Math.max(lead, Math.min(back - Math.floor((size - (t - back)) / 3), last + 1 - size));
+    return { from, to: from + size };
+  }
+
+  async draw(moment) {
+    this.moment = moment;
+    const t = Math.max(moment.t, this.run.lead);
+    const back = Math.max(this.run.lead, Math.min(t, moment.attention?.winner ?? t - 30));
+    const wanted = this.window(t, back);
+    if (wanted !== this.asked) {
+      this.asked = wanted;
+      const columns = Math.min(this.canvas.clientWidth, wanted.to - wanted.from);
+      const found = await this.source.diagram({ ...wanted, columns, rows: 150, fit: 1 }, "picture").catch(() => null);
+      if (this.asked !== wanted) return;
+      if (!found) { this.asked = null; return; }
+      this.diagram = found;
+    }
+    if (this.diagram && this.moment === moment) this.paint(moment, t);
+  }
+
+  paint(moment, t) {
+    const { diagram, canvas } = this;
+    const { context, width, height } = fit(canvas);
+    paint(context, diagram, width, height);
+    const at = scale(diagram, width, height);
+    const centre = (time) => at.x(time) + at.perTime / 2;
+    const row = (cell) => at.y(cell) + at.perCell / 2;
+    this.marks = { t: at.t, places: [] };
+    context.setLineDash([4, 4]);
+    context.strokeStyle = ink("--text");
+    context.lineWidth = 1.5;
+    line(context, centre(t), 0, centre(t), height);
+    context.setLineDash([]);
+    const found = moment.attention;
+    if (found && found.winner !== null) {
+      if (found.second !== null) this.mark(context, centre(found.second), row(found.second_cell), found.second, "--second");
+      const y = row(found.cell);
+      context.strokeStyle = ink("--layer-3");
+      context.lineWidth = 4;
+      line(context, centre(found.winner), y, centre(t + (found.winner === moment.t ? 0 : 1)), y);
+      this.mark(context, centre(found.winner), y, found.winner, "--layer-3");
+      label(context, `token ${number(found.winner)}: ℓ = ${number(found.winner - 1)}`, centre(found.winner), y + (y > height - 30 ? -16 : 18), width, "--layer-3");
+    }
+    label(context, `t = ${number(t)}`, centre(t), 12, width, "--text");
+    canvas.setAttribute("role", "img");
+    canvas.setAttribute("aria-label", this.words(moment));
+    this.title.textContent = this.words(moment);
+    this.write(moment);
+  }
+
+  words(moment) {
+    const found = moment.attention;
+    if (!found) return `Tape and head around time ${number(moment.t)}`;
+    if (found.winner === null) return `Layer 3: ${number(found.winners)} tokens have the best score`;
+    return found.winner === moment.t
+      ? `Layer 3: token ${number(moment.t)} attends to itself, for cell ${number(moment.next)} is fresh`
+      : `Layer 3: token ${number(moment.t)} attends to token ${number(found.winner)}, the last on cell ${number(found.cell)}`;
+  }
+
+  write(moment) {
+    const found = moment.attention;
+    this.scores.replaceChildren();
+    if (!found || found.score === null) return;
+    const exact = (text) => element("span", { class: "number", title: `exactly ${signed(text)}`, tabindex: 0 }, about(text));
+    this.scores.append("scores −|⟨q, k⟩|: token ", number(found.winner ?? 0), " ", exact(found.score));
+    if (found.second === null) return;
+    this.scores.append("; second, token ", number(found.second), " on cell ", number(found.second_cell), " ", exact(found.second_score ?? found.score));
+    if (found.margin !== null) {
+      this.scores.append("; margin ", exact(found.margin));
+      if (found.bits) this.scores.append(found.bits === 1 ? ": one bit tells them apart" : `: ${found.bits} bits tell them apart`);
+    }
+  }
+
+  mark(context, x, y, t, colour) {
+    this.marks.places.push([t, x, y]);
+    context.fillStyle = ink(colour);
+    context.strokeStyle = ink("--panel");
+    context.lineWidth = 1.5;
+    context.beginPath();
+    context.arc(x, y, 5, 0, 7);
+    context.fill();
+    context.stroke();
+  }
+}
+
+function line(context, x0, y0, x1, y1) {
+  context.beginPath();
+  context.moveTo(x0, y0);
+  context.lineTo(x1, y1);
+  context.stroke();
+}
+
+function label(context, text, x, y, width, colour) {
+  context.font = "600 12px ui-monospace, monospace";
+  const size = context.measureText(text).width + 10;
+  const left = Math.max(1, Math.min(width - size - 1, x - size / 2));
+  context.fillStyle = ink("--panel");
+  context.strokeStyle = ink(colour);
+  context.lineWidth = 1.5;
+  context.beginPath();
+  context.roundRect(left, y - 9, size, 18, 4);
+  context.fill();
+  context.stroke();
+  context.fillStyle = ink(colour);
+  context.textBaseline = "middle";
+  context.fillText(text, left + 5, y + 0.5);
+}

@@ -1,0 +1,151 @@
+// Where the answers come from: the local server, or what was recorded in this file.
+
+import { subject } from "./store.js";
+import { MachineRun } from "./machine.js";
+
+const AHEAD = 16;
+
+export class Trouble extends Error {}
+
+// Asks the server. The newest question of a kind wins: older ones are given up.
+class ServerSource {
+  constructor(progress) {
+    this.progress = progress;
+    this.waiting = {};
+    this.moments = new Map();
+    this.key = "";
+  }
+
+  async ask(path, query, kind = path) {
+    this.waiting[kind]?.abort();
+    const control = (this.waiting[kind] = new AbortController());
+    const url = `${path}?${new URLSearchParams({ ...subject(), ...query })}`;
+    try {
+      for (;;) {
+        const answer = await fetch(url, { signal: control.signal });
+        if (answer.status === 202) {
+          this.progress((await answer.json()).done);
+          await new Promise((wake) => setTimeout(wake, 60));
+          if (control.signal.aborted) return null;
+          continue;
+        }
+        if (!answer.ok) throw new Trouble((await answer.json()).error);
+        const binary = answer.headers.get("content-type").includes("octet");
+        return binary ? await answer.arrayBuffer() : await answer.json();
+      }
+    } catch (error) {
+      if (error.name === "AbortError") return null;
+      if (error instanceof TypeError) throw new Trouble("the server does not answer; was it ended?");
+      throw error;
+    } finally {
+      if (this.waiting[kind] === control) {
+        delete this.waiting[kind];
+        this.progress(null);
+      }
+    }
+  }
+
+  stop() {
+    for (const control of Object.values(this.waiting)) control.abort();
+  }
+
+  run() {
+    this.moments.clear();
+    return this.ask("api/run", {});
+  }
+
+  // A moment, or null if another one was asked for meanwhile. Some ahead of it are fetched too.
+  async moment(t, direction = 1) {
+    const found = this.moments.get(t);
+    const beyond = t + direction * (AHEAD / 2);
+    if (found) {
+      if (!this.moments.has(beyond) && beyond > 0) this.fetchAhead(beyond, direction);
+      return found;
+    }
+    const answers = await this.ask("api/moments", { from: t, count: 1 });
+    if (!answers) return null;
+    this.keep(answers);
+    this.fetchAhead(t + direction, direction);
+    return this.moments.get(t) ?? answers[0];
+  }
+
+  async fetchAhead(t, direction) {
+    if (this.ahead) return;
+    this.ahead = true;
+    try {
+      const from = Math.max(1, direction > 0 ? t : t - AHEAD + 1);
+      this.keep((await this.ask("api/moments", { from, count: AHEAD }, "ahead")) ?? []);
+    } catch { /* beyond the end */ } finally {
+      this.ahead = false;
+    }
+  }
+
+  keep(answers) {
+    for (const each of answers) this.moments.set(each.t, each);
+    while (this.moments.size > 400) this.moments.delete(this.moments.keys().next().value);
+  }
+
+  async diagram(part, kind) {
+    const answer = await this.ask("api/diagram", part, `diagram ${kind}`);
+    if (!answer) return null;
+    const [start, stop, columns, first, last, rows] = new Int32Array(answer, 0, 6);
+    const low = new Int32Array(answer, 24, columns);
+    const high = new Int32Array(answer, 24 + 4 * columns, columns);
+    const image = new Uint8Array(answer, 24 + 8 * columns);
+    return { start, stop, columns, first, last, rows, low, high, image };
+  }
+
+  machines() { return this.ask("api/machines", {}); }
+  statements() { return this.ask("api/statements", {}); }
+  demos() { return this.ask("api/demos", {}); }
+
+  async post(text) {
+    const answer = await fetch("api/machine", {
+      method: "POST", body: text, headers: { "content-type": "text/plain" },
+    });
+    const data = await answer.json();
+    if (!answer.ok) throw new Trouble(data.error);
+    return data.machine;
+  }
+}
+
+// Reads what was recorded; diagrams come from the machine, which runs here.
+class FileSource {
+  constructor(recorded, progress) {
+    this.recorded = recorded;
+    this.moments = new Map(recorded.moments.map((moment) => [moment.t, moment]));
+    const run = recorded.run;
+    this.machine = new MachineRun(run.machine, run.input, run.head, progress);
+    this.only = true;
+  }
+
+  async run() { return this.recorded.run; }
+
+  async moment(t) {
+    const found = this.moments.get(t);
+    if (found) return found;
+    const times = [...this.moments.keys()];
+    throw new Trouble(
+      `this file has the times ${times[0].toLocaleString("en")} to ` +
+      `${times.at(-1).toLocaleString("en")}; netwright explore shows all of them`);
+  }
+
+  async diagram(part, kind) {
+    const lead = this.recorded.run.lead;
+    const start = Math.max(lead, part.from), stop = Math.max(start + 1, Math.min(part.to, this.recorded.run.last + 1));
+    return this.machine.diagram({ ...part, from: start, to: stop, lead }, kind);
+  }
+
+  stop() { this.machine.stop(); }
+  async machines() { return null; }
+  async statements() { return this.recorded.statements; }
+  async demos() { return null; }
+}
+
+export async function openSource(progress) {
+  const script = document.getElementById("recorded");
+  if (!script) return new ServerSource(progress);
+  const packed = Uint8Array.from(atob(script.textContent), (c) => c.charCodeAt(0));
+  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return new FileSource(JSON.parse(await new Response(stream).text()), progress);
+}

@@ -1,0 +1,102 @@
+// The residual stream as a table, and the parts of one moment; for other kinds, vectors by name.
+
+import { element, number, overTime, signed, symbol } from "./format.js";
+import * as store from "./store.js";
+
+export function drawStream(run, moment) {
+  const section = document.getElementById("stream");
+  const step = moment.step === null || moment.step === undefined || moment.step < 0
+    ? "the machine has not begun" : `step ${number(moment.step)} of the machine`;
+  const what = run.view.columns.length ? `What each layer adds to token ${number(moment.t)}` : `The vectors at time ${number(moment.t)}`;
+  section.querySelector("h2").textContent = `${what} · ${step}`;
+  const names = run.layout.flatMap(([block, labels]) => labels.map((label) => [block, label]));
+  inside(run, moment);
+  document.getElementById("table").replaceChildren(
+    run.view.columns.length ? residual(run, moment, names) : vectors(run, moment, names));
+}
+
+// The numbers of a vector by block: [label, exact text].
+function blocks(vector, names) {
+  const found = new Map();
+  for (const [place, value] of vector?.entries ?? []) {
+    const [block, label] = names[place];
+    if (!found.has(block)) found.set(block, []);
+    found.get(block).push([label, value]);
+  }
+  return found;
+}
+
+const text = (entries, t, blank) => entries.map(([label, value]) =>
+  label === "" ? overTime(value, t) : value === "1" ? symbol(label, blank) : `${overTime(value, t)}·${symbol(label, blank)}`).join(" + ");
+const exact = (entries) => entries.map(([label, value]) => `${label && `${label}: `}${signed(value)}`).join(", ");
+
+function residual(run, moment, names) {
+  const { columns, groups } = run.view, part = partNumber(run), t = moment.t;
+  const until = run.view.parts.findIndex((each, n) => n === part);
+  const made = columns.map((column) => blocks(moment.vectors[column.vector], names));
+  const shows = (column) => part === null || run.view.parts.findIndex((p) => p.vector === column.vector) <= until;
+  const head = element("tr", {}, element("th", {}, "block"),
+    ...columns.map((c) => element("th", { class: `layer-${c.layer}`, scope: "col" }, c.layer ? element("small", {}, `layer ${c.layer}`) : element("small", {}, c.vector === "y" ? "output" : "input"), c.title)));
+  const table = element("table", { class: "stream" }, element("thead", {}, head));
+  for (const group of groups) {
+    const body = element("tbody");
+    for (const block of group) {
+      const meaning = run.layout.find(([name]) => name === block)[2];
+      const row = element("tr", {}, element("th", { scope: "row", title: meaning }, element("b", {}, block), ` ${run.view.short[block] ?? short(meaning)}`));
+      columns.forEach((column, n) => {
+        const now = made[n].get(block) ?? [], before = n ? made[n - 1].get(block) ?? [] : [];
+        const same = n > 0 && exact(now) === exact(before), last = column.vector === "y";
+        const gone = n > 0 && !last && !now.length && before.length;
+        const kind = !shows(column) ? "later" : gone ? `gone layer-${column.layer}` : same ? "same" : now.length && n ? `new layer-${column.layer}` : "";
+        const shownText = !shows(column) ? "" : gone ? text(before, t, run.machine.blank) : text(now, t, run.machine.blank);
+        row.append(element("td", { class: kind, title: now.length ? exact(now) : undefined }, gone ? element("s", {}, shownText) : shownText));
+      });
+      if (row.textContent !== row.firstChild.textContent || group.length < 4) body.append(row);
+    }
+    table.append(body);
+  }
+  return table;
+}
+
+const short = (meaning) => (meaning.length > 30 ? `${meaning.slice(0, 29)}…` : meaning);
+
+function vectors(run, moment, names) {
+  const shown = Object.entries(moment.vectors), rows = new Map();
+  for (const [name, vector] of shown) {
+    vector.entries.forEach(([place, value], n) => {
+      const coordinate = vector.names ? vector.names[n] : label(names[place]);
+      if (!rows.has(coordinate)) rows.set(coordinate, {});
+      rows.get(coordinate)[name] = value;
+    });
+  }
+  const table = element("table", { class: "vectors" }, element("thead", {}, element("tr", {},
+    element("th", {}, "not 0"), ...shown.map(([name]) => element("th", { scope: "col" }, name)))));
+  const body = element("tbody");
+  for (const [coordinate, values] of rows) {
+    body.append(element("tr", {}, element("th", { scope: "row" }, coordinate),
+      ...shown.map(([name]) => element("td", { title: values[name] }, values[name] ? overTime(values[name], moment.t) : ""))));
+  }
+  table.append(body);
+  return table;
+}
+
+const label = ([block, name]) => (name === "" ? block : `${block}[${name}]`);
+
+// Inside one moment: its parts in turn, each with a formula and a sentence.
+
+export function partNumber(run) {
+  const part = store.get("part");
+  return part === undefined || !run.view.parts.length ? null : Math.max(0, Math.min(run.view.parts.length - 1, Number(part) || 0));
+}
+
+function inside(run) {
+  const place = document.getElementById("inside"), parts = run.view.parts, at = partNumber(run);
+  place.replaceChildren();
+  if (!parts.length) return;
+  const buttons = parts.map((part, n) => element("button", {
+    class: `part layer-${part.layer}`, "aria-pressed": n === at, title: part.name,
+    onclick: () => store.set({ part: n === at ? undefined : String(n) }),
+  }, part.name.replace("decoder.", "").replace(".self", " self").replace(".external", " encoder").replace(".O", " O")));
+  place.append(element("div", { class: "parts", role: "group", "aria-label": "Inside this token" }, ...buttons));
+  if (at !== null) place.append(element("p", {}, element("code", {}, parts[at].formula), " ", parts[at].says));
+}

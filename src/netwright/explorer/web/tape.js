@@ -1,0 +1,56 @@
+// The tape around the head, and what happens there in one sentence.
+
+import { element, number, symbol } from "./format.js";
+
+export function drawTape(place, run, moment) {
+  place.replaceChildren();
+  const tape = moment.tape;
+  if (!tape) return;
+  const blank = run.machine.blank;
+  const width = place.clientWidth, cell = Math.max(34, 10 * Math.max(...tape.cells.map((s) => s.length)));
+  const side = Math.min((tape.cells.length - 1) / 2, Math.ceil(width / cell / 2));
+  for (let c = moment.head - side; c <= moment.head + side; c++) {
+    const n = c - tape.first, visited = tape.visits[n];
+    const kind = c === moment.head ? "cell head" : c === moment.next ? "cell next" : "cell";
+    const text = element("b", tape.cells[n] === blank ? { class: "blank" } : {}, symbol(tape.cells[n], blank));
+    // Large numbers of tokens do not fit below a cell: then how many tokens ago.
+    const below = element("small", {}, visited === null ? "" : number(moment.t < 10000 ? visited : visited - moment.t));
+    const title = `cell ${number(c)}: ${visited === null ? "never visited" : `last visited at ${number(visited)}`}`;
+    place.append(element("span", { class: kind, title }, text, below));
+  }
+}
+
+const bold = (text) => element("b", {}, text);
+
+export function say(place, run, moment) {
+  const words = [], blank = run.machine.blank, says = moment.says;
+  const show = (s) => bold(symbol(s, blank));
+  if (moment.lost) words.push(`Here the vectors show no machine: ${moment.lost}.`);
+  else if (!says) {
+    words.push(moment.t < run.lead
+      ? `The network reads symbol ${moment.t} of its input: ${symbol(run.input[moment.t - 1], blank)}.`
+      : "Here the vectors show no configuration of the machine.");
+  } else {
+    words.push("In ", bold(says.state), " reading ", show(says.symbol), ": ");
+    if (says.next === null) words.push("no rule applies. ");
+    else words.push("write ", show(says.write), ", move ", bold(says.move ?? "nowhere"), ", go to ", bold(says.next), ". ");
+    if (moment.attention && says.next !== null) words.push(...lookBack(moment));
+  }
+  if (moment.t === run.last) {
+    words.push(run.ended
+      ? bold(` The machine ${run.outcome === "halted" ? "halts" : run.outcome === "accepted" ? "accepts" : "rejects"}: ${ending(run)}.`)
+      : " This is as far as the run is looked at.");
+  }
+  place.replaceChildren(...words);
+}
+
+const ending = (run) => `${run.outcome} after ${number(run.steps)} steps`;
+
+function lookBack(moment) {
+  const { winner, winners, cell } = moment.attention;
+  const to = `Next is cell ${number(moment.next)}: `;
+  if (winners !== 1) return [to, `${number(winners)} tokens have the best score.`];
+  if (winner === moment.t) return [to, element("em", {}, "fresh, so token ", number(winner), " attends to itself"), "."];
+  const right = cell === moment.next ? "" : ` (on cell ${number(cell)}!)`;
+  return [to, element("em", {}, `last visited by token ${number(winner)}`), `${right}, ${number(moment.t - winner)} back.`];
+}

@@ -8,7 +8,7 @@ from math import log2
 from typing import Any
 
 from netwright.errors import NetworkError
-from netwright.exact.rational import Rational, as_float
+from netwright.exact.rational import ZERO, Rational, as_float
 from netwright.exact.vector import Vector
 from netwright.explorer.explored import Explored
 from netwright.networks.trace import Moment
@@ -25,10 +25,9 @@ def moment_data(explored: Explored, moment: Moment) -> dict[str, Any]:
     """All that the page shows of a moment."""
     network, kind = explored.network, explored.network.kind
     t, timeline = moment.t, explored.history.timeline
-    names = _vectors_shown(explored, moment)
     data: dict[str, Any] = {
         "t": t,
-        "vectors": {name: _vector_data(moment[name], explored) for name in names},
+        "vectors": _vectors_data(explored, moment),
     }
     try:
         said = kind.says(network.compiled, moment)
@@ -63,17 +62,29 @@ def moment_data(explored: Explored, moment: Moment) -> dict[str, Any]:
     return data
 
 
-def _vectors_shown(explored: Explored, moment: Moment) -> list[str]:
-    view = explored.network.kind.view
-    wanted = [*(c.vector for c in view.columns), *(p.vector for p in view.parts)]
-    return [*dict.fromkeys(wanted)] if wanted else list(moment)[:MOST_VECTORS]
+def _vectors_data(explored: Explored, moment: Moment) -> list[dict[str, Any]]:
+    """The vectors in the order in which they are computed; from the second one on, what changed.
 
-
-def _vector_data(vector: Vector, explored: Explored) -> dict[str, Any]:
-    entries = [(k, number_text(x)) for k, x in sorted(vector.entries.items())]
-    if vector.layout == explored.network.layout:
-        return {"entries": entries}
-    return {"entries": entries, "names": [str(vector.layout.coordinates[k]) for k, _ in entries]}
+    Where the kind names no parts, every vector of the moment, as it is.
+    """
+    parts = explored.network.kind.view.parts
+    found, before = [], Vector.zero(explored.network.layout)
+    for name in [part.vector for part in parts] or list(moment)[:MOST_VECTORS]:
+        vector = moment[name]
+        each: dict[str, Any] = {"name": name}
+        if vector.layout == before.layout:
+            changed = {**before.entries, **vector.entries} if parts else vector.entries
+            each["entries"] = [
+                (k, number_text(vector.entries.get(k, ZERO)))
+                for k in sorted(changed)
+                if not parts or vector.entries.get(k) != before.entries.get(k)
+            ]
+            before = vector
+        else:
+            each["entries"] = [(k, number_text(x)) for k, x in sorted(vector.entries.items())]
+            each["names"] = [str(vector.layout.coordinates[k]) for k, _ in each["entries"]]
+        found.append(each)
+    return found
 
 
 def number_text(x: Rational) -> str:

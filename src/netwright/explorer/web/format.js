@@ -7,6 +7,7 @@ export const symbol = (s, blank) => (s === blank || s === " " ? "␣" : s);
 // An exact rational such as -8790/23456790 as −8790/t, if its denominator divides a power of t.
 export function overTime(text, t) {
   const found = /^(-?\d+)\/(\d+)$/.exec(text);
+  if (/^-?\d{5,15}$/.test(text)) return number(Number(text));
   if (!found) return signed(text);
   const [top, bottom] = [BigInt(found[1]), BigInt(found[2])];
   let power = 1n;

@@ -46,7 +46,7 @@ async function loadRun() {
   const changes = run.changes.length ? ` Changed: ${run.changes.join(", ")}.` : "";
   $("about").textContent =
     `${run.about ? `${run.about.replace(/\.?$/, ".")} ` : ""}` +
-    `${run.statement}: a ${run.kind} of dimension ${run.dimension}; ${end}.${changes}`;
+    `${run.statement}: ${run.kind}, dimension ${run.dimension}; ${end}.${changes}`;
   if (store.get("t") > run.last) store.set({ t: run.last });
   choice.show(run);
   transport.show(run);

@@ -7,6 +7,23 @@ const AHEAD = 16;
 
 export class Trouble extends Error {}
 
+// Vectors come as what changed since the one before; here each becomes whole, by its name.
+function unfold(moment, run) {
+  if (!Array.isArray(moment.vectors)) return moment;
+  const whole = {};
+  let now = new Map();
+  for (const { name, entries, names } of moment.vectors) {
+    now = run.view.parts.length ? new Map(now) : new Map();
+    for (const [place, value] of entries) {
+      if (value === "0") now.delete(place);
+      else now.set(place, value);
+    }
+    whole[name] = { entries: [...now].sort(([a], [b]) => a - b), changed: entries, names };
+  }
+  moment.vectors = whole;
+  return moment;
+}
+
 // Asks the server. The newest question of a kind wins: older ones are given up.
 class ServerSource {
   constructor(progress) {
@@ -49,9 +66,11 @@ class ServerSource {
     for (const control of Object.values(this.waiting)) control.abort();
   }
 
-  run() {
+  async run() {
     this.moments.clear();
-    return this.ask("api/run", {});
+    const found = await this.ask("api/run", {});
+    if (found) this.known = found;
+    return found;
   }
 
   // A moment, or null if another one was asked for meanwhile. Some ahead of it are fetched too.
@@ -81,7 +100,7 @@ class ServerSource {
   }
 
   keep(answers) {
-    for (const each of answers) this.moments.set(each.t, each);
+    for (const each of answers) this.moments.set(each.t, unfold(each, this.known));
     while (this.moments.size > 400) this.moments.delete(this.moments.keys().next().value);
   }
 
@@ -123,7 +142,7 @@ class FileSource {
 
   async moment(t) {
     const found = this.moments.get(t);
-    if (found) return found;
+    if (found) return unfold(found, this.recorded.run);
     const times = [...this.moments.keys()];
     throw new Trouble(
       `this file has the times ${times[0].toLocaleString("en")} to ` +

@@ -10,7 +10,7 @@ export function drawStream(run, moment) {
   const what = run.view.columns.length ? `What each layer adds to token ${number(moment.t)}` : `The vectors at time ${number(moment.t)}`;
   section.querySelector("h2").textContent = `${what} · ${step}`;
   const names = run.layout.flatMap(([block, labels]) => labels.map((label) => [block, label]));
-  inside(run, moment);
+  inside(run, moment, names);
   document.getElementById("table").replaceChildren(
     run.view.columns.length ? residual(run, moment, names) : vectors(run, moment, names));
 }
@@ -26,15 +26,20 @@ function blocks(vector, names) {
   return found;
 }
 
-const text = (entries, t, blank) => entries.map(([label, value]) =>
-  label === "" ? overTime(value, t) : value === "1" ? symbol(label, blank) : `${overTime(value, t)}·${symbol(label, blank)}`).join(" + ");
+const text = (entries, t, blank, named = false) => entries.map(([label, value]) =>
+  named ? `${label} = ${overTime(value, t)}` : label === "" ? overTime(value, t) : value === "1" ? symbol(label, blank) : `${overTime(value, t)}·${symbol(label, blank)}`).join(named ? ", " : " + ");
 const exact = (entries) => entries.map(([label, value]) => `${label && `${label}: `}${signed(value)}`).join(", ");
 
 function residual(run, moment, names) {
-  const { columns, groups } = run.view, part = partNumber(run), t = moment.t;
-  const until = run.view.parts.findIndex((each, n) => n === part);
+  const { groups, parts } = run.view, part = partNumber(run), t = moment.t;
+  const partOf = (column) => parts.findIndex((each) => each.vector === column.vector);
+  const shows = (column) => part === null || partOf(column) <= part;
+  let columns = run.view.columns;
+  if (innerWidth < 720) { // the column that was made last, and the one before it
+    const last = part === null ? columns.length - 2 : columns.findLastIndex(shows);
+    columns = columns.slice(Math.max(0, last - 1), Math.max(0, last - 1) + 2);
+  }
   const made = columns.map((column) => blocks(moment.vectors[column.vector], names));
-  const shows = (column) => part === null || run.view.parts.findIndex((p) => p.vector === column.vector) <= until;
   const head = element("tr", {}, element("th", {}, "block"),
     ...columns.map((c) => element("th", { class: `layer-${c.layer}`, scope: "col" }, c.layer ? element("small", {}, `layer ${c.layer}`) : element("small", {}, c.vector === "y" ? "output" : "input"), c.title)));
   const table = element("table", { class: "stream" }, element("thead", {}, head));
@@ -89,7 +94,7 @@ export function partNumber(run) {
   return part === undefined || !run.view.parts.length ? null : Math.max(0, Math.min(run.view.parts.length - 1, Number(part) || 0));
 }
 
-function inside(run) {
+function inside(run, moment, names) {
   const place = document.getElementById("inside"), parts = run.view.parts, at = partNumber(run);
   place.replaceChildren();
   if (!parts.length) return;
@@ -98,5 +103,14 @@ function inside(run) {
     onclick: () => store.set({ part: n === at ? undefined : String(n) }),
   }, part.name.replace("decoder.", "").replace(".self", " self").replace(".external", " encoder").replace(".O", " O")));
   place.append(element("div", { class: "parts", role: "group", "aria-label": "Inside this token" }, ...buttons));
-  if (at !== null) place.append(element("p", {}, element("code", {}, parts[at].formula), " ", parts[at].says));
+  if (at === null) return;
+  const { changed } = moment.vectors[parts[at].vector], last = parts[at].vector === "y";
+  const what = text(changed.map(([n, value]) => [label(names[n]), value]).filter(([, value]) => value !== "0"), moment.t, run.machine.blank, true);
+  const now = at === 0 || last ? "" : changed.length ? `Now ${[what, gone(changed, names)].filter(Boolean).join("; ")}.` : "Nothing changes.";
+  place.append(element("p", {}, element("code", {}, parts[at].formula), ` ${parts[at].says} ${now}`));
+}
+
+function gone(changed, names) {
+  const found = changed.filter(([, value]) => value === "0").map(([n]) => label(names[n]));
+  return found.length ? `${found.join(", ")} cancelled` : "";
 }

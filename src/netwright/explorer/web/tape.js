@@ -7,16 +7,18 @@ export function drawTape(place, run, moment) {
   const tape = moment.tape;
   if (!tape) return;
   const blank = run.machine.blank;
-  const width = place.clientWidth, cell = Math.max(34, 10 * Math.max(...tape.cells.map((s) => s.length)));
-  const side = Math.min((tape.cells.length - 1) / 2, Math.ceil(width / cell / 2));
+  // Large numbers of tokens do not fit below a cell: then how many tokens ago.
+  const below = tape.visits.map((v) => (v === null ? "" : number(moment.t < 10000 ? v : v - moment.t)));
+  const around = below.slice(tape.cells.length / 4, (3 * tape.cells.length) / 4);
+  const cell = Math.max(34, ...tape.cells.map((s) => 11 * s.length + 12), ...around.map((s) => 6.2 * s.length + 12));
+  place.style.setProperty("--cell", `${cell}px`);
+  const side = Math.min((tape.cells.length - 1) / 2, Math.ceil(place.clientWidth / cell / 2));
   for (let c = moment.head - side; c <= moment.head + side; c++) {
     const n = c - tape.first, visited = tape.visits[n];
     const kind = c === moment.head ? "cell head" : c === moment.next ? "cell next" : "cell";
     const text = element("b", tape.cells[n] === blank ? { class: "blank" } : {}, symbol(tape.cells[n], blank));
-    // Large numbers of tokens do not fit below a cell: then how many tokens ago.
-    const below = element("small", {}, visited === null ? "" : number(moment.t < 10000 ? visited : visited - moment.t));
     const title = `cell ${number(c)}: ${visited === null ? "never visited" : `last visited at ${number(visited)}`}`;
-    place.append(element("span", { class: kind, title }, text, below));
+    place.append(element("span", { class: kind, title }, text, element("small", {}, below[n])));
   }
 }
 

@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 ARGS ?= run palindrome abba
 
-.PHONY: run test test-thorough format bench clean
+.PHONY: run test test-thorough test-browser format bench clean
 
 run: $(VENV)/installed
 	@$(BIN)/netwright $(ARGS)
@@ -16,7 +16,15 @@ test: $(VENV)/installed-dev
 	$(BIN)/pytest -q -n auto
 
 test-thorough: $(VENV)/installed-dev
-	$(BIN)/pytest -q -n auto -m "thorough or not thorough"
+	$(BIN)/pytest -q -n auto -m "not browser"
+
+# The page in a real browser: the system's Chromium, installed where that can be done.
+test-browser: $(VENV)/installed-browser
+	@which chromium chromium-browser google-chrome >/dev/null 2>&1 \
+	  || (apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium) >/dev/null 2>&1; \
+	which chromium chromium-browser google-chrome 2>/dev/null | grep -q . \
+	  || { echo "make test-browser needs Chromium: install the package chromium"; exit 1; }
+	$(BIN)/pytest -q -m browser tests/browser
 
 format: $(VENV)/installed-dev
 	$(BIN)/ruff check --fix .
@@ -40,3 +48,7 @@ $(VENV)/installed: pyproject.toml | $(VENV)/pip
 $(VENV)/installed-dev: pyproject.toml | $(VENV)/pip
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[dev]"
 	@touch $@ $(VENV)/installed
+
+$(VENV)/installed-browser: pyproject.toml | $(VENV)/installed-dev
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[browser]"
+	@touch $@

@@ -102,23 +102,22 @@ def listening(port: int) -> socket.socket:
 def serve(answers: Answers, port: int, opened: Callable[[str], None]) -> None:
     """Answer until Ctrl-C; `opened` is called with the address once there is one."""
     sock = listening(port)
-    bound = sock.getsockname()[1]
-    app = application(answers, bound)
-    import uvicorn
-
-    config = uvicorn.Config(
-        app,  # type: ignore[arg-type]  # an ASGI application
-        log_level="critical",
-        access_log=False,
-        lifespan="off",
-        timeout_graceful_shutdown=1,
-    )
-    server = uvicorn.Server(config)
-    opened(f"http://{HOST}:{bound}/")
     try:
-        server.run(sockets=[sock])
-    except KeyboardInterrupt:
-        pass  # uvicorn raises it again once it has ended
+        bound = sock.getsockname()[1]
+        app = application(answers, bound)
+        import uvicorn
+
+        config = uvicorn.Config(
+            app,  # type: ignore[arg-type]  # an ASGI application
+            log_level="critical",
+            access_log=False,
+            lifespan="off",
+            timeout_graceful_shutdown=1,
+        )
+        server = uvicorn.Server(config)
+        opened(f"http://{HOST}:{bound}/")
+        with suppress(KeyboardInterrupt):  # uvicorn raises it again once it has ended
+            server.run(sockets=[sock])
     finally:
         answers.close()
         sock.close()

@@ -201,11 +201,10 @@ class Timeline:
     def explore(self, time: int, go_on: Callable[[], bool] = lambda: True) -> bool:
         """Go so far, unless the run or the limit ends before; False if `go_on` ended it."""
         with self.lock:
-            target = min(time, self.limit)
-            while self.reached < target and self.end is None:
+            while self.reached < min(time, self.limit) and self.end is None:
                 if not go_on():
                     return False
-                self._go(min(target, self.reached + AT_ONCE))
+                self._go(min(time, self.reached + AT_ONCE))
         return True
 
     def _go(self, time: int) -> None:

@@ -47,12 +47,12 @@ async function loadRun() {
   $("about").textContent =
     `${run.about ? `${run.about.replace(/\.?$/, ".")} ` : ""}` +
     `${run.statement}: ${run.kind}, dimension ${run.dimension}; ${end}.${changes}`;
-  if (store.get("t") > run.last) store.set({ t: run.last });
   choice.show(run);
   transport.show(run);
   overview.show(run, source);
   picture.show(run, source);
-  await loadMoment();
+  if (store.get("t") > run.last) store.set({ t: run.last }); // which loads that moment
+  else await loadMoment();
 }
 
 async function loadMoment() {

@@ -1,0 +1,378 @@
+"""The page in a real browser: what it shows is what the network has."""
+
+import random
+import re
+import zipfile
+from pathlib import Path
+from subprocess import run
+from sys import executable
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.browser.conftest import Opened
+
+from netwright.explorer.explored import Explored
+from netwright.machine.library import library_machine, library_names
+from netwright.machine.timeline import Timeline
+from netwright.networks.network import compile_network
+from netwright.theorems.theorem_3_4_transformer.proof_values import ProofValuesOf
+from netwright.verify.draw import random_machine
+
+PALINDROME = "machine=palindrome&input=abba"
+SIZES = [(1280, 800, ""), (1024, 768, "&big=1"), (390, 844, "")]
+
+
+def text(page: Any, selector: str) -> str:
+    return str(page.inner_text(selector)).strip()
+
+
+def at(page: Any, t: int) -> None:
+    page.wait_for_selector(f"body[data-shown='{t}']")
+
+
+def press(page: Any, key: str, t: int) -> None:
+    page.keyboard.press(key)
+    at(page, t)
+
+
+def test_every_token_of_a_palindrome(look: Opened) -> None:
+    network = compile_network(library_machine("palindrome"))
+    compiled = network.compiled
+    tokens = compiled.network.tokens(compiled.recognizer.embed("abba"), compiled.seed)
+    page = look(PALINDROME, 1)
+    read = """() => [...document.querySelectorAll("table.stream tbody tr")].map(row => [
+        row.querySelector("th b").textContent,
+        ...[...row.querySelectorAll("td")].map(cell => cell.title)])"""
+    for t, token in zip(range(1, 27), tokens, strict=False):
+        at(page, t)
+        first, second, third = token.layers
+        columns = [token.input, first.a, first.z, second.p, third.p, token.y]
+        rows = page.evaluate(read)
+        seen = 0
+        for block, *cells in rows:
+            for vector, cell in zip(columns, cells, strict=True):
+                wanted = ", ".join(
+                    f"{label}: {value}" if label else str(value).replace("-", "−")
+                    for label, value in vector[block].items()
+                )
+                assert cell == wanted, (t, block)
+                seen += len(vector[block])
+        assert seen == sum(len(vector.entries) for vector in columns)
+        chips = page.query_selector_all("#lemmas button")
+        assert len(chips) == 8
+        assert all(chip.get_attribute("class") == "holds" for chip in chips)
+        rule = network.kind.machine_of(compiled).action(
+            token.input.label("q1"), token.input.label("s1")
+        )
+        assert rule is not None
+        assert f"go to {rule.state}." in text(page, "#sentence")
+        assert text(page, "#rule h2").endswith(
+            f"= ({rule.state}, {rule.write.replace('_', '␣')}, {rule.move})"
+        )
+        page.keyboard.press("ArrowRight")
+    assert "accepts: accepted after 15 steps" in text(page, "#sentence")
+
+
+@pytest.mark.parametrize("kind", ["transformer", "rnn", "neural-gpu"])
+def test_every_kind_is_drawn_and_asks_nobody(look: Opened, kind: str) -> None:
+    page = look(f"{PALINDROME}&kind={kind}", 9)
+    assert text(page, "#sentence").startswith(("In ", "The network reads"))
+    assert page.query_selector("#table table") is not None
+    page.click("#demos-button")
+    assert "Busy beaver" in text(page, "#dialog")
+    page.keyboard.press("Escape")
+    page.click("#theme")
+    page.keyboard.press("?")
+    assert "One number rules" in text(page, "#dialog")
+
+
+def test_a_place_far_inside_the_busy_beaver(look: Opened) -> None:
+    page = look("machine=busy-beaver-5", 10_000_000)
+    there = text(page, "#sentence"), text(page, "#table")
+    normal = compile_network(library_machine("busy-beaver-5")).compiled.normal
+    values = ProofValuesOf(normal, (), ProofValuesOf.timeline_of(normal, ()))
+    visit = values.ell[10_000_000] + 1
+    assert f"last visited by token {visit:,}, {10**7 - visit:,} back" in there[0]
+    press(page, "ArrowRight", 10_000_001)
+    assert text(page, "#table") != there[1]
+    press(page, "ArrowLeft", 10_000_000)
+    assert (text(page, "#sentence"), text(page, "#table")) == there
+
+
+def test_the_end_of_the_busy_beaver(look: Opened) -> None:
+    page = look("machine=busy-beaver-5", 1)
+    press(page, "End", 47_176_873)
+    assert "halted after 47,176,870 steps" in text(page, "#sentence")
+    assert "go to Z" in text(page, "#sentence")
+    press(page, "Home", 1)
+
+
+def test_a_hundred_quick_presses_move_a_hundred_tokens(look: Opened) -> None:
+    page = look("machine=busy-beaver-5", 1000)
+    quick = """() => { for (let n = 0; n < 100; n++) document.body.dispatchEvent(
+        new KeyboardEvent("keydown", { key: "ArrowRight", bubbles: true })); }"""
+    page.evaluate(quick)
+    at(page, 1100)
+    for _ in range(30):
+        page.keyboard.press("ArrowRight")
+    at(page, 1130)
+    assert page.input_value("#t") == "1,130"
+
+
+def test_margin_and_second_best_at_token_145(look: Opened) -> None:
+    page = look("machine=busy-beaver-5", 145)
+    scores = text(page, ".scores")
+    assert "token 136" in scores
+    assert "second, token 134" in scores
+    titles = page.eval_on_selector_all(".scores .number", "all => all.map(each => each.title)")
+    assert titles[-1] == "exactly 9/349135027520"
+
+
+def test_a_click_on_the_overview_goes_there(look: Opened) -> None:
+    page = look("machine=busy-beaver-5", 1)
+    box = page.locator("#overview").bounding_box()
+    page.mouse.click(box["x"] + box["width"] * 0.5, box["y"] + 20)
+    page.wait_for_selector("body:not([data-shown='1'])")
+    t = int(page.evaluate("document.body.dataset.shown"))
+    assert abs(t / 47_176_873 - 0.5) < 1 / box["width"]
+    # The picture has t in it, and what the token looks back to.
+    assert f"{t:,}" in text(page, "#picture h2")
+
+
+def test_pixels_are_the_tape(look: Opened) -> None:
+    page = look(PALINDROME, 18)
+    page.wait_for_timeout(300)
+    explored = Explored(compile_network(library_machine("palindrome")), tuple("abba"))
+    timeline = explored.history.timeline
+    timeline.explore(100)
+    first, last = timeline.lowest, timeline.highest
+    read = """([x, y]) => { const c = document.getElementById("overview");
+        return [...c.getContext("2d").getImageData(x * c.width, y * c.height, 1, 1).data]; }"""
+    shades: dict[str, set[tuple[int, ...]]] = {}
+    for t in (3, 9, 20, 25):
+        now = timeline.at(t - 1)
+        assert now is not None
+        for cell in range(first, last + 1):
+            if abs(cell - now.head) < 2:
+                continue  # the head's path
+            place = [(t - 0.5) / 26, (cell - first + 0.5) / (last - first + 1)]
+            pixel = tuple(page.evaluate(read, place))
+            shades.setdefault(timeline.cells(now.time, cell, cell)[0], set()).add(pixel)
+    assert set(shades) == {"_", "a", "b"}
+    assert all(len(each) == 1 for each in shades.values()), shades
+    assert len(set.union(*shades.values())) == 3
+
+
+def test_fresh_cells_blanks_in_the_input_and_no_input(look: Opened) -> None:
+    assert "fresh, so token 5 attends to itself" in text(look(PALINDROME, 5), "#sentence")
+    page = look("machine=palindrome&input=a_b", 3)
+    assert "last visited" in text(page, "#sentence") or "fresh" in text(page, "#sentence")
+    page = look("machine=palindrome&input=", 1)
+    press(page, "End", 4)
+    assert "accepts" in text(page, "#sentence")
+    # Not the machine's default input.
+    assert page.input_value("#input") == ""
+
+
+def test_inside_one_token(look: Opened) -> None:
+    page = look(PALINDROME, 18)
+    page.keyboard.press(".")
+    assert "The last output comes back" in text(page, "#inside")
+    for _ in range(3):
+        page.keyboard.press(".")
+    assert "x2 = −1" in text(page, "#inside")
+    for _ in range(7):
+        page.keyboard.press(".")
+    page.keyboard.press(".")
+    at(page, 19)
+    page.keyboard.press(",")
+    at(page, 18)
+    assert "F(z³)" in text(page, "#inside")
+
+
+def test_a_lemma_opens_its_statement(look: Opened) -> None:
+    page = look(PALINDROME, 18)
+    page.click("#lemmas li:nth-child(5) button")
+    page.wait_for_selector("#dialog[open]")
+    assert "Lemma B.4" in text(page, "#dialog")
+    assert "exactly the value of the proof" in text(page, "#dialog")
+
+
+def test_playing_and_pausing(look: Opened) -> None:
+    page = look(PALINDROME, 1)
+    page.select_option("#speed", "60")
+    page.click("[data-go=play]")
+    at(page, 26)
+    assert page.evaluate("document.body.classList.contains('playing')") is False
+
+
+@pytest.mark.parametrize(("width", "height", "more"), SIZES)
+@pytest.mark.parametrize(("query", "t"), [(PALINDROME, 18), ("machine=busy-beaver-5", 23_456_789)])
+def test_everything_that_matters_is_above_the_fold(
+    look: Opened, query: str, t: int, width: int, height: int, more: str
+) -> None:
+    page = look(query + more, t, width=width, height=height)
+    page.wait_for_timeout(200)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.evaluate("document.querySelector('main').scrollWidth") <= width
+    fold = page.locator("footer").bounding_box()["y"]
+    for selector in ("#tape", "#sentence", "#picture canvas", "#lemmas"):
+        box = page.locator(selector).bounding_box()
+        assert box["y"] >= 0
+        assert box["y"] + box["height"] <= fold, selector
+    for button in page.query_selector_all("header button, footer button"):
+        assert not button.is_visible() or button.bounding_box()["x"] < width
+
+
+def test_a_file_and_a_frame_show_the_same(look: Opened, watched: Opened, tmp_path: Path) -> None:
+    import netwright as nw
+
+    served = look(PALINDROME, 18)
+    selectors = ("#sentence", "#table", "#lemmas", "#tape", "#rule", ".scores", "#picture h2")
+    expected = {selector: text(served, selector) for selector in selectors}
+    page = nw.explore("palindrome", "abba", t=18)
+    (tmp_path / "page.html").write_text(page.html, encoding="utf-8")
+    frame = f"<!doctype html><title>a notebook</title>{page._repr_html_()}"
+    (tmp_path / "frame.html").write_text(frame, encoding="utf-8")
+    from_file = watched(f"file://{tmp_path}/page.html")
+    at(from_file, 18)
+    assert {selector: text(from_file, selector) for selector in selectors} == expected
+    press(from_file, "ArrowRight", 19)
+    framed = watched(f"file://{tmp_path}/frame.html", width=1300)
+    inside = framed.frames[1]
+    inside.wait_for_selector("body[data-shown='18']")
+    for selector in ("#sentence", "#lemmas", "#rule", ".scores"):
+        assert inside.inner_text(selector).strip() == expected[selector]
+
+
+def test_a_file_of_a_long_run_says_what_it_has_not(watched: Opened, tmp_path: Path) -> None:
+    import netwright as nw
+
+    nw.explore("busy-beaver-5", tokens="100:150", t=145).save(tmp_path / "bb5.html")
+    page = watched(f"file://{tmp_path}/bb5.html")
+    at(page, 145)
+    page.keyboard.press("PageDown")
+    page.wait_for_selector("#trouble:not([hidden])")
+    assert "this file has the times 100 to 150" in text(page, "#trouble")
+
+
+@pytest.mark.parametrize(
+    ("query", "words"),
+    [
+        ("machine=nothing-like-it", "not a machine of the library"),
+        ("machine=palindrome&input=abc", "'c'"),
+        ("machine=palindrome&kind=perceptron", "transformer, rnn, neural-gpu"),
+    ],
+)
+def test_bad_addresses_get_a_sentence(server: str, browser: Any, query: str, words: str) -> None:
+    page = browser.new_page()
+    page.goto(f"{server}?{query}")
+    page.wait_for_selector("#trouble:not([hidden])")
+    assert words in text(page, "#trouble")
+    # And from there to a machine that there is.
+    page.fill("#machine", "even-as")
+    page.fill("#input", "ab")
+    if "perceptron" not in query:
+        page.click("#go")
+        page.wait_for_selector("body[data-shown]")
+        assert page.is_hidden("#trouble")
+    page.close()
+
+
+@pytest.mark.parametrize("t", ["99999999999", "-3", "abc", "1.5"])
+def test_times_that_are_none_are_clipped(server: str, watched: Opened, t: str) -> None:
+    page = watched(f"{server}?{PALINDROME}&t={t}")
+    page.wait_for_selector("body[data-shown]")
+    assert 1 <= int(page.evaluate("document.body.dataset.shown")) <= 26
+
+
+def test_two_tabs(look: Opened) -> None:
+    one, two = look("machine=busy-beaver-5", 5_000_000), look("machine=busy-beaver-5", 9_000_000)
+    press(one, "ArrowRight", 5_000_001)
+    press(two, "ArrowLeft", 8_999_999)
+    assert "8,999,999" in text(two, "#stream h2")
+
+
+def test_a_run_that_takes_long_can_be_stopped(server: str, watched: Opened) -> None:
+    page = watched(f"{server}?machine=1RB1LB_1LA1RA&t=1")
+    at(page, 1)
+    assert "does not halt within" in text(page, "#about")
+
+
+def check_machine(page: Any, machine: Any, word: tuple[str, ...], steps: int) -> None:
+    """The page's machine against the timeline: where it ends, and a diagram."""
+    rules = [
+        [state, symbol, *action]
+        for state, symbol in machine.delta
+        if (action := machine.action(state, symbol))
+    ]
+    given = {
+        "states": machine.states,
+        "symbols": machine.symbols,
+        "blank": machine.blank,
+        "start": machine.start,
+        "rules": rules,
+    }
+    found = page.evaluate(
+        """async ([machine, word, steps]) => {
+            const { MachineRun } = await import("./machine.js");
+            const run = new MachineRun(machine, word, 0);
+            run.steps(steps);
+            const end = run.configuration();
+            const cells = { columns: 9, first: -6, last: 6, rows: 5 };
+            const drawn = await run.diagram({ from: 0, to: end.time + 1, lead: 0, ...cells });
+            return [end, [...drawn.low], [...drawn.high], [...drawn.image]]; }""",
+        [given, list(word), steps],
+    )
+    timeline = Timeline(machine, word, limit=steps)
+    timeline.explore(steps)
+    last = timeline.at(timeline.reached)
+    assert last is not None
+    end = found[0]
+    assert (machine.states[end["state"]], end["head"], end["time"]) == (
+        last.state,
+        last.head,
+        last.time,
+    )
+    columns = min(9, last.time + 1)
+    expected = timeline.diagram(0, last.time + 1, columns, -6, 6, 5)
+    assert found[1] == expected.lowest.tolist()
+    assert found[2] == expected.highest.tolist()
+    assert np.array(found[3]).reshape(columns, 5).tolist() == expected.image.tolist()
+
+
+def test_the_machine_in_the_page_is_the_machine(look: Opened) -> None:
+    page = look(PALINDROME, 1)
+    for name in library_names():
+        machine = library_machine(name)
+        check_machine(page, machine, machine.default_input, 3000)
+    draw = random.Random(17)
+    for _ in range(200):
+        machine = random_machine(draw, draw.randrange(1, 5), draw.randrange(2, 5))
+        word = tuple(draw.choices(machine.symbols, k=draw.randrange(5)))
+        check_machine(page, machine, word, 500)
+
+
+def test_the_wheel_has_the_page(tmp_path: Path) -> None:
+    root = Path(__file__).parents[2]
+    pip = [executable, "-m", "pip", "--disable-pip-version-check", "-q"]
+    run([*pip, "wheel", "--no-deps", "-w", str(tmp_path), str(root)], check=True)
+    [wheel] = tmp_path.glob("*.whl")
+    with zipfile.ZipFile(wheel) as found:
+        names = found.namelist()
+    for name in ("index.html", "main.js", "style.css", "machine.js"):
+        assert f"netwright/explorer/web/{name}" in names
+    place = tmp_path / "installed"
+    run([*pip, "install", "--no-deps", "--target", str(place), str(wheel)], check=True)
+    page = tmp_path / "page.html"
+    lines = [
+        "import sys",
+        f"sys.path.insert(0, {str(place)!r})",
+        "import netwright",
+        f"assert netwright.__file__.startswith({str(place)!r})",
+        f"netwright.explore('palindrome', 'abba').save({str(page)!r})",
+    ]
+    code = "\n".join(lines)
+    run([executable, "-c", code], check=True, cwd=tmp_path)
+    assert re.search("netwright", page.read_text(encoding="utf-8"))

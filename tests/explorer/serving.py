@@ -1,0 +1,46 @@
+"""A server in a process of its own, as a user starts it."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import httpx
+
+
+def started(*arguments: str) -> tuple["subprocess.Popen[str]", str]:
+    """`netwright explore`, and the address that it says."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "netwright", "explore", *arguments, "--no-browser"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONUNBUFFERED": "1"},
+    )
+    assert process.stdout is not None
+    line = process.stdout.readline().strip()
+    assert line.startswith("http://127.0.0.1:"), (line, process.stderr and process.stderr.read())
+    for _ in range(100):
+        try:
+            httpx.get(line)
+            break
+        except httpx.TransportError:
+            time.sleep(0.05)
+    return process, line
+
+
+def ended(process: "subprocess.Popen[str]") -> tuple[str, str]:
+    """Ctrl-C, and what it said."""
+    process.send_signal(signal.SIGINT)
+    return process.communicate(timeout=10)
+
+
+def base(address: str) -> str:
+    """The address without its question."""
+    return address.split("?")[0]
+
+
+def port_of(address: str) -> int:
+    """The port of an address."""
+    return int(base(address).rstrip("/").rpartition(":")[2])

@@ -1,0 +1,263 @@
+"""What the page is told: exactly what the network has, and a sentence where there is nothing."""
+
+import json
+import random
+from typing import Any
+
+import numpy as np
+import pytest
+from flint import fmpq
+from tests.machine_table import ORACLES
+
+from netwright.explorer import answers as answers_module
+from netwright.explorer.answers import Answers
+from netwright.explorer.demos import DEMOS
+from netwright.explorer.explored import Explored
+from netwright.machine.library import library_machine
+from netwright.machine.simulate import configurations
+from netwright.networks.network import compile_network
+
+LONGEST = {machine: max(words, key=len) for machine, (words, _) in ORACLES.items()}
+
+
+@pytest.fixture
+def answers() -> Answers:
+    return Answers()
+
+
+def ask(answers: Answers, path: str, **query: object) -> Any:
+    while True:
+        found = answers.answer(f"/api/{path}", {name: str(value) for name, value in query.items()})
+        if found.status != 202:
+            break
+    assert found.status == 200, found.body
+    return json.loads(found.body)
+
+
+def unfolded(moment: dict[str, Any]) -> dict[str, dict[int, fmpq]]:
+    """The vectors of a moment, whole: each says what changed since the one before."""
+    whole: dict[str, dict[int, fmpq]] = {}
+    now: dict[int, fmpq] = {}
+    for vector in moment["vectors"]:
+        now = dict(now)
+        for place, text in vector["entries"]:
+            value = fmpq(*map(int, text.split("/")))
+            now[place] = value
+            if not value:
+                del now[place]
+        whole[vector["name"]] = now
+    return whole
+
+
+@pytest.mark.parametrize("score", ["paper", "recency"])
+@pytest.mark.parametrize("machine", ["palindrome", "binary-increment", "busy-beaver-4", "copy"])
+def test_every_token_is_the_definitions(answers: Answers, machine: str, score: str) -> None:
+    network = compile_network(library_machine(machine), score=score)
+    word = LONGEST.get(machine, "")
+    subject = {"machine": machine, "input": word, "score": score}
+    last = min(ask(answers, "run", **subject)["last"], 60)
+    compiled = network.compiled
+    tokens = compiled.network.tokens(compiled.recognizer.embed(tuple(word)), compiled.seed)
+    for t, token in zip(range(1, last + 1), tokens, strict=False):
+        [moment] = ask(answers, "moments", **subject, **{"from": t})
+        found = unfolded(moment)
+        assert found["decoder.1.input"] == token.input.entries
+        for n, layer in enumerate(token.layers, start=1):
+            for letter in "paz":
+                assert found[f"decoder.{n}.{letter}"] == getattr(layer, letter).entries
+        assert found["y"] == token.y.entries
+        assert all(lemma["holds"] for lemma in moment["lemmas"])
+        weights = token.layers[-1].self_weights
+        assert weights[moment["attention"]["winner"] - 1] == 1
+
+
+@pytest.mark.parametrize("kind", ["transformer", "rnn", "neural-gpu"])
+def test_tape_and_sentence_are_the_machines(answers: Answers, kind: str) -> None:
+    machine, word = library_machine("palindrome"), "abba"
+    run = ask(answers, "run", machine="palindrome", input=word, kind=kind)
+    assert (run["outcome"], run["steps"], run["ended"]) == ("accepted", 15, True)
+    moments = list(configurations(machine, word))
+    seen = 0
+    for t in range(1, run["last"] + 1):
+        [moment] = ask(
+            answers, "moments", machine="palindrome", input=word, kind=kind, **{"from": t}
+        )
+        if moment["step"] is None or moment["step"] < 0 or moment["says"] is None:
+            continue
+        now = moments[moment["step"]]
+        assert (moment["says"]["state"], moment["says"]["symbol"]) == (now.state, now.symbol)
+        assert moment["head"] == now.head
+        tape = moment["tape"]
+        assert tape["cells"][now.head - tape["first"]] == now.symbol
+        action = machine.action(now.state, now.symbol)
+        if action:
+            says = moment["says"]
+            assert (says["next"], says["write"], says["move"]) == action
+        seen += 1
+    # The last configuration of a Transformer is an output, and no token takes it.
+    assert seen == len(moments) - (kind == "transformer")
+
+
+def test_a_machine_that_stays_and_an_input_with_the_blank(answers: Answers) -> None:
+    stays = "0 x y * 1\n0 _ _ * 1\n1 * * r halt\n"
+    name = json.loads(answers.post_machine(stays).body)["machine"]
+    run = ask(answers, "run", machine=name, input="x")
+    assert (run["steps"], run["last"]) == (2, 2 * 1 + 3 + 3)
+    steps = [
+        ask(answers, "moments", machine=name, input="x", **{"from": t})[0]["step"]
+        for t in range(1, 9)
+    ]
+    assert steps == [-1, -1, -1, -1, -1, 0, 0, 1]
+    run = ask(answers, "run", machine="palindrome", input="a_b")
+    assert run["options"]["blanks"] is True
+
+
+def test_margin_and_runner_up_at_token_145_of_the_busy_beaver(answers: Answers) -> None:
+    [moment] = ask(answers, "moments", machine="busy-beaver-5", **{"from": 145})
+    found = moment["attention"]
+    assert (found["winner"], found["second"]) == (136, 134)
+    assert found["margin"] == "9/349135027520"
+
+
+def test_a_moment_in_the_middle_of_the_busy_beaver(answers: Answers) -> None:
+    [moment] = ask(answers, "moments", machine="busy-beaver-5", **{"from": 23_456_789})
+    assert moment["says"] == {"state": "B", "symbol": "1", "write": "1", "move": "R", "next": "B"}
+    assert moment["attention"]["winner"] == 23_455_162
+    assert all(lemma["holds"] for lemma in moment["lemmas"])
+    run = ask(answers, "run", machine="busy-beaver-5")
+    assert (run["outcome"], run["steps"]) == ("halted", 47_176_870)
+
+
+def test_a_diagram(answers: Answers) -> None:
+    found = answers.answer(
+        "/api/diagram", {"machine": "palindrome", "input": "abba", "from": "5", "to": "15"}
+    )
+    start, stop, columns, first, last, rows = np.frombuffer(found.body[:24], dtype="<i4").tolist()
+    assert (start, stop, columns) == (5, 15, 10)
+    low, high = np.frombuffer(found.body[24 : 24 + 80], dtype="<i4").reshape(2, 10)
+    image = np.frombuffer(found.body[104:], dtype=np.uint8).reshape(columns, rows)
+    explored = Explored(compile_network(library_machine("palindrome")), tuple("abba"))
+    for column in range(10):
+        now = explored.history.timeline.at(start + column - 1)
+        assert now is not None
+        assert low[column] == high[column] == now.head
+        cells = explored.history.timeline.cells(now.time, first, last)
+        assert [bool(x) for x in image[column]] == [cell != "_" for cell in cells]
+    fitted = answers.answer(
+        "/api/diagram",
+        {"machine": "palindrome", "input": "abba", "from": "5", "to": "7", "fit": "1"},
+    )
+    first, last = np.frombuffer(fitted.body[:24], dtype="<i4")[3:5]
+    assert (first, last) == (min(low[:2]) - 2, max(high[:2]) + 2)
+
+
+def test_a_changed_network_shows_which_lemma_fails_first() -> None:
+    whole = compile_network(library_machine("palindrome"))
+    broken = whole.broken("decoder.3.V.s4", word="abba")
+    answers = Answers(broken)
+    run = ask(answers, "run", machine="given", input="abba")
+    assert run["changes"]
+    for t in range(1, run["last"] + 1):
+        [moment] = ask(answers, "moments", machine="given", input="abba", **{"from": t})
+        failed = [lemma for lemma in moment["lemmas"] if not lemma["holds"]]
+        if failed:
+            break
+    assert failed[0]["statement"] == "Lemma B.4"
+    assert failed[0]["found"] != failed[0]["wanted"]
+
+
+@pytest.mark.parametrize(
+    ("query", "words"),
+    [
+        ({"machine": "no-such-machine"}, "not a machine of the library"),
+        ({"machine": "palindrom"}, "did you mean palindrome?"),
+        ({"machine": "/etc/passwd"}, "not a machine of the library"),
+        ({"machine": "README.md"}, "not a machine of the library"),
+        ({"machine": "palindrome", "input": "abc"}, "'c'"),
+        ({"machine": "palindrome", "input": "a" * 3000}, "3,000 symbols"),
+        ({"machine": "palindrome", "kind": "perceptron"}, "transformer, rnn, neural-gpu"),
+        ({"machine": "palindrome", "score": "best"}, "score"),
+        ({"machine": "posted:0123"}, "post it again"),
+        ({"machine": ""}, "not a machine of the library"),
+    ],
+)
+@pytest.mark.parametrize("path", ["run", "moments", "diagram"])
+def test_bad_questions_get_a_sentence(
+    answers: Answers, path: str, query: dict[str, str], words: str
+) -> None:
+    found = answers.answer(f"/api/{path}", query)
+    assert found.status == 400
+    assert words in json.loads(found.body)["error"]
+
+
+@pytest.mark.parametrize("t", ["-5", "x", "", "1e9", "99999999999999999999999", "٣"])
+def test_a_time_that_is_none_is_clipped(answers: Answers, t: str) -> None:
+    [moment] = ask(answers, "moments", machine="palindrome", input="ab", **{"from": t})
+    assert 1 <= moment["t"] <= 30
+
+
+def test_a_path_is_never_read(answers: Answers, tmp_path: Any) -> None:
+    file = tmp_path / "machine.txt"
+    file.write_text("1RB1LB_1LA1RZ")
+    found = answers.answer("/api/run", {"machine": str(file)})
+    assert found.status == 400
+    assert b"1RB" not in found.body
+
+
+def test_a_machine_that_is_too_large_to_draw(answers: Answers) -> None:
+    states = [f"q{n}" for n in range(15_000)]
+    lines = "\n".join(f"{q} {s} 1 r {q}" for q in states for s in "01")
+    found = answers.post_machine(lines)
+    name = json.loads(found.body)["machine"]
+    found = answers.answer("/api/run", {"machine": name})
+    while found.status == 202:
+        found = answers.answer("/api/run", {"machine": name})
+    assert found.status == 400
+    assert "too many" in json.loads(found.body)["error"]
+    assert answers.post_machine("x" * (2 << 20)).status == 413
+
+
+def test_a_run_that_never_halts_says_so(answers: Answers) -> None:
+    limited = Answers(limit=5000)
+    run = ask(limited, "run", machine="1RB1LB_1LA1RA")
+    assert (run["ended"], run["outcome"], run["last"]) == (False, None, 5000)
+    [moment] = ask(limited, "moments", machine="1RB1LB_1LA1RA", **{"from": 10**9})
+    assert moment["t"] == 5000
+
+
+def test_long_work_says_how_far_it_is_and_stops_when_nobody_waits(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(answers_module, "SOON", 0.0)
+    monkeypatch.setattr(answers_module, "ABANDONED", 0.05)
+    answers = Answers()
+    query = {"machine": "busy-beaver-5", "from": "47000000"}
+    found = answers.answer("/api/moments", query)
+    assert found.status == 202
+    assert 0 <= json.loads(found.body)["done"] <= 1
+    [work] = answers._work.values()
+    assert work.future is not None
+    assert work.future.result(timeout=60).status == 409
+
+
+def test_answers_are_functions_of_the_url(answers: Answers) -> None:
+    """In any order, with other questions in between."""
+    draw = random.Random(1)
+    queries = [{"machine": "busy-beaver-4", "from": str(t)} for t in range(1, 100, 9)]
+    queries += [{**query, "kind": "rnn"} for query in queries]
+    first: dict[str, bytes] = {}
+    for query in draw.sample(queries * 2, 2 * len(queries)):
+        body = answers.answer("/api/moments", query).body
+        assert first.setdefault(str(query), body) == body
+
+
+def test_every_demo_opens(answers: Answers) -> None:
+    assert ask(answers, "demos") == json.loads(json.dumps(DEMOS))
+    for demo in DEMOS:
+        query = dict(demo["query"])
+        t = query.pop("t")
+        [moment] = ask(answers, "moments", **query, **{"from": t})
+        assert moment["t"] == int(t), demo["title"]
+    assert "Lemma B.4" in ask(answers, "statements")
+    assert len(ask(answers, "machines")["machines"]) > 20
+    assert answers.answer("/api/nothing", {}).status == 404

@@ -1,0 +1,143 @@
+"""The page as one file: everything in it, nothing fetched, nothing overwritten."""
+
+import base64
+import gzip
+import html
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import netwright as nw
+from netwright.cli import main
+from netwright.errors import InputError, OutputError
+from netwright.explorer.page import ASSETS, explore
+
+
+def recorded(page: str) -> dict[str, Any]:
+    packed = re.search(r'id="recorded">([^<]+)<', page)
+    assert packed is not None
+    return dict(json.loads(gzip.decompress(base64.b64decode(packed[1]))))
+
+
+def test_a_file_has_the_whole_run_and_names_no_address(tmp_path: Path) -> None:
+    file = tmp_path / "page.html"
+    assert main(["explore", "palindrome", "abba", "-o", str(file)]) == 0
+    page = file.read_text(encoding="utf-8")
+    assert len(page) < 150_000
+    found = recorded(page)
+    assert [moment["t"] for moment in found["moments"]] == list(range(1, 27))
+    assert found["run"]["outcome"] == "accepted"
+    for attribute in re.findall(r'(?:src|href)="([^"]*)"', page):
+        assert attribute.startswith("data:"), attribute
+    assert "default-src 'none'" in page
+    addresses = set(re.findall(r"https?://[^\"' <)]+", page))
+    assert addresses <= {"http://www.w3.org/2000/svg"}
+
+
+def test_modules_import_each_other_by_names_that_the_file_has() -> None:
+    page = explore("even-as", "ab").html
+    found = re.search(r'<script type="importmap">(.*?)</script>', page, re.S)
+    assert found is not None
+    modules = json.loads(found[1])["imports"]
+    for url in modules.values():
+        text = base64.b64decode(url.partition("base64,")[2]).decode()
+        for name in re.findall(r'from "([^"]+)"', text):
+            assert name in modules
+        assert 'from "./' not in text
+    assert set(modules) == {f"netwright{path}" for path in ASSETS if path.endswith(".js")}
+
+
+def test_some_tokens_of_a_long_run(tmp_path: Path) -> None:
+    file = tmp_path / "bb5.html"
+    arguments = ["explore", "busy-beaver-5", "--t", "145", "-o", str(file)]
+    assert main([*arguments, "--tokens", "100:200"]) == 0
+    found = recorded(file.read_text(encoding="utf-8"))
+    assert [moment["t"] for moment in found["moments"]] == list(range(100, 201))
+    assert found["query"]["t"] == "145"
+    assert main([*arguments, "--force"]) == 0
+    moments = recorded(file.read_text(encoding="utf-8"))["moments"]
+    assert len(moments) == 200
+    assert 145 in [moment["t"] for moment in moments]
+
+
+@pytest.mark.parametrize("kind", ["rnn", "neural-gpu"])
+def test_other_kinds(kind: str) -> None:
+    found = recorded(explore("even-as", "abab", to=kind).html)
+    assert found["run"]["kind"] == kind
+    assert len(found["moments"]) == found["run"]["last"]
+    assert found["moments"][-1]["vectors"]
+
+
+def test_in_a_notebook_it_is_a_frame_that_can_do_little() -> None:
+    network = nw.compile("palindrome")
+    page = network.explore("abba", t=18)
+    shown = page._repr_html_()
+    assert shown.startswith('<iframe sandbox="allow-scripts" srcdoc="')
+    inside = re.search(r'srcdoc="([^"]*)"', shown)
+    assert inside is not None
+    assert html.unescape(inside[1]) == page.html
+    assert recorded(page.html)["query"]["t"] == "18"
+    assert nw.explore("palindrome", "abba", t=18).html == page.html
+    assert "page of transformer of palindrome" in repr(page)
+
+
+def test_nothing_is_overwritten(tmp_path: Path) -> None:
+    file = tmp_path / "page.html"
+    file.write_text("mine")
+    page = nw.explore("even-as", "a")
+    with pytest.raises(OutputError, match="exists"):
+        page.save(file)
+    assert main(["explore", "even-as", "a", "-o", str(file)]) == 2
+    assert file.read_text() == "mine"
+    page.save(file, force=True)
+    assert file.read_text(encoding="utf-8") == page.html
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["palindrome", "abba", "--t", "27", "-o", "x.html"], "there is no time 27"),
+        (["palindrome", "abba", "--tokens", "5:99", "-o", "x.html"], "the times 1 to 26"),
+        (["palindrome", "abba", "--tokens", "5", "-o", "x.html"], "expected A:B"),
+        (["palindrome", "abba", "--tokens", "9:5", "-o", "x.html"], "the times 1 to 26"),
+        (["busy-beaver-5", "--tokens", "1:50000", "-o", "x.html"], "20,000 of them at most"),
+        (["palindrome", "abba", "--tokens", "1:5"], "add -o FILE.html"),
+        (["palindrome", "abc", "-o", "x.html"], "'c'"),
+        (["palindrom", "-o", "x.html"], "did you mean palindrome?"),
+    ],
+)
+def test_bad_arguments(
+    arguments: list[str],
+    words: str,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["explore", *arguments]) == 2
+    error = capsys.readouterr().err
+    assert words in error
+    assert "Traceback" not in error
+    assert not (tmp_path / "x.html").exists()
+
+
+def test_a_time_that_is_not_there() -> None:
+    with pytest.raises(InputError, match="there is no time 99"):
+        nw.explore("palindrome", "abba", t=99)
+
+
+def test_without_the_extra_the_server_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "starlette.applications", None)
+    assert main(["explore", "even-as", "--no-browser", "--port", "0"]) == 2
+    assert "pip install 'netwright[explore]'" in capsys.readouterr().err
+
+
+def test_the_page_is_small() -> None:
+    files = {path: each.body for path, each in ASSETS.items() if path != "/"}
+    assert sum(map(len, files.values())) < 90_000
+    assert len(gzip.compress(b"".join(files.values()), 9)) < 30_000

@@ -80,6 +80,7 @@ def test_every_kind_is_drawn_and_asks_nobody(look: Opened, kind: str) -> None:
     assert text(page, "#sentence").startswith(("In ", "The network reads"))
     assert page.query_selector("#table table") is not None
     page.click("#demos-button")
+    page.wait_for_selector("#dialog[open] .demos")
     assert "Busy beaver" in text(page, "#dialog")
     page.keyboard.press("Escape")
     page.click("#theme")
@@ -294,10 +295,36 @@ def test_two_tabs(look: Opened) -> None:
     assert "8,999,999" in text(two, "#stream h2")
 
 
-def test_a_run_that_takes_long_can_be_stopped(server: str, watched: Opened) -> None:
-    page = watched(f"{server}?machine=1RB1LB_1LA1RA&t=1")
-    at(page, 1)
+def test_a_run_that_never_halts(look: Opened) -> None:
+    page = look("machine=1RB1LB_1LA1RA", 1)
     assert "does not halt within" in text(page, "#about")
+
+
+def test_work_that_takes_long_says_how_far_it_is_and_can_be_stopped(look: Opened) -> None:
+    page = look("machine=busy-beaver-5&kind=rnn", 5)
+    page.keyboard.press("End")
+    page.wait_for_selector("#stop:not([hidden])")
+    assert re.search(r"own run: \d+ %", text(page, "#busy"))
+    page.click("#stop")
+    page.wait_for_selector("#stop", state="hidden")
+    assert page.input_value("#t") == "5"
+    press(page, "ArrowRight", 6)
+
+
+TEACHING = (Path(__file__).parents[2] / "docs" / "teaching.md").read_text(encoding="utf-8")
+PROMISES = re.findall(r'- At `([^`]+)`: "([^"]+)"', TEACHING)
+
+
+@pytest.mark.parametrize(("query", "words"), PROMISES)
+def test_what_teaching_promises(server: str, watched: Opened, query: str, words: str) -> None:
+    page = watched(f"{server}?{query}")
+    at(page, int(query.rpartition("&t=")[2].partition("&")[0]))
+    page.wait_for_selector(".scores:not(:empty)")
+    assert words in text(page, "#sentence") + text(page, ".scores")
+
+
+def test_teaching_promises_something() -> None:
+    assert len(PROMISES) == 8
 
 
 def check_machine(page: Any, machine: Any, word: tuple[str, ...], steps: int) -> None:

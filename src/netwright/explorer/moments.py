@@ -4,7 +4,7 @@ Everything here is read off the network's own vectors, but for the tape, the cel
 the values of the proof, which are the machine's.
 """
 
-from math import log2
+from math import ceil, log2
 from typing import Any
 
 from netwright.errors import NetworkError
@@ -12,7 +12,6 @@ from netwright.exact.rational import ZERO, Rational, as_float
 from netwright.exact.vector import Vector
 from netwright.explorer.explored import Explored
 from netwright.networks.trace import Moment
-from netwright.runtime.attended import Attention
 from netwright.text import shortened
 
 TAPE = 30
@@ -49,7 +48,7 @@ def moment_data(explored: Explored, moment: Moment) -> dict[str, Any]:
             "visits": [None if v is None else v + explored.lead for v, _ in visits],
         }
     if kind.view.drawn:
-        data["attention"] = _attention_data(explored, moment.attention[kind.view.drawn])
+        data["attention"] = _attention_data(explored, moment)
     data["lemmas"] = [
         {
             "statement": check.statement,
@@ -97,9 +96,11 @@ def number_text(x: Rational) -> str:
     return text if len(text) <= LONGEST_NUMBER else f"≈ {as_float(x):.5g}"
 
 
-def _attention_data(explored: Explored, attention: Attention) -> dict[str, Any]:
+def _attention_data(explored: Explored, moment: Moment) -> dict[str, Any]:
     """The winner and the one that comes second, with their cells."""
     timeline, lead = explored.history.timeline, explored.lead
+    drawn = explored.network.kind.view.drawn
+    attention = moment.attention[drawn]
 
     def cell_of(token: int | None) -> int | None:
         now = timeline.at(token - lead) if token is not None else None
@@ -118,9 +119,10 @@ def _attention_data(explored: Explored, attention: Attention) -> dict[str, Any]:
     if margin and attention.score is not None:
         lower = attention.score - margin
         data["second_score"] = number_text(lower)
-        data["about"] = [as_float(each) for each in (attention.score, lower, margin)]
-        # So many bits of a significand tell the two scores apart.
-        data["bits"] = max(1, int(log2(as_float(abs(lower) / margin))) + 1)
+        # What is added up in ⟨q, k⟩ cancels; so many bits of its largest part reach to the margin.
+        key = moment[f"{drawn}.k"]
+        parts = [abs(x * key.entries.get(k, ZERO)) for k, x in attention.q.entries.items()]
+        data["bits"] = max(1, ceil(log2(as_float(max(parts, default=margin) / margin))))
     return data
 
 

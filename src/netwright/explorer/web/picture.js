@@ -101,12 +101,12 @@ export class Picture {
     this.scores.replaceChildren();
     if (!found || found.score === null) return;
     const exact = (text) => element("span", { class: "number", title: `exactly ${signed(text)}`, tabindex: 0 }, about(text));
-    this.scores.append("scores −|⟨q, k⟩|: token ", number(found.winner ?? 0), " ", exact(found.score));
+    this.scores.append("Scores −|⟨q, k⟩|: token ", number(found.winner ?? 0), " ", exact(found.score));
     if (found.second === null) return;
     this.scores.append("; second, token ", number(found.second), " on cell ", number(found.second_cell), " ", exact(found.second_score ?? found.score));
     if (found.margin !== null) {
       this.scores.append("; margin ", exact(found.margin));
-      if (found.bits) this.scores.append(found.bits === 1 ? ": one bit tells them apart" : `: ${found.bits} bits tell them apart`);
+      if (found.bits) this.scores.append(`; to see it takes some ${found.bits} bits`);
     }
   }
 

@@ -11,11 +11,13 @@ from netwright.machine.timeline import Diagram, Instant
 from netwright.networks.network import Network
 from netwright.networks.trace import Moment
 from netwright.networks.view import History
+from netwright.runtime.unsuitable import UnsuitableError
 from netwright.text import printable
 
 LIMIT = 50_000_000
 """How many steps of a machine are looked at."""
 AT_ONCE = 1 << 21  # moments between two looks at whether to go on
+FAR = 1 << 21  # moments that take longer than is noticed
 MOST_COLUMNS, MOST_ROWS = 2000, 400
 MOST_INPUT = 2000
 MOST_RULES = 20_000
@@ -49,14 +51,31 @@ class Explored:
         self.network, self.word, self.limit = network, word, limit
         self.tracing: Tracing[Any] = network.kind.trace(network.compiled, word, limit)
         self.history: History = network.kind.history(network.compiled, machine, word, limit)
+        self.jumping: Tracing[Any] | None = None
+        if not network.changes:
+            self.jumping = network.kind.jumping(network.compiled, self.history, word, limit)
 
     @property
     def lead(self) -> int:
         """How far the network's time is ahead of the machine's."""
         return self.history.lead
 
+    def at_once(self, t: int) -> Moment | None:
+        """A moment from the machine's run, if the network's own would take long to come there."""
+        self.check(t)
+        lead = self.tracing.lead
+        far = t - (self.tracing.seeker.nearest(max(0, t - lead)) + lead) > FAR
+        if not far or self.jumping is None:
+            return None
+        try:
+            self.jumping.check(t)
+        except UnsuitableError:
+            self.jumping = None
+            return None
+        return Moment(self.jumping, t)
+
     def moment(self, t: int, go_on: Callable[[float], bool] = lambda done: True) -> Moment | None:
-        """A moment; `go_on` is told how much of the way is done, and None is for its end."""
+        """A moment of the network's own run; None where `go_on`, told how far it is, ended it."""
         tracing = self.tracing
         self.check(t)
         while (

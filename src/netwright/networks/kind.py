@@ -162,6 +162,15 @@ class Kind(ABC, Generic[C]):
         """
         return History(Timeline(machine, word, limit=limit), len(word) + 1)
 
+    def jumping(
+        self, compiled: C, history: History, word: Sequence[str], max_steps: int
+    ) -> Tracing[Any] | None:
+        """A trace that begins anywhere with what is proved of the network; None if there is none.
+
+        Not the network's own run: whoever shows it says so.
+        """
+        return None
+
     def lemmas(self, compiled: C, history: History, moment: Moment) -> list[Check]:
         """What is proved of a moment, against what is found there; the times are the moment's."""
         return []

@@ -10,6 +10,7 @@ from netwright.exact.feed_forward import Affine, FeedForward, count_parameters
 from netwright.exact.layout import Layout
 from netwright.exact.rational import ONE
 from netwright.exact.vector import Vector
+from netwright.following.from_machine import JumpingTracing
 from netwright.following.tracing import TransformerTracing, transformer_names
 from netwright.following.transformer import run_transformer, transformer_course
 from netwright.machine.normal_form import NormalMachine, normalize
@@ -230,6 +231,20 @@ class TransformerKind(Kind[CompiledTransformer]):
     ) -> History:
         """Token t takes y_{t−1}, which shows the normal machine at time t − 1."""
         return History(ProofValuesOf.timeline_of(compiled.normal, word, limit=limit), 1)
+
+    def jumping(
+        self,
+        compiled: CompiledTransformer,
+        history: History,
+        word: Sequence[str],
+        max_steps: int,
+    ) -> JumpingTracing | None:
+        """From the machine's run, where the network is whole."""
+        if type(compiled.network) is not Transformer:
+            return None
+        course = transformer_course(compiled, word, max_steps, TokenEngine)
+        X = compiled.recognizer.embed(word)
+        return JumpingTracing(course, compiled, X, history.timeline)
 
     def lemmas(
         self, compiled: CompiledTransformer, history: History, moment: Moment

@@ -23,7 +23,11 @@ function trouble(error) {
   $("trouble").hidden = !error;
 }
 
-function progress(done) {
+function progress(done, kind) {
+  if (kind === "own") {
+    if (done !== null) $("own").textContent = `from the machine's run; the network's own run: ${Math.floor(100 * done)} %`;
+    return;
+  }
   $("busy").textContent = done === null ? "" : `the network's own run: ${Math.floor(100 * done)} %`;
   $("stop").hidden = done === null;
 }
@@ -67,9 +71,20 @@ async function loadMoment() {
     trouble(null);
     shown = moment;
     draw();
+    if (moment.own === false) await confirm(moment);
   } catch (error) {
     trouble(error);
   }
+}
+
+// A moment that was shown from the machine's run, once the network's own run has come there.
+async function confirm(moment) {
+  const own = await source.own(moment.t);
+  if (!own || own.t !== shown?.t) return;
+  const same = JSON.stringify(own.vectors) === JSON.stringify(moment.vectors);
+  shown = own;
+  draw();
+  if (!same) trouble(new Trouble("the network's own run has other vectors here than the machine's run says; they are shown now"));
 }
 
 function draw() {
@@ -80,6 +95,8 @@ function draw() {
   drawStream(run, shown);
   drawRule(run, shown);
   picture.draw(shown);
+  $("own").textContent = shown.own === false ? "from the machine's run; the network's own run is on its way" : "the network's own run: reached";
+  $("own").className = shown.own === false ? "quiet" : "reached";
   document.body.dataset.shown = shown.t;
 }
 

@@ -41,7 +41,7 @@ class ServerSource {
       for (;;) {
         const answer = await fetch(url, { signal: control.signal });
         if (answer.status === 202) {
-          this.progress((await answer.json()).done);
+          this.progress((await answer.json()).done, kind);
           await new Promise((wake) => setTimeout(wake, 60));
           if (control.signal.aborted) return null;
           continue;
@@ -57,7 +57,7 @@ class ServerSource {
     } finally {
       if (this.waiting[kind] === control) {
         delete this.waiting[kind];
-        this.progress(null);
+        this.progress(null, kind);
       }
     }
   }
@@ -86,6 +86,14 @@ class ServerSource {
     this.keep(answers);
     this.fetchAhead(t + direction, direction);
     return this.moments.get(t) ?? answers[0];
+  }
+
+  // The same moment from the network's own run, which may have to come there first.
+  async own(t) {
+    const answers = await this.ask("api/moments", { from: t, own: 1 }, "own");
+    if (!answers) return null;
+    this.keep(answers);
+    return answers[0];
   }
 
   async fetchAhead(t, direction) {

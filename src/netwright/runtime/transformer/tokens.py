@@ -38,7 +38,7 @@ from netwright.runtime.transformer.decoder import (
     program_of,
 )
 from netwright.runtime.transformer.encoded import Encoded
-from netwright.runtime.transformer.program import LastVisit, Mean
+from netwright.runtime.transformer.program import LastVisit, Mean, Program
 from netwright.runtime.unsuitable import UnsuitableError
 
 if TYPE_CHECKING:
@@ -128,6 +128,13 @@ class TokenEngine:
         """Whether the tokens are in integers."""
         return self._integers is not None and self.reason is None
 
+    @property
+    def program(self) -> Program | None:
+        """The program of the integers; None if there is none."""
+        if self._integers is None and self.reason is None:
+            self._make_integers()
+        return self._integers.program if self._integers is not None else None
+
     def advance(self, count: int) -> Codes:
         """The watches' codes for the next tokens."""
         if (integers := self._standing()) is not None:
@@ -200,26 +207,32 @@ class TokenEngine:
         if self.reason is not None or self.moments < FIRST_TOKENS:
             return None
         if self._integers is None:
-            started = perf_counter()
-            try:
-                from netwright.runtime.transformer.integers import IntegerTransformer
-
-                assert self.encoded is not None
-                program = program_of(self.network, self.encoded, self.seed)
-                made = IntegerTransformer(self.network, program, self.seed, self.watches)
-                while made.tokens < FIRST_TOKENS:
-                    made.advance(FIRST_TOKENS - made.tokens)
-            except UnsuitableError as unsuitable:
-                self.reason = str(unsuitable)
-                return None
-            self.compile_seconds += perf_counter() - started
-            self._first = Place(made.tokens, {name: a.copy() for name, a in made.state.items()})
-            self._integers = made
+            self._make_integers()
+        if self._integers is None:
+            return None
         if self._integers.tokens != self.moments:
             assert self._first is not None
             assert self._first.tokens == self.moments
             self.go_back(self._first)
         return self._integers
+
+    def _make_integers(self) -> None:
+        """The integers, standing behind the tokens that are kept; or the reason for none."""
+        started = perf_counter()
+        try:
+            from netwright.runtime.transformer.integers import IntegerTransformer
+
+            assert self.encoded is not None
+            program = program_of(self.network, self.encoded, self.seed)
+            made = IntegerTransformer(self.network, program, self.seed, self.watches)
+            while made.tokens < FIRST_TOKENS:
+                made.advance(FIRST_TOKENS - made.tokens)
+        except UnsuitableError as unsuitable:
+            self.reason = str(unsuitable)
+            return
+        self.compile_seconds += perf_counter() - started
+        self._first = Place(made.tokens, {name: a.copy() for name, a in made.state.items()})
+        self._integers = made
 
     # Tokens that are kept.
 

@@ -88,8 +88,8 @@ def test_a_jump_shows_what_the_own_run_has(t: int) -> None:
         assert (attention.winner, attention.score) == (other.winner, other.score)
     last = jumping.attention(t)["decoder.3.self"]
     assert last.margin == own.attention["decoder.3.self"].margin
-    # From there on, and back.
-    for near in (t + 1, t - 1):
+    # From there on, back, to the end, and among the first tokens.
+    for near in (t + 1, t - 1, 5_000_000, 70, 3):
         assert jumping.vectors(near)["y"] == network.trace("", 10**7)[near]["y"]
 
 

@@ -32,7 +32,7 @@ from netwright.runtime.transformer.arrays import (
     first_state,
 )
 from netwright.runtime.transformer.program import OUTPUT, STREAM, LastVisit, Mean, Program
-from netwright.runtime.transformer.tokens import Place, TokenEngine
+from netwright.runtime.transformer.tokens import Explained, Place, TokenEngine
 from netwright.runtime.unsuitable import UnsuitableError
 from netwright.theorems.theorem_3_4_transformer.construction import CompiledTransformer
 from netwright.theorems.theorem_3_4_transformer.proof_values import ProofValuesOf
@@ -131,6 +131,13 @@ class JumpingTracing(TransformerTracing):
     ) -> None:
         super().__init__(course, compiled.network, X)
         self.compiled, self.timeline = compiled, timeline
+
+    def _explain(self, t: int) -> Explained:
+        """The token, which nothing follows: tokens come in any order here."""
+        with self.lock:
+            self.stand_before(t)
+            found, _ = self.seeker.course.moments.explain(self)
+            return found
 
     def stand_before(self, t: int) -> None:
         """Write the state down, unless the engine stands there."""

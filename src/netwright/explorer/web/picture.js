@@ -43,6 +43,8 @@ export class Picture {
 
   async draw(moment) {
     this.moment = moment;
+    this.title.textContent = this.words(moment);
+    this.write(moment);
     const t = Math.max(moment.t, this.run.lead);
     const back = Math.max(this.run.lead, Math.min(t, moment.attention?.winner ?? t - 30));
     const wanted = this.window(t, back);
@@ -83,8 +85,6 @@ export class Picture {
     label(context, `t = ${number(t)}`, centre(t), 12, width, "--text");
     canvas.setAttribute("role", "img");
     canvas.setAttribute("aria-label", this.words(moment));
-    this.title.textContent = this.words(moment);
-    this.write(moment);
   }
 
   words(moment) {

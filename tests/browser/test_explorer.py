@@ -71,13 +71,15 @@ def test_every_token_of_a_palindrome(look: Opened) -> None:
             f"= ({rule.state}, {rule.write.replace('_', '␣')}, {rule.move})"
         )
         page.keyboard.press("ArrowRight")
-    assert "accepts: accepted after 15 steps" in text(page, "#sentence")
+    assert "The machine accepts, after 15 steps." in text(page, "#sentence")
 
 
 @pytest.mark.parametrize("kind", ["transformer", "rnn", "neural-gpu"])
 def test_every_kind_is_drawn_and_asks_nobody(look: Opened, kind: str) -> None:
     page = look(f"{PALINDROME}&kind={kind}", 9)
-    assert text(page, "#sentence").startswith(("In ", "The network reads"))
+    assert text(page, "#sentence").startswith(
+        ("In ", "Before the machine begins: in", "The network reads")
+    )
     assert page.query_selector("#table table") is not None
     page.click("#demos-button")
     page.wait_for_selector("#dialog[open] .demos")
@@ -104,7 +106,7 @@ def test_a_place_far_inside_the_busy_beaver(look: Opened) -> None:
 def test_the_end_of_the_busy_beaver(look: Opened) -> None:
     page = look("machine=busy-beaver-5", 1)
     press(page, "End", 47_176_873)
-    assert "halted after 47,176,870 steps" in text(page, "#sentence")
+    assert "The machine halts, after 47,176,870 steps." in text(page, "#sentence")
     assert "go to Z" in text(page, "#sentence")
     shown = text(page, "#table")
     page.wait_for_selector("#own.reached")
@@ -251,15 +253,37 @@ def test_a_file_and_a_frame_show_the_same(look: Opened, watched: Opened, tmp_pat
         assert inside.inner_text(selector).strip() == expected[selector]
 
 
-def test_a_file_of_a_long_run_says_what_it_has_not(watched: Opened, tmp_path: Path) -> None:
+def test_a_file_of_a_long_run_stays_within_what_it_has(watched: Opened, tmp_path: Path) -> None:
     import netwright as nw
 
     nw.explore("busy-beaver-5", tokens="100:150", t=145).save(tmp_path / "bb5.html")
     page = watched(f"file://{tmp_path}/bb5.html")
     at(page, 145)
-    page.keyboard.press("PageDown")
-    page.wait_for_selector("#trouble:not([hidden])")
-    assert "this file has the times 100 to 150" in text(page, "#trouble")
+    assert text(page, "#of") == "of 100 to 150 in this file"
+    press(page, "PageDown", 150)
+    press(page, "Home", 100)
+    press(page, "ArrowRight", 101)
+    page.wait_for_timeout(400)
+    assert page.url.endswith("#t=101")
+    page.reload()
+    at(page, 101)
+
+
+def test_another_score_keeps_the_time(look: Opened) -> None:
+    page = look("machine=busy-beaver-5", 145)
+    page.select_option("#options select", "recency")
+    page.wait_for_selector("body:not(.loading)")
+    page.wait_for_timeout(300)
+    assert "some 12 bits" in text(page, ".scores")
+    assert page.input_value("#t") == "145"
+
+
+def test_keys_work_after_a_number_was_typed(look: Opened) -> None:
+    page = look(PALINDROME, 1)
+    page.fill("#t", "12")
+    page.keyboard.press("Enter")
+    at(page, 12)
+    press(page, "ArrowRight", 13)
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ DEMOS = [
     for demo in (
         Demo(
             "A palindrome",
-            "Which token wrote the blank that token 18 looks back to?",
+            "Which token wrote the b that token 18 looks back to? Why not token 9?",
             {"machine": "palindrome", "input": "abba", "t": "18"},
         ),
         Demo(
@@ -72,7 +72,7 @@ DEMOS = [
         Demo(
             "A Neural GPU",
             "One cell for each symbol of the input. In which of them is the machine?",
-            {"machine": "even-as", "input": "ab", "kind": "neural-gpu", "t": "6"},
+            {"machine": "even-as", "input": "ab", "kind": "neural-gpu", "t": "4"},
         ),
     )
 ]

@@ -67,9 +67,11 @@ def _vectors_data(explored: Explored, moment: Moment) -> list[dict[str, Any]]:
 
     Where the kind names no parts, every vector of the moment, as it is.
     """
-    parts = explored.network.kind.view.parts
+    view = explored.network.kind.view
+    parts = view.parts
     found, before = [], Vector.zero(explored.network.layout)
-    for name in [part.vector for part in parts] or list(moment)[:MOST_VECTORS]:
+    every = [name for name in moment if not view.vectors or name.split(".")[0] in view.vectors]
+    for name in [part.vector for part in parts] or every[:MOST_VECTORS]:
         vector = moment[name]
         each: dict[str, Any] = {"name": name}
         if vector.layout == before.layout:

@@ -24,6 +24,7 @@ from netwright.networks.rnn import (
     with_factor,
     written_meaning,
 )
+from netwright.networks.view import View
 from netwright.networks.writing import ACTIVATIONS, Reading, Writing, name_of_function
 from netwright.runtime.stacks.neural_gpu import FastNeuralGPU
 from netwright.theorems.theorem_2_3_rnn.construction import compile_rnn
@@ -49,6 +50,7 @@ class NeuralGPUKind(Kind[CompiledNeuralGPU]):
     statement = "Theorem 4.1"
     meanings = MEANINGS
     checker = CHECKER
+    view = View(vectors=("cell",))
     options = (BASE,)
 
     def construct(self, machine: TuringMachine, options: Options) -> CompiledNeuralGPU:

@@ -42,6 +42,8 @@ class View:
     columns: tuple[Column, ...] = ()
     """Of the table of the residual stream; none: every vector of the moment by its name."""
     parts: tuple[Part, ...] = ()
+    vectors: tuple[str, ...] = ()
+    """Where there are no columns: the first parts of the names that are shown; none: all."""
     drawn: str = ""
     """The attention that is drawn on the space-time diagram."""
 

@@ -5,6 +5,7 @@ import { element, number } from "./format.js";
 import { openDialog, closeDialog } from "./help.js";
 
 const $ = (id) => document.getElementById(id);
+const word = (run) => run.input.join(run.input.some((s) => s.length > 1) ? "," : "");
 
 export class Choice {
   constructor() {
@@ -38,7 +39,7 @@ export class Choice {
   show(run) {
     const machine = store.get("machine");
     $("machine").value = machine === "given" || machine?.startsWith("posted:") ? run.name || machine : machine;
-    $("input").value = run.input.some((s) => s.length > 1) ? run.input.join(",") : run.input.join("");
+    $("input").value = word(run);
     $("input").dataset.given = "yes";
     $("kind").value = run.kind;
     this.offerOptions(run.options);
@@ -50,7 +51,9 @@ export class Choice {
     const changes = { machine, kind: $("kind").value, input: undefined, score: undefined, base: undefined };
     if ($("input").dataset.given) changes.input = $("input").value;
     for (const select of $("options").querySelectorAll("select")) changes[select.name] = select.value;
-    if (machine !== store.get("machine") || changes.input !== store.get("input")) changes.t = 1;
+    if (changes.input === undefined && machine === store.get("machine")) changes.input = store.get("input");
+    const same = machine === store.get("machine") && (changes.input ?? "") === (this.run ? word(this.run) : "");
+    if (!same) changes.t = 1;
     store.set(changes, { replace: false });
   }
 }

@@ -27,7 +27,7 @@ export function about(text) {
   const found = /^(-?)(\d+)(?:\/(\d+))?$/.exec(text);
   if (!found) return signed(text);
   const [, sign, top, bottom = "1"] = found;
-  if (text.length < 14) return signed(text);
+  if (text.length <= 20) return signed(text);
   const size = top.length - bottom.length;
   const shift = 8n - BigInt(size);
   const scaled = shift > 0n

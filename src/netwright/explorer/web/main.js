@@ -28,7 +28,8 @@ function progress(done, kind) {
     if (done !== null) $("own").textContent = `from the machine's run; the network's own run: ${Math.floor(100 * done)} %`;
     return;
   }
-  $("busy").textContent = done === null ? "" : `the network's own run: ${Math.floor(100 * done)} %`;
+  const what = source?.only ? "the diagram" : "the network's own run";
+  $("busy").textContent = done === null ? "" : `${what}: ${Math.floor(100 * done)} %`;
   $("stop").hidden = done === null;
 }
 
@@ -41,6 +42,8 @@ async function loadRun() {
   } catch (error) {
     run = null;
     document.body.classList.add("empty");
+    document.body.classList.remove("loading");
+    $("about").textContent = "";
     return trouble(error);
   }
   document.body.classList.remove("empty");
@@ -70,6 +73,7 @@ async function loadMoment() {
     if (!moment || moment.t !== Math.min(store.get("t"), run.last)) return;
     trouble(null);
     shown = moment;
+    document.body.classList.remove("loading");
     draw();
     if (moment.own === false) await confirm(moment);
   } catch (error) {
@@ -102,7 +106,7 @@ function draw() {
 
 function go(t) {
   if (!run) return;
-  const goal = Math.max(1, Math.min(run.last, t));
+  const goal = Math.max(run.from ?? 1, Math.min(run.to ?? run.last, t));
   direction = goal < store.get("t") ? -1 : 1;
   store.set({ t: goal });
 }
@@ -114,7 +118,10 @@ const choice = new Choice();
 
 store.watch((state, changed) => {
   if (changed.has("theme")) { setTheme(state.theme); overview.draw(); }
-  if (ITSELF.some((name) => changed.has(name))) loadRun();
+  if (ITSELF.some((name) => changed.has(name))) {
+    document.body.classList.add("loading");
+    loadRun();
+  }
   else if (changed.has("t")) loadMoment();
   else draw();
 });

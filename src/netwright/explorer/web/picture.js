@@ -1,6 +1,6 @@
 // Around t: tape, the head's path, and the attention that is drawn on it.
 
-import { element, about, number, signed } from "./format.js";
+import { element, about, number, signed, symbol } from "./format.js";
 import { fit, ink, paint, scale } from "./diagram.js";
 
 export class Picture {
@@ -8,6 +8,7 @@ export class Picture {
     this.canvas = section.querySelector("canvas");
     this.title = section.querySelector("h2");
     this.scores = section.querySelector(".scores");
+    this.legend = section.querySelector(".legend");
     this.canvas.addEventListener("click", (event) => {
       if (this.marks) go(this.target(event));
     });
@@ -28,6 +29,12 @@ export class Picture {
 
   show(run, source) {
     Object.assign(this, { run, source, diagram: null, asked: null });
+    const { symbols, blank } = run.machine, others = symbols.filter((s) => s !== blank);
+    this.legend.replaceChildren(...(others.length > 12 ? [] : [blank, ...others].map((s, n) => {
+      const shade = element("i");
+      shade.style.setProperty("--shade", `${n ? Math.round((100 * (n + 1)) / (others.length + 1)) : 0}%`);
+      return element("span", {}, shade, symbol(s, blank));
+    })));
   }
 
   // A window with room on both sides; the old one, if t and what it looks back to are well inside.
@@ -80,9 +87,12 @@ export class Picture {
       context.lineWidth = 4;
       line(context, centre(found.winner), y, centre(t + (found.winner === moment.t ? 0 : 1)), y);
       this.mark(context, centre(found.winner), y, found.winner, "--layer-3");
-      label(context, `token ${number(found.winner)}: ℓ = ${number(found.winner - 1)}`, centre(found.winner), y + (y > height - 30 ? -16 : 18), width, "--layer-3");
+      label(context, `token ${number(found.winner)}`, centre(found.winner), y + (y > height - 30 ? -18 : 18), centre(t) > width - 150 ? width - 130 : width, "--layer-3");
     }
     label(context, `t = ${number(t)}`, centre(t), 12, width, "--text");
+    corner(context, `cell ${number(diagram.first)}`, 6, 12, "left");
+    corner(context, `cell ${number(diagram.last)}`, 6, height - 8, "left");
+    corner(context, `t ${number(diagram.start)} to ${number(diagram.stop - 1)}`, width - 6, height - 8, "right");
     canvas.setAttribute("role", "img");
     canvas.setAttribute("aria-label", this.words(moment));
   }
@@ -122,6 +132,18 @@ export class Picture {
   }
 }
 
+function corner(context, text, x, y, align) {
+  context.font = "11px ui-monospace, monospace";
+  context.textAlign = align;
+  context.textBaseline = "middle";
+  context.lineWidth = 3;
+  context.strokeStyle = ink("--panel");
+  context.strokeText(text, x, y);
+  context.fillStyle = ink("--text");
+  context.fillText(text, x, y);
+  context.textAlign = "left";
+}
+
 function line(context, x0, y0, x1, y1) {
   context.beginPath();
   context.moveTo(x0, y0);
@@ -130,7 +152,7 @@ function line(context, x0, y0, x1, y1) {
 }
 
 function label(context, text, x, y, width, colour) {
-  context.font = "600 12px ui-monospace, monospace";
+  context.font = `600 ${document.body.classList.contains("big") ? 15 : 12}px ui-monospace, monospace`;
   const size = context.measureText(text).width + 10;
   const left = Math.max(1, Math.min(width - size - 1, x - size / 2));
   context.fillStyle = ink("--panel");

@@ -146,7 +146,12 @@ class FileSource {
     this.only = true;
   }
 
-  async run() { return this.recorded.run; }
+  // All of a run is there, or some times of it.
+  async run() {
+    const times = [...this.moments.keys()], run = this.recorded.run;
+    if (times.length < run.last) Object.assign(run, { from: times[0], to: times.at(-1) });
+    return run;
+  }
 
   async moment(t) {
     const found = this.moments.get(t);

@@ -1,6 +1,7 @@
 // The state of the page: what is in the URL, and nothing else. `t` rules.
 
 const listeners = new Set();
+const served = location.protocol.startsWith("http");
 const state = { machine: "palindrome", t: 1 };
 
 // Call `listener(state, changed)` now and whenever something changes.
@@ -28,9 +29,7 @@ export function set(changes, { replace = true } = {}) {
 
 export function readURL(defaults = {}) {
   Object.assign(state, defaults);
-  if (location.protocol.startsWith("http")) {
-    for (const [name, value] of new URLSearchParams(location.search)) state[name] = value;
-  }
+  for (const [name, value] of new URLSearchParams(served ? location.search : location.hash.slice(1))) state[name] = value;
   state.t = Math.max(1, Math.floor(Number(state.t)) || 1);
 }
 
@@ -47,7 +46,9 @@ function writeURL(replace) {
   clearTimeout(pending);
   pending = setTimeout(() => {
     try {
-      const url = `?${new URLSearchParams(state)}`;
+      const { t, part, theme, big } = state;
+      const here = Object.fromEntries(Object.entries({ t, part, theme, big }).filter(([, value]) => value !== undefined));
+      const url = served ? `?${new URLSearchParams(state)}` : `#${new URLSearchParams(here)}`;
       if (replace) history.replaceState(null, "", url);
       else history.pushState(null, "", url);
     } catch { /* a page in a sandboxed frame has no address of its own */ }

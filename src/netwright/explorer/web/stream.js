@@ -56,11 +56,13 @@ function residual(run, moment, names) {
         const shownText = !shows(column) ? "" : gone ? text(before, t, run.machine.blank) : text(now, t, run.machine.blank);
         row.append(element("td", { class: kind, title: now.length ? exact(now) : undefined }, gone ? element("s", {}, shownText) : shownText));
       });
-      if (row.textContent !== row.firstChild.textContent || group.length < 4) body.append(row);
+      const says = row.textContent !== row.firstChild.textContent;
+      if (says || run.input.length || !run.view.short[block]?.startsWith("input")) body.append(row);
     }
     table.append(body);
   }
-  return table;
+  if (columns.length === run.view.columns.length) return table;
+  return element("div", {}, table, element("p", { class: "quiet" }, "Two of the columns; the buttons above show the others."));
 }
 
 const short = (meaning) => (meaning.length > 30 ? `${meaning.slice(0, 29)}…` : meaning);
@@ -75,11 +77,13 @@ function vectors(run, moment, names) {
     });
   }
   const table = element("table", { class: "vectors" }, element("thead", {}, element("tr", {},
-    element("th", {}, "not 0"), ...shown.map(([name]) => element("th", { scope: "col" }, name)))));
+    element("th", {}, "not 0"), ...shown.map(([name]) => element("th", { scope: "col" }, name)), element("th", {}, "meaning"))));
   const body = element("tbody");
   for (const [coordinate, values] of rows) {
-    body.append(element("tr", {}, element("th", { scope: "row" }, coordinate),
-      ...shown.map(([name]) => element("td", { title: values[name] }, values[name] ? overTime(values[name], moment.t) : ""))));
+    const block = coordinate.split("[")[0], meaning = run.layout.find(([name]) => name === block)?.[2] ?? "";
+    body.append(element("tr", {}, element("th", { scope: "row", title: meaning }, element("b", {}, coordinate)),
+      ...shown.map(([name]) => element("td", { title: values[name] }, values[name] ? overTime(values[name], moment.t) : "")),
+      element("td", { class: "meaning", title: meaning }, meaning)));
   }
   table.append(body);
   return table;
@@ -108,7 +112,11 @@ function inside(run, moment, names) {
   const what = text(changed.map(([n, value]) => [label(names[n]), value]).filter(([, value]) => value !== "0"), moment.t, run.machine.blank, true);
   const now = at === 0 || last ? "" : changed.length ? `Now ${[what, gone(changed, names)].filter(Boolean).join("; ")}.` : "Nothing changes.";
   place.append(element("p", {}, element("code", {}, parts[at].formula), ` ${parts[at].says} ${now}`));
+  if (at !== drawnPart) place.scrollIntoView({ block: "nearest" });
+  drawnPart = at;
 }
+
+let drawnPart = null;
 
 function gone(changed, names) {
   const found = changed.filter(([, value]) => value === "0").map(([n]) => label(names[n]));

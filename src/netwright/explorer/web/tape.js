@@ -12,6 +12,7 @@ export function drawTape(place, run, moment) {
   const around = below.slice(tape.cells.length / 4, (3 * tape.cells.length) / 4);
   const cell = Math.max(34, ...tape.cells.map((s) => 11 * s.length + 12), ...around.map((s) => 6.2 * s.length + 12));
   place.style.setProperty("--cell", `${cell}px`);
+  place.dataset.below = run.view.drawn ? (moment.t < 10000 ? "last token there" : "tokens ago") : "last visit";
   const side = Math.min((tape.cells.length - 1) / 2, Math.ceil(place.clientWidth / cell / 2));
   for (let c = moment.head - side; c <= moment.head + side; c++) {
     const n = c - tape.first, visited = tape.visits[n];
@@ -33,20 +34,20 @@ export function say(place, run, moment) {
       ? `The network reads symbol ${moment.t} of its input: ${symbol(run.input[moment.t - 1], blank)}.`
       : "Here the vectors show no configuration of the machine.");
   } else {
-    words.push("In ", bold(says.state), " reading ", show(says.symbol), ": ");
+    if (!run.machine.given[run.machine.states.indexOf(says.state)]) words.push("Before the machine begins: in ");
+    else words.push("In ");
+    words.push(bold(says.state), " reading ", show(says.symbol), ": ");
     if (says.next === null) words.push("no rule applies. ");
     else words.push("write ", show(says.write), ", move ", bold(says.move ?? "nowhere"), ", go to ", bold(says.next), ". ");
     if (moment.attention && says.next !== null) words.push(...lookBack(moment));
   }
   if (moment.t === run.last) {
     words.push(run.ended
-      ? bold(` The machine ${run.outcome === "halted" ? "halts" : run.outcome === "accepted" ? "accepts" : "rejects"}: ${ending(run)}.`)
+      ? bold(` The machine ${{ halted: "halts", accepted: "accepts", rejected: "rejects" }[run.outcome]}, after ${number(run.steps)} steps.`)
       : " This is as far as the run is looked at.");
   }
   place.replaceChildren(...words);
 }
-
-const ending = (run) => `${run.outcome} after ${number(run.steps)} steps`;
 
 function lookBack(moment) {
   const { winner, winners, cell } = moment.attention;

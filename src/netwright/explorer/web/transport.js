@@ -15,6 +15,7 @@ export class Transport {
     this.field.addEventListener("change", () => {
       const wanted = Math.floor(Number(this.field.value.replace(/[,.\s]/g, "")));
       if (Number.isFinite(wanted)) this.go(wanted);
+      this.field.blur();
       this.mark(store.get("t"));
     });
     document.getElementById("speed").addEventListener("change", () => {
@@ -25,7 +26,9 @@ export class Transport {
 
   show(run) {
     this.run = run;
-    document.getElementById("of").textContent = `of ${number(run.last)}${run.ended ? "" : " shown"}`;
+    document.getElementById("of").textContent = run.from
+      ? `of ${number(run.from)} to ${number(run.to)} in this file`
+      : `of ${number(run.last)}${run.ended ? "" : " shown"}`;
   }
 
   mark(t) {
@@ -36,7 +39,7 @@ export class Transport {
     const t = store.get("t");
     if (name === "play") return this.timer === null ? this.play() : this.stop();
     this.stop();
-    return this.go({ first: 1, back: t - 1, on: t + 1, last: this.run?.last ?? t }[name]);
+    return this.go({ first: 1, back: t - 1, on: t + 1, last: Infinity }[name]);
   }
 
   key(event) {
@@ -46,7 +49,7 @@ export class Transport {
       if (event.key === "Escape") target.blur();
       return;
     }
-    if (event.key === " " && target.matches("button")) return;
+    if (event.key === " " && target.matches("button:not([data-go])")) return;
     const t = store.get("t"), far = event.shiftKey ? 10 : 1;
     const keys = {
       ArrowRight: () => this.go(t + far), ArrowLeft: () => this.go(t - far),
@@ -66,15 +69,15 @@ export class Transport {
     if (!parts) return;
     if (now === null) store.set({ part: step > 0 ? "0" : String(parts - 1) });
     else if (now + step >= 0 && now + step < parts) store.set({ part: String(now + step) });
-    else if (t + step >= 1 && t + step <= this.run.last) store.set({ t: t + step, part: step > 0 ? "0" : String(parts - 1) });
+    else if (t + step >= (this.run.from ?? 1) && t + step <= (this.run.to ?? this.run.last)) store.set({ t: t + step, part: step > 0 ? "0" : String(parts - 1) });
   }
 
   play() {
     const speed = Number(document.getElementById("speed").value);
     document.body.classList.add("playing");
-    if (store.get("t") >= this.run.last) this.go(1);
+    if (store.get("t") >= (this.run.to ?? this.run.last)) this.go(1);
     const tick = () => {
-      if (store.get("t") >= this.run.last) return this.stop();
+      if (store.get("t") >= (this.run.to ?? this.run.last)) return this.stop();
       if (this.isDrawn()) this.go(store.get("t") + 1);
       return undefined;
     };

@@ -13,8 +13,10 @@ from netwright.explorer import answers as answers_module
 from netwright.explorer.answers import Answers
 from netwright.explorer.demos import DEMOS
 from netwright.explorer.explored import Explored
+from netwright.explorer.page import explore
 from netwright.machine.library import library_machine
 from netwright.machine.simulate import configurations
+from netwright.machine.turing_machine import TuringMachine
 from netwright.networks.network import compile_network
 
 LONGEST = {machine: max(words, key=len) for machine, (words, _) in ORACLES.items()}
@@ -204,6 +206,74 @@ def test_bad_questions_get_a_sentence(
     assert words in json.loads(found.body)["error"]
 
 
+def test_symbols_of_several_characters_and_commas() -> None:
+    """A word is told by its symbols, and not guessed from a text."""
+    ones = TuringMachine(["q"], ["_", "1", "11"], "_", "q", {("q", "11"): ("q", "_", "R")})
+    answers = Answers(compile_network(ones))
+    run = ask(answers, "run", machine="given", word=json.dumps(["11"]))
+    assert (run["input"], run["steps"]) == (["11"], 1)
+    assert ask(answers, "run", machine="given", input="11")["input"] == ["1", "1"]
+    comma = TuringMachine(["q"], ["_", "a", ","], "_", "q", {("q", "a"): ("q", "_", "R")})
+    answers = Answers(compile_network(comma))
+    assert ask(answers, "run", machine="given", input="a,a")["input"] == ["a", ",", "a"]
+    for bad in ("[", "{}", "[1]", '"a"'):
+        found = answers.answer("/api/run", {"machine": "given", "word": bad})
+        assert found.status == 400
+        assert "expected a list of symbols" in json.loads(found.body)["error"]
+
+
+def test_a_given_network_with_another_score_or_blanks() -> None:
+    answers = Answers(compile_network(library_machine("palindrome")))
+    run = ask(answers, "run", machine="given", input="ab", score="recency")
+    assert run["options"]["score"] == "recency"
+    assert ask(answers, "run", machine="given", input="ab")["options"]["score"] == "paper"
+    run = ask(answers, "run", machine="palindrome", input="ab", blanks="True")
+    assert run["options"]["blanks"] is True
+
+
+def test_a_changed_network_ends_where_it_ends_and_has_its_own_answer() -> None:
+    whole = compile_network(library_machine("palindrome"))
+    other = whole.with_weight("decoder.1.O.1", "x1", "m", 0)
+    own = other.run("ab")
+    run = ask(Answers(other), "run", machine="given", input="ab")
+    assert (run["outcome"], run["steps"]) == (own.outcome.value, own.steps)
+    assert run["last"] == len(other.trace("ab")) != len(whole.trace("ab"))
+    [moment] = ask(Answers(other), "moments", machine="given", input="ab", **{"from": 99})
+    assert moment["t"] == run["last"]
+    assert explore(other, "ab").html
+    lost = whole.broken("decoder.3.V.s4", word="abba")
+    assert ask(Answers(lost), "run", machine="given", input="abba")["outcome"] == "no answer"
+
+
+@pytest.mark.parametrize("kind", ["transformer", "rnn", "neural-gpu"])
+def test_limits_are_steps_of_the_machine(kind: str) -> None:
+    """even-as takes 3 steps on ab: a limit of 3 sees it halt, one of 2 does not."""
+    question = {"machine": "even-as", "input": "ab", "kind": kind}
+    run = ask(Answers(limit=3), "run", **question)
+    assert (run["ended"], run["steps"]) == (True, 3)
+    run = ask(Answers(limit=1), "run", **question)
+    assert (run["ended"], run["outcome"]) == (False, None)
+
+
+def test_half_of_a_surrogate_pair_is_no_fault() -> None:
+    odd = TuringMachine(["\ud800", "h"], "_a", "_", "\ud800", {("\ud800", "_"): ("h", "a", "R")})
+    answers = Answers(compile_network(odd))
+    assert ask(answers, "run", machine="given", input="")["steps"] == 1
+    assert explore(odd).html.encode()
+
+
+def test_a_fault_is_told_and_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    def faulty(*arguments: object, **options: object) -> None:
+        raise ZeroDivisionError("here")
+
+    monkeypatch.setattr(answers_module, "moment_data", faulty)
+    answers = Answers()
+    found = answers.answer("/api/moments", {"machine": "even-as", "input": "a"})
+    assert found.status == 500
+    assert "ZeroDivisionError: here" in json.loads(found.body)["error"]
+    assert not answers._work
+
+
 @pytest.mark.parametrize("t", ["-5", "x", "", "1e9", "99999999999999999999999", "٣"])
 def test_a_time_that_is_none_is_clipped(answers: Answers, t: str) -> None:
     [moment] = ask(answers, "moments", machine="palindrome", input="ab", **{"from": t})
@@ -234,9 +304,12 @@ def test_a_machine_that_is_too_large_to_draw(answers: Answers) -> None:
 def test_a_run_that_never_halts_says_so(answers: Answers) -> None:
     limited = Answers(limit=5000)
     run = ask(limited, "run", machine="1RB1LB_1LA1RA")
-    assert (run["ended"], run["outcome"], run["last"]) == (False, None, 5000)
+    assert (run["ended"], run["outcome"], run["steps"]) == (False, None, 5001)
     [moment] = ask(limited, "moments", machine="1RB1LB_1LA1RA", **{"from": 10**9})
-    assert moment["t"] == 5000
+    assert moment["t"] == run["last"]
+    for limit in (0, 10**12):
+        found = Answers(limit=limit).answer("/api/run", {"machine": "even-as"})
+        assert "from 1 to 1,000,000,000 steps" in json.loads(found.body)["error"]
 
 
 def test_long_work_says_how_far_it_is_and_stops_when_nobody_waits(

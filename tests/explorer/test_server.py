@@ -53,6 +53,11 @@ def test_another_host_or_another_site_is_refused(address: str) -> None:
     assert refusal(f"127.0.0.1:{port}", None, port) is None
     assert refusal("127.0.0.1:80", None, port) is not None
     assert refusal(f"127.0.0.1:{port}", "null", port) is not None
+    assert refusal("127.0.0.1", None, 80) is None
+    # Another site's page may lead here, and may not ask.
+    afar = {"sec-fetch-site": "cross-site"}
+    assert httpx.get(address, headers=afar).status_code == 200
+    assert httpx.get(base(address) + "api/machines", headers=afar).status_code == 403
 
 
 def test_paths_lead_nowhere(address: str) -> None:
@@ -88,8 +93,10 @@ def test_only_a_machines_text_is_posted(address: str) -> None:
     )
     assert httpx.post(base(address) + "api/machine", json={}).status_code == 415
     assert httpx.post(base(address) + "api/run", content="", headers=text).status_code == 405
-    for method in ("PUT", "DELETE", "PATCH"):
-        assert httpx.request(method, base(address)).status_code == 405
+    for method in ("PUT", "DELETE", "PATCH", "OPTIONS"):
+        refused = httpx.request(method, base(address))
+        assert refused.status_code == 405
+        assert "content-security-policy" in refused.headers
 
 
 def test_a_port_in_use_gives_another_and_ctrl_c_ends_it(address: str) -> None:

@@ -22,6 +22,8 @@ from netwright.networks.kinds import KINDS
 from netwright.networks.network import compile_network
 from netwright.networks.rnn import RNNKind
 from netwright.networks.saved import from_bytes, to_bytes
+from netwright.networks.trace import Moment
+from netwright.networks.view import Says
 from netwright.theorems.theorem_2_3_rnn.construction import CompiledRNN, compile_rnn
 from netwright.verify.comparison import Check
 
@@ -49,6 +51,9 @@ class WideKind(Kind[CompiledRNN]):
 
     def machine_of(self, compiled: CompiledRNN) -> TuringMachine:
         return compiled.machine
+
+    def says(self, compiled: CompiledRNN, moment: Moment) -> Says | None:
+        return self.inner.says(compiled, moment)
 
     def written(self, compiled: CompiledRNN) -> dict[str, Any]:
         return self.inner.written(compiled)

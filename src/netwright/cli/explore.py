@@ -1,5 +1,6 @@
 """`netwright explore`: see a network run, in the browser or as one HTML file."""
 
+import json
 import sys
 import webbrowser
 from typing import Annotated, Any
@@ -16,7 +17,7 @@ from netwright.cli.arguments import (
     Output,
     Separator,
 )
-from netwright.cli.given import load_with_word, word_text
+from netwright.cli.given import load_with_word
 from netwright.cli.kind_options import OnKind, with_kind_options
 from netwright.cli.output import save_file, say
 from netwright.cli.progress import Working
@@ -25,6 +26,7 @@ from netwright.explorer.answers import Answers
 from netwright.explorer.explored import LIMIT, Explored
 from netwright.explorer.page import page_file
 from netwright.explorer.server import serve
+from netwright.files import check_output
 from netwright.machine.formats import bbchallenge
 from netwright.machine.library import library_names
 from netwright.machine.turing_machine import TuringMachine
@@ -48,8 +50,9 @@ def command(
     word: Input = None,
     on: OnKind = None,
     t: Annotated[
-        int, typer.Option("--t", metavar="T", min=1, help="Begin at this time of the network.")
-    ] = 1,
+        int | None,
+        typer.Option("--t", metavar="T", min=1, help="Begin at this time of the network.  [1]"),
+    ] = None,
     max_steps: MaxSteps = LIMIT,
     port: Annotated[
         int,
@@ -77,14 +80,18 @@ def command(
     explored = Explored(network, symbols, max_steps)
     if tokens is not None and output is None:
         raise InputError("--tokens says which moments a file has; add -o FILE.html")
-    query = {"kind": network.kind.name, "input": word_text(turing, symbols)}
+    query = {"kind": network.kind.name}
+    if all(len(symbol) == 1 for symbol in turing.symbols):
+        query["input"] = "".join(symbols)
+    else:
+        query["word"] = json.dumps(symbols, ensure_ascii=False)
     for option in network.kind.options:
         value = option.written(network.options[option.name])
         if value not in (None, False) and network.options[option.name] != option.default:
             query[option.name] = str(value)
     if output is not None:
+        check_output(output, force=force)
         with Working() as work:
-            explored.check(t)
             page = page_file(
                 explored, tokens, t, query, lambda done: work.tell(f"{100 * done:.0f} % recorded")
             )
@@ -98,8 +105,9 @@ def command(
     known = isinstance(source, TuringMachine) and (
         machine in library_names() or bbchallenge.recognises(machine)
     )
+    explored.check(t or 1)
     answers = Answers(network, max_steps)
-    address = urlencode({"machine": machine if known else "given", **query, "t": t})
+    address = urlencode({"machine": machine if known else "given", **query, "t": t or 1})
 
     def opened(place: str) -> None:
         say(f"{place}?{address}\nCtrl-C ends it.")

@@ -15,9 +15,10 @@ never a path.
 """
 
 import json
+import re
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as LateError
 from hashlib import sha256
 from threading import Lock
@@ -33,6 +34,8 @@ from netwright.explorer.explored import Explored
 from netwright.explorer.moments import moment_data
 from netwright.machine.library import library_machine, library_names
 from netwright.machine.load import machine_of_text
+from netwright.machine.turing_machine import TuringMachine
+from netwright.networks.kind import Kind
 from netwright.networks.kinds import KINDS, kind_named
 from netwright.networks.network import Network, network_for_word
 from netwright.text import shortened
@@ -83,7 +86,7 @@ class Answers:
         self._posted: OrderedDict[str, str] = OrderedDict()
         self._work: dict[tuple[str, tuple[tuple[str, str], ...]], Work] = {}
         self._lock = Lock()
-        self._threads = ThreadPoolExecutor(max_workers=4, thread_name_prefix="explore")
+        self._threads = ThreadPoolExecutor(max_workers=16, thread_name_prefix="explore")
 
     def close(self) -> None:
         """Stop all work."""
@@ -139,10 +142,11 @@ class Answers:
         assert work.future is not None
         try:
             found = work.future.result(timeout=SOON)
-        except LateError:
+        except (LateError, CancelledError):
             return json_answer({"done": round(work.done, 4)}, 202)
         with self._lock:
-            self._work.pop(key, None)
+            if self._work.get(key) is work:
+                del self._work[key]
         return found
 
     def _forget(self) -> None:
@@ -156,25 +160,37 @@ class Answers:
         """The network and the word that a question is about."""
         text = query.get("machine", "")
         kind = kind_named(query.get("kind") or next(iter(KINDS)))
-        options = {o.name: query[o.name] for o in kind.options if o.name in query and not o.is_flag}
-        key = (text, kind.name, query.get("input"), tuple(options.items()))
+        options: dict[str, Any] = {
+            o.name: query[o.name].lower() in ("1", "true") if o.is_flag else query[o.name]
+            for o in kind.options
+            if o.name in query
+        }
+        word = query.get("input"), query.get("word")
+        key = (text, kind.name, word, tuple(options.items()))
         with self._lock:
             if key in self._explored:
                 self._explored.move_to_end(key)
                 return self._explored[key]
-        found = self._made(text, kind.name, query.get("input"), options)
+        found = self._made(text, kind, word, options)
         with self._lock:
             self._explored[key] = found
             while len(self._explored) > MOST_RUNS:
                 self._explored.popitem(last=False)
         return found
 
-    def _made(self, text: str, kind: str, word: str | None, options: dict[str, str]) -> Explored:
+    def _made(
+        self,
+        text: str,
+        kind: Kind[Any],
+        word: tuple[str | None, str | None],
+        options: dict[str, Any],
+    ) -> Explored:
         if text == "given" and self.given is not None:
             network = self.given
-            symbols = _word(word, network.machine.default_input)
-            network.machine.check_word(symbols)
-            if kind != network.kind.name:
+            symbols = _word(word, network.machine)
+            wanted = kind.read_options(options)
+            others = [name for name in options if wanted[name] != network.options.get(name)]
+            if kind is not network.kind or others:
                 network = network_for_word(network.machine, kind, symbols, **options)
             return Explored(network, symbols, **self._limit)
         if text.startswith("posted:"):
@@ -184,7 +200,7 @@ class Answers:
                 raise InputError("this machine was posted to a page that has ended; post it again")
             text = posted
         machine = machine_of_text(text)
-        symbols = machine.check_word(_word(word, machine.default_input))
+        symbols = _word(word, machine)
         network = network_for_word(machine, kind, symbols, **options)
         return Explored(network, symbols, **self._limit)
 
@@ -234,8 +250,13 @@ class Answers:
 
 def json_answer(data: object, status: int = 200) -> Answer:
     """Plain data."""
-    body = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
-    return Answer(status, JSON, body.encode())
+    return Answer(status, JSON, json_bytes(data))
+
+
+def json_bytes(data: object) -> bytes:
+    """As UTF-8, with what UTF-8 has not (half of a surrogate pair) escaped."""
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+    return text.encode("utf-8", "backslashreplace")
 
 
 def message(status: int, text: str) -> Answer:
@@ -253,21 +274,30 @@ def _attempt(work_on: Callable[[Query, GoOn], Answer], query: Query, go_on: GoOn
         return message(400, str(error))
     except MemoryError:
         return message(400, "there is not enough memory for this run")
+    except Exception as error:  # the page says so, instead of waiting for ever
+        return message(500, f"netwright has a fault here: {type(error).__name__}: {error}")
 
 
 def _number(query: Query, name: str, default: int) -> int:
     """A whole number, clipped; the default where there is none."""
     text = query.get(name, "").strip().replace("−", "-")
-    if not text.removeprefix("-").isascii() or not text.removeprefix("-").isdigit():
+    if not re.fullmatch(r"-?[0-9]+", text):
         return default
     return max(-LARGEST_NUMBER, min(LARGEST_NUMBER, int(text[:18])))
 
 
-def _word(text: str | None, default: tuple[str, ...]) -> tuple[str, ...]:
-    """An input: symbols side by side, or with commas between them where one is longer."""
-    if text is None:
-        return default
-    return tuple(text.split(",")) if "," in text else tuple(text)
+def _word(given: tuple[str | None, str | None], machine: TuringMachine) -> tuple[str, ...]:
+    """An input: `input`, symbols side by side; or `word`, a JSON list of them."""
+    text, listed = given
+    if listed is not None:
+        try:
+            found = json.loads(listed)
+        except ValueError:
+            found = None
+        if not isinstance(found, list) or not all(isinstance(each, str) for each in found):
+            raise InputError(f"expected a list of symbols; got {shortened(listed, 40)!r}")
+        return machine.check_word(found)
+    return machine.check_word(machine.default_input if text is None else text)
 
 
 def _machines() -> dict[str, Any]:

@@ -1,7 +1,9 @@
 """A network on a word, to be looked at: its own run, and the machine's beside it."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cached_property
+from time import monotonic
 from typing import Any, NamedTuple
 
 from netwright.errors import InputError
@@ -16,7 +18,9 @@ from netwright.text import printable
 
 LIMIT = 50_000_000
 """How many steps of a machine are looked at."""
-AT_ONCE = 1 << 21  # moments between two looks at whether to go on
+FIRST_AT_ONCE = 1 << 10  # moments between two looks at whether to go on
+SHORT, LONG = 0.03, 0.1  # seconds in which there are more of them, or fewer
+MOST_STEPS = 10**9
 FAR = 1 << 21  # moments that take longer than is noticed
 MOST_COLUMNS, MOST_ROWS = 2000, 400
 MOST_INPUT = 2000
@@ -48,12 +52,15 @@ class Explored:
                 f"{len(machine.states):,} states and {len(machine.symbols):,} symbols are too many "
                 f"to draw; at most {MOST_RULES:,} pairs"
             )
+        if not 1 <= limit <= MOST_STEPS:
+            raise InputError(f"the page shows from 1 to {MOST_STEPS:,} steps; got {limit:,}")
         self.network, self.word, self.limit = network, word, limit
-        self.tracing: Tracing[Any] = network.kind.trace(network.compiled, word, limit)
         self.history: History = network.kind.history(network.compiled, machine, word, limit)
+        steps = self.history.timeline.limit
+        self.tracing: Tracing[Any] = network.kind.trace(network.compiled, word, steps)
         self.jumping: Tracing[Any] | None = None
         if not network.changes:
-            self.jumping = network.kind.jumping(network.compiled, self.history, word, limit)
+            self.jumping = network.kind.jumping(network.compiled, self.history, word, steps)
 
     @property
     def lead(self) -> int:
@@ -76,16 +83,26 @@ class Explored:
 
     def moment(self, t: int, go_on: Callable[[float], bool] = lambda done: True) -> Moment | None:
         """A moment of the network's own run; None where `go_on`, told how far it is, ended it."""
-        tracing = self.tracing
         self.check(t)
-        while (
-            now := max(1, tracing.seeker.nearest(t - tracing.lead) + tracing.lead)
-        ) < t - AT_ONCE:
+        if not self._go(t, go_on):
+            return None
+        self.tracing.check(t)
+        return Moment(self.tracing, t)
+
+    def _go(self, t: int, go_on: Callable[[float], bool]) -> bool:
+        """Let the network run to a time, some moments at once; False if `go_on` ended it."""
+        lead, count = self.tracing.lead, FIRST_AT_ONCE
+        while (now := self.tracing.seeker.nearest(max(0, t - lead)) + lead) < t - count:
             if not go_on(now / t):
-                return None
-            tracing.go_to(now + AT_ONCE)
-        tracing.check(t)
-        return Moment(tracing, t)
+                return False
+            started = monotonic()
+            self.tracing.go_to(now + count)
+            seconds = monotonic() - started
+            if seconds < SHORT:
+                count *= 2
+            elif seconds > LONG:
+                count = max(1, count // 2)
+        return True
 
     def check(self, t: int) -> None:
         """EndedError for a time that the run has not."""
@@ -96,10 +113,12 @@ class Explored:
 
     @cached_property
     def last(self) -> tuple[int, bool]:
-        """The last time, and whether the run ends there."""
+        """The last time, and whether the run ends there: the machine's, or a changed network's."""
         timeline = self.history.timeline
         timeline.explore(timeline.limit)
         end = timeline.end
+        if self.network.changes and self.tracing.seeker.end is not None:
+            return self.tracing.seeker.end + self.tracing.lead, True
         # The last output shows the last configuration; a Transformer's first input shows another.
         behind = 0 if self.network.kind.view.columns else self.lead
         return (timeline.limit if end is None else end) + behind, end is not None
@@ -107,7 +126,25 @@ class Explored:
     def explore(self, go_on: Callable[[float], bool]) -> bool:
         """Let the machine run to its end, or to the limit; False if `go_on` ended it."""
         timeline = self.history.timeline
-        return timeline.explore(timeline.limit, lambda: go_on(timeline.reached / timeline.limit))
+        if not timeline.explore(timeline.limit, lambda: go_on(timeline.reached / timeline.limit)):
+            return False
+        return not self.network.changes or self._to_its_own_end(go_on)
+
+    def _to_its_own_end(self, go_on: Callable[[float], bool]) -> bool:
+        """Let a changed network run until it ends, shows no machine any more, or is at the limit.
+
+        What was proved does not hold of it, so the machine's run does not say where that is.
+        """
+        seeker, limit = self.tracing.seeker, self.history.timeline.limit
+        with suppress(EndedError):
+            while seeker.end is None and seeker.lost is None:
+                now = seeker.moments + self.tracing.lead
+                if now >= limit:
+                    break
+                if not go_on(now / limit):
+                    return False
+                self.tracing.go_to(min(limit, now + min(now + FIRST_AT_ONCE, 1 << 20)))
+        return True
 
     def diagram(
         self, start: int, stop: int, columns: int, first: int, last: int, rows: int
@@ -130,7 +167,7 @@ class Explored:
         network, timeline = self.network, self.history.timeline
         kind, machine = network.kind, timeline.machine
         last, ended = self.last
-        final = timeline.at(timeline.end) if timeline.end is not None else None
+        final = timeline.at(timeline.limit if timeline.end is None else timeline.end)
         return {
             "name": printable(network.machine.name),
             "about": printable(network.machine.description),
@@ -145,8 +182,9 @@ class Explored:
             "lead": self.lead,
             "last": last,
             "ended": ended,
-            "outcome": self._outcome(final),
-            "steps": final.step if final else None,
+            "outcome": self._outcome(final) if ended else None,
+            "steps": self._steps(final),
+            "cut": timeline.is_too_long,
             "cells": [timeline.lowest, timeline.highest],
             "head": self.head,
             "machine": {
@@ -179,12 +217,22 @@ class Explored:
         }
 
     def _outcome(self, final: Instant | None) -> str | None:
-        """How the given machine's run ends."""
+        """How the run ends: as the given machine's; or a changed network's own."""
+        if self.network.changes:
+            result = self.tracing.seeker.result
+            return result.outcome.value if result else "no answer"
         if final is None:
             return None
         given = self.network.machine
         symbol = final.symbol if final.symbol in given.symbols else given.blank
         return outcome_of(given, final.state, symbol).value
+
+    def _steps(self, final: Instant | None) -> int | None:
+        """How many steps of the given machine are behind its end, or the limit."""
+        result = self.tracing.seeker.result
+        if self.network.changes:
+            return result.steps if result else None
+        return final.step if final else None
 
     @property
     def head(self) -> int:

@@ -95,8 +95,9 @@ def number_text(x: Rational) -> str:
     >>> number_text(Rational(-7, 2)), number_text(Rational(1, 3**400))
     ('-7/2', '≈ 1.4179e-191')
     """
-    text = str(x)
-    return text if len(text) <= LONGEST_NUMBER else f"≈ {as_float(x):.5g}"
+    # To write a million digits takes long; whether there are so many is known at once.
+    text = str(x) if x.height_bits() <= 4 * LONGEST_NUMBER else ""
+    return text if 0 < len(text) <= LONGEST_NUMBER else f"≈ {as_float(x):.5g}"
 
 
 def _attention_data(explored: Explored, moment: Moment) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from os import PathLike
 from typing import Any
 
 from netwright.errors import InputError
-from netwright.explorer.answers import Answer, statement_titles
+from netwright.explorer.answers import Answer, json_bytes, statement_titles
 from netwright.explorer.explored import LIMIT, Explored
 from netwright.explorer.moments import moment_data
 from netwright.files import check_output, output_path, write_whole
@@ -58,15 +58,16 @@ def asset(path: str) -> Answer:
     return ASSETS[path]
 
 
-def moments_recorded(explored: Explored, tokens: str | None, t: int) -> range:
+def moments_recorded(explored: Explored, tokens: str | None, t: int | None) -> range:
     """Which moments a file has: `A:B`, both of them too; or all, if there are not too many."""
+    explored.check(t or 1)
     last, _ = explored.last
     if tokens is None:
         if last <= LONGEST:
             return range(1, last + 1)
-        first = max(1, min(t - LONGEST // 10, last - LONGEST // 5 + 1))
+        first = max(1, min((t or 1) - LONGEST // 10, last - LONGEST // 5 + 1))
         return range(first, min(last, first + LONGEST // 5 - 1) + 1)
-    found = re.fullmatch(r"\s*(\d{0,15})\s*:\s*(\d{0,15})\s*", tokens.replace(",", ""))
+    found = re.fullmatch(r"\s*([0-9]{0,15})\s*:\s*([0-9]{0,15})\s*", tokens.replace(",", ""))
     if not found:
         raise InputError(f"--tokens is {tokens[:40]!r}; expected A:B, such as 1:200")
     first, end = int(found[1] or 1), int(found[2] or last)
@@ -76,17 +77,20 @@ def moments_recorded(explored: Explored, tokens: str | None, t: int) -> range:
         raise InputError(
             f"--tokens has {end - first + 1:,} moments; a file has {MOST:,} of them at most"
         )
+    if t is not None and not first <= t <= end:
+        raise InputError(f"t is {t:,}, and the file is to have the times {first:,} to {end:,}")
     return range(first, end + 1)
 
 
 def page_file(
     explored: Explored,
     tokens: str | None = None,
-    t: int = 1,
+    t: int | None = None,
     query: dict[str, str] | None = None,
     tell: Any = lambda done: None,
 ) -> str:
     """The page with one run in it, as HTML that needs nothing else."""
+    explored.explore(lambda done: True)
     times = moments_recorded(explored, tokens, t)
     moments = []
     for number, time in enumerate(times):
@@ -94,17 +98,13 @@ def page_file(
         moment = explored.moment(time)
         assert moment is not None
         moments.append(moment_data(explored, moment))
-    if t not in times:
-        t = times[0]
     recorded = {
         "run": explored.description(),
         "moments": moments,
         "statements": statement_titles(),
-        "query": {**(query or {}), "t": str(t)},
+        "query": {**(query or {}), "t": str(t or times[0])},
     }
-    packed = gzip.compress(
-        json.dumps(recorded, ensure_ascii=False, separators=(",", ":")).encode(), 9, mtime=0
-    )
+    packed = gzip.compress(json_bytes(recorded), 9, mtime=0)
     modules = {
         f"netwright{path}": f"data:text/javascript;base64,{_base64(_rewritten(each.body))}"
         for path, each in sorted(ASSETS.items())
@@ -135,8 +135,7 @@ def _base64(data: bytes) -> str:
 class Page:
     """A network's run as a page: shows itself in a notebook, and saves itself as a file."""
 
-    def __init__(self, explored: Explored, tokens: str | None = None, t: int = 1) -> None:
-        explored.check(t)
+    def __init__(self, explored: Explored, tokens: str | None = None, t: int | None = None) -> None:
         self._network = explored.network
         self.html = page_file(explored, tokens, t)
 
@@ -157,7 +156,7 @@ def explore(
     source: "TuringMachine | Network | PathLike[str] | str",
     word: Iterable[str] | None = None,
     *,
-    t: int = 1,
+    t: int | None = None,
     to: str | None = None,
     tokens: str | None = None,
     max_steps: int = LIMIT,

@@ -23,18 +23,22 @@ HEADERS = {
     "Referrer-Policy": "no-referrer",
     "Cache-Control": "no-store",
 }
+METHODS = ["GET", "HEAD", "POST", "OPTIONS", "PUT", "DELETE", "PATCH", "TRACE"]
 MISSING = (
     "the page needs starlette and uvicorn: pip install 'netwright[explore]' (or write it into a "
     "file, which needs nothing: netwright explore … -o page.html)"
 )
 
 
-def refusal(host: str, origin: str | None, port: int) -> Answer | None:
+def refusal(
+    host: str, origin: str | None, port: int, *, is_from_afar: bool = False
+) -> Answer | None:
     """Why a request is not answered: it was meant for another host, or comes from another site."""
-    allowed = [f"{name}:{port}" for name in (HOST, "localhost")]
+    names = (HOST, "localhost")
+    allowed = [f"{name}:{port}" for name in names] + ([*names] if port == 80 else [])
     if host not in allowed:
         return message(403, f"this page is at {allowed[0]}, and at no other host")
-    if origin is not None and origin not in [f"http://{each}" for each in allowed]:
+    if is_from_afar or (origin is not None and origin not in [f"http://{e}" for e in allowed]):
         return message(403, "this page answers no other site")
     return None
 
@@ -54,9 +58,15 @@ def application(answers: Answers, port: int) -> object:
         return Response(answer.body, answer.status, HEADERS, media_type=answer.type)
 
     async def reply(request: Request) -> Response:
-        if refused := refusal(request.headers.get("host", ""), request.headers.get("origin"), port):
-            return sent(refused)
         path = request.url.path
+        host, origin = request.headers.get("host", ""), request.headers.get("origin")
+        # A link from elsewhere may open the page; only the page itself asks for answers.
+        site = request.headers.get("sec-fetch-site", "none")
+        from_afar = path.startswith("/api/") and site not in ("none", "same-origin")
+        if refused := refusal(host, origin, port, is_from_afar=from_afar):
+            return sent(refused)
+        if request.method not in ("GET", "HEAD", "POST"):
+            return sent(message(405, "the page is asked with GET"))
         if request.method == "POST":
             if path != "/api/machine":
                 return sent(message(405, "only a machine's text is posted, to /api/machine"))
@@ -80,7 +90,7 @@ def application(answers: Answers, port: int) -> object:
         query = dict(request.query_params)
         return sent(await run_in_threadpool(answers.answer, path, query))
 
-    return Starlette(routes=[Route("/{path:path}", reply, methods=["GET", "POST"])])
+    return Starlette(routes=[Route("/{path:path}", reply, methods=METHODS)])
 
 
 def listening(port: int) -> socket.socket:

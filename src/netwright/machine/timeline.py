@@ -170,6 +170,8 @@ class Timeline:
         self.machine, self.limit = machine, limit
         self.lock = RLock()
         """Held while the timeline moves; several threads may use it."""
+        self.is_too_long = False
+        """Whether the limit is where it is because the tape has become too long."""
         self.end: int | None = None
         """The time at which the machine halts, once it was gone so far."""
         self._states = {state: n for n, state in enumerate(machine.states)}
@@ -263,7 +265,7 @@ class Timeline:
         place = self._here
         size, to_the_left = place.tape.size, int(place.position[HEAD]) < 0
         if size > MOST_CELLS:
-            self.limit = int(place.position[TIME])
+            self.limit, self.is_too_long = int(place.position[TIME]), True
         first = place.origin - (size if to_the_left else 0)
         last = place.origin + size - 1 + (0 if to_the_left else size)
         self._here = place.within(first, last, self._blank)

@@ -20,7 +20,7 @@ from netwright.exact.vector import Vector
 from netwright.following.tracing import Tracing
 from netwright.machine.simulate import Engine, Progress, Run
 from netwright.machine.timeline import Timeline
-from netwright.machine.turing_machine import Action, TuringMachine
+from netwright.machine.turing_machine import TuringMachine
 from netwright.networks.trace import Moment
 from netwright.networks.view import History, Says, View
 from netwright.verify.certificate.reading import Checker
@@ -81,11 +81,6 @@ class Following:
     def beside(self) -> tuple[int, Progress | None, CheckpointStore | None]:
         """How far, the progress and the store, in the order in which runs take them."""
         return self.max_steps, self.progress, self.store
-
-
-def action_texts(action: Action) -> tuple[str, str, str]:
-    """What a rule writes, where it moves, and the state it goes to."""
-    return action.write, action.move.value, action.state
 
 
 class Kind(ABC, Generic[C]):
@@ -160,7 +155,8 @@ class Kind(ABC, Generic[C]):
 
         The vectors of the word come first, then that of the blank behind it.
         """
-        return History(Timeline(machine, word, limit=limit), len(word) + 1)
+        # One time more shows whether the machine has halted at the limit.
+        return History(Timeline(machine, word, limit=limit + 1), len(word) + 1)
 
     def jumping(
         self, compiled: C, history: History, word: Sequence[str], max_steps: int
@@ -175,13 +171,9 @@ class Kind(ABC, Generic[C]):
         """What is proved of a moment, against what is found there; the times are the moment's."""
         return []
 
+    @abstractmethod
     def says(self, compiled: C, moment: Moment) -> Says | None:
         """What the vectors of a moment say; None where they show no configuration."""
-        now = moment.configuration
-        if now is None:
-            return None
-        action = self.machine_of(compiled).action(now.state, now.symbol)
-        return Says(now.state, now.symbol, *(action_texts(action) if action else ()))
 
     @abstractmethod
     def machine_of(self, compiled: C) -> TuringMachine:

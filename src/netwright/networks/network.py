@@ -158,7 +158,7 @@ class Network:
         title = f"{self!r} on {printable(shortened(' '.join(symbols), 60)) or 'the empty word'}"
         return Trace(self.kind.trace(self.compiled, symbols, max_steps), title)
 
-    def explore(self, word: Word | None = None, *, t: int = 1, **options: Any) -> Any:
+    def explore(self, word: Word | None = None, *, t: int | None = None, **options: Any) -> Any:
         """The run as a page, which a notebook shows and `.save(path)` writes.
 
         Args:

@@ -12,6 +12,7 @@ from netwright.exact.layout import Layout
 from netwright.exact.rational import ONE, ZERO, Rational
 from netwright.exact.vector import Vector
 from netwright.following.neural_gpu import neural_gpu_course, run_neural_gpu
+from netwright.following.rnn import Decoder
 from netwright.following.tracing import NeuralGPUTracing
 from netwright.machine.simulate import Run
 from netwright.machine.turing_machine import TuringMachine
@@ -24,13 +25,15 @@ from netwright.networks.rnn import (
     with_factor,
     written_meaning,
 )
-from netwright.networks.view import View
+from netwright.networks.trace import Moment
+from netwright.networks.view import Says, View
 from netwright.networks.writing import ACTIVATIONS, Reading, Writing, name_of_function
 from netwright.runtime.stacks.neural_gpu import FastNeuralGPU
 from netwright.theorems.theorem_2_3_rnn.construction import compile_rnn
 from netwright.theorems.theorem_4_1_neural_gpu import (
     MEANINGS,
     CompiledNeuralGPU,
+    block_of,
     compile_neural_gpu,
 )
 from netwright.verify.certificate.neural_gpu import CHECKER
@@ -85,6 +88,16 @@ class NeuralGPUKind(Kind[CompiledNeuralGPU]):
     def machine_of(self, compiled: CompiledNeuralGPU) -> TuringMachine:
         """The given machine."""
         return compiled.rnn.machine
+
+    def says(self, compiled: CompiledNeuralGPU, moment: Moment) -> Says | None:
+        """As the RNN that it carries out: g_0 is in E of the last token's cell, later ones in D."""
+        tokens = sum(name.startswith("cell.") for name in moment) - compiled.has_end_marker
+        if moment.t < tokens:
+            return None
+        name, letter = (f"cell.{tokens}", "E") if moment.t == tokens else ("cell", "D")
+        hidden = block_of(moment[name], letter, compiled.rnn.neurons.layout)
+        found = Decoder(compiled.rnn.neurons).decode(hidden)
+        return Says.of(compiled.rnn.machine, found.state, found.symbol) if found else None
 
     def written(self, compiled: CompiledNeuralGPU) -> dict[str, Any]:
         """The RNN's meaning, and the convolutions."""

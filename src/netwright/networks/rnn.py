@@ -12,12 +12,14 @@ from netwright.exact.feed_forward import Affine, LinearMap
 from netwright.exact.layout import Layout
 from netwright.exact.rational import Number, Rational, rational, sigma
 from netwright.exact.vector import Vector
-from netwright.following.rnn import rnn_course, run_rnn
+from netwright.following.rnn import Decoder, rnn_course, run_rnn
 from netwright.following.tracing import RNNTracing
 from netwright.machine.simulate import Run
 from netwright.machine.turing_machine import TuringMachine
 from netwright.nets.rnn import RNN, Matrix, identity
 from netwright.networks.kind import Following, Kind, Option, Options
+from netwright.networks.trace import Moment
+from netwright.networks.view import Says
 from netwright.networks.writing import Reading, Writing
 from netwright.runtime.stacks.rnn import FastRNN
 from netwright.theorems.theorem_2_3_rnn.construction import CompiledRNN, compile_rnn
@@ -144,6 +146,11 @@ class RNNKind(Kind[CompiledRNN]):
     def machine_of(self, compiled: CompiledRNN) -> TuringMachine:
         """The given machine."""
         return compiled.machine
+
+    def says(self, compiled: CompiledRNN, moment: Moment) -> Says | None:
+        """State and symbol by the read-outs of g; the rule is the machine's."""
+        found = Decoder(compiled.neurons).decode(moment["g"]) if "g" in moment else None
+        return Says.of(compiled.machine, found.state, found.symbol) if found else None
 
     def written(self, compiled: CompiledRNN) -> dict[str, Any]:
         """Machine, matrices, and what the neurons stand for."""

@@ -230,7 +230,8 @@ class TransformerKind(Kind[CompiledTransformer]):
         limit: int,
     ) -> History:
         """Token t takes y_{t−1}, which shows the normal machine at time t − 1."""
-        return History(ProofValuesOf.timeline_of(compiled.normal, word, limit=limit), 1)
+        times = 2 * len(word) + 3 + limit + 1
+        return History(ProofValuesOf.timeline_of(compiled.normal, word, limit=times), 1)
 
     def jumping(
         self,

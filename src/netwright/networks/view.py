@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from netwright.machine.timeline import Timeline
+from netwright.machine.turing_machine import TuringMachine
 
 
 @dataclass(frozen=True)
@@ -63,3 +64,11 @@ class Says(NamedTuple):
     write: str | None = None
     move: str | None = None
     next: str | None = None
+
+    @staticmethod
+    def of(machine: TuringMachine, state: str, symbol: str) -> "Says":
+        """A configuration, and the machine's rule for it."""
+        action = machine.action(state, symbol)
+        if action is None:
+            return Says(state, symbol)
+        return Says(state, symbol, action.write, action.move.value, action.state)

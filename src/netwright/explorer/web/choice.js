@@ -5,7 +5,7 @@ import { element, number } from "./format.js";
 import { openDialog, closeDialog } from "./help.js";
 
 const $ = (id) => document.getElementById(id);
-const word = (run) => run.input.join(run.input.some((s) => s.length > 1) ? "," : "");
+const word = (run) => run.input.join(run.machine.symbols.some((s) => s.length > 1) ? "," : "");
 
 export class Choice {
   constructor() {
@@ -44,15 +44,16 @@ export class Choice {
     $("kind").value = run.kind;
     this.offerOptions(run.options);
     this.run = run;
+    this.name = $("machine").value; // as the field has it: without line ends
   }
 
   async submit() {
-    const typed = $("machine").value.trim(), machine = this.run && typed === this.run.name ? store.get("machine") : typed;
-    const changes = { machine, kind: $("kind").value, input: undefined, score: undefined, base: undefined };
-    if ($("input").dataset.given) changes.input = $("input").value;
+    const typed = $("machine").value.trim(), machine = this.run && typed === this.name.trim() ? store.get("machine") : typed;
+    const changes = { machine, kind: $("kind").value, input: undefined, word: undefined, score: undefined, base: undefined };
+    const text = $("input").value, long = this.run?.machine.symbols.some((s) => s.length > 1);
+    if ($("input").dataset.given) Object.assign(changes, long && machine === store.get("machine") ? { word: JSON.stringify(text ? text.split(",") : []) } : { input: text });
     for (const select of $("options").querySelectorAll("select")) changes[select.name] = select.value;
-    if (changes.input === undefined && machine === store.get("machine")) changes.input = store.get("input");
-    const same = machine === store.get("machine") && (changes.input ?? "") === (this.run ? word(this.run) : "");
+    const same = this.run && machine === store.get("machine") && text === word(this.run);
     if (!same) changes.t = 1;
     store.set(changes, { replace: false });
   }
@@ -62,7 +63,7 @@ export function showDemos(demos) {
   if (!demos) return openDialog(element("p", {}, "This file has one run. netwright explore has all machines."));
   const open = (query) => {
     closeDialog();
-    const clean = { input: undefined, kind: undefined, score: undefined, base: undefined, part: undefined };
+    const clean = { input: undefined, word: undefined, kind: undefined, score: undefined, base: undefined, part: undefined };
     store.set({ ...clean, ...query, t: Number(query.t) }, { replace: false });
   };
   return openDialog(element("h2", {}, "Demos"), element("ul", { class: "demos" }, ...demos.map((demo) =>

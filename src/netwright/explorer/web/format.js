@@ -1,6 +1,7 @@
 // Numbers and symbols as people read them.
 
 export const number = (n) => (n < 0 ? "−" : "") + Math.abs(n).toLocaleString("en");
+export const steps = (n) => `${number(n)} ${n === 1 ? "step" : "steps"}`;
 export const signed = (text) => String(text).replace(/-/g, "−");
 export const symbol = (s, blank) => (s === blank || s === " " ? "␣" : s);
 

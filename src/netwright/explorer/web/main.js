@@ -11,10 +11,10 @@ import { drawRule } from "./rule.js";
 import { Transport } from "./transport.js";
 import { Choice, showDemos } from "./choice.js";
 import { showHelp, setTheme, nextTheme } from "./help.js";
-import { number } from "./format.js";
+import { number, steps } from "./format.js";
 
 const $ = (id) => document.getElementById(id);
-const ITSELF = ["machine", "input", "kind", "score", "base"];
+const ITSELF = ["machine", "input", "word", "kind", "score", "base", "blanks"];
 let source, run = null, shown = null, direction = 1;
 
 function trouble(error) {
@@ -48,8 +48,9 @@ async function loadRun() {
   }
   document.body.classList.remove("empty");
   document.title = `${run.name || "a machine"} · netwright`;
-  const end = run.ended ? `${run.outcome} after ${number(run.steps)} steps`
-    : `does not halt within ${number(run.last)} steps, which are shown`;
+  const end = run.outcome === "no answer" ? "its vectors stop showing a machine"
+    : run.ended ? `${run.outcome} after ${steps(run.steps)}`
+      : `does not halt within ${steps(run.steps)}, which are shown${run.cut ? "; its tape becomes too long for more" : ""}`;
   const changes = run.changes.length ? ` Changed: ${run.changes.join(", ")}.` : "";
   $("about").textContent =
     `${run.about ? `${run.about.replace(/\.?$/, ".")} ` : ""}` +

@@ -39,7 +39,8 @@ class ServerSource {
     const url = `${path}?${new URLSearchParams({ ...subject(), ...query })}`;
     try {
       for (;;) {
-        const answer = await fetch(url, { signal: control.signal });
+        const answer = await this.patient(url, control.signal);
+        if (answer.status === 409) continue; // nobody had asked for some time: begin again
         if (answer.status === 202) {
           this.progress((await answer.json()).done, kind);
           await new Promise((wake) => setTimeout(wake, 60));
@@ -62,15 +63,29 @@ class ServerSource {
     }
   }
 
+  // A server that does not answer may only be slow, or the machine asleep.
+  async patient(url, signal) {
+    for (let tries = 0; ; tries++) {
+      try {
+        return await fetch(url, { signal });
+      } catch (error) {
+        if (error.name === "AbortError" || tries === 5) throw error;
+        await new Promise((wake) => setTimeout(wake, 300 * 2 ** tries));
+      }
+    }
+  }
+
   stop() {
     for (const control of Object.values(this.waiting)) control.abort();
   }
 
   async run() {
+    this.stop(); // what is on its way is about another run
     this.moments.clear();
+    const key = (this.key = JSON.stringify(subject()));
     const found = await this.ask("api/run", {});
-    if (found) this.known = found;
-    return found;
+    if (found && this.key === key) this.known = found;
+    return this.key === key ? found : null;
   }
 
   // A moment, or null if another one was asked for meanwhile. Some ahead of it are fetched too.
@@ -81,8 +96,9 @@ class ServerSource {
       if (!this.moments.has(beyond) && beyond > 0) this.fetchAhead(beyond, direction);
       return found;
     }
+    const key = this.key;
     const answers = await this.ask("api/moments", { from: t, count: 1 });
-    if (!answers) return null;
+    if (!answers || this.key !== key) return null;
     this.keep(answers);
     this.fetchAhead(t + direction, direction);
     return this.moments.get(t) ?? answers[0];
@@ -90,21 +106,20 @@ class ServerSource {
 
   // The same moment from the network's own run, which may have to come there first.
   async own(t) {
+    const key = this.key;
     const answers = await this.ask("api/moments", { from: t, own: 1 }, "own");
-    if (!answers) return null;
+    if (!answers || this.key !== key) return null;
     this.keep(answers);
     return answers[0];
   }
 
   async fetchAhead(t, direction) {
-    if (this.ahead) return;
-    this.ahead = true;
+    if (this.waiting.ahead) return;
+    const key = this.key, from = Math.max(1, direction > 0 ? t : t - AHEAD + 1);
     try {
-      const from = Math.max(1, direction > 0 ? t : t - AHEAD + 1);
-      this.keep((await this.ask("api/moments", { from, count: AHEAD }, "ahead")) ?? []);
-    } catch { /* beyond the end */ } finally {
-      this.ahead = false;
-    }
+      const answers = await this.ask("api/moments", { from, count: AHEAD }, "ahead");
+      if (answers && this.key === key) this.keep(answers);
+    } catch { /* beyond the end */ }
   }
 
   keep(answers) {

@@ -1,6 +1,6 @@
 // The tape around the head, and what happens there in one sentence.
 
-import { element, number, symbol } from "./format.js";
+import { element, number, steps, symbol } from "./format.js";
 
 export function drawTape(place, run, moment) {
   place.replaceChildren();
@@ -42,9 +42,9 @@ export function say(place, run, moment) {
     if (moment.attention && says.next !== null) words.push(...lookBack(moment));
   }
   if (moment.t === run.last) {
-    words.push(run.ended
-      ? bold(` The machine ${{ halted: "halts", accepted: "accepts", rejected: "rejects" }[run.outcome]}, after ${number(run.steps)} steps.`)
-      : " This is as far as the run is looked at.");
+    const ends = { halted: "halts", accepted: "accepts", rejected: "rejects" }[run.outcome];
+    const who = run.changes.length ? "By this network the machine" : "The machine";
+    words.push(run.ended && ends ? bold(` ${who} ${ends}, after ${steps(run.steps)}.`) : " This is as far as the run is looked at.");
   }
   place.replaceChildren(...words);
 }

@@ -93,7 +93,7 @@ def number_text(x: Rational) -> str:
     """A number, exactly; or, where that is long, about how large it is.
 
     >>> number_text(Rational(-7, 2)), number_text(Rational(1, 3**400))
-    ('-7/2', '≈ 1.4179e-191')
+    ('-7/2', '≈ 1.4174e-191')
     """
     # To write a million digits takes long; whether there are so many is known at once.
     text = str(x) if x.height_bits() <= 4 * LONGEST_NUMBER else ""

@@ -15,7 +15,7 @@ export function drawRule(run, moment) {
 }
 
 function graph(machine, says) {
-  const [width, height] = [310, 250], radius = 88, count = machine.states.length;
+  const [width, height] = [336, 250], radius = 88, count = machine.states.length;
   const at = new Map(machine.states.map((name, n) => {
     const angle = (2 * Math.PI * n) / count - Math.PI / 2;
     return [name, [width / 2 + radius * Math.cos(angle), height / 2 + radius * Math.sin(angle), angle]];

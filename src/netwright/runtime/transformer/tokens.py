@@ -29,8 +29,7 @@ from netwright.runtime.attended import (
 )
 from netwright.runtime.engine import Codes, Watch
 from netwright.runtime.transformer.analysis import has_equal_scores
-from netwright.runtime.transformer.arrays import BEFORE, FIRST_CELL, LATEST, VALUE
-from netwright.runtime.transformer.attention import AttentionCache, LastVisitForm
+from netwright.runtime.transformer.attention import AttentionCache
 from netwright.runtime.transformer.decoder import (
     LayerVectors,
     TokenVectors,
@@ -39,6 +38,7 @@ from netwright.runtime.transformer.decoder import (
 )
 from netwright.runtime.transformer.encoded import Encoded
 from netwright.runtime.transformer.program import LastVisit, Mean, Program
+from netwright.runtime.transformer.visit import Visit
 from netwright.runtime.unsuitable import UnsuitableError
 
 if TYPE_CHECKING:
@@ -289,7 +289,7 @@ class TokenEngine:
                 sums += len(attention.terms)
                 attended = (ONE / t) * (Vector(network.layout, before) + v)
             elif isinstance(attention, LastVisit):
-                visit = _Visit(integers, attention, visits, t, q, k)
+                visit = Visit(integers, attention, visits, t, q, k)
                 visits += 1
                 attended = v if visit.value is None else visit.value
                 seen = self._visited(visit, n, run)
@@ -312,7 +312,7 @@ class TokenEngine:
 
         return key_of
 
-    def _visited(self, visit: "_Visit", n: int, run: "SeekableTokens") -> Attention:
+    def _visited(self, visit: "Visit", n: int, run: "SeekableTokens") -> Attention:
         known, key_of = {visit.winner: visit.winning_key}, self._key_of(n, run)
 
         def score_of(token: int) -> Rational:
@@ -330,77 +330,6 @@ class TokenEngine:
             return max(rivals, key=lambda token: (score_of(token), token), default=None)
 
         return OneWinner(visit.q, visit.t, visit.winner, score_of, second)
-
-
-class _Visit:
-    """The last visit that token t attends to in one layer, from the state before it."""
-
-    def __init__(
-        self,
-        integers: "IntegerTransformer",
-        attention: LastVisit,
-        layer: int,
-        t: int,
-        q: Vector,
-        k: Vector,
-    ) -> None:
-        self.form, self.layer, self.t, self.q = LastVisitForm(attention.places), layer, t, q
-        self.layout = k.layout
-        here, wanted = self.form.cell_of_key(k, t), self.form.cell_of_query(q, t)
-        self.here, self.wanted = int(here.p), int(wanted.p)
-        self.winner, self.winning_key = t, k
-        self.value: Vector | None = None
-        """That of the winner; None where that is token t itself."""
-        kept, first = self._cells(integers)
-        place = self.wanted - first
-        if wanted != here and 0 <= place < len(kept) and kept[place, LATEST]:
-            self.winner = int(kept[place, LATEST])
-            self.winning_key = self._key(self.winner, self.wanted)
-            scales = integers.program.vectors[attention.value]
-            row = kept[place, VALUE:].tolist()
-            self.value = Vector(
-                k.layout,
-                {
-                    term.source: Rational(number, scales[term.source].D)
-                    for term, number in zip(attention.terms, row, strict=False)
-                },
-            )
-
-    def _cells(self, integers: "IntegerTransformer") -> tuple[NDArray[np.int64], int]:
-        """The rows of all cells, and the first cell."""
-        state = integers.state
-        return state["kept"][self.layer], int(state["clock"][FIRST_CELL])
-
-    def _key(self, token: int, cell: int) -> Vector:
-        return Vector(self.layout, self.form.key(token, cell * ONE))
-
-    def rivals(self, integers: "IntegerTransformer") -> dict[int, Vector]:
-        """The tokens of which one comes second, with their keys, from the state before token t.
-
-        The latest visits of other cells, of which floating point leaves the nearest, and the visit
-        before the winner's to its own cell (see `attention`).
-        """
-        kept, first = self._cells(integers)
-        latest, before = kept[:, LATEST], kept[:, BEFORE]
-        own = self.here if self.winner == self.t else self.wanted
-        cells = np.flatnonzero(latest) + first
-        cells = cells[(cells != own) & (cells != self.here)]
-        times = latest[cells - first]
-        if self.here != own:
-            cells, times = np.append(cells, self.here), np.append(times, self.t)
-        found = {}
-        if cells.size:
-            away = (self.wanted - cells).astype(float)
-            distances = self.form.distances(self.t, away, times.astype(float))
-            near = distances <= distances.min() * (1 + 1e-9)
-            for cell, time in zip(cells[near].tolist(), times[near].tolist(), strict=True):
-                found[time] = self._key(time, cell)
-        if 0 <= own - first < len(kept):
-            # Token t itself is not yet among the visits.
-            again = int((latest if own == self.here else before)[own - first])
-            if again:
-                found[again] = self._key(again, own)
-        return found
 
 
 def _by_definition(

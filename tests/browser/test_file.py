@@ -1,0 +1,132 @@
+"""The page as a file, in a frame and in the wheel, and the machine that draws in it."""
+
+import random
+import re
+import zipfile
+from pathlib import Path
+from subprocess import run
+from sys import executable
+from typing import Any
+
+import numpy as np
+from tests.browser.conftest import Opened
+from tests.browser.looking import PALINDROME, at, press, text
+
+from netwright.machine.library import library_machine, library_names
+from netwright.machine.timeline import Timeline
+from netwright.verify.draw import random_machine
+
+
+def test_a_file_and_a_frame_show_the_same(look: Opened, watched: Opened, tmp_path: Path) -> None:
+    import netwright as nw
+
+    served = look(PALINDROME, 18)
+    selectors = ("#sentence", "#table", "#lemmas", "#tape", "#rule", ".scores", "#picture h2")
+    expected = {selector: text(served, selector) for selector in selectors}
+    page = nw.explore("palindrome", "abba", t=18)
+    (tmp_path / "page.html").write_text(page.html, encoding="utf-8")
+    frame = f"<!doctype html><title>a notebook</title>{page._repr_html_()}"
+    (tmp_path / "frame.html").write_text(frame, encoding="utf-8")
+    from_file = watched(f"file://{tmp_path}/page.html")
+    at(from_file, 18)
+    assert {selector: text(from_file, selector) for selector in selectors} == expected
+    press(from_file, "ArrowRight", 19)
+    framed = watched(f"file://{tmp_path}/frame.html", width=1300)
+    inside = framed.frames[1]
+    inside.wait_for_selector("body[data-shown='18']")
+    for selector in ("#sentence", "#lemmas", "#rule", ".scores"):
+        assert inside.inner_text(selector).strip() == expected[selector]
+
+
+def test_a_file_of_a_long_run_stays_within_what_it_has(watched: Opened, tmp_path: Path) -> None:
+    import netwright as nw
+
+    nw.explore("busy-beaver-5", tokens="100:150", t=145).save(tmp_path / "bb5.html")
+    page = watched(f"file://{tmp_path}/bb5.html")
+    at(page, 145)
+    assert text(page, "#of") == "of 100 to 150 in this file"
+    press(page, "PageDown", 150)
+    press(page, "Home", 100)
+    press(page, "ArrowRight", 101)
+    page.wait_for_timeout(400)
+    assert page.url.endswith("#t=101")
+    page.reload()
+    at(page, 101)
+
+
+def check_machine(page: Any, machine: Any, word: tuple[str, ...], steps: int) -> None:
+    """The page's machine against the timeline: where it ends, and a diagram."""
+    rules = [
+        [state, symbol, *action]
+        for state, symbol in machine.delta
+        if (action := machine.action(state, symbol))
+    ]
+    given = {
+        "states": machine.states,
+        "symbols": machine.symbols,
+        "blank": machine.blank,
+        "start": machine.start,
+        "rules": rules,
+    }
+    found = page.evaluate(
+        """async ([machine, word, steps]) => {
+            const { MachineRun } = await import("./machine.js");
+            const run = new MachineRun(machine, word, 0);
+            run.steps(steps);
+            const end = run.configuration();
+            const cells = { columns: 9, first: -6, last: 6, rows: 5 };
+            const drawn = await run.diagram({ from: 0, to: end.time + 1, lead: 0, ...cells });
+            return [end, [...drawn.low], [...drawn.high], [...drawn.image]]; }""",
+        [given, list(word), steps],
+    )
+    timeline = Timeline(machine, word, limit=steps)
+    timeline.explore(steps)
+    last = timeline.at(timeline.reached)
+    assert last is not None
+    end = found[0]
+    assert (machine.states[end["state"]], end["head"], end["time"]) == (
+        last.state,
+        last.head,
+        last.time,
+    )
+    columns = min(9, last.time + 1)
+    expected = timeline.diagram(0, last.time + 1, columns, -6, 6, 5)
+    assert found[1] == expected.lowest.tolist()
+    assert found[2] == expected.highest.tolist()
+    assert np.array(found[3]).reshape(columns, 5).tolist() == expected.image.tolist()
+
+
+def test_the_machine_in_the_page_is_the_machine(look: Opened) -> None:
+    page = look(PALINDROME, 1)
+    for name in library_names():
+        machine = library_machine(name)
+        check_machine(page, machine, machine.default_input, 3000)
+    draw = random.Random(17)
+    for _ in range(200):
+        machine = random_machine(draw, draw.randrange(1, 5), draw.randrange(2, 5))
+        word = tuple(draw.choices(machine.symbols, k=draw.randrange(5)))
+        check_machine(page, machine, word, 500)
+
+
+def test_the_wheel_has_the_page(tmp_path: Path) -> None:
+    root = Path(__file__).parents[2]
+    pip = [executable, "-m", "pip", "--disable-pip-version-check", "-q"]
+    run([*pip, "wheel", "--no-deps", "-w", str(tmp_path), str(root)], check=True)
+    [wheel] = tmp_path.glob("*.whl")
+    with zipfile.ZipFile(wheel) as found:
+        names = found.namelist()
+    for name in ("index.html", "main.js", "style.css", "machine.js"):
+        assert f"netwright/explorer/web/{name}" in names
+    place = tmp_path / "installed"
+    run([*pip, "install", "--no-deps", "--target", str(place), str(wheel)], check=True)
+    page = tmp_path / "page.html"
+    lines = [
+        "import sys",
+        f"sys.path.insert(0, {str(place)!r})",
+        "import netwright",
+        f"assert netwright.__file__.startswith({str(place)!r})",
+        f"netwright.explore('palindrome', 'abba').save({str(page)!r})",
+    ]
+    code = "\n".join(lines)
+    run([executable, "-c", code], check=True, cwd=tmp_path)
+    assert re.search("netwright", page.read_text(encoding="utf-8"))

@@ -178,6 +178,27 @@ def test_inside_one_token(look: Opened) -> None:
     assert "F(z³)" in text(page, "#inside")
 
 
+def test_a_machine_of_ones_own(look: Opened) -> None:
+    page = look(PALINDROME, 18)
+    page.click("#demos-button")
+    page.fill("textarea", "0 _ x r 1\n1 _ y l halt\n")
+    page.click("text=Show it")
+    page.wait_for_selector("body:not(.loading)[data-shown='1']")
+    assert "halted after 2 steps" in text(page, "#about")
+    press(page, "End", 5)
+    assert "The machine halts, after 2 steps." in text(page, "#sentence")
+
+
+def test_a_text_that_is_no_machine(server: str, browser: Any) -> None:
+    page = browser.new_page()
+    page.goto(f"{server}?{PALINDROME}")
+    page.click("#demos-button")
+    page.fill("textarea", "this is\nno machine at all")
+    page.click("text=Show it")
+    page.wait_for_selector("#dialog [role=alert]:not(:empty)")
+    page.close()
+
+
 def test_a_lemma_opens_its_statement(look: Opened) -> None:
     page = look(PALINDROME, 18)
     page.click("#lemmas li:nth-child(5) button")

@@ -59,14 +59,33 @@ export class Choice {
   }
 }
 
-export function showDemos(demos) {
+// A machine of one's own: its text in any of the formats, which this server knows until it ends.
+function ownMachine(source) {
+  const text = element("textarea", { rows: 5, spellcheck: "false", "aria-label": "The text of a machine" });
+  const problem = element("p", { role: "alert" });
+  const show = async () => {
+    try {
+      const machine = await source.post(text.value);
+      closeDialog();
+      store.set({ ...CLEAN, machine, t: 1 }, { replace: false });
+    } catch (error) {
+      problem.textContent = error.message;
+    }
+  };
+  return element("div", {}, element("h2", {}, "Your own machine"),
+    element("p", {}, "Paste the text of a machine file, in any format that netwright reads. The address that you get works until this server ends; for one that lasts, type bbchallenge text as the machine."),
+    text, element("p", {}, element("button", { onclick: show }, "Show it")), problem);
+}
+
+const CLEAN = { input: undefined, word: undefined, kind: undefined, score: undefined, base: undefined, part: undefined };
+
+export function showDemos(demos, source) {
   if (!demos) return openDialog(element("p", {}, "This file has one run. netwright explore has all machines."));
   const open = (query) => {
     closeDialog();
-    const clean = { input: undefined, word: undefined, kind: undefined, score: undefined, base: undefined, part: undefined };
-    store.set({ ...clean, ...query, t: Number(query.t) }, { replace: false });
+    store.set({ ...CLEAN, ...query, t: Number(query.t) }, { replace: false });
   };
   return openDialog(element("h2", {}, "Demos"), element("ul", { class: "demos" }, ...demos.map((demo) =>
     element("li", {}, element("button", { onclick: () => open(demo.query) }, demo.title), element("p", {}, demo.question,
-      element("small", {}, ` ${demo.query.machine}, t = ${number(Number(demo.query.t))}`))))));
+      element("small", {}, ` ${demo.query.machine}, t = ${number(Number(demo.query.t))}`))))), ownMachine(source));
 }

@@ -137,7 +137,7 @@ $("stop").addEventListener("click", () => {
 });
 $("theme").addEventListener("click", () => store.set({ theme: nextTheme() }));
 $("help-button").addEventListener("click", () => showHelp());
-$("demos-button").addEventListener("click", async () => showDemos(await source.demos()));
+$("demos-button").addEventListener("click", async () => showDemos(await source.demos(), source));
 
 (async () => {
   try {

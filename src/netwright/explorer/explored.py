@@ -119,9 +119,8 @@ class Explored:
         end = timeline.end
         if self.network.changes and self.tracing.seeker.end is not None:
             return self.tracing.seeker.end + self.tracing.lead, True
-        # The last output shows the last configuration; a Transformer's first input shows another.
-        behind = 0 if self.network.kind.view.columns else self.lead
-        return (timeline.limit if end is None else end) + behind, end is not None
+        time = timeline.limit if end is None else end
+        return time + self.history.lead_at_the_end, end is not None
 
     def explore(self, go_on: Callable[[float], bool]) -> bool:
         """Let the machine run to its end, or to the limit; False if `go_on` ended it."""

@@ -156,7 +156,8 @@ class Kind(ABC, Generic[C]):
         The vectors of the word come first, then that of the blank behind it.
         """
         # One time more shows whether the machine has halted at the limit.
-        return History(Timeline(machine, word, limit=limit + 1), len(word) + 1)
+        lead = len(word) + 1
+        return History(Timeline(machine, word, limit=limit + 1), lead, lead)
 
     def jumping(
         self, compiled: C, history: History, word: Sequence[str], max_steps: int

@@ -111,9 +111,9 @@ class TransformerKind(Kind[CompiledTransformer]):
         word: Sequence[str],
         limit: int,
     ) -> History:
-        """Token t takes y_{t−1}, which shows the normal machine at time t − 1."""
+        """Token t takes y_{t−1}, which shows the normal machine at time t − 1; none the last."""
         times = 2 * len(word) + 3 + limit + 1
-        return History(ProofValuesOf.timeline_of(compiled.normal, word, limit=times), 1)
+        return History(ProofValuesOf.timeline_of(compiled.normal, word, limit=times), 1, 0)
 
     def jumping(
         self,

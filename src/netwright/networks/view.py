@@ -50,10 +50,13 @@ class View:
 
 
 class History(NamedTuple):
-    """The machine's run that a network does, and how far the network's time is ahead of it."""
+    """The machine's run that a network does, beside the network's own times."""
 
     timeline: Timeline
     lead: int
+    """How far the network's time is ahead of the machine's."""
+    lead_at_the_end: int
+    """The same for the last time; less where the last configuration is an output and no more."""
 
 
 class Says(NamedTuple):

@@ -49,7 +49,8 @@ export class Choice {
 
   async submit() {
     const typed = $("machine").value.trim(), machine = this.run && typed === this.name.trim() ? store.get("machine") : typed;
-    const changes = { machine, kind: $("kind").value, input: undefined, word: undefined, score: undefined, base: undefined };
+    const changes = { machine, kind: $("kind").value, input: undefined, word: undefined, score: undefined };
+    if (changes.kind !== store.get("kind")) changes.base = changes.blanks = undefined;
     const text = $("input").value, long = this.run?.machine.symbols.some((s) => s.length > 1);
     if ($("input").dataset.given) Object.assign(changes, long && machine === store.get("machine") ? { word: JSON.stringify(text ? text.split(",") : []) } : { input: text });
     for (const select of $("options").querySelectorAll("select")) changes[select.name] = select.value;

@@ -3,12 +3,12 @@
 import random
 import sys
 from itertools import islice
-from threading import Thread
 from typing import Any
 
 import numpy as np
 import pytest
 from tests.kinds.test_trace import MOMENTS
+from tests.threads import in_threads
 
 from netwright.errors import InputError, NetworkError, NetwrightError
 from netwright.following import seek
@@ -275,9 +275,5 @@ def test_one_trace_in_several_threads(on: str) -> None:
             if trace[t][name] != expected[t - 1][name]:
                 wrong.append(t)
 
-    threads = [Thread(target=look, args=(seed,)) for seed in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    in_threads(look)
     assert not wrong

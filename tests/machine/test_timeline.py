@@ -3,13 +3,13 @@
 import random
 from collections.abc import Sequence
 from itertools import islice
-from threading import Thread
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.strategies import machines, words
+from tests.threads import in_threads
 
 from netwright.errors import InputError
 from netwright.machine import timeline as timeline_module
@@ -151,9 +151,5 @@ def test_several_threads() -> None:
             if cells != symbols_at(run[time], -9, 9) or timeline.at(time).head != run[time].head:  # type: ignore[union-attr]  # it has all
                 wrong.append(time)
 
-    threads = [Thread(target=look, args=(n,)) for n in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    in_threads(look)
     assert not wrong

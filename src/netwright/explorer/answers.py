@@ -115,7 +115,7 @@ class Answers:
     def post_machine(self, text: str) -> Answer:
         """Keep a machine's text; it is asked for by its digest from then on."""
         if len(text.encode()) > LARGEST_MACHINE:
-            return message(413, f"a machine's text has at most {LARGEST_MACHINE:,} bytes")
+            return TOO_LARGE
         try:
             machine = machine_of_text(text)
         except NetwrightError as error:
@@ -264,6 +264,7 @@ def message(status: int, text: str) -> Answer:
     return json_answer({"error": text}, status)
 
 
+TOO_LARGE = message(413, f"a machine's text has at most {LARGEST_MACHINE:,} bytes")
 STOPPED = message(409, "this was stopped, since nobody waited for it")
 
 

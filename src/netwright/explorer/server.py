@@ -10,7 +10,7 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from netwright.errors import InputError
-from netwright.explorer.answers import LARGEST_MACHINE, Answer, Answers, message
+from netwright.explorer.answers import LARGEST_MACHINE, TOO_LARGE, Answer, Answers, message
 from netwright.explorer.page import ASSETS, asset
 
 HOST = "127.0.0.1"
@@ -77,9 +77,7 @@ def application(answers: Answers, port: int) -> object:
                 async for part in request.stream():
                     body += part
                     if len(body) > LARGEST_MACHINE:
-                        return sent(
-                            message(413, f"a machine's text has at most {LARGEST_MACHINE:,} bytes")
-                        )
+                        return sent(TOO_LARGE)
             try:
                 text = body.decode()
             except UnicodeDecodeError:

@@ -18,9 +18,8 @@ export class Choice {
     $("kind").addEventListener("change", () => { this.offerOptions(); this.submit(); });
   }
 
-  offer(known, source) {
+  offer(known) {
     this.known = known;
-    this.source = source;
     if (!known) return;
     $("machines").replaceChildren(...known.machines.map((m) => element("option", { value: m.name }, m.about)));
     $("kind").replaceChildren(...known.kinds.map((k) => element("option", { value: k.name }, k.name)));

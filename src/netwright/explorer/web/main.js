@@ -76,14 +76,14 @@ async function loadMoment() {
     shown = moment;
     document.body.classList.remove("loading");
     draw();
-    if (moment.own === false) await confirm(moment);
+    if (moment.own === false) await comeThere(moment);
   } catch (error) {
     trouble(error);
   }
 }
 
 // A moment that was shown from the machine's run, once the network's own run has come there.
-async function confirm(moment) {
+async function comeThere(moment) {
   const own = await source.own(moment.t);
   if (!own || own.t !== shown?.t) return;
   const same = JSON.stringify(own.vectors) === JSON.stringify(moment.vectors);
@@ -124,6 +124,7 @@ store.watch((state, changed) => {
     loadRun();
   }
   else if (changed.has("t")) loadMoment();
+  else if (changed.has("zoom")) overview.load();
   else draw();
 });
 
@@ -146,7 +147,7 @@ $("demos-button").addEventListener("click", async () => showDemos(await source.d
     setTheme(store.get("theme"));
     if (store.get("big")) document.body.classList.add("big");
     document.body.classList.toggle("file", Boolean(source.only));
-    choice.offer(await source.machines(), source);
+    choice.offer(await source.machines());
     await loadRun();
   } catch (error) {
     trouble(error);

@@ -1,5 +1,6 @@
 // The whole run as a space-time diagram, which is also the scrubber.
 
+import * as store from "./store.js";
 import { number } from "./format.js";
 import { fit, ink, paint, scale } from "./diagram.js";
 
@@ -19,26 +20,44 @@ export class Overview {
   }
 
   time(x) {
-    const { lead, last } = this.run;
-    return Math.max(1, Math.min(last, Math.floor(lead + (x / this.canvas.clientWidth) * (last + 1 - lead))));
+    const { from, to } = this.part;
+    return Math.max(1, Math.min(this.run.last, Math.floor(from + (x / this.canvas.clientWidth) * (to - from))));
   }
 
-  async show(run, source) {
-    Object.assign(this, { run, source, diagram: null });
+  show(run, source) {
+    Object.assign(this, { run, source, diagram: null, part: null, t: Math.min(store.get("t"), run.last) });
     this.canvas.setAttribute("aria-valuemin", 1);
     this.canvas.setAttribute("aria-valuemax", run.last);
-    const [first, last] = run.cells;
-    const part = { from: run.lead, to: run.last + 1, columns: this.canvas.clientWidth, first, last, rows: 64 };
-    const found = await source.diagram(part, "overview").catch(() => null);
-    if (this.run === run && found) { this.diagram = found; this.draw(); }
+    this.load();
+  }
+
+  // The times that are shown: all, or so many around t; the old ones while t is well inside.
+  window() {
+    const { lead, last } = this.run, size = Number(store.get("zoom")) || 0;
+    if (!size || size > last + 1 - lead) return { from: lead, to: last + 1 };
+    const old = this.part, rim = size / 10;
+    if (old && old.to - old.from === size && this.t >= old.from + rim && this.t < old.to - rim) return old;
+    const from = Math.max(lead, Math.min(this.t - Math.floor(size / 2), last + 1 - size));
+    return { from, to: from + size };
+  }
+
+  async load() {
+    const part = this.window(), run = this.run;
+    if (this.part && part.from === this.part.from && part.to === this.part.to) return;
+    this.part = part;
+    const [first, last] = run.cells, cells = part.to - part.from === run.last + 1 - run.lead ? { first, last } : { fit: 1 };
+    const found = await this.source.diagram({ ...part, columns: this.canvas.clientWidth, ...cells, rows: 64 }, "overview").catch(() => null);
+    if (this.run === run && this.part === part && found) { this.diagram = found; this.draw(); }
   }
 
   resize() {
-    if (this.run) this.show(this.run, this.source);
+    this.part = null;
+    if (this.run) this.load();
   }
 
   mark(t) {
     this.t = t;
+    this.load();
     this.canvas.setAttribute("aria-valuenow", t);
     this.canvas.setAttribute("aria-valuetext", `time ${number(t)} of ${number(this.run.last)}`);
     this.draw();

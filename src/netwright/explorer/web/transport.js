@@ -21,11 +21,14 @@ export class Transport {
     document.getElementById("speed").addEventListener("change", () => {
       if (this.timer !== null) { this.stop(); this.play(); }
     });
+    this.zoom = document.getElementById("zoom");
+    this.zoom.addEventListener("change", () => store.set({ zoom: this.zoom.value || undefined }));
     addEventListener("keydown", (event) => this.key(event));
   }
 
   show(run) {
     this.run = run;
+    this.zoom.value = store.get("zoom") ?? "";
     document.getElementById("of").textContent = run.from
       ? `of ${number(run.from)} to ${number(run.to)} in this file`
       : `of ${number(run.last)}${run.ended ? "" : " shown"}`;

@@ -1,0 +1,171 @@
+"""Numbers that are no stacks, sums that are large, nodes that are many: where stacks give way."""
+
+import pytest
+from benchmarks.depth_and_cells import wiggle
+from flint import fmpq
+from tests.networks import facts
+from tests.runtime.stacks import agree, run_a_mutated_rnn, tensors_agree
+from tests.strategies import D
+
+from netwright.errors import FormatError, NetworkError
+from netwright.exact.feed_forward import Affine, LinearMap
+from netwright.exact.rational import rational, relu
+from netwright.exact.vector import Vector
+from netwright.machine.library import library_machine
+from netwright.machine.simulate import simulate
+from netwright.nets.neural_gpu import Convolution, NeuralGPU
+from netwright.nets.rnn import RNN
+from netwright.networks.running import run
+from netwright.runtime.stacks.rnn import FastRNN
+from netwright.theorems.theorem_2_3_rnn.construction import compile_rnn
+
+
+def matrix(**weights: object) -> Affine:
+    """Weights by names such as xy, from x to y."""
+    blocks = {(name[0], name[1]): rational(w) for name, w in weights.items()}  # type: ignore[arg-type]  # numbers
+    return Affine.of(D, D, blocks)
+
+
+NOTHING = matrix()
+KEEP = matrix(xx=1, yy=1, zz=1)
+
+
+def decoder_with(U: Affine, start: Vector, **more: object) -> RNN:
+    return RNN(D, KEEP, NOTHING, U, **more)  # type: ignore[arg-type]  # fields
+
+
+def test_numbers_that_are_no_stacks_go_on_in_big_numbers() -> None:
+    """x is divided by 3 and y by 5 again and again, and z adds them up."""
+    U = matrix(xx=fmpq(1, 3), yy=fmpq(1, 5), xz=1, yz=1)
+    start = Vector.of(D, x=1, y=1)
+    fast = agree(decoder_with(U, start), [start], start, 40)
+    assert fast.reason == "a number is no stack any more"
+    assert fast.moments == 40
+
+
+def test_a_number_in_no_base_of_the_weights_is_for_big_numbers() -> None:
+    start = Vector.of(D, x=fmpq(1, 7))
+    fast = agree(decoder_with(matrix(xx=1), start), [start], start, 5)
+    assert fast.reason == "a number is no stack in a base that occurs among the weights"
+
+
+def test_weights_without_a_small_denominator_are_for_big_numbers() -> None:
+    start = Vector.of(D, x=1)
+    fast = agree(decoder_with(matrix(xx=fmpq(1, 10**9)), start), [start], start, 5)
+    assert fast.reason == "its weights have no small common denominator"
+    fast = agree(decoder_with(matrix(xx=10**9), start), [start], start, 5)
+    assert fast.reason == "its weights are too large"
+
+
+def test_another_activation_is_for_big_numbers() -> None:
+    start = Vector.of(D, x=1)
+    fast = agree(decoder_with(matrix(xx=2), start, f2=relu), [start], start, 80)
+    assert fast.reason == "its activation is not σ"
+
+
+def test_what_sigma_does_is_told_by_bounds_or_one_more_digit() -> None:
+    """x pushes 1 on a stack in base 3 for ever, so it nears 1/2, and y asks whether it is above.
+
+    y = σ(9x − 4) is 0 up to x = 4/9 and 1 from 5/9 on, and between them the digits must tell.
+    """
+    U = matrix(xx=fmpq(1, 3), zx=fmpq(1, 3), zz=1, xy=9, zy=-4)
+    start = Vector.of(D, z=1)
+    assert agree(decoder_with(U, start), [start], start, 60).reason is None
+
+
+def test_a_stack_times_a_gate_between_0_and_1_is_for_big_numbers() -> None:
+    """x falls by thirds, and the gate of y is x itself: x·y is then a product of two stacks."""
+    third = matrix(xx=fmpq(1, 3), yy=fmpq(1, 3))
+    gate = Convolution(((matrix(xy=1),),))
+    open_gate = Convolution(((NOTHING,),), bias=(Vector.of(D, x=1, y=1, z=1),))
+    network = NeuralGPU(D, gate, open_gate, Convolution(((third,),)))
+    fast = tensors_agree(network, [Vector.of(D, x=1, y=1)], 12)
+    assert fast.reason == "a number is no stack any more"
+
+
+def test_a_matrix_that_is_a_factor_twice() -> None:
+    half = matrix(xx=fmpq(1, 2))
+    twice = LinearMap(D, D, ((half, half),))
+    start = Vector.of(D, x=1)
+    fast = agree(RNN(D, KEEP, NOTHING, twice), [start], start, 10)
+    assert fast.reason is None
+    assert fast.vector("0").number("x") == fmpq(1, 4**9)
+
+
+def test_sums_over_many_products_stay_within_64_bits() -> None:
+    """2⁶⁴ in 32 parts would be 0 in 64 bits, and is 1 after σ."""
+    part = (matrix(xx=2**24), matrix(xx=2**11), matrix(xx=2**24))
+    many = LinearMap(D, D, (part,) * 32)
+    start = Vector.of(D, x=1)
+    assert (
+        agree(RNN(D, KEEP, NOTHING, many), [start], start, 4).reason == "its weights are too large"
+    )
+    large = RNN(D, KEEP, NOTHING, matrix(xx=1), b2=Vector.of(D, y=10**30))
+    assert agree(large, [start], start, 4).reason == "its weights are too large"
+
+
+def test_an_rnn_that_reads_its_own_outputs_runs_on_stacks() -> None:
+    """g_1 reads the seed, g_2 and later ones O(g) = g."""
+    network = RNN(D, KEEP, NOTHING, matrix(xx=fmpq(1, 3)), R=matrix(yx=fmpq(1, 3), yy=1))
+    fast = agree(network, [Vector.of(D, x=1)], Vector.of(D, y=1), 20)
+    assert fast.reason is None
+    again = FastRNN(network, [Vector.of(D, x=1)], Vector.of(D, y=1))
+    again.restore(fast.snapshot())
+    assert again.vector("0") == fast.vector("0")
+
+
+def test_the_moment_before_one_that_does_not_fit_is_not_made_up() -> None:
+    U = matrix(xx=fmpq(1, 3), yy=fmpq(1, 5), xz=1, yz=1)
+    start = Vector.of(D, x=1, y=1)
+    fast = FastRNN(decoder_with(U, start), [start], start)
+    fast.advance(1)
+    while fast.reason is None:
+        before = fast.moments
+        fast.advance(100)
+        if fast.reason is None and fast.moments - before < 100:
+            with pytest.raises(NetworkError, match="the moment before are not kept"):
+                fast.vector("0", before=True)
+
+
+def test_a_bias_for_more_columns_than_there_are() -> None:
+    gate = Convolution(((KEEP,),), bias=(Vector.zero(D), Vector.of(D, x=1)))
+    network = NeuralGPU(D, gate, gate, Convolution(((KEEP,),)))
+    tensors_agree(network, [Vector.of(D, x=1)], 5)
+
+
+def test_a_state_that_does_not_hang_together_is_refused() -> None:
+    fast = run_a_mutated_rnn(1, 10)
+    state = dict(fast.snapshot())
+    other = FastRNN(fast.network, [Vector.zero(fast.network.layout)], fast.y)
+    with pytest.raises(FormatError, match="has no array nodes"):
+        other.restore({key: array for key, array in state.items() if key != "nodes"})
+    with pytest.raises(FormatError, match=r"count is int64 of shape .* expected int64 of"):
+        other.restore({**state, "count": state["count"][:-1]})
+    wild = state["nodes"].copy()
+    wild[-1, 2] = 10**6
+    with pytest.raises(FormatError, match="stacks that do not end"):
+        other.restore({**state, "nodes": wild})
+
+
+def test_nodes_are_collected_and_their_number_grows_with_the_stacks(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("netwright.runtime.stacks.network.FIRST_NODES", 128)
+    machine = wiggle()
+    compiled = compile_rnn(machine)
+    fast = FastRNN(
+        compiled.network, compiled.embed("a" * 300), Vector.zero(compiled.neurons.layout)
+    )
+    while fast.moments < 20_000:
+        fast.advance(20_000 - fast.moments)
+    assert fast.reason is None
+    assert len(fast.snapshot()["nodes"]) < 2048
+    found = run(machine, "a" * 300, 20_000, on="rnn", engine="fast")
+    assert facts(found) == facts(simulate(machine, "a" * 300, 20_000))
+
+
+def test_a_neural_gpu_collects_its_nodes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("netwright.runtime.stacks.network.FIRST_NODES", 128)
+    machine = library_machine("binary-counter")
+    found = run(machine, "", 3000, on="neural-gpu", engine="fast")
+    assert facts(found) == facts(simulate(machine, "", 3000))

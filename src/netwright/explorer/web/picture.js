@@ -136,9 +136,9 @@ function corner(context, text, x, y, align) {
   context.font = "11px ui-monospace, monospace";
   context.textAlign = align;
   context.textBaseline = "middle";
-  context.lineWidth = 3;
-  context.strokeStyle = ink("--panel");
-  context.strokeText(text, x, y);
+  const size = context.measureText(text).width + 6;
+  context.fillStyle = ink("--panel");
+  context.fillRect(align === "left" ? x - 3 : x - size + 3, y - 7, size, 14);
   context.fillStyle = ink("--text");
   context.fillText(text, x, y);
   context.textAlign = "left";

@@ -12,6 +12,7 @@ RANKS = {
     "errors": 0,
     "files": 1,
     "html": 0,
+    "interrupts": 0,
     "text": 0,
     "jit": 0,
     "exact": 1,

@@ -13,7 +13,7 @@ import pytest
 from tests.processes import ended, netwright
 
 from netwright.cli import main
-from netwright.files import seal, unseal
+from netwright.files import seal, unseal, write_whole
 from netwright.following.checkpoint import KIND, Checkpoint
 
 BB5 = "1RB1LC_1RC1RB_1RD0LE_1LA1LD_1RZ0LA"
@@ -217,6 +217,25 @@ def test_ctrl_c_keeps_the_run_and_says_how_to_go_on(
     with running(file, "binary-counter", on, reached, 30) as process:
         # It stands there, and has nothing left to do.
         assert timeless(process.communicate()[0])["steps"] == reached
+
+
+@pytest.mark.parametrize("on", ALL)
+def test_ctrl_c_as_a_file_is_written(
+    on: str, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The file is there already, and the run does not know it yet."""
+
+    def write_and_interrupt(path: Path, content: bytes, *, fresh: bool) -> None:
+        write_whole(path, content, fresh=fresh)
+        if fresh:
+            signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr("netwright.following.checkpoint.write_whole", write_and_interrupt)
+    file = tmp_path / "kept"
+    limit = ("--on", on, "--max-steps", str(10**15))
+    keep = ("--checkpoint", str(file), "--checkpoint-every", "0")
+    assert main(["run", "binary-counter", *limit, *keep]) == 130
+    assert f"--resume {file} goes on from there" in capsys.readouterr().err
 
 
 def test_two_runs_do_not_share_a_file(tmp_path: Path) -> None:

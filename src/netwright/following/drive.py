@@ -5,10 +5,7 @@ A network shows state, symbols and moves as codes (see `runtime.engine`), many m
 ended, with a look now and then at the progress bar, the clock and Ctrl-C.
 """
 
-import signal
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from time import monotonic
 from typing import Generic, Protocol, TypeVar
@@ -24,12 +21,12 @@ from netwright.exact.snapshot import (
     checked_array,
     require_consistent,
 )
+from netwright.interrupts import held_interrupt
 from netwright.machine.configuration import Configuration
 from netwright.machine.simulate import Interrupted, Outcome, Progress, Run
 from netwright.runtime.engine import Codes, Moments, NetworkEngine
 
 FIRST_AT_ONCE, MOST_AT_ONCE = 1 << 8, 1 << 16
-HELD = 2.0  # seconds that Ctrl-C is held back at most
 SHORT, LONG = 0.05, 0.2  # seconds between two looks at Ctrl-C and the progress bar
 
 
@@ -153,7 +150,7 @@ def follow(
         return follower.outcome is not None
 
     count, last_kept = FIRST_AT_ONCE if moments.fast else 1, monotonic()
-    with _held_interrupt() as interrupted:
+    with held_interrupt() as interrupted:
         while not ended():
             left = follower.remaining()
             if left == 0:
@@ -180,43 +177,6 @@ def follow(
 def _part(state: Snapshot, name: str) -> Snapshot:
     start = f"{name}."
     return {key.removeprefix(start): each for key, each in state.items() if key.startswith(start)}
-
-
-@contextmanager
-def _held_interrupt() -> Iterator[Callable[[], bool]]:
-    """Defer the first SIGINT; yields a callable that returns True once one has arrived.
-
-    If the callable is not called within `HELD` seconds, because one moment takes long, the
-    KeyboardInterrupt is raised after all. A second SIGINT is not deferred.
-    """
-    if threading.current_thread() is not threading.main_thread():
-        yield lambda: False
-        return
-    came = False
-    before = signal.getsignal(signal.SIGINT)
-
-    def hold(_number: int, _frame: object) -> None:
-        nonlocal came
-        came = True
-        signal.signal(signal.SIGINT, before)
-        if hasattr(signal, "setitimer"):
-            signal.signal(signal.SIGALRM, let_through)
-            signal.setitimer(signal.ITIMER_REAL, HELD)
-
-    def let_through(_number: int, _frame: object) -> None:
-        raise KeyboardInterrupt
-
-    def asked() -> bool:
-        if came and hasattr(signal, "setitimer"):
-            signal.setitimer(signal.ITIMER_REAL, 0)
-        return came
-
-    signal.signal(signal.SIGINT, hold)
-    try:
-        yield asked
-    finally:
-        asked()
-        signal.signal(signal.SIGINT, before)
 
 
 def first_place(condition: NDArray[np.bool_]) -> int:

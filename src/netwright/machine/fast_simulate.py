@@ -16,6 +16,7 @@ from netwright.exact.snapshot import (
     checked_array,
     require_consistent,
 )
+from netwright.interrupts import held_interrupt
 from netwright.jit import compiled
 from netwright.machine.configuration import Tape
 from netwright.machine.packed import Cells, rule_table
@@ -28,8 +29,7 @@ CHUNK = 1 << 23  # steps between two looks at Ctrl-C and the progress bar: some 
 def _advance(rules: Any, tape: Any, position: Any, limit: int) -> None:
     """Step until the machine halts, the head is off either end, or `limit` steps are done.
 
-    `position` holds the state's row, the head and the steps. They and the tape change in place,
-    together, so that a Ctrl-C that Python sees as this returns finds them in agreement.
+    `position` holds the state's row, the head and the steps. They and the tape change in place.
     """
     row, head, steps = position
     cells = tape.size
@@ -106,20 +106,23 @@ def resume(
 
     last_save = started
     try:
-        while (before := int(position[2])) < max_steps:
-            advance(rules, tape, position, min(before + CHUNK, max_steps))
-            if not 0 <= position[1] < tape.size:
-                larger, shift = _enlarge(tape, position[1] < 0, blank)
-                tape, origin, position[1] = larger, origin - shift, position[1] + shift
-            elif position[2] < min(before + CHUNK, max_steps):
-                break  # it halted
-            if progress:
-                used = np.flatnonzero(tape != blank)
-                cells = int(used[-1] - used[0] + 1) if used.size else 0
-                progress(int(position[2]), cells)
-            if store is not None and perf_counter() - last_save >= store.every:
-                keep()
-                last_save = perf_counter()
+        with held_interrupt() as interrupted:
+            while (before := int(position[2])) < max_steps:
+                advance(rules, tape, position, min(before + CHUNK, max_steps))
+                if not 0 <= position[1] < tape.size:
+                    larger, shift = _enlarge(tape, position[1] < 0, blank)
+                    tape, origin, position[1] = larger, origin - shift, position[1] + shift
+                elif position[2] < min(before + CHUNK, max_steps):
+                    break  # it halted
+                if progress:
+                    used = np.flatnonzero(tape != blank)
+                    cells = int(used[-1] - used[0] + 1) if used.size else 0
+                    progress(int(position[2]), cells)
+                if interrupted():
+                    raise KeyboardInterrupt
+                if store is not None and perf_counter() - last_save >= store.every:
+                    keep()
+                    last_save = perf_counter()
     except KeyboardInterrupt:
         keep()
         raise Interrupted(reached()) from None

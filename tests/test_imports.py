@@ -26,6 +26,7 @@ RANKS = {
     "networks": 6,
     "claims": 7,
     "benchmark": 7,
+    "export": 7,
     "explorer": 8,
     "cli": 9,
     "__init__": 10,

@@ -16,6 +16,11 @@ from netwright.exact.vector import Vector, pointwise
 Matrix: TypeAlias = LinearMap | Affine
 
 
+def multiplied_out(matrix: Matrix) -> Affine:
+    """The matrix itself, its factors multiplied out."""
+    return matrix.matrix if isinstance(matrix, LinearMap) else matrix
+
+
 def identity(x: Vector) -> Vector:
     """O(g) = g."""
     return x

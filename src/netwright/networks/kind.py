@@ -21,6 +21,7 @@ from netwright.following.tracing import Tracing
 from netwright.machine.simulate import Engine, Progress, Run
 from netwright.machine.timeline import Timeline
 from netwright.machine.turing_machine import TuringMachine
+from netwright.networks.plain import Plain
 from netwright.networks.trace import Moment
 from netwright.networks.view import History, Says, View
 from netwright.verify.certificate.reading import Checker
@@ -195,6 +196,18 @@ class Kind(ABC, Generic[C]):
     def was_made_with(self, compiled: C, options: Options) -> bool:
         """Whether a network that was read from a file is one that these options give."""
         return True
+
+    def plain(self, compiled: C) -> Plain:
+        """The network as tensors and names, for other tools."""
+        raise InputError(f"{self.name} cannot be exported: it has no plain form")
+
+    def for_export(self, given: Options, machine: TuringMachine) -> Options:
+        """The options with which a network is made that is to run in floating point."""
+        return given
+
+    def output(self, moment: Moment) -> Vector | None:
+        """The output y of a moment; None where there is none yet."""
+        return moment["y"]
 
     @abstractmethod
     def matrices(self, compiled: C) -> dict[str, Affine]:

@@ -166,9 +166,30 @@ class Network:
             t: the time at which the page begins.
             options: `tokens` and `max_steps`, as `netwright.explore` takes them.
         """
-        # The explorer is above; this is the one way up.
+        # The explorer is above: this way up and those of `export`, `to_torch` are the only ones.
         page = import_module("netwright.explorer.page")
         return page.explore(self, word, t=t, **options)
+
+    def export(self, to: str, path: PathLike[str] | str, **options: Any) -> Any:
+        """Write the network for another tool, as a folder that needs no netwright, and check it.
+
+        Args:
+            to: `numpy`, `onnx`, `torch` or `hf`.
+            path: the folder; one that exists is overwritten with `force` alone.
+            options: `dtype` ("float64" or "float32"), `inputs` (words; none means the default
+                input), `check` (how many outputs of each are compared with the exact run, 1,000 if
+                nothing is said), `keep_failed`, `force`.
+
+        The files are opened in their own runtime, and every output and attended index is compared
+        with the exact run. CheckFailedError, and nothing is written, if one is wrong, unless
+        `keep_failed`.
+        """
+        return import_module("netwright.export.folder").export(self, to, path, **options)
+
+    def to_torch(self, dtype: str = "float64") -> Any:
+        """The network as a PyTorch module with hook points, in float64 or float32."""
+        target = import_module("netwright.export.torch_target")
+        return target.to_torch(self.kind.plain(self.compiled), dtype)
 
     # Trust.
 

@@ -6,7 +6,7 @@ from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from netwright.errors import FormatError
+from netwright.errors import FormatError, InputError
 from netwright.exact.feed_forward import Affine
 from netwright.exact.layout import Layout
 from netwright.exact.rational import ONE, ZERO, Rational
@@ -17,10 +17,14 @@ from netwright.following.tracing import NeuralGPUTracing
 from netwright.machine.simulate import Run
 from netwright.machine.turing_machine import TuringMachine
 from netwright.nets.neural_gpu import Convolution, NeuralGPU
+from netwright.nets.rnn import multiplied_out
 from netwright.networks.kind import Following, Kind, Options
+from netwright.networks.plain import VECTOR, Plain, tensor_of
 from netwright.networks.rnn import (
     BASE,
+    base_for_floats,
     matrices_of,
+    pair_readout,
     stack_experiment,
     with_factor,
     written_meaning,
@@ -167,6 +171,50 @@ class NeuralGPUKind(Kind[CompiledNeuralGPU]):
         if any(name_of_function(bank.f) == "another" or callable(bank.bias) for bank in banks):
             return "its activations or biases are not those of the theorem"
         return None
+
+    def plain(self, compiled: CompiledNeuralGPU) -> Plain:
+        """Embedding, kernels multiplied out, biases, and the read-outs of block D."""
+        gpu, rnn = compiled.network, compiled.rnn
+        if gpu.circular or compiled.has_end_marker:
+            raise InputError("a Neural GPU with circular convolutions cannot be exported")
+        plain = Plain.of(self.name, self.statement, rnn.machine, self.meanings)
+        plain.layout(VECTOR, gpu.layout)
+        plain.embedding(compiled.recognizer.embedding, [rnn.machine.blank], gpu.layout)
+        banks: dict[str, Any] = {}
+        for letter in LETTERS:
+            bank: Convolution = getattr(gpu, letter)
+            for u, row in enumerate(bank.kernels):
+                plain.weight(f"{letter}.{u + 1}", multiplied_out(row[0]), linear=True)
+            # kernel u (from 0 on) reads the cell Δ(u) = u − ⌊k/2⌋ further down (Equation 15)
+            shifts = [u - len(bank.kernels) // 2 for u in range(len(bank.kernels))]
+            banks[letter] = {"shifts": shifts, "activation": name_of_function(bank.f)}
+            bias = bank.bias[0] if isinstance(bank.bias, Sequence) else Vector.zero(gpu.layout)
+            plain.tensors[f"{letter}.bias"] = tensor_of(bias)
+        plain.names |= {
+            "banks": banks,
+            "activations": {
+                "u": {"columns": VECTOR, "meaning": "the update gate of each cell (Equation 14)"},
+                "r": {"columns": VECTOR, "meaning": "the reset gate of each cell"},
+                "cell": {"columns": VECTOR, "meaning": "u s + (1 - u) F(r s): the next cells"},
+            },
+        }
+        readout, pairs = pair_readout(rnn)
+        places = {
+            j: gpu.layout.index(f"D {c.block}", c.label)
+            for j, c in enumerate(rnn.neurons.layout.coordinates)
+        }
+        moved = {(places[j], k): weight for (j, k), weight in readout.weights.items()}
+        of_d = Affine(gpu.layout, readout.output, moved, readout.bias)
+        plain.readout(of_d, pairs, rnn.final_states)
+        return plain
+
+    def for_export(self, given: Options, machine: TuringMachine) -> Options:
+        """In a base whose digits are bits."""
+        return base_for_floats(given, machine)
+
+    def output(self, moment: Moment) -> Vector | None:
+        """The last cell."""
+        return moment["cell"]
 
     def matrices(self, compiled: CompiledNeuralGPU) -> dict[str, Affine]:
         """The factors of every kernel, by its row."""

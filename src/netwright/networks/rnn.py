@@ -16,8 +16,9 @@ from netwright.following.rnn import Decoder, rnn_course, run_rnn
 from netwright.following.tracing import RNNTracing
 from netwright.machine.simulate import Run
 from netwright.machine.turing_machine import TuringMachine
-from netwright.nets.rnn import RNN, Matrix, identity
+from netwright.nets.rnn import RNN, Matrix, identity, multiplied_out
 from netwright.networks.kind import Following, Kind, Option, Options
+from netwright.networks.plain import VECTOR, Plain
 from netwright.networks.trace import Moment
 from netwright.networks.view import Says
 from netwright.networks.writing import Reading, Writing
@@ -25,6 +26,7 @@ from netwright.runtime.stacks.rnn import FastRNN
 from netwright.theorems.theorem_2_3_rnn.construction import CompiledRNN, compile_rnn
 from netwright.theorems.theorem_2_3_rnn.meanings import MEANINGS
 from netwright.theorems.theorem_2_3_rnn.neurons import Neurons
+from netwright.theorems.theorem_2_3_rnn.readouts import readouts
 from netwright.verify.certificate.rnn import CHECKER
 from netwright.verify.comparison import Check
 from netwright.verify.rnn import rnn_checks
@@ -90,6 +92,22 @@ def written_meaning(compiled: CompiledRNN, writing: Writing) -> dict[str, Any]:
         "embedding": [[s, writing.vector(v)] for s, v in compiled.embedding.items()],
         "final_states": sorted(compiled.final_states),
     }
+
+
+def pair_readout(compiled: CompiledRNN) -> tuple[Affine, list[tuple[str, str]]]:
+    """The read-outs n[q, s] of a hidden vector, and the pairs that they stand for."""
+    whole, machine = readouts(compiled.neurons), compiled.machine
+    pairs = [(q, s) for q in machine.states for s in machine.symbols]
+    columns = Layout.of(n=whole.output.labels("n"))
+    first = whole.output.places("n")[0]
+    weights = {(j, k - first): w for (j, k), w in whole.weights.items() if k >= first}
+    return Affine(whole.input, columns, weights, Vector.zero(columns)), pairs
+
+
+def base_for_floats(given: Options, machine: TuringMachine) -> Options:
+    """Base 4 where nothing else is said: with two or three symbols its weights are binary."""
+    usual = given.get("base") is None and len(machine.symbols) <= 3
+    return {**given, "base": 4} if usual else given
 
 
 def stack_experiment(
@@ -193,6 +211,29 @@ class RNNKind(Kind[CompiledRNN]):
         base = options["base"] or len(compiled.machine.symbols) + 1
         symbols = set(compiled.embedding) == set(compiled.machine.symbols)
         return symbols and compiled.neurons.base == base
+
+    def plain(self, compiled: CompiledRNN) -> Plain:
+        """Embedding, W, V and U multiplied out, and the read-outs of state and symbol."""
+        layout = compiled.neurons.layout
+        plain = Plain.of(self.name, self.statement, compiled.machine, self.meanings)
+        plain.layout(VECTOR, layout)
+        plain.embedding(compiled.embedding, [compiled.machine.blank], layout)
+        for letter in "WVU":
+            plain.weight(letter, multiplied_out(getattr(compiled.network, letter)), linear=True)
+        plain.names["activations"] = {
+            "h": {"columns": VECTOR, "meaning": "h_0 = 0, then σ(x W + h V) (Equation 2)"},
+            "g": {"columns": VECTOR, "meaning": "σ(g U), the output (Equation 3)"},
+        }
+        plain.readout(*pair_readout(compiled), compiled.final_states)
+        return plain
+
+    def for_export(self, given: Options, machine: TuringMachine) -> Options:
+        """In a base whose digits are bits."""
+        return base_for_floats(given, machine)
+
+    def output(self, moment: Moment) -> Vector | None:
+        """g_1 is the first; g_0 is h_n."""
+        return None if "h" in moment else moment["g"]
 
     def matrices(self, compiled: CompiledRNN) -> dict[str, Affine]:
         """The factors of W, V and U."""

@@ -20,9 +20,12 @@ from netwright.nets.attention import hardmax, score_phi
 from netwright.nets.positional import ReciprocalPositions
 from netwright.nets.transformer import Layer, Transformer
 from netwright.networks.kind import Following, Kind, Option, Options, read_flag
+from netwright.networks.plain import Plain
 from netwright.networks.trace import Moment
+from netwright.networks.transformer_plain import plain_transformer
 from netwright.networks.transformer_view import VIEW
 from netwright.networks.view import History, Says
+from netwright.networks.weight import weights_by_name
 from netwright.networks.without import TransformerWithout
 from netwright.networks.writing import Reading, Writing, machine_of, name_of_function
 from netwright.runtime.transformer.decoder import FastDecoder, LayerVectors
@@ -238,6 +241,11 @@ class TransformerKind(Kind[CompiledTransformer]):
         normal = compiled.normal
         symbols = set(compiled.embedding) == set(normal.input_alphabet)
         return symbols and options["blanks"] == normal.takes_blanks
+
+    def plain(self, compiled: CompiledTransformer) -> Plain:
+        """Embedding, seed, positions and maps."""
+        weights = weights_by_name(self.matrices(compiled))
+        return plain_transformer(self.name, self.statement, compiled, weights)
 
     def matrices(self, compiled: CompiledTransformer) -> dict[str, Affine]:
         """The maps of every feed-forward network, numbered."""

@@ -4,12 +4,11 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from netwright.errors import InputError
-from netwright.exact.feed_forward import Affine, LinearMap
 from netwright.exact.layout import Layout
 from netwright.exact.rational import ONE
 from netwright.exact.vector import Vector
 from netwright.nets.neural_gpu import Convolution, NeuralGPU
-from netwright.nets.rnn import RNN, Matrix, identity
+from netwright.nets.rnn import RNN, identity, multiplied_out
 from netwright.precision.arithmetic import Arithmetic, Numbers
 
 
@@ -83,11 +82,6 @@ class _Convolution:
                 z = self.arithmetic.plus(z, self.bias)
             found.append(self.arithmetic.activated(z, self.f))
         return found
-
-
-def multiplied_out(matrix: Matrix) -> Affine:
-    """The matrix itself, its factors multiplied out."""
-    return matrix.matrix if isinstance(matrix, LinearMap) else matrix
 
 
 def _constant(layout: Layout, number: int) -> Vector:

@@ -19,10 +19,11 @@ from netwright.exact.rational import ZERO, Rational
 from netwright.exact.vector import Vector
 from netwright.following.rnn import Decoder
 from netwright.machine.simulate import configurations
+from netwright.nets.rnn import multiplied_out
 from netwright.precision.arithmetic import Arithmetic, Numbers
 from netwright.precision.failures import Tell
 from netwright.precision.formats import Format
-from netwright.precision.recurrent import decoder_states, multiplied_out, tensors
+from netwright.precision.recurrent import decoder_states, tensors
 from netwright.theorems.theorem_2_3_rnn.construction import CompiledRNN
 from netwright.theorems.theorem_4_1_neural_gpu import compile_neural_gpu
 

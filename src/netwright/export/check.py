@@ -1,0 +1,218 @@
+"""An export in its own runtime beside the exact run: every output, every attended index.
+
+Tokens are counted from 0, as in `netwright.precision`: token i makes y_{i+1}. An output is wrong if
+it shows another state or symbol, or if some coordinate is off by 1/2 or more: rounding it would
+give another vector. How far off the others are is measured, and never called exact.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netwright.exact.rational import as_float
+from netwright.export.target import Opened, Step
+from netwright.following.tracing import EndedError
+from netwright.networks.network import Network
+from netwright.networks.plain import Plain
+
+FIRST_FEW = 5
+Tell = Callable[[int], None]
+"""Called with the number of outputs so far."""
+
+
+@dataclass(frozen=True)
+class WrongIndex:
+    """A token attends to others than it does in the exact run."""
+
+    token: int
+    attention: str
+    expected: list[int]
+    """The first few."""
+    found: list[int]
+
+    def __str__(self) -> str:
+        expected, found = (" ".join(map(str, each)) for each in (self.expected, self.found))
+        return f"token {self.token:,} attends to {found} in {self.attention}, not to {expected}"
+
+
+@dataclass(frozen=True)
+class WrongOutput:
+    """An output that is not the exact one."""
+
+    output: int
+    coordinate: str | None
+    """The first coordinate that is off by 1/2; None where only what it shows is wrong."""
+    expected: str
+    found: str
+
+    def __str__(self) -> str:
+        where = f" in {self.coordinate}" if self.coordinate else ""
+        return f"y_{self.output} has {self.found}{where}, not {self.expected}"
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What a check found: of one input, run in one way."""
+
+    word: tuple[str, ...]
+    way: str
+    outputs: int
+    """How many outputs were compared, up to a wrong one, the end of the run or the limit."""
+    ended: bool
+    index: WrongIndex | None
+    output: WrongOutput | None
+    largest_error: float
+
+    @property
+    def holds(self) -> bool:
+        """Whether everything was right."""
+        return self.index is None and self.output is None
+
+    @property
+    def right_to(self) -> int:
+        """So many outputs came about as they should."""
+        wrong = [self.outputs, *([self.index.token] if self.index else [])]
+        return min(wrong) if self.output is None else min(*wrong, self.output.output - 1)
+
+    def __str__(self) -> str:
+        if self.holds:
+            end = ", to the end of the run" if self.ended else ""
+            return f"checked to {self.outputs:,}{end}; largest error {self.largest_error:.1g}"
+        return f"right to {self.right_to:,}: {'; '.join(map(str, self.faults))}"
+
+    @property
+    def faults(self) -> list[WrongIndex | WrongOutput]:
+        """What was wrong, at most one of each."""
+        return [fault for fault in (self.index, self.output) if fault is not None]
+
+
+class ExactRun:
+    """The outputs of an exact run and what was attended to, as far as somebody asks."""
+
+    def __init__(self, network: Network, plain: Plain, word: Sequence[str], limit: int) -> None:
+        self.network, self.plain, self.word, self.limit = network, plain, tuple(word), limit
+        self._trace = network.trace(self.word, max_steps=limit)
+        self.attended: list[Mapping[str, Sequence[int]]] = []
+        self._rows: list[NDArray[np.float64]] = []
+
+    def compute(self, tell: Tell = lambda _: None) -> None:
+        """Go through it once."""
+        size = self.network.layout.dimension
+        for moment in self._moments():
+            y = self.network.kind.output(moment)
+            if y is None:
+                continue
+            row = np.zeros(size)
+            for place, number in y.entries.items():
+                row[place] = as_float(number)
+            self._rows.append(row)
+            attention = moment.attention
+            self.attended.append({name: each.winners for name, each in attention.items()})
+            if len(self._rows) == self.limit:
+                return
+            if len(self._rows) % 64 == 0:
+                tell(len(self._rows))
+
+    def _moments(self) -> Iterator[Any]:
+        t = 1
+        while True:
+            try:
+                yield self._trace[t]
+            except EndedError:
+                return
+            t += 1
+
+    @cached_property
+    def outputs(self) -> NDArray[np.float64]:
+        """y_1, y_2, …, as floats."""
+        return np.array(self._rows).reshape(len(self._rows), self.network.layout.dimension)
+
+    @property
+    def ended(self) -> bool:
+        """Whether the run ends within the limit."""
+        return len(self._rows) < self.limit
+
+    @cached_property
+    def dies(self) -> bool:
+        """Whether it ends because there is no rule, so that the next output shows nothing."""
+        if not self.ended or not self._rows:
+            return False
+        final = self.plain.names["readout"]["final"]
+        pair = self.pairs[-1]
+        return pair is not None and pair[0] not in final
+
+    @cached_property
+    def pairs(self) -> list[tuple[str, str] | None]:
+        """The state and symbol of each output."""
+        names, tensors = self.plain.names["readout"]["pairs"], self.plain.tensors
+        weight, bias = (
+            tensors[f"readout.{part}"].to_numpy("float64") for part in ("weight", "bias")
+        )
+        values = self.outputs @ weight + bias
+        best = values.argmax(axis=1)
+        return [
+            tuple(names[k]) if values[n, k] > 0.5 else None for n, k in enumerate(best.tolist())
+        ]
+
+
+def check(
+    exact: ExactRun, opened: Opened, way: str, steps: Iterator[Step], most: int, tell: Tell
+) -> Checked:
+    """Compare outputs that a runtime gives, at most so many, up to the first wrong one."""
+    index: WrongIndex | None = None
+    largest, t = 0.0, 0
+    count = min(len(exact.outputs), most)
+
+    def found(output: WrongOutput | None = None) -> Checked:
+        return Checked(exact.word, way, t, exact.ended and t == count, index, output, largest)
+
+    for t in range(1, count + 1):
+        if t % 64 == 0:
+            tell(t)
+        step = next(steps, None)
+        if step is None:
+            return found(WrongOutput(t, None, _shown(exact.pairs[t - 1]), "nothing"))
+        y, attended = _numbers(step[0]), step[1]
+        index = index or _wrong_index(t - 1, exact.attended[t - 1], attended)
+        difference = np.abs(y - exact.outputs[t - 1])
+        wrong = np.flatnonzero(~(difference < 0.5))
+        if len(wrong):
+            place = int(wrong[0])
+            name = exact.plain.names["layouts"]["vector"][place]
+            expected = f"{exact.outputs[t - 1, place]:.6g}"
+            return found(WrongOutput(t, name, expected, f"{y[place]:.6g}"))
+        largest = max(largest, float(difference.max(initial=0)))
+        pair = opened.pair(step[0])
+        if pair != exact.pairs[t - 1]:
+            return found(WrongOutput(t, None, _shown(exact.pairs[t - 1]), _shown(pair)))
+    if exact.dies and t == len(exact.outputs):
+        step = next(steps, None)
+        pair = None if step is None else opened.pair(step[0])
+        if pair is not None:
+            return found(WrongOutput(t + 1, None, "no state", _shown(pair)))
+    return found()
+
+
+def _shown(pair: tuple[str, str] | None) -> str:
+    return "no state" if pair is None else f"{pair[0]} over {pair[1]}"
+
+
+def _numbers(y: Any) -> NDArray[np.float64]:
+    return np.asarray(y, dtype=np.float64)
+
+
+def _wrong_index(
+    token: int, expected: Mapping[str, Sequence[int]], attended: Mapping[str, Any]
+) -> WrongIndex | None:
+    """The first attention that chose other tokens; one over no keys has none to choose."""
+    for name, winners in expected.items():
+        if name not in attended or not len(winners):
+            continue
+        right, found = np.asarray(winners) - 1, np.asarray(attended[name])
+        if not np.array_equal(right, found):
+            return WrongIndex(token, name, right[:FIRST_FEW].tolist(), found[:FIRST_FEW].tolist())
+    return None

@@ -1,0 +1,191 @@
+"""A Transformer as a causal language model for Hugging Face's transformers, with its own code.
+
+The vocabulary is `<pad>`, `<start>`, the end of a run without a rule, the letters of inputs, and a
+token `state:symbol:R` or `…:L` for each output y that there can be: y is fixed by these three.
+"""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from netwright.errors import InputError
+from netwright.export.sources import source_of
+from netwright.export.target import (
+    AT_ONCE,
+    NOTICE,
+    Opened,
+    Step,
+    Target,
+    tensors_of,
+    write_json,
+    write_text,
+)
+from netwright.networks.plain import Plain
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+MODULE = "modeling_netwright"
+PAD, START, END = range(3)
+"""The first tokens; letters and outputs follow."""
+IMPOSSIBLE = -100.0
+"""The logit of what is no output, before it is made sharper."""
+BETWEEN = 2.5
+"""The logit of the end: an output that shows a pair has 3 with its own token, others at most 2."""
+MOST_TOKENS = 1 << 20
+
+
+def token_text(name: str) -> str:
+    """A state or symbol as text without white space or delimiters: these become %XX of UTF-8.
+
+    >>> token_text("q 1"), token_text("a:b"), token_text("é")
+    ('q%201', 'a%3Ab', 'é')
+    """
+    return "".join(
+        c
+        if c.isprintable() and c not in " %:<>"
+        else "".join(f"%{byte:02X}" for byte in c.encode("utf-8", "surrogatepass"))
+        for c in name
+    )
+
+
+class HuggingFaceTarget(Target):
+    """config.json, model.safetensors, the tokenizer, and modeling_netwright.py."""
+
+    name, extra, needs = "hf", "hf", ("torch", "transformers")
+    code = f"{MODULE}.py"
+
+    def write(self, plain: Plain, folder: Path, dtype: str) -> None:
+        """As `from_pretrained` reads it."""
+        from safetensors.numpy import save_file
+
+        vocabulary, vectors = _vocabulary(plain, dtype)
+        names = plain.names
+        letters = len(names["vocabulary"])
+        bias = np.full(len(vocabulary), IMPOSSIBLE, dtype=dtype)
+        bias[END], bias[3 + letters :] = BETWEEN, 0
+        tensors = {f"network.{name}": array for name, array in tensors_of(plain, dtype).items()}
+        tensors |= {"vectors": vectors, "bias": bias}
+        save_file(tensors, folder / "model.safetensors", {"format": "pt"})
+        final = {token_text(state) for state in names["readout"]["final"]}
+        outputs = enumerate(vocabulary[3 + letters :], start=3 + letters)
+        ends = [END, *(n for n, text in outputs if text.partition(":")[0] in final)]
+        special = {"pad_token_id": PAD, "bos_token_id": None, "eos_token_id": ends}
+        config = {
+            "architectures": ["NetwrightForCausalLM"],
+            "auto_map": {
+                "AutoConfig": f"{MODULE}.NetwrightConfig",
+                "AutoModelForCausalLM": f"{MODULE}.NetwrightForCausalLM",
+            },
+            "model_type": "netwright_transformer",
+            "dtype": dtype,
+            "vocab_size": len(vocabulary),
+            "letters": letters,
+            "names": names,
+            **special,
+        }
+        write_json(folder / "config.json", config)
+        generation = {"do_sample": False, "max_new_tokens": 1000, "use_cache": True, **special}
+        write_json(folder / "generation_config.json", generation)
+        _write_tokenizer(folder, vocabulary)
+        write_text(folder / self.code, source_of(self.part(plain.kind), NOTICE))
+
+    def open(self, folder: Path) -> Opened:
+        """By the Auto classes."""
+        from transformers import AutoModelForCausalLM
+
+        model: Opened = AutoModelForCausalLM.from_pretrained(str(folder), trust_remote_code=True)
+        return model
+
+    def ways(
+        self, opened: Any, word: Sequence[str], exact: "NDArray[Any]"
+    ) -> dict[str, Iterator[Step]]:
+        """Token by token with every y; and what `generate` itself writes."""
+        ways = super().ways(opened, word, exact)
+        return {**ways, "generate()": _generated(opened, word, min(len(exact) + 1, AT_ONCE))}
+
+    def usage(self, plain: Plain) -> str:
+        """With transformers alone."""
+        letters = " ".join(map(token_text, plain.names["default_input"]))
+        return f"""\
+from transformers import AutoModelForCausalLM, AutoTokenizer
+
+folder = "."  # this one
+tokenizer = AutoTokenizer.from_pretrained(folder)
+model = AutoModelForCausalLM.from_pretrained(folder, trust_remote_code=True)
+text = model.generate(**tokenizer({letters!r}, return_tensors="pt"))
+print(tokenizer.decode(text[0]))"""
+
+
+def _vocabulary(plain: Plain, dtype: str) -> "tuple[list[str], NDArray[Any]]":
+    """The texts of all tokens, and the vectors of `<start>` and of the outputs."""
+    names = plain.names
+    end = "<reject>" if names["outcomes"]["dead"] == "rejected" else "<halt>"
+    texts = ["<pad>", "<start>", end, *map(token_text, names["vocabulary"])]
+    pairs = names["readout"]["pairs"]
+    if 2 * len(pairs) > MOST_TOKENS:
+        raise InputError(
+            f"{2 * len(pairs):,} tokens, one for each state, symbol and move, are too many for a "
+            f"vocabulary; at most {MOST_TOKENS:,}"
+        )
+    coordinates = names["layouts"]["vector"]
+    vectors = np.zeros((len(texts) + 2 * len(pairs), len(coordinates)), dtype=dtype)
+    vectors[START] = plain.tensors["seed"].to_numpy(dtype)
+    # A pair's row of the read-out is 1 at its state and its symbol.
+    shown = plain.tensors["readout.weight"].to_numpy(dtype).T
+    for n, (state, symbol) in enumerate(pairs):
+        for move, sign in (("R", 1), ("L", -1)):
+            vectors[len(texts)] = shown[n]
+            vectors[len(texts), coordinates.index("x1")] = sign
+            texts.append(f"{token_text(state)}:{token_text(symbol)}:{move}")
+    return texts, vectors
+
+
+def _generated(model: Any, word: Sequence[str], count: int) -> Iterator[Step]:
+    """The vectors of the tokens that `generate` writes, which are outputs rounded."""
+    import torch
+
+    letters = [3 + n for n in model.network.tokens(word)]
+    ids = torch.tensor([[*letters, START]])
+    text = model.generate(ids, max_new_tokens=count, attention_mask=torch.ones_like(ids))
+    for token in text[0, len(letters) + 1 :]:
+        yield model.vectors[token], {}
+
+
+def _write_tokenizer(folder: Path, vocabulary: list[str]) -> None:
+    """Words between white space; `<start>` is put behind them. Unknown ones are refused."""
+    special = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False}
+    start = {"SpecialToken": {"id": "<start>", "type_id": 0}}
+    text = {"Sequence": {"id": "A", "type_id": 0}}
+    tokenizer = {
+        "version": "1.0",
+        "truncation": None,
+        "padding": None,
+        "added_tokens": [{"id": PAD, "content": "<pad>", **special, "special": True}],
+        "normalizer": None,
+        "pre_tokenizer": {"type": "WhitespaceSplit"},
+        "post_processor": {
+            "type": "TemplateProcessing",
+            "single": [text, start],
+            "pair": [text, start],
+            "special_tokens": {"<start>": {"id": "<start>", "ids": [START], "tokens": ["<start>"]}},
+        },
+        "decoder": None,
+        "model": {
+            "type": "WordLevel",
+            "vocab": {text: n for n, text in enumerate(vocabulary)},
+            "unk_token": "<unk>",  # which is not there: an unknown word is an error
+        },
+    }
+    write_json(folder / "tokenizer.json", tokenizer)
+    write_json(
+        folder / "tokenizer_config.json",
+        {
+            "tokenizer_class": "PreTrainedTokenizerFast",
+            "pad_token": "<pad>",
+            "padding_side": "left",
+            "clean_up_tokenization_spaces": False,
+        },
+    )

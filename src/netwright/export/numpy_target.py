@@ -1,0 +1,55 @@
+"""One file of Python that runs with numpy alone, the rational weights in it."""
+
+import pprint
+from pathlib import Path
+
+from netwright.export.sources import source_of
+from netwright.export.target import NOTICE, Target, word_text, write_text
+from netwright.networks.plain import Plain
+
+NOT_NEEDED = ("layouts", "weights", "activations", "statement")
+"""The names without which the network runs; names.json has them."""
+
+
+class NumpyTarget(Target):
+    """A file network.py."""
+
+    name, extra, needs, code = "numpy", "", ("numpy",), "network.py"
+
+    def write(self, plain: Plain, folder: Path, dtype: str) -> None:
+        """The code, then the names that it needs, then the numbers."""
+        names = {key: value for key, value in plain.names.items() if key not in NOT_NEEDED}
+        shown = pprint.pformat(names, width=100, compact=True, sort_dicts=False)
+        lines = [f"NAMES = {shown}", "", "# By name: the shape, and [index, …, number] if not 0."]
+        lines.append("TENSORS = {")
+        for name, tensor in plain.tensors.items():
+            entries = [[*place, str(number)] for place, number in sorted(tensor.entries.items())]
+            lines.append(f"    {name!r}: ({tensor.shape}, {entries}),")
+        lines.append("}")
+        code = source_of(self.part(plain.kind), NOTICE)
+        numbers = "\n".join(lines)
+        write_text(folder / self.code, f"{code}\n\n{numbers}\n{LOAD.format(dtype=dtype)}")
+
+    def usage(self, plain: Plain) -> str:
+        """With numpy alone."""
+        word = word_text(plain)
+        return f"""\
+from network import load  # in this folder
+
+network = load()
+for t, state, symbol in network.run({word}):
+    print(t, state, symbol)
+print(network.outcome({word}))
+y, attended = next(network.outputs({word}))"""
+
+
+LOAD = '''
+
+def load(dtype="{dtype}"):
+    """The network, with numbers of some type."""
+    return NETWORK(NAMES, TENSORS, dtype)
+
+
+if __name__ == "__main__":
+    main(load())
+'''

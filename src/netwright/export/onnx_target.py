@@ -1,0 +1,53 @@
+"""ONNX graphs, and a file that runs them with onnxruntime."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from netwright.export import onnx_graphs
+from netwright.export.sources import source_of
+from netwright.export.target import NOTICE, Target, word_text, write_text
+from netwright.networks.plain import Plain
+
+GRAPHS: Mapping[str, Callable[[Plain, str], dict[str, bytes]]] = {
+    "transformer": onnx_graphs.transformer,
+    "rnn": onnx_graphs.rnn,
+    "neural-gpu": onnx_graphs.neural_gpu,
+}
+
+
+class OnnxTarget(Target):
+    """Files encoder.onnx, step.onnx, readout.onnx (start.onnx for a Transformer) and run.py."""
+
+    name, extra, needs, code = "onnx", "onnx", ("onnx", "onnxruntime"), "run.py"
+
+    def write(self, plain: Plain, folder: Path, dtype: str) -> None:
+        """The graphs and the code."""
+        found = GRAPHS[plain.kind](plain, dtype)
+        for name, content in {**found, "readout": onnx_graphs.readout(plain, dtype)}.items():
+            (folder / f"{name}.onnx").write_bytes(content)
+        write_text(folder / self.code, source_of(self.part(plain.kind), NOTICE) + LOAD)
+
+    def usage(self, plain: Plain) -> str:
+        """With onnxruntime and numpy."""
+        word = word_text(plain)
+        return f"""\
+from run import load  # in this folder
+
+network = load()
+for t, state, symbol in network.run({word}):
+    print(t, state, symbol)
+print(network.outcome({word}))
+for each in network.graphs["step"].get_outputs():
+    print(each.name, each.shape)"""
+
+
+LOAD = '''
+
+def load(folder=Path(__file__).parent):
+    """The network in a folder: this one."""
+    return NETWORK(folder)
+
+
+if __name__ == "__main__":
+    main(load())
+'''

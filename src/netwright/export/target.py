@@ -1,0 +1,121 @@
+"""What a target is: the files that it has of a network, and how they are opened again."""
+
+import importlib.util
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from netwright.errors import InputError, unknown
+from netwright.export.sources import has_source
+from netwright.networks.plain import Plain
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+NOTICE = "# Written by netwright. It does not need netwright to run."
+DTYPES = ("float64", "float32")
+AT_ONCE = 2000
+"""How many outputs are checked in ways that take long or much memory."""
+
+_numbers = count()
+
+Step = tuple[Any, Mapping[str, Any]]
+"""An output, and the tokens that each attention chose, counted from 0."""
+
+
+class Opened(Protocol):
+    """An export that was opened in its own runtime."""
+
+    def outputs(self, word: Iterable[str]) -> Iterator[Step]:
+        """Each output with what was attended to."""
+
+    def pair(self, y: Any) -> tuple[str, str] | None:
+        """The state and symbol that an output shows."""
+
+
+class Target(ABC):
+    """A kind of folder that others can use."""
+
+    name: str
+    extra: str
+    """The extra of netwright that brings what it needs; "" if that is there always."""
+    needs: tuple[str, ...]
+    """The packages that write and run it."""
+    code: str
+    """The file with the code."""
+
+    def takes(self, kind: str) -> bool:
+        """Whether there is code for a kind of network."""
+        return has_source(self.part(kind))
+
+    def part(self, kind: str) -> str:
+        """The name of that code."""
+        return f"{self.name}_{kind.replace('-', '_')}"
+
+    def check_installed(self) -> None:
+        """InputError with what to do if something is missing."""
+        missing = [name for name in self.needs if importlib.util.find_spec(name) is None]
+        if missing:
+            raise InputError(
+                f"{self.name} needs {' and '.join(missing)}: pip install 'netwright[{self.extra}]'"
+            )
+
+    @abstractmethod
+    def write(self, plain: Plain, folder: Path, dtype: str) -> None:
+        """Write the files."""
+
+    def open(self, folder: Path) -> Opened:
+        """The network in a folder, by the code that lies there."""
+        opened: Opened = module_in(folder / self.code).load()
+        return opened
+
+    def ways(
+        self, opened: Opened, word: Sequence[str], exact: "NDArray[Any]"
+    ) -> dict[str, Iterator[Step]]:
+        """The ways in which the network is run to be checked, each with its outputs."""
+        return {"step by step": opened.outputs(word)}
+
+    @abstractmethod
+    def usage(self, plain: Plain) -> str:
+        """A few lines of Python that run it."""
+
+
+def module_in(path: Path) -> Any:
+    """The module in a file, whatever else has its name."""
+    spec = importlib.util.spec_from_file_location(f"netwright_export_{next(_numbers)}", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def write_text(path: Path, text: str) -> None:
+    """A file of text."""
+    path.write_text(text, encoding="utf-8")
+
+
+def write_json(path: Path, value: Any) -> None:
+    """A file with an object."""
+    write_text(path, json.dumps(value, ensure_ascii=False, indent=1) + "\n")
+
+
+def tensors_of(plain: Plain, dtype: str) -> "dict[str, NDArray[Any]]":
+    """All tensors as arrays."""
+    return {name: tensor.to_numpy(dtype) for name, tensor in plain.tensors.items()}
+
+
+def word_text(plain: Plain) -> str:
+    """The machine's own input, as Python writes it."""
+    word = plain.names["default_input"]
+    return repr("".join(word) if all(len(symbol) == 1 for symbol in word) else word)
+
+
+def read_dtype(name: str) -> str:
+    """The name of a type of numbers."""
+    if name not in DTYPES:
+        raise InputError(unknown("dtype", str(name), DTYPES))
+    return name

@@ -1,0 +1,90 @@
+"""A plain PyTorch module with hook points, and its weights."""
+
+from collections.abc import Iterator, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from netwright.export.sources import source_of
+from netwright.export.target import (
+    AT_ONCE,
+    NOTICE,
+    Step,
+    Target,
+    read_dtype,
+    tensors_of,
+    word_text,
+    write_text,
+)
+from netwright.networks.plain import Plain
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+class TorchTarget(Target):
+    """Files model.py and weights.safetensors."""
+
+    name, extra, needs, code = "torch", "torch", ("torch",), "model.py"
+
+    def write(self, plain: Plain, folder: Path, dtype: str) -> None:
+        """The weights, and the code of the module."""
+        from safetensors.numpy import save_file
+
+        save_file(tensors_of(plain, dtype), folder / "weights.safetensors", {"format": "pt"})
+        write_text(folder / self.code, source_of(self.part(plain.kind), NOTICE) + LOAD)
+
+    def ways(
+        self, opened: Any, word: Sequence[str], exact: "NDArray[Any]"
+    ) -> dict[str, Iterator[Step]]:
+        """Step by step; and a Transformer all at once, behind the exact outputs."""
+        import torch
+
+        ways = super().ways(opened, word, exact)
+        if hasattr(opened, "forced"):
+            seed = opened.seed[None]
+            before = torch.cat([seed, torch.from_numpy(exact[: AT_ONCE - 1]).to(seed)])
+            ways["all at once"] = opened.forced(word, before)
+        return ways
+
+    def usage(self, plain: Plain) -> str:
+        """Run it, see inside, change something."""
+        name = next(reversed([*filter(_is_worth_a_look, plain.names["activations"])]))
+        return f"""\
+from model import load  # in this folder
+
+model, word = load(), {word_text(plain)}
+for t, state, symbol in model.run(word):
+    print(t, state, symbol)
+states = model.generate(word, 20)  # 21 states; the first is where it begins
+result, cache = model.run_with_cache(model.word(word), states[:-1])
+print(len(cache), cache["{name}"].shape)
+hook = ("{name}", lambda x, hook: 0 * x)
+changed = model.run_with_hooks(model.word(word), states[:-1], fwd_hooks=[hook])"""
+
+
+def _is_worth_a_look(name: str) -> bool:
+    return name.endswith("self.pattern") or ("." not in name and name != "y")
+
+
+def to_torch(plain: Plain, dtype: str) -> Any:
+    """The module of a network, without a file."""
+    target, dtype = TorchTarget(), read_dtype(dtype)
+    target.check_installed()
+    import torch
+
+    module = import_module(f"netwright.export.written.{target.part(plain.kind)}")
+    tensors = {name: torch.from_numpy(array) for name, array in tensors_of(plain, dtype).items()}
+    return module.NETWORK.of(plain.names, tensors)
+
+
+LOAD = '''
+
+def load(folder=Path(__file__).parent, dtype=None):
+    """The network in a folder: this one; in the type that was saved, or another."""
+    return NETWORK.load(folder, dtype)
+
+
+if __name__ == "__main__":
+    main(load())
+'''

@@ -1,0 +1,135 @@
+"""Modules with names: affine maps, and points at which activations can be seen and changed."""
+
+import json
+from contextlib import contextmanager
+from pathlib import Path
+
+import torch
+from torch import nn
+
+from netwright.export.written.reading import Readable
+
+try:  # with TransformerLens a network is one of its models
+    from transformer_lens import HookedRootModule
+    from transformer_lens.hook_points import HookPoint
+except ImportError:
+
+    class HookPoint(nn.Identity):
+        """Where an activation passes by; `name` is its own."""
+
+    class HookedRootModule(nn.Module):
+        """The two calls of TransformerLens that matter most, for those who have it not."""
+
+        def setup(self):
+            """Tell every module its name."""
+            for name, module in self.named_modules():
+                module.name = name
+
+        def run_with_cache(self, *arguments):
+            """The result, and every activation by its name."""
+            cache = {}
+            points = [n for n, module in self.named_modules() if isinstance(module, HookPoint)]
+            result = self.run_with_hooks(
+                *arguments,
+                fwd_hooks=[(n, lambda x, hook: cache.__setitem__(hook.name, x)) for n in points],
+            )
+            return result, cache
+
+        def run_with_hooks(self, *arguments, fwd_hooks=()):
+            """The result if f(activation, hook=…) may change activations: pairs of a name and f."""
+            handles = []
+            try:
+                for name, f in fwd_hooks:
+                    module = self.get_submodule(name)
+                    hook = lambda module, _, x, f=f: f(x, hook=module)  # noqa: E731
+                    handles.append(module.register_forward_hook(hook))
+                return self(*arguments)
+            finally:
+                for handle in handles:
+                    handle.remove()
+
+
+ACTIVATIONS = {"sigma": lambda x: x.clamp(0, 1), "relu": torch.relu}
+
+
+class Linear(nn.Module):
+    """x ↦ x·A; `weight` is A, with a row for each coordinate of x."""
+
+    def __init__(self, rows, columns):
+        super().__init__()
+        self.weight = nn.Parameter(torch.zeros(rows, columns))
+
+    def forward(self, x):
+        """x·A."""
+        return x @ self.weight
+
+
+class Affine(Linear):
+    """x ↦ x·A + b; `bias` is b."""
+
+    def __init__(self, rows, columns):
+        super().__init__(rows, columns)
+        self.bias = nn.Parameter(torch.zeros(columns))
+
+    def forward(self, x):
+        """x·A + b."""
+        return x @ self.weight + self.bias
+
+
+class TorchNetwork(HookedRootModule, Readable):
+    """A network whose weights, activations and coordinates have the names that `names` lists.
+
+    `generate(word, n)` gives n + 1 states, the first of which is where the network begins;
+    `forward(word, states)` takes each state to the next one, all at once.
+    """
+
+    def __init__(self, names):
+        super().__init__()
+        self.names = names
+        self.size = len(names["layouts"]["vector"])
+        self.register_buffer("embedding", torch.zeros(len(names["vocabulary"]), self.size))
+        self.readout = Affine(self.size, len(names["readout"]["pairs"]))
+
+    def shape(self, name):
+        """How many rows and columns a weight has."""
+        about = self.names["weights"][name]
+        return [len(self.names["layouts"][about[side]]) for side in ("rows", "columns")]
+
+    def scores_of_pairs(self, y):
+        """y·A + b of the read-out."""
+        return self.readout(y)
+
+    def word(self, word):
+        """A word as a tensor of its symbols' numbers."""
+        if isinstance(word, torch.Tensor):
+            return word
+        return torch.tensor(self.tokens(word), dtype=torch.long, device=self.embedding.device)
+
+    @contextmanager
+    def watched(self, end):
+        """A dictionary with the newest activation of each name that ends so."""
+        seen, handles = {}, []
+        for name, module in self.named_modules():
+            if isinstance(module, HookPoint) and name.endswith(end):
+                hook = lambda _m, _x, y, name=name: seen.__setitem__(name, y)  # noqa: E731
+                handles.append(module.register_forward_hook(hook))
+        try:
+            yield seen
+        finally:
+            for handle in handles:
+                handle.remove()
+
+    @classmethod
+    def load(cls, folder, dtype=None):
+        """The network in a folder, with the files names.json and weights.safetensors."""
+        from safetensors.torch import load_file
+
+        names = json.loads((Path(folder) / "names.json").read_text(encoding="utf-8"))
+        return cls.of(names, load_file(Path(folder) / "weights.safetensors"), dtype)
+
+    @classmethod
+    def of(cls, names, tensors, dtype=None):
+        """The network with these tensors, in their own type or another."""
+        model = cls(names).to(dtype or tensors["embedding"].dtype)
+        model.load_state_dict(tensors)
+        return model.eval()

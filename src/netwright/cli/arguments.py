@@ -13,8 +13,8 @@ from netwright.machine.formats import FORMATS, seed_database
 from netwright.machine.library import library_names
 
 
-def read_count(value: str | int) -> int:
-    """A number of steps as people write it.
+def read_count(value: str | int, option: str = "--max-steps", things: str = "steps") -> int:
+    """A number of steps or other things as people write it.
 
     >>> read_count("1e6"), read_count("1_000"), read_count("1,000")
     (1000000, 1000, 1000)
@@ -27,7 +27,7 @@ def read_count(value: str | int) -> int:
         if exponent >= len(part):
             return int(whole + part) * int(10 ** (exponent - len(part)))
     raise InputError(
-        f"--max-steps is {text[:40]}; expected a number of steps, 0 or more, such as 1000000 or 1e6"
+        f"{option} is {text[:40]}; expected a number of {things}, 0 or more, such as 1000000 or 1e6"
     )
 
 

@@ -16,6 +16,7 @@ VERBS = {
     "certify": "Prove a network right for all inputs and all time.",
     "claims": "Check the paper's statements by experiment.",
     "precision": "See where floats and softmax first go wrong.",
+    "export": "Write it for numpy, ONNX, PyTorch or Hugging Face.",
     "explore": "See it run, in the browser or as one HTML file.",
     "show": "Show a machine's rules, or its run as a diagram.",
     "machines": "List the machines of the library.",

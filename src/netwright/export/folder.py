@@ -23,6 +23,7 @@ from netwright.machine.simulate import check_limit
 from netwright.networks.network import Network, Word
 from netwright.networks.plain import Plain
 from netwright.networks.saved import to_bytes
+from netwright.text import shortened
 
 CHECKED = "checked.json"
 KIND = "netwright export 1"
@@ -83,11 +84,14 @@ class CheckFailedError(NetwrightError):
     def __init__(self, export: Export, advice: str) -> None:
         self.export = export
         wrong = next(each for each in export.checks if not each.holds)
-        word = " ".join(wrong.word) or "the empty word"
-        super().__init__(
-            f"{export.target} in {export.dtype} is {wrong} (input {word}, {wrong.way})\n"
-            f"nothing was written; {advice}"
-        )
+        word = shortened(" ".join(wrong.word), 40) or "the empty word"
+        lines = [
+            f"{export.target} in {export.dtype} is right to {wrong.right_to:,} outputs only "
+            f"({word}, {wrong.way})",
+            *map(str, wrong.faults),
+            f"nothing was written; {advice}",
+        ]
+        super().__init__("\n".join(lines))
 
 
 def export(
@@ -308,9 +312,9 @@ def _readme(network: Network, plain: Plain, target: Target, made: Export) -> str
 # {name} as a neural network: {network.kind.name}, {made.dtype}
 
 {about + chr(10) + chr(10) if about else ""}\
-The {network.kind.name} of {network.kind.statement} in "On the Turing Completeness of Modern Neural \
-Network Architectures" (Pérez, Marinković, Barceló, ICLR 2019), compiled from the machine by \
-netwright: {made.about["network"]}.
+The {network.kind.name} of {network.kind.statement} in "On the Turing Completeness of Modern \
+Neural Network Architectures" (Pérez, Marinković, Barceló, ICLR 2019), compiled from the machine \
+by netwright: {made.about["network"]}.
 
 ```python
 {target.usage(plain)}

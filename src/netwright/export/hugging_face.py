@@ -82,6 +82,9 @@ class HuggingFaceTarget(Target):
             "model_type": "netwright_transformer",
             "dtype": dtype,
             "vocab_size": len(vocabulary),
+            "hidden_size": vectors.shape[1],
+            "num_hidden_layers": 1 + names["layers"]["decoder"],  # the cache keeps the encoder too
+            "num_attention_heads": 1,
             "letters": letters,
             "names": names,
             **special,
@@ -95,8 +98,17 @@ class HuggingFaceTarget(Target):
     def open(self, folder: Path) -> Opened:
         """By the Auto classes."""
         from transformers import AutoModelForCausalLM
+        from transformers.utils import logging
 
-        model: Opened = AutoModelForCausalLM.from_pretrained(str(folder), trust_remote_code=True)
+        bars = logging.is_progress_bar_enabled()
+        logging.disable_progress_bar()  # ours is enough
+        try:
+            model: Opened = AutoModelForCausalLM.from_pretrained(
+                str(folder), trust_remote_code=True
+            )
+        finally:
+            if bars:
+                logging.enable_progress_bar()
         return model
 
     def ways(

@@ -103,15 +103,17 @@ class NetwrightForCausalLM(PreTrainedModel, GenerationMixin):
             return None
         return ((mask == 0) & mask.any(-1, keepdim=True))[..., None, :]
 
-    def prepare_inputs_for_generation(self, input_ids, past_key_values=None, **others):
+    def prepare_inputs_for_generation(
+        self, input_ids, past_key_values=None, attention_mask=None, use_cache=None, **kwargs
+    ):
         """The newest token alone, once a cache has the others."""
         if past_key_values is not None and past_key_values.get_seq_length():
             input_ids = input_ids[:, -1:]
         return {
             "input_ids": input_ids,
             "past_key_values": past_key_values,
-            "attention_mask": others.get("attention_mask"),
-            "use_cache": others.get("use_cache"),
+            "attention_mask": attention_mask,
+            "use_cache": use_cache,
         }
 
     # What the check of an export asks.

@@ -55,6 +55,33 @@ class WrongOutput:
 
 
 @dataclass(frozen=True)
+class WrongWeight:
+    """A number in the files that is not the network's, rounded once."""
+
+    tensor: str
+    place: list[int]
+    expected: str
+    found: str
+
+    def __str__(self) -> str:
+        return f"{self.tensor}{self.place} is {self.found}, not {self.expected}"
+
+
+def check_weights(plain: Plain, stored: Mapping[str, Any], dtype: str) -> WrongWeight | None:
+    """The first number that is not what it should be; tensors of other names are passed over."""
+    for name, tensor in plain.tensors.items():
+        right = tensor.to_numpy(dtype)
+        found = np.asarray(stored[name])
+        if found.shape != right.shape or found.dtype != right.dtype:
+            shapes = [f"{each.dtype} {each.shape}" for each in (right, found)]
+            return WrongWeight(name, [], *shapes)
+        if not np.array_equal(found, right):
+            place = [int(each[0]) for each in np.nonzero(found != right)]
+            return WrongWeight(name, place, str(right[tuple(place)]), str(found[tuple(place)]))
+    return None
+
+
+@dataclass(frozen=True)
 class Checked:
     """What a check found: of one input, run in one way."""
 
@@ -159,7 +186,7 @@ class ExactRun:
         ]
 
 
-def check(
+def check_outputs(
     exact: ExactRun, opened: Opened, way: str, steps: Iterator[Step], most: int, tell: Tell
 ) -> Checked:
     """Compare outputs that a runtime gives, at most so many, up to the first wrong one."""

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from netwright.errors import InputError, NetwrightError, OutputError
-from netwright.export.check import Checked, ExactRun, check
-from netwright.export.target import AT_ONCE, Target, read_dtype, write_json, write_text
+from netwright.export.check import Checked, ExactRun, WrongWeight, check_outputs, check_weights
+from netwright.export.target import AT_ONCE, Opened, Target, read_dtype, write_json, write_text
 from netwright.export.targets import TARGETS, target_named
 from netwright.files import output_path
 from netwright.html import table
@@ -42,6 +42,8 @@ class Export:
     target: str
     title: str
     dtype: str
+    weight: WrongWeight | None
+    """The first number in the files that is not the network's, rounded once."""
     checks: tuple[Checked, ...]
     about: dict[str, Any]
     """All of checked.json."""
@@ -49,7 +51,7 @@ class Export:
     @property
     def holds(self) -> bool:
         """Whether every check went well."""
-        return all(each.holds for each in self.checks)
+        return self.weight is None and all(each.holds for each in self.checks)
 
     @property
     def right_to(self) -> int | None:
@@ -63,6 +65,8 @@ class Export:
     @property
     def verdict(self) -> str:
         """In a few words."""
+        if self.weight is not None:
+            return f"a wrong weight: {self.weight}"
         if not self.checks:
             return "not checked"
         words = {each.word for each in self.checks}
@@ -83,15 +87,17 @@ class CheckFailedError(NetwrightError):
 
     def __init__(self, export: Export, advice: str) -> None:
         self.export = export
-        wrong = next(each for each in export.checks if not each.holds)
-        word = shortened(" ".join(wrong.word), 40) or "the empty word"
-        lines = [
-            f"{export.target} in {export.dtype} is right to {wrong.right_to:,} outputs only "
-            f"({word}, {wrong.way})",
-            *map(str, wrong.faults),
-            f"nothing was written; {advice}",
-        ]
-        super().__init__("\n".join(lines))
+        wrong = next((each for each in export.checks if not each.holds), None)
+        if wrong is None:
+            lines = [f"{export.target} in {export.dtype} has {export.verdict}"]
+        else:
+            word = shortened(" ".join(wrong.word), 40) or "the empty word"
+            lines = [
+                f"{export.target} in {export.dtype} is right to {wrong.right_to:,} outputs only "
+                f"({word}, {wrong.way})",
+                *map(str, wrong.faults),
+            ]
+        super().__init__("\n".join([*lines, f"nothing was written; {advice}"]))
 
 
 def export(
@@ -121,11 +127,9 @@ def export(
     machine = network.machine
     chosen = [machine.default_input] if inputs is None else [*inputs]
     words = [machine.check_word(word) for word in chosen]
+    _check_size(network.dimension**2)  # of one matrix, before all are written out
     plain = network.kind.plain(network.compiled)
-    if (numbers := numbers_in(plain)) > MOST_NUMBERS:
-        raise InputError(
-            f"it has {numbers:,} numbers, zeros and all; exports have at most {MOST_NUMBERS:,}"
-        )
+    _check_size(numbers_in(plain))
     parent = place.resolve().parent
     with tempfile.TemporaryDirectory(dir=parent, prefix=".netwright-") as temporary:
         # The folder has its own name there already: some tools take it for the model's.
@@ -133,14 +137,24 @@ def export(
         folder.mkdir()
         say("writing")
         _write(network, plain, target, folder, dtype)
-        found = _check(network, plain, target, folder, words, check, say) if check else []
-        made = _report(network, plain, target, place, dtype, found, check, say)
+        opened = target.open(folder)
+        wrong = check_weights(plain, target.stored(opened, folder), dtype)
+        found = _check(network, plain, target, opened, words, check, say) if check else []
+        made = _report(network, plain, target, place, dtype, wrong, found, check, say)
         if not made.holds and not keep_failed:
             raise CheckFailedError(made, advice(network, target, dtype))
         write_json(folder / CHECKED, made.about)
         write_text(folder / "README.md", _readme(network, plain, target, made))
         put_in_place(folder, place, force=force)
     return made
+
+
+def _check_size(numbers: int) -> None:
+    if numbers > MOST_NUMBERS:
+        raise InputError(
+            f"its matrices have {numbers:,} numbers or more, zeros and all; exports have at most "
+            f"{MOST_NUMBERS:,}"
+        )
 
 
 def numbers_in(plain: Plain) -> int:
@@ -203,13 +217,12 @@ def _check(
     network: Network,
     plain: Plain,
     target: Target,
-    folder: Path,
+    opened: Opened,
     words: Sequence[tuple[str, ...]],
     count: int,
     say: Say,
 ) -> list[Checked]:
     """Every input, in every way that the target has."""
-    opened = target.open(folder)
     found = []
     for word in words:
         exact = ExactRun(network, plain, word, count)
@@ -221,7 +234,7 @@ def _check(
             def tell(done: int, about: str = about) -> None:
                 say(f"{about}: {done:,} of {count:,} outputs")
 
-            found.append(check(exact, opened, way, steps, most, tell))
+            found.append(check_outputs(exact, opened, way, steps, most, tell))
     return found
 
 
@@ -231,6 +244,7 @@ def _report(
     target: Target,
     place: Path,
     dtype: str,
+    weight: WrongWeight | None,
     checks: Sequence[Checked],
     count: int,
     say: Say,
@@ -246,9 +260,16 @@ def _report(
         "parameters": numbers_in(plain),
         "dtype": dtype,
         "asked": count,
-        "holds": all(each.holds for each in checks),
+        "holds": weight is None and all(each.holds for each in checks),
+        "wrong_weight": weight and asdict(weight),
         "checks": [
-            {**asdict(each), "holds": each.holds, "right_to": each.right_to} for each in checks
+            {
+                **asdict(each),
+                "word": list(each.word),
+                "holds": each.holds,
+                "right_to": each.right_to,
+            }
+            for each in checks
         ],
         "predicted": [_predicted(network, word, dtype, count, say) for word in _words(checks)],
         "versions": {
@@ -257,7 +278,7 @@ def _report(
             **{name: version(name) for name in ("numpy", *target.needs)},
         },
     }
-    return Export(place, target.name, repr(network), dtype, tuple(checks), about)
+    return Export(place, target.name, repr(network), dtype, weight, tuple(checks), about)
 
 
 def _words(checks: Sequence[Checked]) -> list[tuple[str, ...]]:
@@ -329,7 +350,8 @@ by netwright: {made.about["network"]}.
 
 A weight has a row for each coordinate of its input and a column for each of its output: x·A + b.
 
-Every output and every attended index was compared with the exact run, in this runtime:
+Every weight is the network's own, rounded once. Every output and every attended index was
+compared with the exact run, in this runtime:
 
 | input | way | result |
 |---|---|---|

@@ -111,6 +111,10 @@ class HuggingFaceTarget(Target):
                 logging.enable_progress_bar()
         return model
 
+    def stored(self, opened: Any, folder: Path) -> "dict[str, NDArray[Any]]":
+        """The state of the network inside."""
+        return {name: each.numpy() for name, each in opened.network.state_dict().items()}
+
     def ways(
         self, opened: Any, word: Sequence[str], exact: "NDArray[Any]"
     ) -> dict[str, Iterator[Step]]:
@@ -125,7 +129,7 @@ class HuggingFaceTarget(Target):
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 folder = "."  # this one
-tokenizer = AutoTokenizer.from_pretrained(folder)
+tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=True)
 model = AutoModelForCausalLM.from_pretrained(folder, trust_remote_code=True)
 text = model.generate(**tokenizer({letters!r}, return_tensors="pt"))
 print(tokenizer.decode(text[0]))"""

@@ -2,10 +2,14 @@
 
 import pprint
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from netwright.export.sources import source_of
 from netwright.export.target import NOTICE, Target, word_text, write_text
 from netwright.networks.plain import Plain
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 NOT_NEEDED = ("layouts", "weights", "activations", "statement")
 """The names without which the network runs; names.json has them."""
@@ -29,6 +33,10 @@ class NumpyTarget(Target):
         code = source_of(self.part(plain.kind), NOTICE)
         numbers = "\n".join(lines)
         write_text(folder / self.code, f"{code}\n\n{numbers}\n{LOAD.format(dtype=dtype)}")
+
+    def stored(self, opened: Any, folder: Path) -> "dict[str, NDArray[Any]]":
+        """As the file has them."""
+        return dict(opened.tensors)
 
     def usage(self, plain: Plain) -> str:
         """With numpy alone."""

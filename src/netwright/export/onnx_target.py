@@ -2,11 +2,15 @@
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from netwright.export import onnx_graphs
 from netwright.export.sources import source_of
 from netwright.export.target import NOTICE, Target, word_text, write_text
 from netwright.networks.plain import Plain
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 GRAPHS: Mapping[str, Callable[[Plain, str], dict[str, bytes]]] = {
     "transformer": onnx_graphs.transformer,
@@ -26,6 +30,17 @@ class OnnxTarget(Target):
         for name, content in {**found, "readout": onnx_graphs.readout(plain, dtype)}.items():
             (folder / f"{name}.onnx").write_bytes(content)
         write_text(folder / self.code, source_of(self.part(plain.kind), NOTICE) + LOAD)
+
+    def stored(self, opened: Any, folder: Path) -> "dict[str, NDArray[Any]]":
+        """The initializers of all graphs; the seed is the y with which it starts."""
+        import onnx
+
+        found = {}
+        for path in sorted(folder.glob("*.onnx")):
+            for each in onnx.load(path).graph.initializer:
+                name = "seed" if each.name == "y at first" else each.name
+                found[name] = onnx.numpy_helper.to_array(each)
+        return found
 
     def usage(self, plain: Plain) -> str:
         """With onnxruntime and numpy."""

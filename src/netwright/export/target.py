@@ -72,6 +72,10 @@ class Target(ABC):
         opened: Opened = module_in(folder / self.code).load()
         return opened
 
+    @abstractmethod
+    def stored(self, opened: Any, folder: Path) -> "Mapping[str, NDArray[Any]]":
+        """All tensors in the files, by name."""
+
     def ways(
         self, opened: Opened, word: Sequence[str], exact: "NDArray[Any]"
     ) -> dict[str, Iterator[Step]]:

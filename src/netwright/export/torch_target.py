@@ -34,6 +34,10 @@ class TorchTarget(Target):
         save_file(tensors_of(plain, dtype), folder / "weights.safetensors", {"format": "pt"})
         write_text(folder / self.code, source_of(self.part(plain.kind), NOTICE) + LOAD)
 
+    def stored(self, opened: Any, folder: Path) -> "dict[str, NDArray[Any]]":
+        """The module's state."""
+        return {name: tensor.numpy() for name, tensor in opened.state_dict().items()}
+
     def ways(
         self, opened: Any, word: Sequence[str], exact: "NDArray[Any]"
     ) -> dict[str, Iterator[Step]]:

@@ -114,9 +114,10 @@ class Transformer(TorchNetwork):
 
     def positioned(self, x, i):
         """x + pos(i) for tokens with the numbers i: (1, i, 1/i, 1/i², …), rounded once."""
-        i, places = i.to(device="cpu", dtype=torch.float64), self.names["positions"]
+        device = "cpu" if x.device.type == "mps" else x.device  # which has no float64
+        i, places = i.to(device=device, dtype=torch.float64), self.names["positions"]
         numbers = [i**0, i, *(1 / i**power for power in range(1, len(places) - 1))]
-        pos = torch.zeros(*i.shape, self.size, dtype=torch.float64)
+        pos = i.new_zeros(*i.shape, self.size)
         pos[..., places] = torch.stack(numbers, dim=-1)
         return x + pos.to(x)
 

@@ -1,0 +1,162 @@
+"""A check finds what is wrong, says where, and lets nothing wrong be written unasked."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from netwright.errors import InputError, OutputError
+from netwright.export import folder as folders
+from netwright.export.folder import CheckFailedError, read_report
+from netwright.export.numpy_target import NumpyTarget
+from netwright.machine.library import library_machine
+from netwright.networks.network import compile_network
+from netwright.networks.plain import Plain
+
+PALINDROME = compile_network(library_machine("palindrome"))
+
+
+def test_floats_that_go_wrong_are_not_written(tmp_path: Path) -> None:
+    """In float32 the 5-state busy beaver attends wrongly from token 144 on, or nearby."""
+    beaver = compile_network(library_machine("busy-beaver-5"))
+    with pytest.raises(CheckFailedError, match=r"right to 1\d\d outputs only") as caught:
+        beaver.export("numpy", tmp_path / "bb5", dtype="float32")
+    lines = str(caught.value).split("\n")
+    # Not always 144: a product of matrices is summed as the processor likes it best.
+    wrong = re.fullmatch(r"token (1\d\d) attends to .* in decoder.3.self, not to \d+", lines[1])
+    assert wrong is not None
+    assert lines[2].startswith("y_4")
+    assert "--dtype float64, --score recency, a smaller --check, or --keep-failed" in lines[3]
+    assert [*tmp_path.iterdir()] == []
+    made = beaver.export("numpy", tmp_path / "bb5", dtype="float32", keep_failed=True)
+    report = json.loads((tmp_path / "bb5" / "checked.json").read_text(encoding="utf-8"))
+    assert report == made.about
+    assert not report["holds"]
+    assert report["predicted"][0] == {"word": [], "wrong_index": 144, "wrong_output": 470}
+    assert report["checks"][0]["index"]["token"] == int(wrong[1])
+    assert f"right to {wrong[1]}" in (tmp_path / "bb5" / "README.md").read_text(encoding="utf-8")
+    assert beaver.export("numpy", tmp_path / "short", dtype="float32", check=90).holds
+
+
+def test_stacks_in_a_base_that_floats_do_not_have(tmp_path: Path) -> None:
+    """In base 3 the digits of a stack are rounded, in base 4 they are bits."""
+    sweeper = library_machine("sweeper")
+    with pytest.raises(CheckFailedError, match=r"right to \d\d outputs only") as caught:
+        compile_network(sweeper, "rnn").export("numpy", tmp_path / "rnn")
+    assert "try --base 4" in str(caught.value)
+    made = compile_network(sweeper, "rnn", base=4).export("numpy", tmp_path / "rnn", check=300)
+    assert made.holds
+
+
+def damaged(monkeypatch: pytest.MonkeyPatch, old: str, new: str) -> None:
+    """Files with a weight that is not what it should be."""
+    write = NumpyTarget.write
+
+    def damage(self: NumpyTarget, plain: Plain, folder: Path, dtype: str) -> None:
+        write(self, plain, folder, dtype)
+        text = (folder / self.code).read_text(encoding="utf-8")
+        assert text.count(old) == 1
+        (folder / self.code).write_text(text.replace(old, new), encoding="utf-8")
+
+    monkeypatch.setattr(NumpyTarget, "write", damage)
+
+
+LINE = re.compile(r"^    '(.*?)': \(\(.*\), \[\[.*$", re.MULTILINE)
+"""A tensor that has a number in it."""
+
+
+def test_any_damaged_weight_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of every tensor, the first number and the last; also where no output shows it."""
+    PALINDROME.export("numpy", tmp_path / "whole")
+    text = (tmp_path / "whole" / "network.py").read_text(encoding="utf-8")
+    lines = {found[1]: found[0] for found in LINE.finditer(text)}
+    assert {"seed", "embedding", "readout.weight", "decoder.3.V.weight", "F.1.bias"} <= set(lines)
+    seen_in_outputs = 0
+    for name, line in lines.items():
+        for pattern in (r"'-?[\d/]+'(\].*)", r"'-?[\d/]+'(\]\]\),)$"):
+            with monkeypatch.context() as patch:
+                damaged(patch, line, re.sub(pattern, r"'5/7'\1", line, count=1))
+                with pytest.raises(CheckFailedError, match="nothing was written") as caught:
+                    PALINDROME.export("numpy", tmp_path / "damaged")
+            wrong = caught.value.export
+            assert wrong.weight is not None
+            assert wrong.weight.tensor == name
+            assert wrong.weight.found == str(5 / 7)
+            seen_in_outputs += not all(each.holds for each in wrong.checks)
+    assert seen_in_outputs > len(lines)
+    assert [path.name for path in tmp_path.iterdir()] == ["whole"]
+
+
+def test_places_that_are_not_overwritten(tmp_path: Path) -> None:
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    (mine / "thesis.txt").write_text("precious")
+    with pytest.raises(OutputError, match="exists; name another folder, or overwrite it: --force"):
+        PALINDROME.export("numpy", mine)
+    with pytest.raises(OutputError, match="is no export of netwright, and is not overwritten"):
+        PALINDROME.export("numpy", mine, force=True)
+    file = tmp_path / "file"
+    file.write_text("precious")
+    with pytest.raises(OutputError, match="is there and is no folder"):
+        PALINDROME.export("numpy", file, force=True)
+    (tmp_path / "link").symlink_to(mine)
+    with pytest.raises(OutputError, match="is there and is no folder"):
+        PALINDROME.export("numpy", tmp_path / "link", force=True)
+    with pytest.raises(OutputError, match="No such file or directory"):
+        PALINDROME.export("numpy", tmp_path / "no" / "folder")
+    assert (mine / "thesis.txt").read_text() == file.read_text() == "precious"
+    PALINDROME.export("numpy", tmp_path / "again")
+    before = read_report(tmp_path / "again")
+    PALINDROME.export("numpy", tmp_path / "again", inputs=["ab"], force=True)
+    assert read_report(tmp_path / "again") not in (None, before)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["again", "file", "link", "mine"]
+
+
+def test_an_interrupted_export_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(folders, "check_outputs", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        PALINDROME.export("numpy", tmp_path / "export")
+    assert [*tmp_path.iterdir()] == []
+
+
+def test_what_cannot_be_exported_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    place = tmp_path / "export"
+    with pytest.raises(InputError, match="no target 'tensorflow'"):
+        PALINDROME.export("tensorflow", place)
+    with pytest.raises(InputError, match="no dtype 'float16'"):
+        PALINDROME.export("numpy", place, dtype="float16")
+    with pytest.raises(InputError, match="cannot be exported: a part is left out"):
+        PALINDROME.without("attention:decoder.1.self").export("numpy", place)
+    with pytest.raises(InputError, match="rnn has no code for hf; it can be exported to numpy, "):
+        compile_network(library_machine("palindrome"), "rnn").export("hf", place)
+    with pytest.raises(InputError, match="input symbol 'c' at position 2"):
+        PALINDROME.export("numpy", place, inputs=["ac"])
+    for most in (45**2 - 1, 10**4):
+        monkeypatch.setattr(folders, "MOST_NUMBERS", most)
+        with pytest.raises(InputError, match="numbers or more, zeros and all; exports have at"):
+            PALINDROME.export("numpy", place)
+    assert [*tmp_path.iterdir()] == []
+
+
+def test_a_missing_package_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda _name: None)
+    said = r"needs torch: pip install 'netwright\[torch\]'"
+    with pytest.raises(InputError, match=said):
+        PALINDROME.export("torch", tmp_path / "export")
+    with pytest.raises(InputError, match=said):
+        PALINDROME.to_torch()
+
+
+def test_an_unchecked_export_says_so(tmp_path: Path) -> None:
+    made = PALINDROME.export("numpy", tmp_path / "export", check=0)
+    assert repr(made) == (
+        "<numpy export of transformer of palindrome, dimension 45, float64: not checked>"
+    )
+    assert "| – | – | not checked |" in (made.folder / "README.md").read_text(encoding="utf-8")

@@ -1,0 +1,66 @@
+"""The zoo: every machine of the library, an index, and going on after a stop."""
+
+import json
+from itertools import islice
+from pathlib import Path
+
+import pytest
+
+from netwright.errors import OutputError
+from netwright.export.zoo import write_zoo
+from netwright.machine.library import library_names
+from netwright.networks.kinds import KINDS
+
+
+def test_all_of_the_library(tmp_path: Path) -> None:
+    place = tmp_path / "zoo"
+    found = [*write_zoo("numpy", place, check=60)]
+    assert [(each.machine, each.kind) for each in found] == [
+        (name, kind) for name in library_names() for kind in KINDS
+    ]
+    index = json.loads((place / "index.json").read_text(encoding="utf-8"))
+    assert [row["folder"] for row in index["networks"]] == [each.folder for each in found]
+    page = (place / "README.md").read_text(encoding="utf-8")
+    wrong = [each for each in found if not each.holds]
+    # Stacks of many symbols are no binary fractions: floats go wrong there, and it is said.
+    assert {each.kind for each in wrong} == {"rnn", "neural-gpu"}
+    for each in found:
+        assert f"[{each.folder}]({each.folder}) | {each.computes}" in page
+        assert (place / each.folder / "network.py").is_file()
+        assert each.verdict in page
+        assert each.verdict.startswith("checked to" if each.holds else "right to ")
+    assert not any(each.fresh for each in write_zoo("numpy", place, check=60))
+
+
+def test_it_goes_on_where_it_stopped(tmp_path: Path) -> None:
+    place = tmp_path / "zoo"
+    kinds = ["transformer"]
+    some = [*islice(write_zoo("numpy", place, kinds=kinds, check=9), 5)]
+    assert all(each.fresh for each in some)
+    index = json.loads((place / "index.json").read_text(encoding="utf-8"))
+    assert len(index["networks"]) >= 4
+    damaged = place / some[2].folder / "checked.json"
+    damaged.write_text("{}")
+    with pytest.raises(OutputError, match="is no export of netwright, and is not overwritten"):
+        [*write_zoo("numpy", place, kinds=kinds, check=9)]
+    damaged.with_name("network.py").unlink()
+    for file in damaged.parent.iterdir():
+        file.unlink()
+    again = [*islice(write_zoo("numpy", place, kinds=kinds, check=9), 7)]
+    assert [each.fresh for each in again] == [False, False, True, False, False, True, True]
+    # Checked farther is another check, and so is another type.
+    assert next(write_zoo("numpy", place, kinds=kinds, check=10)).fresh
+    assert next(write_zoo("numpy", place, kinds=kinds, check=10, dtype="float32")).fresh
+    assert not next(write_zoo("numpy", place, kinds=kinds, check=10, dtype="float32")).fresh
+    assert next(write_zoo("numpy", place, kinds=kinds, check=10, dtype="float32", force=True)).fresh
+
+
+def test_a_folder_that_is_something_else(tmp_path: Path) -> None:
+    (tmp_path / "thesis.txt").write_text("precious")
+    with pytest.raises(OutputError, match="is no zoo of netwright; name another folder"):
+        next(write_zoo("numpy", tmp_path, force=True))
+    with pytest.raises(OutputError, match="is there and is no folder"):
+        next(write_zoo("numpy", tmp_path / "thesis.txt", force=True))
+    with pytest.raises(OutputError, match="No such file or directory"):
+        next(write_zoo("numpy", tmp_path / "no" / "zoo"))
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]

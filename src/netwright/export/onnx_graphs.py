@@ -222,7 +222,7 @@ def _start(plain: Plain, dtype: str) -> bytes:
     graph = Graph(plain, dtype)
     first = {"y": plain.tensors["seed"].to_numpy(dtype)}
     for letter in "kv":
-        first[f"encoder.external.{letter}"] = np.zeros((1, graph.size), dtype)
+        first[f"encoder.{letter.upper()}"] = np.zeros((1, graph.size), dtype)
         for n in range(1, plain.names["layers"]["decoder"] + 1):
             first[f"decoder.{n}.past.{letter}"] = np.zeros((0, graph.size), dtype)
     for name, array in first.items():
@@ -249,10 +249,9 @@ def _encoder(plain: Plain, dtype: str) -> bytes:
         )
         x = graph.add("Add", _network(graph, f"{name}.O", a), a, to=f"{name}.z")
     for letter in "KV":
-        _network(graph, f"encoder.{letter}", x, f"encoder.external.{letter.lower()}")
-        graph.output(f"encoder.external.{letter.lower()}", ["symbols", graph.size])
+        _network(graph, f"encoder.{letter}", x, f"encoder.{letter}")
     for name, about in plain.names["activations"].items():
-        if name.startswith("encoder.") and ".external." not in name:
+        if name.startswith("encoder."):
             wide = about["columns"] == "vector"
             graph.output(name, ["symbols", graph.size if wide else "symbols"])
     return graph.to_bytes("encoder")
@@ -264,7 +263,7 @@ def _step(plain: Plain, dtype: str) -> bytes:
     graph = Graph(plain, dtype)
     size, layers = graph.size, range(1, plain.names["layers"]["decoder"] + 1)
     y = graph.input("y", [size])
-    external = [graph.input(f"encoder.external.{a}", ["symbols", size]) for a in "kv"]
+    external = [graph.input(f"encoder.{a}", ["symbols", size]) for a in "KV"]
     past = {
         (n, a): graph.input(f"decoder.{n}.past.{a}", ["past", size]) for n in layers for a in "kv"
     }

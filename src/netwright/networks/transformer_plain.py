@@ -60,8 +60,8 @@ def _activations(compiled: CompiledTransformer) -> Iterator[tuple[str, str, str]
         yield from _self_attention(f"encoder.{n}.self", "x", SYMBOLS)
         yield f"encoder.{n}.a", VECTOR, "Att(Q(x), K(X), V(X)) + x (Equation 6)"
         yield f"encoder.{n}.z", VECTOR, "O(a) + a (Equation 7)"
-    yield "encoder.external.k", VECTOR, "the keys of the external attention (Equation 8)"
-    yield "encoder.external.v", VECTOR, "its values (Equation 8)"
+    yield "encoder.K", VECTOR, "the keys of the external attention (Equation 8)"
+    yield "encoder.V", VECTOR, "its values (Equation 8)"
     for n in range(1, len(network.decoder) + 1):
         yield f"decoder.{n}.input", VECTOR, "y + pos, or z of the layer before"
         yield from _self_attention(f"decoder.{n}.self", "y", TOKENS)

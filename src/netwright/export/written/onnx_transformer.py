@@ -16,7 +16,7 @@ class Transformer(OnnxNetwork):
         ids, given = self.ids(word), self.call("start")
         if len(ids):
             found = self.call("encoder", tokens=ids)
-            given |= {name: found[name] for name in ("encoder.external.k", "encoder.external.v")}
+            given |= {name: found[name] for name in ("encoder.K", "encoder.V")}
         while True:
             found = self.call("step", **given)
             kept = {name: array for name, array in found.items() if ".kept." in name}

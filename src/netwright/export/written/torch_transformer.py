@@ -26,6 +26,10 @@ class FeedForward(nn.Module):
         return x
 
 
+class HookedAffine(Affine, HookPoint):
+    """An affine map that is a hook point itself: what it gives can be seen and changed."""
+
+
 class Attention(nn.Module):
     """Hard attention with the score −|⟨q, k⟩|, and its hook points."""
 
@@ -95,8 +99,8 @@ class Transformer(TorchNetwork):
         self.encoder, self.decoder = nn.ModuleDict(), nn.ModuleDict()
         for n in range(1, layers["encoder"] + 1):
             self.encoder[str(n)] = Layer(f"encoder.{n}", self.network, ("input", "a", "z"))
-        self.encoder["K"], self.encoder["V"] = self.network("encoder.K"), self.network("encoder.V")
-        self.encoder["external"] = nn.ModuleDict({"k": HookPoint(), "v": HookPoint()})
+        for letter in "KV":
+            self.encoder[letter] = HookedAffine(*self.shape(f"encoder.{letter}"))
         for n in range(1, layers["decoder"] + 1):
             self.decoder[str(n)] = Layer(f"decoder.{n}", self.network, ("input", "p", "a", "z"))
             self.decoder[str(n)].external = Attention("q")
@@ -139,9 +143,8 @@ class Transformer(TorchNetwork):
             x = layer.input(x)
             a = layer.a(layer.attend(x, hidden=hidden) + x)
             x = layer.z(layer.O(a) + a)
-        points, whole = self.encoder["external"], shown[..., None].to(x)
-        k, v = self.encoder["K"](x) * whole, self.encoder["V"](x) * whole
-        return points["k"](k), points["v"](v), hidden
+        whole = shown[..., None].to(x)
+        return self.encoder["K"](x) * whole, self.encoder["V"](x) * whole, hidden
 
     def decode(self, external, y, kept=None):
         """The outputs behind some tokens y, after others whose keys and values are kept."""

@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 ARGS ?= run palindrome abba
 
-.PHONY: run test test-thorough test-browser format bench clean
+.PHONY: run test test-thorough test-browser test-export format bench clean
 
 run: $(VENV)/installed
 	@$(BIN)/netwright $(ARGS)
@@ -25,6 +25,14 @@ test-browser: $(VENV)/installed-browser
 	which chromium chromium-browser google-chrome 2>/dev/null | grep -q . \
 	  || { echo "make test-browser needs Chromium: install the package chromium"; exit 1; }
 	$(BIN)/pytest -q -m browser tests/browser
+
+# Exports in torch, transformers, TransformerLens and nnsight, of versions known to work together.
+test-export: $(VENV)/installed-dev
+	@if $(BIN)/python -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))'; then \
+	  $(BIN)/python -m pip install --quiet --disable-pip-version-check \
+	    torch==2.13.0 "transformers>=5,<6" "transformer-lens>=4,<5" "nnsight>=0.8,<0.9" \
+	  && OMP_NUM_THREADS=1 $(BIN)/pytest -q -n auto tests/export; \
+	else echo "make test-export needs Python 3.11, for which its versions are pinned: skipped"; fi
 
 format: $(VENV)/installed-dev
 	$(BIN)/ruff check --fix .

@@ -30,7 +30,9 @@ def test_a_session_prints_what_a_page_shows(
     printed: str,
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
 ) -> None:
+    monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("netwright.runtime.engine.REFERENCE_SECONDS", 10**9)  # names its engine
     kernel.compiled.cache_clear()
     main(shlex.split(arguments))

@@ -1,4 +1,6 @@
-"""Texts that fit, and that a terminal can show."""
+"""Texts that fit, that a terminal can show, and that can stand among others."""
+
+import re
 
 
 def shortened(text: object, width: int = 24) -> str:
@@ -24,6 +26,30 @@ def printable(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() or c == "\n" else _escaped(c) for c in text)
+
+
+def as_token(name: str) -> str:
+    """A name as a token of text: white space, delimiters and what is not printable become %XX.
+
+    >>> as_token("q 1"), as_token("a:b"), as_token("é"), from_token("q%201")
+    ('q%201', 'a%3Ab', 'é', 'q 1')
+    """
+    return "".join(
+        c
+        if c.isprintable() and c not in " %:<>@"
+        else "".join(f"%{byte:02X}" for byte in c.encode("utf-8", "surrogatepass"))
+        for c in name
+    )
+
+
+def from_token(text: str) -> str:
+    """The name that `as_token` wrote."""
+    found = re.sub(
+        rb"%([0-9A-F]{2})",
+        lambda match: bytes.fromhex(match[1].decode()),
+        text.encode("utf-8", "surrogatepass"),
+    )
+    return found.decode("utf-8", "surrogatepass")
 
 
 def _escaped(character: str) -> str:

@@ -14,11 +14,12 @@ from tests.export.heavy import heavy
 from netwright.errors import InputError
 from netwright.export import hugging_face
 from netwright.export.folder import CheckFailedError
-from netwright.export.hugging_face import HuggingFaceTarget, token_text
+from netwright.export.hugging_face import HuggingFaceTarget
 from netwright.machine.library import library_machine
 from netwright.machine.turing_machine import Action, Move, TuringMachine
 from netwright.networks.network import Network, compile_network
 from netwright.networks.plain import Plain
+from netwright.text import as_token
 
 torch = heavy("torch")
 transformers = heavy("transformers")
@@ -35,18 +36,18 @@ def opened(folder: Path) -> tuple[Any, Any]:
 def expected_text(network: Network, word: Any, most: int = 10**6) -> str:
     """The word, `<start>`, and state, symbol and move of every exact output."""
     trace = network.trace(word, max_steps=most)
-    tokens = [*map(token_text, word), "<start>"]
+    tokens = [*map(as_token, word), "<start>"]
     outputs = [moment["y"] for moment in islice(trace, most)]
     for y in outputs:
         move = "R" if y.number("x1") > 0 else "L"
-        tokens.append(f"{token_text(str(y.label('q1')))}:{token_text(str(y.label('s1')))}:{move}")
+        tokens.append(f"{as_token(str(y.label('q1')))}:{as_token(str(y.label('s1')))}:{move}")
     if len(outputs) < most and y.label("q1") not in network.compiled.final_states:
         tokens.append("<reject>" if network.machine.accepting else "<halt>")
     return " ".join(tokens)
 
 
 def generated(tokenizer: Any, model: Any, word: Any, **options: Any) -> str:
-    text = " ".join(map(token_text, word))
+    text = " ".join(map(as_token, word))
     found = model.generate(**tokenizer(text, return_tensors="pt"), **options)
     return str(tokenizer.decode(found[0]))
 

@@ -23,6 +23,7 @@ from netwright.export.target import (
     write_text,
 )
 from netwright.networks.plain import Plain
+from netwright.text import as_token
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -35,20 +36,6 @@ IMPOSSIBLE = -100.0
 BETWEEN = 2.5
 """The logit of the end: an output that shows a pair has 3 with its own token, others at most 2."""
 MOST_TOKENS = 1 << 20
-
-
-def token_text(name: str) -> str:
-    """A state or symbol as text without white space or delimiters: these become %XX of UTF-8.
-
-    >>> token_text("q 1"), token_text("a:b"), token_text("é")
-    ('q%201', 'a%3Ab', 'é')
-    """
-    return "".join(
-        c
-        if c.isprintable() and c not in " %:<>"
-        else "".join(f"%{byte:02X}" for byte in c.encode("utf-8", "surrogatepass"))
-        for c in name
-    )
 
 
 class HuggingFaceTarget(Target):
@@ -69,7 +56,7 @@ class HuggingFaceTarget(Target):
         tensors = {f"network.{name}": array for name, array in tensors_of(plain, dtype).items()}
         tensors |= {"vectors": vectors, "bias": bias}
         save_file(tensors, folder / "model.safetensors", {"format": "pt"})
-        final = {token_text(state) for state in names["readout"]["final"]}
+        final = {as_token(state) for state in names["readout"]["final"]}
         outputs = enumerate(vocabulary[3 + letters :], start=3 + letters)
         ends = [END, *(n for n, text in outputs if text.partition(":")[0] in final)]
         special = {"pad_token_id": PAD, "bos_token_id": None, "eos_token_id": ends}
@@ -124,7 +111,7 @@ class HuggingFaceTarget(Target):
 
     def usage(self, plain: Plain) -> str:
         """With transformers alone."""
-        letters = " ".join(map(token_text, plain.names["default_input"]))
+        letters = " ".join(map(as_token, plain.names["default_input"]))
         return f"""\
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
@@ -139,7 +126,7 @@ def _vocabulary(plain: Plain, dtype: str) -> "tuple[list[str], NDArray[Any]]":
     """The texts of all tokens, and the vectors of `<start>` and of the outputs."""
     names = plain.names
     end = "<reject>" if names["outcomes"]["dead"] == "rejected" else "<halt>"
-    texts = ["<pad>", "<start>", end, *map(token_text, names["vocabulary"])]
+    texts = ["<pad>", "<start>", end, *map(as_token, names["vocabulary"])]
     pairs = names["readout"]["pairs"]
     if 2 * len(pairs) > MOST_TOKENS:
         raise InputError(
@@ -155,7 +142,7 @@ def _vocabulary(plain: Plain, dtype: str) -> "tuple[list[str], NDArray[Any]]":
         for move, sign in (("R", 1), ("L", -1)):
             vectors[len(texts)] = shown[n]
             vectors[len(texts), coordinates.index("x1")] = sign
-            texts.append(f"{token_text(state)}:{token_text(symbol)}:{move}")
+            texts.append(f"{as_token(state)}:{as_token(symbol)}:{move}")
     return texts, vectors
 
 

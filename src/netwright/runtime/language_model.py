@@ -1,0 +1,126 @@
+"""A language model token by token, over kept keys and values: in floats, or by its definition."""
+
+from typing import Protocol
+
+import ml_dtypes
+import numpy as np
+from numpy.typing import NDArray
+
+from netwright.nets.language_model import LanguageModel
+
+Logits = NDArray[np.floating[object]]
+ROUNDED = {"float32": None, "float16": np.float16, "bfloat16": ml_dtypes.bfloat16}
+"""The types of numbers in which it runs; sums are float32 in all of them."""
+HEADS, EPSILON = 2, np.float32(1e-5)
+
+
+class Evaluator(Protocol):
+    """Takes tokens one after the other."""
+
+    def extend(self, tokens: list[int]) -> NDArray[np.floating]:
+        """The logits behind the last of some more tokens."""
+
+
+class FloatEvaluator:
+    """GPT-2 with softmax and layer norms, from the tensors of a checkpoint, in numpy.
+
+    Every product and sum of vectors is computed in float32 and rounded to the type.
+    """
+
+    def __init__(self, tensors: dict[str, NDArray[np.float32]], blocks: int, dtype: str) -> None:
+        self._type = ROUNDED[dtype]
+        self.tensors = {name: self._round(tensor) for name, tensor in tensors.items()}
+        self.width = tensors["transformer.ln_f.weight"].size
+        self.blocks, self.length = blocks, 0
+        context = len(tensors["transformer.wpe.weight"])
+        size = self.width // HEADS
+        self.keys = np.zeros((blocks, HEADS, context, size), np.float32)
+        self.values = np.zeros((blocks, HEADS, context, size), np.float32)
+
+    def _round(self, x: NDArray[np.float32]) -> NDArray[np.float32]:
+        return x if self._type is None else x.astype(self._type).astype(np.float32)
+
+    def _affine(self, x: NDArray[np.float32], name: str) -> NDArray[np.float32]:
+        weight, bias = self.tensors[f"{name}.weight"], self.tensors[f"{name}.bias"]
+        return self._round(x @ weight + bias)
+
+    def _norm(self, x: NDArray[np.float32], name: str) -> NDArray[np.float32]:
+        y = x - x.mean(axis=-1, keepdims=True)
+        y /= np.sqrt((y * y).mean(axis=-1, keepdims=True) + EPSILON)
+        weight, bias = self.tensors[f"{name}.weight"], self.tensors[f"{name}.bias"]
+        return self._round(y * weight + bias)
+
+    def all_logits(self, tokens: list[int]) -> NDArray[np.float32]:
+        """The logits behind each of some more tokens."""
+        start, end = self.length, self.length + len(tokens)
+        wte, wpe = (self.tensors[f"transformer.{name}.weight"] for name in ("wte", "wpe"))
+        x = self._round(wte[tokens] + wpe[start:end])
+        later = np.arange(end)[None, :] > np.arange(start, end)[:, None]
+        for n in range(self.blocks):
+            place = f"transformer.h.{n}"
+            parts = self._affine(self._norm(x, f"{place}.ln_1"), f"{place}.attn.c_attn")
+            q, k, v = (
+                part.reshape(len(tokens), HEADS, -1).swapaxes(0, 1)
+                for part in np.split(parts, 3, axis=1)
+            )
+            self.keys[n, :, start:end], self.values[n, :, start:end] = k, v
+            keys, values = self.keys[n, :, :end], self.values[n, :, :end]
+            scores = self._round(q @ keys.swapaxes(1, 2)) / np.float32(np.sqrt(q.shape[-1]))
+            scores[:, later] = -np.inf
+            weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
+            weights = self._round(weights / weights.sum(axis=-1, keepdims=True))
+            found = self._round(weights @ values).swapaxes(0, 1).reshape(len(tokens), -1)
+            x = self._round(x + self._affine(found, f"{place}.attn.c_proj"))
+            hidden = self._affine(self._norm(x, f"{place}.ln_2"), f"{place}.mlp.c_fc")
+            x = self._round(x + self._affine(np.maximum(hidden, 0), f"{place}.mlp.c_proj"))
+        self.length = end
+        x = self._norm(x, "transformer.ln_f")
+        return self._round(x @ self.tensors["lm_head.weight"].T)
+
+    def extend(self, tokens: list[int]) -> NDArray[np.float32]:
+        """The logits behind the last of some more tokens."""
+        logits: NDArray[np.float32] = self.all_logits(tokens)[-1]
+        return logits
+
+    def restart(self) -> None:
+        """Forget all tokens."""
+        self.length = 0
+
+
+class HardEvaluator:
+    """The definition, over kept keys and values."""
+
+    def __init__(self, model: LanguageModel) -> None:
+        self.model = model
+        self.restart()
+
+    def restart(self) -> None:
+        """Forget all tokens."""
+        self.length = 0
+        self.kept: dict[str, tuple[list[NDArray[np.float64]], list[NDArray[np.float64]]]] = {}
+
+    def extend(self, tokens: list[int]) -> NDArray[np.float64]:
+        """The logits behind the last of some more tokens."""
+        for token in tokens:
+            logits = self._next(token)
+        return logits
+
+    def _next(self, token: int) -> NDArray[np.float64]:
+        model = self.model
+        x = model.wte.array[token] + model.wpe.array[self.length]
+        self.length += 1
+        for block in model.blocks:
+            total = np.zeros_like(x)
+            for head in block.heads:
+                keys, values = self.kept.setdefault(head.name, ([], []))
+                keys.append(x @ head.K.array)
+                values.append(x @ head.V.array)
+                scores = np.array(keys) @ (x @ head.Q.array)
+                winner = len(keys) - 1 - int(scores[::-1].argmax())
+                total += values[winner] @ head.O.array
+            x = x + total
+            if block.units is not None:
+                hidden = np.maximum(x @ block.units.A.array + block.units.b, 0)
+                x = x + hidden @ block.units.B.array
+        logits: NDArray[np.float64] = x @ model.U.array
+        return logits

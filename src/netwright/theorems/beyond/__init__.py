@@ -1,0 +1,1 @@
+"""Constructions that go past the paper."""

@@ -99,11 +99,11 @@ def _wte(vocabulary: Vocabulary, tokens: Layout, stream: Layout) -> Matrix:
         put(number[left], ("s1", left.symbol), ("m1", "R"), ("ld", ""))
         if left.state is not None:
             put(number[left], ("q1", left.state))
-    add_addresses(wte, vocabulary.first_address, vocabulary.context, stream)
+    add_address_tokens(wte, vocabulary.first_address, vocabulary.context, stream)
     return wte
 
 
-def add_addresses(wte: Matrix, first: int, context: int, stream: Layout) -> None:
+def add_address_tokens(wte: Matrix, first: int, context: int, stream: Layout) -> None:
     """`@p`: the bits of p − 1, and what it is."""
     b, places, is_p = bits_of(context), stream.places("far"), stream.index("isP")
     for p in range(context):

@@ -23,13 +23,15 @@ def lookup(
     carried: Mapping[str, str],
     *,
     also: Sum | None = None,
+    beside: tuple[str, int, str] | None = None,
 ) -> Head:
     """A head that finds the token whose `key` has the bits of `query`, and carries some blocks over.
 
     The score ⟨query, key⟩ is b for that token and b − 2 at most for any other, as addresses differ
-    in one bit at least. `also` adds a coordinate to every bit of the query.
+    in one bit at least. `also` adds a coordinate to every bit of the query; `beside` adds a term to
+    the score: a coordinate of the query, a weight, and a coordinate of the key.
     """
-    slots = Layout.of(bit=stream.labels(query))
+    slots = Layout.of({"bit": stream.labels(query), **({"beside": ""} if beside else {})})
     values = Layout.of({target: stream.labels(target) or ("",) for target in carried.values()})
     Q = Matrix(stream, slots).connect(query, "bit")
     for source, weight in (also or {}).items():
@@ -39,7 +41,12 @@ def lookup(
     for source, target in carried.items():
         V.connect(source, target)
         O.connect(target, target)
-    return Head(name, Q, Matrix(stream, slots).connect(key, "bit"), V, O)
+    K = Matrix(stream, slots).connect(key, "bit")
+    if beside is not None:
+        source, weight, target = beside
+        Q.put((source, ""), ("beside", ""), weight)
+        K.put((target, ""), ("beside", ""))
+    return Head(name, Q, K, V, O)
 
 
 class UnitList:

@@ -23,7 +23,7 @@ from netwright.export.target import DTYPES
 from netwright.export.targets import TARGETS
 from netwright.export.zoo import Animal, write_zoo
 from netwright.machine.turing_machine import TuringMachine
-from netwright.networks.kinds import KINDS
+from netwright.networks.kinds import KINDS, kind_named
 from netwright.networks.network import Network
 from netwright.networks.running import load, machine_in, network_of
 from netwright.text import shortened
@@ -139,7 +139,7 @@ def _network(
     """A network that takes all of the inputs; of a machine, one that is made for floats."""
     letters = [symbol for word in inputs for symbol in word]
     if isinstance(source, TuringMachine):
-        options = dict(KINDS[on or next(iter(KINDS))].for_export(options, turing))
+        options = dict(kind_named(on or next(iter(KINDS))).for_export(options, turing))
     return network_of(source, on, letters, **options)
 
 

@@ -9,12 +9,12 @@ import typer
 
 from netwright.cli.arguments import completer
 from netwright.networks.kind import Kind, Option
-from netwright.networks.kinds import KINDS, read_kind
+from netwright.networks.kinds import kinds, read_kind
 from netwright.networks.running import MACHINE
 
 
 def _on(help_text: str, *others: str) -> Any:
-    names = [*KINDS, *others]
+    names = [*kinds(), *others]
     return typer.Option(
         "--on",
         parser=lambda value: read_kind(value, *others),
@@ -30,7 +30,7 @@ OnTarget = Annotated[str | None, _on("Run it on this.", MACHINE)]
 
 
 def _users(option: Option) -> list[Kind[Any]]:
-    return [kind for kind in KINDS.values() if option.name in {o.name for o in kind.options}]
+    return [kind for kind in kinds().values() if option.name in {o.name for o in kind.options}]
 
 
 def _annotation(option: Option) -> Any:
@@ -50,8 +50,13 @@ def with_kind_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
     The verb gets those that were given, as a dictionary; the kind reads and refuses them.
     """
-    known = {option.name: option for kind in KINDS.values() for option in kind.options}
     signature = inspect.signature(command)
+    known = {
+        option.name: option
+        for kind in kinds().values()
+        for option in kind.options
+        if option.name not in signature.parameters
+    }
     parameters = [
         *(
             p.replace(kind=p.KEYWORD_ONLY)

@@ -118,10 +118,30 @@ class LanguageModel:
 
     def forward(self, ids: Sequence[int]) -> tuple[Numbers, Numbers, list[Attended]]:
         """Logits and final stream for tokens from position 0 on, and whom heads looked at."""
+        streams: dict[str, Numbers] = {}
+        x, attended = self._through(ids, streams)
+        return x @ self.U.array, x, attended
+
+    @property
+    def stream_names(self) -> tuple[str, ...]:
+        """The stream has a name wherever something is added to it."""
+        blocks = range(len(self.blocks))
+        return (*(f"block.{n}.{part}" for n in blocks for part in ("input", "middle")), "output")
+
+    def streams(self, ids: Sequence[int]) -> dict[str, Numbers]:
+        """The stream of all tokens under each of these names."""
+        streams: dict[str, Numbers] = {}
+        self._through(ids, streams)
+        return streams
+
+    def _through(
+        self, ids: Sequence[int], streams: dict[str, Numbers]
+    ) -> tuple[Numbers, list[Attended]]:
         x = self.wte.array[list(ids)] + self.wpe.array[: len(ids)]
         attended = []
         later = np.triu(np.ones((len(ids), len(ids)), bool), 1)
-        for block in self.blocks:
+        for n, block in enumerate(self.blocks):
+            streams[f"block.{n}.input"] = x
             total = np.zeros_like(x)
             for head in block.heads:
                 scores = head.scale * (x @ head.Q.array) @ (x @ head.K.array).T
@@ -130,8 +150,9 @@ class LanguageModel:
                 winners = len(ids) - 1 - scores[:, ::-1].argmax(axis=1)
                 attended.append(Attended(head.name, winners))
                 total += (x @ head.V.array)[winners] @ head.O.array
-            x = x + total
+            x = streams[f"block.{n}.middle"] = x + total
             if block.units is not None:
                 hidden = np.maximum(x @ block.units.A.array + block.units.b, 0)
                 x = x + hidden @ block.units.B.array
-        return x @ self.U.array, x, attended
+        streams["output"] = x
+        return x, attended

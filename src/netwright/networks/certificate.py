@@ -11,7 +11,7 @@ from netwright.files import check_output, output_path, read_file, write_whole
 from netwright.html import table
 from netwright.machine.load import load_machine
 from netwright.machine.turing_machine import TuringMachine
-from netwright.networks.kinds import KINDS
+from netwright.networks.kinds import KINDS, kinds
 from netwright.networks.writing import machine_of
 from netwright.verify.certificate.check import certificate, obligations, read_certificate
 from netwright.verify.certificate.reading import Obligation
@@ -66,11 +66,13 @@ def check_written(
     on: str, written: Mapping[str, Any], label: str = "the certificate"
 ) -> Iterator[Obligation]:
     """Check what is written down of a network of a kind."""
-    if on not in KINDS:
+    if on not in kinds():
         raise FormatError(f"{label}: on: expected one of {', '.join(KINDS)}, got {shown(on)}")
-    checker = KINDS[on].checker
+    checker = kinds()[on].checker
     if checker is None:
-        raise InputError(f"there are no certificates for networks of kind {on}")
+        raise InputError(
+            f"there are no certificates for networks of kind {on}{kinds()[on].uncertified}"
+        )
     return obligations(checker, written, label)
 
 

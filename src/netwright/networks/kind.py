@@ -97,6 +97,8 @@ class Kind(ABC, Generic[C]):
     """What its blocks and weights mean."""
     checker: Checker | None = None
     """What checks its certificates; it knows nothing of the construction."""
+    uncertified = ""
+    """Why there are none, if `checker` is None."""
     has_tables = False
     """Whether its fast engine remembers what maps give, so that `full` is another one."""
     view = View()

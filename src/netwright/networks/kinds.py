@@ -4,6 +4,7 @@ from typing import Any
 
 from netwright.errors import InputError, unknown
 from netwright.networks.kind import Kind
+from netwright.networks.language_model import LanguageModelKind
 from netwright.networks.neural_gpu import NeuralGPUKind
 from netwright.networks.rnn import RNNKind
 from netwright.networks.transformer import TransformerKind
@@ -11,21 +12,24 @@ from netwright.networks.transformer import TransformerKind
 KINDS: dict[str, Kind[Any]] = {
     kind.name: kind for kind in (TransformerKind(), RNNKind(), NeuralGPUKind())
 }
+"""Those of the paper, which are exact, and which verbs take if none is named."""
+BEYOND: dict[str, Kind[Any]] = {kind.name: kind for kind in (LanguageModelKind(),)}
+"""Those that go past it, in floats and in a bounded context."""
 
 
 def kinds() -> dict[str, Kind[Any]]:
     """The kinds of network by name: what `netwright.compile(…, to=…)` takes.
 
     >>> list(kinds())
-    ['transformer', 'rnn', 'neural-gpu']
+    ['transformer', 'rnn', 'neural-gpu', 'language-model']
     """
-    return dict(KINDS)
+    return {**KINDS, **BEYOND}
 
 
 def read_kind(name: str, *others: str) -> str:
     """The name of a kind, or of something else that a machine can run on."""
-    if not isinstance(name, str) or name not in (*KINDS, *others):
-        raise InputError(unknown("network", str(name), [*KINDS, *others]))
+    if not isinstance(name, str) or name not in (*kinds(), *others):
+        raise InputError(unknown("network", str(name), [*kinds(), *others]))
     return name
 
 
@@ -35,4 +39,4 @@ def kind_named(name: str | Kind[Any]) -> Kind[Any]:
     >>> kind_named("rnn").statement
     'Theorem 2.3'
     """
-    return name if isinstance(name, Kind) else KINDS[read_kind(name)]
+    return name if isinstance(name, Kind) else kinds()[read_kind(name)]

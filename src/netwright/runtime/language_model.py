@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 
 from netwright.nets.language_model import LanguageModel
 
-Logits = NDArray[np.floating[object]]
 ROUNDED = {"float32": None, "float16": np.float16, "bfloat16": ml_dtypes.bfloat16}
 """The types of numbers in which it runs; sums are float32 in all of them."""
 HEADS, EPSILON = 2, np.float32(1e-5)

@@ -6,13 +6,13 @@ move of the step before it. The token before any other one has none of them.
 *Units.* All sums are whole numbers; a unit is above 0 only where its reason holds.
 
 - The rule (q, a) → (q', w, m): q1[q] + s1[a] + isP − 2 is 1 for an address token of that step, and
-  at most 0 elsewhere. A token that resumes a run (ld) has no rule: it writes its own symbol, and the
-  last one of them goes right into the state that it names.
+  at most 0 elsewhere. A token that resumes a run (ld) has no rule: it writes its own symbol, and
+  the last one of them goes right into the state that it names.
 - R is the far address after a right move and the near one, i − 3, after a left move: the token
   before the step before is the address token of the previous visit. The right neighbour of a letter
   is the next position. `<run>` points to itself, A, in both directions: it is NULL, and writes #.
-  For a bit β = ±1 under an open gate, relu(β + 2·gates − 2·(number of gates)) is 1 if β = 1, else 0;
-  twice that, less 1 for the open gate, is β.
+  For a bit β = ±1 under an open gate, relu(β + 2·gates − 2·(number of gates)) is 1 if β = 1, else
+  0; twice that, less 1 for the open gate, is β.
 - L likewise, with R and L exchanged.
 """
 

@@ -1,8 +1,9 @@
 """Block 1: both visits are looked up by their addresses, and the one ahead is kept.
 
-*Heads.* R and L against A, the address of every token: the last visits of the cells to the right and
-to the left. What was written there, and their own R and L, are carried over. At `<run>` the query R +
-2 is positive in every bit, so that it asks for the address 11…1: position 0, the first letter.
+*Heads.* R and L against A, the address of every token: the last visits of the cells to the right
+and to the left. What was written there, and their own R and L, are carried over. At `<run>` the
+query R + 2 is positive in every bit, so that it asks for the address 11…1: position 0, the first
+letter.
 
 *Units.* Of the two, that of the side to which the rule moves (m2): the symbol there is the next one
 under the head, and by the lemma of linked visits its R (its L, after a left move) is the next far

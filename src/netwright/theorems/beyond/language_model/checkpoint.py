@@ -4,18 +4,18 @@ Let h be the number of named coordinates. A checkpoint has D = 2m² of them, wit
 number such that D ≥ h + 3; the last three are `bal`, `c1` and `c2`.
 
 *Layer norms do nothing.* c1 = C and c2 = −C at every position, C = γm with γ = 1024, and `bal` is
-minus the sum of all others, in every row that is ever added to the stream. So the mean is 0, and the
-variance is (2C² + r)/D = γ² + r/D, where r is the sum of squares of the named coordinates and of
-bal. With weight γ and bias 0 the norm is
+minus the sum of all others, in every row that is ever added to the stream. So the mean is 0, and
+the variance is (2C² + r)/D = γ² + r/D, where r is the sum of squares of the named coordinates and
+of bal. With weight γ and bias 0 the norm is
 
     γ·x / √(γ² + r/D + ε) = x·(1 − δ),    0 ≤ δ ≤ r/(4C²) + ε/(2γ²).
 
 For the 5-state busy beaver and 2,048 positions r is at most 6,830, so δ < 3·10⁻⁵.
 
-*Softmax is hard.* Queries are multiplied by β√(D/2), β = 8, which is the whole number 8m; stock code
-divides by √(D/2) again. The greatest score is at least 2 above all others, hence 2β = 16 in the
-exponent: all others together have at most the weight (1 + e^(−2β))^b − 1, since addresses differ in
-j bits for at most (b over j) tokens. For b = 12 that is 1.4·10⁻⁶.
+*Softmax is hard.* Queries are multiplied by β√(D/2), β = 8, which is the whole number 8m; stock
+code divides by √(D/2) again. The greatest score is at least 2 above all others, hence 2β = 16 in
+the exponent: all others together have at most the weight (1 + e^(−2β))^b − 1, since addresses
+differ in j bits for at most (b over j) tokens. For b = 12 that is 1.4·10⁻⁶.
 
 *Errors do not add up.* Every token is chosen anew by the greatest logit, whose lead is 1 at least;
 what a float is off by never passes a token. Logits are multiplied by κ = 16, which matters only for
@@ -26,6 +26,7 @@ a number in a matrix is small, or a power of two times a small one.
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -123,7 +124,7 @@ class _Packing:
             units = block.units.A.columns.dimension
             fc[:h, :units], bias[:units] = block.units.A.array, block.units.b
             out[:units] = self._rows(block.units.B.array)
-        found = {
+        found: dict[str, NDArray[Any]] = {
             "attn.c_attn.weight": attn,
             "attn.c_attn.bias": np.zeros(3 * D),
             "attn.c_proj.weight": proj,

@@ -32,6 +32,8 @@ class CompiledLanguageModel:
     given: TuringMachine
     vocabulary: Vocabulary
     network: LanguageModel
+    dtype: str = "float32"
+    """The type of numbers in which it runs."""
 
     @property
     def context(self) -> int:

@@ -1,16 +1,17 @@
 """How blocks are written down: heads that look tokens up by address, and units one by one."""
 
 from collections.abc import Mapping
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from netwright.exact.layout import Layout
 from netwright.nets.language_model import Head, Matrix, Units
 
-Sum: TypeAlias = Mapping[tuple[str, str] | str, int]
-"""Coordinates with their weights; a block of one coordinate by its name alone."""
+Name: TypeAlias = tuple[str, str] | str
+Sum: TypeAlias = Mapping[Any, int]
+"""Names with weights: block and label, or a block of one coordinate by its name alone."""
 
 
-def place(name: tuple[str, str] | str) -> tuple[str, str]:
+def place(name: Name) -> tuple[str, str]:
     """Block and label."""
     return (name, "") if isinstance(name, str) else name
 
@@ -25,7 +26,7 @@ def lookup(
     also: Sum | None = None,
     beside: tuple[str, int, str] | None = None,
 ) -> Head:
-    """A head that finds the token whose `key` has the bits of `query`, and carries some blocks over.
+    """A head that finds the token whose `key` has the bits of `query`, and carries blocks over.
 
     The score ⟨query, key⟩ is b for that token and b − 2 at most for any other, as addresses differ
     in one bit at least. `also` adds a coordinate to every bit of the query; `beside` adds a term to

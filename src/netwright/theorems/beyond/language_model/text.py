@@ -6,9 +6,9 @@ with cells l_1, …, l_k left of the head and x_1, …, x_n from the head on:
     x_1 … x_n <run> left:l_1 @0 … left:l_k:goto:q @0
 
 The model behaves as if it had just walked over the left cells, moving right at each, and continues
-with the step `R:q:x_1`. (`@0` is a far address that nothing ever follows, but for the last: there it
-is right, as x_1 stands at position 0. The head comes back to the others from the right, and makes a
-new visit.)
+with the step `R:q:x_1`. (`@0` is a far address that nothing ever follows, but for the last: there
+it is right, as x_1 stands at position 0. The head comes back to the others from the right, and
+makes a new visit.)
 """
 
 from collections.abc import Iterator, Sequence

@@ -9,8 +9,8 @@ say what is written: the rules do. It ends with `R:acc:# <accept>`, or, where no
 `R:q1:b @5 <halt>`.
 
 States and symbols are numbers in bits ±1, so that the stream grows with their logarithm. Block 1 is
-new: an address token, which has taken over its step, looks its rule up among the actions, which have
-taken over their keys. With a = aq + as bits of a key, the scores are
+new: an address token, which has taken over its step, looks its rule up among the actions, which
+have taken over their keys. With a = aq + as bits of a key, the scores are
 
 | 3a | the action whose key is this one |
 | 3a − 1 | `<bos>`, which says: there is no rule |
@@ -305,7 +305,7 @@ def _visits(stream: Layout) -> Block:
 
 
 def _unembedding(vocabulary: UniversalVocabulary, stream: Layout, tokens: Layout) -> Matrix:
-    """The right step has aq + as + 2, others 2 less; the right address b; the ends more than both."""
+    """The right step has aq + as + 2, others 2 less; the right address b; an end has more."""
     U, number, b = Matrix(stream, tokens), vocabulary.number, bits_of(vocabulary.context)
     for m, q, a in vocabulary.steps:
         column = number[f"{m}:{q}:{a}"]

@@ -1,0 +1,126 @@
+"""The tokens of a language model's text, by its definition: every vector, and whom heads look at.
+
+Time t is token t of the text, from 1 on, as far as one context goes; the stream behind token t says
+what token t + 1 is.
+"""
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from flint import fmpq
+from numpy.typing import NDArray
+
+from netwright.exact.layout import Layout
+from netwright.exact.vector import Vector
+from netwright.following.language_model import run_language_model
+from netwright.following.tracing import EndedError, Tracing
+from netwright.machine.configuration import Configuration, Tape
+from netwright.machine.simulate import Engine, Run
+from netwright.nets.attention import hardmax
+from netwright.runtime.attended import Attention, ListedAttention
+from netwright.runtime.language_model import HardEvaluator
+from netwright.theorems.beyond.language_model.construction import CompiledLanguageModel
+from netwright.theorems.beyond.language_model.text import Follower
+from netwright.theorems.beyond.language_model.vocabulary import ACCEPT, REJECT
+
+
+class LanguageModelTracing(Tracing[Any]):
+    """One context of a text."""
+
+    def __init__(
+        self, compiled: CompiledLanguageModel, word: Sequence[str], max_steps: int
+    ) -> None:
+        self.compiled, self.word, self.max_steps = compiled, tuple(word), max_steps
+        heads = [head for block in compiled.network.blocks for head in block.heads]
+        self.attentions = tuple(head.name for head in heads)
+        self._heads = {head.name: head for head in heads}
+
+    @cached_property
+    def tokens(self) -> list[int]:
+        """The text: the prompt, and what the model writes, to its end or to that of the context."""
+        compiled = self.compiled
+        ids = compiled.vocabulary.prompt(self.word)
+        follower = Follower(compiled.vocabulary, self.word)
+        evaluator = HardEvaluator(compiled.network)
+        logits = evaluator.extend(ids)
+        while len(ids) < compiled.context:
+            ids.append(int(logits.argmax()))
+            follower.take(ids[-1])
+            if ids[-1] in (ACCEPT, REJECT) or follower.steps > self.max_steps:
+                break
+            if len(ids) < compiled.context:
+                logits = evaluator.extend(ids[-1:])
+        return ids
+
+    @cached_property
+    def _streams(self) -> "dict[str, NDArray[np.float64]]":
+        """The stream of all tokens, between any two parts of the model."""
+        return self.compiled.network.streams(self.tokens)
+
+    def names(self, t: int) -> tuple[str, ...]:
+        """The same at every time."""
+        return self.compiled.network.stream_names
+
+    def vectors(self, t: int) -> Mapping[str, Vector]:
+        """The stream of a token."""
+        self.check(t)
+        layout = self.compiled.network.stream
+        return {name: exact(rows[t - 1], layout) for name, rows in self._streams.items()}
+
+    def attention(self, t: int) -> Mapping[str, Attention]:
+        """Of every head, to the tokens so far."""
+        self.check(t)
+        found: dict[str, Attention] = {}
+        for n, block in enumerate(self.compiled.network.blocks):
+            x = self._streams[f"block.{n}.input"][:t]
+            for head in block.heads:
+                slots = head.Q.columns
+                keys = [exact(row, slots) for row in x @ head.K.array]
+                q = exact(head.scale * x[-1] @ head.Q.array, slots)
+                found[head.name] = ListedAttention(q, keys, Vector.dot, hardmax)
+        return found
+
+    def last(self) -> int:
+        """The last token of the text."""
+        return len(self.tokens)
+
+    def check(self, t: int) -> None:
+        """EndedError behind the end of the text."""
+        if t > len(self.tokens):
+            full = len(self.tokens) == self.compiled.context
+            why = f"the context of {self.compiled.context:,} tokens is full" if full else "it ends"
+            raise EndedError(f"there is no time {t:,}: {why} at time {len(self.tokens):,}")
+
+    go_to = check
+
+    def run(self) -> Run:
+        """The run of the machine; beyond the context, too."""
+
+        def make() -> HardEvaluator:
+            return HardEvaluator(self.compiled.network)
+
+        return run_language_model(self.compiled, self.word, self.max_steps, make, Engine.REFERENCE)
+
+    def configuration(self, t: int) -> Configuration | None:
+        """Where the machine stands, if token t is a step."""
+        self.check(t)
+        follower = Follower(self.compiled.vocabulary, self.word)
+        before = follower.step
+        for token in self.tokens[len(self.word) : t]:
+            before = follower.step
+            follower.take(token)
+        if follower.step is before or follower.state in self.compiled.vocabulary.pauses:
+            return None
+        blank = self.compiled.given.blank
+        low, high = min(follower.tape, default=0), max(follower.tape, default=-1)
+        cells = [follower.tape.get(cell, blank) for cell in range(low, high + 1)]
+        tape = Tape.of(cells, low, blank)
+        return Configuration.on_tape(follower.state, follower.head, tape, blank)
+
+
+def exact(numbers: NDArray[np.float64], layout: Layout) -> Vector:
+    """Whole numbers as a vector."""
+    places = np.flatnonzero(numbers).tolist()
+    return Vector(layout, {k: fmpq(int(numbers[k])) for k in places})

@@ -6,16 +6,17 @@ from pathlib import Path
 import pytest
 
 from netwright.cli import main
-from netwright.export import check, folder
+from netwright.export import check, subject
 
 
 def test_a_table(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     call = ["export", "palindrome", "--to", "numpy", "-o", str(tmp_path / "out")]
     assert main([*call, "--input", "abba", "--input", "", "--input", "ab"]) == 0
-    first, *lines = capsys.readouterr().out.splitlines()
-    assert first.endswith("for numpy in float64: transformer of palindrome, dimension 45")
+    wrote, first, *lines = capsys.readouterr().out.splitlines()
+    assert wrote == f"wrote {tmp_path / 'out'}"
+    assert first == "for numpy in float64: transformer of palindrome, dimension 45"
     assert [line.split()[0] for line in lines] == ["input", "abba", "(empty)", "ab"]
-    assert "checked to 26, to the end of the run; largest error 0" in lines[1]
+    assert "checked to 26 outputs, the end; largest error 0" in lines[1]
     assert all(len(line) <= 80 for line in lines)
     assert main(call) == 2
     assert "exists; name another folder, or overwrite it: --force" in capsys.readouterr().err
@@ -62,7 +63,8 @@ def test_a_word_with_blanks_gets_a_network_that_takes_it(
         ([], "say which folder to write: -o DIR"),
         (["-o", "x"], "say which machine to export, or --zoo"),
         (["palindrome", "-o", "x", "--to", "tensorflow"], "--to: no value 'tensorflow'"),
-        (["palindrome", "-o", "x", "--dtype", "float16"], "--dtype: no value 'float16'"),
+        (["palindrome", "-o", "x", "--dtype", "float8"], "--dtype: no value 'float8'"),
+        (["palindrome", "-o", "x", "--dtype", "float16"], "no dtype for numpy 'float16'"),
         (["palindrome", "-o", "x", "--check", "many"], "--check is many; expected a number of"),
         (["palindrome", "-o", "x", "--input", "xyz"], "input symbol 'x' at position 1"),
         (["palindrome", "-o", "x", "--input", "a b"], "--separator ' '"),
@@ -111,7 +113,7 @@ def test_ctrl_c(
             raise KeyboardInterrupt
         return check.check_outputs(*arguments)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(folder, "check_outputs", some)
+    monkeypatch.setattr(subject, "check_outputs", some)
     zoo = ["export", "--zoo", "--check", "5", "-o", str(tmp_path / "zoo")]
     assert main(zoo) == 130
     captured = capsys.readouterr()

@@ -9,9 +9,13 @@ import pytest
 
 from netwright.errors import InputError, OutputError
 from netwright.export import folder as folders
-from netwright.export.folder import CheckFailedError, read_report
+from netwright.export import place as places
+from netwright.export import subject
+from netwright.export.folder import CheckFailedError
 from netwright.export.numpy_target import NumpyTarget
+from netwright.export.place import read_report
 from netwright.machine.library import library_machine
+from netwright.machine.turing_machine import TuringMachine
 from netwright.networks.network import compile_network
 from netwright.networks.plain import Plain
 
@@ -28,13 +32,17 @@ def test_floats_that_go_wrong_are_not_written(tmp_path: Path) -> None:
     wrong = re.fullmatch(r"token (1\d\d) attends to .* in decoder.3.self, not to \d+", lines[1])
     assert wrong is not None
     assert lines[2].startswith("y_4")
-    assert "--dtype float64, --score recency, a smaller --check, or --keep-failed" in lines[3]
+    advice = " ".join(lines[3:])
+    assert "--dtype float64, --score recency, a smaller --check, or --keep-failed" in advice
+    assert all(len(line) <= 76 for line in lines[1:])
     assert [*tmp_path.iterdir()] == []
     made = beaver.export("numpy", tmp_path / "bb5", dtype="float32", keep_failed=True)
     report = json.loads((tmp_path / "bb5" / "checked.json").read_text(encoding="utf-8"))
     assert report == made.about
     assert not report["holds"]
-    assert report["predicted"][0] == {"word": [], "wrong_index": 144, "wrong_output": 470}
+    assert report["predicted"] == [
+        {"word": [], "wrong_index": 144, "wrong_output": 470, "wrong_step": None}
+    ]
     assert report["checks"][0]["index"]["token"] == int(wrong[1])
     assert f"right to {wrong[1]}" in (tmp_path / "bb5" / "README.md").read_text(encoding="utf-8")
     assert beaver.export("numpy", tmp_path / "short", dtype="float32", check=90).holds
@@ -111,7 +119,38 @@ def test_places_that_are_not_overwritten(tmp_path: Path) -> None:
     before = read_report(tmp_path / "again")
     PALINDROME.export("numpy", tmp_path / "again", inputs=["ab"], force=True)
     assert read_report(tmp_path / "again") not in (None, before)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["again", "file", "link", "mine"]
+    (tmp_path / "again" / "notes.txt").write_text("mine")
+    with pytest.raises(OutputError, match=r"has a file notes\.txt, which is none of"):
+        PALINDROME.export("numpy", tmp_path / "again", force=True)
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    with pytest.raises(OutputError, match=r"links go in a circle|is no folder"):
+        PALINDROME.export("numpy", tmp_path / "loop", force=True)
+    with pytest.raises(OutputError, match="is no text"):
+        PALINDROME.export("numpy", str(tmp_path / "\udc80"))
+    names = sorted(path.name for path in tmp_path.iterdir())
+    assert names == ["again", "file", "link", "loop", "mine"]
+
+
+def test_an_older_export_comes_back_if_the_new_one_cannot_take_its_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    PALINDROME.export("numpy", tmp_path / "old")
+    before = places.digests(tmp_path / "old")
+    rename = Path.rename
+
+    def interrupted(self: Path, target: Path) -> Path:
+        if self.parent.name == "new":
+            raise KeyboardInterrupt
+        return rename(self, target)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "rename", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            PALINDROME.export("numpy", tmp_path / "old", inputs=["ab"], force=True)
+    assert places.digests(tmp_path / "old") == before
+    PALINDROME.export("numpy", tmp_path / "old", inputs=["ab"], force=True)
+    assert places.digests(tmp_path / "old") != before
+    assert [path.name for path in tmp_path.iterdir()] == ["old"]
 
 
 def test_an_interrupted_export_leaves_nothing(
@@ -120,7 +159,7 @@ def test_an_interrupted_export_leaves_nothing(
     def interrupt(*_: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(folders, "check_outputs", interrupt)
+    monkeypatch.setattr(subject, "check_outputs", interrupt)
     with pytest.raises(KeyboardInterrupt):
         PALINDROME.export("numpy", tmp_path / "export")
     assert [*tmp_path.iterdir()] == []
@@ -130,7 +169,7 @@ def test_what_cannot_be_exported_is_said(tmp_path: Path, monkeypatch: pytest.Mon
     place = tmp_path / "export"
     with pytest.raises(InputError, match="no target 'tensorflow'"):
         PALINDROME.export("tensorflow", place)
-    with pytest.raises(InputError, match="no dtype 'float16'"):
+    with pytest.raises(InputError, match="no dtype for numpy 'float16'"):
         PALINDROME.export("numpy", place, dtype="float16")
     with pytest.raises(InputError, match="cannot be exported: a part is left out"):
         PALINDROME.without("attention:decoder.1.self").export("numpy", place)
@@ -159,4 +198,27 @@ def test_an_unchecked_export_says_so(tmp_path: Path) -> None:
     assert repr(made) == (
         "<numpy export of transformer of palindrome, dimension 45, float64: not checked>"
     )
-    assert "| – | – | not checked |" in (made.folder / "README.md").read_text(encoding="utf-8")
+    assert "It was not checked." in (made.folder / "README.md").read_text(encoding="utf-8")
+
+
+def test_the_part_of_a_run_that_was_checked_is_said(tmp_path: Path) -> None:
+    made = PALINDROME.export("numpy", tmp_path / "export", inputs="abba", check=10)
+    assert [(each.outputs, each.ended) for each in made.checks] == [(10, False)]
+    with pytest.raises(InputError, match="expected at most 10,000,000 outputs"):
+        PALINDROME.export("numpy", tmp_path / "other", check=10**30)
+    with pytest.raises(InputError, match="it cannot be a module: a part is left out"):
+        PALINDROME.without("attention:decoder.3.self").to_torch()
+
+
+def test_names_that_no_text_can_have(tmp_path: Path) -> None:
+    """Half of a pair of surrogates; and what would be markup on a page."""
+    machine = TuringMachine(["b\ud800"], ["_"], "_", "b\ud800", {})
+    with pytest.raises(OutputError, match="no lone surrogates"):
+        compile_network(machine).export("numpy", tmp_path / "odd")
+    odd = ["| a |", "```", "# x\n# y"]
+    machine = TuringMachine(odd, ["_", "|"], "_", odd[0], {(odd[0], "|"): (odd[1], "|", "R")})
+    for to in ("numpy", "onnx"):
+        made = compile_network(machine).export(to, tmp_path / to, inputs=["|"])
+        assert made.holds
+        page = (tmp_path / to / "README.md").read_text(encoding="utf-8")
+        assert "| \\| | step by step |" in page

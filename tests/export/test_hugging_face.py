@@ -74,13 +74,16 @@ def test_a_batch_of_words_of_different_lengths(tmp_path: Path) -> None:
     words = ["abba", "", "abb", "bab", "b"]
     batch = tokenizer([" ".join(word) for word in words], return_tensors="pt", padding=True)
     assert tokenizer.padding_side == "left"
-    for word, row in zip(words, model.generate(**batch), strict=True):
-        text = tokenizer.decode(row)
-        assert text.replace("<pad> ", "").replace(" <pad>", "") == expected_text(PALINDROME, word)
+    for options in ({}, {"num_beams": 2}):
+        for word, row in zip(words, model.generate(**batch, **options), strict=True):
+            text = tokenizer.decode(row).replace("<pad> ", "").replace(" <pad>", "")
+            assert text == expected_text(PALINDROME, word)
+    with pytest.raises(ValueError, match="behind <start> there are outputs only"):
+        model.generate(torch.tensor([[3, 0, 3]]))
     with pytest.raises(ValueError, match="every row needs <start> in the same column"):
-        model(torch.tensor([[3, 1, 0], [3, 3, 1]]))
+        model(torch.tensor([[3, 0, 1], [3, 3, 0]]))
     with pytest.raises(ValueError, match="in front of <start> there are symbols of the input"):
-        model(torch.tensor([[9, 1]]))
+        model(torch.tensor([[9, 0]]))
     with pytest.raises(Exception, match=r"Missing \[UNK\] token"):
         tokenizer("a c")
 

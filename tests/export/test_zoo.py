@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from netwright.errors import OutputError
+from netwright.errors import InputError, OutputError
 from netwright.export.zoo import write_zoo
 from netwright.machine.library import library_names
 from netwright.networks.kinds import KINDS
@@ -35,24 +35,33 @@ def test_all_of_the_library(tmp_path: Path) -> None:
 def test_it_goes_on_where_it_stopped(tmp_path: Path) -> None:
     place = tmp_path / "zoo"
     kinds = ["transformer"]
-    some = [*islice(write_zoo("numpy", place, kinds=kinds, check=9), 5)]
+    some = [*islice(write_zoo("numpy", place, on=kinds, check=9), 5)]
     assert all(each.fresh for each in some)
     index = json.loads((place / "index.json").read_text(encoding="utf-8"))
     assert len(index["networks"]) >= 4
     damaged = place / some[2].folder / "checked.json"
+    kept = damaged.read_text(encoding="utf-8")
     damaged.write_text("{}")
     with pytest.raises(OutputError, match="is no export of netwright, and is not overwritten"):
-        [*write_zoo("numpy", place, kinds=kinds, check=9)]
-    damaged.with_name("network.py").unlink()
-    for file in damaged.parent.iterdir():
-        file.unlink()
-    again = [*islice(write_zoo("numpy", place, kinds=kinds, check=9), 7)]
+        [*write_zoo("numpy", place, on=kinds, check=9)]
+    damaged.write_text(kept, encoding="utf-8")
+    damaged.with_name("network.py").write_text("garbage")
+    again = [*islice(write_zoo("numpy", place, on=kinds, check=9), 7)]
     assert [each.fresh for each in again] == [False, False, True, False, False, True, True]
-    # Checked farther is another check, and so is another type.
-    assert next(write_zoo("numpy", place, kinds=kinds, check=10)).fresh
-    assert next(write_zoo("numpy", place, kinds=kinds, check=10, dtype="float32")).fresh
-    assert not next(write_zoo("numpy", place, kinds=kinds, check=10, dtype="float32")).fresh
-    assert next(write_zoo("numpy", place, kinds=kinds, check=10, dtype="float32", force=True)).fresh
+    # Checked farther is another check. Other kinds stay in the index.
+    assert next(write_zoo("numpy", place, on=kinds, check=10)).fresh
+    assert not next(write_zoo("numpy", place, on=kinds, check=10)).fresh
+    assert next(write_zoo("numpy", place, on=kinds, check=10, force=True)).fresh
+    [*islice(write_zoo("numpy", place, on=["rnn"], check=9), 2)]
+    index = json.loads((place / "index.json").read_text(encoding="utf-8"))
+    found = [row["folder"] for row in index["networks"]]
+    assert found[:4] == [
+        f"{name}-{kind}" for name in library_names()[:2] for kind in ("transformer", "rnn")
+    ]
+    assert len(found) == 7 + 2
+    for to, dtype in (("onnx", "float64"), ("numpy", "float32")):
+        with pytest.raises(OutputError, match="is a zoo for numpy in float64; name another folder"):
+            next(write_zoo(to, place, check=9, dtype=dtype))
 
 
 def test_a_folder_that_is_something_else(tmp_path: Path) -> None:
@@ -64,3 +73,8 @@ def test_a_folder_that_is_something_else(tmp_path: Path) -> None:
     with pytest.raises(OutputError, match="No such file or directory"):
         next(write_zoo("numpy", tmp_path / "no" / "zoo"))
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
+    (tmp_path / "index.json").write_text('{"name": "my app"}')
+    with pytest.raises(OutputError, match="is no zoo of netwright; name another folder"):
+        next(write_zoo("numpy", tmp_path, force=True))
+    with pytest.raises(InputError, match=r"rnn has no code for hf|needs torch"):
+        next(write_zoo("hf", tmp_path / "zoo", on=["rnn"]))

@@ -19,11 +19,11 @@ from netwright.cli.output import console, counted, print_json, say, visible
 from netwright.cli.progress import Working
 from netwright.errors import InputError, StoppedError
 from netwright.export.folder import OUTPUTS, CheckFailedError, Export, export
-from netwright.export.target import DTYPES
+from netwright.export.subject import prediction_text
 from netwright.export.targets import TARGETS
 from netwright.export.zoo import Animal, write_zoo
 from netwright.machine.turing_machine import TuringMachine
-from netwright.networks.kinds import KINDS, kind_named
+from netwright.networks.kinds import KINDS, kind_named, kinds
 from netwright.networks.network import Network
 from netwright.networks.running import load, machine_in, network_of
 from netwright.text import shortened
@@ -37,6 +37,7 @@ Examples:
   netwright export busy-beaver-5 --to torch --dtype float32 --score recency -o bb5
   netwright export --zoo --to numpy -o zoo"""
 FAILED = 1
+DTYPES = tuple(dict.fromkeys(name for target in TARGETS.values() for name in target.dtypes))
 
 
 @with_kind_options
@@ -56,7 +57,12 @@ def command(
         Path | None, typer.Option("--output", "-o", metavar="DIR", help="The folder to write.")
     ] = None,
     on: OnKind = None,
-    dtype: Annotated[str, choice_of("--dtype", DTYPES, "The type of all numbers.")] = DTYPES[0],
+    dtype: Annotated[
+        str | None,
+        choice_of(
+            "--dtype", DTYPES, "The type of all numbers.  [float64; bfloat16 for gpt2 and opt]"
+        ),
+    ] = None,
     words: Annotated[
         list[str] | None,
         typer.Option(
@@ -90,13 +96,14 @@ def command(
     if output is None:
         raise InputError("say which folder to write: -o DIR")
     if zoo:
-        if machine is not None or words or options:
+        if machine or words or options or keep_failed or separator or format_name:
             raise InputError("--zoo takes all machines of the library as they are, and no others")
         return _zoo(to, output, on, dtype, check, force, as_json)
     if machine is None:
         raise InputError("say which machine to export, or --zoo for all of the library")
     given = [split_word(word, separator) for word in words or ()]
     letters = [symbol for word in given for symbol in word]
+    on = on or _only_kind(to)
     source = load(machine, format_name=format_name, also=letters)
     turing = machine_in(source)
     inputs = [check_word(turing, word, separator) for word in given] or [turing.default_input]
@@ -129,6 +136,12 @@ def command(
     return 0 if made.holds else FAILED
 
 
+def _only_kind(to: str) -> str | None:
+    """The kind that a target takes, if it is one that goes past the paper; None for any other."""
+    taken = [name for name in kinds() if TARGETS[to].takes(name)]
+    return taken[0] if len(taken) == 1 and taken[0] not in KINDS else None
+
+
 def _network(
     source: TuringMachine | Network,
     turing: TuringMachine,
@@ -146,34 +159,37 @@ def _network(
 def _print(made: Export, machine: TuringMachine, separator: str | None) -> None:
     from rich.table import Table
 
-    about, out = made.about, console()
-    say(f"wrote {made.folder} for {made.target} in {made.dtype}: {made.title[1:-1]}")
+    say(f"wrote {made.folder}")
+    say(f"for {made.target} in {made.dtype}: {made.title}")
+    if not made.checks:
+        say("not checked")
+        return
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for heading in ("input", "way", "outputs"):
         table.add_column(heading, overflow="fold")
     for each in made.checks:
         word = visible(shortened(word_text(machine, each.word, separator), 24))
         table.add_row(word or "(empty)", each.way, visible(str(each)))
-    out.print(table)
-    for each in about["predicted"]:
-        if each and (each["wrong_index"] is not None or each["wrong_output"] is not None):
-            index, output = each["wrong_index"], each["wrong_output"]
-            where = "" if index is None else f"index at token {index:,}, "
-            say(
-                f"netwright precision predicts the first wrong {where}"
-                f"output {'none' if output is None else f'y_{output:,}'}"
-            )
+    console().print(table)
+    for line in filter(None, map(prediction_text, made.about["predicted"])):
+        say(line)
 
 
 def _zoo(
-    to: str, output: Path, on: str | None, dtype: str, check: int, force: bool, as_json: bool
+    to: str,
+    output: Path,
+    on: str | None,
+    dtype: str | None,
+    check: int,
+    force: bool,
+    as_json: bool,
 ) -> int:
     """Each network as it is finished."""
     found: list[Animal] = []
-    kinds = None if on is None else [on]
+    chosen = None if on is None else [on]
     with Working() as work:
         animals = write_zoo(
-            to, output, kinds=kinds, dtype=dtype, check=check, force=force, say=work.tell
+            to, output, on=chosen, dtype=dtype, check=check, force=force, say=work.tell
         )
         for animal in animals:
             found.append(animal)

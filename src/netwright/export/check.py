@@ -93,6 +93,10 @@ class Checked:
     index: WrongIndex | None
     output: WrongOutput | None
     largest_error: float
+    unit: str = "output"
+    """What was counted: outputs, or tokens of a text."""
+    lead: float | None = None
+    """Of tokens: by how much the right one is ahead, at the least; whole numbers give 1 or more."""
 
     @property
     def holds(self) -> bool:
@@ -107,8 +111,11 @@ class Checked:
 
     def __str__(self) -> str:
         if self.holds:
-            end = ", to the end of the run" if self.ended else ""
-            return f"checked to {self.outputs:,}{end}; largest error {self.largest_error:.1g}"
+            end = ", the end" if self.ended else ""
+            measured = f"; largest error {self.largest_error:.1g}"
+            if self.unit == "token":
+                measured = "" if self.lead is None else f"; lead {self.lead:.2f}"
+            return f"checked to {self.outputs:,} {self.unit}s{end}{measured}"
         return f"right to {self.right_to:,}: {'; '.join(map(str, self.faults))}"
 
     @property
@@ -195,7 +202,9 @@ def check_outputs(
     count = min(len(exact.outputs), most)
 
     def found(output: WrongOutput | None = None) -> Checked:
-        return Checked(exact.word, way, t, exact.ended and t == count, index, output, largest)
+        return Checked(
+            exact.word, way, t, exact.ended and t == len(exact.outputs), index, output, largest
+        )
 
     for t in range(1, count + 1):
         if t % 64 == 0:

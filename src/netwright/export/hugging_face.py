@@ -1,6 +1,6 @@
 """A Transformer as a causal language model for Hugging Face's transformers, with its own code.
 
-The vocabulary is `<pad>`, `<start>`, the end of a run without a rule, the letters of inputs, and a
+The vocabulary is `<start>`, `<pad>`, the end of a run without a rule, the letters of inputs, and a
 token `state:symbol:R` or `…:L` for each output y that there can be: y is fixed by these three.
 """
 
@@ -19,9 +19,11 @@ from netwright.export.target import (
     Step,
     Target,
     tensors_of,
+    write_arrays,
     write_json,
     write_text,
 )
+from netwright.export.tokenizer import quiet_transformers, write_tokenizer
 from netwright.networks.plain import Plain
 from netwright.text import as_token
 
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 MODULE = "modeling_netwright"
-PAD, START, END = range(3)
+START, PAD, END, FIRST = range(4)
 """The first tokens; letters and outputs follow."""
 IMPOSSIBLE = -100.0
 """The logit of what is no output, before it is made sharper."""
@@ -46,18 +48,16 @@ class HuggingFaceTarget(Target):
 
     def write(self, plain: Plain, folder: Path, dtype: str) -> None:
         """As `from_pretrained` reads it."""
-        from safetensors.numpy import save_file
-
         vocabulary, vectors = _vocabulary(plain, dtype)
         names = plain.names
         letters = len(names["vocabulary"])
         bias = np.full(len(vocabulary), IMPOSSIBLE, dtype=dtype)
-        bias[END], bias[3 + letters :] = BETWEEN, 0
+        bias[END], bias[FIRST + letters :] = BETWEEN, 0
         tensors = {f"network.{name}": array for name, array in tensors_of(plain, dtype).items()}
         tensors |= {"vectors": vectors, "bias": bias}
-        save_file(tensors, folder / "model.safetensors", {"format": "pt"})
+        write_arrays(folder / "model.safetensors", tensors)
         final = {as_token(state) for state in names["readout"]["final"]}
-        outputs = enumerate(vocabulary[3 + letters :], start=3 + letters)
+        outputs = enumerate(vocabulary[FIRST + letters :], start=FIRST + letters)
         ends = [END, *(n for n, text in outputs if text.partition(":")[0] in final)]
         special = {"pad_token_id": PAD, "bos_token_id": None, "eos_token_id": ends}
         config = {
@@ -79,23 +79,17 @@ class HuggingFaceTarget(Target):
         write_json(folder / "config.json", config)
         generation = {"do_sample": False, "max_new_tokens": 1000, "use_cache": True, **special}
         write_json(folder / "generation_config.json", generation)
-        _write_tokenizer(folder, vocabulary)
+        write_tokenizer(folder, vocabulary, [], ["<start>"])
         write_text(folder / self.code, source_of(self.part(plain.kind), NOTICE))
 
     def open(self, folder: Path) -> Opened:
         """By the Auto classes."""
         from transformers import AutoModelForCausalLM
-        from transformers.utils import logging
 
-        bars = logging.is_progress_bar_enabled()
-        logging.disable_progress_bar()  # ours is enough
-        try:
+        with quiet_transformers():
             model: Opened = AutoModelForCausalLM.from_pretrained(
                 str(folder), trust_remote_code=True
             )
-        finally:
-            if bars:
-                logging.enable_progress_bar()
         return model
 
     def stored(self, opened: Any, folder: Path) -> "dict[str, NDArray[Any]]":
@@ -126,7 +120,7 @@ def _vocabulary(plain: Plain, dtype: str) -> "tuple[list[str], NDArray[Any]]":
     """The texts of all tokens, and the vectors of `<start>` and of the outputs."""
     names = plain.names
     end = "<reject>" if names["outcomes"]["dead"] == "rejected" else "<halt>"
-    texts = ["<pad>", "<start>", end, *map(as_token, names["vocabulary"])]
+    texts = ["<start>", "<pad>", end, *map(as_token, names["vocabulary"])]
     pairs = names["readout"]["pairs"]
     if 2 * len(pairs) > MOST_TOKENS:
         raise InputError(
@@ -150,45 +144,8 @@ def _generated(model: Any, word: Sequence[str], count: int) -> Iterator[Step]:
     """The vectors of the tokens that `generate` writes, which are outputs rounded."""
     import torch
 
-    letters = [3 + n for n in model.network.tokens(word)]
+    letters = [FIRST + n for n in model.network.tokens(word)]
     ids = torch.tensor([[*letters, START]])
     text = model.generate(ids, max_new_tokens=count, attention_mask=torch.ones_like(ids))
     for token in text[0, len(letters) + 1 :]:
         yield model.vectors[token], {}
-
-
-def _write_tokenizer(folder: Path, vocabulary: list[str]) -> None:
-    """Words between white space; `<start>` is put behind them. Unknown ones are refused."""
-    special = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False}
-    start = {"SpecialToken": {"id": "<start>", "type_id": 0}}
-    text = {"Sequence": {"id": "A", "type_id": 0}}
-    tokenizer = {
-        "version": "1.0",
-        "truncation": None,
-        "padding": None,
-        "added_tokens": [{"id": PAD, "content": "<pad>", **special, "special": True}],
-        "normalizer": None,
-        "pre_tokenizer": {"type": "WhitespaceSplit"},
-        "post_processor": {
-            "type": "TemplateProcessing",
-            "single": [text, start],
-            "pair": [text, start],
-            "special_tokens": {"<start>": {"id": "<start>", "ids": [START], "tokens": ["<start>"]}},
-        },
-        "decoder": None,
-        "model": {
-            "type": "WordLevel",
-            "vocab": {text: n for n, text in enumerate(vocabulary)},
-            "unk_token": "<unk>",  # which is not there: an unknown word is an error
-        },
-    }
-    write_json(folder / "tokenizer.json", tokenizer)
-    write_json(
-        folder / "tokenizer_config.json",
-        {
-            "tokenizer_class": "PreTrainedTokenizerFast",
-            "pad_token": "<pad>",
-            "padding_side": "left",
-            "clean_up_tokenization_spaces": False,
-        },
-    )

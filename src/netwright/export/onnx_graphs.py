@@ -91,7 +91,7 @@ class Graph:
         model = self.onnx.helper.make_model(
             graph, opset_imports=opset, ir_version=IR, producer_name="netwright"
         )
-        layouts = json.dumps(self.plain.names["layouts"], ensure_ascii=False)
+        layouts = json.dumps(self.plain.names["layouts"])
         self.onnx.helper.set_model_props(model, {"coordinates": layouts})
         if model.ByteSize() > 1 << 31:
             raise InputError("the network is larger than an ONNX file can be (2 GB)")

@@ -1,6 +1,6 @@
 """ONNX graphs, and a file that runs them with onnxruntime."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,12 +12,6 @@ from netwright.networks.plain import Plain
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-GRAPHS: Mapping[str, Callable[[Plain, str], dict[str, bytes]]] = {
-    "transformer": onnx_graphs.transformer,
-    "rnn": onnx_graphs.rnn,
-    "neural-gpu": onnx_graphs.neural_gpu,
-}
-
 
 class OnnxTarget(Target):
     """Files encoder.onnx, step.onnx, readout.onnx (start.onnx for a Transformer) and run.py."""
@@ -26,7 +20,9 @@ class OnnxTarget(Target):
 
     def write(self, plain: Plain, folder: Path, dtype: str) -> None:
         """The graphs and the code."""
-        found = GRAPHS[plain.kind](plain, dtype)
+        write: Callable[[Plain, str], dict[str, bytes]]
+        write = getattr(onnx_graphs, plain.kind.replace("-", "_"))
+        found = write(plain, dtype)
         for name, content in {**found, "readout": onnx_graphs.readout(plain, dtype)}.items():
             (folder / f"{name}.onnx").write_bytes(content)
         write_text(folder / self.code, source_of(self.part(plain.kind), NOTICE) + LOAD)

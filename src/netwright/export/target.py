@@ -2,6 +2,7 @@
 
 import importlib.util
 import json
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import count
@@ -46,6 +47,19 @@ class Target(ABC):
     """The packages that write and run it."""
     code: str
     """The file with the code."""
+    dtypes: tuple[str, ...] = DTYPES
+    """The types of numbers that it has, the usual one first."""
+
+    @property
+    def runtime(self) -> tuple[str, ...]:
+        """The packages in which it is checked."""
+        return self.needs
+
+    def read_dtype(self, name: str | None) -> str:
+        """A type of numbers, the usual one if none is named."""
+        if name is not None and name not in self.dtypes:
+            raise InputError(unknown(f"dtype for {self.name}", str(name), self.dtypes))
+        return name or self.dtypes[0]
 
     def takes(self, kind: str) -> bool:
         """Whether there is code for a kind of network."""
@@ -82,6 +96,10 @@ class Target(ABC):
         """The ways in which the network is run to be checked, each with its outputs."""
         return {"step by step": opened.outputs(word)}
 
+    def explained(self, plain: Plain) -> list[str]:
+        """Paragraphs on how to read it."""
+        return ["A weight has a row for each input and a column for each output: x·A + b."]
+
     @abstractmethod
     def usage(self, plain: Plain) -> str:
         """A few lines of Python that run it."""
@@ -93,18 +111,34 @@ def module_in(path: Path) -> Any:
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    before, sys.dont_write_bytecode = sys.dont_write_bytecode, True
+    try:
+        spec.loader.exec_module(module)
+    finally:
+        sys.dont_write_bytecode = before
     return module
 
 
 def write_text(path: Path, text: str) -> None:
     """A file of text."""
-    path.write_text(text, encoding="utf-8")
+    path.write_text(text, encoding="utf-8", errors="backslashreplace")
 
 
 def write_json(path: Path, value: Any) -> None:
     """A file with an object."""
-    write_text(path, json.dumps(value, ensure_ascii=False, indent=1) + "\n")
+    text = json.dumps(value, ensure_ascii=False, indent=1)
+    try:
+        text.encode()
+    except UnicodeEncodeError:  # a name with half of a pair of surrogates
+        text = json.dumps(value, indent=1)
+    write_text(path, f"{text}\n")
+
+
+def write_arrays(path: Path, arrays: "Mapping[str, NDArray[Any]]") -> None:
+    """A safetensors file, for torch."""
+    from safetensors.numpy import save
+
+    path.write_bytes(save(dict(arrays), {"format": "pt"}))
 
 
 def tensors_of(plain: Plain, dtype: str) -> "dict[str, NDArray[Any]]":
@@ -116,10 +150,3 @@ def word_text(plain: Plain) -> str:
     """The machine's own input, as Python writes it."""
     word = plain.names["default_input"]
     return repr("".join(word) if all(len(symbol) == 1 for symbol in word) else word)
-
-
-def read_dtype(name: str) -> str:
-    """The name of a type of numbers."""
-    if name not in DTYPES:
-        raise InputError(unknown("dtype", str(name), DTYPES))
-    return name

@@ -1,6 +1,7 @@
 """All targets."""
 
 from netwright.errors import InputError, unknown
+from netwright.export.checkpoint import GPT2Target, OPTTarget
 from netwright.export.hugging_face import HuggingFaceTarget
 from netwright.export.numpy_target import NumpyTarget
 from netwright.export.onnx_target import OnnxTarget
@@ -9,7 +10,10 @@ from netwright.export.torch_target import TorchTarget
 
 TARGETS: dict[str, Target] = {
     target.name: target
-    for target in (NumpyTarget(), OnnxTarget(), TorchTarget(), HuggingFaceTarget())
+    for target in (
+        *(NumpyTarget(), OnnxTarget(), TorchTarget(), HuggingFaceTarget()),
+        *(GPT2Target(), OPTTarget()),
+    )
 }
 
 

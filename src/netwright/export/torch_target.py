@@ -11,9 +11,9 @@ from netwright.export.target import (
     NOTICE,
     Step,
     Target,
-    read_dtype,
     tensors_of,
     word_text,
+    write_arrays,
     write_text,
 )
 from netwright.networks.plain import Plain
@@ -29,9 +29,7 @@ class TorchTarget(Target):
 
     def write(self, plain: Plain, folder: Path, dtype: str) -> None:
         """The weights, and the code of the module."""
-        from safetensors.numpy import save_file
-
-        save_file(tensors_of(plain, dtype), folder / "weights.safetensors", {"format": "pt"})
+        write_arrays(folder / "weights.safetensors", tensors_of(plain, dtype))
         write_text(folder / self.code, source_of(self.part(plain.kind), NOTICE) + LOAD)
 
     def stored(self, opened: Any, folder: Path) -> "dict[str, NDArray[Any]]":
@@ -73,7 +71,8 @@ def _is_worth_a_look(name: str) -> bool:
 
 def to_torch(plain: Plain, dtype: str) -> Any:
     """The module of a network, without a file."""
-    target, dtype = TorchTarget(), read_dtype(dtype)
+    target = TorchTarget()
+    dtype = target.read_dtype(dtype)
     target.check_installed()
     import torch
 

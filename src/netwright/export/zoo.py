@@ -4,18 +4,19 @@ The work can be stopped and gone on with: an export that is there already, of th
 checked alike, is kept. One whose check fails stays, and the index says how far it is right.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from netwright.errors import OutputError
-from netwright.export.folder import OUTPUTS, check_place, export, read_report
-from netwright.export.target import Target, read_dtype, write_json, write_text
+from netwright.errors import InputError, OutputError
+from netwright.export.folder import OUTPUTS, check_count, export
+from netwright.export.place import check_place, is_intact, read_report
+from netwright.export.target import Target, write_json, write_text
 from netwright.export.targets import target_named
 from netwright.machine.library import library_machine, library_names
-from netwright.machine.simulate import check_limit
-from netwright.networks.kinds import KINDS
+from netwright.networks.kinds import KINDS, kinds
 from netwright.networks.network import Network, compile_network
 from netwright.networks.saved import to_bytes
 
@@ -35,7 +36,7 @@ class Animal:
     dimension: int
     parameters: int
     holds: bool
-    right_to: int
+    right_to: int | None
     """So many outputs are right; if it holds, all that were compared."""
     ended: bool
     """Whether the machine's run is over by then."""
@@ -45,6 +46,8 @@ class Animal:
     @property
     def verdict(self) -> str:
         """In a few words."""
+        if self.right_to is None:
+            return "not checked"
         if not self.holds:
             return f"right to {self.right_to:,}"
         return f"checked to {self.right_to:,}" + (", the end" if self.ended else "")
@@ -54,22 +57,29 @@ def write_zoo(
     to: str,
     place: Path,
     *,
-    kinds: Sequence[str] | None = None,
-    dtype: str = "float64",
+    on: Sequence[str] | None = None,
+    dtype: str | None = None,
     check: int = OUTPUTS,
     force: bool = False,
     say: Say = lambda _: None,
 ) -> Iterator[Animal]:
     """Every machine of the library on every kind that a target takes, one after the other."""
-    target, dtype = target_named(to), read_dtype(dtype)
-    check_limit(check)
+    target = target_named(to)
+    dtype = target.read_dtype(dtype)
+    check_count(check)
     target.check_installed()
-    _check_zoo(place, force)
+    for name in on or ():
+        if not target.takes(name):
+            raise InputError(f"{name} has no code for {to}")
+    chosen = on or [name for name in KINDS if target.takes(name)]
+    if not chosen:
+        raise InputError(f"no network of the paper can be exported to {to}")
+    there = _zoo_in(place, target, dtype, force)
     place.mkdir(exist_ok=True)
-    chosen = [name for name in kinds or KINDS if target.takes(name)]
     wanted = [(name, kind) for name in library_names() for kind in chosen]
-    found: list[Animal] = []
-    _write_index(place, target, dtype, found)
+    # What is there already stays in the index.
+    animals = {animal.folder: animal for animal in there if _is_there(place, animal)}
+    _write_index(place, target, dtype, animals)
     for n, (name, kind) in enumerate(wanted, start=1):
 
         def tell(what: str, where: str = f"{n} of {len(wanted)}: {name}, {kind}") -> None:
@@ -93,18 +103,39 @@ def write_zoo(
                 force=True,
                 say=tell,
             ).about
-        found.append(_animal(folder.name, network, report, fresh))
-        _write_index(place, target, dtype, found)
-        yield found[-1]
+        animals[folder.name] = _animal(folder.name, network, report, fresh)
+        _write_index(place, target, dtype, animals)
+        yield animals[folder.name]
 
 
-def _check_zoo(place: Path, force: bool) -> None:
-    """Refuse a folder that is something else."""
-    if place.is_dir() and not place.is_symlink():
-        if any(place.iterdir()) and not (place / INDEX).is_file():
-            raise OutputError(f"{place} is no zoo of netwright; name another folder")
-    else:
+def _zoo_in(place: Path, target: Target, dtype: str, force: bool) -> list[Animal]:
+    """What a folder has already; OutputError if it is something else."""
+    if not place.is_dir() or place.is_symlink():
         check_place(place, force=force)
+        return []
+    if not any(place.iterdir()):
+        return []
+    try:
+        index = json.loads((place / INDEX).read_text(encoding="utf-8"))
+        animals = [Animal(**row, fresh=False) for row in index["networks"]]
+        about = index["format"], index["target"], index["dtype"]
+    except (OSError, ValueError, KeyError, TypeError):
+        about = "", "", ""
+    if about[0] != KIND:
+        raise OutputError(f"{place} is no zoo of netwright; name another folder")
+    if about[1:] != (target.name, dtype):
+        if not force:
+            raise OutputError(
+                f"{place} is a zoo for {about[1]} in {about[2]}; name another folder, or overwrite "
+                "it: --force"
+            )
+        return []
+    return animals
+
+
+def _is_there(place: Path, animal: Animal) -> bool:
+    report = read_report(place / animal.folder)
+    return report is not None and is_intact(place / animal.folder, report)
 
 
 def _kept(
@@ -114,6 +145,8 @@ def _kept(
     report = read_report(folder)
     wanted = {"target": target.name, "dtype": dtype, "asked": check}
     if report is None or any(report.get(key) != value for key, value in wanted.items()):
+        return None
+    if not is_intact(folder, report):
         return None
     try:
         same = (folder / "netwright.safetensors").read_bytes() == to_bytes(network)
@@ -132,14 +165,16 @@ def _animal(folder: str, network: Network, report: dict[str, Any], fresh: bool) 
         network.dimension,
         report["parameters"],
         report["holds"],
-        min((each["right_to"] for each in checks), default=0),
+        min((each["right_to"] for each in checks), default=None),
         all(each["ended"] for each in checks) and bool(checks),
         fresh,
     )
 
 
-def _write_index(place: Path, target: Target, dtype: str, animals: Sequence[Animal]) -> None:
+def _write_index(place: Path, target: Target, dtype: str, found: Mapping[str, Animal]) -> None:
     """index.json, and a page with the same table."""
+    order = [f"{name}-{kind}" for name in library_names() for kind in kinds()]
+    animals = sorted(found.values(), key=lambda animal: order.index(animal.folder))
     rows = [
         {key: value for key, value in vars(animal).items() if key != "fresh"} for animal in animals
     ]

@@ -22,10 +22,13 @@ from netwright.machine.simulate import Engine, Run
 from netwright.machine.turing_machine import TuringMachine
 from netwright.nets.language_model import Block, Head, LanguageModel, Matrix, Units
 from netwright.networks.kind import Following, Kind, Option, Options
+from netwright.networks.language_model_plain import plain_language_model
+from netwright.networks.plain import Plain
 from netwright.networks.trace import Moment
 from netwright.networks.view import Says
 from netwright.networks.writing import Writing
 from netwright.runtime.language_model import ROUNDED, Evaluator, FloatEvaluator, HardEvaluator
+from netwright.text import as_token
 from netwright.theorems.beyond.language_model.checkpoint import pack
 from netwright.theorems.beyond.language_model.construction import (
     LONGEST,
@@ -34,8 +37,18 @@ from netwright.theorems.beyond.language_model.construction import (
     compile_language_model,
 )
 from netwright.theorems.beyond.language_model.stream import MEANINGS
+from netwright.theorems.beyond.language_model.vocabulary import ACCEPT, REJECT
 from netwright.verify.comparison import Check
 from netwright.verify.language_model import language_model_checks
+
+READING = (
+    "The text is the input's symbols, `<run>`, and two tokens for each step. `R:q:a>w` says: moved "
+    "right, now in state q, reads a, writes w; `@p` is the position at which the cell ahead was "
+    "last visited. A run ends with `{end}` or `<reject>`; without one of them it has not ended "
+    "within the context. White space and `% : < > @` in names are written `%20` and so on. To go "
+    "on with a longer run, the prompt is `x y <run> left:l @0 left:m:goto:q @0`: the head is on x "
+    "in state q, l and m stand left of it (add_special_tokens=False)."
+)
 
 
 def read_context(value: object) -> int:
@@ -172,6 +185,23 @@ class LanguageModelKind(Kind[CompiledLanguageModel]):
     def was_made_with(self, compiled: CompiledLanguageModel, options: Options) -> bool:
         """The context."""
         return bool(compiled.context == options["context"])
+
+    def plain(self, compiled: CompiledLanguageModel) -> Plain:
+        """The checkpoint, with a name for everything in it."""
+        vocabulary = compiled.vocabulary
+        about = Plain.of(self.name, self.statement, compiled.given, self.meanings).names
+        letters = " ".join(map(as_token, compiled.given.default_input))
+        names = {
+            **about,
+            "before": [],
+            "reading": READING.format(end=vocabulary.texts[ACCEPT]),
+            "example": letters,
+            "states": list(vocabulary.machine.states),
+            "symbols": list(vocabulary.symbols),
+            "pauses": sorted(vocabulary.pauses),
+        }
+        ends = vocabulary.texts[ACCEPT : REJECT + 1]
+        return plain_language_model(names, compiled.network, self.meanings, ends)
 
     def matrices(self, compiled: CompiledLanguageModel) -> dict[str, Affine]:
         """Embeddings, the matrices of heads and units, and the unembedding."""

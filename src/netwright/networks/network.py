@@ -188,6 +188,8 @@ class Network:
 
     def to_torch(self, dtype: str = "float64") -> Any:
         """The network as a PyTorch module with hook points, in float64 or float32."""
+        if (reason := self.kind.unwritable(self.compiled)) is not None:
+            raise InputError(f"it cannot be a module: {reason}")
         target = import_module("netwright.export.torch_target")
         return target.to_torch(self.kind.plain(self.compiled), dtype)
 

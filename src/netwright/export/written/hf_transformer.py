@@ -36,11 +36,11 @@ class CacheKept:
 
 
 class NetwrightForCausalLM(PreTrainedModel, GenerationMixin):
-    """Tokens `<pad>`, `<start>`, `<reject>`, the letters of inputs, and one for each output y."""
+    """Tokens `<start>`, `<pad>`, `<reject>`, the letters of inputs, and one for each output y."""
 
     config_class = NetwrightConfig
     base_model_prefix = "network"
-    START, FIRST_LETTER = 1, 3
+    START, FIRST_LETTER = 0, 3
     SHARPNESS = 16.0  # so that sampling at temperature 1 gives the same text
 
     def __init__(self, config):
@@ -67,9 +67,11 @@ class NetwrightForCausalLM(PreTrainedModel, GenerationMixin):
             mask = None if attention_mask is None else attention_mask[:, : layer.keys.shape[-2]]
             external = (layer.keys[:, 0], layer.values[:, 0], self._hidden(mask))
             ahead, tokens = 0, input_ids
+            self._check_outputs(tokens)
         else:
             ahead = self._start(input_ids)
             word, tokens = input_ids[:, :ahead], input_ids[:, ahead:]
+            self._check_outputs(tokens[:, 1:])
             mask = None if attention_mask is None else attention_mask[:, :ahead]
             letters = self._letters(word, mask)
             external = self.network.encode(letters, mask)
@@ -95,6 +97,12 @@ class NetwrightForCausalLM(PreTrainedModel, GenerationMixin):
         if (wrong if mask is None else wrong & (mask != 0)).any():
             raise ValueError("in front of <start> there are symbols of the input only")
         return letters.clamp(0, max(0, self.config.letters - 1))
+
+    def _check_outputs(self, tokens):
+        """Behind `<start>` there are outputs, and what may follow the end of a run."""
+        letters = (tokens >= self.FIRST_LETTER) & (tokens < self.FIRST_LETTER + self.config.letters)
+        if (letters | (tokens == self.START)).any():
+            raise ValueError("behind <start> there are outputs only")
 
     @staticmethod
     def _hidden(mask):

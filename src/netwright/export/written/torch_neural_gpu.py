@@ -11,7 +11,7 @@ class Bank(nn.Module):
 
     def __init__(self, maps, about):
         super().__init__()
-        self.shifts, self.f = about["shifts"], ACTIVATIONS[about["activation"]]
+        self.shifts, self.activation = about["shifts"], about["activation"]
         for n, kernel in enumerate(maps, start=1):
             self.add_module(str(n), kernel)
         self.bias = nn.Parameter(torch.zeros(kernel.weight.shape[1]))
@@ -25,7 +25,7 @@ class Bank(nn.Module):
             zeros = S.new_zeros(*S.shape[:-2], min(abs(shift), cells), S.shape[-1])
             parts = [inside, zeros] if shift > 0 else [zeros, inside]
             total = total + kernel(torch.cat(parts, dim=-2))
-        return self.f(total)
+        return ACTIVATIONS[self.activation](total)
 
 
 class NeuralGPU(TorchNetwork):

@@ -13,7 +13,7 @@ class FeedForward(nn.Module):
 
     def __init__(self, maps, activation):
         super().__init__()
-        self.activation = ACTIVATIONS[activation]
+        self.activation = activation
         for n, affine in enumerate(maps, start=1):
             self.add_module(str(n), affine)
 
@@ -22,7 +22,7 @@ class FeedForward(nn.Module):
         first, *others = self.children()
         x = first(x)
         for affine in others:
-            x = affine(self.activation(x))
+            x = affine(ACTIVATIONS[self.activation](x))
         return x
 
 
@@ -158,7 +158,7 @@ class Transformer(TorchNetwork):
         for name, layer in self.decoder.items():
             z = layer.input(z)
             p = layer.p(layer.attend(z, partial(kept, name), later) + z)
-            a = layer.a(layer.external(layer.external.q(p), *external, unseen) + p)
+            a = layer.a(layer.external(layer.external.q(p.clone()), *external, unseen) + p)
             z = layer.z(layer.O(a) + a)
         return self.y(self.F(z))
 

@@ -43,7 +43,7 @@ from netwright.theorems.beyond.language_model.parts import Sum, UnitList, lookup
 from netwright.theorems.beyond.language_model.stream import MOVES, bits, bits_of
 
 ACCEPTING = "acc"
-PAD, ACCEPT, HALT, RUN, BOS, TAPE = range(6)
+RUN, ACCEPT, HALT, PAD, BOS, TAPE = range(6)
 FLAGS = ("isX", "isRUN", "isP", "isS", "isAct", "isTape", "isBOS", "first", "acc", "hlt")
 
 
@@ -97,7 +97,7 @@ class UniversalVocabulary:
         """The texts of all tokens."""
         named = [self.symbols, *(map(":".join, each) for each in (self.keys, self.actions))]
         return (
-            *("<pad>", "<accept>", "<halt>", "<run>", "<bos>", "<tape>"),
+            *("<run>", "<accept>", "<halt>", "<pad>", "<bos>", "<tape>"),
             *(text for part in named for text in part),
             *map(":".join, self.steps),
             *(f"@{p}" for p in range(self.context)),

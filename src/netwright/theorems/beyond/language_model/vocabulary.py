@@ -2,7 +2,7 @@
 
 | token | text | meaning |
 |---|---|---|
-| special | `<pad>` `<accept>` `<reject>` `<run>` | a filler; how a run ends; the end of the input |
+| special | `<run>` `<accept>` `<reject>` `<pad>` | the input ends; a run ends; a filler |
 | letter | `a` | a symbol of the input |
 | step | `R:q:a>w`, `R:q:a` | moved right, now in q, reads a, writes w (no rule: nothing) |
 | left | `left:a`, `left:a:goto:q` | to resume: a cell left of the head; then go on in q |
@@ -23,7 +23,9 @@ from netwright.machine.remove_stays import remove_stays
 from netwright.machine.turing_machine import Action, Move, TuringMachine
 from netwright.text import as_token
 
-PAD, ACCEPT, REJECT, RUN = range(4)
+RUN, ACCEPT, REJECT, PAD = range(4)
+FIRST = 4
+"""The number of the first letter. (`<pad>` is not 0: beam search takes 0 for none.)"""
 
 
 class Step(NamedTuple):
@@ -84,7 +86,7 @@ class Vocabulary:
         """The texts of all tokens, in order."""
         end = "<accept>" if self.machine.accepting else "<halt>"
         return (
-            *("<pad>", end, "<reject>", "<run>"),
+            *("<run>", end, "<reject>", "<pad>"),
             *map(as_token, self.symbols),
             *map(self.step_text, self.steps),
             *map(_left_text, self.lefts),
@@ -101,12 +103,12 @@ class Vocabulary:
     def number(self) -> dict[object, int]:
         """The numbers of letters (as text), steps and lefts."""
         tokens: list[object] = [*self.symbols, *self.steps, *self.lefts]
-        return {token: RUN + 1 + n for n, token in enumerate(tokens)}
+        return {token: FIRST + n for n, token in enumerate(tokens)}
 
     @cached_property
     def first_address(self) -> int:
         """The number of `@0`."""
-        return RUN + 1 + len(self.symbols) + len(self.steps) + len(self.lefts)
+        return FIRST + len(self.symbols) + len(self.steps) + len(self.lefts)
 
     def ends(self, step: Step) -> int | None:
         """The token with which a run ends at a step; None where there is a rule."""

@@ -1,0 +1,122 @@
+"""Where exports lie: folders that are written whole, and of which nothing else is overwritten.
+
+An export's checked.json has digests of all its other files, so that what somebody put beside them,
+or changed, is noticed.
+"""
+
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from netwright.errors import OutputError
+from netwright.export.target import write_json
+
+CHECKED = "checked.json"
+KIND = "netwright export 1"
+NOT_OURS = ("__pycache__",)
+"""What may lie in an export besides: Python puts it there."""
+
+
+def check_place(place: Path, *, force: bool) -> None:
+    """Refuse a place that cannot be written, or where something is that is no export."""
+    parent = parent_of(place)
+    if os.path.lexists(place):
+        if not place.is_dir() or place.is_symlink():
+            raise OutputError(f"{place} is there and is no folder; name another one")
+        if not force:
+            raise OutputError(f"{place} exists; name another folder, or overwrite it: --force")
+        if any(place.iterdir()):
+            report = read_report(place)
+            if report is None:
+                raise OutputError(f"{place} is no export of netwright, and is not overwritten")
+            others = set(digests(place)) - set(report["files"])
+            if others:
+                raise OutputError(
+                    f"{place} has a file {min(others)}, which is none of the export's; move it "
+                    "away, or name another folder"
+                )
+    if not parent.is_dir():
+        raise OutputError(f"{place} cannot be written: No such file or directory")
+    if not os.access(parent, os.W_OK):
+        raise OutputError(f"{place} cannot be written: Permission denied")
+
+
+def parent_of(place: Path) -> Path:
+    """The folder in which a new one is to be; OutputError for what cannot be a name."""
+    try:
+        whole = place.resolve()
+        str(whole).encode()
+    except UnicodeEncodeError:
+        raise OutputError(f"{str(place)!r} is no text, so some tools cannot read it") from None
+    except (OSError, RuntimeError):
+        raise OutputError(f"{place} cannot be written: its links go in a circle") from None
+    if not place.name or place.name == ".." or not whole.name:
+        raise OutputError(f"{place} is no name for a new folder")
+    return whole.parent
+
+
+def digests(folder: Path) -> dict[str, str]:
+    """Of all files of an export, but for its report."""
+    paths = [path for path in sorted(folder.rglob("*")) if not path.is_dir()]
+    names = {path.relative_to(folder).as_posix(): path for path in paths}
+    return {
+        name: hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
+        for name, path in names.items()
+        if name != CHECKED and not set(path.parts) & set(NOT_OURS)
+    }
+
+
+def read_report(folder: Path) -> dict[str, Any] | None:
+    """What an export's checked.json says; None if there is none."""
+    try:
+        found = json.loads((folder / CHECKED).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    whole = isinstance(found, dict) and found.get("format") == KIND
+    return found if whole and isinstance(found.get("files"), dict) else None
+
+
+def is_intact(folder: Path, report: dict[str, Any]) -> bool:
+    """Whether the files are those that were checked."""
+    try:
+        return bool(digests(folder) == report["files"])
+    except OSError:
+        return False
+
+
+@contextmanager
+def new_folder(place: Path) -> Iterator[Path]:
+    """A folder to write to, beside its place; it is gone in the end unless it was put there.
+
+    It has the name of its place already: some tools take that for the name of a model.
+    """
+    with TemporaryDirectory(dir=parent_of(place), prefix=".netwright-") as temporary:
+        folder = Path(temporary) / "new" / place.resolve().name
+        folder.mkdir(parents=True)
+        yield folder
+
+
+def put_in_place(folder: Path, place: Path, report: dict[str, Any], *, force: bool) -> None:
+    """Move a finished folder to its place; an older export goes away last."""
+    report["files"] = digests(folder)
+    write_json(folder / CHECKED, report)
+    old = folder.parent.parent / "old"
+    try:
+        check_place(place, force=force)
+        if place.exists():
+            place.rename(old)
+        try:
+            folder.rename(place)
+        except BaseException:
+            if old.exists() and not place.exists():
+                old.rename(place)
+            raise
+    except OSError as error:
+        raise OutputError(f"{place} cannot be written: {error.strerror}") from None
+    shutil.rmtree(old, ignore_errors=True)

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from netwright.errors import FormatWarning, NetwrightError
     from netwright.explorer.page import explore
+    from netwright.export.texts import generate, prompt
     from netwright.machine.configuration import Configuration, Tape
     from netwright.machine.formats import write_text
     from netwright.machine.library import library_names
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from netwright.machine.simulate import Engine, Outcome, Run
     from netwright.machine.turing_machine import Move, TuringMachine
     from netwright.networks.certificate import Certificate, check_certificate
+    from netwright.networks.decoding import decode
     from netwright.networks.kinds import kinds
     from netwright.networks.network import Network
     from netwright.networks.running import compile_source as compile
@@ -54,16 +56,20 @@ __all__ = [
     "Weight",
     "check_certificate",
     "compile",
+    "decode",
     "explore",
+    "generate",
     "kinds",
     "library_names",
     "load",
     "load_machine",
+    "prompt",
     "run_many",
     "write_text",
 ]
 _HOMES = {
     "explorer.page": ("explore",),
+    "export.texts": ("generate", "prompt"),
     "errors": ("FormatWarning", "NetwrightError"),
     "machine.configuration": ("Configuration", "Tape"),
     "machine.formats": ("write_text",),
@@ -72,6 +78,7 @@ _HOMES = {
     "machine.simulate": ("Engine", "Outcome", "Run"),
     "machine.turing_machine": ("Move", "TuringMachine"),
     "networks.certificate": ("Certificate", "check_certificate"),
+    "networks.decoding": ("decode",),
     "networks.kinds": ("kinds",),
     "networks.network": ("Network",),
     "networks.running": ("compile", "run_many"),

@@ -2,19 +2,31 @@
 
 import textwrap
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from netwright.cli.arguments import AsJson, Force, FormatName, Machine, Output
-from netwright.cli.kind_options import OnKind, with_kind_options
-from netwright.cli.output import console, counted, print_json, save_file, say, visible
+from netwright.cli.arguments import (
+    AsJson,
+    Force,
+    FormatName,
+    Input,
+    Machine,
+    Output,
+    Separator,
+)
+from netwright.cli.given import load_with_word
+from netwright.cli.kind_options import on_option, with_kind_options
+from netwright.cli.output import console, counted, listed, print_json, save_file, say, visible
 from netwright.errors import InputError, unknown
 from netwright.exact.layout import Layout
+from netwright.networks.language_model import read_context
 from netwright.networks.network import Network
 from netwright.networks.running import load, machine_in, network_of
 from netwright.networks.saved import to_bytes
 from netwright.networks.weight import Weight
+from netwright.theorems.beyond.language_model.universal import UniversalVocabulary
 
 EXAMPLE = """\b
 Examples:
@@ -23,16 +35,29 @@ Examples:
   netwright compile palindrome --weights decoder.3.V
   netwright compile palindrome --explain
   netwright compile palindrome -o palindrome.safetensors
-  netwright run palindrome.safetensors abba"""
+  netwright run palindrome.safetensors abba
+  netwright compile palindrome abba --prompt"""
 
 MOST_LINES = 200
+UNIVERSAL = "universal-language-model"
 
 
 @with_kind_options
 def command(
     machine: Machine,
     options: dict[str, Any],
-    on: OnKind = None,
+    word: Input = None,
+    on: Annotated[str | None, on_option("Which network.", UNIVERSAL)] = None,
+    prompt: Annotated[
+        bool,
+        typer.Option(
+            "--prompt", help="Print the machine and INPUT as the prompt of a universal model."
+        ),
+    ] = False,
+    model: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="The exported universal model that is to take it."),
+    ] = None,
     weights: Annotated[
         list[str] | None,
         typer.Option(
@@ -46,10 +71,16 @@ def command(
     ] = False,
     output: Output = None,
     force: Force = False,
+    separator: Separator = None,
     format_name: FormatName = None,
     as_json: AsJson = False,
 ) -> None:
     """Compile a machine into a network; show its shape, and save it with -o."""
+    if prompt or on == UNIVERSAL:
+        _print_prompt(machine, word, model, options, separator, format_name, as_json)
+        return
+    if word is not None or model is not None or separator is not None:
+        raise InputError("INPUT, --separator and --model are for --prompt")
     source = load(machine, format_name=format_name)
     given = machine_in(source)
     network = network_of(source, on, given.default_input, **options)
@@ -81,6 +112,36 @@ def command(
     _print(answer, network.layout)
     if output is not None:
         say(f"\nwrote {output}, in the safetensors format")
+
+
+def _print_prompt(
+    machine: str,
+    word: str | None,
+    model: Path | None,
+    options: Mapping[str, Any],
+    separator: str | None,
+    format_name: str | None,
+    as_json: bool,
+) -> None:
+    """The prompt on standard output; what was renamed on standard error."""
+    from netwright.export.texts import prompt
+
+    if {*options} - {"context"}:
+        raise InputError(f"{', '.join(options)} is no option of a prompt")
+    if model is not None and options:
+        raise InputError("--context is for a prompt without --model, which knows its own")
+    _, turing, symbols = load_with_word(machine, word, separator, format_name)
+    context = read_context(options.get("context", 2048))
+    known = UniversalVocabulary.of(16, 8, context) if model is None else model
+    found = prompt(turing, symbols, model=known)
+    if as_json:
+        print_json({"prompt": str(found), "states": found.states, "symbols": found.symbols})
+        return
+    say(found)
+    for what, names in (("states", found.states), ("symbols", found.symbols)):
+        pairs = [f"{visible(old)}={new}" for old, new in names.items() if old != new]
+        if pairs:
+            say(f"{what}: {listed(pairs, console().width - len(what) - 2)}", err=True)
 
 
 def _weights(network: Network, name: str) -> list[Weight]:

@@ -1,5 +1,7 @@
 """`netwright export`: a network for numpy, ONNX, PyTorch or Hugging Face, checked there."""
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -18,12 +20,15 @@ from netwright.cli.kind_options import OnKind, with_kind_options
 from netwright.cli.output import console, counted, print_json, say, visible
 from netwright.cli.progress import Working
 from netwright.errors import InputError, StoppedError
+from netwright.export.checkpoint import CheckpointTarget
 from netwright.export.folder import OUTPUTS, CheckFailedError, Export, export
 from netwright.export.subject import prediction_text
 from netwright.export.targets import TARGETS
+from netwright.export.universal import export_universal
 from netwright.export.zoo import Animal, write_zoo
 from netwright.machine.turing_machine import TuringMachine
 from netwright.networks.kinds import KINDS, kind_named, kinds
+from netwright.networks.language_model import read_context
 from netwright.networks.network import Network
 from netwright.networks.running import load, machine_in, network_of
 from netwright.text import shortened
@@ -35,6 +40,8 @@ Examples:
   netwright export palindrome --on rnn --to onnx -o rnn
   netwright export busy-beaver-4 --to hf -o bb4
   netwright export busy-beaver-5 --to torch --dtype float32 --score recency -o bb5
+  netwright export palindrome --to gpt2 --context 256 -o palindrome-gpt2
+  netwright export --universal --states 16 --symbols 8 --to gpt2 -o universal
   netwright export --zoo --to numpy -o zoo"""
 FAILED = 1
 DTYPES = tuple(dict.fromkeys(name for target in TARGETS.values() for name in target.dtypes))
@@ -82,6 +89,17 @@ def command(
     keep_failed: Annotated[
         bool, typer.Option("--keep-failed", help="Write it even if the check finds it wrong.")
     ] = False,
+    universal: Annotated[
+        bool,
+        typer.Option(
+            "--universal", help="One language model for all machines: rules are in the prompt."
+        ),
+    ] = False,
+    states: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="How many states the universal model has.  [16]"),
+    ] = None,
+    symbols: Annotated[int | None, typer.Option(metavar="N", help="How many symbols.  [8]")] = None,
     zoo: Annotated[
         bool, typer.Option("--zoo", help="All machines of the library; goes on where it stopped.")
     ] = False,
@@ -95,6 +113,22 @@ def command(
     """Write a network for another tool, and check it there."""
     if output is None:
         raise InputError("say which folder to write: -o DIR")
+    if not universal and (states is not None or symbols is not None):
+        raise InputError("--states and --symbols are for --universal")
+    if universal:
+        if machine or words or zoo or on or separator or format_name or {*options} - {"context"}:
+            raise InputError(
+                "--universal is for all machines; it takes --context, and none of those"
+            )
+        write: Callable[..., Export] = partial(
+            export_universal,
+            to,
+            output,
+            states=16 if states is None else states,
+            symbols=8 if symbols is None else symbols,
+            context=read_context(options.get("context", 2048)),
+        )
+        return _written(write, dtype, check, keep_failed, force, output, as_json, _print)
     if zoo:
         if machine or words or options or keep_failed or separator or format_name:
             raise InputError("--zoo takes all machines of the library as they are, and no others")
@@ -108,19 +142,26 @@ def command(
     turing = machine_in(source)
     inputs = [check_word(turing, word, separator) for word in given] or [turing.default_input]
     network = _network(source, turing, on, inputs, options)
+    write = partial(export, network, to, output, inputs=inputs)
+    show = partial(_print, machine=turing, separator=separator)
+    return _written(write, dtype, check, keep_failed, force, output, as_json, show)
+
+
+def _written(
+    write: Callable[..., Export],
+    dtype: str | None,
+    check: int,
+    keep_failed: bool,
+    force: bool,
+    output: Path,
+    as_json: bool,
+    show: Callable[[Export], None],
+) -> int:
+    """Write an export, and say what came of it."""
+    options = {"dtype": dtype, "check": check, "keep_failed": keep_failed, "force": force}
     with Working() as work:
         try:
-            made = export(
-                network,
-                to,
-                output,
-                dtype=dtype,
-                inputs=inputs,
-                check=check,
-                keep_failed=keep_failed,
-                force=force,
-                say=work.tell,
-            )
+            made = write(**options, say=work.tell)
         except CheckFailedError as error:
             if not as_json:
                 say(f"netwright: {error}".replace("\n", "\n  "), err=True)
@@ -132,7 +173,7 @@ def command(
     if as_json:
         print_json({**made.about, "folder": str(output)})
     else:
-        _print(made, turing, separator)
+        show(made)
     return 0 if made.holds else FAILED
 
 
@@ -156,7 +197,9 @@ def _network(
     return network_of(source, on, letters, **options)
 
 
-def _print(made: Export, machine: TuringMachine, separator: str | None) -> None:
+def _print(
+    made: Export, machine: TuringMachine | None = None, separator: str | None = None
+) -> None:
     from rich.table import Table
 
     say(f"wrote {made.folder}")
@@ -168,9 +211,13 @@ def _print(made: Export, machine: TuringMachine, separator: str | None) -> None:
     for heading in ("input", "way", "outputs"):
         table.add_column(heading, overflow="fold")
     for each in made.checks:
-        word = visible(shortened(word_text(machine, each.word, separator), 24))
+        word = word_text(machine, each.word, separator) if machine else " ".join(each.word)
+        word = visible(shortened(word, 24))
         table.add_row(word or "(empty)", each.way, visible(str(each)))
     console().print(table)
+    if isinstance(target := TARGETS[made.target], CheckpointTarget):
+        other = "" if target.runtime else "; in transformers with pip install 'netwright[hf]'"
+        say(f"checked in {target.checked_in()}{other}")
     for line in filter(None, map(prediction_text, made.about["predicted"])):
         say(line)
 

@@ -13,7 +13,8 @@ from netwright.networks.kinds import kinds, read_kind
 from netwright.networks.running import MACHINE
 
 
-def _on(help_text: str, *others: str) -> Any:
+def on_option(help_text: str, *others: str) -> Any:
+    """`--on`: a kind, or one of some others."""
     names = [*kinds(), *others]
     return typer.Option(
         "--on",
@@ -25,8 +26,8 @@ def _on(help_text: str, *others: str) -> Any:
     )
 
 
-OnKind = Annotated[str | None, _on("Which network.")]
-OnTarget = Annotated[str | None, _on("Run it on this.", MACHINE)]
+OnKind = Annotated[str | None, on_option("Which network.")]
+OnTarget = Annotated[str | None, on_option("Run it on this.", MACHINE)]
 
 
 def _users(option: Option) -> list[Kind[Any]]:

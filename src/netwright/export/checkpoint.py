@@ -28,7 +28,7 @@ AT_ONCE = 1024
 """How many tokens are evaluated together."""
 SAMPLE = 500
 """How many tokens `generate` writes in a check."""
-OURS = "netwright's evaluator, all at once"
+OURS = "in numpy"
 
 Arrays = dict[str, NDArray[Any]]
 Say = Callable[[str], None]
@@ -62,6 +62,10 @@ class CheckpointTarget(Target):
         """What checks it here."""
         there = all(importlib.util.find_spec(name) for name in ("torch", "transformers"))
         return ("torch", "transformers") if there else ()
+
+    def checked_in(self) -> str:
+        """In transformers, if that is here."""
+        return "transformers" if self.runtime else "netwright's own evaluator"
 
     def write(self, plain: Plain, folder: Path, dtype: str) -> None:
         """As `from_pretrained` reads it."""

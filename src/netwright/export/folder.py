@@ -220,6 +220,7 @@ def _report(
         "parameters": numbers_in(subject.plain),
         "dtype": dtype,
         "asked": subject.count,
+        "checked_in": target.checked_in(),
         "holds": weight is None and all(each.holds for each in checks),
         "wrong_weight": weight and asdict(weight),
         "checks": [

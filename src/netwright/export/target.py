@@ -55,6 +55,10 @@ class Target(ABC):
         """The packages in which it is checked."""
         return self.needs
 
+    def checked_in(self) -> str:
+        """What the files were run in, in words."""
+        return " and ".join(self.runtime)
+
     def read_dtype(self, name: str | None) -> str:
         """A type of numbers, the usual one if none is named."""
         if name is not None and name not in self.dtypes:

@@ -1,6 +1,6 @@
 """A machine's run, read off the text that its language model writes."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from time import monotonic, perf_counter
 
 from netwright.errors import InputError, NetworkError
@@ -19,7 +19,7 @@ def run_language_model(
     compiled: CompiledLanguageModel,
     word: Sequence[str],
     max_steps: int,
-    make: Callable[[], Evaluator],
+    evaluator: Evaluator,
     engine: Engine,
     progress: Progress | None = None,
 ) -> Run:
@@ -50,7 +50,7 @@ def run_language_model(
     with held_interrupt() as interrupted:
         prompt = follower.start.prompt(vocabulary)
         while True:
-            evaluator = make()
+            evaluator.restart()
             logits = evaluator.extend(prompt)
             length = len(prompt)
             while length < compiled.context:

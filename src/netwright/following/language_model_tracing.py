@@ -97,11 +97,10 @@ class LanguageModelTracing(Tracing[Any]):
 
     def run(self) -> Run:
         """The run of the machine; beyond the context, too."""
-
-        def make() -> HardEvaluator:
-            return HardEvaluator(self.compiled.network)
-
-        return run_language_model(self.compiled, self.word, self.max_steps, make, Engine.REFERENCE)
+        evaluator = HardEvaluator(self.compiled.network)
+        return run_language_model(
+            self.compiled, self.word, self.max_steps, evaluator, Engine.REFERENCE
+        )
 
     def configuration(self, t: int) -> Configuration | None:
         """Where the machine stands, if token t is a step."""

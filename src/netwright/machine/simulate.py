@@ -42,6 +42,8 @@ class Engine(StrEnum):
     FULL = "full"
     """Fast, and a network applies every weight at every moment."""
     REFERENCE = "reference"
+    TORCH = "torch"
+    """A language model's checkpoint, run by transformers."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -171,6 +173,8 @@ def simulate(
     """
     check_limit(max_steps)
     engine = read_engine(engine)
+    if engine == Engine.TORCH:
+        raise InputError("engine torch is for language models; a machine has none of it")
     if engine == Engine.FULL:  # a machine has no weights to leave out
         engine = Engine.FAST
     symbols = machine.check_word(machine.default_input if word is None else word)

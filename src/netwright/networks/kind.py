@@ -91,7 +91,7 @@ class Kind(ABC, Generic[C]):
     statement: str
     """The statement of the paper that it is the construction of."""
     options: tuple[Option, ...] = ()
-    engines: tuple[Engine, ...] = tuple(Engine)
+    engines: tuple[Engine, ...] = (Engine.AUTO, Engine.FAST, Engine.FULL, Engine.REFERENCE)
     """The engines that run it."""
     meanings: Meanings
     """What its blocks and weights mean."""

@@ -4,9 +4,9 @@ It goes past the paper: softmax, layer norms and floats of fixed precision, with
 many tokens. `theorems.beyond.language_model` has the construction.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -27,7 +27,13 @@ from netwright.networks.plain import Plain
 from netwright.networks.trace import Moment
 from netwright.networks.view import Says
 from netwright.networks.writing import Writing
-from netwright.runtime.language_model import ROUNDED, Evaluator, FloatEvaluator, HardEvaluator
+from netwright.runtime.language_model import (
+    ROUNDED,
+    Evaluator,
+    FloatEvaluator,
+    HardEvaluator,
+    TorchEvaluator,
+)
 from netwright.text import as_token
 from netwright.theorems.beyond.language_model.checkpoint import pack
 from netwright.theorems.beyond.language_model.construction import (
@@ -78,7 +84,7 @@ class LanguageModelKind(Kind[CompiledLanguageModel]):
         ": it runs in floats, with softmax, and a proof for all inputs would have to bound every "
         "rounding of a runtime; verify compares token by token"
     )
-    engines = (Engine.AUTO, Engine.FAST, Engine.REFERENCE)
+    engines = (Engine.AUTO, Engine.FAST, Engine.REFERENCE, Engine.TORCH)
     options = (
         Option("context", read_context, 1024, "How many tokens a text has.", metavar="T"),
         Option(
@@ -104,11 +110,10 @@ class LanguageModelKind(Kind[CompiledLanguageModel]):
             raise InputError(
                 f"{self.name} keeps no checkpoints; its text can be gone on with: netwright decode"
             )
-        reference = following.engine is Engine.REFERENCE
-        make = partial(HardEvaluator, compiled.network) if reference else evaluators(compiled)
-        engine = Engine.REFERENCE if reference else Engine.FAST
+        engine = Engine.FAST if following.engine is Engine.AUTO else following.engine
+        evaluator = evaluator_of(compiled, engine)
         return run_language_model(
-            compiled, word, following.max_steps, make, engine, following.progress
+            compiled, word, following.max_steps, evaluator, engine, following.progress
         )
 
     def trace(
@@ -127,7 +132,8 @@ class LanguageModelKind(Kind[CompiledLanguageModel]):
         self, compiled: CompiledLanguageModel, word: Sequence[str], max_steps: int
     ) -> Iterator[Check]:
         """Every token, of the definition and of floats, beside the machine's own text."""
-        return language_model_checks(compiled, word, max_steps, evaluators(compiled))
+        floats = evaluator_of(compiled, Engine.FAST)
+        return language_model_checks(compiled, word, max_steps, floats)
 
     def machine_of(self, compiled: CompiledLanguageModel) -> TuringMachine:
         """The machine without stays."""
@@ -278,10 +284,15 @@ class LanguageModelKind(Kind[CompiledLanguageModel]):
         }
 
 
-def evaluators(compiled: CompiledLanguageModel) -> Callable[[], Evaluator]:
-    """What makes evaluators in floats; the weights are packed once."""
+def evaluator_of(compiled: CompiledLanguageModel, engine: Engine) -> Evaluator:
+    """What runs the model: its definition, our floats, or transformers."""
+    if engine is Engine.REFERENCE:
+        return HardEvaluator(compiled.network)
+    if engine is Engine.TORCH and not all(map(find_spec, ("torch", "transformers"))):
+        raise InputError("engine torch needs torch and transformers: pip install 'netwright[hf]'")
     weights = pack(compiled.network)
-    return lambda: FloatEvaluator(weights.tensors, weights.blocks, compiled.dtype)
+    make = TorchEvaluator if engine is Engine.TORCH else FloatEvaluator
+    return make(weights.tensors, weights.blocks, compiled.dtype)
 
 
 def _units_of(network: LanguageModel) -> Iterator[tuple[int, Units]]:

@@ -19,6 +19,9 @@ class Evaluator(Protocol):
     def extend(self, tokens: list[int]) -> NDArray[np.floating]:
         """The logits behind the last of some more tokens."""
 
+    def restart(self) -> None:
+        """Forget all tokens."""
+
 
 class FloatEvaluator:
     """GPT-2 with softmax and layer norms, from the tensors of a checkpoint, in numpy.
@@ -84,6 +87,49 @@ class FloatEvaluator:
     def restart(self) -> None:
         """Forget all tokens."""
         self.length = 0
+
+
+class TorchEvaluator:
+    """The checkpoint itself: transformers' own GPT-2, with its cache."""
+
+    def __init__(self, tensors: dict[str, NDArray[np.float32]], blocks: int, dtype: str) -> None:
+        import torch
+        from transformers import GPT2Config, GPT2LMHeadModel
+
+        positions, width = tensors["transformer.wpe.weight"].shape
+        config = GPT2Config(
+            vocab_size=len(tensors["lm_head.weight"]),
+            n_positions=positions,
+            n_embd=width,
+            n_layer=blocks,
+            n_head=HEADS,
+            n_inner=tensors["transformer.h.0.mlp.c_fc.bias"].size,
+            activation_function="relu",
+            resid_pdrop=0.0,
+            embd_pdrop=0.0,
+            attn_pdrop=0.0,
+            tie_word_embeddings=False,
+            bos_token_id=None,
+            eos_token_id=None,
+        )
+        self.model = GPT2LMHeadModel(config).to(getattr(torch, dtype)).eval()
+        state = {name: torch.from_numpy(tensor) for name, tensor in tensors.items()}
+        self.model.load_state_dict(state, strict=True)
+        self.restart()
+
+    def restart(self) -> None:
+        """Forget all tokens."""
+        self.cache = None
+
+    def extend(self, tokens: list[int]) -> NDArray[np.float32]:
+        """The logits behind the last of some more tokens."""
+        import torch
+
+        with torch.no_grad():
+            found = self.model(torch.tensor([tokens]), past_key_values=self.cache, use_cache=True)
+        self.cache = found.past_key_values
+        logits: NDArray[np.float32] = found.logits[0, -1].float().numpy()
+        return logits
 
 
 class HardEvaluator:

@@ -6,7 +6,7 @@
   cells to the right and to the left.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from netwright.runtime.language_model import Evaluator, HardEvaluator
 from netwright.theorems.beyond.language_model.construction import CompiledLanguageModel
@@ -21,13 +21,13 @@ def language_model_checks(
     compiled: CompiledLanguageModel,
     word: Sequence[str],
     max_steps: int,
-    floats: Callable[[], Evaluator],
+    in_floats: Evaluator,
 ) -> Iterator[Check]:
     """As far as one context goes, and so many steps."""
     vocabulary = compiled.vocabulary
     start = Start(tuple(word))
     text = start.prompt(vocabulary)
-    by_definition, in_floats = HardEvaluator(compiled.network), floats()
+    by_definition = HardEvaluator(compiled.network)
     follower = Follower(vocabulary, word)
     logits = [by_definition.extend(text), in_floats.extend(text)]
     names = ("by the definition", f"in {compiled.dtype}")

@@ -319,3 +319,43 @@ def _unembedding(vocabulary: UniversalVocabulary, stream: Layout, tokens: Layout
     U.entries[stream.index("acc"), ACCEPT] = b + 2
     U.entries[stream.index("hlt"), HALT] = vocabulary.aq + vocabulary.a_s + b
     return U
+
+
+def universal_text(
+    given: TuringMachine, word: Sequence[str], vocabulary: UniversalVocabulary
+) -> tuple[list[int], Iterator[int]]:
+    """The prompt, and the tokens behind it: a run of the machine, last visits by definition."""
+    text, renaming = prompt_text(given, word, vocabulary)
+    number, moving = vocabulary.number, remove_stays(given)[0]
+    prompt = [BOS, *(number[each] for each in text.split(" ")), RUN]
+    return prompt, _run_of(moving, renaming, given.check_word(word), len(prompt) - 1, number)
+
+
+def _run_of(
+    machine: TuringMachine,
+    renaming: Renaming,
+    word: Sequence[str],
+    null: int,
+    number: dict[str, int],
+) -> Iterator[int]:
+    """`null` is the position of `<run>`, behind the letters."""
+    tape = dict(enumerate(word))
+    visits = {cell: null - len(word) + cell for cell in tape}
+    cell, position, state, move = 0, null + 1, machine.start, "R"
+    while True:
+        symbol = tape.get(cell, machine.blank)
+        shown = renaming.states[state]
+        yield number[f"{move}:{shown}:{renaming.symbols[symbol]}"]
+        if shown == ACCEPTING:
+            yield ACCEPT
+            return
+        yield number["@0"] + visits.get(cell + (1 if move == "R" else -1), null)
+        visits[cell] = position + 1
+        position += 2
+        action = machine.action(state, symbol)
+        if action is None:
+            yield HALT
+            return
+        tape[cell] = action.write
+        state, move = action.state, str(action.move)
+        cell += 1 if move == "R" else -1

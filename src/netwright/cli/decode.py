@@ -1,0 +1,94 @@
+"""`netwright decode`: from the text of a language model back to the run of a machine."""
+
+import sys
+from pathlib import Path
+from shutil import get_terminal_size
+from typing import Annotated
+
+import typer
+
+from netwright.cli.arguments import AsJson, FormatName, complete_machine
+from netwright.cli.output import counted, print_json, say, visible
+from netwright.cli.run import EXIT_CODES
+from netwright.errors import InputError
+from netwright.export.texts import read_names
+from netwright.files import read_file
+from netwright.machine.load import load_machine
+from netwright.networks.decoding import decode
+from netwright.networks.saved import load_network
+from netwright.text import shortened
+
+EXAMPLE = """\b
+Examples:
+  netwright decode "1 1 <run> R:r:1>1 @1 R:r:1>1 @2 R:r:_ <halt>"
+  netwright decode generated.txt --machine palindrome
+  netwright decode generated.txt --model palindrome-gpt2
+  python generate.py | netwright decode -"""
+WRONG = 1
+LARGEST = 1 << 28  # bytes
+
+
+def command(
+    text: Annotated[
+        str, typer.Argument(metavar="TEXT|FILE|-", help="What the model wrote, prompt and all.")
+    ],
+    machine: Annotated[
+        str | None,
+        typer.Option(
+            metavar="MACHINE",
+            help="The machine whose model wrote it.",
+            autocompletion=complete_machine,
+        ),
+    ] = None,
+    model: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="The exported model that wrote it.")
+    ] = None,
+    format_name: FormatName = None,
+    as_json: AsJson = False,
+) -> int:
+    """Read the run off a text of a language model, and check the text."""
+    if machine is not None and model is not None:
+        raise InputError("--machine or --model, not both: a model knows its machine")
+    known = None if machine is None else load_machine(machine, format_name=format_name)
+    if model is not None and read_names(model).get("kind") == "language-model":
+        known = load_network(model / "netwright.safetensors").machine
+    found = decode(_text(text), known)
+    if as_json:
+        print_json(
+            {
+                "outcome": found.outcome.value,
+                "steps": found.steps,
+                "state": found.state,
+                "head": found.head,
+                "tape": list(found.tape.cells),
+                "tape_start": found.tape.start,
+                "tokens": found.tokens,
+                "against": found.against,
+                "problem": found.problem,
+            }
+        )
+    else:
+        say(f"{found.outcome.value} after {counted(found.steps, 'step')}")
+        say(f"  state  {visible(found.state or 'none')}")
+        say(f"  head   cell {found.head}")
+        tape = "".join(map(visible, found.tape.cells))
+        say(f"  tape   {shortened(tape, get_terminal_size().columns - 9) or 'blank'}")
+        tokens = counted(found.tokens, "token")
+        say(f"  text   {visible(found.problem or f'{tokens}, right against {found.against}')}")
+    return EXIT_CODES[found.outcome] if found.holds else WRONG
+
+
+def _text(given: str) -> str:
+    """A text, or what is in a file or on standard input."""
+    if given == "-":
+        return sys.stdin.read()
+    path = Path(given)
+    try:
+        is_file = len(given) < 4096 and path.is_file()
+    except (OSError, ValueError):
+        is_file = False
+    if is_file:
+        return read_file(path, LARGEST, "text").decode(errors="replace")
+    if "<run>" not in given and " " not in given:
+        raise InputError(f"{given[:60]!r} is no file, and no text of a language model")
+    return given

@@ -1,0 +1,181 @@
+"""The universal language model as a checkpoint: one for all machines within its bounds."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from netwright.errors import InputError, NetworkError
+from netwright.exact.meanings import Meanings
+from netwright.export.check import Checked
+from netwright.export.checkpoint import CheckedText, CheckpointTarget
+from netwright.export.folder import OUTPUTS, Export, Say, check_count, write_export
+from netwright.export.place import check_place
+from netwright.export.subject import Subject
+from netwright.export.target import Opened, Target
+from netwright.export.targets import target_named
+from netwright.files import output_path
+from netwright.machine.library import library_machine, library_names
+from netwright.machine.turing_machine import TuringMachine
+from netwright.networks.language_model_plain import plain_language_model
+from netwright.theorems.beyond.language_model.stream import MEANINGS
+from netwright.theorems.beyond.language_model.universal import (
+    UniversalModel,
+    UniversalVocabulary,
+    prompt_text,
+    universal_model,
+    universal_text,
+)
+
+KIND = "universal-language-model"
+FIRST = ("palindrome", "busy-beaver-4", "binary-increment")
+"""The machines that it is checked on before others of the library."""
+MOST_MACHINES = 6
+UNIVERSAL_MEANINGS = Meanings(
+    blocks={
+        **MEANINGS.blocks,
+        "isS": "1 for a step",
+        "isAct": "1 for the action of a rule",
+        "isTape": "1 for <tape>",
+        "isBOS": "1 for <bos>",
+        "first": "1 for the first letter of the tape",
+        "hlt": "1 where no rule fits",
+        "VQ": "the next state of an action",
+        "VW": "the symbol that an action writes",
+        "VM": "the move of an action",
+    },
+    hidden={},
+    weights={
+        "block.0.head.0": "the token before: a step for its address token, a key for its action",
+        "block.1.head.0": "the rule for state and symbol, in the prompt; or <bos>: there is none",
+        "block.2.head.0": "the last visit of the cell to the right",
+        "block.2.head.1": "the last visit of the cell to the left",
+        "block.3.head.0": "the token before: a step token takes over the far address",
+    },
+)
+READING = (
+    "The prompt is rules, `<tape>`, and the input; the tokenizer puts `<bos>` before and `<run>` "
+    "behind it. A rule is two tokens, `q0:a #:R:q1`: in state q0 on symbol a write #, move right, "
+    "go to q1. Rules stand in any order, one at most for a state and a symbol; the run begins in "
+    "q0, # is the blank, and `acc` accepts. Behind it stand two tokens for each step: `R:q1:b` "
+    "says: moved right, now in q1, reads b; `@p` is the position at which the cell ahead was last "
+    "visited. A run ends with `<accept>`, or with `<halt>` where no rule fits. `netwright compile "
+    "MACHINE INPUT --prompt --model DIR` writes the prompt of any machine, and `netwright decode` "
+    "reads the text."
+)
+
+
+@dataclass(frozen=True)
+class _Case:
+    machine: TuringMachine
+    text: CheckedText
+
+
+class UniversalSubject(Subject):
+    """A universal model, checked on machines of the library that fit."""
+
+    kind, name = KIND, ""
+
+    def __init__(self, model: UniversalModel, count: int) -> None:
+        self.model, self.count = model, count
+        vocabulary = model.vocabulary
+        states, symbols = len(vocabulary.states) - 1, len(vocabulary.symbols)
+        self.title = (
+            f"universal language model for {states:,} states and {symbols:,} symbols, context "
+            f"{model.context:,}"
+        )
+        self.dimension = model.network.stream.dimension
+        names: dict[str, Any] = {
+            "kind": KIND,
+            "machine": "",
+            "before": ["<bos>"],
+            "reading": READING,
+            "example": self._example(),
+            "states": list(vocabulary.states),
+            "symbols": list(vocabulary.symbols),
+        }
+        ends = ("<accept>", "<halt>")
+        self.plain = plain_language_model(names, model.network, UNIVERSAL_MEANINGS, ends)
+
+    def _example(self) -> str:
+        for name in ("binary-increment", "busy-beaver-2"):
+            machine = library_machine(name)
+            try:
+                return prompt_text(machine, machine.default_input, self.model.vocabulary)[0]
+            except InputError:
+                continue
+        return "q0:# 1:R:acc <tape>"
+
+    def files(self) -> dict[str, bytes]:
+        """Nothing: its names say all of it."""
+        return {}
+
+    def introduction(self) -> str:
+        """What it is."""
+        return (
+            "A stock language model whose weights are whole numbers that were computed, not "
+            "trained, by netwright. It runs every Turing machine within its bounds: the machine "
+            f"is text in the prompt. This is a {self.title}."
+        )
+
+    def _cases(self) -> Iterator[_Case]:
+        """Machines that fit, with the texts that they must have."""
+        vocabulary = self.model.vocabulary
+        for name in dict.fromkeys((*FIRST, *library_names())):
+            machine = library_machine(name)
+            try:
+                prompt, run = universal_text(machine, machine.default_input, vocabulary)
+            except InputError:
+                continue
+            room = min(self.count, vocabulary.context - len(prompt))
+            tokens = [*prompt, *islice(run, room)]
+            logits, _, _ = self.model.network.forward(tokens[:-1])
+            if not np.array_equal(logits[len(prompt) - 1 :].argmax(axis=1), tokens[len(prompt) :]):
+                raise NetworkError(f"the universal model does not run {name}")
+            word = (f"{name}:", *machine.default_input)
+            yield _Case(machine, CheckedText(word, tokens, len(prompt)))
+
+    def check(self, target: Target, opened: Opened, say: Say) -> list[Checked]:
+        """Token by token."""
+        assert isinstance(target, CheckpointTarget)
+        texts = [case.text for case in islice(self._cases(), MOST_MACHINES)]
+        return target.check(opened, texts, say)
+
+
+def export_universal(
+    to: str,
+    path: PathLike[str] | str,
+    *,
+    states: int = 16,
+    symbols: int = 8,
+    context: int = 2048,
+    dtype: str | None = None,
+    check: int = OUTPUTS,
+    keep_failed: bool = False,
+    force: bool = False,
+    say: Say = lambda _: None,
+) -> Export:
+    """Write the universal model for so many states and symbols, and check it."""
+    target = target_named(to)
+    if not isinstance(target, CheckpointTarget):
+        raise InputError(f"a universal language model is for gpt2 or opt; not for {to}")
+    dtype = target.read_dtype(dtype)
+    check_count(check)
+    place: Path = output_path(path)
+    check_place(place, force=force)
+    subject = UniversalSubject(universal_model(states, symbols, context), check)
+    options = {"keep_failed": keep_failed, "force": force}
+    return write_export(subject, target, place, dtype, say=say, **options)
+
+
+def vocabulary_of(names: dict[str, Any]) -> UniversalVocabulary:
+    """The vocabulary of a universal model, from its names.json."""
+    if names.get("kind") != KIND:
+        raise InputError("that is no universal language model")
+    return UniversalVocabulary(
+        tuple(names["states"]), tuple(names["symbols"]), int(names["context"])
+    )

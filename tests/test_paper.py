@@ -43,12 +43,16 @@ def test_every_statement_resolves(name: str) -> None:
         assert has_test(reference), reference
 
 
+def _goes_past_the_paper(path: Path) -> bool:
+    return "beyond" in path.parts or path.stem == "language_model"
+
+
 def test_every_module_of_the_paper_is_named() -> None:
     named = {ref.partition(":")[0] for s in STATEMENTS.values() for ref in s["code"]}
     for folder in OF_THE_PAPER:
         for path in (ROOT / "src" / "netwright" / folder).rglob("*.py"):
             module = ".".join(path.relative_to(ROOT / "src").with_suffix("").parts)
-            if path.stem != "__init__":
+            if path.stem != "__init__" and not _goes_past_the_paper(path):
                 assert module in named, f"{module} is no statement's code in PAPER.toml"
 
 

@@ -89,7 +89,10 @@ def test_help_lists_every_verb_in_80_columns(capsys: pytest.CaptureFixture[str])
         ("netwright c", {"compile", "certify", "claims", "convert"}),
         ("netwright run palin", {"palindrome"}),
         ("netwright run ./ma", {"./machine.yaml", "./many/"}),
-        ("netwright run palindrome --on ", {"transformer", "rnn", "neural-gpu", "machine"}),
+        (
+            "netwright run palindrome --on ",
+            {"transformer", "rnn", "neural-gpu", "language-model", "machine"},
+        ),
         ("netwright run palindrome --engine f", {"fast", "full"}),
     ],
 )

@@ -51,8 +51,11 @@ def test_a_target_and_an_engine_go_by_their_names_too() -> None:
     assert run(machine, "a", on="rnn").network_steps == 4
     assert run(machine, "a", on="machine", engine="fast").network_steps is None
     for wrong, message in (
-        ({"on": "abacus"}, "no network 'abacus'; there are transformer, rnn, neural-gpu, machine"),
-        ({"engine": "steam"}, "no engine 'steam'; there are auto, fast, full, reference"),
+        (
+            {"on": "abacus"},
+            "no network 'abacus'; there are transformer, rnn, neural-gpu, language-model, ",
+        ),
+        ({"engine": "steam"}, "no engine 'steam'; there are auto, fast, full, reference, torch"),
         ({"score": "last"}, "no score 'last'; there are paper, recency"),
     ):
         with pytest.raises(InputError, match=message):

@@ -55,6 +55,14 @@ class WrongOutput:
 
 
 @dataclass(frozen=True)
+class WrongToken(WrongOutput):
+    """A token that is not the one of the exact run, counted behind the prompt."""
+
+    def __str__(self) -> str:
+        return f"token {self.output} is {self.found}, not {self.expected}"
+
+
+@dataclass(frozen=True)
 class WrongWeight:
     """A number in the files that is not the network's, rounded once."""
 

@@ -16,7 +16,7 @@ import ml_dtypes
 import numpy as np
 from numpy.typing import NDArray
 
-from netwright.export.check import Checked, WrongOutput
+from netwright.export.check import Checked, WrongToken
 from netwright.export.target import Target, write_json
 from netwright.export.tokenizer import quiet_transformers, write_tokenizer
 from netwright.networks.plain import Plain
@@ -149,7 +149,7 @@ def _compared(
     for n, (token, ahead) in enumerate(following):
         right = tokens[prompt + n]
         if token != right:
-            wrong = WrongOutput(n + 1, None, texts[right], texts[token])
+            wrong = WrongToken(n + 1, None, texts[right], texts[token])
             break
         done = n + 1
         if ahead is not None:

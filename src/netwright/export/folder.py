@@ -92,8 +92,8 @@ class CheckFailedError(NetwrightError):
         else:
             word = shortened(" ".join(wrong.word), 40) or "the empty word"
             lines = [
-                f"{export.target} in {export.dtype} is right to {wrong.right_to:,} outputs only "
-                f"({word}, {wrong.way})",
+                f"{export.target} in {export.dtype} is right to {wrong.right_to:,} {wrong.unit}s "
+                f"only ({word}, {wrong.way})",
                 *map(str, wrong.faults),
             ]
         ways = ", ".join([*advice, "a smaller --check"])

@@ -1,4 +1,4 @@
-"""Texts for exported language models, and from them: `netwright.prompt` and `netwright.generate`."""
+"""Prompts for exported language models, and the runs that these write."""
 
 import json
 from os import PathLike

@@ -105,13 +105,13 @@ class LanguageModelTracing(Tracing[Any]):
     def configuration(self, t: int) -> Configuration | None:
         """Where the machine stands, if token t is a step."""
         self.check(t)
-        follower = Follower(self.compiled.vocabulary, self.word)
-        before = follower.step
-        for token in self.tokens[len(self.word) : t]:
-            before = follower.step
-            follower.take(token)
-        if follower.step is before or follower.state in self.compiled.vocabulary.pauses:
+        vocabulary = self.compiled.vocabulary
+        step = vocabulary.step_of(self.tokens[t - 1])
+        if step is None or step.state in vocabulary.pauses:
             return None
+        follower = Follower(vocabulary, self.word)
+        for token in self.tokens[:t]:
+            follower.take(token)
         blank = self.compiled.given.blank
         low, high = min(follower.tape, default=0), max(follower.tape, default=-1)
         cells = [follower.tape.get(cell, blank) for cell in range(low, high + 1)]

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from netwright.runtime.language_model import Evaluator, HardEvaluator
 from netwright.theorems.beyond.language_model.construction import CompiledLanguageModel
 from netwright.theorems.beyond.language_model.text import Follower, Start, machine_text
-from netwright.theorems.beyond.language_model.vocabulary import ACCEPT, REJECT, Step
+from netwright.theorems.beyond.language_model.vocabulary import ACCEPT, REJECT
 from netwright.verify.comparison import Check
 
 TOKENS, VISITS = "the machine's text", "Linked visits"
@@ -54,10 +54,9 @@ def _visits(
     heads = {each.name: each.winners for each in attended}
     visits = {cell: cell for cell in range(len(word))}
     cell = -1
-    first_step = vocabulary.number[vocabulary.steps[0]]
     for position in range(null + 1, len(text) - 1, 2):
-        number = text[position] - first_step
-        step: Step = vocabulary.steps[number]
+        step = vocabulary.step_of(text[position])
+        assert step is not None
         cell += 1 if step.move.value == "R" else -1
         for name, beside in (("block.1.head.0", cell + 1), ("block.1.head.1", cell - 1)):
             if text[position + 1] in (ACCEPT, REJECT):

@@ -51,7 +51,7 @@ def compile_language_model(given: TuringMachine, context: int = 1024) -> Compile
     >>> from netwright.machine.library import library_machine
     >>> compiled = compile_language_model(library_machine("palindrome"), 64)
     >>> len(compiled.network.vocabulary), compiled.network.stream.dimension
-    (143, 101)
+    (131, 101)
     """
     if not SHORTEST <= context <= LONGEST:
         raise InputError(f"context is {context:,}; expected {SHORTEST:,} to {LONGEST:,} tokens")

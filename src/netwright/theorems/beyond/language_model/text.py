@@ -95,10 +95,9 @@ class Follower:
 
     def take(self, token: int) -> str | None:
         """One more token; what is wrong with it, if something is."""
-        known = token - self.vocabulary.number[self.vocabulary.steps[0]]
-        if not 0 <= known < len(self.vocabulary.steps):
+        step = self.vocabulary.step_of(token)
+        if step is None:
             return None
-        step = self.vocabulary.steps[known]
         if self.step is not None:
             action = self.vocabulary.rule(self.step.state, self.step.symbol)
             if action is None:

@@ -110,6 +110,11 @@ class Vocabulary:
         """The number of `@0`."""
         return FIRST + len(self.symbols) + len(self.steps) + len(self.lefts)
 
+    def step_of(self, token: int) -> Step | None:
+        """The step that a token is, if it is one."""
+        place = token - self.number[self.steps[0]]
+        return self.steps[place] if 0 <= place < len(self.steps) else None
+
     def ends(self, step: Step) -> int | None:
         """The token with which a run ends at a step; None where there is a rule."""
         if self.rule(step.state, step.symbol) is not None:

@@ -1,0 +1,178 @@
+"""Checkpoints for GPT-2 and OPT, without torch: written, read, checked in our own evaluator."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import netwright as nw
+from netwright.cli import main
+from netwright.errors import FormatError, InputError
+from netwright.export import checkpoint
+from netwright.export.checkpoint import CheckpointTarget, read_tensors, write_tensors
+from netwright.export.folder import CheckFailedError
+from netwright.export.targets import TARGETS
+from netwright.export.universal import export_universal
+from netwright.machine.library import library_machine
+from netwright.networks.network import Network, compile_network
+from netwright.networks.plain import Plain
+
+
+@pytest.fixture(autouse=True)
+def _without_transformers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where they are installed."""
+    monkeypatch.setattr(CheckpointTarget, "runtime", ())
+
+
+def language_model(name: str = "palindrome", context: int = 96) -> Network:
+    return compile_network(library_machine(name), "language-model", context=context)
+
+
+@pytest.mark.parametrize("to", ["gpt2", "opt"])
+@pytest.mark.parametrize("dtype", ["bfloat16", "float32", "float16"])
+def test_every_type(to: str, dtype: str, tmp_path: Path) -> None:
+    words = ["abba", "ab", "", "babab"]
+    made = language_model().export(to, tmp_path / "out", dtype=dtype, inputs=words)
+    assert made.holds
+    assert all(each.ended for each in made.checks)
+    assert made.about["checked_in"] == "netwright's own evaluator"
+    assert min(each.lead for each in made.checks) > 0.99
+    for word in words:
+        assert nw.generate(tmp_path / "out", word).accepted == (word == word[::-1])
+    size = {"bfloat16": 2, "float16": 2, "float32": 4}[dtype]
+    tensors = read_tensors(tmp_path / "out" / "model.safetensors")
+    assert {array.dtype.itemsize for array in tensors.values()} == {size}
+
+
+def test_names_for_everything(tmp_path: Path) -> None:
+    folder = language_model().export("gpt2", tmp_path / "out").folder
+    names = json.loads((folder / "names.json").read_text(encoding="utf-8"))
+    tensors = read_tensors(folder / "model.safetensors")
+    width = tensors["transformer.wte.weight"].shape[1]
+    assert len(names["layouts"]["vector"]) == width
+    assert names["layouts"]["vector"][-3:] == ["bal", "c1", "c2"]
+    assert len(names["vocabulary"]) == len(tensors["lm_head.weight"])
+    assert names["vocabulary"][:4] == ["<run>", "<accept>", "<reject>", "<pad>"]
+    rule = names["units"][0].index("rule 'start', 'a'")
+    row = tensors["transformer.h.0.mlp.c_proj.weight"][rule]
+    named = {names["layouts"]["vector"][k]: float(x) for k, x in enumerate(row) if x}
+    assert named == {"q2[have-a]": 1, "w[_]": 1, "m2[R]": 1, "bal": -3}
+    assert [head["meaning"] for head in names["attention"]][1] == (
+        "the last visit of the cell to the right"
+    )
+
+
+def test_a_run_longer_than_the_context(tmp_path: Path) -> None:
+    language_model("busy-beaver-4", 64).export("opt", tmp_path / "out")
+    run = nw.generate(tmp_path / "out", max_steps=1000)
+    expected = library_machine("busy-beaver-4").run()
+    assert (run.steps, run.head, run.tape) == (107, expected.head, expected.tape)
+
+
+@pytest.mark.parametrize("to", ["gpt2", "opt"])
+def test_a_damaged_weight_is_found(
+    to: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = type(TARGETS[to])
+    write = target.write
+
+    def damage(self: CheckpointTarget, plain: Plain, folder: Path, dtype: str) -> None:
+        write(self, plain, folder, dtype)
+        path = folder / "model.safetensors"
+        tensors = {name: array.copy() for name, array in read_tensors(path).items()}
+        name = next(n for n in tensors if n.endswith(("mlp.c_proj.weight", "fc2.weight")))
+        flat = tensors[name].reshape(-1)
+        flat[np.flatnonzero(flat.astype(np.float32) == 1)[0]] = 0
+        write_tensors(path, tensors)
+
+    monkeypatch.setattr(target, "write", damage)
+    with pytest.raises(CheckFailedError, match=r"a wrong weight|right to \d tokens only") as caught:
+        language_model().export(to, tmp_path / "out")
+    assert caught.value.export.weight is not None
+    assert [*tmp_path.iterdir()] == []
+
+
+def test_the_universal_model(tmp_path: Path) -> None:
+    made = export_universal("gpt2", tmp_path / "out", states=16, symbols=8, context=512)
+    assert made.holds
+    assert [each.word[0] for each in made.checks][:3] == [
+        "palindrome:",
+        "busy-beaver-4:",
+        "binary-increment:",
+    ]
+    assert (tmp_path / "out" / "model.safetensors").stat().st_size < 5_000_000
+    found = nw.prompt("palindrome", "abba", model=tmp_path / "out")
+    assert found.startswith("q0:a #:R:q1 ")
+    assert found.endswith(" <tape> a b b a")
+    assert found.states["start"] == "q0"
+    assert found.states["accept"] == "acc"
+    with pytest.raises(InputError, match="the model has 15 and 8"):
+        nw.prompt("binary-multiplication", model=tmp_path / "out")
+    with pytest.raises(InputError, match="is no language model of one machine"):
+        nw.generate(tmp_path / "out")
+    with pytest.raises(FormatError, match="is no folder that netwright exported"):
+        nw.prompt("palindrome", model=tmp_path)
+    with pytest.raises(InputError, match="is for gpt2 or opt; not for numpy"):
+        export_universal("numpy", tmp_path / "other")
+
+
+def test_the_command_line(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["export", "palindrome", "--to", "gpt2", "--context", "64", "-o", "out"]) == 0
+    *_, row, last = capsys.readouterr().out.splitlines()
+    assert row.split() == [
+        "abba",
+        "in",
+        "numpy",
+        "checked",
+        "to",
+        "32",
+        "tokens,",
+        "the",
+        "end;",
+        "lead",
+        "1.00",
+    ]
+    assert last.startswith("checked in netwright's own evaluator; in transformers with pip install")
+    small = ["--states", "8", "--symbols", "4", "--context", "256"]
+    assert main(["export", "--universal", "--to", "opt", *small, "-o", "universal"]) == 0
+    assert "for 7 states and 4 symbols, context 256" in capsys.readouterr().out
+    call = ["compile", "binary-increment", "11", "--prompt"]
+    assert main([*call, "--model", "universal"]) == 0
+    captured = capsys.readouterr()
+    assert captured.out.endswith("q1:# 1:L:q2 <tape> 1 1\n")
+    assert captured.err == "states: right=q0 carry=q1 done=q2\nsymbols: _=#\n"
+    assert main([*call, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["states"]["right"] == "q0"
+    assert main(["compile", "binary-increment", "--on", "universal-language-model"]) == 0
+    assert capsys.readouterr().out.endswith("<tape> 1 0 1 1\n")
+    bad: list[tuple[list[str], str]] = [
+        (["export", "palindrome", "--to", "gpt2", "--on", "rnn", "-o", "x"], "no code for gpt2"),
+        (["export", "palindrome", "--states", "4", "-o", "x"], "are for --universal"),
+        (["export", "--universal", "--to", "numpy", "-o", "x"], "is for gpt2 or opt"),
+        (["export", "--universal", "palindrome", "--to", "gpt2", "-o", "x"], "for all machines"),
+        (["export", "--universal", "--to", "gpt2", "--states", "1", "-o", "x"], "2 to 4,096"),
+        (["export", "--zoo", "--to", "gpt2", "-o", "x"], "no network of the paper"),
+        (["compile", "palindrome", "abba"], "INPUT, --separator and --model are for --prompt"),
+        ([*call, "--score", "recency"], "score is no option of a prompt"),
+        ([*call, "--model", "nothing"], "is no folder that netwright exported"),
+        ([*call, "--model", "out"], "that is no universal language model"),
+        (["compile", "palindrome", "xyz", "--prompt"], "input symbol 'x'"),
+    ]
+    for arguments, said in bad:
+        assert main(arguments) == 2, arguments
+        captured = capsys.readouterr()
+        assert said in captured.err
+        assert captured.out == ""
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out", "universal"]
+
+
+def test_large_texts_are_checked_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checkpoint, "AT_ONCE", 7)
+    made = language_model("busy-beaver-4", 256).export("gpt2", tmp_path / "out")
+    checks: list[Any] = list(made.checks)
+    assert [(each.outputs, each.ended) for each in checks] == [(216, True)]

@@ -1,0 +1,211 @@
+"""Stock language models in transformers: `generate()` writes the runs of machines."""
+
+import json
+import os
+import random
+import re
+import subprocess
+import sys
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.export.heavy import heavy
+from tests.machine_table import TABLE
+
+import netwright as nw
+from netwright.export.universal import export_universal
+from netwright.machine.library import library_machine, library_names
+from netwright.machine.turing_machine import TuringMachine
+from netwright.networks.network import compile_network
+from netwright.theorems.beyond.language_model.construction import (
+    CompiledLanguageModel,
+    compile_language_model,
+)
+from netwright.theorems.beyond.language_model.text import Start, machine_text
+from netwright.theorems.beyond.language_model.universal import UniversalVocabulary, universal_text
+from netwright.verify.draw import random_machine
+
+torch = heavy("torch")
+transformers = heavy("transformers")
+pytestmark = pytest.mark.filterwarnings("ignore")  # of torch and transformers
+DTYPES = ("float32", "float16", "bfloat16")
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def opened(folder: Path, dtype: str = "auto") -> tuple[Any, Any]:
+    kind = dtype if dtype == "auto" else getattr(torch, dtype)
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+    model = transformers.AutoModelForCausalLM.from_pretrained(folder, dtype=kind)
+    return tokenizer, model
+
+
+def text_of(compiled: CompiledLanguageModel, word: tuple[str, ...]) -> tuple[list[int], int]:
+    start = Start(word)
+    prompt = start.prompt(compiled.vocabulary)
+    room = compiled.context - len(prompt)
+    return [*prompt, *islice(machine_text(compiled.vocabulary, start), room)], len(prompt)
+
+
+def chosen(model: Any, tokens: list[int], prompt: int) -> list[int]:
+    """What the model would write behind each token of a text."""
+    with torch.no_grad():
+        logits = model(torch.tensor([tokens[:-1]])).logits[0, prompt - 1 :]
+    return [int(token) for token in logits.argmax(dim=-1)]
+
+
+@pytest.mark.parametrize("to", ["gpt2", "opt"])
+def test_palindromes_of_all_kinds(to: str, tmp_path: Path) -> None:
+    """All words to length 5, in one batch that is padded on the left, in three types."""
+    network = compile_network(library_machine("palindrome"), "language-model", context=128)
+    made = network.export(to, tmp_path / "out", inputs=["abba", "abb", ""])
+    assert made.holds
+    assert made.about["checked_in"] == "transformers"
+    assert {each.way for each in made.checks} == {"all at once", "generate()"}
+    cases = [case for case in TABLE if case.machine == "palindrome"]
+    for dtype in DTYPES:
+        tokenizer, model = opened(tmp_path / "out", dtype)
+        expected = {"gpt2": "GPT2LMHeadModel", "opt": "OPTForCausalLM"}[to]
+        assert type(model).__name__ == expected
+        assert model.dtype is getattr(torch, dtype)
+        words = [" ".join(case.word) for case in cases]
+        batch = tokenizer(words, return_tensors="pt", padding=True)
+        rows = tokenizer.batch_decode(model.generate(**batch), skip_special_tokens=True)
+        for case, row in zip(cases, rows, strict=True):
+            tokens, _ = text_of(network.compiled, tuple(case.word))
+            assert row == network.compiled.text(*tokens)
+            found = nw.decode(row, library_machine("palindrome"))
+            assert found.problem is None
+            assert (found.outcome.value == "accepted") == case.answer
+    one = tokenizer("a b b", return_tensors="pt")
+    expected = network.compiled.text(*text_of(network.compiled, tuple("abb"))[0])
+    for options in ({"num_beams": 3}, {"do_sample": True}, {"use_cache": False}):
+        assert tokenizer.decode(model.generate(**one, **options)[0]) == expected
+    with pytest.raises(Exception, match=r"Missing \[UNK\] token"):
+        tokenizer("a c")
+
+
+@pytest.mark.parametrize(("name", "context"), [("busy-beaver-4", 256), ("busy-beaver-5", 4096)])
+def test_busy_beavers(name: str, context: int, tmp_path: Path) -> None:
+    network = compile_network(library_machine(name), "language-model", context=context)
+    network.export("gpt2", tmp_path / "out")
+    tokens, prompt = text_of(network.compiled, ())
+    assert len(tokens) == (217 if name == "busy-beaver-4" else 4096)
+    for dtype in DTYPES:
+        tokenizer, model = opened(tmp_path / "out", dtype)
+        assert chosen(model, tokens, prompt) == tokens[prompt:]
+        written = model.generate(**tokenizer("", return_tensors="pt"), max_length=300)
+        assert written[0].tolist() == tokens[:300]
+
+
+def test_the_library(tmp_path: Path) -> None:
+    for name in library_names():
+        machine = library_machine(name)
+        network = compile_network(machine, "language-model", context=512)
+        network.export("gpt2", tmp_path / name, check=50)
+        tokens, prompt = text_of(network.compiled, machine.default_input)
+        for dtype in DTYPES:
+            assert chosen(opened(tmp_path / name, dtype)[1], tokens, prompt) == tokens[prompt:]
+
+
+def some_machine(seed: int, most: int) -> tuple[TuringMachine, tuple[str, ...]]:
+    draw = random.Random(seed)
+    machine = random_machine(draw, draw.randint(2, most), draw.randint(2, 6))
+    return machine, tuple(draw.choices(machine.symbols, k=draw.randint(0, 6)))
+
+
+def test_random_machines(tmp_path: Path) -> None:
+    tokens_seen = 0
+    for seed in range(50):
+        machine, word = some_machine(seed, 8)
+        compiled = compile_language_model(machine, 160)
+        network = compile_network(machine, "language-model", context=160)
+        network.export("gpt2", tmp_path / str(seed), inputs=[word], check=20)
+        tokens, prompt = text_of(compiled, word)
+        tokens_seen += len(tokens) - prompt
+        for dtype in DTYPES:
+            assert chosen(opened(tmp_path / str(seed), dtype)[1], tokens, prompt) == tokens[prompt:]
+    assert tokens_seen > 1000
+
+
+ALONE = """
+import json, sys
+sys.modules["netwright"] = None
+from transformers import AutoModelForCausalLM, AutoTokenizer
+folder, file, dtype = sys.argv[1:]
+tokenizer = AutoTokenizer.from_pretrained(folder)
+model = AutoModelForCausalLM.from_pretrained(folder, dtype=dtype)
+found = []
+for text in json.load(open(file)):
+    ids = model.generate(**tokenizer(text, return_tensors="pt"), max_new_tokens=230, max_length=None)
+    found.append(tokenizer.decode(ids[0]))
+print(json.dumps(found))
+"""
+
+
+def test_one_model_for_all_machines(tmp_path: Path) -> None:
+    """From plain text, in a process without netwright: three machines and twenty random ones."""
+    made = export_universal("gpt2", tmp_path / "out", states=16, symbols=8, context=1024)
+    assert made.holds
+    assert (tmp_path / "out" / "model.safetensors").stat().st_size < 5_000_000
+    vocabulary = UniversalVocabulary.of(16, 8, 1024)
+    cases = [
+        *((library_machine(name), library_machine(name).default_input) for name in
+          ("palindrome", "busy-beaver-4", "binary-increment")),
+        *(some_machine(seed, 7) for seed in range(40)),
+    ]  # fmt: skip
+    cases = [(machine, word) for machine, word in cases if machine.start not in machine.accepting]
+    cases = cases[:23]
+    assert len(cases) == 23
+    prompts = [nw.prompt(machine, word, model=tmp_path / "out") for machine, word in cases]
+    (tmp_path / "prompts.json").write_text(json.dumps(prompts))
+    for dtype in ("float32", "bfloat16"):
+        done = subprocess.run(
+            [
+                sys.executable,
+                "-c",
+                ALONE,
+                str(tmp_path / "out"),
+                str(tmp_path / "prompts.json"),
+                dtype,
+            ],
+            capture_output=True,
+            text=True,
+            check=True,
+            env={**os.environ, "OMP_NUM_THREADS": "1"},
+        )
+        for (machine, word), text in zip(cases, json.loads(done.stdout), strict=True):
+            prompt, run = universal_text(machine, word, vocabulary)
+            expected = [vocabulary.texts[token] for token in [*prompt, *islice(run, 230)]]
+            assert text.split() == expected
+            assert nw.decode(text).problem is None
+
+
+def test_the_engine_torch_is_the_checkpoint(tmp_path: Path) -> None:
+    beaver = library_machine("busy-beaver-4")
+    expected = beaver.run()
+    for dtype in DTYPES:
+        network = compile_network(beaver, "language-model", context=64, dtype=dtype)
+        run = network.run(engine="torch")
+        assert (run.steps, run.head, run.tape) == (107, expected.head, expected.tape)
+    network.export("gpt2", tmp_path / "out")
+    assert nw.generate(tmp_path / "out", engine="torch").steps == 107
+
+
+def test_the_readme_runs_a_machine_in_a_stock_language_model(tmp_path: Path) -> None:
+    """The first lines of Python that the README shows, word for word, and what they print."""
+    page = (ROOT / "README.md").read_text(encoding="utf-8")
+    found = re.search(
+        r"```sh\n(netwright export .*?)```\n+```py\n(.*?)```\n+```text\n(.*?)```", page, re.S
+    )
+    assert found is not None
+    call, code, printed = found.groups()
+    subprocess.run(
+        [sys.executable, "-m", *call.split()], cwd=tmp_path, check=True, capture_output=True
+    )
+    alone = f"import sys; sys.modules['netwright'] = None\n{code}"
+    done = subprocess.run(
+        [sys.executable, "-c", alone], cwd=tmp_path, check=True, capture_output=True, text=True
+    )
+    assert done.stdout.split() == printed.split()

@@ -53,6 +53,20 @@ def test_a_file_of_a_long_run_stays_within_what_it_has(watched: Opened, tmp_path
     at(page, 101)
 
 
+def test_a_language_model_shows_where_its_pointers_lead(watched: Opened, tmp_path: Path) -> None:
+    import netwright as nw
+
+    net = nw.compile("busy-beaver-5", to="language-model", context=256)
+    net.explore("", t=100).save(tmp_path / "page.html")
+    page = watched(f"file://{tmp_path}/page.html")
+    at(page, 100)
+    heading = "Pointer head: token 100 attends to token 77, the last on cell 2"
+    assert text(page, "#picture h2").startswith(heading)
+    assert "last visited by token 77" in text(page, "#sentence")
+    assert "the last visit of the cell to the right" in text(page, "#table")
+    press(page, "ArrowRight", 101)
+
+
 def check_machine(page: Any, machine: Any, word: tuple[str, ...], steps: int) -> None:
     """The page's machine against the timeline: where it ends, and a diagram."""
     rules = [

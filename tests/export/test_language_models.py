@@ -138,7 +138,8 @@ tokenizer = AutoTokenizer.from_pretrained(folder)
 model = AutoModelForCausalLM.from_pretrained(folder, dtype=dtype)
 found = []
 for text in json.load(open(file)):
-    ids = model.generate(**tokenizer(text, return_tensors="pt"), max_new_tokens=230, max_length=None)
+    given = tokenizer(text, return_tensors="pt")
+    ids = model.generate(**given, max_new_tokens=230, max_length=None)
     found.append(tokenizer.decode(ids[0]))
 print(json.dumps(found))
 """

@@ -84,7 +84,7 @@ def test_every_damage_to_a_rule_is_noticed() -> None:
     reading = net.with_weight("block.1.units.B", "unit[read 'b', R]", "Ys[b]", 0)
     with pytest.raises(NetworkError, match="reads '_' in cell 1, where 'b' stands"):
         reading.run("abba")
-    pointer = net.with_weight("block.1.head.0.Q", "R[0]", "bit[0]", 0)
+    pointer = net.with_weight("block.1.head.0.Q", "R[b0]", "bit[b0]", 0)
     assert not pointer.verify("abba").holds
     with pytest.raises(InputError, match="are whole numbers"):
         net.with_weight("U", "acc", "token[<accept>]", "1/2")

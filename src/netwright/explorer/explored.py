@@ -57,7 +57,7 @@ class Explored:
         self.network, self.word, self.limit = network, word, limit
         self.history: History = network.kind.history(network.compiled, machine, word, limit)
         steps = self.history.timeline.limit
-        self.tracing: Tracing[Any] = network.kind.trace(network.compiled, word, steps)
+        self.tracing: Tracing[Any] = network.kind.looked_at(network.compiled, word, steps)
         self.jumping: Tracing[Any] | None = None
         if not network.changes:
             self.jumping = network.kind.jumping(network.compiled, self.history, word, steps)
@@ -212,6 +212,7 @@ class Explored:
                 "columns": [vars(column) for column in kind.view.columns],
                 "parts": [vars(part) for part in kind.view.parts],
                 "drawn": kind.view.drawn,
+                "drawing": kind.view.drawing,
             },
         }
 

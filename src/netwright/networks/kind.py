@@ -143,6 +143,10 @@ class Kind(ABC, Generic[C]):
     def trace(self, compiled: C, word: Sequence[str], max_steps: int) -> Tracing[Any]:
         """The run with all of its vectors, any moment of it."""
 
+    def looked_at(self, compiled: C, word: Sequence[str], max_steps: int) -> Tracing[Any]:
+        """The run as a page shows it, one moment for each configuration of `history`."""
+        return self.trace(compiled, word, max_steps)
+
     @abstractmethod
     def outputs(self, compiled: C, word: Sequence[str]) -> Iterator[Vector]:
         """y_1, y_2, … on a word, by the definition."""

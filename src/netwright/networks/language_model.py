@@ -17,15 +17,16 @@ from netwright.exact.feed_forward import Affine
 from netwright.exact.layout import Layout
 from netwright.exact.vector import Vector
 from netwright.following.language_model import run_language_model
-from netwright.following.language_model_tracing import LanguageModelTracing, exact
+from netwright.following.language_model_tracing import LanguageModelTracing, StepTracing, exact
 from netwright.machine.simulate import Engine, Run
+from netwright.machine.timeline import Timeline
 from netwright.machine.turing_machine import TuringMachine
 from netwright.nets.language_model import Block, Head, LanguageModel, Matrix, Units
 from netwright.networks.kind import Following, Kind, Option, Options
 from netwright.networks.language_model_plain import plain_language_model
 from netwright.networks.plain import Plain
 from netwright.networks.trace import Moment
-from netwright.networks.view import Says
+from netwright.networks.view import Column, History, Part, Says, View
 from netwright.networks.writing import Writing
 from netwright.runtime.language_model import (
     ROUNDED,
@@ -57,6 +58,24 @@ READING = (
 )
 
 
+PARTS = (
+    Part("input", "block.0.input", "wte + wpe", "the address token, and its position"),
+    Part("step", "block.0.middle", "block 0, head", "takes over the step before it", 1),
+    Part("rule", "block.1.input", "block 0, units", "the rule, and both addresses", 1),
+    Part("visits", "block.1.middle", "block 1, heads", "looks both visits up", 2),
+    Part("next", "block.2.input", "block 1, units", "next symbol, and next address", 2),
+    Part("output", "output", "block 2", "nothing more, for an address token", 3),
+)
+GROUPS = (
+    ("q1", "s1", "m1", "isP", "acc", "rej"),
+    ("q2", "w", "m2"),
+    ("far", "R", "L", "RR", "LL", "FAR", "Z"),
+    ("vA", "vB", "Ys"),
+    ("T", "A", "N"),
+)
+COLUMNS = tuple(Column(part.vector, part.name, part.layer) for part in PARTS)
+
+
 def read_context(value: object) -> int:
     """How many tokens a text may have."""
     text = str(value).replace(",", "").replace("_", "")
@@ -85,6 +104,13 @@ class LanguageModelKind(Kind[CompiledLanguageModel]):
         "rounding of a runtime; verify compares token by token"
     )
     engines = (Engine.AUTO, Engine.FAST, Engine.REFERENCE, Engine.TORCH)
+    view = View(
+        groups=GROUPS,
+        columns=COLUMNS,
+        parts=PARTS,
+        drawn=StepTracing.AHEAD,
+        drawing="Pointer head",
+    )
     options = (
         Option("context", read_context, 1024, "How many tokens a text has.", metavar="T"),
         Option(
@@ -122,6 +148,24 @@ class LanguageModelKind(Kind[CompiledLanguageModel]):
         """The tokens of one context."""
         return LanguageModelTracing(compiled, word, max_steps)
 
+    def looked_at(
+        self, compiled: CompiledLanguageModel, word: Sequence[str], max_steps: int
+    ) -> StepTracing:
+        """Step by step: the token that computes the next one, and the two visits it looks up."""
+        return StepTracing(compiled, word, max_steps)
+
+    def history(
+        self,
+        compiled: CompiledLanguageModel,
+        machine: TuringMachine,
+        word: Sequence[str],
+        limit: int,
+    ) -> History:
+        """As many steps as one context has; the first is the machine at time 0."""
+        moving = compiled.vocabulary.machine
+        room = (compiled.context - len(word) - 1) // 2
+        return History(Timeline(moving, word, limit=max(0, min(limit, room - 1))), 1, 1)
+
     def outputs(self, compiled: CompiledLanguageModel, word: Sequence[str]) -> Iterator[Vector]:
         """The stream behind each token from `<run>` on, which says what the next one is."""
         tracing = LanguageModelTracing(compiled, word, 10**9)
@@ -145,7 +189,7 @@ class LanguageModelKind(Kind[CompiledLanguageModel]):
 
     def says(self, compiled: CompiledLanguageModel, moment: Moment) -> Says | None:
         """State and symbol of a step token; the rule is the machine's."""
-        x = moment["block.0.input"]
+        x = moment["block.0.middle"]
         state, symbol = x.label("q1"), x.label("s1")
         if state is None or symbol is None:
             return None

@@ -47,6 +47,8 @@ class View:
     """Where there are no columns: the first parts of the names that are shown; none: all."""
     drawn: str = ""
     """The attention that is drawn on the space-time diagram."""
+    drawing: str = "Layer 3"
+    """What a page calls it."""
 
 
 class History(NamedTuple):

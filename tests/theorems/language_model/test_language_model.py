@@ -115,6 +115,17 @@ def test_the_busy_beaver_goes_on_beyond_its_context() -> None:
         assert found.network_steps > 2 * steps
 
 
+@pytest.mark.thorough
+def test_twenty_thousand_steps_in_a_context_of_a_thousand_tokens() -> None:
+    compiled = compile_language_model(BEAVER, 1024)
+    weights = pack(compiled.network)
+    evaluator = FloatEvaluator(weights.tensors, weights.blocks, "float32")
+    found = run_language_model(compiled, (), 20_000, evaluator, Engine.FAST)
+    expected = simulate(BEAVER, (), 20_000)
+    assert (found.steps, found.state, found.head) == (20_000, expected.state, expected.head)
+    assert found.tape == expected.tape
+
+
 def test_resuming_in_every_state() -> None:
     """From any configuration of a run the model goes on as the machine does."""
     machine = library_machine("binary-addition")

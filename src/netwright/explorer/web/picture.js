@@ -100,10 +100,11 @@ export class Picture {
   words(moment) {
     const found = moment.attention;
     if (!found) return `Tape and head around time ${number(moment.t)}`;
-    if (found.winner === null) return `Layer 3: ${number(found.winners)} tokens have the best score`;
+    const where = this.run.view.drawing;
+    if (found.winner === null) return found.winners ? `${where}: ${number(found.winners)} tokens have the best score` : `${where}: cell ${number(moment.next)} is fresh`;
     return found.winner === moment.t
-      ? `Layer 3: token ${number(moment.t)} attends to itself, for cell ${number(moment.next)} is fresh`
-      : `Layer 3: token ${number(moment.t)} attends to token ${number(found.winner)}, the last on cell ${number(found.cell)}`;
+      ? `${where}: token ${number(moment.t)} attends to itself, for cell ${number(moment.next)} is fresh`
+      : `${where}: token ${number(moment.t)} attends to token ${number(found.winner)}, the last on cell ${number(found.cell)}`;
   }
 
   write(moment) {

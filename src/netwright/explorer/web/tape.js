@@ -52,6 +52,7 @@ export function say(place, run, moment) {
 function lookBack(moment) {
   const { winner, winners, cell } = moment.attention;
   const to = `Next is cell ${number(moment.next)}: `;
+  if (!winners) return [to, element("em", {}, "nobody was there before"), "."];
   if (winners !== 1) return [to, `${number(winners)} tokens have the best score.`];
   if (winner === moment.t) return [to, element("em", {}, "fresh, so token ", number(winner), " attends to itself"), "."];
   const right = cell === moment.next ? "" : ` (on cell ${number(cell)}!)`;

@@ -14,7 +14,7 @@
 | ld | 1 | whether the token resumes a run |
 
 An address p is the bits of p − 1, so that position 0 has the address 11…1. A bit is 1 or −1, the
-least significant first.
+least significant, b0, first.
 """
 
 from netwright.exact.layout import Layout
@@ -83,7 +83,7 @@ def bits(n: int, b: int) -> list[int]:
 
 def stream_layout(vocabulary: Vocabulary) -> Layout:
     """The blocks for a machine."""
-    places = [str(k) for k in range(bits_of(vocabulary.context))]
+    places = [f"b{k}" for k in range(bits_of(vocabulary.context))]
     sizes: dict[str, object] = dict.fromkeys(BLOCKS, "")
     sizes |= dict.fromkeys(("q1", "q2"), vocabulary.machine.states)
     sizes |= dict.fromkeys(("s1", "w", "vA", "vB", "Ys"), vocabulary.symbols)

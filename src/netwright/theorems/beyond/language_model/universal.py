@@ -215,7 +215,7 @@ def universal_model(states: int, symbols: int, context: int) -> UniversalModel:
 def _stream(vocabulary: UniversalVocabulary) -> Layout:
     """Blocks as for one machine, states and symbols in bits; VQ, VW, VM are those of an action."""
     q, s, b = (
-        [str(k) for k in range(size)]
+        [f"b{k}" for k in range(size)]
         for size in (vocabulary.aq, vocabulary.a_s, bits_of(vocabulary.context))
     )
     return Layout.of(

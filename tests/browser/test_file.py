@@ -63,7 +63,7 @@ def test_a_language_model_shows_where_its_pointers_lead(watched: Opened, tmp_pat
     heading = "Pointer head: token 100 attends to token 77, the last on cell 2"
     assert text(page, "#picture h2").startswith(heading)
     assert "last visited by token 77" in text(page, "#sentence")
-    assert "the last visit of the cell to the right" in text(page, "#table")
+    assert "the address of the last visit" in text(page, "#table")
     press(page, "ArrowRight", 101)
 
 

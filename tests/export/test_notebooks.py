@@ -10,6 +10,7 @@ import pytest
 from tests.export.heavy import heavy
 
 heavy("torch")
+heavy("transformers")
 NOTEBOOKS = sorted((Path(__file__).resolve().parents[2] / "examples").glob("*.ipynb"))
 
 

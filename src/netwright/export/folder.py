@@ -73,8 +73,8 @@ class Export:
         if self.holds:
             ended = all(each.ended for each in self.checks if each.way == self.checks[0].way)
             end = ", to the end" if ended else ""
-            return f"checked to {self.right_to:,} outputs on {inputs}{end}"
-        return f"wrong after {self.right_to:,} outputs"
+            return f"checked to {self.right_to:,} {self.checks[0].unit}s on {inputs}{end}"
+        return f"wrong after {self.right_to:,} {self.checks[0].unit}s"
 
     def _repr_html_(self) -> str:
         rows = [(" ".join(each.word), each.way, each) for each in self.checks]

@@ -86,6 +86,8 @@ def test_links_lead_somewhere(name: str) -> None:
 
 def test_the_readme_is_short_and_has_something_to_run() -> None:
     assert len(PAGES["README.md"].splitlines()) <= 120
-    assert sum(str(session.id).startswith("README") for session in SESSIONS) >= 2
+    # One session is run here, and one with transformers in tests/export.
+    assert sum(str(session.id).startswith("README") for session in SESSIONS) >= 1
+    assert PAGES["README.md"].count("```py\n") == 1
     assert PYTHON["README.md"]
     assert len(MAKE) >= 3

@@ -1,5 +1,7 @@
 """A uniform Neural GPU that is a Turing machine, as a plain PyTorch module."""
 
+from itertools import islice
+
 import torch
 from torch import nn
 
@@ -45,7 +47,7 @@ class NeuralGPU(TorchNetwork):
         return self.cell(u * S + (1 - u) * self.F(r * S))
 
     def steps(self, word):
-        """S^0, S^1, S^2, …."""
+        """S^0, S^1, S^2, …: the last cell of each is an output."""
         word = self.word(word)
         S = self.embedding[word]
         while True:
@@ -53,17 +55,9 @@ class NeuralGPU(TorchNetwork):
             S = self(word, S)
 
     @torch.no_grad()
-    def generate(self, word, n):
-        """S^0, …, S^n on a word, a text or a list of symbols: [:, -1] has the outputs."""
-        steps = self.steps(word)
-        return torch.stack([next(steps) for _ in range(n + 1)])
-
-    @torch.no_grad()
     def outputs(self, word):
         """The last cell of S^1, S^2, …; nothing is attended to."""
-        steps = self.steps(word)
-        next(steps)
-        for S in steps:
+        for S in islice(self.steps(word), 1, None):
             yield S[-1], {}
 
 

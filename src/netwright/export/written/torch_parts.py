@@ -2,6 +2,7 @@
 
 import json
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 
 import torch
@@ -104,6 +105,15 @@ class TorchNetwork(HookedRootModule, Readable):
         if isinstance(word, torch.Tensor):
             return word
         return torch.tensor(self.tokens(word), dtype=torch.long, device=self.embedding.device)
+
+    def steps(self, word):
+        """The states of a run on a word, one after the other; the first is where it begins."""
+        raise NotImplementedError
+
+    @torch.no_grad()
+    def generate(self, word, n):
+        """n + 1 states of the run on a word, a text or a list of symbols."""
+        return torch.stack([*islice(self.steps(word), n + 1)])
 
     @contextmanager
     def watched(self, end):

@@ -1,5 +1,7 @@
 """An encoder-decoder RNN that is a Turing machine, as a plain PyTorch module."""
 
+from itertools import islice
+
 import torch
 
 from netwright.export.written.torch_parts import ACTIVATIONS, HookPoint, Linear, TorchNetwork
@@ -36,17 +38,9 @@ class RNN(TorchNetwork):
             g = self.g(ACTIVATIONS["sigma"](self.U(g)))
 
     @torch.no_grad()
-    def generate(self, word, n):
-        """g_0, g_1, …, g_n on a word, a text or a list of symbols."""
-        steps = self.steps(word)
-        return torch.stack([next(steps) for _ in range(n + 1)])
-
-    @torch.no_grad()
     def outputs(self, word):
         """g_1, g_2, …; nothing is attended to."""
-        steps = self.steps(word)
-        next(steps)
-        for g in steps:
+        for g in islice(self.steps(word), 1, None):
             yield g, {}
 
 

@@ -1,6 +1,7 @@
 """A hard-attention Transformer that is a Turing machine, as a plain PyTorch module."""
 
 from functools import partial
+from itertools import islice
 
 import torch
 from torch import nn
@@ -167,23 +168,17 @@ class Transformer(TorchNetwork):
         return self.decode(self.encode(word), y)
 
     def steps(self, word):
-        """y_1, y_2, …, one after the other, over kept keys and values."""
+        """y_0, y_1, y_2, …, one after the other, over kept keys and values."""
         external, kept, y = self.encode(self.word(word)), Kept(), self.seed[None]
         while True:
-            y = self.decode(external, y, kept)
             yield y[0]
-
-    @torch.no_grad()
-    def generate(self, word, n):
-        """y_0, y_1, …, y_n on a word, a text or a list of symbols."""
-        steps = self.steps(word)
-        return torch.stack([self.seed, *(next(steps) for _ in range(n))])
+            y = self.decode(external, y, kept)
 
     @torch.no_grad()
     def outputs(self, word):
         """y_1, y_2, … with the tokens that each attention of the decoder chose."""
         with self.watched(".pattern") as patterns:
-            for y in self.steps(word):
+            for y in islice(self.steps(word), 1, None):
                 yield y, attended(patterns, 0)
 
     @torch.no_grad()

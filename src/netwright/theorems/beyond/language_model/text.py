@@ -120,9 +120,9 @@ class Follower:
     def resumed(self) -> Start:
         """From where the next text goes on; the step that was said last is said again."""
         blank, head = self.vocabulary.machine.blank, self.head
-        low, high = min([*self.tape, head - 1]), max(self.tape, default=head)
-        ahead = tuple(self.tape.get(cell, blank) for cell in range(head, high + 1))
-        behind = tuple(self.tape.get(cell, blank) for cell in range(min(low, head - 1), head))
+        first, last = min([*self.tape, head - 1]), max([*self.tape, head - 1])
+        ahead = tuple(self.tape.get(cell, blank) for cell in range(head, last + 1))
+        behind = tuple(self.tape.get(cell, blank) for cell in range(min(first, head - 1), head))
         return Start(ahead, behind, self.state)
 
     def go_on(self) -> None:

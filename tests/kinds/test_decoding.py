@@ -38,11 +38,9 @@ def test_a_text_is_the_run(data: st.DataObject, machine: TuringMachine) -> None:
     found = decode(" ".join(text), machine)
     assert found.problem is None
     expected = simulate(machine, word, found.steps)
-    assert (found.steps, found.state, found.head) == (
-        expected.steps,
-        expected.state,
-        expected.head,
-    ) or text[-1][0] not in "<@"  # in the middle of a stay
+    assert found.steps == expected.steps
+    if found.state in machine.states:  # not in the middle of a stay
+        assert (found.state, found.head) == (expected.state, expected.head)
     if text[-1].startswith("<"):
         assert found.outcome == expected.outcome
         assert found.tape == expected.tape

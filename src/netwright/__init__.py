@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from netwright.errors import FormatWarning, NetwrightError
     from netwright.explorer.page import explore
-    from netwright.export.texts import generate, prompt
+    from netwright.export.texts import decode, generate, prompt
     from netwright.machine.configuration import Configuration, Tape
     from netwright.machine.formats import write_text
     from netwright.machine.library import library_names
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from netwright.machine.simulate import Engine, Outcome, Run
     from netwright.machine.turing_machine import Move, TuringMachine
     from netwright.networks.certificate import Certificate, check_certificate
-    from netwright.networks.decoding import decode
     from netwright.networks.kinds import kinds
     from netwright.networks.network import Network
     from netwright.networks.running import compile_source as compile
@@ -69,7 +68,7 @@ __all__ = [
 ]
 _HOMES = {
     "explorer.page": ("explore",),
-    "export.texts": ("generate", "prompt"),
+    "export.texts": ("decode", "generate", "prompt"),
     "errors": ("FormatWarning", "NetwrightError"),
     "machine.configuration": ("Configuration", "Tape"),
     "machine.formats": ("write_text",),
@@ -78,7 +77,6 @@ _HOMES = {
     "machine.simulate": ("Engine", "Outcome", "Run"),
     "machine.turing_machine": ("Move", "TuringMachine"),
     "networks.certificate": ("Certificate", "check_certificate"),
-    "networks.decoding": ("decode",),
     "networks.kinds": ("kinds",),
     "networks.network": ("Network",),
     "networks.running": ("compile", "run_many"),

@@ -14,6 +14,15 @@ def shortened(text: object, width: int = 24) -> str:
     return text if len(text) <= width else f"{text[:half]}…{text[-half:]}"
 
 
+def counted(number: int, thing: str) -> str:
+    """A number with its noun.
+
+    >>> counted(1, "step"), counted(2000, "step")
+    ('1 step', '2,000 steps')
+    """
+    return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"
+
+
 def printable(text: str) -> str:
     r"""A text as a terminal can show it: whatever could steer the terminal is escaped.
 

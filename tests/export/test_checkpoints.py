@@ -9,15 +9,17 @@ import pytest
 
 import netwright as nw
 from netwright.cli import main
-from netwright.errors import FormatError, InputError
+from netwright.errors import FormatError, InputError, NetwrightError
 from netwright.export import checkpoint
 from netwright.export.checkpoint import CheckpointTarget, read_tensors, write_tensors
 from netwright.export.folder import CheckFailedError
 from netwright.export.targets import TARGETS
 from netwright.export.universal import export_universal
 from netwright.machine.library import library_machine
+from netwright.machine.turing_machine import TuringMachine
 from netwright.networks.network import Network, compile_network
 from netwright.networks.plain import Plain
+from netwright.theorems.beyond.language_model.universal import UniversalVocabulary, universal_text
 
 
 @pytest.fixture(autouse=True)
@@ -62,6 +64,57 @@ def test_names_for_everything(tmp_path: Path) -> None:
     assert [head["meaning"] for head in names["attention"]][1] == (
         "the last visit of the cell to the right"
     )
+
+
+def test_what_was_checked_is_what_is_said(tmp_path: Path) -> None:
+    made = language_model("busy-beaver-5", 64).export("gpt2", tmp_path / "short", check=3)
+    assert [(each.outputs, each.ended) for each in made.checks] == [(3, False)]
+    assert "checked to 3 tokens; lead" in str(made.checks[0])
+    made = language_model("palindrome", 8).export("gpt2", tmp_path / "full", inputs=["abba"])
+    assert [each.ended for each in made.checks] == [False]
+    text = checkpoint.CheckedText(("a",), [5, 0, 7, 8], 2, True)
+    stopped = checkpoint.compared(text, "generate()", iter([(7, None)]), 2, ["?"] * 9)
+    assert not stopped.holds
+    assert str(stopped) == "right to 1: token 2 is nothing, not ?"
+
+
+def test_damaged_folders(tmp_path: Path) -> None:
+    """One message each, and never an answer that the files do not give."""
+    language_model().export("gpt2", tmp_path / "out", dtype="float32")
+    files = {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()}
+    config = json.loads(files["config.json"])
+
+    def refused(name: str, content: bytes | None, said: str) -> None:
+        for each, data in files.items():
+            (tmp_path / "out" / each).write_bytes(data)
+        if content is None:
+            (tmp_path / "out" / name).unlink()
+        else:
+            (tmp_path / "out" / name).write_bytes(content)
+        with pytest.raises(NetwrightError, match=said):
+            nw.generate(tmp_path / "out", "abba")
+
+    for name in ("model.safetensors", "config.json"):
+        refused(name, None, "is not whole: FileNotFoundError")
+        refused(name, b"", "is not whole")
+        refused(name, files[name][:99], "is not whole")
+        refused(name, b"[]", "is not whole")
+    for key, value in (("model_type", "llama"), ("model_type", "opt"), ("dtype", "int8")):
+        refused("config.json", json.dumps({**config, key: value}).encode(), "not whole|no dtype")
+    refused("netwright.safetensors", None, "no such file")
+    other = language_model("busy-beaver-4").export("gpt2", tmp_path / "other").folder
+    refused(
+        "netwright.safetensors",
+        (other / "netwright.safetensors").read_bytes(),
+        "different networks",
+    )
+    weights = files["model.safetensors"]
+    refused("model.safetensors", weights[:-200_000] + bytes(200_000), "token 1, ")
+    tensors = {
+        n: a.copy() for n, a in read_tensors(tmp_path / "other" / "model.safetensors").items()
+    }
+    write_tensors(tmp_path / "x", {n: a.astype(np.float32) * np.nan for n, a in tensors.items()})
+    refused("model.safetensors", (tmp_path / "x").read_bytes(), "different networks")
 
 
 def test_a_run_longer_than_the_context(tmp_path: Path) -> None:
@@ -116,6 +169,43 @@ def test_the_universal_model(tmp_path: Path) -> None:
         nw.prompt("palindrome", model=tmp_path)
     with pytest.raises(InputError, match="is for gpt2 or opt; not for numpy"):
         export_universal("numpy", tmp_path / "other")
+    with pytest.raises(InputError, match="a vocabulary has at most 1,048,576"):
+        export_universal("gpt2", tmp_path / "other", states=4096, symbols=4096)
+    small = export_universal("gpt2", tmp_path / "small", states=2, symbols=2, context=8)
+    assert [each.word for each in small.checks] == [("one step:",)]
+    assert "for 1 state and 2 symbols" in small.title
+    names = json.loads((tmp_path / "small" / "names.json").read_text(encoding="utf-8"))
+    for damage in ({"states": 3}, {"symbols": ["#"]}, {"context": "x"}):
+        (tmp_path / "small" / "names.json").write_text(json.dumps({**names, **damage}))
+        with pytest.raises(FormatError, match=r"its names\.json is not whole"):
+            nw.prompt("palindrome", model=tmp_path / "small")
+
+
+def test_texts_are_decoded_with_their_model(tmp_path: Path) -> None:
+    """Tokens, machine, rules, and stays that count once."""
+    language_model().export("gpt2", tmp_path / "own")
+    export_universal("gpt2", tmp_path / "universal", context=256, check=0)
+    vocabulary = UniversalVocabulary.of(16, 8, 256)
+    own = {"model": tmp_path / "own"}
+    assert "is not the last visit" in str(nw.decode("a b <run> R:start:a>_ @2", **own).problem)
+    assert "is no token of the model" in str(nw.decode("a b <run> R:start:a>_ @999", **own).problem)
+    stays = TuringMachine(
+        ["q", "r"], ["_", "a"], "_", "q", {("q", "a"): ("r", "_", "S"), ("r", "_"): ("q", "_", "R")}
+    )
+    prompt, run = universal_text(stays, "aa", vocabulary)
+    text = " ".join(vocabulary.texts[token] for token in [*prompt, *run])
+    both = nw.decode(text, stays, model=tmp_path / "universal")
+    assert (both.problem, both.steps) == (None, 4)
+    assert nw.decode(text, model=tmp_path / "universal").steps == 6
+    other = nw.decode(text, "palindrome", model=tmp_path / "universal").problem
+    assert "stands behind rules that are not those of palindrome" in str(other)
+    bad = "q0:zz 1:R:q77 <tape> zz <run> R:q0:zz @5 R:q77:#"
+    assert "is no token of the model" in str(nw.decode(bad, model=tmp_path / "universal").problem)
+    compile_network(library_machine("palindrome")).export("numpy", tmp_path / "numpy")
+    with pytest.raises(InputError, match="that is no universal language model"):
+        nw.decode(text, model=tmp_path / "numpy")
+    with pytest.raises(InputError, match="machine or model, not both"):
+        nw.decode(text, "palindrome", model=tmp_path / "own")
 
 
 def test_the_command_line(
@@ -158,6 +248,7 @@ def test_the_command_line(
         (["export", "--universal", "--to", "gpt2", "--states", "1", "-o", "x"], "2 to 4,096"),
         (["export", "--zoo", "--to", "gpt2", "-o", "x"], "no network of the paper"),
         (["compile", "palindrome", "abba"], "INPUT, --separator and --model are for --prompt"),
+        ([*call, "-o", "x"], "a prompt is printed; --on, --weights, --explain and -o are not for"),
         ([*call, "--score", "recency"], "score is no option of a prompt"),
         ([*call, "--model", "nothing"], "is no folder that netwright exported"),
         ([*call, "--model", "out"], "that is no universal language model"),

@@ -10,12 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.strategies import machines, wild_names, words
 
+from netwright import decode
 from netwright.cli import main
 from netwright.errors import InputError
 from netwright.machine.library import library_machine
 from netwright.machine.simulate import simulate
 from netwright.machine.turing_machine import TuringMachine
-from netwright.networks.decoding import decode
 from netwright.theorems.beyond.language_model.text import Start, machine_text
 from netwright.theorems.beyond.language_model.vocabulary import Vocabulary
 
@@ -72,18 +72,32 @@ def test_any_other_token_is_noticed(data: st.DataObject) -> None:
         ("a <run> R:q:b>b", r"token 3 \(R:q:b>b\) reads b in cell 0, where a stands"),
         ("a <run> L:q:a>b", "begins otherwise than with R:a state"),
         ("a <run> R:q:a>b @5", r"\(@5\) is not the last visit of the cell ahead, which is @1"),
-        ("a <run> R:q:a>b @1 <accept>", "ends where q has a rule for a"),
-        ("a <run> R:q:a @1 R:q:_", "goes on where there is no rule"),
+        ("a <run> R:q:a>b @1 <accept>", "stands where a step such as R:q:a should be"),
+        ("a <run> R:q:a>b <accept>", "is not the last visit of the cell ahead, which is @1"),
+        ("a <run> R:q:a @1", r"\(@1\) stands where the run ends: <accept> or <reject> or <halt>"),
+        ("a a <run> R:q:a>a R:q:a>a", r"token 5 \(R:q:a>a\) is not the last visit"),
+        ("a <pad> a <run> R:q:a>a @1 R:q:a>a", "reads a in cell 1, where <pad> stands"),
+        ("a <run> left:b @3 left:c:goto:q @0", r"\(@3\) stands behind a cell to the left"),
+        ("a <run> left:b @0", "says where to go on"),
+        ("a <run> left:b:goto:q @0 left:c:goto:q @0", "stands behind the state to go on in"),
+        ("%FF <run> R:q:%FF>a", r"token 1 \(%FF\) has an escape that is no text"),
         ("a <run> R:q:a <accept> R:q:_", "stands behind the end"),
         ("a a <run> R:q:a>b @1 R:q:a>a", "writes a, where q on a writes b"),
         ("a a <run> R:q:a>a @1 R:q:a>a @2 L:q:a>a", "is not what q does on a: R into q"),
         ("a <run> hello", "stands where a step such as R:q:a should be"),
-        ("a <run> <accept>", "ends before the first step"),
+        ("a <run> <accept>", "stands where a step such as R:q:a should be"),
         ("q0:a b:R <tape> a <run>", "and the next are no rule"),
         ("q0:a b:R:q1 q0:a b:R:q1 <tape> a <run>", "has a rule already"),
         ("q0:a b:R:q1 <tape> a <run> R:q1:a", "begins otherwise than with R:q0"),
-        ("q0:a b:R:q1 <tape> a <run> R:q0:a @5 R:q1:# @5 R:q1:#", "goes on where there is no rule"),
-        ("q0:a b:R:q1 <tape> a <run> R:q0:a @5 R:q1:# @5 <accept>", "is not how a run ends in q1"),
+        (
+            "q0:a b:R:q1 <tape> a <run> R:q0:a @5 R:q1:# @5 R:q1:#",
+            "stands where the run ends: <halt>",
+        ),
+        ("q0:a b:R:q1 <tape> a <run> R:q0:a @5 R:q1:# @5 <accept>", "the run ends: <halt>"),
+        ("q0:a b:R:q1 <tape> a <run> R:q0:a @5 R:q1:# <halt>", "is not the last visit"),
+        ("q0:a b:R:acc <tape> a <run> R:q0:a @5 R:acc:# @5", "the run ends: <accept>"),
+        ("acc:a b:R:q1 <tape> a <run>", "has a rule for acc"),
+        ("q0:a b:R:q1 <tape> a <run> R:q0:a>b", "as in the text of another model"),
     ],
 )
 def test_contradictions(text: str, said: str) -> None:
@@ -106,8 +120,39 @@ def test_a_resumed_text() -> None:
 def test_what_is_no_text() -> None:
     with pytest.raises(InputError, match="has <run> behind its input; this has none"):
         decode("a b b a")
-    with pytest.raises(InputError, match="the text has its own rules"):
-        decode("q0:a b:R:q1 <tape> a <run>", PALINDROME)
+    problem = decode("q0:a b:R:q1 <tape> a <run>", "palindrome").problem
+    assert problem == "token 1 (q0:a) and the next are rules: this text is of the universal model"
+
+
+@pytest.mark.parametrize(
+    ("text", "machine", "said"),
+    [
+        ("z <run>", "palindrome", "is no symbol of the machine"),
+        ("a <run> left:z @0 left:a:goto:back @0", "palindrome", "is no symbol of the machine"),
+        ("a <run> left:a:goto:nowhere @0", "palindrome", "names no state of the machine"),
+        ("b <run> left:b:goto:reject @0 R:reject:b <halt>", "palindrome", "ends: <reject>"),
+        ("b <run> left:b:goto:reject @0 R:reject:b @1 <reject>", "palindrome", "ends: <reject>"),
+        ("0 <run> left:0:goto:Z @0 R:Z:0 <accept>", "busy-beaver-4", "ends: <halt>"),
+        ("a b <run> R:start:a>_ R:have-a:b>b", "palindrome", "is not the last visit"),
+    ],
+)
+def test_what_a_machine_does_not_say(text: str, machine: str, said: str) -> None:
+    problem = decode(text, machine).problem
+    assert problem is not None
+    assert said in problem
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.data())
+def test_any_token_that_is_left_out_or_put_in_is_noticed(data: st.DataObject) -> None:
+    text = text_of(PALINDROME, tuple("abba"), 64)
+    place = data.draw(st.integers(5, len(text) - 2))
+    assert decode([*text[:place], *text[place + 1 :]], PALINDROME).problem is not None
+    for known in (PALINDROME, None):
+        twice = [*text[: place + 1], text[place], *text[place + 1 :]]
+        assert decode(twice, known).problem is not None
+        other = data.draw(st.sampled_from(["<pad>", "<bos>", "a", "@0", "<run>", "<tape>"]))
+        assert decode([*text[:place], other, *text[place:]], known).problem is not None
 
 
 def test_the_command_line(
@@ -125,12 +170,12 @@ def test_the_command_line(
     assert json.loads(capsys.readouterr().out)["problem"] is None
     assert main(["decode", "a <run> R:q:b>b"]) == 1
     assert "reads b in cell 0, where a stands" in capsys.readouterr().out
-    assert main(["decode", "a <run> R:q:a>b @1"]) == 3
-    capsys.readouterr()
+    assert main(["decode", "a <run> R:q:a>b @1"]) == 0
+    assert main(["decode", " ".join(text_of(PALINDROME, tuple("ab")))]) == 0
+    assert "rejected after 4 steps" in capsys.readouterr().out
     for arguments, said in (
         (["no-such-file"], "is no file, and no text of a language model"),
         (["a b"], "has <run> behind its input"),
-        ([text, "--machine", "palindrome", "--model", "x"], "not both"),
         ([text, "--model", str(tmp_path)], "is no folder that netwright exported"),
         ([text, "--machine", "nobody"], "nobody"),
     ):

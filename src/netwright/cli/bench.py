@@ -8,9 +8,10 @@ import typer
 from netwright.benchmark import AUTOMATA, DICTIONARY, Benchmark, measure
 from netwright.cli.arguments import AsJson, Force, FormatName, Input, Separator
 from netwright.cli.given import load_with_word
-from netwright.cli.output import console, counted, print_json, save_file, say
+from netwright.cli.output import console, print_json, save_file, say
 from netwright.cli.progress import Working
 from netwright.errors import StoppedError
+from netwright.text import counted
 
 EXAMPLE = """\b
 Examples:

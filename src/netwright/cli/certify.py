@@ -7,15 +7,7 @@ import typer
 
 from netwright.cli.arguments import AsJson, Force, FormatName, Output
 from netwright.cli.kind_options import OnKind, with_kind_options
-from netwright.cli.output import (
-    console,
-    counted,
-    print_indented,
-    print_json,
-    save_file,
-    say,
-    visible,
-)
+from netwright.cli.output import console, print_indented, print_json, save_file, say, visible
 from netwright.cli.progress import Working
 from netwright.cli.rules import bbchallenge_text, print_rules
 from netwright.errors import InputError, StoppedError
@@ -24,7 +16,7 @@ from netwright.machine.turing_machine import TuringMachine
 from netwright.networks.certificate import LARGEST, check_written
 from netwright.networks.running import load, machine_in, network_of
 from netwright.networks.writing import machine_of
-from netwright.text import shortened
+from netwright.text import counted, shortened
 from netwright.verify.certificate.check import certificate, read_certificate
 from netwright.verify.certificate.reading import Obligation
 

@@ -7,9 +7,10 @@ import typer
 
 from netwright.claims.experiments import Claim, claim_names, run_claim
 from netwright.cli.arguments import AsJson
-from netwright.cli.output import console, counted, print_json
+from netwright.cli.output import console, print_json
 from netwright.cli.progress import Working
 from netwright.errors import StoppedError
+from netwright.text import counted
 
 EXAMPLE = """\b
 Examples:

@@ -18,7 +18,7 @@ from netwright.cli.arguments import (
 )
 from netwright.cli.given import load_with_word
 from netwright.cli.kind_options import on_option, with_kind_options
-from netwright.cli.output import console, counted, listed, print_json, save_file, say, visible
+from netwright.cli.output import console, listed, print_json, save_file, say, visible
 from netwright.errors import InputError, unknown
 from netwright.exact.layout import Layout
 from netwright.networks.language_model import read_context
@@ -26,6 +26,7 @@ from netwright.networks.network import Network
 from netwright.networks.running import load, machine_in, network_of
 from netwright.networks.saved import to_bytes
 from netwright.networks.weight import Weight
+from netwright.text import counted
 from netwright.theorems.beyond.language_model.universal import UniversalVocabulary
 
 EXAMPLE = """\b
@@ -77,6 +78,10 @@ def command(
 ) -> None:
     """Compile a machine into a network; show its shape, and save it with -o."""
     if prompt or on == UNIVERSAL:
+        if weights or explain or output is not None or force or on not in (None, UNIVERSAL):
+            raise InputError(
+                "a prompt is printed; --on, --weights, --explain and -o are not for it"
+            )
         _print_prompt(machine, word, model, options, separator, format_name, as_json)
         return
     if word is not None or model is not None or separator is not None:

@@ -17,7 +17,7 @@ from netwright.cli.arguments import (
 )
 from netwright.cli.given import check_word, split_word, word_text
 from netwright.cli.kind_options import OnKind, with_kind_options
-from netwright.cli.output import console, counted, print_json, say, visible
+from netwright.cli.output import console, print_json, say, visible
 from netwright.cli.progress import Working
 from netwright.errors import InputError, StoppedError
 from netwright.export.checkpoint import CheckpointTarget
@@ -31,7 +31,7 @@ from netwright.networks.kinds import KINDS, kind_named, kinds
 from netwright.networks.language_model import read_context
 from netwright.networks.network import Network
 from netwright.networks.running import load, machine_in, network_of
-from netwright.text import shortened
+from netwright.text import counted, shortened
 
 EXAMPLE = """\b
 Examples:
@@ -97,7 +97,9 @@ def command(
     ] = False,
     states: Annotated[
         int | None,
-        typer.Option(metavar="N", help="How many states the universal model has.  [16]"),
+        typer.Option(
+            metavar="N", help="How many states the universal model has, acc among them.  [16]"
+        ),
     ] = None,
     symbols: Annotated[int | None, typer.Option(metavar="N", help="How many symbols.  [8]")] = None,
     zoo: Annotated[

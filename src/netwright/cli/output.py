@@ -70,15 +70,6 @@ def print_json(value: dict[str, Any]) -> None:
     say(text)
 
 
-def counted(number: int, thing: str) -> str:
-    """A number with its noun.
-
-    >>> counted(1, "step"), counted(2000, "step")
-    ('1 step', '2,000 steps')
-    """
-    return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"
-
-
 def listed(names: Sequence[str], width: int, separator: str = " ") -> str:
     """Names side by side, as many as fit, and how many more there are.
 

@@ -16,12 +16,13 @@ from netwright.cli.arguments import (
 )
 from netwright.cli.given import load_with_word, word_text
 from netwright.cli.kind_options import OnKind, with_kind_options
-from netwright.cli.output import counted, print_json, save_file, say
+from netwright.cli.output import print_json, save_file, say
 from netwright.cli.plots import check_plot
 from netwright.cli.progress import Working
 from netwright.errors import InputError, StoppedError
 from netwright.machine.turing_machine import TuringMachine
 from netwright.networks.kinds import KINDS, kind_named
+from netwright.text import counted
 from netwright.theorems.theorem_3_4_transformer.scores import read_score
 
 EXAMPLE = """\b

@@ -5,7 +5,8 @@ from typing import Any
 
 from rich.table import Table
 
-from netwright.cli.output import console, counted, visible
+from netwright.cli.output import console, visible
+from netwright.text import counted
 
 SHORT = 14  # characters of a fraction that is shown as such
 _MEANINGS = {

@@ -2,11 +2,11 @@
 
 from itertools import islice
 
-from netwright.cli.output import console, counted, listed, print_indented, visible
+from netwright.cli.output import console, listed, print_indented, visible
 from netwright.errors import FormatError
 from netwright.machine.formats import write_text
 from netwright.machine.turing_machine import TuringMachine
-from netwright.text import shortened
+from netwright.text import counted, shortened
 
 MOST_RULES = 400
 

@@ -23,7 +23,7 @@ from netwright.cli.arguments import (
 )
 from netwright.cli.given import load_with_word, word_text
 from netwright.cli.kind_options import OnTarget, with_kind_options
-from netwright.cli.output import console, counted, print_indented, print_json, say, visible
+from netwright.cli.output import console, print_indented, print_json, say, visible
 from netwright.cli.progress import StepProgress
 from netwright.errors import InputError, NetworkError, StoppedError
 from netwright.following.checkpoint import Checkpoint, fingerprint
@@ -32,7 +32,7 @@ from netwright.machine.turing_machine import TuringMachine
 from netwright.networks.network import Network
 from netwright.networks.running import MACHINE, target_of
 from netwright.networks.writing import machine_parts
-from netwright.text import shortened
+from netwright.text import counted, shortened
 
 EXAMPLE = """\b
 Examples:

@@ -7,12 +7,13 @@ import typer
 
 from netwright.cli.arguments import AsJson, FormatName, Machine, MaxSteps, Separator
 from netwright.cli.given import load_with_word, word_text
-from netwright.cli.output import console, counted, print_json, visible
+from netwright.cli.output import console, print_json, visible
 from netwright.cli.rules import halting_only, print_rules
 from netwright.errors import InputError
 from netwright.machine.configuration import Configuration
 from netwright.machine.simulate import configurations, first_steps, outcome_of
 from netwright.machine.turing_machine import TuringMachine
+from netwright.text import counted
 
 if TYPE_CHECKING:
     from rich.text import Text

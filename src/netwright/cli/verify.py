@@ -11,7 +11,7 @@ import typer
 from netwright.cli.arguments import AsJson, Broken, FormatName, MaxSteps, Separator, Without
 from netwright.cli.given import check_word, split_word, word_text
 from netwright.cli.kind_options import with_kind_options
-from netwright.cli.output import console, counted, print_indented, print_json, say, visible
+from netwright.cli.output import console, print_indented, print_json, say, visible
 from netwright.cli.progress import Working
 from netwright.errors import InputError, StoppedError
 from netwright.machine.formats import bbchallenge
@@ -22,7 +22,7 @@ from netwright.networks.kind import Kind
 from netwright.networks.kinds import KINDS, kind_named
 from netwright.networks.network import Network, compile_network
 from netwright.networks.running import Source, load, machine_in, network_of
-from netwright.text import shortened
+from netwright.text import counted, shortened
 from netwright.verify.comparison import Comparison
 from netwright.verify.draw import random_machine, random_words
 

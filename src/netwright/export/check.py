@@ -18,6 +18,7 @@ from netwright.export.target import Opened, Step
 from netwright.following.tracing import EndedError
 from netwright.networks.network import Network
 from netwright.networks.plain import Plain
+from netwright.text import counted
 
 FIRST_FEW = 5
 Tell = Callable[[int], None]
@@ -123,7 +124,7 @@ class Checked:
             measured = f"; largest error {self.largest_error:.1g}"
             if self.unit == "token":
                 measured = "" if self.lead is None else f"; lead {self.lead:.2f}"
-            return f"checked to {self.outputs:,} {self.unit}s{end}{measured}"
+            return f"checked to {counted(self.outputs, self.unit)}{end}{measured}"
         return f"right to {self.right_to:,}: {'; '.join(map(str, self.faults))}"
 
     @property

@@ -42,6 +42,8 @@ class CheckedText(NamedTuple):
     """Of the prompt, and of the run by the model's definition."""
     prompt: int
     """How many of them are the prompt."""
+    ended: bool
+    """Whether the run ends with them."""
 
 
 class CheckpointTarget(Target):
@@ -115,9 +117,9 @@ class CheckpointTarget(Target):
     def check(self, opened: Any, texts: Sequence[CheckedText], say: Say) -> list[Checked]:
         """Whole texts at once, and a sample of them by `generate`."""
         return [
-            _compared(text, way, following, opened.texts)
+            compared(text, way, following, most, opened.texts)
             for text in texts
-            for way, following in opened.ways(text.tokens, text.prompt, say)
+            for way, following, most in opened.ways(text.tokens, text.prompt, say)
         ]
 
     def explained(self, plain: Plain) -> list[str]:
@@ -136,25 +138,27 @@ text = model.generate(**tokenizer({example!r}, return_tensors="pt"))
 print(tokenizer.decode(text[0]))"""
 
 
-def _compared(
+def compared(
     text: CheckedText,
     way: str,
-    following: "Iterator[tuple[int, float | None]]",
+    following: Iterator[tuple[int, float | None]],
+    most: int,
     texts: Sequence[str],
 ) -> Checked:
-    """Tokens that a runtime chose, with their leads, beside those of the exact run."""
-    word, tokens, prompt = text
+    """Tokens that a runtime chose, with their leads, beside as many of the exact run."""
+    word, tokens, prompt, _ = text
     lead: float | None = None
     done, wrong = 0, None
-    for n, (token, ahead) in enumerate(following):
-        right = tokens[prompt + n]
+    for right in tokens[prompt : prompt + most]:
+        token, ahead = next(following, (None, None))
         if token != right:
-            wrong = WrongToken(n + 1, None, texts[right], texts[token])
+            found = "nothing" if token is None else texts[token]
+            wrong = WrongToken(done + 1, None, texts[right], found)
             break
-        done = n + 1
+        done += 1
         if ahead is not None:
             lead = ahead if lead is None else min(lead, ahead)
-    ended = wrong is None and prompt + done == len(tokens)
+    ended = wrong is None and text.ended and prompt + done == len(tokens)
     return Checked(word, way, done, ended, None, wrong, 0.0, "token", lead)
 
 
@@ -169,10 +173,12 @@ class _InTransformers:
 
     def ways(
         self, tokens: list[int], prompt: int, say: Say
-    ) -> Iterator[tuple[str, Iterator[tuple[int, float | None]]]]:
+    ) -> Iterator[tuple[str, Iterator[tuple[int, float | None]], int]]:
         """Teacher-forced, and by `generate`."""
-        yield "all at once", self._forced(tokens, prompt, say)
-        yield "generate()", self._generated(tokens, prompt)
+        count = len(tokens) - prompt
+        yield "all at once", self._forced(tokens, prompt, say), count
+        count = min(SAMPLE, count)
+        yield "generate()", self._generated(tokens[:prompt], count), count
 
     def _forced(
         self, tokens: list[int], prompt: int, say: Say
@@ -188,18 +194,17 @@ class _InTransformers:
             cache = found.past_key_values
             yield from _chosen(found.logits[0].float().numpy(), start, prompt)
 
-    def _generated(self, tokens: list[int], prompt: int) -> Iterator[tuple[int, float | None]]:
+    def _generated(self, prompt: list[int], count: int) -> Iterator[tuple[int, float | None]]:
         import torch
 
-        ids = torch.tensor([tokens[:prompt]])
-        count = min(SAMPLE, len(tokens) - prompt)
+        ids = torch.tensor([prompt])
         text = self.model.generate(
             ids,
             attention_mask=torch.ones_like(ids),
             max_length=None,
             max_new_tokens=count,
         )
-        for token in text[0, prompt:].tolist():
+        for token in text[0, len(prompt) :].tolist():
             yield token, None
 
 
@@ -215,9 +220,9 @@ class _InNumpy:
 
     def ways(
         self, tokens: list[int], prompt: int, say: Say
-    ) -> Iterator[tuple[str, Iterator[tuple[int, float | None]]]]:
+    ) -> Iterator[tuple[str, Iterator[tuple[int, float | None]], int]]:
         """Teacher-forced."""
-        yield OURS, self._forced(tokens, prompt, say)
+        yield OURS, self._forced(tokens, prompt, say), len(tokens) - prompt
 
     def _forced(
         self, tokens: list[int], prompt: int, say: Say

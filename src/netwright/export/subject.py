@@ -13,6 +13,7 @@ from netwright.networks.network import Network
 from netwright.networks.plain import Plain
 from netwright.networks.saved import to_bytes
 from netwright.text import printable
+from netwright.theorems.beyond.language_model.vocabulary import ACCEPT, REJECT
 
 Say = Callable[[str], None]
 PAPER = (
@@ -102,7 +103,9 @@ class NetworkSubject(Subject):
         tracing = self.network.kind.trace(self.network.compiled, word, self.count)
         assert isinstance(tracing, LanguageModelTracing)
         prompt = len(word) + 1
-        return CheckedText(word, tracing.tokens[: prompt + self.count], prompt)
+        tokens = tracing.tokens[: prompt + self.count]
+        ended = tokens == tracing.tokens and tokens[-1] in (ACCEPT, REJECT)
+        return CheckedText(word, tokens, prompt, ended)
 
     def predicted(self, checks: Sequence[Checked], dtype: str, say: Say) -> list[Any]:
         """For a network of the paper, as it was compiled."""

@@ -1,28 +1,37 @@
 """Prompts for exported language models, and the runs that these write."""
 
 import json
+from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from netwright.errors import FormatError, InputError
+from netwright.errors import FormatError, InputError, NetwrightError
 from netwright.export.checkpoint import CheckpointTarget, read_tensors
 from netwright.export.targets import TARGETS
 from netwright.export.universal import vocabulary_of
 from netwright.following.language_model import run_language_model
 from netwright.machine.load import load_machine
+from netwright.machine.remove_stays import remove_stays
 from netwright.machine.simulate import Engine, Run, check_limit, read_engine
 from netwright.machine.turing_machine import TuringMachine
-from netwright.networks.network import Word
+from netwright.networks.decoding import Decoded, Known, Rule, decode_text
+from netwright.networks.language_model import read_type
+from netwright.networks.network import Network, Word
 from netwright.networks.saved import load_network
 from netwright.runtime.language_model import FloatEvaluator, TorchEvaluator
+from netwright.text import shortened
+from netwright.theorems.beyond.language_model.checkpoint import pack
 from netwright.theorems.beyond.language_model.universal import (
     Renaming,
     UniversalVocabulary,
     prompt_text,
 )
+
+LANGUAGE_MODEL = "language-model"
 
 
 class Prompt(str):
@@ -72,6 +81,64 @@ def prompt(
     return Prompt(*prompt_text(given, letters, known))
 
 
+def decode(
+    text: str | Sequence[str],
+    machine: TuringMachine | PathLike[str] | str | None = None,
+    *,
+    model: PathLike[str] | str | None = None,
+) -> Decoded:
+    """The run that a text of a language model describes: `netwright.decode`.
+
+    Args:
+        text: prompt and all, as the model's tokenizer decodes it; or a list of tokens.
+        machine: the machine, or what `load_machine` takes, if it is known: the text is compared
+            with its own run, and a stay counts as one step.
+        model: the folder of the model that wrote it, whose tokens it must have. The model of one
+            machine knows its machine; for a text of the universal model, `machine` may be given
+            too.
+
+    Without either, the text is compared with itself: its `problem` is the first contradiction.
+    """
+    given = machine
+    if machine is not None and not isinstance(machine, TuringMachine):
+        given = load_machine(machine)
+    assert given is None or isinstance(given, TuringMachine)
+    return decode_text(text, _known(given, model))
+
+
+def _known(machine: TuringMachine | None, model: PathLike[str] | str | None) -> Known:
+    name = "itself" if machine is None else machine.name or "the machine"
+    if model is None:
+        return Known(name, machine)
+    names = read_names(model)
+    if names.get("kind") == LANGUAGE_MODEL:
+        if machine is not None:
+            raise InputError("machine or model, not both: the model of one machine knows its own")
+        own = _network_in(model, names).machine
+        return Known(own.name or "the machine", own, vocabulary=names["vocabulary"])
+    vocabulary = vocabulary_of(names)
+    if machine is None:
+        return Known("its own rules", rules=None, vocabulary=vocabulary.texts)
+    renaming = Renaming.of(machine, vocabulary)
+    rules = {
+        (renaming.states[q], renaming.symbols[a]): Rule(
+            renaming.symbols[action.write], str(action.move), renaming.states[action.state]
+        )
+        for (q, a), action in remove_stays(machine)[0].delta.items()
+    }
+    return Known(name, None, rules, renaming.pauses, vocabulary.texts)
+
+
+def _network_in(model: PathLike[str] | str, names: dict[str, Any]) -> Network:
+    """The exact network in the folder of a machine's own model."""
+    network = load_network(Path(model) / "netwright.safetensors")
+    if network.kind.name != LANGUAGE_MODEL or (
+        list(network.compiled.network.vocabulary) != names.get("vocabulary")
+    ):
+        raise FormatError(f"{model}: its files are of different networks; export it again")
+    return network
+
+
 def generate(
     model: PathLike[str] | str,
     word: Word | None = None,
@@ -96,19 +163,33 @@ def generate(
     if chosen not in (Engine.FAST, Engine.TORCH):
         raise InputError(f"engine is {chosen}; expected fast or torch")
     names = read_names(model)
-    if names.get("kind") != "language-model":
+    if names.get("kind") != LANGUAGE_MODEL:
         raise InputError(f"{model} is no language model of one machine")
-    network = load_network(Path(model) / "netwright.safetensors")
-    config = json.loads((Path(model) / "config.json").read_text(encoding="utf-8"))
-    target = next(
-        each
-        for each in TARGETS.values()
-        if isinstance(each, CheckpointTarget) and each.model_type == config["model_type"]
-    )
-    stored = target.stored_as(read_tensors(Path(model) / "model.safetensors"))
-    tensors = {name: array.astype(np.float32) for name, array in stored.items()}
+    network = _network_in(model, names)
+    try:
+        config = json.loads((Path(model) / "config.json").read_text(encoding="utf-8"))
+        targets = [each for each in TARGETS.values() if isinstance(each, CheckpointTarget)]
+        target = {each.model_type: each for each in targets}[config["model_type"]]
+        stored = target.stored_as(read_tensors(Path(model) / "model.safetensors"))
+        tensors = {name: array.astype(np.float32) for name, array in stored.items()}
+        shapes = {name: tensor.shape for name, tensor in network_tensors(network).items()}
+        if {name: tensor.shape for name, tensor in tensors.items()} != shapes:
+            raise FormatError(f"{model}: its files are of different networks; export it again")
+        dtype = read_type(config["dtype"])
+    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
+        if isinstance(error, NetwrightError):
+            raise
+        raise FormatError(
+            f"{model} is not whole: {type(error).__name__} {shortened(error, 100)}; export it again"
+        ) from None
+    blocks = len(network.compiled.network.blocks)
     make = TorchEvaluator if chosen is Engine.TORCH else FloatEvaluator
-    evaluator = make(tensors, int(names["blocks"]), str(config["dtype"]))
+    evaluator = make(tensors, blocks, dtype)
     given = network.machine
     letters = given.check_word(given.default_input if word is None else word)
     return run_language_model(network.compiled, letters, max_steps, evaluator, chosen)
+
+
+def network_tensors(network: Network) -> "dict[str, NDArray[np.float32]]":
+    """The tensors that the checkpoint of a network has."""
+    return pack(network.compiled.network).tensors

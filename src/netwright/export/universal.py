@@ -1,7 +1,6 @@
 """The universal language model as a checkpoint: one for all machines within its bounds."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import islice
 from os import PathLike
 from pathlib import Path
@@ -9,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from netwright.errors import InputError, NetworkError
+from netwright.errors import FormatError, InputError, NetworkError
 from netwright.exact.meanings import Meanings
 from netwright.export.check import Checked
 from netwright.export.checkpoint import CheckedText, CheckpointTarget
@@ -20,10 +19,13 @@ from netwright.export.target import Opened, Target
 from netwright.export.targets import target_named
 from netwright.files import output_path
 from netwright.machine.library import library_machine, library_names
-from netwright.machine.turing_machine import TuringMachine
+from netwright.machine.turing_machine import Action, Move, TuringMachine
 from netwright.networks.language_model_plain import plain_language_model
+from netwright.text import counted
 from netwright.theorems.beyond.language_model.stream import MEANINGS
 from netwright.theorems.beyond.language_model.universal import (
+    ACCEPT,
+    HALT,
     UniversalModel,
     UniversalVocabulary,
     prompt_text,
@@ -69,10 +71,10 @@ READING = (
 )
 
 
-@dataclass(frozen=True)
-class _Case:
-    machine: TuringMachine
-    text: CheckedText
+SMALLEST = TuringMachine(
+    ["s", "t"], ["_", "1"], "_", "s", {("s", "_"): Action("t", "1", Move.R)}, ["t"]
+)
+"""A machine that fits into any universal model."""
 
 
 class UniversalSubject(Subject):
@@ -85,8 +87,8 @@ class UniversalSubject(Subject):
         vocabulary = model.vocabulary
         states, symbols = len(vocabulary.states) - 1, len(vocabulary.symbols)
         self.title = (
-            f"universal language model for {states:,} states and {symbols:,} symbols, context "
-            f"{model.context:,}"
+            f"universal language model for {counted(states, 'state')} and "
+            f"{counted(symbols, 'symbol')}, context {model.context:,}"
         )
         self.dimension = model.network.stream.dimension
         names: dict[str, Any] = {
@@ -122,11 +124,11 @@ class UniversalSubject(Subject):
             f"is text in the prompt. This is a {self.title}."
         )
 
-    def _cases(self) -> Iterator[_Case]:
+    def _texts(self) -> Iterator[CheckedText]:
         """Machines that fit, with the texts that they must have."""
         vocabulary = self.model.vocabulary
-        for name in dict.fromkeys((*FIRST, *library_names())):
-            machine = library_machine(name)
+        found = {name: library_machine(name) for name in (*FIRST, *library_names())}
+        for name, machine in {**found, "one step": SMALLEST}.items():
             try:
                 prompt, run = universal_text(machine, machine.default_input, vocabulary)
             except InputError:
@@ -137,13 +139,13 @@ class UniversalSubject(Subject):
             if not np.array_equal(logits[len(prompt) - 1 :].argmax(axis=1), tokens[len(prompt) :]):
                 raise NetworkError(f"the universal model does not run {name}")
             word = (f"{name}:", *machine.default_input)
-            yield _Case(machine, CheckedText(word, tokens, len(prompt)))
+            ended = tokens[-1] in (ACCEPT, HALT)
+            yield CheckedText(word, tokens, len(prompt), ended)
 
     def check(self, target: Target, opened: Opened, say: Say) -> list[Checked]:
         """Token by token."""
         assert isinstance(target, CheckpointTarget)
-        texts = [case.text for case in islice(self._cases(), MOST_MACHINES)]
-        return target.check(opened, texts, say)
+        return target.check(opened, list(islice(self._texts(), MOST_MACHINES)), say)
 
 
 def export_universal(
@@ -176,6 +178,11 @@ def vocabulary_of(names: dict[str, Any]) -> UniversalVocabulary:
     """The vocabulary of a universal model, from its names.json."""
     if names.get("kind") != KIND:
         raise InputError("that is no universal language model")
-    return UniversalVocabulary(
-        tuple(names["states"]), tuple(names["symbols"]), int(names["context"])
-    )
+    try:
+        states, symbols = tuple(names["states"]), tuple(names["symbols"])
+        found = UniversalVocabulary(states, symbols, int(names["context"]))
+        if list(found.texts) == names["vocabulary"]:
+            return found
+    except (LookupError, TypeError, ValueError):
+        pass
+    raise FormatError("its names.json is not whole; export it again")

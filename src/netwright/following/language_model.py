@@ -56,7 +56,10 @@ def run_language_model(
             while length < compiled.context:
                 token = int(logits.argmax())
                 tokens, length = tokens + 1, length + 1
+                wrong = None
                 if token in (ACCEPT, REJECT):
+                    wrong = follower.take(token)
+                if wrong is None and token in (ACCEPT, REJECT):
                     accepting = bool(vocabulary.machine.accepting)
                     ended = Outcome.ACCEPTED if token == ACCEPT else Outcome.REJECTED
                     outcome = ended if accepting else Outcome.HALTED
@@ -64,7 +67,7 @@ def run_language_model(
                 at_the_limit = follower.steps >= max_steps
                 if at_the_limit and follower.state not in vocabulary.pauses:
                     return reached()
-                wrong = follower.take(token)
+                wrong = wrong or follower.take(token)
                 if wrong is not None:
                     raise NetworkError(f"token {tokens:,}, {compiled.text(token)}, {wrong}")
                 if length < compiled.context:

@@ -1,14 +1,15 @@
-"""From the text of a language model back to the run of a machine: `netwright.decode`.
+"""From the text of a language model back to the run of a machine.
 
 The text of a machine's own model says what every step writes; that of the universal model has its
 rules in front. So both can be followed without knowing the machine, and where they contradict
-themselves is found: a symbol that is not there, an address that is not the last visit, a rule that
-is another one than before.
+themselves is found: a token in the wrong place, a symbol that is not there, an address that is not
+the last visit, a rule that is another one than before.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from netwright.errors import InputError
 from netwright.html import table
@@ -16,19 +17,26 @@ from netwright.machine.configuration import Tape
 from netwright.machine.remove_stays import remove_stays
 from netwright.machine.simulate import Outcome
 from netwright.machine.turing_machine import TuringMachine
-from netwright.text import as_token, from_token, shortened
+from netwright.text import counted, from_token, shortened
 
 STEP = re.compile(r"([RL]):([^:>]+):([^:>]+)(?:>([^:>]+))?")
-RULE = re.compile(r"([^:>]+):([^:>]+)")
+KEY = re.compile(r"([^:>]+):([^:>]+)")
 ACTION = re.compile(r"([^:>]+):([RL]):([^:>]+)")
 LEFT = re.compile(r"left:([^:>]+)(?::goto:([^:>]+))?")
-ADDRESS = re.compile(r"@(\d+)")
-ENDS = {
-    "<accept>": Outcome.ACCEPTED,
-    "<reject>": Outcome.REJECTED,
-    "<halt>": Outcome.HALTED,
-}
+ENDS = {"<accept>": Outcome.ACCEPTED, "<reject>": Outcome.REJECTED, "<halt>": Outcome.HALTED}
+PAD, BOS, TAPE, RUN = "<pad>", "<bos>", "<tape>", "<run>"
 ACCEPTING = "acc"
+
+
+class Rule(NamedTuple):
+    """What is written, and, once it is known, the move and the next state."""
+
+    write: str
+    move: str | None
+    state: str | None
+
+
+Rules = Mapping[tuple[str, str], Rule]
 
 
 @dataclass
@@ -55,74 +63,86 @@ class Decoded:
         tape = shortened(self.tape, 40) or "blank"
         wrong = "" if self.holds else f"; {self.problem}"
         where = f"in {self.state}, head {self.head}, tape {tape}{wrong}"
-        return f"<{self.outcome} after {self.steps:,} steps {where}>"
+        return f"<{self.outcome} after {counted(self.steps, 'step')} {where}>"
 
     def _repr_html_(self) -> str:
         rows = [
             ("state", self.state),
             ("head", self.head),
             ("tape", self.tape),
-            ("text", self.problem or f"{self.tokens:,} tokens, right"),
+            ("text", self.problem or f"{counted(self.tokens, 'token')}, right"),
         ]
-        return table(f"{self.outcome} after {self.steps:,} steps", [], rows)
+        return table(f"{self.outcome} after {counted(self.steps, 'step')}", [], rows)
 
 
-def decode(text: str | Sequence[str], machine: TuringMachine | None = None) -> Decoded:
+@dataclass(frozen=True)
+class Known:
+    """What is known of the machine and the model that wrote a text."""
+
+    name: str = "itself"
+    machine: TuringMachine | None = None
+    """For a text of its own model: the machine, with stays."""
+    rules: Rules | None = None
+    """For a text of the universal model: the rules that it should have."""
+    pauses: Collection[str] = ()
+    """For such a text: states in the middle of a stay, which are no steps."""
+    vocabulary: Collection[str] | None = None
+    """All tokens of the model."""
+
+
+def decode_text(text: str | Sequence[str], known: Known | None = None) -> Decoded:
     """The run that a text of a language model describes.
 
-    Args:
-        text: as the model's tokenizer decodes it, or a list of tokens.
-        machine: the machine whose model wrote it, if it is known: the text is compared with its own
-            run, and stays count as one step. Not for texts of the universal model, which have their
-            rules in them.
-
-    >>> decode("1 1 <run> R:r:1>1 @1 R:r:1>1 @2 R:r:_ <halt>")
+    >>> decode_text("1 1 <run> R:r:1>1 @1 R:r:1>1 @2 R:r:_ <halt>")
     <halted after 2 steps in r, head 2, tape 11>
     """
     tokens = text.split() if isinstance(text, str) else list(text)
-    tokens = [token for token in tokens if token not in ("<pad>", "<bos>")]
-    if "<run>" not in tokens:
+    while tokens and tokens[-1] == PAD:
+        tokens.pop()
+    while tokens and tokens[0] == PAD:
+        tokens.pop(0)
+    if RUN not in tokens:
         raise InputError("a text of a language model has <run> behind its input; this has none")
-    if "<tape>" in tokens and machine is not None:
-        raise InputError("the text has its own rules: it is of the universal model (leave machine)")
-    return _Reader(tokens, machine).read()
+    known = known or Known()
+    reader = _UniversalReader if TAPE in tokens[: tokens.index(RUN)] else _OwnReader
+    return reader(tokens, known).read()
 
 
 class _WrongError(Exception):
     pass
 
 
-class _Reader:
-    """Goes through a text once."""
+def _name(text: str) -> str:
+    try:
+        return from_token(text)
+    except UnicodeDecodeError:
+        raise _WrongError("has an escape that is no text") from None
 
-    def __init__(self, tokens: list[str], machine: TuringMachine | None) -> None:
-        self.tokens, self.found = tokens, Decoded(tokens=len(tokens))
-        self.rules: dict[tuple[str, str], tuple[str, str | None, str | None]] = {}
-        """By state and symbol: what is written, and, once it is known, move and next state."""
-        self.universal = "<tape>" in tokens
-        self.shift = 1 if self.universal else 0  # <bos> was left out
-        self.blank: str | None = "#" if self.universal else None
-        self.pauses: frozenset[str] = frozenset()
-        self.machine: TuringMachine | None = None
-        if machine is not None:
-            self.machine, self.pauses = remove_stays(machine)
-            self.blank = machine.blank
-            self.found.against = machine.name or "the machine"
-            for (q, a), action in self.machine.delta.items():
-                self.rules[q, a] = action.write, str(action.move), action.state
-        elif self.universal:
-            self.found.against = "its own rules"
+
+class _Reader:
+    """Goes through a text once; what is beyond the steps is the business of two kinds of text."""
+
+    def __init__(self, tokens: list[str], known: Known) -> None:
+        self.tokens, self.known = tokens, known
+        self.found = Decoded(tokens=len(tokens), against=known.name)
+        self.rules: dict[tuple[str, str], Rule] = {}
+        self.pauses: Collection[str] = known.pauses
+        self.blank: str | None = None
+        self.start: str | None = None
         self.cells: dict[int, str] = {}
-        self.place = 0
+        self.visits: dict[int, int] = {}
+        self.place, self.null, self.head = 0, 0, -1
 
     def read(self) -> Decoded:
         """The run, up to where something is wrong."""
         try:
-            self._start()
+            self._check_vocabulary()
+            self.place = 0
+            self.prompt()
             self._steps()
         except _WrongError as wrong:
             token = self.tokens[self.place] if self.place < len(self.tokens) else "the end"
-            self.found.problem = f"token {self.place + 1 + self.shift} ({token}) {wrong}"
+            self.found.problem = f"token {self.place + 1} ({token}) {wrong}"
         blank = self.blank if self.blank is not None else "_"
         cells = {cell: s for cell, s in self.cells.items() if s != blank}
         low, high = min(cells, default=0), max(cells, default=-1)
@@ -130,80 +150,77 @@ class _Reader:
         self.found.tape = Tape.of(written, low, blank)
         return self.found
 
-    def _start(self) -> None:
-        """Rules, the input, and the cells of a resumed run."""
-        tokens = self.tokens
-        if self.universal:
-            self._read_rules(tokens[: tokens.index("<tape>")])
-            self.place = tokens.index("<tape>") + 1
-        run = tokens.index("<run>")
-        letters = [from_token(token) for token in tokens[self.place : run]]
-        self.visits = {n: self.place + n + self.shift for n in range(len(letters))}
-        self.cells, self.null = dict(enumerate(letters)), run + self.shift
-        self.place = run + 1
-        behind: list[tuple[str, int]] = []
-        self.state: str | None = None
-        while self.place < len(tokens) and (left := LEFT.fullmatch(tokens[self.place])):
-            behind.append((from_token(left[1]), self.place + 1))
-            self.state = from_token(left[2]) if left[2] else None
-            self.place += 2
-        for n, (symbol, place) in enumerate(behind):
-            self.cells[n - len(behind)], self.visits[n - len(behind)] = symbol, place
-        self.head, self.first = -1, True
+    def _check_vocabulary(self) -> None:
+        if self.known.vocabulary is not None:
+            there = set(self.known.vocabulary)
+            for place, token in enumerate(self.tokens):
+                if token not in there:
+                    self.place = place
+                    raise _WrongError("is no token of the model")
 
-    def _read_rules(self, tokens: list[str]) -> None:
-        for self.place in range(0, len(tokens), 2):
-            key, *rest = tokens[self.place : self.place + 2]
-            found = RULE.fullmatch(key)
-            action = ACTION.fullmatch(rest[0]) if rest else None
-            if found is None or action is None:
-                raise _WrongError("and the next are no rule such as q0:a #:R:q1")
-            if (found[1], found[2]) in self.rules:
-                raise _WrongError("has a rule already")
-            self.rules[found[1], found[2]] = action[1], action[2], action[3]
+    def prompt(self) -> None:
+        """Everything up to the first step."""
+        raise NotImplementedError
+
+    def letters(self) -> None:
+        """The input, up to `<run>`."""
+        run = self.tokens.index(RUN)
+        for n in range(run - self.place):
+            self.cells[n], self.visits[n] = _name(self.tokens[self.place]), self.place
+            self.check_letter(self.cells[n])
+            self.place += 1
+        self.null, self.place = run, run + 1
+
+    def check_letter(self, symbol: str) -> None:
+        """Refuse a letter that is none."""
+
+    def learn(self, state: str, symbol: str, write: str | None) -> None:
+        """What a step says of its rule."""
+        raise NotImplementedError
+
+    def end_of(self, state: str, symbol: str) -> Collection[str] | None:
+        """The tokens with which a run may end at a step, before its address; None: it goes on."""
+        raise NotImplementedError
+
+    def end_behind(self, state: str, symbol: str) -> str | None:
+        """The token with which a run ends behind the address of a step; None: it goes on."""
+        return None
 
     def _steps(self) -> None:
-        tokens, found = self.tokens, self.found
-        came: tuple[str, str] | None = None
+        tokens, found, came = self.tokens, self.found, None
         while self.place < len(tokens):
-            if tokens[self.place] in ENDS:
-                self._end(came)
-                return
             step = STEP.fullmatch(tokens[self.place])
             if step is None:
                 raise _WrongError("stands where a step such as R:q:a should be")
-            move, state, symbol = step[1], from_token(step[2]), from_token(step[3])
+            move, state, symbol = step[1], _name(step[2]), _name(step[3])
             self._check_move(came, move, state)
             if came is not None:
-                self.cells[self.head] = self.rules[came][0]
+                self.cells[self.head] = self.rules[came].write
             self.head += 1 if move == "R" else -1
             self._check_symbol(symbol)
-            found.state, found.head = state, self.head
-            if not self.first and state not in self.pauses:
-                found.steps += 1
-            self.first = False
-            self._learn(state, symbol, from_token(step[4]) if step[4] else None)
-            came = state, symbol
+            self.learn(state, symbol, _name(step[4]) if step[4] else None)
+            found.steps += came is not None and state not in self.pauses
+            found.state, found.head, came = state, self.head, (state, symbol)
             self.place += 1
-            if self.place == len(tokens):
+            if (ends := self.end_of(state, symbol)) is not None:
+                self._end(ends)
                 return
-            if ADDRESS.fullmatch(tokens[self.place]):
+            if self.place < len(tokens):
                 self._check_address(move)
-                self.visits[self.head] = self.place + self.shift
+                self.visits[self.head] = self.place
                 self.place += 1
+            if (end := self.end_behind(state, symbol)) is not None:
+                self._end([end])
+                return
 
     def _check_move(self, came: tuple[str, str] | None, move: str, state: str) -> None:
         if came is None:
-            start = self.state or (self.machine.start if self.machine else None)
-            start = start or ("q0" if self.universal else None)
-            if move != "R" or (start is not None and state != start):
-                raise _WrongError(f"begins otherwise than with R:{start or 'a state'}")
+            if move != "R" or (self.start is not None and state != self.start):
+                raise _WrongError(f"begins otherwise than with R:{self.start or 'a state'}")
             return
-        if came not in self.rules:
-            raise _WrongError("goes on where there is no rule")
         write, right, after = self.rules[came]
         if right is None:
-            self.rules[came] = write, move, state
+            self.rules[came] = Rule(write, move, state)
         elif (right, after) != (move, state):
             raise _WrongError(f"is not what {came[0]} does on {came[1]}: {right} into {after}")
 
@@ -215,38 +232,136 @@ class _Reader:
         if symbol != there:
             raise _WrongError(f"reads {symbol} in cell {self.head}, where {there} stands")
 
-    def _learn(self, state: str, symbol: str, write: str | None) -> None:
-        """What a step of a machine's own model writes."""
-        if self.universal:
-            return
-        known = self.rules.get((state, symbol))
-        if write is None:
-            if known is not None:
-                raise _WrongError(f"writes nothing, where {state} on {symbol} writes {known[0]}")
-        elif known is None:
-            if self.machine is not None:
-                raise _WrongError(f"has a rule that the machine has not: {state} on {symbol}")
-            self.rules[state, symbol] = write, None, None
-        elif known[0] != write:
-            raise _WrongError(f"writes {write}, where {state} on {symbol} writes {known[0]}")
-
     def _check_address(self, move: str) -> None:
         right = self.visits.get(self.head + (1 if move == "R" else -1), self.null)
         if self.tokens[self.place] != f"@{right}":
             raise _WrongError(f"is not the last visit of the cell ahead, which is @{right}")
 
-    def _end(self, came: tuple[str, str] | None) -> None:
+    def _end(self, ends: Collection[str]) -> None:
+        if self.place == len(self.tokens):
+            return
         end = self.tokens[self.place]
-        if came is None:
-            raise _WrongError("ends before the first step")
-        accepting = came[0] == ACCEPTING if self.universal else None
-        if self.machine is not None and self.machine.accepting:
-            accepting = came[0] in self.machine.accepting
-        if came in self.rules:
-            raise _WrongError(f"ends where {as_token(came[0])} has a rule for {as_token(came[1])}")
-        if accepting is not None and (end == "<accept>") != accepting:
-            raise _WrongError(f"is not how a run ends in {as_token(came[0])}")
+        if end not in ends:
+            raise _WrongError(f"stands where the run ends: {' or '.join(ends)}")
         self.found.outcome = ENDS[end]
         if self.place + 1 < len(self.tokens):
             self.place += 1
             raise _WrongError("stands behind the end")
+
+
+class _OwnReader(_Reader):
+    """A text of the model of one machine."""
+
+    def prompt(self) -> None:
+        """The input, and the cells of a resumed run."""
+        self.machine = None
+        if self.known.rules is not None:
+            raise _WrongError("is no text of the universal model: it has no rules")
+        if self.known.machine is not None:
+            self.machine, self.pauses = remove_stays(self.known.machine)
+            self.blank, self.start = self.machine.blank, self.machine.start
+            for (q, a), action in self.machine.delta.items():
+                self.rules[q, a] = Rule(action.write, str(action.move), action.state)
+        self.letters()
+        self._resumed()
+
+    def check_letter(self, symbol: str) -> None:
+        """It must be the machine's, if that is known."""
+        if self.machine is not None and symbol not in self.machine.symbols:
+            raise _WrongError("is no symbol of the machine")
+
+    def _resumed(self) -> None:
+        """`left:a @0 … left:b:goto:q @0`."""
+        behind: list[tuple[str, int]] = []
+        state: str | None = None
+        while self.place < len(self.tokens) and (left := LEFT.fullmatch(self.tokens[self.place])):
+            if state is not None:
+                raise _WrongError("stands behind the state to go on in")
+            symbol, state = _name(left[1]), _name(left[2]) if left[2] else None
+            self.check_letter(symbol)
+            if self.machine is not None and state is not None and state not in self.machine.states:
+                raise _WrongError("names no state of the machine")
+            self.place += 1
+            if self.place < len(self.tokens) and self.tokens[self.place] != "@0":
+                raise _WrongError("stands behind a cell to the left, where @0 should be")
+            behind.append((symbol, self.place))
+            self.place += 1
+        if behind and state is None:
+            raise _WrongError("comes before a cell to the left that says where to go on")
+        for n, (symbol, place) in enumerate(behind, start=-len(behind)):
+            self.cells[n], self.visits[n] = symbol, place
+        self.start = state or self.start
+
+    def learn(self, state: str, symbol: str, write: str | None) -> None:
+        """What it writes, which must be the same each time."""
+        known = self.rules.get((state, symbol))
+        if self.machine is not None and state not in self.machine.states:
+            raise _WrongError("names no state of the machine")
+        if write is None:
+            if known is not None:
+                raise _WrongError(f"writes nothing, where {state} on {symbol} writes {known.write}")
+        elif known is None:
+            if self.machine is not None:
+                raise _WrongError(f"has a rule that the machine has not: {state} on {symbol}")
+            self.rules[state, symbol] = Rule(write, None, None)
+        elif known.write != write:
+            raise _WrongError(f"writes {write}, where {state} on {symbol} writes {known.write}")
+
+    def end_of(self, state: str, symbol: str) -> Collection[str] | None:
+        """Where there is no rule."""
+        if (state, symbol) in self.rules:
+            return None
+        if self.machine is None:
+            return ENDS
+        if not self.machine.accepting:
+            return ["<halt>"]
+        return ["<accept>" if state in self.machine.accepting else "<reject>"]
+
+
+class _UniversalReader(_Reader):
+    """A text of the universal model, with its rules."""
+
+    def prompt(self) -> None:
+        """Rules, `<tape>`, and the input."""
+        if self.known.machine is not None:
+            raise _WrongError("and the next are rules: this text is of the universal model")
+        self.blank, self.start = "#", "q0"
+        if self.known.name == "itself":
+            self.found.against = "its own rules"
+        if self.tokens[0] == BOS:
+            self.place = 1
+        else:  # positions count it
+            self.tokens = [BOS, *self.tokens]
+            self.place = 1
+        tape = self.tokens.index(TAPE)
+        while self.place < tape:
+            self._rule(tape)
+        if self.known.rules is not None and self.rules != dict(self.known.rules):
+            raise _WrongError(f"stands behind rules that are not those of {self.known.name}")
+        self.place = tape + 1
+        self.letters()
+
+    def _rule(self, tape: int) -> None:
+        key = KEY.fullmatch(self.tokens[self.place])
+        action = ACTION.fullmatch(self.tokens[self.place + 1]) if self.place + 1 < tape else None
+        if key is None or action is None:
+            raise _WrongError("and the next are no rule such as q0:a #:R:q1")
+        if (key[1], key[2]) in self.rules:
+            raise _WrongError("has a rule already")
+        if key[1] == ACCEPTING:
+            raise _WrongError("has a rule for acc, which ends a run")
+        self.rules[key[1], key[2]] = Rule(action[1], action[2], action[3])
+        self.place += 2
+
+    def learn(self, state: str, symbol: str, write: str | None) -> None:
+        """A step says nothing of its rule."""
+        if write is not None:
+            raise _WrongError("says what it writes, as in the text of another model")
+
+    def end_of(self, state: str, symbol: str) -> Collection[str] | None:
+        """In `acc`."""
+        return ["<accept>"] if state == ACCEPTING else None
+
+    def end_behind(self, state: str, symbol: str) -> str | None:
+        """Where no rule fits."""
+        return None if (state, symbol) in self.rules else "<halt>"

@@ -7,10 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.strategies import machines, words
 
+from netwright import decode
 from netwright.errors import InputError
 from netwright.machine.library import library_machine, library_names
 from netwright.machine.turing_machine import TuringMachine
-from netwright.networks.decoding import decode
 from netwright.runtime.language_model import ROUNDED, FloatEvaluator
 from netwright.theorems.beyond.language_model.checkpoint import pack
 from netwright.theorems.beyond.language_model.universal import (

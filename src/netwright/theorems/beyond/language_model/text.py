@@ -16,7 +16,14 @@ from dataclasses import dataclass
 
 from netwright.errors import InputError
 from netwright.machine.turing_machine import Move
-from netwright.theorems.beyond.language_model.vocabulary import RUN, Left, Step, Vocabulary
+from netwright.theorems.beyond.language_model.vocabulary import (
+    ACCEPT,
+    REJECT,
+    RUN,
+    Left,
+    Step,
+    Vocabulary,
+)
 
 
 @dataclass(frozen=True)
@@ -92,23 +99,38 @@ class Follower:
         self.steps = -1
         """Of the given machine; stays count once."""
         self.step: Step | None = None
+        self.waiting = False
+        """Whether the next token is an address, or the end."""
 
     def take(self, token: int) -> str | None:
         """One more token; what is wrong with it, if something is."""
         step = self.vocabulary.step_of(token)
         if step is None:
-            return None
+            return self._take_other(token)
         if self.step is not None:
+            if self.waiting:
+                return "stands where an address should be"
             action = self.vocabulary.rule(self.step.state, self.step.symbol)
             if action is None:
                 return "goes on where there is no rule"
             self._write(action.write)
+        self.waiting = True
         self.head += 1 if step.move is Move.R else -1
         self.step, self.state = step, step.state
         self.steps += step.state not in self.vocabulary.pauses
         there = self.tape.get(self.head, self.vocabulary.machine.blank)
         if there != step.symbol:
             return f"reads {step.symbol!r} in cell {self.head}, where {there!r} stands"
+        return None
+
+    def _take_other(self, token: int) -> str | None:
+        """An address, or the end of the run."""
+        end = None if self.step is None else self.vocabulary.ends(self.step)
+        if token in (ACCEPT, REJECT):
+            return None if token == end else "is not how this run can end"
+        if token < self.vocabulary.first_address or not self.waiting or end is not None:
+            return "stands where it cannot"
+        self.waiting = False
         return None
 
     def _write(self, symbol: str) -> None:
@@ -129,4 +151,4 @@ class Follower:
         """Be ready for the text that goes on: its first step is the last one again."""
         self.head -= 1
         self.steps -= self.state not in self.vocabulary.pauses
-        self.step = None
+        self.step, self.waiting = None, False

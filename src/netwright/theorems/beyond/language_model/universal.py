@@ -41,6 +41,7 @@ from netwright.theorems.beyond.language_model.construction import (
 )
 from netwright.theorems.beyond.language_model.parts import Sum, UnitList, lookup
 from netwright.theorems.beyond.language_model.stream import MOVES, bits, bits_of
+from netwright.theorems.beyond.language_model.vocabulary import check_size
 
 ACCEPTING = "acc"
 RUN, ACCEPT, HALT, PAD, BOS, TAPE = range(6)
@@ -64,6 +65,7 @@ class UniversalVocabulary:
         if not SHORTEST <= context <= LONGEST:
             raise InputError(f"context is {context:,}; expected {SHORTEST:,} to {LONGEST:,} tokens")
         q, s = (1 << (number - 1).bit_length() for number in (states, symbols))
+        check_size(5 * q * s + context)
         names = (*(f"q{n}" for n in range(q - 1)), ACCEPTING)
         return UniversalVocabulary(names, tuple(islice(_symbol_names(), s)), context)
 

@@ -23,6 +23,8 @@ from netwright.machine.remove_stays import remove_stays
 from netwright.machine.turing_machine import Action, Move, TuringMachine
 from netwright.text import as_token
 
+MOST = 1 << 20
+"""Tokens of a vocabulary."""
 RUN, ACCEPT, REJECT, PAD = range(4)
 FIRST = 4
 """The number of the first letter. (`<pad>` is not 0: beam search takes 0 for none.)"""
@@ -56,6 +58,7 @@ class Vocabulary:
     def of(given: TuringMachine, context: int) -> "Vocabulary":
         """The tokens for any machine: stays become two steps."""
         moving, pauses = remove_stays(given)
+        check_size(4 * len(moving.states) * len(moving.symbols) + context)
         return Vocabulary(moving, pauses, context)
 
     def rule(self, state: str, symbol: str) -> Action | None:
@@ -136,3 +139,12 @@ class Vocabulary:
 def _left_text(left: Left) -> str:
     text = f"left:{as_token(left.symbol)}"
     return text if left.state is None else f"{text}:goto:{as_token(left.state)}"
+
+
+def check_size(tokens: int) -> None:
+    """Refuse a vocabulary that nobody could hold."""
+    if tokens > MOST:
+        raise InputError(
+            f"that takes some {tokens:,} tokens; a vocabulary has at most {MOST:,}. Fewer states "
+            "or symbols are needed"
+        )

@@ -201,6 +201,12 @@ def test_texts_are_decoded_with_their_model(tmp_path: Path) -> None:
     assert "stands behind rules that are not those of palindrome" in str(other)
     bad = "q0:zz 1:R:q77 <tape> zz <run> R:q0:zz @5 R:q77:#"
     assert "is no token of the model" in str(nw.decode(bad, model=tmp_path / "universal").problem)
+    none = nw.decode("a a <run>", model=tmp_path / "universal").problem
+    assert "is no text of the universal model: it has no rules" in str(none)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("netwright.networks.language_model.find_spec", lambda _name: None)
+        with pytest.raises(InputError, match="engine torch needs torch and transformers"):
+            nw.generate(tmp_path / "own", engine="torch")
     compile_network(library_machine("palindrome")).export("numpy", tmp_path / "numpy")
     with pytest.raises(InputError, match="that is no universal language model"):
         nw.decode(text, model=tmp_path / "numpy")

@@ -17,7 +17,7 @@ VERBS = {
     "decode": "Read a run off the text of a language model.",
     "claims": "Check the paper's statements by experiment.",
     "precision": "See where floats and softmax first go wrong.",
-    "export": "Write it for numpy, ONNX, PyTorch or Hugging Face.",
+    "export": "Write it for numpy, ONNX, PyTorch, or as a GPT-2.",
     "explore": "See it run, in the browser or as one HTML file.",
     "show": "Show a machine's rules, or its run as a diagram.",
     "machines": "List the machines of the library.",

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from netwright.errors import FormatError, InputError, NetwrightError
 from netwright.export.checkpoint import CheckpointTarget, read_tensors
@@ -19,7 +18,7 @@ from netwright.machine.remove_stays import remove_stays
 from netwright.machine.simulate import Engine, Run, check_limit, read_engine
 from netwright.machine.turing_machine import TuringMachine
 from netwright.networks.decoding import Decoded, Known, Rule, decode_text
-from netwright.networks.language_model import read_type
+from netwright.networks.language_model import check_engine, read_type
 from netwright.networks.network import Network, Word
 from netwright.networks.saved import load_network
 from netwright.runtime.language_model import FloatEvaluator, TorchEvaluator
@@ -118,7 +117,7 @@ def _known(machine: TuringMachine | None, model: PathLike[str] | str | None) -> 
         return Known(own.name or "the machine", own, vocabulary=names["vocabulary"])
     vocabulary = vocabulary_of(names)
     if machine is None:
-        return Known("its own rules", rules=None, vocabulary=vocabulary.texts)
+        return Known("its own rules", universal=True, vocabulary=vocabulary.texts)
     renaming = Renaming.of(machine, vocabulary)
     rules = {
         (renaming.states[q], renaming.symbols[a]): Rule(
@@ -126,7 +125,7 @@ def _known(machine: TuringMachine | None, model: PathLike[str] | str | None) -> 
         )
         for (q, a), action in remove_stays(machine)[0].delta.items()
     }
-    return Known(name, None, rules, renaming.pauses, vocabulary.texts)
+    return Known(name, None, True, rules, renaming.pauses, vocabulary.texts)
 
 
 def _network_in(model: PathLike[str] | str, names: dict[str, Any]) -> Network:
@@ -152,8 +151,7 @@ def generate(
         model: the folder of a machine's own model, for gpt2 or opt.
         word: the input; none means the machine's default input.
         max_steps: how many steps of the machine it may take.
-        engine: `fast`, which is netwright's own evaluator, or `torch`, which is transformers'
-        GPT-2.
+        engine: `fast`, which is netwright's own evaluator, or `torch`, which is GPT-2 itself.
 
     The weights are those in the folder; when a context is full, the text is read off and a new
     prompt goes on from there.
@@ -162,6 +160,7 @@ def generate(
     chosen = read_engine(engine)
     if chosen not in (Engine.FAST, Engine.TORCH):
         raise InputError(f"engine is {chosen}; expected fast or torch")
+    check_engine(chosen)
     names = read_names(model)
     if names.get("kind") != LANGUAGE_MODEL:
         raise InputError(f"{model} is no language model of one machine")
@@ -172,7 +171,8 @@ def generate(
         target = {each.model_type: each for each in targets}[config["model_type"]]
         stored = target.stored_as(read_tensors(Path(model) / "model.safetensors"))
         tensors = {name: array.astype(np.float32) for name, array in stored.items()}
-        shapes = {name: tensor.shape for name, tensor in network_tensors(network).items()}
+        own = pack(network.compiled.network).tensors
+        shapes = {name: tensor.shape for name, tensor in own.items()}
         if {name: tensor.shape for name, tensor in tensors.items()} != shapes:
             raise FormatError(f"{model}: its files are of different networks; export it again")
         dtype = read_type(config["dtype"])
@@ -188,8 +188,3 @@ def generate(
     given = network.machine
     letters = given.check_word(given.default_input if word is None else word)
     return run_language_model(network.compiled, letters, max_steps, evaluator, chosen)
-
-
-def network_tensors(network: Network) -> "dict[str, NDArray[np.float32]]":
-    """The tensors that the checkpoint of a network has."""
-    return pack(network.compiled.network).tensors

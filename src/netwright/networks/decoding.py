@@ -82,6 +82,8 @@ class Known:
     name: str = "itself"
     machine: TuringMachine | None = None
     """For a text of its own model: the machine, with stays."""
+    universal: bool = False
+    """Whether it was the universal model."""
     rules: Rules | None = None
     """For a text of the universal model: the rules that it should have."""
     pauses: Collection[str] = ()
@@ -255,7 +257,7 @@ class _OwnReader(_Reader):
     def prompt(self) -> None:
         """The input, and the cells of a resumed run."""
         self.machine = None
-        if self.known.rules is not None:
+        if self.known.universal:
             raise _WrongError("is no text of the universal model: it has no rules")
         if self.known.machine is not None:
             self.machine, self.pauses = remove_stays(self.known.machine)

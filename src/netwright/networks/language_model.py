@@ -328,12 +328,17 @@ class LanguageModelKind(Kind[CompiledLanguageModel]):
         }
 
 
+def check_engine(engine: Engine) -> None:
+    """InputError with what to do if there is no torch for the engine torch."""
+    if engine is Engine.TORCH and not all(map(find_spec, ("torch", "transformers"))):
+        raise InputError("engine torch needs torch and transformers: pip install 'netwright[hf]'")
+
+
 def evaluator_of(compiled: CompiledLanguageModel, engine: Engine) -> Evaluator:
     """What runs the model: its definition, our floats, or transformers."""
     if engine is Engine.REFERENCE:
         return HardEvaluator(compiled.network)
-    if engine is Engine.TORCH and not all(map(find_spec, ("torch", "transformers"))):
-        raise InputError("engine torch needs torch and transformers: pip install 'netwright[hf]'")
+    check_engine(engine)
     weights = pack(compiled.network)
     make = TorchEvaluator if engine is Engine.TORCH else FloatEvaluator
     return make(weights.tensors, weights.blocks, compiled.dtype)

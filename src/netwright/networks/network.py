@@ -177,9 +177,9 @@ class Network:
             to: `numpy`, `onnx`, `torch` or `hf`; for a language model `gpt2` or `opt`.
             path: the folder; one that exists is overwritten with `force` alone.
             options: `dtype` ("float64" or "float32"; of a language model "bfloat16", "float32" or
-                "float16"), `inputs` (words; none means the default input), `check` (how many outputs
-                of each are compared with the exact run, 1,000 if nothing is said), `keep_failed`,
-                `force`.
+                "float16"), `inputs` (words; none means the default input), `check` (how many
+                outputs of each are compared with the exact run, 1,000 if nothing is said),
+                `keep_failed`, `force`.
 
         The files are opened in their own runtime, and every output and attended index is compared
         with the exact run. CheckFailedError, and nothing is written, if one is wrong, unless

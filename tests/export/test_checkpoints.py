@@ -268,6 +268,11 @@ def test_the_command_line(
     assert sorted(path.name for path in tmp_path.iterdir()) == ["out", "universal"]
 
 
+def test_there_is_no_module_of_our_own_for_it() -> None:
+    with pytest.raises(InputError, match="language-model has no code for torch; export it to gpt2"):
+        language_model().to_torch()
+
+
 def test_large_texts_are_checked_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(checkpoint, "AT_ONCE", 7)
     made = language_model("busy-beaver-4", 256).export("gpt2", tmp_path / "out")

@@ -5,6 +5,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from netwright.errors import InputError
 from netwright.export.sources import source_of
 from netwright.export.target import (
     AT_ONCE,
@@ -73,6 +74,8 @@ def to_torch(plain: Plain, dtype: str) -> Any:
     """The module of a network, without a file."""
     target = TorchTarget()
     dtype = target.read_dtype(dtype)
+    if not target.takes(plain.kind):
+        raise InputError(f"{plain.kind} has no code for torch; export it to gpt2 or opt")
     target.check_installed()
     import torch
 

@@ -265,7 +265,11 @@ def _readme(subject: Subject, target: Target, made: Export) -> str:
             ]
         ),
         "Every weight is the network's own, rounded once. "
-        + ("Compared with the exact run, in this runtime:" if rows else "It was not checked."),
+        + (
+            f"Compared with the exact run, in {target.checked_in()}:"
+            if rows
+            else "It was not checked."
+        ),
         *(["\n".join(["| input | way | result |", "|---|---|---|", *rows])] if rows else []),
         *(f"{line}." for line in predicted),
         f"Written with {used}. Beyond what was checked, on other inputs and in other versions, "

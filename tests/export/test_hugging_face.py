@@ -64,6 +64,7 @@ def test_palindromes(tmp_path: Path) -> None:
         assert found == expected_text(PALINDROME, word)
         assert found.endswith("accept:_:R" if word == word[::-1] else "<reject>")
         assert found == generated(tokenizer, model, word, use_cache=False)
+        torch.manual_seed(0)
         assert found == generated(tokenizer, model, word, do_sample=True)
         assert found == generated(tokenizer, model, word, num_beams=3)
 

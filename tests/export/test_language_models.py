@@ -80,6 +80,7 @@ def test_palindromes_of_all_kinds(to: str, tmp_path: Path) -> None:
             assert (found.outcome.value == "accepted") == case.answer
     one = tokenizer("a b b", return_tensors="pt")
     expected = network.compiled.text(*text_of(network.compiled, tuple("abb"))[0])
+    torch.manual_seed(0)
     for options in ({"num_beams": 3}, {"do_sample": True}, {"use_cache": False}):
         assert tokenizer.decode(model.generate(**one, **options)[0]) == expected
     with pytest.raises(Exception, match=r"Missing \[UNK\] token"):

@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 from itertools import islice
 from pathlib import Path
 
@@ -97,14 +98,14 @@ def test_any_other_token_is_noticed(data: st.DataObject) -> None:
         ("q0:a b:R:q1 <tape> a <run> R:q0:a @5 R:q1:# <halt>", "is not the last visit"),
         ("q0:a b:R:acc <tape> a <run> R:q0:a @5 R:acc:# @5", "the run ends: <accept>"),
         ("acc:a b:R:q1 <tape> a <run>", "has a rule for acc"),
+        ("q0:a b:R:q1 <tape> q0:b <run>", "stands where a symbol of the input should be"),
         ("q0:a b:R:q1 <tape> a <run> R:q0:a>b", "as in the text of another model"),
     ],
 )
 def test_contradictions(text: str, said: str) -> None:
     problem = decode(text).problem
     assert problem is not None
-    with pytest.raises(ValueError, match=said):
-        raise ValueError(problem)
+    assert re.search(said, problem)
 
 
 def test_a_resumed_text() -> None:

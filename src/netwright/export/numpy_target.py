@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from netwright.export.sources import source_of
-from netwright.export.target import NOTICE, Target, word_text, write_text
+from netwright.export.target import NOTICE, Target, running, word_text, write_text
 from netwright.networks.plain import Plain
 
 if TYPE_CHECKING:
@@ -40,15 +40,8 @@ class NumpyTarget(Target):
 
     def usage(self, plain: Plain) -> str:
         """With numpy alone."""
-        word = word_text(plain)
-        return f"""\
-from network import load  # in this folder
-
-network = load()
-for t, state, symbol in network.run({word}):
-    print(t, state, symbol)
-print(network.outcome({word}))
-y, attended = next(network.outputs({word}))"""
+        first = f"y, attended = next(network.outputs({word_text(plain)}))"
+        return running("network", plain) + first
 
 
 LOAD = '''

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from netwright.export import onnx_graphs
 from netwright.export.sources import source_of
-from netwright.export.target import NOTICE, Target, word_text, write_text
+from netwright.export.target import NOTICE, Target, running, write_text
 from netwright.networks.plain import Plain
 
 if TYPE_CHECKING:
@@ -40,16 +40,12 @@ class OnnxTarget(Target):
 
     def usage(self, plain: Plain) -> str:
         """With onnxruntime and numpy."""
-        word = word_text(plain)
-        return f"""\
-from run import load  # in this folder
-
-network = load()
-for t, state, symbol in network.run({word}):
-    print(t, state, symbol)
-print(network.outcome({word}))
+        return (
+            running("run", plain)
+            + """\
 for each in network.graphs["step"].get_outputs():
     print(each.name, each.shape)"""
+        )
 
 
 LOAD = '''

@@ -150,6 +150,19 @@ def tensors_of(plain: Plain, dtype: str) -> "dict[str, NDArray[Any]]":
     return {name: tensor.to_numpy(dtype) for name, tensor in plain.tensors.items()}
 
 
+def running(module: str, plain: Plain) -> str:
+    """The lines that run a network, whose code is in a module of the folder."""
+    word = word_text(plain)
+    return f"""\
+from {module} import load  # in this folder
+
+network = load()
+for t, state, symbol in network.run({word}):
+    print(t, state, symbol)
+print(network.outcome({word}))
+"""
+
+
 def word_text(plain: Plain) -> str:
     """The machine's own input, as Python writes it."""
     word = plain.names["default_input"]

@@ -98,11 +98,9 @@ def decode(
 
     Without either, the text is compared with itself: its `problem` is the first contradiction.
     """
-    given = machine
     if machine is not None and not isinstance(machine, TuringMachine):
-        given = load_machine(machine)
-    assert given is None or isinstance(given, TuringMachine)
-    return decode_text(text, _known(given, model))
+        machine = load_machine(machine)
+    return decode_text(text, _known(machine, model))
 
 
 def _known(machine: TuringMachine | None, model: PathLike[str] | str | None) -> Known:

@@ -56,20 +56,16 @@ def run_language_model(
             while length < compiled.context:
                 token = int(logits.argmax())
                 tokens, length = tokens + 1, length + 1
-                wrong = None
-                if token in (ACCEPT, REJECT):
-                    wrong = follower.take(token)
-                if wrong is None and token in (ACCEPT, REJECT):
-                    accepting = bool(vocabulary.machine.accepting)
-                    ended = Outcome.ACCEPTED if token == ACCEPT else Outcome.REJECTED
-                    outcome = ended if accepting else Outcome.HALTED
-                    return reached()
+                ends = token in (ACCEPT, REJECT)
                 at_the_limit = follower.steps >= max_steps
-                if at_the_limit and follower.state not in vocabulary.pauses:
+                if at_the_limit and not ends and follower.state not in vocabulary.pauses:
                     return reached()
-                wrong = wrong or follower.take(token)
-                if wrong is not None:
+                if (wrong := follower.take(token)) is not None:
                     raise NetworkError(f"token {tokens:,}, {compiled.text(token)}, {wrong}")
+                if ends:
+                    decided = Outcome.ACCEPTED if token == ACCEPT else Outcome.REJECTED
+                    outcome = decided if vocabulary.machine.accepting else Outcome.HALTED
+                    return reached()
                 if length < compiled.context:
                     logits = evaluator.extend([token])
                 if monotonic() - shown > OFTEN:

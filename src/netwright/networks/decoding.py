@@ -7,6 +7,7 @@ the last visit, a rule that is another one than before.
 """
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -121,7 +122,7 @@ def _name(text: str) -> str:
         raise _WrongError("has an escape that is no text") from None
 
 
-class _Reader:
+class _Reader(ABC):
     """Goes through a text once; what is beyond the steps is the business of two kinds of text."""
 
     def __init__(self, tokens: list[str], known: Known) -> None:
@@ -160,9 +161,9 @@ class _Reader:
                     self.place = place
                     raise _WrongError("is no token of the model")
 
+    @abstractmethod
     def prompt(self) -> None:
         """Everything up to the first step."""
-        raise NotImplementedError
 
     def letters(self) -> None:
         """The input, up to `<run>`."""
@@ -173,16 +174,17 @@ class _Reader:
             self.place += 1
         self.null, self.place = run, run + 1
 
+    @abstractmethod
     def check_letter(self, symbol: str) -> None:
         """Refuse a letter that is none."""
 
+    @abstractmethod
     def learn(self, state: str, symbol: str, write: str | None) -> None:
         """What a step says of its rule."""
-        raise NotImplementedError
 
+    @abstractmethod
     def end_of(self, state: str, symbol: str) -> Collection[str] | None:
         """The tokens with which a run may end at a step, before its address; None: it goes on."""
-        raise NotImplementedError
 
     def end_behind(self, state: str, symbol: str) -> str | None:
         """The token with which a run ends behind the address of a step; None: it goes on."""
@@ -354,6 +356,11 @@ class _UniversalReader(_Reader):
             raise _WrongError("has a rule for acc, which ends a run")
         self.rules[key[1], key[2]] = Rule(action[1], action[2], action[3])
         self.place += 2
+
+    def check_letter(self, symbol: str) -> None:
+        """It must be a symbol, not a step or a rule."""
+        if ":" in symbol:
+            raise _WrongError("stands where a symbol of the input should be")
 
     def learn(self, state: str, symbol: str, write: str | None) -> None:
         """A step says nothing of its rule."""

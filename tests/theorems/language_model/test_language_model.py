@@ -144,7 +144,7 @@ def test_no_tie_matters() -> None:
     """Hard attention takes the latest of equals; were it the first, no token would change."""
     compiled = compile_language_model(library_machine("palindrome"), 64)
     tokens, prompt = text_of(compiled, tuple("abba"))
-    network, x = compiled.network, None
+    network = compiled.network
     x = network.wte.array[tokens] + network.wpe.array[: len(tokens)]
     later = np.triu(np.ones((len(tokens), len(tokens)), bool), 1)
     for block in network.blocks:

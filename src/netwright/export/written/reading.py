@@ -7,18 +7,10 @@ from itertools import islice
 class Readable:
     """A network that can be run on a word, and whose outputs can be read.
 
-    `names` is what names.json has; `outputs(word)` yields each output y with what was attended to.
+    `names` is what names.json has. `outputs(word)` yields (y, attended) for y_1, y_2, …, without
+    end, tokens being counted from 0; `scores_of_pairs(y)` is y·A + b of the read-out, above 1/2 for
+    the pair of state and symbol that y shows.
     """
-
-    names: dict
-
-    def outputs(self, word):
-        """(y, attended) for y_1, y_2, …, without end; tokens are counted from 0."""
-        raise NotImplementedError
-
-    def scores_of_pairs(self, y):
-        """y·A + b: above 1/2 for the pair of state and symbol that y shows."""
-        raise NotImplementedError
 
     def tokens(self, word):
         """The numbers of a word's symbols, and of what is read behind it.

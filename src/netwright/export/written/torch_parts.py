@@ -80,7 +80,8 @@ class Affine(Linear):
 class TorchNetwork(HookedRootModule, Readable):
     """A network whose weights, activations and coordinates have the names that `names` lists.
 
-    `generate(word, n)` gives n + 1 states, the first of which is where the network begins;
+    `steps(word)` yields the states of a run, the first of which is where the network begins;
+    `generate(word, n)` gives n + 1 of them;
     `forward(word, states)` takes each state to the next one, all at once.
     """
 
@@ -105,10 +106,6 @@ class TorchNetwork(HookedRootModule, Readable):
         if isinstance(word, torch.Tensor):
             return word
         return torch.tensor(self.tokens(word), dtype=torch.long, device=self.embedding.device)
-
-    def steps(self, word):
-        """The states of a run on a word, one after the other; the first is where it begins."""
-        raise NotImplementedError
 
     @torch.no_grad()
     def generate(self, word, n):

@@ -27,6 +27,7 @@ RANKS = {
     "claims": 7,
     "benchmark": 7,
     "export": 7,
+    "campaign": 7,
     "explorer": 8,
     "cli": 9,
     "__init__": 10,

@@ -18,6 +18,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from netwright import campaign
     from netwright.errors import FormatWarning, NetwrightError
     from netwright.explorer.page import explore
     from netwright.export.texts import decode, generate, prompt
@@ -53,6 +54,7 @@ __all__ = [
     "Trace",
     "TuringMachine",
     "Weight",
+    "campaign",
     "check_certificate",
     "compile",
     "decode",
@@ -85,11 +87,14 @@ _HOMES = {
     "networks.weight": ("Weight",),
     "runtime.attended": ("Attention",),
 }
+_PACKAGES = ("campaign",)
 _OTHER_NAMES = {"compile": "compile_source", "load": "load_network"}
 """What is called otherwise at home, where the short name would mean less or something else."""
 
 
 def __getattr__(name: str) -> Any:
+    if name in _PACKAGES:
+        return import_module(f"{__name__}.{name}")
     home = next((home for home, names in _HOMES.items() if name in names), None)
     if home is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -148,8 +148,13 @@ def _try_lock(number: int) -> bool:
     return True
 
 
+def is_part(path: Path) -> bool:
+    """Whether a file is one of those that are kept beside others while they are written."""
+    return path.name.startswith(".netwright-")
+
+
 @contextmanager
-def locked(path: Path) -> Iterator[None]:
+def locked(path: Path, taken: str = "") -> Iterator[None]:
     """Keep other processes from writing to a path: OutputError if one of them is at it.
 
     The lock is on a file beside it, and ends with the process, however that ends.
@@ -162,7 +167,9 @@ def locked(path: Path) -> Iterator[None]:
             if not _try_lock(number):
                 os.close(number)
                 raise OutputError(
-                    f"another run keeps its checkpoint in {path}; name another file, or wait for it"
+                    taken
+                    or f"another run keeps its checkpoint in {path}; name another file, or wait "
+                    "for it"
                 )
             with suppress(FileNotFoundError):
                 if os.path.samestat(lock.stat(), os.fstat(number)):

@@ -18,7 +18,7 @@ from netwright.machine.formats import bbchallenge
 from netwright.machine.load import read_text_file
 from netwright.machine.turing_machine import TuringMachine
 from netwright.networks.changes import weights_by_place
-from netwright.networks.kind import Kind
+from netwright.networks.kind import Kind, check_options
 from netwright.networks.kinds import KINDS, kind_named
 from netwright.networks.network import Network, compile_network
 from netwright.networks.running import Source, load, machine_in, network_of
@@ -170,16 +170,6 @@ def read_kinds(text: str) -> list[Kind[Any]]:
     ['Theorem 2.3', 'Theorem 3.4']
     """
     return [kind_named(name) for name in dict.fromkeys(each.strip() for each in text.split(","))]
-
-
-def check_options(kinds: Sequence[Kind[Any]], options: dict[str, Any]) -> None:
-    """Refuse an option that none of the kinds has, and read those that one has."""
-    for name, value in options.items():
-        users = [kind for kind in kinds if name in {option.name for option in kind.options}]
-        if not users:
-            kinds[0].read_options({name: value})
-        for kind in users:
-            kind.read_options({name: value})
 
 
 class Damage:

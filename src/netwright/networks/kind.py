@@ -257,3 +257,13 @@ class Kind(ABC, Generic[C]):
         if part not in parts:
             raise InputError(unknown("part", part, list(parts)))
         return parts[part]()
+
+
+def check_options(kinds: Sequence[Kind[Any]], options: Options) -> None:
+    """Refuse an option that none of the kinds has, and read those that one has."""
+    for name, value in options.items():
+        users = [kind for kind in kinds if name in {option.name for option in kind.options}]
+        if not users:
+            kinds[0].read_options({name: value})
+        for kind in users:
+            kind.read_options({name: value})

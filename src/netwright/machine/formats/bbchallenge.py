@@ -11,6 +11,7 @@ between them: `47176870 4098 1RB1LC_…`, `1RB1LC_…,halt,47176870`. *Spaced* t
 
 import re
 from collections.abc import Iterator
+from functools import cache
 from string import ascii_uppercase
 
 from netwright.errors import FormatError
@@ -24,6 +25,7 @@ _CELL = r"(?:[0-9][LR][A-Z]|---)"
 _SPACED_CELL = rf"(?:{_CELL}|\.\.\.)"
 _TEXT = re.compile(rf"{_CELL}+(?:_{_CELL}+)*")
 _SPACED = re.compile(rf"(?<!\S){_SPACED_CELL}(?:[ \t]+{_SPACED_CELL})+(?!\S)")
+_COLUMN = re.compile(rf"(?<![^\s,;|\"]){_TEXT.pattern}(?![^\s,;|\"])")
 _ALMOST = re.compile(r"[0-9A-Za-z_.-]*[0-9][LR][A-Z][0-9A-Za-z_.-]*")
 
 
@@ -80,6 +82,42 @@ def read_list(text: str, label: str) -> Iterator[TuringMachine]:
         )
     for number, line in lines:
         yield _read_line(line, Source(f"{label}:{number}"))
+
+
+def find_in_line(line: str, label: str) -> tuple[str, str]:
+    """The standard text of the first machine on a line of a list, and the rest of the line.
+
+    FormatError, with the label, if there is none.
+
+    >>> find_in_line("12,1RB1LB_1LA1RZ,halt", "")
+    ('1RB1LB_1LA1RZ', '12,,halt')
+    >>> find_in_line("6 4 1RB 1LB  1LA 1RZ", "")
+    ('1RB1LB_1LA1RZ', '6 4')
+    """
+    for match in _COLUMN.finditer(line):
+        text = match[0]
+        columns = len(text.partition("_")[0]) // 3
+        if (is_text(text) or "_" in text) and columns <= 10 and _whole(columns).fullmatch(text):
+            if "_" not in text and _SPACED.search(line):
+                break  # the first rule of spaced text
+            return text, (
+                line[: match.start()].rstrip() + " " + line[match.end() :].lstrip()
+            ).strip()
+    text = _read_line(line, Source(label)).name
+    return text, _SPACED.sub("", line, count=1).strip()
+
+
+def lists_machines(text: str) -> bool:
+    """Whether a text is a list of machines, by its first lines."""
+    found = _lines(text)[:20]
+    return any(_COLUMN.search(line) or _SPACED.search(line) for _, line in found)
+
+
+@cache
+def _whole(columns: int) -> re.Pattern[str]:
+    """Texts of so many columns in every row, without a symbol that has none."""
+    row = rf"(?:(?:[0-{columns - 1}][LR][A-Z])|---){{{columns}}}"
+    return re.compile(rf"{row}(?:_{row}){{0,{len(ascii_uppercase) - 1}}}")
 
 
 def _lines(text: str) -> list[tuple[int, str]]:

@@ -54,3 +54,17 @@ def read_record(file: BinaryIO, machines: int, source: Source) -> TuringMachine:
         symbols="01",
         name=f"{source.label}:{source.part}",
     )
+
+
+def text_of(record: bytes) -> str | None:
+    """A machine as bbchallenge text; None if its bytes are no machine.
+
+    >>> text_of(bytes([1, 0, 2, 0, 1, 6, *24 * [0]]))
+    '1RB0LZ_------_------_------_------'
+    """
+    cells = []
+    for write, move, target in zip(record[::3], record[1::3], record[2::3], strict=True):
+        if write > 1 or move > 1 or target > 6:
+            return None
+        cells.append(f"{write}{'RL'[move]}{(STATES + HALT)[target - 1]}" if target else "---")
+    return "_".join("".join(cells[k : k + 2]) for k in range(0, len(cells), 2))

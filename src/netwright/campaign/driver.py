@@ -1,0 +1,491 @@
+"""A campaign from its beginning or from where it stopped to its end.
+
+Only this process writes to the folder. It hands out batches of machines, in their order, and keeps
+the rows of each as a part. When it is asked to stop, it hands out no more.
+"""
+
+import json
+import os
+import random
+import signal
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass
+from importlib.metadata import version
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from time import monotonic
+from typing import Any, BinaryIO
+
+from netwright.campaign.crew import Crew, Engine, Local, WorkersError
+from netwright.campaign.plan import Plan
+from netwright.campaign.sources import CHUNK, read_source
+from netwright.campaign.store import (
+    PROGRESS,
+    STDIN,
+    Store,
+    Tally,
+    check_folder,
+    count_in,
+)
+from netwright.campaign.work import Item
+from netwright.errors import InputError, OutputError, StoppedError
+from netwright.files import is_part, locked, write_whole
+from netwright.text import counted
+
+SECONDS_A_BATCH = 4.0
+MOST_IN_A_BATCH = 20_000
+TOLD = 1.0
+"""Seconds between two notes of how far it is."""
+
+
+@dataclass(frozen=True)
+class Status:
+    """How far a campaign is."""
+
+    folder: str
+    total: int
+    """Machines."""
+    done: int
+    rows: int
+    disagreements: int
+    uncertified: int
+    """Networks whose certificate is refused."""
+    failures: int
+    """Rows that are refused, in error, crashed, or took too long."""
+    running: bool = False
+    workers: int | None = None
+    rate: float | None = None
+    """Machines a second."""
+    seconds_left: float | None = None
+
+    @property
+    def finished(self) -> bool:
+        """Whether all machines are done."""
+        return self.done == self.total
+
+    @property
+    def exit_code(self) -> int:
+        """0 all agree or are certified, 1 one does not, 4 rows without an answer."""
+        return 1 if self.disagreements or self.uncertified else 4 if self.failures else 0
+
+
+Told = Callable[[Status], None]
+
+
+class Work:
+    """What there is to do: sources, one behind the other, and the numbers that are chosen."""
+
+    def __init__(self, manifest: Mapping[str, Any], folder: Path) -> None:
+        self.manifest = manifest
+        self.sources = [
+            (
+                read_source(each["source"], seed=manifest["seed"], stdin=folder / STDIN),
+                each["base"],
+                (each["first"], each["end"]),
+            )
+            for each in manifest["sources"]
+        ]
+        self.spans = [(base + first, base + end) for _, base, (first, end) in self.sources]
+        self.numbers: list[int] | None = None
+        if manifest["sample"] is not None:
+            places = _Numbers(self.spans)
+            draw = random.Random(manifest["seed"])
+            self.numbers = sorted(
+                places[k] for k in draw.sample(range(len(places)), manifest["sample"])
+            )
+        self.total = count_in(self.spans, self.numbers)
+
+    def items(self, first: int, end: int) -> Iterator[Item]:
+        """The machines with numbers from `first` to the one before `end`."""
+        for source, base, (low, high) in self.sources:
+            begin, stop = max(first - base, low), min(end - base, high)
+            if begin < stop:
+                if self.numbers is None:
+                    found = source.items(begin, stop)
+                else:
+                    inside = [n - base for n in self.numbers if begin <= n - base < stop]
+                    found = source.chosen(inside)
+                yield from (item._replace(number=item.number + base) for item in found)
+
+
+class _Numbers:
+    """Ranges as one sequence of numbers."""
+
+    def __init__(self, spans: Sequence[tuple[int, int]]) -> None:
+        self.ranges = [range(*span) for span in spans]
+
+    def __len__(self) -> int:
+        return sum(map(len, self.ranges))
+
+    def __getitem__(self, place: int) -> int:
+        for numbers in self.ranges:
+            if place < len(numbers):
+                return numbers[place]
+            place -= len(numbers)
+        raise IndexError(place)
+
+
+def run(
+    source: Any,
+    plan: Plan | None = None,
+    folder: os.PathLike[str] | str = "campaign",
+    engine: Engine | None = None,
+    *,
+    resume: bool = False,
+    skip_bad: bool = False,
+    sample: int | None = None,
+    seed: int = 0,
+    batch: int | None = None,
+    progress: Told | None = None,
+    stdin: BinaryIO | None = None,
+) -> Status:
+    """Do something with very many machines, and keep the rows in a folder: `campaign.run`.
+
+    Args:
+        source: what `netwright campaign` takes as SOURCE, or several of them; None goes on with
+            those of the folder.
+        plan: what to do with each; None goes on with that of the folder.
+        folder: where the rows are kept.
+        engine: `Local(n)`, processes on this machine, or `Dask(address)`.
+        resume: go on with the campaign in the folder, if there is one.
+        skip_bad: pass over lines that are no machine.
+        sample: take so many machines of the sources, drawn with `seed`.
+        seed: for `sample` and for random machines.
+        batch: how many machines a worker gets at once; none means some seconds of work.
+        progress: is called about every second with a `Status`.
+        stdin: what the source `-` reads.
+
+    StoppedError after Ctrl-C: rows are kept, and `resume` goes on.
+    """
+    if batch is not None and (not isinstance(batch, int) or batch < 1):
+        raise InputError(f"a batch of {batch!r} machines; expected 1 or more")
+    store = Store(Path(folder))
+    if store.exists and not resume:
+        raise InputError(
+            f"{folder} has a campaign already; go on with it: --resume, or name another folder"
+        )
+    if not store.exists and source is None:
+        raise InputError(f"{folder} has no campaign to go on with; name a SOURCE")
+    new = not store.folder.exists()
+    check_folder(store.folder)
+    if not store.exists and any(not is_part(path) for path in store.folder.iterdir()):
+        raise OutputError(f"{folder} is not empty, and has no campaign; name another folder")
+    try:
+        with locked(store.folder / "rows", f"another process works on the campaign in {folder}"):
+            names: list[str] | None = None
+            if source is not None:
+                sources = [source] if isinstance(source, str | os.PathLike) else list(source)
+                names = [os.fspath(each) for each in sources]
+            asked = {"sample": sample, "seed": seed, "skip_bad": skip_bad}
+            resumed = store.exists
+            if resumed:
+                _check_same(store, names, plan, asked)
+            else:
+                surveyed = _surveyed(store, names or [], asked, stdin)
+                store.begin(
+                    {
+                        "version": version("netwright"),
+                        "plan": (plan or Plan()).written(),
+                        **asked,
+                        "sources": surveyed,
+                    }
+                )
+            manifest = store.manifest()
+            work = Work(manifest, store.folder)
+            if resumed:
+                _check_sources(work)
+            store.tidy()
+            campaign = _Campaign(store, work, Plan(**manifest["plan"]), batch, progress)
+            return campaign.run(engine or Local())
+    finally:
+        if new and not store.exists:  # nothing came of it
+            with suppress(OSError):
+                (store.folder / STDIN).unlink(missing_ok=True)
+                store.folder.rmdir()
+
+
+def status(folder: os.PathLike[str] | str) -> Status:
+    """How far the campaign in a folder is, also while it runs."""
+    store = Store(Path(folder))
+    work = Work(store.manifest(), store.folder)
+    live: dict[str, Any] = {}
+    with suppress(OSError, ValueError):
+        found = json.loads((store.folder / PROGRESS).read_text(encoding="utf-8"))
+        if is_worked_on(store):
+            live = {name: found[name] for name in ("workers", "rate", "seconds_left")}
+    left = count_in(store.missing(work.spans), work.numbers)
+    tally = asdict(Tally.of(store))
+    running = is_worked_on(store)
+    return Status(str(folder), work.total, work.total - left, **tally, running=running, **live)
+
+
+def rows(folder: os.PathLike[str] | str) -> Iterator[dict[str, Any]]:
+    """The rows of a campaign, in the order of their machines."""
+    store = Store(Path(folder))
+    store.manifest()
+    return store.rows()
+
+
+def is_worked_on(store: Store) -> bool:
+    """Whether a process works on a campaign now."""
+    try:
+        with locked(store.folder / "rows", ""):
+            return False
+    except OutputError:
+        return os.access(store.folder, os.W_OK)
+
+
+def _surveyed(
+    store: Store, names: Sequence[str], asked: Mapping[str, Any], stdin: BinaryIO | None
+) -> list[dict[str, Any]]:
+    """The sources, with what they have in them."""
+    if not names:
+        raise InputError("no source; name a list, a folder, library, all:3x2, …")
+    if names.count("-") > 1:
+        raise InputError("standard input can be read once; - is there twice")
+    place = store.folder / STDIN
+    if "-" in names:
+        _spool(stdin, place)
+    told: list[dict[str, Any]] = []
+    base = 0
+    for name in names:
+        source = read_source(name, seed=asked["seed"], stdin=place if "-" in names else None)
+        found = source.survey(skip_bad=asked["skip_bad"])
+        first, end = source.span or (0, found.size)
+        if end > found.size:
+            raise InputError(f"{name}: there are machines 0 to {found.size - 1} only")
+        about = {"source": name, "base": base, "first": first, "end": end}
+        told.append({**about, "digest": found.digest, "bad": found.bad})
+        base += found.size
+    total, sample = sum(each["end"] - each["first"] for each in told), asked["sample"]
+    if sample is not None and not 1 <= sample <= total:
+        raise InputError(f"a sample of {sample:,} of {counted(total, 'machine')}; at most all")
+    return told
+
+
+def _spool(stdin: BinaryIO | None, place: Path) -> None:
+    """Keep what comes from a pipe, to be able to go on."""
+    if stdin is None:
+        raise InputError("there is no standard input to read")
+    part = place.with_suffix(".part")
+    try:
+        with part.open("wb") as file:
+            while chunk := stdin.read(CHUNK):
+                file.write(chunk)
+        part.replace(place)
+    except OSError as error:
+        raise OutputError(f"{place} cannot be written: {error.strerror}") from None
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _check_same(
+    store: Store, names: list[str] | None, plan: Plan | None, asked: Mapping[str, Any]
+) -> None:
+    """InputError if a folder is another campaign's, naming what differs."""
+    found = store.manifest()
+    if found["version"] != version("netwright"):
+        raise InputError(
+            f"the campaign in {store.folder} was begun by netwright {found['version']}, and this "
+            f"is {version('netwright')}; go on with that version, or begin a new one"
+        )
+    differs: list[tuple[str, Any, Any]] = []
+    if plan is not None:
+        wanted = plan.written()
+        differs += [(n, found["plan"].get(n), wanted[n]) for n in wanted]
+    if names is not None:
+        differs.append(("source", [each["source"] for each in found["sources"]], names))
+        differs += [(name, found[name], asked[name]) for name in asked]
+    for name, before, now in differs:
+        if before != now:
+            raise InputError(
+                f"the campaign in {store.folder} has {name} {_shown(before)}, not {_shown(now)}; "
+                "--resume goes on with what was begun, and needs no options"
+            )
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, list):
+        return ",".join(map(str, value))
+    return "none" if value in (None, {}) else str(value)
+
+
+def _check_sources(work: Work) -> None:
+    """InputError if a source has changed since the campaign was begun."""
+    for (source, _, _), told in zip(work.sources, work.manifest["sources"], strict=True):
+        if not source.same_as(told["digest"], skip_bad=work.manifest["skip_bad"]):
+            raise InputError(
+                f"{source.name} has changed since the campaign was begun: its rows would be about "
+                "other machines; put it back, or begin a new campaign"
+            )
+
+
+class _Campaign:
+    """The work on a campaign, while it is under way."""
+
+    def __init__(
+        self, store: Store, work: Work, plan: Plan, batch: int | None, progress: Told | None
+    ) -> None:
+        self.store, self.work, self.plan, self.progress = store, work, plan, progress
+        self.fixed = batch
+        self.size = batch or 1
+        self.tally = Tally.of(store)
+        self.missing = store.missing(work.spans)
+        self.left = count_in(self.missing, work.numbers)
+        self.handed = 0
+        self.begun = self.told = monotonic()
+        self.recent: deque[tuple[float, int]] = deque(maxlen=200)
+        self.stopping = False
+        self.parts = 0
+        self.workers = 1
+
+    def run(self, engine: Engine) -> Status:
+        """Do what is missing."""
+        if not self.missing:
+            return self.status(0)
+        failure: Exception | None = None
+        with engine.crew(self.plan) as crew, _asked_to_stop(self):
+            try:
+                self._work(crew)
+            except (WorkersError, OutputError) as error:
+                failure = error
+            except KeyboardInterrupt:  # a second one
+                self.stopping = True
+        with suppress(OSError):
+            (self.store.folder / PROGRESS).unlink(missing_ok=True)
+        with suppress(OutputError):
+            self.store.tidy(several=2)
+        done = self.status(0)
+        if failure is not None or not done.finished:
+            raise self._stopped(done, failure)
+        return done
+
+    def _stopped(self, done: Status, failure: Exception | None) -> Exception:
+        kept = f"{done.done:,} of {counted(done.total, 'machine')} are kept"
+        again = f"go on with: netwright campaign --resume -o {self.store.folder}"
+        if failure is None:
+            return StoppedError(f"interrupted; {kept}; {again}")
+        return type(failure)(f"{failure}; {kept}; {again}")
+
+    def _work(self, crew: Crew) -> None:
+        batches = self._batches()
+        under_way: dict[Any, tuple[int, int, int]] = {}
+        ended: SimpleQueue[Any] = SimpleQueue()
+        more = True
+        crew.check()
+        self._tell(crew)
+        while more or under_way:
+            if self.stopping and more:
+                more = False
+                for future in list(under_way):
+                    crew.drop(future)
+            # The first machine alone: it shows how long one takes, and compiles what all need.
+            wanted = 1 if not self.recent else 2 * max(crew.workers, 1)
+            while more and len(under_way) < wanted:
+                batch = next(batches, None)
+                if batch is None:
+                    more = False
+                    break
+                first, last, items = batch
+                if not items:  # bad lines alone
+                    self.store.write(first, last, b"")
+                    continue
+                future = crew.submit(items)
+                under_way[future] = first, last, len(items)
+                future.add_done_callback(ended.put)
+            if not under_way:
+                continue
+            with suppress(Empty):
+                future = ended.get(timeout=0.2)
+                first, last, count = under_way.pop(future)
+                if not future.cancelled():
+                    self._keep(first, last, count, future.result())
+            if monotonic() - self.told > TOLD:
+                crew.check()
+                self._tell(crew)
+        self._tell(crew)
+
+    def _keep(self, first: int, last: int, count: int, done: Any) -> None:
+        self.store.write(first, last, done.rows)
+        self.parts += 1
+        if self.parts % 100 == 0:
+            self.store.tidy()
+        self.tally.add(done.rows)
+        self.left -= count_in([(first, last + 1)], self.work.numbers)
+        self.recent.append((monotonic(), count))
+        if self.fixed is None:
+            fitting = int(SECONDS_A_BATCH * count / max(done.seconds, 1e-6))
+            self.size = max(1, min(fitting, 8 * self.size, MOST_IN_A_BATCH))
+
+    def _batches(self) -> Iterator[tuple[int, int, list[Item]]]:
+        """Batches that together cover all that is missing, also where numbers have no machine."""
+        for first, end in self.missing:
+            items = self.work.items(first, end)
+            upcoming = next(items, None)
+            while first < end:
+                batch: list[Item] = []
+                size = self._fitting()
+                while upcoming is not None and len(batch) < size:
+                    batch.append(upcoming)
+                    upcoming = next(items, None)
+                last = end - 1 if upcoming is None else upcoming.number - 1
+                self.handed += count_in([(first, last + 1)], self.work.numbers)
+                yield first, last, batch
+                first = last + 1
+
+    def _fitting(self) -> int:
+        """How many machines to hand out at once: fewer towards the end, so that all end at once."""
+        if self.fixed is not None:
+            return self.fixed
+        rest = count_in(self.missing, self.work.numbers) - self.handed
+        return max(1, self.size // 16, min(self.size, rest // (2 * self.workers)))
+
+    def _tell(self, crew: Crew) -> None:
+        self.told = monotonic()
+        self.workers = max(1, crew.workers)
+        now = self.status(crew.workers)
+        with suppress(OutputError):
+            write_whole(self.store.folder / PROGRESS, json.dumps(asdict(now)).encode())
+        if self.progress is not None:
+            self.progress(now)
+
+    def status(self, workers: int) -> Status:
+        """How far it is."""
+        rate = left = None
+        if len(self.recent) > 1:
+            since = max(self.recent[0][0], monotonic() - 60)
+            inside = [count for when, count in self.recent if when > since]
+            rate = sum(inside) / max(monotonic() - since, 1e-9)
+            left = self.left / rate if rate else None
+        return Status(
+            str(self.store.folder),
+            self.work.total,
+            self.work.total - self.left,
+            **asdict(self.tally),
+            running=workers > 0,
+            workers=workers or None,
+            rate=rate,
+            seconds_left=left,
+        )
+
+
+@contextmanager
+def _asked_to_stop(campaign: _Campaign) -> Iterator[None]:
+    """Ctrl-C once: no new batches; twice: at once."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.getsignal(signal.SIGINT)
+
+    def stop(_number: int, _frame: object) -> None:
+        campaign.stopping = True
+        signal.signal(signal.SIGINT, before)
+
+    signal.signal(signal.SIGINT, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -1,0 +1,105 @@
+"""Classes of machines, one after the other: in tree normal form, every table, or drawn at random.
+
+Machines are bbchallenge text. The order of a class never changes: its machines have numbers.
+
+*Tree normal form* (Brady; Marxen and Buntrock) begins with the empty table on the blank tape. Where
+a machine comes to a pair without a rule, it halts, and its children are the machines that have a
+rule there: for a state and a symbol that were used already, or for the next new one, as the names
+of new ones make no difference. The first move is to the right, as the mirror image makes none
+either. The last rule of a table is left out: with it there is no place to halt.
+"""
+
+import random
+from collections.abc import Iterator
+from itertools import product
+from string import ascii_uppercase
+from typing import Any
+
+Cell = tuple[int, int, int]
+"""A rule: the symbol that it writes, its move as +1 or -1, and its state as a number."""
+LONGEST_RUN = {(1, 2): 1, (2, 2): 6, (3, 2): 21, (4, 2): 107, (1, 3): 1, (2, 3): 38, (1, 4): 1}
+"""The busy-beaver values S(n, m): on the blank tape, who runs longer never halts."""
+
+
+def text_of(table: dict[tuple[int, int], Cell], states: int, symbols: int) -> str:
+    """A table as bbchallenge text.
+
+    >>> text_of({(0, 0): (1, 1, 1)}, 2, 2)
+    '1RB---_------'
+    """
+    rows = (
+        "".join(_written(table.get((state, symbol))) for symbol in range(symbols))
+        for state in range(states)
+    )
+    return "_".join(rows)
+
+
+def _written(cell: Cell | None) -> str:
+    if cell is None:
+        return "---"
+    write, move, state = cell
+    return f"{write}{'R' if move > 0 else 'L'}{ascii_uppercase[state]}"
+
+
+def tree_normal_form(states: int, symbols: int, first: Cell | None = None) -> Iterator[str]:
+    """All machines in tree normal form; with `first`, those that begin with this rule.
+
+    >>> len(list(tree_normal_form(2, 2))), len(list(tree_normal_form(2, 2, (1, 1, 1))))
+    (61, 41)
+    """
+    for table, _ in normal_tables(states, symbols, first):
+        yield text_of(table, states, symbols)
+
+
+def normal_tables(
+    states: int, symbols: int, first: Cell | None = None
+) -> Iterator[tuple[dict[tuple[int, int], Cell], bool]]:
+    """The tables of the tree, parents before children, and whether each halts."""
+    longest, cells = LONGEST_RUN[states, symbols], states * symbols
+    table: dict[tuple[int, int], Cell] = {} if first is None else {(0, 0): first}
+    used = (1, 1) if first is None else (first[2] + 1, first[0] + 1)
+    # A child goes on where its parent halted: tape, head, state, steps.
+    branches: list[tuple[Any, ...]] = [(table, used, {}, 0, 0, 0)]
+    while branches:
+        table, (used_states, used_symbols), tape, head, state, steps = branches.pop()
+        while steps <= longest and (cell := table.get((state, tape.get(head, 0)))) is not None:
+            tape[head], move, state = cell
+            head += move
+            steps += 1
+        here = (state, tape.get(head, 0))
+        halts = here not in table
+        yield table, halts
+        if not halts or len(table) == cells - 1:
+            continue
+        rules = product(
+            range(min(used_symbols + 1, symbols)),
+            (1, -1) if table else (1,),
+            range(min(used_states + 1, states)),
+        )
+        for rule in reversed([*rules]):
+            used = max(used_states, rule[2] + 1), max(used_symbols, rule[0] + 1)
+            branches.append(({**table, here: rule}, used, dict(tape), head, state, steps))
+
+
+def _cells(states: int, symbols: int) -> list[str]:
+    """What may stand in a cell of a table: nothing, or any rule."""
+    rules = product(range(symbols), (1, -1), range(states))
+    return [_written(cell) for cell in (None, *rules)]
+
+
+def every_table(states: int, symbols: int) -> Iterator[str]:
+    """Every table of so many states and symbols, whatever a machine does with it.
+
+    >>> sum(1 for _ in every_table(1, 2)), next(every_table(2, 2))
+    (25, '------_------')
+    """
+    for cells in product(_cells(states, symbols), repeat=states * symbols):
+        yield "_".join("".join(cells[k : k + symbols]) for k in range(0, len(cells), symbols))
+
+
+def random_tables(states: int, symbols: int, seed: int) -> Iterator[str]:
+    """Tables drawn from all of `every_table`, each as likely as any other, without end."""
+    draw, cells = random.Random(seed), _cells(states, symbols)
+    while True:
+        rows = ("".join(draw.choices(cells, k=symbols)) for _ in range(states))
+        yield "_".join(rows)

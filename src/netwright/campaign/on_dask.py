@@ -1,0 +1,148 @@
+"""The same work on a Dask cluster: tasks that hand their batch to a worker process of their own.
+
+A thread of a Dask worker has a process beside it, as a thread of this machine's crew has. So a
+machine that kills or hangs its process costs a Dask worker nothing. If the Dask worker itself is
+lost, the scheduler gives its batches to others.
+"""
+
+import logging
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from importlib.metadata import version
+from time import monotonic
+from typing import Any
+
+from netwright.campaign.crew import Crew, Done, Engine, Worker, WorkersError
+from netwright.campaign.plan import Plan
+from netwright.campaign.work import Item
+from netwright.errors import InputError
+from netwright.text import shortened
+
+PATIENCE = 30.0
+"""Seconds that a scheduler may be out of reach."""
+_processes: dict[int, Worker] = {}
+"""On a Dask worker: the process of each thread."""
+
+
+def do_batch(plan: dict[str, Any], items: Sequence[Item]) -> tuple[bytes, float]:
+    """A task: the rows of a batch, and how long they took."""
+    mine = threading.get_ident()
+    worker = _processes.get(mine)
+    if worker is None or worker.plan != plan:
+        if worker is not None:
+            worker.close()
+        worker = _processes[mine] = Worker(plan)
+    return tuple(worker.do([Item(*item) for item in items]))  # type: ignore[return-value]
+
+
+def let_go() -> None:
+    """End the processes of a Dask worker."""
+    while _processes:
+        _processes.popitem()[1].close()
+
+
+def installed() -> str:
+    """The version of netwright on a Dask worker."""
+    return version("netwright")
+
+
+class Dask(Engine):
+    """A cluster, by the address of its scheduler.
+
+    >>> Dask("tcp://127.0.0.1:8786")
+    Dask('tcp://127.0.0.1:8786')
+    """
+
+    def __init__(self, address: str, *, security: object = None) -> None:
+        self.address, self.security = address, security
+        if not isinstance(address, str) or "://" not in address:
+            raise InputError(
+                f"the scheduler is {str(address)[:60]!r}; expected an address such as "
+                "tcp://127.0.0.1:8786"
+            )
+
+    def __repr__(self) -> str:
+        return f"Dask({self.address!r})"
+
+    @contextmanager
+    def crew(self, plan: Plan) -> Iterator[Crew]:
+        """The workers of the cluster, of which all must have this very netwright."""
+        try:
+            from distributed import Client
+        except ImportError:
+            raise InputError(
+                "a scheduler needs Dask: pip install distributed, or netwright with the extra "
+                "campaign"
+            ) from None
+        logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what it knows is said here
+        try:
+            client = Client(self.address, timeout=10, security=self.security, set_as_default=False)
+        except (OSError, TimeoutError, ValueError) as error:
+            reason = shortened(str(error).split("\n")[0], 100) or type(error).__name__
+            raise WorkersError(
+                f"no scheduler answers at {self.address}: {reason}; begin one with: dask scheduler"
+            ) from None
+        try:
+            crew = _DaskCrew(client, self.address, plan.written())
+            crew.check_versions()
+            yield crew
+        finally:
+            with suppress(Exception):  # whatever is wrong with the cluster was said before
+                client.run(let_go, on_error="ignore")
+            with suppress(Exception):
+                client.close(timeout=5)
+
+
+class _DaskCrew(Crew):
+    name = "Dask"
+
+    def __init__(self, client: Any, address: str, plan: dict[str, Any]) -> None:
+        self.client, self.address, self.plan = client, address, plan
+        self.seen = monotonic()
+        self.known = 0
+
+    @property
+    def workers(self) -> int:
+        return self.known
+
+    def submit(self, items: Sequence[Item]) -> "_Task":
+        return _Task(self.client.submit(do_batch, self.plan, list(items), pure=False, retries=3))
+
+    def drop(self, future: Any) -> None:
+        """It may be under way already: it is waited for."""
+
+    def check(self) -> None:
+        if self.client.status == "running":
+            self.seen = monotonic()
+            workers = self.client.scheduler_info(n_workers=-1)["workers"].values()
+            self.known = sum(each["nthreads"] for each in workers)
+        elif self.client.status == "closed" or monotonic() - self.seen > PATIENCE:
+            raise WorkersError(f"the scheduler at {self.address} is gone")
+
+    def check_versions(self) -> None:
+        """InputError for a worker with another netwright, or with none."""
+        self.check()
+        for worker, found in self.client.run(installed, on_error="return").items():
+            if found != installed():
+                has = f"has netwright {found}" if isinstance(found, str) else "has no netwright"
+                raise InputError(
+                    f"the worker {worker} {has}; expected {installed()}: install the same version "
+                    "on all workers"
+                )
+
+
+class _Task:
+    """A future of Dask's as `concurrent.futures` has them."""
+
+    def __init__(self, future: Any) -> None:
+        self.future = future
+
+    def add_done_callback(self, call: Any) -> None:
+        self.future.add_done_callback(lambda _: call(self))
+
+    def cancelled(self) -> bool:
+        return bool(self.future.cancelled())
+
+    def result(self) -> Done:
+        return Done(*self.future.result(timeout=60))

@@ -1,0 +1,125 @@
+"""Rows as Parquet, which pandas, polars and DuckDB read, and questions in SQL."""
+
+import io
+import json
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from netwright.campaign.plan import COLUMNS, FAILED
+from netwright.campaign.store import Part, Store, Tally
+from netwright.errors import InputError
+
+ROWS_A_PART = 1_000_000
+_WHOLE = ("number", "steps", "network_steps", "non_blank", "head", "verified_steps", "checks")
+_TYPES = {
+    **dict.fromkeys(COLUMNS, "VARCHAR"),
+    **dict.fromkeys(_WHOLE, "BIGINT"),
+    **dict.fromkeys(("agrees", "certified"), "BOOLEAN"),
+    "seconds": "DOUBLE",
+}
+
+
+def _needs(module: str, what: str) -> Any:
+    try:
+        return import_module(module)
+    except ImportError:
+        name = module.partition(".")[0]
+        raise InputError(
+            f"{what} needs {name}: pip install {name}, or netwright with the extra campaign"
+        ) from None
+
+
+def pack(store: Store) -> tuple[int, int]:
+    """Make Parquet parts of all others; how many rows were packed, and into how many parts."""
+    pyarrow = _needs("pyarrow", "pack")
+    parquet = _needs("pyarrow.parquet", "pack")
+    kinds = {
+        "VARCHAR": pyarrow.string(),
+        "BIGINT": pyarrow.int64(),
+        "BOOLEAN": pyarrow.bool_(),
+        "DOUBLE": pyarrow.float64(),
+    }
+    schema = pyarrow.schema([(name, kinds[kind]) for name, kind in _TYPES.items()])
+    packed = parts = 0
+    for group in _groups(store):
+        content = io.BytesIO()
+        with parquet.ParquetWriter(content, schema, compression="zstd") as writer:
+            for part in group:
+                rows = [json.loads(line) for line in part.text().splitlines()]
+                writer.write_table(pyarrow.Table.from_pylist(rows, schema=schema))
+                packed += len(rows)
+        store.replace(group, content.getvalue())
+        parts += 1
+    return packed, parts
+
+
+def _groups(store: Store) -> Iterator[list[Part]]:
+    """Parts that are to become one: side by side, and not too many rows."""
+    group: list[Part] = []
+    rows = 0
+    for part in store.parts():
+        if group and (part.packed or part.first != group[-1].last + 1 or rows >= ROWS_A_PART):
+            yield group
+            group, rows = [], 0
+        if not part.packed:
+            group.append(part)
+            rows += part.text().count(b"\n")
+    if group:
+        yield group
+
+
+def packed_rows(path: Path) -> Iterator[dict[str, Any]]:
+    """The rows of a Parquet part."""
+    parquet = _needs("pyarrow.parquet", f"{path.name}, which is packed,")
+    with parquet.ParquetFile(path) as file:
+        for batch in file.iter_batches(10_000):
+            yield from batch.to_pylist()
+
+
+def count_packed(path: Path, tally: Tally) -> None:
+    """Count the rows of a Parquet part."""
+    parquet = _needs("pyarrow.parquet", f"{path.name}, which is packed,")
+    with parquet.ParquetFile(path) as file:
+        for batch in file.iter_batches(100_000, columns=["outcome", "agrees", "certified"]):
+            found = batch.to_pydict()
+            tally.rows += len(found["outcome"])
+            tally.disagreements += found["agrees"].count(False)
+            tally.uncertified += found["certified"].count(False)
+            tally.failures += sum(found["outcome"].count(name) for name in FAILED)
+
+
+def ask(store: Store, question: str) -> tuple[list[str], list[tuple[Any, ...]]]:
+    """The answer to a question in SQL over the view `rows`: names of columns, and rows."""
+    duckdb = _needs("duckdb", "--sql")
+    parts = store.parts()
+    tables = []
+    with duckdb.connect() as connection:
+        for packed in (True, False):
+            paths = [str(part.path) for part in parts if part.packed is packed]
+            if paths and packed:
+                tables.append(f"SELECT * FROM read_parquet({_quoted(paths)})")
+            elif paths:
+                types = ", ".join(
+                    f"{_quoted(name)}: {_quoted(kind)}" for name, kind in _TYPES.items()
+                )
+                tables.append(
+                    f"SELECT * FROM read_json({_quoted(paths)}, format='newline_delimited', "
+                    f"columns={{{types}}})"
+                )
+        if not tables:
+            raise InputError(f"{store.folder} has no rows yet")
+        try:
+            connection.execute(f"CREATE VIEW rows AS {' UNION ALL BY NAME '.join(tables)}")
+            found = connection.execute(question)
+            return [each[0] for each in found.description or []], found.fetchall()
+        except duckdb.Error as error:
+            raise InputError(f"--sql: {str(error).strip()}") from None
+
+
+def _quoted(value: str | list[str]) -> str:
+    """A text, or a list of texts, in SQL."""
+    if isinstance(value, list):
+        return f"[{', '.join(map(_quoted, value))}]"
+    return "'" + value.replace("'", "''") + "'"

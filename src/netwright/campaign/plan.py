@@ -1,0 +1,111 @@
+"""What a campaign does with every machine, and what a row of its results says."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from netwright.errors import InputError, unknown
+from netwright.machine.simulate import check_limit
+from netwright.networks.kind import check_options
+from netwright.networks.kinds import kind_named, read_kind
+from netwright.networks.running import MACHINE
+
+RUN, VERIFY, CERTIFY = DOINGS = ("run", "verify", "certify")
+COLUMNS = {
+    "number": "of the machine, among all of the sources",
+    "machine": "bbchallenge text, a name of the library, or a file",
+    "remark": "what else stands on its line",
+    "on": "`machine`, or the kind of network",
+    "outcome": "accepted, rejected, halted, undecided; refused, error, crashed, timeout",
+    "steps": "of the machine",
+    "network_steps": "the network's time then",
+    "state": "where the run ended",
+    "non_blank": "cells that are not blank",
+    "head": "the cell of the head",
+    "tape_digest": "SHA-256 of the tape, its first 16 digits",
+    "agrees": "whether all of these are the machine's, and all that was verified holds",
+    "verified_steps": "steps of which every vector was compared",
+    "checks": "comparisons that this took",
+    "certified": "whether the network is proved right for all inputs and all time",
+    "seconds": "of CPU",
+    "engine": "which code did the run",
+    "note": "what differs, is refused, or went wrong",
+}
+MEASURED = ("seconds", "engine")
+"""Columns that say how it was done; all others are the same whenever it is done."""
+FAILED = ("refused", "error", "crashed", "timeout")
+"""Outcomes without an answer."""
+MOST_VERIFIED = 1_000_000
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to do with every machine.
+
+    >>> Plan(on="transformer,rnn", do="certify").targets
+    ('transformer', 'rnn')
+    """
+
+    on: Any = (MACHINE, "transformer")
+    """`machine` and kinds of network; names, or a text with commas between them."""
+    do: Any = (RUN,)
+    """`run`, `verify`, `certify`."""
+    max_steps: int = 1000
+    time_limit: float = 300.0
+    """Seconds that a machine may take on one of them; then its row says `timeout`."""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """Of the kinds, such as `score`; each takes those that it has."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "on", _names(self.on))
+        object.__setattr__(self, "do", _names(self.do))
+        object.__setattr__(self, "options", dict(self.options))
+        for name in self.on:
+            read_kind(name, MACHINE)
+        for name in self.do:
+            if name not in DOINGS:
+                raise InputError(unknown("thing to do", name, DOINGS))
+        check_limit(self.max_steps)
+        if not isinstance(self.time_limit, int | float) or not self.time_limit > 0:
+            raise InputError(f"the time limit is {self.time_limit!r}; expected seconds, above 0")
+        kinds = [kind_named(name) for name in self.on if name != MACHINE]
+        if not self.targets:
+            raise InputError(
+                f"nothing to do: a machine has nothing to {' or '.join(self.do)}; name networks"
+            )
+        if VERIFY in self.do and self.max_steps > MOST_VERIFIED:
+            raise InputError(
+                f"{self.max_steps:,} steps are too many to verify, where every vector is compared; "
+                f"at most {MOST_VERIFIED:,} (certify covers all of them)"
+            )
+        for kind in kinds:
+            if CERTIFY in self.do and kind.checker is None:
+                raise InputError(f"there are no certificates for {kind.name}{kind.uncertified}")
+        if self.options and not kinds:
+            raise InputError(f"{', '.join(self.options)} is an option of networks; none is named")
+        check_options(kinds, self.options)
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """What has a row for each machine; the machine itself has none but for its run."""
+        return tuple(name for name in self.on if name != MACHINE or RUN in self.do)
+
+    def written(self) -> dict[str, Any]:
+        """The plan as JSON."""
+        options = {
+            name: option.written(option.read(value))
+            for name, value in self.options.items()
+            for kind in map(kind_named, (on for on in self.on if on != MACHINE))
+            for option in kind.options
+            if option.name == name
+        }
+        plain = {each.name: getattr(self, each.name) for each in fields(self)}
+        return {**plain, "on": list(self.on), "do": list(self.do), "options": options}
+
+
+def _names(given: Iterable[str] | str) -> tuple[str, ...]:
+    texts = given.split(",") if isinstance(given, str) else given
+    names = tuple(dict.fromkeys(str(text).strip() for text in texts))
+    if not names or not all(names):
+        raise InputError(f"expected names with commas between them, got {given!r}")
+    return names

@@ -1,0 +1,366 @@
+"""Where machines come from: lists in every shape people have, databases, folders, whole classes.
+
+A source gives its machines numbers, always the same ones: a list numbers its lines with machines
+from 0 on, as FILE:PART does.
+"""
+
+import gzip
+import hashlib
+import io
+import os
+import re
+import warnings
+import zlib
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from netwright.campaign import enumeration
+from netwright.campaign.work import Item
+from netwright.errors import FormatError, FormatWarning, InputError, NetwrightError
+from netwright.files import open_regular
+from netwright.machine.formats import bbchallenge, seed_database
+from netwright.machine.library import library_names
+from netwright.machine.load import load_machine
+from netwright.machine.turing_machine import TuringMachine
+from netwright.networks.writing import machine_parts
+
+CHUNK = 1 << 22
+GZIP, ZSTANDARD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
+
+
+@dataclass(frozen=True)
+class Survey:
+    """What there is in a source."""
+
+    size: int
+    """How many numbers it has."""
+    digest: str
+    bad: int = 0
+    """Numbers without a machine, which are passed over."""
+
+
+class MachineSource(ABC):
+    """Machines with numbers from 0 on."""
+
+    name: str
+    """As the user gave it."""
+    span: tuple[int, int] | None = None
+    """The range that is asked for, from a first number to one before the last; none means all."""
+
+    @abstractmethod
+    def survey(self, *, skip_bad: bool) -> Survey:
+        """Look at all of it. FormatError for the first bad line, unless they are passed over."""
+
+    def same_as(self, digest: str, *, skip_bad: bool) -> bool:
+        """Whether it is the source that had a digest."""
+        return self.survey(skip_bad=skip_bad).digest == digest
+
+    @abstractmethod
+    def items(self, first: int, end: int) -> Iterator[Item]:
+        """The machines with numbers from `first` to the one before `end`; bad ones are left out."""
+
+    def chosen(self, numbers: Sequence[int]) -> Iterator[Item]:
+        """The machines with some numbers, which are in order."""
+        wanted = set(numbers)
+        if numbers:
+            found = self.items(numbers[0], numbers[-1] + 1)
+            yield from (item for item in found if item.number in wanted)
+
+
+class ListFile(MachineSource):
+    """A file with a machine a line, among other columns; also compressed."""
+
+    def __init__(self, name: str, path: Path, span: tuple[int, int] | None) -> None:
+        self.name, self.path, self.span = name, path, span
+
+    def survey(self, *, skip_bad: bool) -> Survey:
+        """Read all of it."""
+        size, bad = 0, 0
+        for place, line in self._lines():
+            size += 1
+            try:
+                bbchallenge.find_in_line(line, place)
+            except NetwrightError as error:
+                if not skip_bad:
+                    raise FormatError(f"{error}\n  --skip-bad passes over such lines") from None
+                bad += 1
+        if not size:
+            raise FormatError(f"{self.path} has no machines; expected one a line")
+        return Survey(size, file_digest(self.path), bad)
+
+    def same_as(self, digest: str, *, skip_bad: bool) -> bool:
+        """By its digest."""
+        return file_digest(self.path) == digest
+
+    def items(self, first: int, end: int) -> Iterator[Item]:
+        """Those of a range."""
+        for number, (place, line) in enumerate(islice(self._lines(), first, end), start=first):
+            try:
+                text, remark = bbchallenge.find_in_line(line, place)
+            except NetwrightError:
+                continue
+            yield Item(number, text, remark)
+
+    def _lines(self) -> Iterator[tuple[str, str]]:
+        """The lines without comments, empty ones and headings, with their places."""
+        with opened(self.path) as file:
+            begun = False
+            for number, line in enumerate(file, start=1):
+                content = line.partition("#")[0].strip()
+                is_heading = not begun and not any(c.isdigit() for c in content)
+                begun = begun or bool(content)
+                if content and not is_heading:
+                    yield f"{self.path}:{number}", content
+
+
+class SeedDatabase(MachineSource):
+    """The bbchallenge seed database, or another one of its shape."""
+
+    def __init__(self, name: str, path: Path, span: tuple[int, int] | None) -> None:
+        self.name, self.path, self.span = name, path, span
+
+    def survey(self, *, skip_bad: bool) -> Survey:
+        """Read all of it."""
+        import numpy as np
+
+        total, bad = hashlib.sha256(), 0
+        with open_regular(self.path, "seed database") as file:
+            size = seed_database.count_machines(file) or 0
+            file.seek(0)
+            total.update(file.read(seed_database.RECORD))
+            number = 0
+            while chunk := file.read(100_000 * seed_database.RECORD):
+                total.update(chunk)
+                cells = np.frombuffer(chunk, np.uint8).reshape(-1, 10, 3)
+                wrong = (cells > np.array([1, 1, 6], np.uint8)).any(axis=(1, 2))
+                if wrong.any() and not skip_bad:
+                    where = number + int(wrong.argmax())
+                    raise FormatError(
+                        f"{self.path}: machine {where} has bytes that are no rule; --skip-bad "
+                        "passes over such machines"
+                    )
+                bad += int(wrong.sum())
+                number += len(cells)
+        return Survey(size, total.hexdigest(), bad)
+
+    def same_as(self, digest: str, *, skip_bad: bool) -> bool:
+        """By its digest."""
+        return file_digest(self.path) == digest
+
+    def items(self, first: int, end: int) -> Iterator[Item]:
+        """Those of a range."""
+        yield from self.chosen(range(first, end))
+
+    def chosen(self, numbers: Sequence[int]) -> Iterator[Item]:
+        """Some of them."""
+        with open_regular(self.path, "seed database") as file:
+            for number in numbers:
+                file.seek(seed_database.RECORD * (number + 1))
+                text = seed_database.text_of(file.read(seed_database.RECORD))
+                if text is not None:
+                    yield Item(number, text)
+
+
+class Several(MachineSource):
+    """Machines that are there one by one: of the library, or files of a folder."""
+
+    def __init__(
+        self, name: str, members: Sequence[str], load: Callable[[str], TuringMachine]
+    ) -> None:
+        self.name, self.members, self.load = name, members, load
+
+    def survey(self, *, skip_bad: bool) -> Survey:
+        """Read all of it."""
+        total, bad = hashlib.sha256(), 0
+        for member in self.members:
+            try:
+                total.update(f"{member} {self._loaded(member).digest}\n".encode())
+            except NetwrightError as error:
+                if not skip_bad:
+                    raise FormatError(f"{error}\n  --skip-bad passes over such files") from None
+                total.update(f"{member} bad\n".encode())
+                bad += 1
+        return Survey(len(self.members), total.hexdigest(), bad)
+
+    def items(self, first: int, end: int) -> Iterator[Item]:
+        """Those of a range."""
+        for number in range(first, end):
+            try:
+                machine = self._loaded(self.members[number])
+            except NetwrightError:
+                continue
+            parts = {**machine_parts(machine), "description": ""}
+            yield Item(number, self.members[number], "", parts)
+
+    def _loaded(self, member: str) -> TuringMachine:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FormatWarning)
+            return self.load(member)
+
+
+class Class(MachineSource):
+    """A class of machines, enumerated or drawn."""
+
+    def __init__(self, name: str, texts: Callable[[], Iterable[str]], seed: int | None) -> None:
+        self.name, self.texts, self.seed = name, texts, seed
+
+    def survey(self, *, skip_bad: bool) -> Survey:
+        """Read all of it."""
+        return Survey(sum(1 for _ in self.texts()), self._digest())
+
+    def same_as(self, digest: str, *, skip_bad: bool) -> bool:
+        """By its digest."""
+        return self._digest() == digest
+
+    def _digest(self) -> str:
+        return f"{self.name} {'' if self.seed is None else self.seed}".strip()
+
+    def items(self, first: int, end: int) -> Iterator[Item]:
+        """Those of a range."""
+        texts = islice(self.texts(), first, end)
+        yield from (Item(number, text) for number, text in enumerate(texts, start=first))
+
+
+def read_source(text: str, *, seed: int = 0, stdin: Path | None = None) -> MachineSource:
+    """The source that SOURCE names; `stdin` is the file with what came for `-`."""
+    if text == "-" and stdin is not None:
+        return ListFile(text, stdin, None)
+    if text == "library":
+        return Several(text, library_names(), load_machine)
+    if re.match(r"(?:all|every|random):", text) and not os.path.lexists(text):
+        return _class(text, seed)
+    path, _, part = text.rpartition(":")
+    span = None
+    if path and os.path.lexists(path) and not os.path.lexists(text):
+        numbers = re.fullmatch(r"(\d{1,12})(?:-(\d{1,12}))?", part)
+        if numbers is not None:
+            span = (int(numbers[1]), int(numbers[2] or numbers[1]) + 1)
+            if span[0] >= span[1]:
+                raise InputError(f"{text}: expected numbers such as 1000-2000, the smaller first")
+    else:
+        path = text
+    if os.path.lexists(path):
+        return _file(text, Path(path), span)
+    return Several(text, [text], load_machine)  # a name, a text, or a message about neither
+
+
+def _class(text: str, seed: int) -> Class:
+    kind, size, *rest = text.split(":")
+    numbers = re.fullmatch(r"([1-9]\d?)x([1-9]\d?)", size)
+    if numbers is None or len(rest) > 1:
+        raise InputError(
+            f"{text}: expected such as all:3x2, all:3x2:1RB, every:2x2, random:5x2:1000"
+        )
+    states, symbols = int(numbers[1]), int(numbers[2])
+    if states > 26 or symbols > 10:
+        raise InputError(f"{text}: bbchallenge text has 26 states and 10 symbols at most")
+    if kind == "random":
+        if not rest or not re.fullmatch(r"[1-9]\d{0,11}", rest[0]):
+            raise InputError(f"{text}: how many? expected such as {kind}:{size}:1000")
+        count = int(rest[0])
+        return Class(
+            text, lambda: islice(enumeration.random_tables(states, symbols, seed), count), seed
+        )
+    if kind == "every":
+        if rest:
+            raise InputError(f"{text}: every:{size} takes nothing behind it")
+        if states * symbols > 6:
+            raise InputError(
+                f"{text} has {(2 * states * symbols + 1) ** (states * symbols):,} machines; there "
+                "is every:NxM for tables of at most 6 rules (random:NxM:COUNT draws from others)"
+            )
+        return Class(text, lambda: enumeration.every_table(states, symbols), None)
+    if (states, symbols) not in enumeration.LONGEST_RUN:
+        known = ", ".join(f"{n}x{m}" for n, m in enumeration.LONGEST_RUN)
+        raise InputError(
+            f"{text}: to tell who never halts takes a busy-beaver value that is small; there is "
+            f"all:NxM for {known} (for 5x2 take the seed database of bbchallenge)"
+        )
+    if rest not in ([], ["1RB"]):
+        raise InputError(f"{text}: behind all:{size} comes nothing, or :1RB, the first rule")
+    if rest and states == 1:
+        raise InputError(f"{text}: there is no state B")
+    first = (1, 1, 1) if rest else None
+    return Class(text, lambda: enumeration.tree_normal_form(states, symbols, first), None)
+
+
+def _file(text: str, path: Path, span: tuple[int, int] | None) -> MachineSource:
+    if path.is_dir():
+        if span is not None:
+            raise InputError(f"{text}: a folder has no numbers; name it without them")
+        members = sorted(
+            str(each)
+            for each in path.rglob("*")
+            if each.is_file() and not any(p.startswith(".") for p in each.relative_to(path).parts)
+        )
+        if not members:
+            raise InputError(f"{path} has no files; expected a folder of machine files")
+        return Several(text, members, load_machine)
+    with open_regular(path, "list of machines") as file:
+        if seed_database.count_machines(file) is not None:
+            return SeedDatabase(text, path, span)
+    with opened(path) as lines:
+        head = "".join(islice(lines, 100))
+    is_list = bbchallenge.lists_machines(head)
+    if is_list or span is not None or is_compressed(path):
+        return ListFile(text, path, span)
+    return Several(text, [text], load_machine)
+
+
+def is_compressed(path: Path) -> bool:
+    """Whether a file begins as gzip or Zstandard files do."""
+    with open_regular(path, "list of machines") as file:
+        return file.read(4).startswith((GZIP, ZSTANDARD))
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[Iterator[str]]:
+    """The lines of a file, also of a compressed one; FormatError if it is damaged."""
+    with open_regular(path, "list of machines") as file:
+        begin = file.read(4)
+        file.seek(0)
+        unpacked: Any = file
+        if begin.startswith(GZIP):
+            unpacked = gzip.GzipFile(fileobj=file)
+        elif begin == ZSTANDARD:
+            unpacked = _zstandard(file)
+        text = io.TextIOWrapper(unpacked, encoding="utf-8-sig", errors="replace", newline=None)
+        yield _whole_lines(text, path)
+        text.detach()
+
+
+def _whole_lines(lines: Iterable[str], path: Path) -> Iterator[str]:
+    from netwright.machine.load import LARGEST_FILE
+
+    try:
+        for line in lines:
+            if len(line) > LARGEST_FILE:
+                raise FormatError(f"{path} has a line of {len(line):,} characters; it is no list")
+            yield line
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise FormatError(f"{path} is damaged: {error}; copy it again") from None
+
+
+def _zstandard(file: BinaryIO) -> Any:
+    try:
+        import zstandard
+    except ImportError:
+        raise InputError(
+            f"{file.name} is a Zstandard file, which needs: pip install zstandard, or netwright "
+            "with the extra campaign"
+        ) from None
+    return zstandard.ZstdDecompressor().stream_reader(file)
+
+
+def file_digest(path: Path) -> str:
+    """SHA-256 of a file."""
+    total = hashlib.sha256()
+    with open_regular(path, "list of machines") as file:
+        while chunk := file.read(CHUNK):
+            total.update(chunk)
+    return total.hexdigest()

@@ -1,0 +1,153 @@
+"""What came of a campaign: counts, records, and what is wrong, which stands first."""
+
+import shlex
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from heapq import heappush, heappushpop
+from typing import Any
+
+from netwright.campaign.plan import FAILED
+from netwright.campaign.work import Row
+from netwright.machine.simulate import Outcome
+from netwright.networks.running import MACHINE
+
+SHOWN = 5
+MOST_WRONG = 20
+DECIDED = (Outcome.ACCEPTED, Outcome.REJECTED, Outcome.HALTED)
+
+
+class Best:
+    """The rows with the largest values, those that came first among equals."""
+
+    def __init__(self, column: str, count: int = SHOWN) -> None:
+        self.column, self.count = column, count
+        self._heap: list[tuple[Any, int, Row]] = []
+        self._machines: set[int] = set()
+        self._seen = 0
+
+    def add(self, row: Row) -> None:
+        """Look at a row; a machine counts once."""
+        value = row[self.column]
+        self._seen += 1
+        if value is None or row["number"] in self._machines:
+            return
+        entry = (value, -self._seen, row)
+        if len(self._heap) < self.count:
+            heappush(self._heap, entry)
+            self._machines.add(row["number"])
+        elif entry > self._heap[0]:
+            self._machines.add(row["number"])
+            self._machines.discard(heappushpop(self._heap, entry)[2]["number"])
+
+    @property
+    def rows(self) -> list[Row]:
+        """The largest first."""
+        return [row for _, _, row in sorted(self._heap, reverse=True)]
+
+
+@dataclass
+class Summary:
+    """Everything that `show` prints."""
+
+    plan: Mapping[str, Any]
+    machines: int = 0
+    rows: int = 0
+    seconds: float = 0.0
+    outcomes: dict[str, Counter[str]] = field(default_factory=dict)
+    """By network."""
+    agree: Counter[str] = field(default_factory=Counter)
+    certified: Counter[str] = field(default_factory=Counter)
+    verified_steps: Counter[str] = field(default_factory=Counter)
+    checks: Counter[str] = field(default_factory=Counter)
+    disagreements: list[Row] = field(default_factory=list)
+    uncertified: list[Row] = field(default_factory=list)
+    failures: list[Row] = field(default_factory=list)
+    wrong: Counter[str] = field(default_factory=Counter)
+    """How many there are of each of these three."""
+    longest: Best = field(default_factory=lambda: Best("steps"))
+    fullest: Best = field(default_factory=lambda: Best("non_blank"))
+    slowest: Best = field(default_factory=lambda: Best("seconds"))
+    ends: Counter[tuple[int, int]] = field(default_factory=Counter)
+    """How often a run ended after so many steps with so many cells that are not blank."""
+
+    @staticmethod
+    def of(rows: Iterable[Row], plan: Mapping[str, Any]) -> "Summary":
+        """Look at all rows."""
+        summary = Summary(plan)
+        number = None
+        for row in rows:
+            first = row["number"] != number
+            number = row["number"]
+            summary.machines += first
+            summary._add(row)
+        return summary
+
+    def _add(self, row: Row) -> None:
+        on = row["on"]
+        self.rows += 1
+        self.seconds += row["seconds"] or 0.0
+        counts = self.outcomes.setdefault(on, Counter())
+        if row["outcome"] is not None:
+            counts[row["outcome"]] += 1
+        self.agree[on] += row["agrees"] is True
+        self.certified[on] += row["certified"] is True
+        self.verified_steps[on] += row["verified_steps"] or 0
+        self.checks[on] += row["checks"] or 0
+        for name, is_one in (
+            ("disagreements", row["agrees"] is False),
+            ("uncertified", row["certified"] is False),
+            ("failures", row["outcome"] in FAILED),
+        ):
+            self.wrong[name] += is_one
+            kept: list[Row] = getattr(self, name)
+            if is_one and len(kept) < MOST_WRONG:
+                kept.append(row)
+        self.slowest.add(row)
+        if row["outcome"] in DECIDED and (on == MACHINE or MACHINE not in self.plan["on"]):
+            self.longest.add(row)
+            self.fullest.add(row)
+            if on == self.plan["on"][0] or on == MACHINE:
+                self.ends[row["steps"], row["non_blank"]] += 1
+
+    def as_json(self) -> dict[str, Any]:
+        """The same as plain data."""
+        return {
+            **{name: self.wrong[name] for name in ("disagreements", "uncertified", "failures")},
+            "machines": self.machines,
+            "rows": self.rows,
+            "cpu_seconds": round(self.seconds, 3),
+            "networks": {
+                on: {
+                    "outcomes": dict(counts),
+                    "agree": self.agree[on],
+                    "certified": self.certified[on],
+                    "verified_steps": self.verified_steps[on],
+                    "checks": self.checks[on],
+                }
+                for on, counts in self.outcomes.items()
+            },
+            "first_disagreements": self._told(self.disagreements),
+            "first_uncertified": self._told(self.uncertified),
+            "first_failures": self._told(self.failures),
+            "most_steps": self.longest.rows,
+            "most_non_blank": self.fullest.rows,
+            "slowest": self.slowest.rows,
+        }
+
+    def _told(self, rows: list[Row]) -> list[dict[str, Any]]:
+        return [{**row, "command": self.command(row)} for row in rows]
+
+    def command(self, row: Row) -> str:
+        """What shows a row that is wrong."""
+        verb = "run"
+        if row["certified"] is False:
+            verb = "certify"
+        elif row["agrees"] is False and row["verified_steps"] is not None:
+            verb = "verify"
+        parts = ["netwright", verb, row["machine"], "--on", row["on"]]
+        if verb != "certify":
+            parts += ["--max-steps", str(self.plan["max_steps"])]
+        for name, value in self.plan["options"].items():
+            parts += [f"--{name}"] if value is True else [f"--{name}", str(value)]
+        return shlex.join(parts)

@@ -1,0 +1,145 @@
+"""What is done with one machine: a row for each thing that it runs on.
+
+A network's run is compared with the machine's own in every column, whether or not the machine has
+a row. Nothing that happens to a machine ends a campaign: it is said in its row.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterator
+from time import process_time
+from typing import Any, NamedTuple
+
+from netwright.campaign.plan import CERTIFY, COLUMNS, RUN, VERIFY, Plan
+from netwright.errors import NetworkError, NetwrightError
+from netwright.machine.formats import bbchallenge
+from netwright.machine.formats.draft import Source
+from netwright.machine.simulate import Engine, Run, simulate
+from netwright.machine.turing_machine import TuringMachine
+from netwright.networks.kinds import kind_named
+from netwright.networks.network import Network, network_for_word
+from netwright.networks.running import MACHINE
+from netwright.networks.writing import machine_of
+from netwright.text import shortened
+
+COMPARED = ("outcome", "steps", "state", "head", "non_blank", "tape_digest")
+Row = dict[str, Any]
+
+
+class Item(NamedTuple):
+    """One machine of a source."""
+
+    number: int
+    machine: str
+    remark: str = ""
+    given: dict[str, Any] | None = None
+    """The machine as JSON, where its text alone does not say it."""
+
+
+def empty_row(item: Item, on: str) -> Row:
+    """A row that says nothing yet."""
+    row: Row = dict.fromkeys(COLUMNS)
+    row.update(number=item.number, machine=item.machine, remark=item.remark, on=on)
+    return row
+
+
+def failed_row(item: Item, on: str, outcome: str, note: str, seconds: float) -> Row:
+    """The row of a machine that has no answer."""
+    return {**empty_row(item, on), "outcome": outcome, "note": note, "seconds": round(seconds, 6)}
+
+
+def written_row(row: Row) -> bytes:
+    """A row as a line."""
+    return json.dumps(row, separators=(",", ":")).encode() + b"\n"
+
+
+def rows_of(item: Item, plan: Plan, skip: int = 0) -> Iterator[Row]:
+    """The rows of a machine, from the target number `skip` of the plan on."""
+    subject: Subject | None = None
+    for on in plan.targets[skip:]:
+        started = process_time()
+        row = empty_row(item, on)
+        try:
+            subject = subject or Subject(item, plan)
+            row.update(subject.answers(on))
+        except NetworkError as error:  # its vectors show no machine: it is not the machine's run
+            row.update(outcome="error", agrees=False, note=shortened(str(error), 300))
+        except NetwrightError as error:
+            row.update(outcome="refused", note=shortened(str(error), 300))
+        except Exception as error:  # of any kind: it is this machine's, and is said in its row
+            note = shortened(f"{type(error).__name__}: {error}", 300)
+            row.update(outcome="error", note=note)
+        row["seconds"] = round(process_time() - started, 6)
+        yield row
+
+
+def machine_of_item(item: Item) -> TuringMachine:
+    """The machine that an item is."""
+    if item.given is not None:
+        return machine_of(item.given)
+    return bbchallenge.read(item.machine, Source(item.machine))
+
+
+class Subject:
+    """A machine, and its own run, which is done once."""
+
+    def __init__(self, item: Item, plan: Plan) -> None:
+        self.machine, self.plan = machine_of_item(item), plan
+        self.word = self.machine.default_input
+        self.truth: Row = {}
+        if RUN in plan.do:
+            run = simulate(self.machine, self.word, plan.max_steps, engine=Engine.FAST)
+            self.truth = self._columns(run)
+
+    def answers(self, on: str) -> Row:
+        """What the plan asks of one target."""
+        if on == MACHINE:
+            return self.truth
+        kind = kind_named(on)
+        own = {option.name for option in kind.options}
+        options = {name: value for name, value in self.plan.options.items() if name in own}
+        network = network_for_word(self.machine, kind, self.word, **options)
+        found: Row = {}
+        notes: list[str] = []
+        if RUN in self.plan.do:
+            found.update(self._run(network, notes))
+        if VERIFY in self.plan.do:
+            compared = network.compare(self.word, self.plan.max_steps)
+            found.update(verified_steps=compared.steps, checks=compared.checks)
+            found["agrees"] = found.get("agrees", True) and compared.difference is None
+            if compared.difference is not None:
+                notes.append(str(compared.difference))
+        if CERTIFY in self.plan.do:
+            certificate = network.certify()
+            found["certified"] = certificate.holds
+            failed = [each for each in certificate.obligations if each.failure is not None]
+            notes += [f"{each.name}: {each.failure}" for each in failed[:1]]
+        if notes:
+            found["note"] = shortened("; ".join(notes), 600)
+        return found
+
+    def _run(self, network: Network, notes: list[str]) -> Row:
+        run = network.run(self.word, self.plan.max_steps, engine=Engine.FAST)
+        found = self._columns(run)
+        differ = [name for name in COMPARED if found[name] != self.truth[name]]
+        found["agrees"] = not differ
+        notes += [
+            f"{name} is {found[name]}, the machine's is {self.truth[name]}" for name in differ
+        ]
+        if run.note is not None:
+            notes.append(run.note)
+        return found
+
+    def _columns(self, run: Run) -> Row:
+        blank = self.machine.blank
+        tape = json.dumps([run.tape.start, run.tape.cells]).encode()
+        return {
+            "outcome": run.outcome.value,
+            "steps": run.steps,
+            "network_steps": run.network_steps,
+            "state": run.state,
+            "non_blank": sum(cell != blank for cell in run.tape.cells),
+            "head": run.head,
+            "tape_digest": hashlib.sha256(tape).hexdigest()[:16],
+            "engine": run.engine.value,
+        }

@@ -14,6 +14,7 @@ VERBS = {
     "compile": "Show what the network of a machine looks like; save it.",
     "verify": "Compare networks with their machine at every step.",
     "certify": "Prove a network right for all inputs and all time.",
+    "campaign": "Run, verify or certify very many machines.",
     "decode": "Read a run off the text of a language model.",
     "claims": "Check the paper's statements by experiment.",
     "precision": "See where floats and softmax first go wrong.",

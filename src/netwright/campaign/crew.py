@@ -34,6 +34,10 @@ class WorkersError(NetwrightError):
     """There is nobody to do the work: workers do not start, or a cluster is gone."""
 
 
+class LostError(NetwrightError):
+    """Whoever had a batch is gone, and another one can do it."""
+
+
 class Done(NamedTuple):
     """A batch that is done."""
 
@@ -107,9 +111,18 @@ class Worker:
             self._deadline = None
 
     def _started(self) -> "subprocess.Popen[bytes]":
-        """The process; a new one if there is none."""
-        if self._process is not None:
-            return self._process
+        """The process; a new one if there is none. It, too, may die by chance."""
+        how = ""
+        for _ in range(TRIES):
+            if self._process is not None or self._closed.is_set():
+                break
+            how = self._start()
+        if self._process is None:
+            raise WorkersError(f"a worker cannot start: {sys.executable} {how}")
+        return self._process
+
+    def _start(self) -> str:
+        """Begin a process; how it ended, if it was not ready before."""
         self._timed_out = False
         process = subprocess.Popen(
             [sys.executable, "-m", "netwright.campaign.worker"],
@@ -129,12 +142,12 @@ class Worker:
             process.stdin.flush()
         answer = process.stdout.readline().decode().split()
         self._deadline = None
-        if answer != [READY, version("netwright")] and not self._closed.is_set():
-            how = self._end()
-            if answer[:1] == [READY]:
-                how = f"has netwright {answer[1]}, expected {version('netwright')}"
-            raise WorkersError(f"a worker cannot start: {sys.executable} {how}")
-        return process
+        if answer == [READY, version("netwright")]:
+            return ""
+        how = self._end()
+        if answer[:1] == [READY]:
+            how = f"has netwright {answer[1]}, expected {version('netwright')}"
+        return how
 
     def _end(self) -> str:
         """End the process, and say how it ended."""
@@ -178,7 +191,7 @@ class Crew(ABC):
 
     @abstractmethod
     def submit(self, items: Sequence[Item]) -> Any:
-        """A future of `Done`, concurrent.futures' or one like it."""
+        """A future of `Done`, concurrent.futures' or one like it; it may give a LostError."""
 
     def check(self) -> None:
         """WorkersError if there is nobody any more."""

@@ -19,7 +19,7 @@ from queue import Empty, SimpleQueue
 from time import monotonic
 from typing import Any, BinaryIO
 
-from netwright.campaign.crew import Crew, Engine, Local, WorkersError
+from netwright.campaign.crew import Crew, Engine, Local, LostError, WorkersError
 from netwright.campaign.plan import Plan
 from netwright.campaign.sources import CHUNK, read_source
 from netwright.campaign.store import (
@@ -372,9 +372,15 @@ class _Campaign:
 
     def _work(self, crew: Crew) -> None:
         batches = self._batches()
-        under_way: dict[Any, tuple[int, int, int]] = {}
+        under_way: dict[Any, tuple[int, int, list[Item]]] = {}
         ended: SimpleQueue[Any] = SimpleQueue()
         more = True
+
+        def submit(first: int, last: int, items: list[Item]) -> None:
+            future = crew.submit(items)
+            under_way[future] = first, last, items
+            future.add_done_callback(ended.put)
+
         crew.check()
         self._tell(crew)
         while more or under_way:
@@ -390,19 +396,23 @@ class _Campaign:
                     more = False
                     break
                 first, last, items = batch
-                if not items:  # bad lines alone
+                if items:
+                    submit(first, last, items)
+                else:  # bad lines alone
                     self.store.write(first, last, b"")
-                    continue
-                future = crew.submit(items)
-                under_way[future] = first, last, len(items)
-                future.add_done_callback(ended.put)
             if not under_way:
                 continue
             with suppress(Empty):
                 future = ended.get(timeout=0.2)
-                first, last, count = under_way.pop(future)
-                if not future.cancelled():
-                    self._keep(first, last, count, future.result())
+                first, last, items = under_way.pop(future)
+                try:
+                    if not future.cancelled():
+                        self._keep(first, last, len(items), future.result())
+                    elif not self.stopping:
+                        raise LostError("its workers are gone")
+                except LostError:
+                    crew.check()
+                    submit(first, last, items)
             if monotonic() - self.told > TOLD:
                 crew.check()
                 self._tell(crew)

@@ -13,7 +13,7 @@ from importlib.metadata import version
 from time import monotonic
 from typing import Any
 
-from netwright.campaign.crew import Crew, Done, Engine, Worker, WorkersError
+from netwright.campaign.crew import Crew, Done, Engine, LostError, Worker, WorkersError
 from netwright.campaign.plan import Plan
 from netwright.campaign.work import Item
 from netwright.errors import InputError
@@ -25,8 +25,10 @@ _processes: dict[int, Worker] = {}
 """On a Dask worker: the process of each thread."""
 
 
-def do_batch(plan: dict[str, Any], items: Sequence[Item]) -> tuple[bytes, float]:
-    """A task: the rows of a batch, and how long they took."""
+def do_batch(plan: dict[str, Any], wanted: str, items: Sequence[Item]) -> tuple[bytes, float]:
+    """A task: the rows of a batch, and how long they took, by a version of netwright."""
+    if installed() != wanted:  # a worker that came later
+        raise WorkersError(f"a worker has netwright {installed()}; expected {wanted}")
     mine = threading.get_ident()
     worker = _processes.get(mine)
     if worker is None or worker.plan != plan:
@@ -75,7 +77,8 @@ class Dask(Engine):
                 "a scheduler needs Dask: pip install distributed, or netwright with the extra "
                 "campaign"
             ) from None
-        logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what it knows is said here
+        for name in ("distributed", "distributed.client"):  # what they know is said here
+            logging.getLogger(name).setLevel(logging.CRITICAL)
         try:
             client = Client(self.address, timeout=10, security=self.security, set_as_default=False)
         except (OSError, TimeoutError, ValueError) as error:
@@ -107,7 +110,11 @@ class _DaskCrew(Crew):
         return self.known
 
     def submit(self, items: Sequence[Item]) -> "_Task":
-        return _Task(self.client.submit(do_batch, self.plan, list(items), pure=False, retries=3))
+        try:
+            future = self.client.submit(do_batch, self.plan, installed(), list(items), pure=False)
+        except Exception as error:  # of whatever kind: the client is closed
+            raise WorkersError(f"the scheduler at {self.address} is gone") from error
+        return _Task(future)
 
     def drop(self, future: Any) -> None:
         """It may be under way already: it is waited for."""
@@ -124,7 +131,8 @@ class _DaskCrew(Crew):
         """InputError for a worker with another netwright, or with none."""
         self.check()
         for worker, found in self.client.run(installed, on_error="return").items():
-            if found != installed():
+            is_gone = not isinstance(found, str | ImportError)
+            if found != installed() and not is_gone:
                 has = f"has netwright {found}" if isinstance(found, str) else "has no netwright"
                 raise InputError(
                     f"the worker {worker} {has}; expected {installed()}: install the same version "
@@ -145,4 +153,9 @@ class _Task:
         return bool(self.future.cancelled())
 
     def result(self) -> Done:
-        return Done(*self.future.result(timeout=60))
+        from distributed import KilledWorker
+
+        try:
+            return Done(*self.future.result(timeout=60))
+        except (KilledWorker, OSError, TimeoutError) as error:
+            raise LostError(f"its workers are gone: {error}") from None

@@ -1,0 +1,38 @@
+"""Machines that do things to their worker, by a file that Python reads when it starts."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+POISON, SLEEPER, ONCE = "1RB1LA_1LA1RB", "1RB0LA_1LA1RB", "1RB0LA_0LA1RB"
+_SITE = """
+import os, signal, time
+import netwright.campaign.work as work
+before = work.rows_of
+
+def rows_of(item, plan, skip=0):
+    for row in before(item, plan, skip):
+        if row["on"] == "transformer":
+            if item.machine == {poison!r}:
+                os.kill(os.getpid(), signal.SIGKILL)
+            if item.machine == {sleeper!r}:
+                time.sleep(1000)
+            if item.machine == {once!r} and not os.path.exists({mark!r}):
+                open({mark!r}, "w").close()
+                os.kill(os.getpid(), signal.SIGSEGV)
+        yield row
+
+work.rows_of = rows_of
+"""
+
+
+def poisoned(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From now on new processes die or sleep at these machines."""
+    site = folder / "site"
+    site.mkdir()
+    (site / "sitecustomize.py").write_text(
+        _SITE.format(poison=POISON, sleeper=SLEEPER, once=ONCE, mark=str(folder / "mark"))
+    )
+    path = os.pathsep.join(filter(None, [str(site), os.environ.get("PYTHONPATH")]))
+    monkeypatch.setenv("PYTHONPATH", path)

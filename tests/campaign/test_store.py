@@ -1,0 +1,178 @@
+"""The folder of a campaign is whole at every moment, whatever lies in it."""
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from netwright.campaign.packed import ask, pack
+from netwright.campaign.plan import Plan
+from netwright.campaign.store import Store, Tally, count_in, missing_from
+from netwright.campaign.summary import Summary
+from netwright.campaign.work import Item, failed_row, rows_of, written_row
+from netwright.errors import FormatError, InputError
+
+TABLE = ["1RB1LB_1LA1RZ", "1RB1RZ_0LA1LB", "0RA---_------", "1RB1LA_1LA1RB"]
+
+
+def rows(number: int) -> list[dict[str, Any]]:
+    """Of one machine: two runs, or one and a crash."""
+    item = Item(number, TABLE[number % 4], 'a remark with "agrees":false and "outcome":"crashed"')
+    found = list(rows_of(item, Plan(max_steps=50)))
+    if number % 5 == 4:
+        found[1] = failed_row(item, "transformer", "crashed", "why", 0.5)
+    if number % 7 == 6:
+        found[1]["agrees"] = False
+    return found
+
+
+def filled(folder: Path, *batches: tuple[int, int]) -> Store:
+    store = Store(folder)
+    for first, last in batches:
+        lines = [written_row(row) for n in range(first, last + 1) for row in rows(n)]
+        store.write(first, last, b"".join(lines))
+    return store
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 60), st.integers(1, 12))),
+    st.lists(st.integers(0, 80), unique=True).map(sorted),
+)
+def test_what_is_missing_is_what_no_part_has(
+    parts: list[tuple[int, int]], numbers: list[int]
+) -> None:
+    done: list[tuple[int, int]] = []
+    for first, length in sorted(parts):
+        if not done or first >= done[-1][1]:
+            done.append((first, first + length))
+    spans = [(3, 20), (30, 70)]
+    wanted = {n for first, end in spans for n in range(first, end)}
+    wanted -= {n for first, end in done for n in range(first, end)}
+    left = missing_from(spans, done)
+    assert sorted(wanted) == [n for first, end in left for n in range(first, end)]
+    assert count_in(left, None) == len(wanted)
+    assert count_in(left, numbers) == len(wanted & set(numbers))
+
+
+def test_many_small_parts_become_one_and_nothing_changes(tmp_path: Path) -> None:
+    store = filled(tmp_path, *((n, n) for n in range(10)), (12, 13), (14, 14))
+    before, tally = list(store.rows()), Tally.of(store)
+    store.tidy(several=2)
+    assert names(tmp_path) == [
+        "rows-000000000000-000000000009.jsonl.gz",
+        "rows-000000000012-000000000014.jsonl.gz",
+    ]
+    assert list(store.rows()) == before
+    assert Tally.of(store) == tally
+    assert store.missing([(0, 20)]) == [(10, 12), (15, 20)]
+
+
+def test_a_part_inside_another_is_none(tmp_path: Path) -> None:
+    """As after a kill between writing the large one and removing the small."""
+    store = filled(tmp_path, (0, 3), (4, 5), (0, 5), (6, 6))
+    numbers = [row["number"] for row in store.rows()]
+    assert numbers == [n for n in range(7) for _ in range(2)]
+    store.tidy()
+    assert len(names(tmp_path)) == 2
+
+
+def test_parts_that_overlap_are_not_believed(tmp_path: Path) -> None:
+    store = filled(tmp_path, (0, 3), (2, 5))
+    with pytest.raises(FormatError, match="machines in common"):
+        store.parts()
+
+
+def test_a_damaged_part_is_named(tmp_path: Path) -> None:
+    store = filled(tmp_path, (0, 3))
+    (part,) = store.parts()
+    part.path.write_bytes(part.path.read_bytes()[:40])
+    with pytest.raises(FormatError, match=r"rows-000000000000-000000000003.*is damaged.*--resume"):
+        list(store.rows())
+
+
+def test_the_tally_is_what_the_rows_say(tmp_path: Path) -> None:
+    store = filled(tmp_path, (0, 20))
+    found = list(store.rows())
+    assert Tally.of(store) == Tally(
+        rows=42,
+        disagreements=sum(row["agrees"] is False for row in found),
+        uncertified=0,
+        failures=sum(row["outcome"] == "crashed" for row in found),
+    )
+    assert Tally.of(store).failures == 4
+    assert Tally.of(store).disagreements == 3
+
+
+def test_packed_rows_are_the_same_rows(tmp_path: Path) -> None:
+    import pyarrow.parquet
+
+    store = filled(tmp_path, (0, 3), (4, 9), (12, 13))
+    before, tally = list(store.rows()), Tally.of(store)
+    question = 'select number, "on", steps, agrees from rows order by number, "on"'
+    asked = ask(store, question)
+    assert pack(store) == (24, 2)
+    assert names(tmp_path) == [
+        "rows-000000000000-000000000009.parquet",
+        "rows-000000000012-000000000013.parquet",
+    ]
+    assert list(store.rows()) == before
+    assert Tally.of(store) == tally
+    assert ask(store, question) == asked
+    assert len(asked[1]) == 24
+    assert pyarrow.parquet.read_table(tmp_path / names(tmp_path)[0]).num_rows == 20
+    filled(tmp_path, (10, 11))  # more is done later
+    assert [row["number"] for row in store.rows()] == [n for n in range(14) for _ in range(2)]
+    assert ask(store, "select count(*) from rows")[1] == [(28,)]
+    assert pack(store) == (4, 1)
+    assert pack(store) == (0, 0)
+
+
+def test_a_wrong_question_is_one_message(tmp_path: Path) -> None:
+    store = filled(tmp_path, (0, 1))
+    with pytest.raises(InputError, match=r"--sql: .*stepz"):
+        ask(store, "select stepz from rows")
+
+
+def test_a_folder_without_a_campaign(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="has no campaign"):
+        Store(tmp_path).manifest()
+    (tmp_path / "campaign.json").write_text(json.dumps({"format": "something else"}))
+    with pytest.raises(FormatError, match="is no campaign as netwright 1 writes it"):
+        Store(tmp_path).manifest()
+
+
+def test_equal_rows_are_equal_files(tmp_path: Path) -> None:
+    line = b'{"number":1}\n'
+    for name in "ab":
+        (tmp_path / name).mkdir()
+        Store(tmp_path / name).write(1, 1, line)
+    one, other = (next((tmp_path / name).iterdir()).read_bytes() for name in "ab")
+    assert one == other
+    assert gzip.decompress(one) == line
+
+
+def test_the_summary_counts_and_keeps_the_best(tmp_path: Path) -> None:
+    store = filled(tmp_path, (0, 30))
+    found = list(store.rows())
+    plan = Plan(max_steps=50).written()
+    summary = Summary.of(found, plan)
+    assert summary.machines == 31
+    assert summary.wrong["disagreements"] == sum(row["agrees"] is False for row in found)
+    assert sum(summary.outcomes["machine"].values()) == 31
+    halted = [row for row in found if row["on"] == "machine" and row["outcome"] == "halted"]
+    assert sum(summary.ends.values()) == len(halted)
+    longest = sorted(halted, key=lambda row: (-row["steps"], row["number"]))[:5]
+    assert summary.longest.rows == longest
+    assert len({row["number"] for row in summary.slowest.rows}) == 5
+    disagreement = summary.as_json()["first_disagreements"][0]
+    assert disagreement["command"] == (
+        f"netwright run {disagreement['machine']} --on transformer --max-steps 50"
+    )

@@ -101,5 +101,5 @@ def random_tables(states: int, symbols: int, seed: int) -> Iterator[str]:
     """Tables drawn from all of `every_table`, each as likely as any other, without end."""
     draw, cells = random.Random(seed), _cells(states, symbols)
     while True:
-        rows = ("".join(draw.choices(cells, k=symbols)) for _ in range(states))
-        yield "_".join(rows)
+        drawn = draw.choices(cells, k=states * symbols)
+        yield "_".join("".join(drawn[k : k + symbols]) for k in range(0, len(drawn), symbols))

@@ -15,6 +15,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -206,12 +207,19 @@ class Several(MachineSource):
 class Class(MachineSource):
     """A class of machines, enumerated or drawn."""
 
-    def __init__(self, name: str, texts: Callable[[], Iterable[str]], seed: int | None) -> None:
-        self.name, self.texts, self.seed = name, texts, seed
+    def __init__(
+        self,
+        name: str,
+        texts: Callable[[], Iterable[str]],
+        size: int | None = None,
+        seed: int | None = None,
+    ) -> None:
+        self.name, self.texts, self.size, self.seed = name, texts, size, seed
 
     def survey(self, *, skip_bad: bool) -> Survey:
         """Read all of it."""
-        return Survey(sum(1 for _ in self.texts()), self._digest())
+        size = self.size if self.size is not None else sum(1 for _ in self.texts())
+        return Survey(size, self._digest())
 
     def same_as(self, digest: str, *, skip_bad: bool) -> bool:
         """By its digest."""
@@ -238,10 +246,11 @@ def read_source(text: str, *, seed: int = 0, stdin: Path | None = None) -> Machi
     span = None
     if path and os.path.lexists(path) and not os.path.lexists(text):
         numbers = re.fullmatch(r"(\d{1,12})(?:-(\d{1,12}))?", part)
-        if numbers is not None:
-            span = (int(numbers[1]), int(numbers[2] or numbers[1]) + 1)
-            if span[0] >= span[1]:
-                raise InputError(f"{text}: expected numbers such as 1000-2000, the smaller first")
+        if numbers is None:
+            return Several(text, [text], load_machine)  # one of the machines in a file
+        span = (int(numbers[1]), int(numbers[2] or numbers[1]) + 1)
+        if span[0] >= span[1]:
+            raise InputError(f"{text}: expected numbers such as 1000-2000, the smaller first")
     else:
         path = text
     if os.path.lexists(path):
@@ -262,19 +271,18 @@ def _class(text: str, seed: int) -> Class:
     if kind == "random":
         if not rest or not re.fullmatch(r"[1-9]\d{0,11}", rest[0]):
             raise InputError(f"{text}: how many? expected such as {kind}:{size}:1000")
-        count = int(rest[0])
-        return Class(
-            text, lambda: islice(enumeration.random_tables(states, symbols, seed), count), seed
-        )
+        texts = partial(enumeration.random_tables, states, symbols, seed)
+        return Class(text, texts, int(rest[0]), seed)
     if kind == "every":
         if rest:
             raise InputError(f"{text}: every:{size} takes nothing behind it")
+        tables = (2 * states * symbols + 1) ** (states * symbols)
         if states * symbols > 6:
             raise InputError(
-                f"{text} has {(2 * states * symbols + 1) ** (states * symbols):,} machines; there "
-                "is every:NxM for tables of at most 6 rules (random:NxM:COUNT draws from others)"
+                f"{text} has {tables:,} machines; there is every:NxM for tables of at most 6 rules "
+                "(random:NxM:COUNT draws from others)"
             )
-        return Class(text, lambda: enumeration.every_table(states, symbols), None)
+        return Class(text, partial(enumeration.every_table, states, symbols), tables)
     if (states, symbols) not in enumeration.LONGEST_RUN:
         known = ", ".join(f"{n}x{m}" for n, m in enumeration.LONGEST_RUN)
         raise InputError(
@@ -286,7 +294,7 @@ def _class(text: str, seed: int) -> Class:
     if rest and states == 1:
         raise InputError(f"{text}: there is no state B")
     first = (1, 1, 1) if rest else None
-    return Class(text, lambda: enumeration.tree_normal_form(states, symbols, first), None)
+    return Class(text, partial(enumeration.tree_normal_form, states, symbols, first))
 
 
 def _file(text: str, path: Path, span: tuple[int, int] | None) -> MachineSource:

@@ -1,0 +1,134 @@
+"""`netwright campaign`: what it prints, its exit codes, and what it refuses."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from netwright.campaign import Status
+from netwright.campaign.plan import COLUMNS, Plan
+from netwright.campaign.store import Store
+from netwright.campaign.work import Item, failed_row, rows_of, written_row
+from netwright.cli import main
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def test_a_campaign_from_its_beginning_to_its_answers(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    folder = str(tmp_path / "c")
+    call = ["campaign", "all:2x2", "--max-steps", "50", "-o", folder, "--workers", "1"]
+    assert main(call) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("all:2x2: 61 machines\n")
+    assert "transformer      19         42     61\n" in out
+    assert "no disagreement, nothing without an answer" in out
+    assert all(len(line) <= 80 for line in out.splitlines())
+    assert main(["campaign", "status", folder]) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "61 of 61 machines (100.0%), 122 rows",
+        "  finished",
+        "  no disagreement, nothing without an answer",
+    ]
+    assert main(["campaign", "show", folder, "--sql", "select max(steps) most from rows"]) == 0
+    assert capsys.readouterr().out.split() == ["most", "50"]
+    assert main(["campaign", "pack", folder]) == 0
+    assert capsys.readouterr().out == "packed 122 rows into 1 part of Parquet\n"
+    picture = tmp_path / "p.svg"
+    assert main(["campaign", "show", folder, "--plot", str(picture), "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["networks"]["machine"]["outcomes"] == {"halted": 19, "undecided": 42}
+    assert answer["most_steps"][0]["steps"] == 5
+    assert "19 machines that halt" in picture.read_text()
+    assert main([*call, "--resume"]) == 0
+    assert capsys.readouterr().err == ""
+
+
+def kept(folder: Path, *rows: dict[str, Any]) -> None:
+    """A campaign with these rows of one machine."""
+    folder.mkdir()
+    plan = Plan(on="machine,transformer", do="run,certify", max_steps=9)
+    source = {"source": "list", "base": 0, "first": 0, "end": 1, "digest": "", "bad": 2}
+    (folder.parent / "list").write_text("1RB1LB_1LA1RZ\n")
+    source["source"] = str(folder.parent / "list")
+    about = {"version": "0.1.0", "plan": plan.written(), "sample": None, "seed": 0}
+    Store(folder).begin({**about, "skip_bad": True, "sources": [source]})
+    Store(folder).write(0, 0, b"".join(map(written_row, rows)))
+
+
+def test_what_is_wrong_stands_first_with_the_command_that_shows_it(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    item = Item(0, "1RB1LB_1LA1RZ")
+    machine, network = rows_of(item, Plan(max_steps=9))
+    wrong = {**network, "agrees": False, "note": "steps is 5, the machine's is 6"}
+    crash = failed_row(item, "transformer", "crashed", "its worker was killed by SIGKILL", 1.0)
+    refused = {**network, "certified": False, "note": "some obligation: fails"}
+    kept(tmp_path / "c", machine, wrong, refused, crash)
+    assert main(["campaign", "show", str(tmp_path / "c")]) == 0
+    out = capsys.readouterr().out
+    assert out.splitlines()[:3] == [
+        "1 row DISAGREE with the machine:",
+        "  transformer: steps is 5, the machine's is 6",
+        "    netwright run 1RB1LB_1LA1RZ --on transformer --max-steps 9",
+    ]
+    assert "1 row NOT CERTIFIED:" in out
+    assert "netwright certify 1RB1LB_1LA1RZ --on transformer\n" in out
+    assert "2 bad lines passed over" in out
+    assert "1 disagreement, 1 not certified, 1 without an answer" in " ".join(out.split())
+
+
+@pytest.mark.parametrize(
+    ("counts", "code"), [((0, 0, 0), 0), ((1, 0, 0), 1), ((0, 1, 2), 1), ((0, 0, 1), 4)]
+)
+def test_exit_codes(counts: tuple[int, int, int], code: int) -> None:
+    assert Status("c", 9, 9, 18, *counts).exit_code == code
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (["all:2x2"], "name a folder: -o DIR"),
+        (["-o", "new"], "has no campaign to go on with; name a SOURCE"),
+        (["--resume", "-o", "new"], "has no campaign to go on with"),
+        (["nothing", "-o", "new"], "'nothing' is not a file here"),
+        (["all:2x2", "--on", "transfomer", "-o", "new"], "did you mean transformer"),
+        (["all:2x2", "--do", "certify", "--on", "machine", "-o", "new"], "nothing to do"),
+        (["all:2x2", "--max-steps", "many", "-o", "new"], "--max-steps is many"),
+        (["all:2x2", "--workers", "0", "-o", "new"], "expected a number from 1"),
+        (["all:2x2", "--batch", "0", "-o", "new"], "--batch"),
+        (["all:2x2", "--sample", "62", "-o", "new"], "a sample of 62 of 61 machines"),
+        (["all:2x2", "--scheduler", "x", "--workers", "1", "-o", "new"], "name one"),
+        (["all:2x2", "--scheduler", "here", "-o", "new"], "expected an address such as"),
+        (["all:2x2", "--sql", "select 1", "-o", "new"], "--sql and --plot belong to"),
+        (["all:2x2", "--score", "none", "-o", "new"], "score"),
+        (["bad", "-o", "new"], "bad:2"),
+        (["bad:0-7", "--skip-bad", "-o", "new"], "there are machines 0 to 1 only"),
+        (["status"], "takes one folder"),
+        (["status", "new"], "has no campaign"),
+        (["show", "new", "--on", "rnn"], "--on has nothing to do with show"),
+        (["pack", "."], "has no campaign"),
+    ],
+)
+def test_bad_calls_are_one_message_and_leave_nothing(
+    call: list[str],
+    message: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("bad").write_text("1RB1LB_1LA1RZ\n1RB1LB_1LA1R\n")
+    assert main(["campaign", *call]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert message in captured.err
+    assert [path.name for path in tmp_path.iterdir()] == ["bad"]
+
+
+def test_the_page_says_what_every_column_is() -> None:
+    page = (ROOT / "docs" / "campaigns.md").read_text(encoding="utf-8")
+    for name, meaning in COLUMNS.items():
+        assert f"| `{name}` | {meaning} |\n" in page

@@ -98,13 +98,15 @@ def test_a_worker_that_cannot_start_is_one_message(
 
 
 def workers_of(process: "subprocess.Popen[str]") -> list[int]:
-    """The workers of a campaign that is another process."""
-    found = []
+    """The workers of a campaign that is another process, and whoever they come from."""
+    parents = {}
     for path in Path("/proc").glob("[0-9]*/stat"):
         with suppress(OSError):
-            if int(path.read_text().rpartition(")")[2].split()[1]) == process.pid:
-                found.append(int(path.parent.name))
-    return found
+            parents[int(path.parent.name)] = int(path.read_text().rpartition(")")[2].split()[1])
+    found = {process.pid}
+    while new := {pid for pid, parent in parents.items() if parent in found} - found:
+        found |= new
+    return sorted(found - {process.pid})
 
 
 def is_alive(pid: int) -> bool:
@@ -149,16 +151,19 @@ def test_whoever_is_killed_nothing_is_lost_and_nothing_is_doubled(
     for attempt in range(3):
         again = ["--resume"] if attempt else options
         with netwright("campaign", *again, *where) as process:
+            orphans = []
             for _ in range(2):
                 wait_for_more(folder, 60)
                 time.sleep(draw.uniform(0, 0.3))
-                os.kill(draw.choice(workers_of(process)), signal.SIGKILL)
+                orphans += workers_of(process)
+                with suppress(ProcessLookupError):
+                    os.kill(draw.choice(orphans), signal.SIGKILL)
             if attempt == 2:
                 _, err = process.communicate(timeout=120)
                 assert process.returncode == 0, err
                 break
             wait_for_more(folder, 20)
-            orphans = workers_of(process)
+            orphans += workers_of(process)
             process.kill()
             process.wait()
             deadline = time.monotonic() + 10

@@ -75,6 +75,20 @@ def test_many_small_parts_become_one_and_nothing_changes(tmp_path: Path) -> None
     assert store.missing([(0, 20)]) == [(10, 12), (15, 20)]
 
 
+def test_rows_are_read_while_parts_become_one(tmp_path: Path) -> None:
+    store = filled(tmp_path, *((n, n) for n in range(6)))
+    whole, tally = list(store.rows()), Tally.of(store)
+    reading = store.rows()
+    begun = [next(reading) for _ in range(5)]
+    store.tidy(several=2)
+    assert [*begun, *reading] == whole
+    (part,) = store.parts()
+    old = [type(part)(n, n, tmp_path / f"rows-{n:012}-{n:012}.jsonl.gz") for n in range(6)]
+    listings = iter([old, [part], [part]])
+    store.parts = lambda: next(listings)  # type: ignore[method-assign]
+    assert Tally.of(store) == tally
+
+
 def test_a_part_inside_another_is_none(tmp_path: Path) -> None:
     """As after a kill between writing the large one and removing the small."""
     store = filled(tmp_path, (0, 3), (4, 5), (0, 5), (6, 6))

@@ -20,6 +20,7 @@ from time import monotonic
 from typing import Any, NamedTuple
 
 from netwright.campaign.plan import Plan
+from netwright.campaign.processes import Child, Family, Process, begin, close_pipes
 from netwright.campaign.work import Item, failed_row, written_row
 from netwright.campaign.worker import READY
 from netwright.errors import InputError, NetwrightError
@@ -49,11 +50,13 @@ class Done(NamedTuple):
 class Worker:
     """A process that does batches for one plan."""
 
-    def __init__(self, plan: dict[str, Any]) -> None:
+    def __init__(self, plan: dict[str, Any], process: Process | None = None) -> None:
         self.plan = plan
+        self._begun = process
+        """One that is beginning already."""
         self.targets = Plan(**plan).targets
         self.limit: float = plan["time_limit"]
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: Process | None = None
         self._deadline: float | None = None
         self._timed_out = False
         self._closed = threading.Event()
@@ -63,39 +66,43 @@ class Worker:
         """All rows of a batch."""
         started = monotonic()
         rows: list[bytes] = []
-        left = [(item, on) for item in items for on in self.targets]
-        tries = 0
-        while left and not self._closed.is_set():
+        jobs = [(item, on) for item in items for on in self.targets]
+        tries, careful = 0, False
+        while len(rows) < len(jobs) and not self._closed.is_set():
             begun = monotonic()
-            new = list(self._rows(items, len(items) * len(self.targets) - len(left)))
+            new = list(self._rows(items, len(rows), careful))
             rows += new
-            tries = tries + 1 if not new else 1
-            left = left[len(new) :]
-            if not left:
+            if len(rows) == len(jobs):
                 break
+            # It died. Where, is known of those who are careful; the next one is.
             ended = self._end()
-            if self._timed_out or tries == TRIES:
-                item, on = left.pop(0)
+            tries = 0 if not careful else tries + 1 if not new else 1
+            if careful and (self._timed_out or tries == TRIES):
+                item, on = jobs[len(rows)]
                 if self._timed_out:
                     outcome, note = "timeout", f"took longer than {self.limit:g} seconds"
                 else:
                     outcome, note = "crashed", f"its worker {ended}, {TRIES} times of {TRIES}"
                 rows.append(written_row(failed_row(item, on, outcome, note, monotonic() - begun)))
                 tries = 0
+            careful = True
         return Done(b"".join(rows), monotonic() - started)
 
     def close(self) -> None:
         """End it; what it is at is lost."""
         self._closed.set()
         self._end()
+        if self._begun is not None:
+            close_pipes(self._begun)
 
-    def _rows(self, items: Sequence[Item], done: int) -> Iterator[bytes]:
+    def _rows(self, items: Sequence[Item], done: int, careful: bool) -> Iterator[bytes]:
         """The rows of a batch behind the first `done`, as they come, while the worker lives."""
         first, skip = divmod(done, len(self.targets))
         process = self._started()
         assert process.stdin is not None
         assert process.stdout is not None
-        batch = json.dumps({"skip": skip, "items": items[first:]}).encode() + b"\n"
+        asked = {"skip": skip, "careful": careful, "items": items[first:]}
+        batch = json.dumps(asked).encode() + b"\n"
         self._deadline = monotonic() + self.limit
         try:
             with suppress(BrokenPipeError):
@@ -110,7 +117,7 @@ class Worker:
         finally:
             self._deadline = None
 
-    def _started(self) -> "subprocess.Popen[bytes]":
+    def _started(self) -> Process:
         """The process; a new one if there is none. It, too, may die by chance."""
         how = ""
         for _ in range(TRIES):
@@ -124,25 +131,20 @@ class Worker:
     def _start(self) -> str:
         """Begin a process; how it ended, if it was not ready before."""
         self._timed_out = False
-        process = subprocess.Popen(
-            [sys.executable, "-m", "netwright.campaign.worker"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            # A group of its own: Ctrl-C is for whoever gives the work.
-            start_new_session=os.name == "posix",
-            creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
-        )
+        process = self._process = self._begun or begin()
+        is_new, self._begun = self._begun is None, None
         assert process.stdin is not None
         assert process.stdout is not None
-        self._process = process
         self._deadline = monotonic() + TO_START
-        with suppress(BrokenPipeError):
-            process.stdin.write(json.dumps(self.plan).encode() + b"\n")
-            process.stdin.flush()
+        if is_new:
+            with suppress(BrokenPipeError):
+                process.stdin.write(written_plan(self.plan))
+                process.stdin.flush()
         answer = process.stdout.readline().decode().split()
         self._deadline = None
-        if answer == [READY, version("netwright")]:
+        if answer[:2] == [READY, version("netwright")]:
+            if isinstance(process, Child):
+                process.pid = int(answer[2])
             return ""
         how = self._end()
         if answer[:1] == [READY]:
@@ -161,10 +163,7 @@ class Worker:
         except subprocess.TimeoutExpired:
             process.kill()
             code = process.wait()
-        for pipe in (process.stdin, process.stdout):
-            if pipe is not None:
-                with suppress(BrokenPipeError):
-                    pipe.close()
+        close_pipes(process)
         if code < 0:
             return f"was killed by {signal.Signals(-code).name}"
         return f"ended with exit code {code}"
@@ -177,6 +176,11 @@ class Worker:
                 self._timed_out = True
                 process.kill()
                 self._deadline = None
+
+
+def written_plan(plan: dict[str, Any]) -> bytes:
+    """The first line that a worker reads."""
+    return json.dumps(plan).encode() + b"\n"
 
 
 class Crew(ABC):
@@ -243,7 +247,13 @@ class _LocalCrew(Crew):
         self.plan, self.count = plan, count
         self.pool = ThreadPoolExecutor(count, thread_name_prefix="netwright")
         self.own = threading.local()
-        self.all: list[Worker] = []
+        self.family: Family | None = None
+        children: list[Child] = []
+        if count > 1 and hasattr(os, "fork"):
+            self.family = Family(count, written_plan(plan))
+            children = self.family.children
+        self.all = [Worker(plan, child) for child in children]
+        self.free = list(self.all)
 
     @property
     def workers(self) -> int:
@@ -254,8 +264,11 @@ class _LocalCrew(Crew):
 
     def _do(self, items: Sequence[Item]) -> Done:
         if not hasattr(self.own, "worker"):
-            self.own.worker = Worker(self.plan)
-            self.all.append(self.own.worker)
+            if self.free:
+                self.own.worker = self.free.pop()
+            else:
+                self.own.worker = Worker(self.plan)
+                self.all.append(self.own.worker)
         done: Done = self.own.worker.do(items)
         return done
 
@@ -263,3 +276,5 @@ class _LocalCrew(Crew):
         self.pool.shutdown(wait=False, cancel_futures=True)
         for worker in self.all:
             worker.close()
+        if self.family is not None:
+            self.family.close()

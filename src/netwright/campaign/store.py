@@ -51,10 +51,20 @@ class Part:
         """The rows as lines of JSON."""
         try:
             return gzip.decompress(self.path.read_bytes())
+        except FileNotFoundError:  # it has just become part of a larger one
+            raise
         except (OSError, EOFError, ValueError) as error:
             raise FormatError(
                 f"{self.path} is damaged ({error}); remove it, and --resume does its machines anew"
             ) from None
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """The rows themselves."""
+        if self.packed:
+            from netwright.campaign.packed import packed_rows
+
+            return packed_rows(self.path)
+        return map(json.loads, self.text().splitlines())
 
 
 class Store:
@@ -151,14 +161,19 @@ class Store:
                 part.path.unlink()
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """All rows, in the order of their machines."""
-        for part in self.parts():
-            if part.packed:
-                from netwright.campaign.packed import packed_rows
-
-                yield from packed_rows(part.path)
-            else:
-                yield from map(json.loads, part.text().splitlines())
+        """All rows, in the order of their machines, also while others make parts into one."""
+        done = -1
+        while True:
+            try:
+                for part in self.parts():
+                    if part.last > done:
+                        for row in part.rows():
+                            if row["number"] > done:
+                                yield row
+                        done = part.last
+                return
+            except FileNotFoundError:
+                continue
 
     def missing(self, spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
         """What has no part yet, of some ranges from a first number to one before the last."""
@@ -213,16 +228,20 @@ class Tally:
 
     @staticmethod
     def of(store: Store) -> "Tally":
-        """Of all parts of a campaign."""
-        tally = Tally()
-        for part in store.parts():
-            if part.packed:
-                from netwright.campaign.packed import count_packed
+        """Of all parts of a campaign, also while others make parts into one."""
+        while True:
+            tally = Tally()
+            try:
+                for part in store.parts():
+                    if part.packed:
+                        from netwright.campaign.packed import count_packed
 
-                count_packed(part.path, tally)
-            else:
-                tally.add(part.text())
-        return tally
+                        count_packed(part.path, tally)
+                    else:
+                        tally.add(part.text())
+                return tally
+            except FileNotFoundError:
+                continue
 
 
 def check_folder(folder: Path) -> None:

@@ -50,9 +50,7 @@ with tempfile.TemporaryDirectory() as folder:
 assert found.exit_code == 0
 workers = Local().workers
 print(f"a campaign: {whole:.1f} s of CPU, {machines / wall:,.0f} a second on {workers} cores")
-print(
-    f"  of which {own:.1f} s are the machines' own, and {begin:.1f} s are to begin, as in any process"
-)
+print(f"  the machines' own {own:.1f} s, and {begin:.1f} s to begin, which any process takes")
 print(f"  beside these: {(whole - own - begin) / own:.1%}")
 
 peaks: dict[int, int] = {}

@@ -68,15 +68,19 @@ class NormalMachine:
         return self.given.blank if symbol == self.machine.blank else symbol
 
 
-def normalize(given: TuringMachine, *, blanks_in_input: bool = False) -> NormalMachine:
+def normalize(
+    given: TuringMachine, *, blanks_in_input: bool = False, keep_stays: bool = False
+) -> NormalMachine:
     """The normal form of a machine; `blanks_in_input` makes # a fresh symbol.
+
+    With `keep_stays` the first assumption is not met: the machine may stay where it is.
 
     >>> from netwright.machine.library import library_machine
     >>> normal = normalize(library_machine("binary-increment"))
     >>> len(normal.machine.states), all(a.holds(normal) for a in ASSUMPTIONS if a.needed)
     (6, True)
     """
-    moving, pauses = remove_stays(given)
+    moving, pauses = (given, frozenset()) if keep_stays else remove_stays(given)
     taken = set(moving.states)
     q_init, q_read, q_rewind = (
         fresh_name(name, taken) for name in ("q_init", "q_read", "q_rewind")

@@ -42,6 +42,8 @@ def check(
     for token in loading[:-2]:
         assert token.y.number("r") == 0
         assert token.y.number("on") == 1
+    if len(loading) > 1:  # _start over #
+        assert loading[-2].y.number("r") == loading[-2].y.number("s") == 0
     y = loading[-1].y
     moving = prompt.machine
     run = configurations(moving, word)

@@ -1,0 +1,171 @@
+"""A network that follows pointers, run with tables: the same codes as the definition's.
+
+What a token does for each distinct case is evaluated from the weights once (`evaluation`), and
+kept as a row of a table; positions and pointers are followed at every token (`kernel`). A changed
+weight changes the rows, or makes the network unsuitable: then the definition goes on.
+"""
+
+from collections.abc import Sequence
+from itertools import islice
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netwright.exact.vector import Vector
+from netwright.jit import compiled
+from netwright.nets.transformer import Transformer
+from netwright.runtime.engine import Coded, Codes, ReferenceEngine, Watch
+from netwright.runtime.pointers import kernel
+from netwright.runtime.pointers.evaluation import Ended, Evaluation, External, Output, Value
+from netwright.runtime.unsuitable import UnsuitableError
+
+MOST_ROWS = 60_000
+CHUNK = 1 << 20
+Case = tuple[Output, External | None]
+
+
+class PointerEngine:
+    """A decoder's run on an input, token by token."""
+
+    fast = True
+
+    def __init__(
+        self, network: Transformer, X: Sequence[Vector], seed: Vector, watches: Sequence[Watch]
+    ) -> None:
+        self.network, self.X, self.seed, self.watches = network, X, seed, tuple(watches)
+        self.moments = 0
+        self.compile_seconds = 0.0
+        self.reason: str | None = None
+        self._definition: ReferenceEngine | None = None
+        self._tables: _Tables | None = None
+        try:
+            self._tables = _Tables(network, X, seed, self.watches)
+        except UnsuitableError as unsuitable:
+            self._leave(str(unsuitable))
+
+    def advance(self, count: int) -> Codes:
+        """The codes of the next tokens."""
+        if self._tables is not None:
+            try:
+                codes = self._tables.advance(min(count, CHUNK))
+                self.moments += len(codes)
+                self.compile_seconds = self._tables.compile_seconds
+                return codes
+            except UnsuitableError as unsuitable:
+                self._leave(str(unsuitable))
+        assert self._definition is not None
+        self.moments += 1
+        return self._definition.advance(1)
+
+    def _leave(self, reason: str) -> None:
+        """Go on by the definition, which begins with the first token."""
+        self.reason, self._tables = reason, None
+        tokens = self.network.tokens(self.X, self.seed)
+        vectors = ({"z": token.layers[-1].z, "y": token.y} for token in tokens)
+        self._definition = ReferenceEngine(islice(vectors, self.moments, None), self.watches)
+
+
+class _Tables:
+    """The cases that came up, their rows, and where the run stands."""
+
+    def __init__(
+        self, network: Transformer, X: Sequence[Vector], seed: Vector, watches: Sequence[Watch]
+    ) -> None:
+        self.evaluation = Evaluation(network, X, watches)
+        self.X = X
+        count = len(self.evaluation.pointers)
+        self.cases: dict[Case, int] = {}
+        self.values: dict[Value, int] = {}
+        self.ended: list[Ended] = []
+        self.follows = np.full(16, -2, np.int64)
+        self.value_of = np.zeros(16, np.int64)
+        self.rows = np.full((16, 17), -1, np.int64)
+        self.outputs = np.zeros(16, np.int64)
+        self.moves = np.zeros((16, count), np.int64)
+        self.codes = np.zeros((16, len(watches)), np.int64)
+        self.slots = np.zeros((1024, 2 + 2 * count), np.int64)
+        self.own = np.zeros(2 * count, np.int64)
+        self.externals: dict[tuple[Vector, int | None], External] = {}
+        self.clock = np.zeros(6, np.int64)
+        self.output, _ = self.evaluation.of(seed)
+        self.clock[:] = (0, 0, 0, 1, 0, 0)
+        empty = np.zeros(0, np.uint16)
+        self.loop, self.compile_seconds = compiled(kernel.follow, *self._arrays(empty), 0)
+
+    def _arrays(self, numbers: NDArray[np.uint16]) -> tuple[NDArray[np.int64], ...]:
+        tables = (self.follows, self.value_of, self.rows, self.outputs, self.moves)
+        return (*tables, self.slots, self.own, self.clock, numbers)  # type: ignore[return-value]
+
+    def advance(self, count: int) -> Coded:
+        """The next tokens: one by one while the input is read, and then many at once."""
+        reading = len(self.X) - int(self.clock[kernel.TOKEN])
+        numbers = np.zeros(1 if reading > 0 else count, np.uint16)
+        done = 0
+        while done < len(numbers):
+            self.clock[kernel.OUTPUT] = self._case((self.output, self._external()))
+            status = self.loop(*self._arrays(numbers[done:]), len(numbers) - done)
+            done += int(self.clock[5])
+            if self.clock[5]:
+                self.output = self.ended[numbers[done - 1]].output
+            if status == kernel.MISSING:
+                if self.clock[5]:
+                    continue  # the case may be another one, and is looked up above
+                self._complete((self.output, self._external()))
+            elif status == kernel.STALE:
+                raise UnsuitableError("a pointer is to a token that was visited since")
+            elif status == kernel.NO_ROOM:
+                self.slots = np.concatenate([self.slots, np.zeros_like(self.slots)])
+        return Coded(numbers, self.codes)
+
+    def _external(self) -> External | None:
+        """The input token of the token that comes next: the next one, or the last for ever."""
+        if not self.X:
+            return None
+        token, last = int(self.clock[kernel.TOKEN]), len(self.X)
+        at_end = token >= last
+        place = (self.X[min(token, last - 1)], last if at_end else None)
+        if place not in self.externals:
+            self.externals[place] = External(*place, first=last + 1 if at_end else 1)
+        return self.externals[place]
+
+    def _case(self, case: Case) -> int:
+        number = self.cases.setdefault(case, len(self.cases))
+        if number >= len(self.follows):
+            self.follows = np.concatenate([self.follows, np.full_like(self.follows, -2)])
+            self.value_of = np.concatenate([self.value_of, np.zeros_like(self.value_of)])
+            self.rows = np.concatenate([self.rows, np.full_like(self.rows, -1)])
+        return number
+
+    def _complete(self, case: Case) -> None:
+        """Evaluate what is missing of a case: its beginning, or its row for what it looked up."""
+        number = self.cases[case]
+        if self.follows[number] == -2:
+            begun = self.evaluation.begin(*case)
+            self.follows[number] = -1 if begun.follows is None else begun.follows
+            self.value_of[number] = self._value(begun.value)
+            return
+        found = int(self.clock[kernel.LOOKED_UP])
+        nobody = self.rows.shape[1] - 1
+        value = None if found == nobody else list(self.values)[found]
+        ended = self.evaluation.end(*case, value)
+        row = len(self.ended)
+        if row == MOST_ROWS:
+            raise UnsuitableError(f"more than {MOST_ROWS:,} different tokens")
+        if row == len(self.outputs):
+            self.outputs = np.concatenate([self.outputs, self.outputs])
+            self.moves = np.concatenate([self.moves, self.moves])
+            self.codes = np.concatenate([self.codes, self.codes])
+        self.ended.append(ended)
+        # What comes next is a case with the same input token, once the input is over.
+        last = case[1] is None or case[1].position is not None
+        self.outputs[row] = self._case((ended.output, case[1])) if last else 0
+        self.moves[row], self.codes[row] = ended.pointers, ended.codes
+        self.rows[number, found] = row
+
+    def _value(self, value: Value) -> int:
+        number = self.values.setdefault(value, len(self.values))
+        nobody = self.rows.shape[1] - 1
+        if number == nobody:  # the last column is for no single token
+            more = np.full((len(self.rows), nobody), -1, np.int64)
+            self.rows = np.hstack([self.rows[:, :nobody], more, self.rows[:, nobody:]])
+        return number

@@ -1,0 +1,377 @@
+"""One token of a network that follows pointers, evaluated for all pointers at once.
+
+What a token is: the finite part of y, and for each of some coordinates whether a pointer stands
+there; which token of the input it attends to by its position; and what the token that it looks up
+has for it. Each such case is evaluated once from the weights, with the pointers as unknowns. Where
+an attention is not to one token that these forms tell, or a pointer does not stay one,
+`UnsuitableError` says so.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from netwright.exact.feed_forward import FeedForward
+from netwright.exact.rational import ONE, ZERO, Rational
+from netwright.exact.vector import Vector, combine
+from netwright.nets.attention import dot_product, hardmax, score_phi
+from netwright.nets.transformer import Layer, Map, Transformer
+from netwright.runtime.engine import Watch
+from netwright.runtime.pointers.forms import (
+    NOTHING,
+    Bound,
+    Form,
+    Forms,
+    added,
+    image,
+    known,
+    through,
+)
+from netwright.runtime.unsuitable import UnsuitableError
+
+NONE, NULL, NEW = range(3)
+"""Where a pointer goes: nowhere (0), to token 0 (1), to the token itself; then those that it had,
+then those that the token that was looked up had."""
+TWO = ONE + ONE
+
+
+class Output(NamedTuple):
+    """What y shows, without its pointers: known numbers, and which pointers there are."""
+
+    finite: tuple[tuple[int, Rational], ...]
+    pointers: tuple[int, ...]
+    """The coordinates that have one."""
+
+
+class Value(NamedTuple):
+    """What a token has for those who look it up: known numbers, and copies of its pointers."""
+
+    finite: tuple[tuple[int, Rational], ...]
+    pointers: tuple[tuple[int, int], ...]
+    """Coordinates, each with the pointer, by its number, that stands there."""
+
+
+class Begun(NamedTuple):
+    """What is known of a token before it looks anything up."""
+
+    follows: int | None
+    """The number of the pointer that it follows; None if it looks at no single token."""
+    value: Value
+
+
+class Ended(NamedTuple):
+    """What comes of a token."""
+
+    output: Output
+    pointers: tuple[int, ...]
+    """Where each of the pointers goes."""
+    codes: tuple[int, ...]
+    """What the watches see."""
+
+
+@dataclass(frozen=True)
+class External:
+    """The input token that is attended to by position: its embedding, and its position if known."""
+
+    embedded: Vector
+    position: int | None
+    """None while the input is read: it is the position of the token itself."""
+    first: int = 1
+    """The least position that the token may have."""
+
+
+class Evaluation:
+    """The tokens of a network on an input."""
+
+    def __init__(self, network: Transformer, X: Sequence[Vector], watches: Sequence[Watch]) -> None:
+        if network.rho != hardmax or network.score not in (score_phi, dot_product):
+            raise UnsuitableError("its attention is not hard, with −|⟨q, k⟩| or ⟨q, k⟩")
+        if network.encoder or network.pos is None:
+            raise UnsuitableError("it has an encoder layer, or no positions")
+        self.network, self.X, self.watches = network, X, watches
+        self.layout = network.layout
+        self.is_dot = network.score == dot_product
+        one, two = network.pos(1), network.pos(2)
+        self.powers = {place: _power(two.entries[place]) for place in one.entries}
+        """The coordinates of positions, with the power of the position that stands there."""
+        self.keys = [_network(network.K)(x + network.pos(j)) for j, x in enumerate(X, start=1)]
+        self.values = [_network(network.V)(x + network.pos(j)) for j, x in enumerate(X, start=1)]
+        self.pointers = self._pointer_places()
+        self.key_forms: dict[int, Forms] = {}
+
+    def _pointer_places(self) -> tuple[int, ...]:
+        """The coordinates of y that F writes where it reads 1/i: those of pointers."""
+        F = _network(self.network.F)
+        if len(F.maps) != 2:
+            raise UnsuitableError("F has not two maps")
+        reads, writes = F.maps
+        inverse = [place for place, power in self.powers.items() if power == -1]
+        units = {column for row, column in reads.weights if row in inverse}
+        return tuple(sorted({column for row, column in writes.weights if row in units}))
+
+    # A token.
+
+    def begin(self, output: Output, external: External | None) -> Begun:
+        """As far as nothing is looked up."""
+        found = self._layers(output, external, None)
+        assert isinstance(found, Begun)
+        return found
+
+    def end(self, output: Output, external: External | None, looked_up: Value | None) -> Ended:
+        """All of it, with what the token that is looked up has; None if it is no single one."""
+        found = self._layers(output, external, (looked_up,))
+        assert isinstance(found, Ended)
+        return found
+
+    def _layers(
+        self,
+        output: Output,
+        external: External | None,
+        looked_up: tuple[Value | None] | None,
+    ) -> Begun | Ended:
+        first = external.first if external is not None else 1
+        bounds: dict[str, Bound] = {
+            "n": (ONE * first, None),
+            "e": (ZERO, ONE),
+            "e2": (ZERO, ONE),
+        }
+        unit = (ZERO, ONE)
+        bounds |= {name: unit for place in self.pointers for name in (f"p{place}", f"f{place}")}
+        y: Forms = {place: Form(value) for place, value in output.finite}
+        y |= {place: Form(ZERO, ((f"p{place}", ONE),)) for place in output.pointers}
+        z = added(y, self._position())
+        for number, layer in enumerate(self.network.decoder):
+            if _is_zero(layer.V):
+                p = z
+            else:
+                begun = self._look(number, layer, z, output)
+                if looked_up is None:
+                    return begun
+                p = added(z, self._found(looked_up[0], layer, bounds))
+            a = added(p, self._from_encoder(p, external))
+            z = added(a, through(_network(layer.O), a, bounds))
+        if looked_up is None:
+            return Begun(None, Value((), ()))
+        return self._ended(z, through(_network(self.network.F), z, bounds))
+
+    def _position(self) -> Forms:
+        names = {1: "n", -1: "e", -2: "e2"}
+        return {
+            place: Form(ONE) if power == 0 else Form(ZERO, ((names[power], ONE),))
+            for place, power in self.powers.items()
+        }
+
+    # Self attention.
+
+    def _look(self, number: int, layer: Layer, z: Forms, output: Output) -> Begun:
+        """Which pointer a token follows, and what it has for others."""
+        keys = image(_network(layer.K).maps[0], z) if _is_affine(layer.K) else None
+        queries = image(_network(layer.Q).maps[0], z) if _is_affine(layer.Q) else None
+        if keys is None or queries is None or not _is_affine(layer.V):
+            raise UnsuitableError("queries, keys or values are not affine")
+        if self.key_forms.setdefault(number, keys) != keys:
+            raise UnsuitableError("keys differ in more than their positions")
+        # Σ q_c k_c(j) as a form in the position of token j, whose factors are forms themselves.
+        factors: dict[str, list[tuple[Rational, Form]]] = {}
+        for place, key in keys.items():
+            if place in queries:
+                for name, factor in (("", key.constant), *key.terms):
+                    factors.setdefault(name, []).append((factor, queries[place]))
+        score = {name: Form.sum(parts) for name, parts in factors.items()}
+        score = {name: form for name, form in score.items() if form != NOTHING}
+        value = image(_network(layer.V).maps[0], z)
+        return Begun(self._followed(score, output), self._value(value))
+
+    def _followed(self, score: Mapping[str, Form], output: Output) -> int | None:
+        """The pointer P whose token alone has the greatest score: at j + 1 = 1/P."""
+        one, n, e, e2 = (score.get(name, NOTHING) for name in ("", "n", "e", "e2"))
+        if set(score) - {"", "n", "e", "e2"}:
+            raise UnsuitableError("keys have pointers in them")
+        if self.is_dot and n == NOTHING and not e2.terms and e2.constant < 0:
+            # 2κPε − κε² = κP² − κ(P − ε)²; with P = 0 the newest token wins.
+            if e == NOTHING:
+                return None
+            return self._number(Form.sum([(-ONE / (TWO * e2.constant), e)]))
+        if not self.is_dot and e == NOTHING and e2 == NOTHING and not one.terms and one.constant:
+            # −|κ(P (j+1) − 1)|; with P = 0 all are equal.
+            if n == NOTHING:
+                return None
+            return self._number(Form.sum([(-ONE / one.constant, n)]))
+        raise UnsuitableError("a query does not follow a pointer")
+
+    def _number(self, form: Form) -> int:
+        """The number of the pointer that a form is."""
+        name = form.unknown
+        if name is None or not name.startswith("p"):
+            raise UnsuitableError("a query does not follow a pointer")
+        return self.pointers.index(int(name[1:]))
+
+    def _value(self, value: Forms) -> Value:
+        finite, pointers = [], []
+        for place, form in sorted(value.items()):
+            name = form.unknown
+            if not form.terms:
+                finite.append((place, form.constant))
+            elif name is not None and name.startswith("p"):
+                pointers.append((place, self.pointers.index(int(name[1:]))))
+            else:
+                raise UnsuitableError("a value is neither known nor a pointer")
+        if any(not 0 <= number <= 1 for _, number in finite):
+            raise UnsuitableError("a value is not between 0 and 1")
+        return Value(tuple(finite), tuple(pointers))
+
+    def _found(self, value: Value | None, layer: Layer, bounds: dict[str, Bound]) -> Forms:
+        """What is looked up; a mean of values is something between 0 and 1."""
+        if value is not None:
+            found = {place: Form(number) for place, number in value.finite}
+            for place, number in value.pointers:
+                found[place] = Form(ZERO, ((f"f{self.pointers[number]}", ONE),))
+            return found
+        affine = _network(layer.V).maps[0]
+        places = {column for _, column in affine.weights} | set(affine.bias.entries)
+        bounds |= {f"mean{place}": (ZERO, ONE) for place in places}
+        return {place: Form(ZERO, ((f"mean{place}", ONE),)) for place in places}
+
+    # Attention to the input.
+
+    def _from_encoder(self, p: Forms, external: External | None) -> Forms:
+        if external is None:
+            return {}
+        places = {place for key in self.keys for place in key.entries}
+        query = {place: form for place, form in p.items() if place in places}
+        if not any(form.terms for form in query.values()):
+            return self._by_content(query)
+        self._check_by_position(query)
+        value = _network(self.network.V).maps[0]
+        x = known(external.embedded)
+        if external.position is None:
+            return image(value, added(x, self._position()))
+        assert self.network.pos is not None
+        return image(value, added(x, known(self.network.pos(external.position))))
+
+    def _by_content(self, query: Forms) -> Forms:
+        """A query that is known: by the definition."""
+        q = Vector(self.layout, {place: form.constant for place, form in query.items()})
+        scores = [self.network.score(q, key) for key in self.keys]
+        top = max(scores)
+        best = [value for score, value in zip(scores, self.values, strict=True) if score == top]
+        weight = ONE / len(best)
+        return known(combine(self.layout, ((weight, value) for value in best)))
+
+    def _check_by_position(self, query: Forms) -> None:
+        """UnsuitableError unless input token min(i+1, N) alone has the greatest score."""
+        affine = _network(self.network.K).maps[0]
+        if not _is_affine(self.network.K):
+            raise UnsuitableError("the encoder's keys are not affine")
+        names = {0: "", 1: "n", -1: "e", -2: "e2"}
+        score: dict[str, Form] = {}
+        for place, power in self.powers.items():
+            parts = [
+                (weight, query[column])
+                for (row, column), weight in affine.weights.items()
+                if row == place and column in query
+            ]
+            score[names[power]] = Form.sum(parts)
+        contents = set()
+        for x in self.X:
+            key = affine(x)
+            contents.add(
+                Form.sum((key.entries.get(place, ZERO), form) for place, form in query.items())
+            )
+        if len(contents) != 1:
+            raise UnsuitableError("input tokens differ in more than their positions")
+        one = Form.sum([(ONE, score.get("", NOTHING)), (ONE, contents.pop())])
+        n, e, e2 = (score.get(name, NOTHING) for name in ("n", "e", "e2"))
+        if self.is_dot:
+            # 2κε_{i+1}ε_j − κε_j², and what is the same for all j.
+            kappa = -e2.constant
+            fine = n == NOTHING and not e2.terms and kappa > 0
+            fine = fine and e == Form(ZERO, (("e", TWO * kappa),))
+        else:
+            # κ(j − n) or κ(j e − 1), with n = i + 1 and e = 1/(i + 1).
+            by_n = not n.terms and n.constant and one == Form(ZERO, (("n", -n.constant),))
+            by_e = len(n.terms) == 1 and n == Form(ZERO, (("e", -one.constant),)) and not one.terms
+            fine = e == NOTHING and e2 == NOTHING and bool(by_n or by_e)
+        if not fine:
+            raise UnsuitableError("a query does not ask for the input's next token")
+
+    # What comes out.
+
+    def _ended(self, z: Forms, y: Forms) -> Ended:
+        finite: list[tuple[int, Rational]] = []
+        there: list[int] = []
+        moves: list[int] = []
+        for place in self.pointers:
+            form = y.pop(place, NOTHING)
+            name = form.unknown
+            if form == NOTHING:
+                moves.append(NONE)
+                continue
+            if form == Form(ONE):
+                moves.append(NULL)
+            elif name == "e":
+                moves.append(NEW)
+            elif name is not None and name[0] in "pf" and name[1:].isdigit():
+                number = self.pointers.index(int(name[1:]))
+                found = len(self.pointers) if name[0] == "f" else 0
+                moves.append(NEW + 1 + found + number)
+            else:
+                raise UnsuitableError("a pointer does not stay a pointer")
+            there.append(place)
+        shown = dict(y)
+        for place, form in sorted(y.items()):
+            if form.terms:
+                raise UnsuitableError("a number of the output depends on a pointer")
+            finite.append((place, form.constant))
+        codes = tuple(
+            self._code(watch, {"z": z, "y": shown}[watch.vector]) for watch in self.watches
+        )
+        return Ended(Output(tuple(finite), tuple(there)), tuple(moves), codes)
+
+    def _code(self, watch: Watch, vector: Forms) -> int:
+        """What a watch sees, if what it looks at is known."""
+        seen = vector if watch.through is None else image(watch.through, vector)
+        layout = self.layout if watch.through is None else watch.through.output
+        block = {place: seen[place] for place in layout.places(watch.block) if place in seen}
+        if any(form.terms for form in block.values()):
+            raise UnsuitableError("what is watched depends on a pointer")
+        entries = {place: form.constant for place, form in block.items()}
+        plain = Watch(watch.vector, watch.block, watch.sign)
+        return plain.code(Vector(layout, entries))
+
+    def of(self, y: Vector) -> tuple[Output, tuple[int, ...]]:
+        """An output whose pointers are to token 0 or none: a seed."""
+        entries = dict(y.entries)
+        moves = []
+        there = []
+        for place in self.pointers:
+            value = entries.pop(place, ZERO)
+            if value not in (ZERO, ONE):
+                raise UnsuitableError("a pointer of the seed is not to token 0")
+            moves.append(NULL if value else NONE)
+            if value:
+                there.append(place)
+        return Output(tuple(sorted(entries.items())), tuple(there)), tuple(moves)
+
+
+def _power(value: Rational) -> int:
+    """The power of 2 that a number is, as a position's."""
+    powers = {ONE: 0, TWO: 1, ONE / 2: -1, ONE / 4: -2}
+    if value not in powers:
+        raise UnsuitableError("its positions are not 1, i, 1/i, 1/i²")
+    return powers[value]
+
+
+def _network(map_: Map) -> FeedForward:
+    if not isinstance(map_, FeedForward):
+        raise UnsuitableError("a map is no feed-forward network")
+    return map_
+
+
+def _is_affine(map_: Map) -> bool:
+    return len(_network(map_).maps) == 1
+
+
+def _is_zero(map_: Map) -> bool:
+    affine = _network(map_).maps[-1]
+    return _is_affine(map_) and not affine.weights and not affine.bias.entries

@@ -1,0 +1,160 @@
+"""The engine for pointers equals the definition, also on networks that were changed."""
+
+import random
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import islice
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from tests.strategies import machines, words
+
+from netwright.exact.feed_forward import FeedForward
+from netwright.exact.vector import Vector
+from netwright.machine.library import library_machine
+from netwright.machine.normal_form import normalize
+from netwright.machine.turing_machine import TuringMachine
+from netwright.nets.transformer import Transformer
+from netwright.runtime.engine import ReferenceEngine, Watch, rows_of
+from netwright.runtime.pointers.engine import PointerEngine
+from netwright.theorems.beyond.pointers import universal_rules
+from netwright.theorems.beyond.pointers.pointer_transformer import (
+    Attention,
+    compile_pointer_transformer,
+)
+from netwright.verify.draw import random_machine
+
+WATCHES = (Watch("y", "q1"), Watch("z", "w"), Watch("z", "m", sign=True))
+U1 = {attention: universal_rules.universal_transformer(attention) for attention in Attention}
+ON_U1 = (Watch("y", "on", sign=True), Watch("z", "m3", sign=True), Watch("y", "r", sign=True))
+
+
+Codes = NDArray[np.int64]
+
+
+class Run(NamedTuple):
+    """A network on an input, as watches see it."""
+
+    network: Transformer
+    X: Sequence[Vector]
+    seed: Vector
+    watches: Sequence[Watch]
+
+    def by_definition(self, count: int) -> Codes:
+        tokens = islice(self.network.tokens(self.X, self.seed), count)
+        vectors = ({"z": t.layers[-1].z, "y": t.y} for t in tokens)
+        engine = ReferenceEngine(vectors, self.watches)
+        return np.concatenate([engine.advance(1) for _ in range(count)])
+
+    def check(self, count: int) -> str | None:
+        """The engine gives the same; why it left its tables, if it did."""
+        engine = PointerEngine(*self)
+        found: list[Codes] = []
+        while (done := sum(map(len, found))) < count:
+            found.append(rows_of(engine.advance(count - done)))
+        np.testing.assert_array_equal(np.concatenate(found), self.by_definition(count))
+        return engine.reason
+
+
+def on_universal(machine: TuringMachine, word: Sequence[str], attention: Attention) -> Run:
+    normal = normalize(machine, blanks_in_input=machine.blank in word)
+    network = U1[attention]
+    X = [*universal_rules.RulePrompt(normal, attention).tokens(network.layout, word)]
+    return Run(network, X, universal_rules.seed(network.layout), ON_U1)
+
+
+def on_pointers(
+    machine: TuringMachine, word: Sequence[str], attention: Attention, *, keep_stays: bool = False
+) -> Run:
+    normal = normalize(machine, blanks_in_input=machine.blank in word, keep_stays=keep_stays)
+    compiled = compile_pointer_transformer(normal, attention)
+    X = [compiled.embedding[symbol] for symbol in word]
+    watches = [watch for watch in WATCHES if not compiled.stays or watch.block != "m"]
+    return Run(compiled.network, X, compiled.seed, watches)
+
+
+@pytest.mark.parametrize("attention", list(Attention))
+@pytest.mark.parametrize("keep_stays", [False, True])
+@settings(max_examples=40, deadline=None)
+@given(data=st.data())
+def test_random_machines(attention: Attention, keep_stays: bool, data: st.DataObject) -> None:
+    machine = data.draw(machines(default_input=False))
+    word = data.draw(words(machine.symbols))
+    run = on_pointers(machine, word, attention, keep_stays=keep_stays)
+    run.check(2 * len(word) + 25)
+
+
+@pytest.mark.parametrize("attention", list(Attention))
+@settings(max_examples=30, deadline=None)
+@given(machine=machines(default_input=False, max_states=3, max_symbols=3), data=st.data())
+def test_random_machines_on_the_universal_network(
+    attention: Attention, machine: TuringMachine, data: st.DataObject
+) -> None:
+    word = data.draw(words(machine.symbols))
+    run = on_universal(machine, word, attention)
+    run.check(len(run.X) + 15)
+
+
+@pytest.mark.parametrize("name", ["busy-beaver-4", "palindrome", "binary-increment"])
+@pytest.mark.parametrize("attention", list(Attention))
+def test_whole_networks_are_not_left_to_the_definition(name: str, attention: Attention) -> None:
+    machine = library_machine(name)
+    word = machine.default_input
+    alive = 2 * len(word) + 3 + min(machine.run().steps, 100)
+    assert on_pointers(machine, word, attention).check(alive) is None
+    assert on_universal(machine, word, attention).check(alive) is None
+
+
+def mutants(network: Transformer, count: int, seed: int) -> list[Transformer]:
+    """Networks with one weight or bias that is another one, or is gone."""
+    draw = random.Random(seed)
+    found: list[Transformer] = []
+    places: list[tuple[str, int]] = [("K", 0), ("V", 0), ("F", 0)]
+    places += [(letter, n) for n in range(len(network.decoder)) for letter in "qkvo"]
+    while len(found) < count:
+        letter, number = draw.choice(places)
+        layer = network.decoder[number]
+        net = getattr(network, letter) if letter.isupper() else getattr(layer, letter.upper())
+        assert isinstance(net, FeedForward)
+        maps = list(net.maps)
+        which = draw.randrange(len(maps))
+        affine = maps[which]
+        if not affine.weights:
+            continue
+        weights = dict(affine.weights)
+        place = draw.choice(list(weights))
+        weights[place] *= draw.choice([0, -1, 2, 3])
+        maps[which] = replace(affine, weights=weights)
+        changed = replace(net, maps=tuple(maps))
+        if letter.isupper():
+            found.append(replace(network, **{letter: changed}))  # type: ignore[arg-type]
+        else:
+            layers = list(network.decoder)
+            layers[number] = replace(layer, **{letter.upper(): changed})
+            found.append(replace(network, decoder=tuple(layers)))
+    return found
+
+
+@pytest.mark.parametrize("attention", list(Attention))
+def test_changed_networks(attention: Attention) -> None:
+    draw = random.Random(11)
+    differs = by_tables = 0
+    for number in range(4):
+        machine = random_machine(draw, 3, 2)
+        word = draw.choices([s for s in machine.symbols if s != machine.blank], k=2)
+        run = on_pointers(machine, word, attention, keep_stays=number % 2 == 0)
+        run = run._replace(watches=WATCHES[:2])
+        right = run.by_definition(25)
+        for network in mutants(run.network, 30, number):
+            mutant = run._replace(network=network)
+            by_tables += mutant.check(25) is None
+            differs += not np.array_equal(mutant.by_definition(25), right)
+    assert differs > 20
+    assert by_tables > 3
+    run = on_universal(library_machine("busy-beaver-3"), (), attention)
+    for network in mutants(run.network, 40, 5):
+        run._replace(network=network).check(30)

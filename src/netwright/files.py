@@ -153,6 +153,10 @@ def is_part(path: Path) -> bool:
     return path.name.startswith(".netwright-")
 
 
+class TakenError(OutputError):
+    """Another process is at it."""
+
+
 @contextmanager
 def locked(path: Path, taken: str = "") -> Iterator[None]:
     """Keep other processes from writing to a path: OutputError if one of them is at it.
@@ -166,7 +170,7 @@ def locked(path: Path, taken: str = "") -> Iterator[None]:
             number = os.open(lock, os.O_RDWR | os.O_CREAT, 0o666)
             if not _try_lock(number):
                 os.close(number)
-                raise OutputError(
+                raise TakenError(
                     taken
                     or f"another run keeps its checkpoint in {path}; name another file, or wait "
                     "for it"

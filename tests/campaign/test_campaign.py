@@ -229,6 +229,22 @@ def test_two_campaigns_in_one_folder_are_refused_and_status_looks_on(tmp_path: P
     assert not status(folder).running
 
 
+def test_it_goes_on_from_another_folder_and_shows_without_its_source(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("list").write_text("1RB1LB_1LA1RZ\n1RB1RZ_0LA1LB\n")
+    run("list", FEW, "c", Local(1))
+    (part,) = Path("c").glob("rows-*")
+    part.unlink()
+    Path("other").mkdir()
+    monkeypatch.chdir(tmp_path / "other")
+    assert run(None, None, "../c", Local(1), resume=True).done == 2
+    Path("../list").unlink()
+    assert status("../c").finished
+    assert len(list(rows("../c"))) == 4
+
+
 def test_another_plan_source_or_version_is_refused_by_name(tmp_path: Path) -> None:
     folder, path = tmp_path / "c", tmp_path / "list"
     path.write_text("1RB1LB_1LA1RZ\n")

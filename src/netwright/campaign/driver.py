@@ -6,22 +6,21 @@ the rows of each as a part. When it is asked to stop, it hands out no more.
 
 import json
 import os
-import random
 import signal
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from time import monotonic
+from time import monotonic, sleep
 from typing import Any, BinaryIO
 
 from netwright.campaign.crew import Crew, Engine, Local, LostError, WorkersError
+from netwright.campaign.manifest import Work, check_same, check_sources, surveyed
 from netwright.campaign.plan import Plan
-from netwright.campaign.sources import CHUNK, read_source
 from netwright.campaign.store import (
     PROGRESS,
     STDIN,
@@ -32,7 +31,7 @@ from netwright.campaign.store import (
 )
 from netwright.campaign.work import Item
 from netwright.errors import InputError, OutputError, StoppedError
-from netwright.files import is_part, locked, write_whole
+from netwright.files import TakenError, is_part, locked, write_whole
 from netwright.text import counted
 
 SECONDS_A_BATCH = 4.0
@@ -73,59 +72,6 @@ class Status:
 
 
 Told = Callable[[Status], None]
-
-
-class Work:
-    """What there is to do: sources, one behind the other, and the numbers that are chosen."""
-
-    def __init__(self, manifest: Mapping[str, Any], folder: Path) -> None:
-        self.manifest = manifest
-        self.sources = [
-            (
-                read_source(each["source"], seed=manifest["seed"], stdin=folder / STDIN),
-                each["base"],
-                (each["first"], each["end"]),
-            )
-            for each in manifest["sources"]
-        ]
-        self.spans = [(base + first, base + end) for _, base, (first, end) in self.sources]
-        self.numbers: list[int] | None = None
-        if manifest["sample"] is not None:
-            places = _Numbers(self.spans)
-            draw = random.Random(manifest["seed"])
-            self.numbers = sorted(
-                places[k] for k in draw.sample(range(len(places)), manifest["sample"])
-            )
-        self.total = count_in(self.spans, self.numbers)
-
-    def items(self, first: int, end: int) -> Iterator[Item]:
-        """The machines with numbers from `first` to the one before `end`."""
-        for source, base, (low, high) in self.sources:
-            begin, stop = max(first - base, low), min(end - base, high)
-            if begin < stop:
-                if self.numbers is None:
-                    found = source.items(begin, stop)
-                else:
-                    inside = [n - base for n in self.numbers if begin <= n - base < stop]
-                    found = source.chosen(inside)
-                yield from (item._replace(number=item.number + base) for item in found)
-
-
-class _Numbers:
-    """Ranges as one sequence of numbers."""
-
-    def __init__(self, spans: Sequence[tuple[int, int]]) -> None:
-        self.ranges = [range(*span) for span in spans]
-
-    def __len__(self) -> int:
-        return sum(map(len, self.ranges))
-
-    def __getitem__(self, place: int) -> int:
-        for numbers in self.ranges:
-            if place < len(numbers):
-                return numbers[place]
-            place -= len(numbers)
-        raise IndexError(place)
 
 
 def run(
@@ -174,7 +120,7 @@ def run(
     if not store.exists and any(not is_part(path) for path in store.folder.iterdir()):
         raise OutputError(f"{folder} is not empty, and has no campaign; name another folder")
     try:
-        with locked(store.folder / "rows", f"another process works on the campaign in {folder}"):
+        with _alone(store):
             names: list[str] | None = None
             if source is not None:
                 sources = [source] if isinstance(source, str | os.PathLike) else list(source)
@@ -182,21 +128,21 @@ def run(
             asked = {"sample": sample, "seed": seed, "skip_bad": skip_bad}
             resumed = store.exists
             if resumed:
-                _check_same(store, names, plan, asked)
+                check_same(store, names, plan, asked)
             else:
-                surveyed = _surveyed(store, names or [], asked, stdin)
+                found = surveyed(store, names or [], asked, stdin)
                 store.begin(
                     {
                         "version": version("netwright"),
                         "plan": (plan or Plan()).written(),
                         **asked,
-                        "sources": surveyed,
+                        "sources": found,
                     }
                 )
             manifest = store.manifest()
             work = Work(manifest, store.folder)
             if resumed:
-                _check_sources(work)
+                check_sources(work)
             store.tidy()
             campaign = _Campaign(store, work, Plan(**manifest["plan"]), batch, progress)
             return campaign.run(engine or Local())
@@ -205,6 +151,21 @@ def run(
             with suppress(OSError):
                 (store.folder / STDIN).unlink(missing_ok=True)
                 store.folder.rmdir()
+
+
+@contextmanager
+def _alone(store: Store) -> Iterator[None]:
+    """Keep others from working on a campaign; who only looks whether somebody does is soon gone."""
+    taken = f"another process works on the campaign in {store.folder}"
+    for last in (False, False, False, True):
+        try:
+            with locked(store.folder / "rows", taken):
+                yield
+                return
+        except TakenError:
+            if last:
+                raise
+            sleep(0.1)
 
 
 def status(folder: os.PathLike[str] | str) -> Status:
@@ -236,91 +197,6 @@ def is_worked_on(store: Store) -> bool:
             return False
     except OutputError:
         return os.access(store.folder, os.W_OK)
-
-
-def _surveyed(
-    store: Store, names: Sequence[str], asked: Mapping[str, Any], stdin: BinaryIO | None
-) -> list[dict[str, Any]]:
-    """The sources, with what they have in them."""
-    if not names:
-        raise InputError("no source; name a list, a folder, library, all:3x2, …")
-    if names.count("-") > 1:
-        raise InputError("standard input can be read once; - is there twice")
-    place = store.folder / STDIN
-    if "-" in names:
-        _spool(stdin, place)
-    told: list[dict[str, Any]] = []
-    base = 0
-    for name in names:
-        source = read_source(name, seed=asked["seed"], stdin=place if "-" in names else None)
-        found = source.survey(skip_bad=asked["skip_bad"])
-        first, end = source.span or (0, found.size)
-        if end > found.size:
-            raise InputError(f"{name}: there are machines 0 to {found.size - 1} only")
-        about = {"source": name, "base": base, "first": first, "end": end}
-        told.append({**about, "digest": found.digest, "bad": found.bad})
-        base += found.size
-    total, sample = sum(each["end"] - each["first"] for each in told), asked["sample"]
-    if sample is not None and not 1 <= sample <= total:
-        raise InputError(f"a sample of {sample:,} of {counted(total, 'machine')}; at most all")
-    return told
-
-
-def _spool(stdin: BinaryIO | None, place: Path) -> None:
-    """Keep what comes from a pipe, to be able to go on."""
-    if stdin is None:
-        raise InputError("there is no standard input to read")
-    part = place.with_suffix(".part")
-    try:
-        with part.open("wb") as file:
-            while chunk := stdin.read(CHUNK):
-                file.write(chunk)
-        part.replace(place)
-    except OSError as error:
-        raise OutputError(f"{place} cannot be written: {error.strerror}") from None
-    finally:
-        part.unlink(missing_ok=True)
-
-
-def _check_same(
-    store: Store, names: list[str] | None, plan: Plan | None, asked: Mapping[str, Any]
-) -> None:
-    """InputError if a folder is another campaign's, naming what differs."""
-    found = store.manifest()
-    if found["version"] != version("netwright"):
-        raise InputError(
-            f"the campaign in {store.folder} was begun by netwright {found['version']}, and this "
-            f"is {version('netwright')}; go on with that version, or begin a new one"
-        )
-    differs: list[tuple[str, Any, Any]] = []
-    if plan is not None:
-        wanted = plan.written()
-        differs += [(n, found["plan"].get(n), wanted[n]) for n in wanted]
-    if names is not None:
-        differs.append(("source", [each["source"] for each in found["sources"]], names))
-        differs += [(name, found[name], asked[name]) for name in asked]
-    for name, before, now in differs:
-        if before != now:
-            raise InputError(
-                f"the campaign in {store.folder} has {name} {_shown(before)}, not {_shown(now)}; "
-                "--resume goes on with what was begun, and needs no options"
-            )
-
-
-def _shown(value: object) -> str:
-    if isinstance(value, list):
-        return ",".join(map(str, value))
-    return "none" if value in (None, {}) else str(value)
-
-
-def _check_sources(work: Work) -> None:
-    """InputError if a source has changed since the campaign was begun."""
-    for (source, _, _), told in zip(work.sources, work.manifest["sources"], strict=True):
-        if not source.same_as(told["digest"], skip_bad=work.manifest["skip_bad"]):
-            raise InputError(
-                f"{source.name} has changed since the campaign was begun: its rows would be about "
-                "other machines; put it back, or begin a new campaign"
-            )
 
 
 class _Campaign:

@@ -31,6 +31,7 @@ from netwright.machine.turing_machine import TuringMachine
 from netwright.networks.writing import machine_parts
 
 CHUNK = 1 << 22
+LIBRARY = "library"
 GZIP, ZSTANDARD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 
 
@@ -238,7 +239,7 @@ def read_source(text: str, *, seed: int = 0, stdin: Path | None = None) -> Machi
     """The source that SOURCE names; `stdin` is the file with what came for `-`."""
     if text == "-" and stdin is not None:
         return ListFile(text, stdin, None)
-    if text == "library":
+    if text == LIBRARY:
         return Several(text, library_names(), load_machine)
     if re.match(r"(?:all|every|random):", text) and not os.path.lexists(text):
         return _class(text, seed)

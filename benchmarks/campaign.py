@@ -10,19 +10,18 @@ hands them out.
 import resource
 import sys
 import tempfile
-from itertools import islice
 from pathlib import Path
 from time import monotonic, process_time
 
 import netwright as nw
 from netwright.campaign import Local, Plan, Status
-from netwright.campaign.enumeration import random_tables
+from netwright.campaign.enumeration import random_table
 from netwright.campaign.work import Item, rows_of
 
 machines = int(sys.argv[1]) if len(sys.argv) > 1 else 2_000
 rows = int(sys.argv[2]) if len(sys.argv) > 2 else 100_000
 plan = Plan(max_steps=1000)
-items = [Item(n, text) for n, text in enumerate(islice(random_tables(5, 2, 0), machines))]
+items = [Item(n, random_table(5, 2, 0, n)) for n in range(machines)]
 
 
 def cpu() -> float:

@@ -1,6 +1,7 @@
 """Whole campaigns, in processes that are killed, stopped and begun again."""
 
 import errno
+import gzip
 import json
 import os
 import random
@@ -19,6 +20,7 @@ from tests.processes import NETWRIGHT, ended, netwright
 
 import netwright as nw
 from netwright.campaign import Local, Plan, Status, rows, run, status
+from netwright.campaign.enumeration import table_number
 from netwright.campaign.store import MANIFEST, Store
 from netwright.errors import InputError, OutputError
 
@@ -64,7 +66,7 @@ def test_bad_lines_are_passed_over_and_counted(tmp_path: Path) -> None:
     run(str(path), FEW, tmp_path / "c", Local(1), skip_bad=True, batch=1)
     assert [row["number"] for row in rows(tmp_path / "c")] == [0, 0, 2, 2]
     assert status(tmp_path / "c").finished
-    assert Store(tmp_path / "c").manifest()["sources"][0]["bad"] == 3
+    assert Store(tmp_path / "c").manifest()["sources"][0]["bad"] == [1, 3, 4]
 
 
 def test_a_machine_that_kills_or_hangs_its_worker_has_a_row(
@@ -333,21 +335,131 @@ def test_machines_from_a_pipe_can_be_gone_on_with(tmp_path: Path) -> None:
     assert found.returncode == 0, found.stderr
     answer = json.loads(found.stdout)
     assert (answer["machines"], answer["networks"]["transformer"]["agree"]) == (2, 2)
-    assert (folder / "stdin").read_text() == text
+    assert (folder / ".netwright-stdin").read_text() == text
     for part in folder.glob("rows-*"):
         part.unlink()
     assert ended("campaign", "--resume", "-o", str(folder)).returncode == 0
     assert len(list(rows(folder))) == 4
     refused = subprocess.run(
         [*NETWRIGHT, "campaign", "-", "-o", str(tmp_path / "d")],
-        input="nonsense 1\n",
+        input="1RB1LB_1LA1RZ\nnonsense 1\n",
         capture_output=True,
         text=True,
         check=False,
     )
     assert refused.returncode == 2
-    assert "stdin:1" in refused.stderr
+    assert "standard input:2" in refused.stderr
     assert not (tmp_path / "d").exists()
+
+
+def test_a_source_that_changes_meanwhile_is_noticed(tmp_path: Path) -> None:
+    path, folder = tmp_path / "list", tmp_path / "c"
+    text = "".join(f"{table_number(2, 2, n)}\n" for n in range(500))
+    path.write_text(text)
+
+    def change(now: Status) -> None:
+        if now.done > 20:
+            path.write_text(text[: len(text) // 2])
+
+    with pytest.raises(InputError, match=r"list has changed .* are kept; go on with"):
+        run(str(path), FEW, folder, Local(1), batch=5, progress=change)
+    path.write_text(text)
+    found = run(None, None, folder, Local(1), resume=True)
+    assert found.done == 500
+    assert [row["number"] for row in rows(folder)] == [n for n in range(500) for _ in range(2)]
+
+
+def test_machines_of_a_folder_that_vanish_are_noticed(tmp_path: Path) -> None:
+    place = tmp_path / "machines"
+    place.mkdir()
+    for n in range(60):
+        (place / f"{n:03}").write_text(table_number(2, 2, 100 * n))
+
+    def remove(_now: Status) -> None:
+        (place / "055").unlink(missing_ok=True)
+
+    with pytest.raises(InputError, match="machines has changed"):
+        run(place, FEW, tmp_path / "c", Local(1), batch=1, progress=remove)
+    assert not status(tmp_path / "c").finished
+    with pytest.raises(InputError, match="is inside"):
+        run(place, FEW, place / "out", Local(1))
+    assert not (place / "out").exists()
+
+
+def test_lines_that_are_all_bad(tmp_path: Path) -> None:
+    path = tmp_path / "list"
+    path.write_text("1RB1LB_1LA1RZ\nfoo 1\nbar 2\n")
+    with pytest.raises(InputError, match="no machine in all of that"):
+        run(f"{path}:1-2", FEW, tmp_path / "c", Local(1), skip_bad=True)
+    found = run([f"{path}:1-2", "all:2x2"], FEW, tmp_path / "d", Local(1), skip_bad=True)
+    assert (found.total, found.done) == (61, 61)
+    found = run(str(path), FEW, tmp_path / "e", Local(1), skip_bad=True, sample=1)
+    assert (found.total, found.rows) == (1, 2)
+
+
+def test_damaged_parts_are_named_and_spoil_no_others(tmp_path: Path) -> None:
+    folder = tmp_path / "c"
+    run("all:2x2", FEW, folder, Local(1))
+    whole = results(folder)
+    (part,) = folder.glob("rows-*")
+    lines = gzip.decompress(part.read_bytes()).splitlines(keepends=True)
+    part.unlink()
+    store = Store(folder)
+    for n in range(61):
+        store.write(n, n, b"".join(lines[2 * n : 2 * n + 2]))
+    bad = folder / "rows-000000000007-000000000007.jsonl.gz"
+    for content in (b"", bad.read_bytes()[:40], b"no gzip at all"):
+        bad.write_bytes(content)
+        for call in (status, lambda place: run(None, None, place, Local(1), resume=True)):
+            with pytest.raises(nw.NetwrightError, match=r"000007.jsonl.gz is damaged"):
+                call(folder)
+        assert len(list(folder.glob("rows-*"))) == 61
+    bad.unlink()
+    assert run(None, None, folder, Local(1), resume=True).done == 61
+    assert results(folder) == whole
+
+
+def test_workers_know_nothing_of_modules_in_the_users_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("queue.py").write_text("raise SystemExit('not me')")
+    assert run("1RB1LB_1LA1RZ", FEW, "c", Local(1)).done == 1
+
+
+def test_ctrl_c_while_machines_are_looked_for(tmp_path: Path) -> None:
+    folder = tmp_path / "c"
+    path = tmp_path / "list"
+    path.write_text("1RB1LB_1LA1RZ\n" * 400_000)
+    with netwright("campaign", f"{path}:399999", "-o", str(folder)) as process:
+        time.sleep(3)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=30)
+    assert process.returncode in (0, 130), err
+    assert "Traceback" not in err
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"source": 5}, "expected a source"),
+        ({"source": [5]}, "expected a source"),
+        ({"source": b"all:2x2"}, "expected a source"),
+        ({"plan": {}}, "expected a Plan"),
+        ({"engine": "local"}, r"expected Local\(…\) or Dask"),
+        ({"sample": "3"}, "sample is '3'"),
+        ({"sample": 2.0}, r"sample is 2\.0"),
+        ({"seed": [1]}, "seed is"),
+        ({"batch": True}, "batch is True"),
+        ({"batch": 0}, "1 or more"),
+        ({"folder": 5}, "expected a path"),
+    ],
+)
+def test_bad_arguments_leave_nothing(given: dict[str, Any], message: str, tmp_path: Path) -> None:
+    call = {"source": "all:2x2", "plan": FEW, "folder": tmp_path / "c", **given}
+    with pytest.raises(nw.NetwrightError, match=message):
+        run(call.pop("source"), call.pop("plan"), **call)
+    assert not (tmp_path / "c").exists()
 
 
 def test_a_script_without_a_main_guard_works(tmp_path: Path) -> None:

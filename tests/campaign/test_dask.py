@@ -75,6 +75,19 @@ def test_a_machine_that_kills_or_hangs_its_worker_has_a_row_there_too(
     assert status(tmp_path / "c").finished
 
 
+def test_two_campaigns_on_one_cluster_do_not_disturb_each_other(tmp_path: Path) -> None:
+    with cluster(1) as dask:
+        where = ("--scheduler", dask.address, "--max-steps", "200")
+        with netwright("campaign", "random:5x2:600", "-o", str(tmp_path / "a"), *where) as one:
+            wait_for_more(tmp_path / "a", 5)
+            for n in range(3):
+                run("all:2x2:1RB", PLAN, tmp_path / f"b{n}", Dask(dask.address))
+            _, err = one.communicate(timeout=120)
+            assert one.returncode == 0, err
+    assert len(results(tmp_path / "a")) == 1200
+    assert len(results(tmp_path / "b2")) == 82
+
+
 def test_no_scheduler_and_no_address(tmp_path: Path) -> None:
     with pytest.raises(WorkersError, match="no scheduler answers at tcp://127"):
         run("all:2x2", PLAN, tmp_path / "c", Dask(f"tcp://127.0.0.1:{free_port()}"))

@@ -2,6 +2,8 @@
 
 import gzip
 import json
+import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,6 +16,7 @@ from netwright.errors import FormatError, InputError
 from netwright.machine.load import load_machine
 
 ONE, TWO = "1RB1LB_1LA1RZ", "1RB1RZ_0LA1LB"
+CHECKED = zstandard.ZstdCompressor(write_checksum=True)
 SHAPES = {
     "standard": (f"{ONE}\n{TWO}\n", ["", ""]),
     "comments": (f"# a list\n\n{ONE}  # the beaver\n{TWO}\n", ["", ""]),
@@ -71,7 +74,7 @@ def test_a_bad_line_is_named_or_passed_over(tmp_path: Path) -> None:
     source = read_source(str(path))
     with pytest.raises(FormatError, match=r"list:3 (.|\n)*row B: 1 rules(.|\n)*--skip-bad"):
         source.survey(skip_bad=False)
-    assert source.survey(skip_bad=True).bad == 1
+    assert source.survey(skip_bad=True).bad == (1,)
     assert [item.number for item in items(source, skip_bad=True)] == [0, 2]
 
 
@@ -83,12 +86,32 @@ def test_what_is_no_machine_is_a_bad_line(line: str, tmp_path: Path) -> None:
         read_source(str(path)).survey(skip_bad=False)
 
 
-def test_a_damaged_file_is_one_message(tmp_path: Path) -> None:
-    path = tmp_path / "list.gz"
-    whole = gzip.compress(f"{ONE}\n".encode() * 10_000)
-    path.write_bytes(whole[: len(whole) // 2])
-    with pytest.raises(FormatError, match="is damaged"):
-        read_source(str(path)).survey(skip_bad=False)
+@pytest.mark.parametrize("pack", [gzip.compress, CHECKED.compress])
+def test_a_cut_or_damaged_file_is_one_message(
+    pack: Callable[[bytes], bytes], tmp_path: Path
+) -> None:
+    path = tmp_path / "list"
+    text = "".join(f"{n} {ONE}\n" for n in range(50_000)).encode()
+    whole = pack(text)
+    for content in (
+        whole[: len(whole) * 3 // 4],
+        whole[: len(whole) // 2] + b"damage" + whole[len(whole) // 2 + 6 :],
+    ):
+        path.write_bytes(content)
+        with pytest.raises(FormatError, match=r"list is damaged"):
+            read_source(str(path)).survey(skip_bad=True)
+    path.write_bytes(whole + pack(f"{TWO}\n".encode()))  # one behind another
+    assert read_source(str(path)).survey(skip_bad=False).size == 50_001
+
+
+@pytest.mark.parametrize(
+    ("first", "size"),
+    [("machine,status", 2), ("id2,machine", 2), ("------_------", 3), ("0RA---_------", 3)],
+)
+def test_headings_are_lines_without_a_machine(first: str, size: int, tmp_path: Path) -> None:
+    path = tmp_path / "list"
+    path.write_text(f"{first}\n{ONE}\n{TWO}\n")
+    assert read_source(str(path)).survey(skip_bad=False).size == size
 
 
 @needs_corpora
@@ -110,7 +133,7 @@ def test_bytes_that_are_no_rule_in_a_seed_database(tmp_path: Path) -> None:
     source = read_source(str(path))
     with pytest.raises(FormatError, match="machine 1 has bytes that are no rule"):
         source.survey(skip_bad=False)
-    assert source.survey(skip_bad=True).bad == 1
+    assert source.survey(skip_bad=True).bad == (1,)
     assert [item.number for item in items(source, skip_bad=True)] == [0, 2]
 
 
@@ -146,6 +169,15 @@ def test_the_library_a_folder_and_single_machines(tmp_path: Path) -> None:
 def test_classes_that_there_are_not(text: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
         read_source(text)
+
+
+def test_a_name_that_is_no_text_and_a_folder_that_cannot_be_read(tmp_path: Path) -> None:
+    (tmp_path / os.fsdecode(b"bad\xff")).write_text(ONE)
+    (tmp_path / "good").write_text(TWO)
+    source = read_source(str(tmp_path))
+    with pytest.raises(FormatError, match="a name that is no text"):
+        source.survey(skip_bad=False)
+    assert source.survey(skip_bad=True).bad == (0,)
 
 
 def test_numbers_in_the_wrong_order(tmp_path: Path) -> None:

@@ -147,10 +147,26 @@ def test_packed_rows_are_the_same_rows(tmp_path: Path) -> None:
     assert ask(store, "select count(*) from rows")[1] == [(28,)]
     assert pack(store) == (4, 1)
     assert pack(store) == (0, 0)
+    part = next(tmp_path.glob("*.parquet"))
+    part.write_bytes(part.read_bytes()[:100])
+    with pytest.raises(FormatError, match="is damaged"):
+        list(store.rows())
+    with pytest.raises(FormatError, match="is damaged"):
+        Tally.of(store)
+
+
+def test_names_of_folders_are_no_patterns(tmp_path: Path) -> None:
+    for name in ("g*", "g1", "g[1]", "g'q"):
+        (tmp_path / name).mkdir()
+        filled(tmp_path / name, (0, 1))
+    for name in ("g*", "g[1]", "g'q"):
+        assert ask(Store(tmp_path / name), "select count(*) from rows")[1] == [(4,)]
 
 
 def test_a_wrong_question_is_one_message(tmp_path: Path) -> None:
     store = filled(tmp_path, (0, 1))
+    with pytest.raises(InputError, match="--sql asks nothing"):
+        ask(store, "")
     with pytest.raises(InputError, match=r"--sql: .*stepz"):
         ask(store, "select stepz from rows")
 

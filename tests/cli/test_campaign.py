@@ -50,7 +50,7 @@ def kept(folder: Path, *rows: dict[str, Any]) -> None:
     """A campaign with these rows of one machine."""
     folder.mkdir()
     plan = Plan(on="machine,transformer", do="run,certify", max_steps=9)
-    source = {"source": "list", "base": 0, "first": 0, "end": 1, "digest": "", "bad": 2}
+    source = {"source": "list", "base": 0, "first": 0, "end": 3, "digest": "", "bad": [1, 2]}
     (folder.parent / "list").write_text("1RB1LB_1LA1RZ\n")
     source["source"] = str(folder.parent / "list")
     about = {"version": "0.1.0", "plan": plan.written(), "sample": None, "seed": 0}
@@ -76,7 +76,7 @@ def test_what_is_wrong_stands_first_with_the_command_that_shows_it(
     ]
     assert "1 row NOT CERTIFIED:" in out
     assert "netwright certify 1RB1LB_1LA1RZ --on transformer\n" in out
-    assert "2 bad lines passed over" in out
+    assert "2 passed over, which are no machine" in out
     assert "1 disagreement, 1 not certified, 1 without an answer" in " ".join(out.split())
 
 
@@ -102,6 +102,7 @@ def test_exit_codes(counts: tuple[int, int, int], code: int) -> None:
         (["all:2x2", "--sample", "62", "-o", "new"], "a sample of 62 of 61 machines"),
         (["all:2x2", "--scheduler", "x", "--workers", "1", "-o", "new"], "name one"),
         (["all:2x2", "--scheduler", "here", "-o", "new"], "expected an address such as"),
+        (["all:2x2", "--scheduler", "tcp://", "-o", "new"], "expected an address such as"),
         (["all:2x2", "--sql", "select 1", "-o", "new"], "--sql and --plot belong to"),
         (["all:2x2", "--score", "none", "-o", "new"], "score"),
         (["bad", "-o", "new"], "bad:2"),

@@ -58,6 +58,7 @@ class Worker:
         self.limit: float = plan["time_limit"]
         self._process: Process | None = None
         self._deadline: float | None = None
+        self._heard = monotonic()
         self._timed_out = False
         self._closed = threading.Event()
         threading.Thread(target=self._watch, daemon=True).start()
@@ -69,7 +70,7 @@ class Worker:
         jobs = [(item, on) for item in items for on in self.targets]
         tries, careful = 0, False
         while len(rows) < len(jobs) and not self._closed.is_set():
-            begun = monotonic()
+            self._timed_out = False
             new = list(self._rows(items, len(rows), careful))
             rows += new
             if len(rows) == len(jobs):
@@ -83,9 +84,12 @@ class Worker:
                     outcome, note = "timeout", f"took longer than {self.limit:g} seconds"
                 else:
                     outcome, note = "crashed", f"its worker {ended}, {TRIES} times of {TRIES}"
-                rows.append(written_row(failed_row(item, on, outcome, note, monotonic() - begun)))
+                took = monotonic() - self._heard
+                rows.append(written_row(failed_row(item, on, outcome, note, took)))
                 tries = 0
             careful = True
+        if len(rows) < len(jobs):
+            raise LostError("its worker was sent away")
         return Done(b"".join(rows), monotonic() - started)
 
     def close(self) -> None:
@@ -103,7 +107,7 @@ class Worker:
         assert process.stdout is not None
         asked = {"skip": skip, "careful": careful, "items": items[first:]}
         batch = json.dumps(asked).encode() + b"\n"
-        self._deadline = monotonic() + self.limit
+        self._hear()
         try:
             with suppress(BrokenPipeError):
                 process.stdin.write(batch)
@@ -112,10 +116,15 @@ class Worker:
                 line = process.stdout.readline()
                 if not line.endswith(b"\n"):  # it died, at times in the middle of a line
                     return
-                self._deadline = monotonic() + self.limit
+                self._hear()
                 yield line
         finally:
             self._deadline = None
+
+    def _hear(self) -> None:
+        """Note that a row came, or that the first is awaited."""
+        self._heard = monotonic()
+        self._deadline = self._heard + self.limit
 
     def _started(self) -> Process:
         """The process; a new one if there is none. It, too, may die by chance."""
@@ -170,12 +179,12 @@ class Worker:
 
     def _watch(self) -> None:
         """Kill a process that is late."""
-        while not self._closed.wait(0.2):
+        while not self._closed.wait(0.05):
             deadline, process = self._deadline, self._process
             if deadline is not None and monotonic() > deadline and process is not None:
+                self._deadline = None
                 self._timed_out = True
                 process.kill()
-                self._deadline = None
 
 
 def written_plan(plan: dict[str, Any]) -> bytes:

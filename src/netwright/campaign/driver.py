@@ -18,7 +18,7 @@ from queue import Empty, SimpleQueue
 from time import monotonic, sleep
 from typing import Any, BinaryIO
 
-from netwright.campaign.crew import Crew, Engine, Local, LostError, WorkersError
+from netwright.campaign.crew import Crew, Engine, Local, LostError
 from netwright.campaign.manifest import Work, check_same, check_sources, surveyed
 from netwright.campaign.plan import Plan
 from netwright.campaign.store import (
@@ -27,11 +27,10 @@ from netwright.campaign.store import (
     Store,
     Tally,
     check_folder,
-    count_in,
 )
 from netwright.campaign.work import Item
-from netwright.errors import InputError, OutputError, StoppedError
-from netwright.files import TakenError, is_part, locked, write_whole
+from netwright.errors import FormatError, InputError, NetwrightError, OutputError, StoppedError
+from netwright.files import TakenError, is_part, locked, output_path, write_whole
 from netwright.text import counted
 
 SECONDS_A_BATCH = 4.0
@@ -72,6 +71,8 @@ class Status:
 
 
 Told = Callable[[Status], None]
+Batch = tuple[int, int, list[Item]]
+"""A first and a last number, and the machines that there are of these."""
 
 
 def run(
@@ -83,7 +84,7 @@ def run(
     resume: bool = False,
     skip_bad: bool = False,
     sample: int | None = None,
-    seed: int = 0,
+    seed: int | None = None,
     batch: int | None = None,
     progress: Told | None = None,
     stdin: BinaryIO | None = None,
@@ -99,16 +100,16 @@ def run(
         resume: go on with the campaign in the folder, if there is one.
         skip_bad: pass over lines that are no machine.
         sample: take so many machines of the sources, drawn with `seed`.
-        seed: for `sample` and for random machines.
+        seed: for `sample` and for random machines; 0 unless said.
         batch: how many machines a worker gets at once; none means some seconds of work.
         progress: is called about every second with a `Status`.
         stdin: what the source `-` reads.
 
     StoppedError after Ctrl-C: rows are kept, and `resume` goes on.
     """
-    if batch is not None and (not isinstance(batch, int) or batch < 1):
-        raise InputError(f"a batch of {batch!r} machines; expected 1 or more")
-    store = Store(Path(folder))
+    names = _names(source)
+    _check_arguments(plan, engine, sample, seed, batch)
+    store = Store(output_path(folder))
     if store.exists and not resume:
         raise InputError(
             f"{folder} has a campaign already; go on with it: --resume, or name another folder"
@@ -121,15 +122,11 @@ def run(
         raise OutputError(f"{folder} is not empty, and has no campaign; name another folder")
     try:
         with _alone(store):
-            names: list[str] | None = None
-            if source is not None:
-                sources = [source] if isinstance(source, str | os.PathLike) else list(source)
-                names = [os.fspath(each) for each in sources]
             asked = {"sample": sample, "seed": seed, "skip_bad": skip_bad}
-            resumed = store.exists
-            if resumed:
+            if store.exists:
                 check_same(store, names, plan, asked)
             else:
+                asked["seed"] = seed or 0
                 found = surveyed(store, names or [], asked, stdin)
                 store.begin(
                     {
@@ -141,16 +138,43 @@ def run(
                 )
             manifest = store.manifest()
             work = Work(manifest, store.folder)
-            if resumed:
-                check_sources(work)
+            check_sources(work)
             store.tidy()
             campaign = _Campaign(store, work, Plan(**manifest["plan"]), batch, progress)
             return campaign.run(engine or Local())
     finally:
-        if new and not store.exists:  # nothing came of it
+        if not store.exists:  # nothing came of it
             with suppress(OSError):
                 (store.folder / STDIN).unlink(missing_ok=True)
-                store.folder.rmdir()
+                if new:
+                    store.folder.rmdir()
+
+
+def _names(source: object) -> list[str] | None:
+    """The sources by their names; None if none is given."""
+    if source is None:
+        return None
+    names = []
+    for each in source if isinstance(source, list | tuple) else [source]:
+        if not isinstance(each, str | os.PathLike):
+            raise InputError(f"expected a source such as all:3x2, a path, or a list; got {each!r}")
+        names.append(os.fsdecode(each))
+    return names
+
+
+def _check_arguments(
+    plan: object, engine: object, sample: object, seed: object, batch: object
+) -> None:
+    """InputError for what is none of what is expected, before anything is written."""
+    if plan is not None and not isinstance(plan, Plan):
+        raise InputError(f"expected a Plan; got {plan!r}")
+    if engine is not None and not isinstance(engine, Engine):
+        raise InputError(f"expected Local(…) or Dask(…); got {engine!r}")
+    for name, value in (("sample", sample), ("seed", seed), ("batch", batch)):
+        if value is not None and (not isinstance(value, int) or isinstance(value, bool)):
+            raise InputError(f"{name} is {value!r}; expected a whole number")
+    if isinstance(batch, int) and batch < 1:
+        raise InputError(f"a batch of {batch} machines; expected 1 or more")
 
 
 @contextmanager
@@ -177,10 +201,9 @@ def status(folder: os.PathLike[str] | str) -> Status:
         found = json.loads((store.folder / PROGRESS).read_text(encoding="utf-8"))
         if is_worked_on(store):
             live = {name: found[name] for name in ("workers", "rate", "seconds_left")}
-    left = count_in(store.missing(work.spans), work.numbers)
-    tally = asdict(Tally.of(store))
-    running = is_worked_on(store)
-    return Status(str(folder), work.total, work.total - left, **tally, running=running, **live)
+    tally, missing = Tally.with_missing(store, work.spans)
+    done, running = work.total - work.count(missing), is_worked_on(store)
+    return Status(str(folder), work.total, done, **asdict(tally), running=running, **live)
 
 
 def rows(folder: os.PathLike[str] | str) -> Iterator[dict[str, Any]]:
@@ -210,11 +233,11 @@ class _Campaign:
         self.size = batch or 1
         self.tally = Tally.of(store)
         self.missing = store.missing(work.spans)
-        self.left = count_in(self.missing, work.numbers)
+        self.left = work.count(self.missing)
         self.handed = 0
         self.begun = self.told = monotonic()
         self.recent: deque[tuple[float, int]] = deque(maxlen=200)
-        self.stopping = False
+        self.stopping = self.looking = False
         self.parts = 0
         self.workers = 1
 
@@ -226,13 +249,13 @@ class _Campaign:
         with engine.crew(self.plan) as crew, _asked_to_stop(self):
             try:
                 self._work(crew)
-            except (WorkersError, OutputError) as error:
+            except NetwrightError as error:
                 failure = error
             except KeyboardInterrupt:  # a second one
                 self.stopping = True
         with suppress(OSError):
             (self.store.folder / PROGRESS).unlink(missing_ok=True)
-        with suppress(OutputError):
+        with suppress(OutputError, FormatError):
             self.store.tidy(several=2)
         done = self.status(0)
         if failure is not None or not done.finished:
@@ -267,7 +290,7 @@ class _Campaign:
             # The first machine alone: it shows how long one takes, and compiles what all need.
             wanted = 1 if not self.recent else 2 * max(crew.workers, 1)
             while more and len(under_way) < wanted:
-                batch = next(batches, None)
+                batch = self._next(batches)
                 if batch is None:
                     more = False
                     break
@@ -276,6 +299,8 @@ class _Campaign:
                     submit(first, last, items)
                 else:  # bad lines alone
                     self.store.write(first, last, b"")
+            if self.stopping and not crew.workers:
+                break  # there is nobody to wait for
             if not under_way:
                 continue
             with suppress(Empty):
@@ -294,19 +319,32 @@ class _Campaign:
                 self._tell(crew)
         self._tell(crew)
 
+    def _next(self, batches: Iterator[Batch]) -> Batch | None:
+        """The next batch; Ctrl-C while machines are looked for, which may take long, ends that."""
+        self.looking = True
+        try:
+            return next(batches, None)
+        except KeyboardInterrupt:
+            self.stopping = True
+            return None
+        finally:
+            self.looking = False
+
     def _keep(self, first: int, last: int, count: int, done: Any) -> None:
+        if done.rows.count(b"\n") != count * len(self.plan.targets):
+            raise LostError("some of its rows are missing")
         self.store.write(first, last, done.rows)
         self.parts += 1
         if self.parts % 100 == 0:
             self.store.tidy()
         self.tally.add(done.rows)
-        self.left -= count_in([(first, last + 1)], self.work.numbers)
+        self.left -= self.work.count([(first, last + 1)])
         self.recent.append((monotonic(), count))
         if self.fixed is None:
             fitting = int(SECONDS_A_BATCH * count / max(done.seconds, 1e-6))
             self.size = max(1, min(fitting, 8 * self.size, MOST_IN_A_BATCH))
 
-    def _batches(self) -> Iterator[tuple[int, int, list[Item]]]:
+    def _batches(self) -> Iterator[Batch]:
         """Batches that together cover all that is missing, also where numbers have no machine."""
         for first, end in self.missing:
             items = self.work.items(first, end)
@@ -317,8 +355,9 @@ class _Campaign:
                 while upcoming is not None and len(batch) < size:
                     batch.append(upcoming)
                     upcoming = next(items, None)
+                self.work.check_unchanged()
                 last = end - 1 if upcoming is None else upcoming.number - 1
-                self.handed += count_in([(first, last + 1)], self.work.numbers)
+                self.handed += self.work.count([(first, last + 1)])
                 yield first, last, batch
                 first = last + 1
 
@@ -326,7 +365,7 @@ class _Campaign:
         """How many machines to hand out at once: fewer towards the end, so that all end at once."""
         if self.fixed is not None:
             return self.fixed
-        rest = count_in(self.missing, self.work.numbers) - self.handed
+        rest = self.work.count(self.missing) - self.handed
         return max(1, self.size // 16, min(self.size, rest // (2 * self.workers)))
 
     def _tell(self, crew: Crew) -> None:
@@ -367,8 +406,12 @@ def _asked_to_stop(campaign: _Campaign) -> Iterator[None]:
     before = signal.getsignal(signal.SIGINT)
 
     def stop(_number: int, _frame: object) -> None:
+        at_once = campaign.stopping or campaign.looking
+        if campaign.stopping:
+            signal.signal(signal.SIGINT, signal.SIG_IGN)  # it is ending
         campaign.stopping = True
-        signal.signal(signal.SIGINT, before)
+        if at_once:
+            raise KeyboardInterrupt
 
     signal.signal(signal.SIGINT, stop)
     try:

@@ -10,7 +10,8 @@ either. The last rule of a table is left out: with it there is no place to halt.
 """
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import cache
 from itertools import product
 from string import ascii_uppercase
 from typing import Any
@@ -81,6 +82,7 @@ def normal_tables(
             branches.append(({**table, here: rule}, used, dict(tape), head, state, steps))
 
 
+@cache
 def _cells(states: int, symbols: int) -> list[str]:
     """What may stand in a cell of a table: nothing, or any rule."""
     rules = product(range(symbols), (1, -1), range(states))
@@ -94,12 +96,27 @@ def every_table(states: int, symbols: int) -> Iterator[str]:
     (25, '------_------')
     """
     for cells in product(_cells(states, symbols), repeat=states * symbols):
-        yield "_".join("".join(cells[k : k + symbols]) for k in range(0, len(cells), symbols))
+        yield _joined(cells, symbols)
 
 
-def random_tables(states: int, symbols: int, seed: int) -> Iterator[str]:
-    """Tables drawn from all of `every_table`, each as likely as any other, without end."""
-    draw, cells = random.Random(seed), _cells(states, symbols)
-    while True:
-        drawn = draw.choices(cells, k=states * symbols)
-        yield "_".join("".join(drawn[k : k + symbols]) for k in range(0, len(drawn), symbols))
+def table_number(states: int, symbols: int, number: int) -> str:
+    """One of every table, by its number.
+
+    >>> table_number(2, 2, 6560) == list(every_table(2, 2))[6560]
+    True
+    """
+    choices, cells = _cells(states, symbols), []
+    for _ in range(states * symbols):
+        number, digit = divmod(number, len(choices))
+        cells.append(choices[digit])
+    return _joined(cells[::-1], symbols)
+
+
+def random_table(states: int, symbols: int, seed: int, number: int) -> str:
+    """A table drawn from all of `every_table`, each as likely as any other, by its number."""
+    draw = random.Random(f"{seed} {number}")
+    return _joined(draw.choices(_cells(states, symbols), k=states * symbols), symbols)
+
+
+def _joined(cells: Sequence[str], symbols: int) -> str:
+    return "_".join("".join(cells[k : k + symbols]) for k in range(0, len(cells), symbols))

@@ -5,7 +5,7 @@ Sources are one behind the other: each has a `base`, and machine k of it the num
 
 import os
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
@@ -27,14 +27,25 @@ class Work:
         self.manifest, self.folder = manifest, folder
         told = manifest["sources"]
         self.spans = [(e["base"] + e["first"], e["base"] + e["end"]) for e in told]
+        self.bad = sorted(each["base"] + number for each in told for number in each["bad"])
         self.numbers: list[int] | None = None
         if manifest["sample"] is not None:
-            places = _Numbers(self.spans)
+            places, bad = _Numbers(self.spans), set(self.bad)
             draw = random.Random(manifest["seed"])
-            self.numbers = sorted(
-                places[k] for k in draw.sample(range(len(places)), manifest["sample"])
+            # As many as are asked for are still there without the bad ones, of which so many
+            # may have been drawn.
+            drawn = draw.sample(
+                range(len(places)), min(len(places), manifest["sample"] + len(self.bad))
             )
-        self.total = count_in(self.spans, self.numbers)
+            good = [n for n in map(places.__getitem__, drawn) if n not in bad]
+            self.numbers = sorted(good[: manifest["sample"]])
+        self.total = self.count(self.spans)
+
+    def count(self, spans: Sequence[tuple[int, int]]) -> int:
+        """How many machines some ranges have."""
+        if self.numbers is not None:
+            return count_in(spans, self.numbers)
+        return count_in(spans, None) - count_in(spans, self.bad)
 
     @cached_property
     def sources(self) -> list[MachineSource]:
@@ -48,13 +59,27 @@ class Work:
         for source, told in zip(self.sources, self.manifest["sources"], strict=True):
             base = told["base"]
             begin, stop = max(first - base, told["first"]), min(end - base, told["end"])
-            if begin < stop:
-                if self.numbers is None:
-                    found = source.items(begin, stop)
-                else:
-                    inside = [n - base for n in self.numbers if begin <= n - base < stop]
-                    found = source.chosen(inside)
-                yield from (item._replace(number=item.number + base) for item in found)
+            if begin >= stop:
+                continue
+            wanted: Iterable[int]
+            if self.numbers is None:
+                bad = set(told["bad"])
+                wanted = (number for number in range(begin, stop) if number not in bad)
+                found = source.items(begin, stop)
+            else:
+                wanted = [n - base for n in self.numbers if begin <= n - base < stop]
+                found = source.chosen(wanted)
+            for number in wanted:
+                item = next(found, None)
+                if item is None or item.number != number:
+                    raise changed(source)
+                yield item._replace(number=number + base)
+
+    def check_unchanged(self) -> None:
+        """InputError if a source is seen to have changed."""
+        for source in self.sources:
+            if not source.is_unchanged():
+                raise changed(source)
 
 
 class _Numbers:
@@ -72,6 +97,14 @@ class _Numbers:
                 return numbers[place]
             place -= len(numbers)
         raise IndexError(place)
+
+
+def changed(source: MachineSource) -> InputError:
+    """What is said of a source that is not what it was."""
+    return InputError(
+        f"{source.name} has changed since the campaign was begun: its rows would be about other "
+        "machines; put it back, or begin a new campaign"
+    )
 
 
 def located(name: str) -> str:
@@ -101,9 +134,15 @@ def surveyed(
         if end > found.size:
             raise InputError(f"{name}: there are machines 0 to {found.size - 1} only")
         about = {"source": name, "base": base, "first": first, "end": end}
-        told.append({**about, "digest": found.digest, "bad": found.bad})
+        bad = [number for number in found.bad if first <= number < end]
+        told.append({**about, "digest": found.digest, "bad": bad})
         base += found.size
-    total, sample = sum(each["end"] - each["first"] for each in told), asked["sample"]
+        if source.is_inside(store.folder):
+            raise InputError(f"{store.folder} is inside {name}; name a folder elsewhere")
+    total = sum(each["end"] - each["first"] - len(each["bad"]) for each in told)
+    sample = asked["sample"]
+    if not total:
+        raise InputError("there is no machine in all of that; see what --skip-bad passes over")
     if sample is not None and not 1 <= sample <= total:
         raise InputError(f"a sample of {sample:,} of {counted(total, 'machine')}; at most all")
     return told
@@ -113,7 +152,7 @@ def _spool(stdin: BinaryIO | None, place: Path) -> None:
     """Keep what comes from a pipe, to be able to go on."""
     if stdin is None:
         raise InputError("there is no standard input to read")
-    part = place.with_suffix(".part")
+    part = place.with_name(f"{place.name}.part")
     try:
         with part.open("wb") as file:
             while chunk := stdin.read(CHUNK):
@@ -143,7 +182,10 @@ def check_same(
         differs.append(
             ("source", [each["source"] for each in found["sources"]], [*map(located, names)])
         )
-        differs += [(name, found[name], asked[name]) for name in asked]
+    given = {name: value for name, value in asked.items() if value not in (None, False)}
+    if names is not None:
+        given = {**asked, "seed": asked["seed"] or 0}
+    differs += [(name, found[name], value) for name, value in given.items()]
     for name, before, now in differs:
         if before != now:
             raise InputError(
@@ -162,7 +204,4 @@ def check_sources(work: Work) -> None:
     """InputError if a source has changed since the campaign was begun."""
     for source, told in zip(work.sources, work.manifest["sources"], strict=True):
         if not source.same_as(told["digest"], skip_bad=work.manifest["skip_bad"]):
-            raise InputError(
-                f"{source.name} has changed since the campaign was begun: its rows would be about "
-                "other machines; put it back, or begin a new campaign"
-            )
+            raise changed(source)

@@ -6,12 +6,14 @@ lost, the scheduler gives its batches to others.
 """
 
 import logging
+import re
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from importlib.metadata import version
 from time import monotonic
 from typing import Any
+from uuid import uuid4
 
 from netwright.campaign.crew import Crew, Done, Engine, LostError, Worker, WorkersError
 from netwright.campaign.plan import Plan
@@ -21,27 +23,27 @@ from netwright.text import shortened
 
 PATIENCE = 30.0
 """Seconds that a scheduler may be out of reach."""
-_processes: dict[int, Worker] = {}
-"""On a Dask worker: the process of each thread."""
+_processes: dict[tuple[str, int], Worker] = {}
+"""On a Dask worker: the process of each campaign and thread."""
 
 
-def do_batch(plan: dict[str, Any], wanted: str, items: Sequence[Item]) -> tuple[bytes, float]:
+def do_batch(
+    campaign: str, plan: dict[str, Any], wanted: str, items: Sequence[Item]
+) -> tuple[bytes, float]:
     """A task: the rows of a batch, and how long they took, by a version of netwright."""
     if installed() != wanted:  # a worker that came later
         raise WorkersError(f"a worker has netwright {installed()}; expected {wanted}")
-    mine = threading.get_ident()
+    mine = campaign, threading.get_ident()
     worker = _processes.get(mine)
-    if worker is None or worker.plan != plan:
-        if worker is not None:
-            worker.close()
+    if worker is None:
         worker = _processes[mine] = Worker(plan)
     return tuple(worker.do([Item(*item) for item in items]))  # type: ignore[return-value]
 
 
-def let_go() -> None:
-    """End the processes of a Dask worker."""
-    while _processes:
-        _processes.popitem()[1].close()
+def let_go(campaign: str) -> None:
+    """End the processes that a Dask worker has for a campaign."""
+    for key in [key for key in _processes if key[0] == campaign]:
+        _processes.pop(key).close()
 
 
 def installed() -> str:
@@ -58,7 +60,7 @@ class Dask(Engine):
 
     def __init__(self, address: str, *, security: object = None) -> None:
         self.address, self.security = address, security
-        if not isinstance(address, str) or "://" not in address:
+        if not isinstance(address, str) or not re.fullmatch(r"(tcp|tls|wss?)://.+:\d+", address):
             raise InputError(
                 f"the scheduler is {str(address)[:60]!r}; expected an address such as "
                 "tcp://127.0.0.1:8786"
@@ -81,7 +83,7 @@ class Dask(Engine):
             logging.getLogger(name).setLevel(logging.CRITICAL)
         try:
             client = Client(self.address, timeout=10, security=self.security, set_as_default=False)
-        except (OSError, TimeoutError, ValueError) as error:
+        except Exception as error:  # of any kind: an address, certificates, a network
             reason = shortened(str(error).split("\n")[0], 100) or type(error).__name__
             raise WorkersError(
                 f"no scheduler answers at {self.address}: {reason}; begin one with: dask scheduler"
@@ -92,7 +94,7 @@ class Dask(Engine):
             yield crew
         finally:
             with suppress(Exception):  # whatever is wrong with the cluster was said before
-                client.run(let_go, on_error="ignore")
+                client.run(let_go, crew.campaign, on_error="ignore")
             with suppress(Exception):
                 client.close(timeout=5)
 
@@ -102,6 +104,8 @@ class _DaskCrew(Crew):
 
     def __init__(self, client: Any, address: str, plan: dict[str, Any]) -> None:
         self.client, self.address, self.plan = client, address, plan
+        self.campaign = uuid4().hex
+        """Others may use the cluster at the same time."""
         self.seen = monotonic()
         self.known = 0
 
@@ -111,7 +115,8 @@ class _DaskCrew(Crew):
 
     def submit(self, items: Sequence[Item]) -> "_Task":
         try:
-            future = self.client.submit(do_batch, self.plan, installed(), list(items), pure=False)
+            what = (self.campaign, self.plan, installed(), list(items))
+            future = self.client.submit(do_batch, *what, pure=False)
         except Exception as error:  # of whatever kind: the client is closed
             raise WorkersError(f"the scheduler at {self.address} is gone") from error
         return _Task(future)

@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
@@ -70,24 +71,32 @@ def _groups(store: Store) -> Iterator[list[Part]]:
         yield group
 
 
-def packed_rows(path: Path) -> Iterator[dict[str, Any]]:
+def packed_rows(part: Part) -> Iterator[dict[str, Any]]:
     """The rows of a Parquet part."""
-    parquet = _needs("pyarrow.parquet", f"{path.name}, which is packed,")
-    with parquet.ParquetFile(path) as file:
-        for batch in file.iter_batches(10_000):
-            yield from batch.to_pylist()
+    for batch in _batches(part, 10_000, list(COLUMNS)):
+        yield from batch.to_pylist()
 
 
-def count_packed(path: Path, tally: Tally) -> None:
+def count_packed(part: Part, tally: Tally) -> None:
     """Count the rows of a Parquet part."""
-    parquet = _needs("pyarrow.parquet", f"{path.name}, which is packed,")
-    with parquet.ParquetFile(path) as file:
-        for batch in file.iter_batches(100_000, columns=["outcome", "agrees", "certified"]):
-            found = batch.to_pydict()
-            tally.rows += len(found["outcome"])
-            tally.disagreements += found["agrees"].count(False)
-            tally.uncertified += found["certified"].count(False)
-            tally.failures += sum(found["outcome"].count(name) for name in FAILED)
+    for batch in _batches(part, 100_000, ["outcome", "agrees", "certified"]):
+        found = batch.to_pydict()
+        tally.rows += len(found["outcome"])
+        tally.disagreements += found["agrees"].count(False)
+        tally.uncertified += found["certified"].count(False)
+        tally.failures += sum(found["outcome"].count(name) for name in FAILED)
+
+
+def _batches(part: Part, size: int, columns: list[str]) -> Iterator[Any]:
+    parquet = _needs("pyarrow.parquet", f"{part.path.name}, which is packed,")
+    wrong = _needs("pyarrow", "").ArrowException
+    try:
+        with parquet.ParquetFile(part.path) as file:
+            yield from file.iter_batches(size, columns=columns)
+    except FileNotFoundError:
+        raise
+    except (wrong, OSError, KeyError) as error:
+        raise part.damaged(error) from None
 
 
 def ask(store: Store, question: str) -> tuple[list[str], list[tuple[Any, ...]]]:
@@ -97,7 +106,7 @@ def ask(store: Store, question: str) -> tuple[list[str], list[tuple[Any, ...]]]:
     tables = []
     with duckdb.connect() as connection:
         for packed in (True, False):
-            paths = [str(part.path) for part in parts if part.packed is packed]
+            paths = [_literal(part.path) for part in parts if part.packed is packed]
             if paths and packed:
                 tables.append(f"SELECT * FROM read_parquet({_quoted(paths)})")
             elif paths:
@@ -113,9 +122,16 @@ def ask(store: Store, question: str) -> tuple[list[str], list[tuple[Any, ...]]]:
         try:
             connection.execute(f"CREATE VIEW rows AS {' UNION ALL BY NAME '.join(tables)}")
             found = connection.execute(question)
-            return [each[0] for each in found.description or []], found.fetchall()
+            if found is None or not found.description:
+                raise InputError("--sql asks nothing; expected such as: select count(*) from rows")
+            return [each[0] for each in found.description], found.fetchall()
         except duckdb.Error as error:
             raise InputError(f"--sql: {str(error).strip()}") from None
+
+
+def _literal(path: Path) -> str:
+    """A path in which nothing is a pattern."""
+    return re.sub(r"([*?\[])", r"[\1]", str(path))
 
 
 def _quoted(value: str | list[str]) -> str:

@@ -36,6 +36,7 @@ MEASURED = ("seconds", "engine")
 FAILED = ("refused", "error", "crashed", "timeout")
 """Outcomes without an answer."""
 MOST_VERIFIED = 1_000_000
+SHORTEST = 0.1  # seconds
 
 
 @dataclass(frozen=True)
@@ -59,6 +60,8 @@ class Plan:
     def __post_init__(self) -> None:
         object.__setattr__(self, "on", _names(self.on))
         object.__setattr__(self, "do", _names(self.do))
+        if not isinstance(self.options, Mapping):
+            raise InputError(f"options are {self.options!r}; expected names with values")
         object.__setattr__(self, "options", dict(self.options))
         for name in self.on:
             read_kind(name, MACHINE)
@@ -66,8 +69,11 @@ class Plan:
             if name not in DOINGS:
                 raise InputError(unknown("thing to do", name, DOINGS))
         check_limit(self.max_steps)
-        if not isinstance(self.time_limit, int | float) or not self.time_limit > 0:
-            raise InputError(f"the time limit is {self.time_limit!r}; expected seconds, above 0")
+        numeric = isinstance(self.time_limit, int | float) and self.time_limit is not True
+        if not numeric or not self.time_limit >= SHORTEST:
+            raise InputError(
+                f"the time limit is {self.time_limit!r}; expected seconds, {SHORTEST} at least"
+            )
         kinds = [kind_named(name) for name in self.on if name != MACHINE]
         if not self.targets:
             raise InputError(
@@ -104,6 +110,8 @@ class Plan:
 
 
 def _names(given: Iterable[str] | str) -> tuple[str, ...]:
+    if not isinstance(given, str) and not isinstance(given, Iterable):
+        raise InputError(f"expected names with commas between them, got {given!r}")
     texts = given.split(",") if isinstance(given, str) else given
     names = tuple(dict.fromkeys(str(text).strip() for text in texts))
     if not names or not all(names):

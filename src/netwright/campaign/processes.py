@@ -8,7 +8,8 @@ from contextlib import suppress
 from time import monotonic
 from typing import IO, Any, Protocol
 
-COMMAND = (sys.executable, "-m", "netwright.campaign.worker")
+COMMAND = (sys.executable, "-P", "-m", "netwright.campaign.worker")
+"""-P: what lies in the user's folder is no module."""
 
 
 class Process(Protocol):

@@ -7,6 +7,7 @@ from 0 on, as FILE:PART does.
 import gzip
 import hashlib
 import io
+import json
 import os
 import re
 import warnings
@@ -42,7 +43,7 @@ class Survey:
     size: int
     """How many numbers it has."""
     digest: str
-    bad: int = 0
+    bad: tuple[int, ...] = ()
     """Numbers without a machine, which are passed over."""
 
 
@@ -62,6 +63,14 @@ class MachineSource(ABC):
         """Whether it is the source that had a digest."""
         return self.survey(skip_bad=skip_bad).digest == digest
 
+    def is_inside(self, folder: Path) -> bool:
+        """Whether a folder is in it, so that it would change itself."""
+        return False
+
+    def is_unchanged(self) -> bool:
+        """Whether it is still as it was when `same_as` looked at it, as far as can be seen soon."""
+        return True
+
     @abstractmethod
     def items(self, first: int, end: int) -> Iterator[Item]:
         """The machines with numbers from `first` to the one before `end`; bad ones are left out."""
@@ -74,30 +83,53 @@ class MachineSource(ABC):
             yield from (item for item in found if item.number in wanted)
 
 
-class ListFile(MachineSource):
-    """A file with a machine a line, among other columns; also compressed."""
+class _File(MachineSource):
+    """A source that is one file."""
 
     def __init__(self, name: str, path: Path, span: tuple[int, int] | None) -> None:
         self.name, self.path, self.span = name, path, span
+        self._seen: tuple[int, ...] | None = None
+
+    def same_as(self, digest: str, *, skip_bad: bool) -> bool:
+        """By its digest."""
+        self._seen = self._looks()
+        return file_digest(self.path) == digest
+
+    def is_unchanged(self) -> bool:
+        """By its size and its time."""
+        return self._seen == self._looks()
+
+    def _looks(self) -> tuple[int, ...] | None:
+        try:
+            found = self.path.stat()
+        except OSError:
+            return None
+        return found.st_size, found.st_mtime_ns, found.st_ino
+
+
+class ListFile(_File):
+    """A file with a machine a line, among other columns; also compressed."""
+
+    @property
+    def label(self) -> str:
+        """What it is called in messages."""
+        return "standard input" if self.name == "-" else str(self.path)
 
     def survey(self, *, skip_bad: bool) -> Survey:
         """Read all of it."""
-        size, bad = 0, 0
+        size = 0
+        bad: list[int] = []
         for place, line in self._lines():
-            size += 1
             try:
                 bbchallenge.find_in_line(line, place)
             except NetwrightError as error:
                 if not skip_bad:
                     raise FormatError(f"{error}\n  --skip-bad passes over such lines") from None
-                bad += 1
+                bad.append(size)
+            size += 1
         if not size:
-            raise FormatError(f"{self.path} has no machines; expected one a line")
-        return Survey(size, file_digest(self.path), bad)
-
-    def same_as(self, digest: str, *, skip_bad: bool) -> bool:
-        """By its digest."""
-        return file_digest(self.path) == digest
+            raise FormatError(f"{self.label} has no machines; expected one a line")
+        return Survey(size, file_digest(self.path), tuple(bad))
 
     def items(self, first: int, end: int) -> Iterator[Item]:
         """Those of a range."""
@@ -114,23 +146,21 @@ class ListFile(MachineSource):
             begun = False
             for number, line in enumerate(file, start=1):
                 content = line.partition("#")[0].strip()
-                is_heading = not begun and not any(c.isdigit() for c in content)
+                is_heading = not begun and not bbchallenge.may_have_machine(content)
                 begun = begun or bool(content)
                 if content and not is_heading:
-                    yield f"{self.path}:{number}", content
+                    yield f"{self.label}:{number}", content
 
 
-class SeedDatabase(MachineSource):
+class SeedDatabase(_File):
     """The bbchallenge seed database, or another one of its shape."""
-
-    def __init__(self, name: str, path: Path, span: tuple[int, int] | None) -> None:
-        self.name, self.path, self.span = name, path, span
 
     def survey(self, *, skip_bad: bool) -> Survey:
         """Read all of it."""
         import numpy as np
 
-        total, bad = hashlib.sha256(), 0
+        total = hashlib.sha256()
+        bad: list[int] = []
         with open_regular(self.path, "seed database") as file:
             size = seed_database.count_machines(file) or 0
             file.seek(0)
@@ -146,13 +176,9 @@ class SeedDatabase(MachineSource):
                         f"{self.path}: machine {where} has bytes that are no rule; --skip-bad "
                         "passes over such machines"
                     )
-                bad += int(wrong.sum())
+                bad += (number + np.flatnonzero(wrong)).tolist()
                 number += len(cells)
-        return Survey(size, total.hexdigest(), bad)
-
-    def same_as(self, digest: str, *, skip_bad: bool) -> bool:
-        """By its digest."""
-        return file_digest(self.path) == digest
+        return Survey(size, total.hexdigest(), tuple(bad))
 
     def items(self, first: int, end: int) -> Iterator[Item]:
         """Those of a range."""
@@ -175,19 +201,23 @@ class Several(MachineSource):
         self, name: str, members: Sequence[str], load: Callable[[str], TuringMachine]
     ) -> None:
         self.name, self.members, self.load = name, members, load
+        self._digests: list[str] = []
 
     def survey(self, *, skip_bad: bool) -> Survey:
         """Read all of it."""
-        total, bad = hashlib.sha256(), 0
-        for member in self.members:
+        self._digests = []
+        bad: list[int] = []
+        for number, member in enumerate(self.members):
             try:
-                total.update(f"{member} {self._loaded(member).digest}\n".encode())
+                self._digests.append(self._loaded(member).digest)
             except NetwrightError as error:
                 if not skip_bad:
-                    raise FormatError(f"{error}\n  --skip-bad passes over such files") from None
-                total.update(f"{member} bad\n".encode())
-                bad += 1
-        return Survey(len(self.members), total.hexdigest(), bad)
+                    hint = "\n  --skip-bad passes over such files" if len(self.members) > 1 else ""
+                    raise FormatError(f"{error}{hint}") from None
+                self._digests.append("")
+                bad.append(number)
+        about = json.dumps([*zip(self.members, self._digests, strict=True)])
+        return Survey(len(self.members), hashlib.sha256(about.encode()).hexdigest(), tuple(bad))
 
     def items(self, first: int, end: int) -> Iterator[Item]:
         """Those of a range."""
@@ -196,10 +226,19 @@ class Several(MachineSource):
                 machine = self._loaded(self.members[number])
             except NetwrightError:
                 continue
+            if self._digests and machine.digest != self._digests[number]:
+                continue  # it is another one by now; who counts them notices
             parts = {**machine_parts(machine), "description": ""}
             yield Item(number, self.members[number], "", parts)
 
+    def is_inside(self, folder: Path) -> bool:
+        """Whether it is a folder with that one in it."""
+        place = Path(self.name)
+        return place.is_dir() and folder.resolve().is_relative_to(place.resolve())
+
     def _loaded(self, member: str) -> TuringMachine:
+        if not _is_text(member):
+            raise FormatError(f"{member!r}: a name that is no text")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", FormatWarning)
             return self.load(member)
@@ -211,11 +250,13 @@ class Class(MachineSource):
     def __init__(
         self,
         name: str,
-        texts: Callable[[], Iterable[str]],
+        texts: Callable[[], Iterable[str]] = tuple,
+        numbered: Callable[[int], str] | None = None,
         size: int | None = None,
         seed: int | None = None,
     ) -> None:
-        self.name, self.texts, self.size, self.seed = name, texts, size, seed
+        self.name, self.texts, self.numbered = name, texts, numbered
+        self.size, self.seed = size, seed
 
     def survey(self, *, skip_bad: bool) -> Survey:
         """Read all of it."""
@@ -231,8 +272,19 @@ class Class(MachineSource):
 
     def items(self, first: int, end: int) -> Iterator[Item]:
         """Those of a range."""
-        texts = islice(self.texts(), first, end)
-        yield from (Item(number, text) for number, text in enumerate(texts, start=first))
+        if self.numbered is not None:
+            yield from self.chosen(range(first, end))
+        else:
+            texts = islice(self.texts(), first, end)
+            yield from (Item(number, text) for number, text in enumerate(texts, start=first))
+
+    def chosen(self, numbers: Sequence[int]) -> Iterator[Item]:
+        """Some of them."""
+        if self.numbered is None:
+            yield from super().chosen(numbers)
+        else:
+            for number in numbers:
+                yield Item(number, self.numbered(number))
 
 
 def read_source(text: str, *, seed: int = 0, stdin: Path | None = None) -> MachineSource:
@@ -272,8 +324,8 @@ def _class(text: str, seed: int) -> Class:
     if kind == "random":
         if not rest or not re.fullmatch(r"[1-9]\d{0,11}", rest[0]):
             raise InputError(f"{text}: how many? expected such as {kind}:{size}:1000")
-        texts = partial(enumeration.random_tables, states, symbols, seed)
-        return Class(text, texts, int(rest[0]), seed)
+        numbered = partial(enumeration.random_table, states, symbols, seed)
+        return Class(text, numbered=numbered, size=int(rest[0]), seed=seed)
     if kind == "every":
         if rest:
             raise InputError(f"{text}: every:{size} takes nothing behind it")
@@ -283,7 +335,8 @@ def _class(text: str, seed: int) -> Class:
                 f"{text} has {tables:,} machines; there is every:NxM for tables of at most 6 rules "
                 "(random:NxM:COUNT draws from others)"
             )
-        return Class(text, partial(enumeration.every_table, states, symbols), tables)
+        numbered = partial(enumeration.table_number, states, symbols)
+        return Class(text, numbered=numbered, size=tables)
     if (states, symbols) not in enumeration.LONGEST_RUN:
         known = ", ".join(f"{n}x{m}" for n, m in enumeration.LONGEST_RUN)
         raise InputError(
@@ -302,11 +355,7 @@ def _file(text: str, path: Path, span: tuple[int, int] | None) -> MachineSource:
     if path.is_dir():
         if span is not None:
             raise InputError(f"{text}: a folder has no numbers; name it without them")
-        members = sorted(
-            str(each)
-            for each in path.rglob("*")
-            if each.is_file() and not any(p.startswith(".") for p in each.relative_to(path).parts)
-        )
+        members = _files_in(path)
         if not members:
             raise InputError(f"{path} has no files; expected a folder of machine files")
         return Several(text, members, load_machine)
@@ -319,6 +368,28 @@ def _file(text: str, path: Path, span: tuple[int, int] | None) -> MachineSource:
     if is_list or span is not None or is_compressed(path):
         return ListFile(text, path, span)
     return Several(text, [text], load_machine)
+
+
+def _files_in(folder: Path) -> list[str]:
+    """All files of a folder and of those in it, but for hidden ones."""
+
+    def refuse(error: OSError) -> None:
+        raise FormatError(f"{error.filename} cannot be read: {error.strerror}")
+
+    found = []
+    for place, folders, files in os.walk(folder, onerror=refuse):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        paths = (os.path.join(place, name) for name in files if not name.startswith("."))  # noqa: PTH118
+        found += [path for path in paths if os.path.isfile(path)]  # noqa: PTH113
+    return sorted(found)
+
+
+def _is_text(name: str) -> bool:
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def is_compressed(path: Path) -> bool:
@@ -337,7 +408,7 @@ def opened(path: Path) -> Iterator[Iterator[str]]:
         if begin.startswith(GZIP):
             unpacked = gzip.GzipFile(fileobj=file)
         elif begin == ZSTANDARD:
-            unpacked = _zstandard(file)
+            unpacked = io.BufferedReader(_Zstandard(file, path))
         text = io.TextIOWrapper(unpacked, encoding="utf-8-sig", errors="replace", newline=None)
         yield _whole_lines(text, path)
         text.detach()
@@ -355,15 +426,46 @@ def _whole_lines(lines: Iterable[str], path: Path) -> Iterator[str]:
         raise FormatError(f"{path} is damaged: {error}; copy it again") from None
 
 
-def _zstandard(file: BinaryIO) -> Any:
-    try:
-        import zstandard
-    except ImportError:
-        raise InputError(
-            f"{file.name} is a Zstandard file, which needs: pip install zstandard, or netwright "
-            "with the extra campaign"
-        ) from None
-    return zstandard.ZstdDecompressor().stream_reader(file)
+class _Zstandard(io.RawIOBase):
+    """What is in a Zstandard file; FormatError if it is cut or damaged."""
+
+    def __init__(self, file: BinaryIO, path: Path) -> None:
+        try:
+            import zstandard
+        except ImportError:
+            raise InputError(
+                f"{path} is a Zstandard file, which needs: pip install zstandard, or netwright "
+                "with the extra campaign"
+            ) from None
+        self._file, self._path, self._module = file, path, zstandard
+        self._frame: Any = None
+        self._ready = b""
+
+    def readable(self) -> bool:
+        """It is."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """The next bytes."""
+        while not self._ready:
+            chunk = self._file.read(CHUNK)
+            if not chunk:
+                if self._frame is not None:
+                    raise FormatError(f"{self._path} is damaged: it is cut; copy it again")
+                return 0
+            while chunk:
+                if self._frame is None:
+                    self._frame = self._module.ZstdDecompressor().decompressobj()
+                try:
+                    self._ready += self._frame.decompress(chunk)
+                except self._module.ZstdError as error:
+                    raise FormatError(f"{self._path} is damaged: {error}; copy it again") from None
+                chunk = self._frame.unused_data if self._frame.eof else b""
+                if self._frame.eof:
+                    self._frame = None
+        count = min(len(buffer), len(self._ready))
+        buffer[:count], self._ready = self._ready[:count], self._ready[count:]
+        return count
 
 
 def file_digest(path: Path) -> str:

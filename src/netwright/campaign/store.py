@@ -3,7 +3,7 @@
     DIR/campaign.json                                   what is to be done, written first
     DIR/rows-000000001000-000000001049.jsonl.gz         the rows of machines 1,000 to 1,049
     DIR/rows-000000000000-000000000999.parquet          the same, packed
-    DIR/stdin                                           the machines that came from a pipe
+    DIR/.netwright-stdin                                the machines that came from a pipe
     DIR/progress.json                                   of the process that works on it now
 
 A part is named by the numbers of the machines that it has, and is written whole or not at all: what
@@ -14,6 +14,7 @@ a part inside another is none.
 import gzip
 import json
 import re
+import zlib
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -21,16 +22,18 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from netwright.campaign.plan import FAILED
+from netwright.campaign.plan import COLUMNS, FAILED
 from netwright.errors import FormatError, InputError, OutputError
 from netwright.files import read_file, write_whole
 
-MANIFEST, PROGRESS, STDIN = "campaign.json", "progress.json", "stdin"
+MANIFEST, PROGRESS, STDIN = "campaign.json", "progress.json", ".netwright-stdin"
 FORMAT = "netwright campaign 1"
 LIVE, PACKED = "jsonl.gz", "parquet"
 SEVERAL = 64
 """So many small parts side by side become one."""
 SMALL = 4_000_000  # bytes
+_KEYS = ("plan", "sources", "version", "sample", "seed", "skip_bad")
+_SOURCE = ("source", "base", "first", "end", "digest", "bad")
 _NAME = re.compile(rf"rows-(\d{{12}})-(\d{{12}})\.({re.escape(LIVE)}|{PACKED})")
 
 
@@ -50,21 +53,38 @@ class Part:
     def text(self) -> bytes:
         """The rows as lines of JSON."""
         try:
-            return gzip.decompress(self.path.read_bytes())
+            packed = self.path.read_bytes()
+            if packed:
+                return gzip.decompress(packed)
         except FileNotFoundError:  # it has just become part of a larger one
             raise
-        except (OSError, EOFError, ValueError) as error:
-            raise FormatError(
-                f"{self.path} is damaged ({error}); remove it, and --resume does its machines anew"
-            ) from None
+        except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+            raise self.damaged(error) from None
+        except OSError as error:
+            raise FormatError(f"{self.path} cannot be read: {error.strerror}") from None
+        raise self.damaged("it is empty")
+
+    def damaged(self, reason: object) -> FormatError:
+        """What is said of a part that is not what was written."""
+        return FormatError(
+            f"{self.path} is damaged ({reason}); remove it, and --resume does its machines anew"
+        )
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """The rows themselves."""
         if self.packed:
             from netwright.campaign.packed import packed_rows
 
-            return packed_rows(self.path)
-        return map(json.loads, self.text().splitlines())
+            yield from packed_rows(self)
+            return
+        for line in self.text().splitlines():
+            try:
+                row = json.loads(line)
+            except ValueError as error:
+                raise self.damaged(error) from None
+            if not isinstance(row, dict) or row.keys() != COLUMNS.keys():
+                raise self.damaged("a row has other columns")
+            yield row
 
 
 class Store:
@@ -87,7 +107,8 @@ class Store:
             raise InputError(f"{self.folder} has no campaign: there is no {path}")
         try:
             found = json.loads(read_file(path, 100_000_000, "campaign"))
-            if found["format"] == FORMAT and {"plan", "sources", "version"} <= set(found):
+            told = found["format"] == FORMAT and {*_KEYS} <= set(found)
+            if told and all({*_SOURCE} <= set(each) for each in found["sources"]):
                 return dict(found)
         except (ValueError, KeyError, TypeError):
             pass
@@ -103,7 +124,7 @@ class Store:
     def parts(self) -> list[Part]:
         """The parts in order, without those that are inside others."""
         found = []
-        for path in self.folder.iterdir():
+        for path in self._files():
             if match := _NAME.fullmatch(path.name):
                 found.append(Part(int(match[1]), int(match[2]), path))
         found.sort(key=lambda part: (part.first, -part.last, not part.packed))
@@ -118,6 +139,12 @@ class Store:
                     "them, and --resume does what is missing"
                 )
         return kept
+
+    def _files(self) -> list[Path]:
+        try:
+            return list(self.folder.iterdir())
+        except OSError as error:
+            raise FormatError(f"{self.folder} cannot be read: {error.strerror}") from None
 
     def write(self, first: int, last: int, rows: bytes) -> None:
         """Keep the rows of some machines."""
@@ -136,7 +163,7 @@ class Store:
         """Remove parts that are inside others, and make one of `several` small ones."""
         parts = self.parts()
         kept = {part.path for part in parts}
-        for path in self.folder.iterdir():
+        for path in self._files():
             if _NAME.fullmatch(path.name) and path not in kept:
                 path.unlink(missing_ok=True)
         row: list[Part] = []
@@ -152,7 +179,9 @@ class Store:
         self._join(row, several)
 
     def _join(self, parts: Sequence[Part], several: int) -> None:
-        """Make one part of several, if there are so many."""
+        """Make one part of several, if there are so many; a damaged one spoils no others."""
+        for part in parts:
+            part.text()
         if len(parts) >= max(several, 2):
             # A gzip file behind another is one gzip file.
             joined = b"".join(part.path.read_bytes() for part in parts)
@@ -229,17 +258,26 @@ class Tally:
     @staticmethod
     def of(store: Store) -> "Tally":
         """Of all parts of a campaign, also while others make parts into one."""
+        return Tally.with_missing(store, [])[0]
+
+    @staticmethod
+    def with_missing(
+        store: Store, spans: Sequence[tuple[int, int]]
+    ) -> "tuple[Tally, list[tuple[int, int]]]":
+        """The same, and what has no part, of the same moment."""
         while True:
             tally = Tally()
             try:
-                for part in store.parts():
+                parts = store.parts()
+                for part in parts:
                     if part.packed:
                         from netwright.campaign.packed import count_packed
 
-                        count_packed(part.path, tally)
+                        count_packed(part, tally)
                     else:
                         tally.add(part.text())
-                return tally
+                done = [(part.first, part.last + 1) for part in parts]
+                return tally, missing_from(spans, done)
             except FileNotFoundError:
                 continue
 

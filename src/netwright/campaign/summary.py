@@ -9,7 +9,9 @@ from typing import Any
 
 from netwright.campaign.plan import FAILED
 from netwright.campaign.work import Row
+from netwright.machine.formats import bbchallenge
 from netwright.machine.simulate import Outcome
+from netwright.networks.kinds import kinds
 from netwright.networks.running import MACHINE
 
 SHOWN = 5
@@ -145,9 +147,15 @@ class Summary:
             verb = "certify"
         elif row["agrees"] is False and row["verified_steps"] is not None:
             verb = "verify"
-        parts = ["netwright", verb, row["machine"], "--on", row["on"]]
+        name = row["machine"]
+        dashed = name.startswith("-") and not bbchallenge.is_text(name)
+        parts = ["netwright", verb, f"./{name}" if dashed else name, "--on", row["on"]]
         if verb != "certify":
             parts += ["--max-steps", str(self.plan["max_steps"])]
+        kind = kinds().get(row["on"])
+        own = {option.name for option in kind.options} if kind is not None else set()
         for name, value in self.plan["options"].items():
+            if name not in own:
+                continue
             parts += [f"--{name}"] if value is True else [f"--{name}", str(value)]
         return shlex.join(parts)

@@ -2,6 +2,7 @@
 
 import sys
 from dataclasses import asdict
+from math import isfinite
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -102,7 +103,9 @@ def command(
             help="Take N machines, drawn at random.",
         ),
     ] = None,
-    seed: Annotated[int, typer.Option(metavar="S", help="Draw with this seed.")] = 0,
+    seed: Annotated[
+        int | None, typer.Option(metavar="S", help="Draw with this seed.  [default: 0]")
+    ] = None,
     time_limit: Annotated[
         float | None,
         typer.Option(metavar="SECONDS", help="For each machine and network.  [default: 300]"),
@@ -222,6 +225,8 @@ def _word(
 
 def _plain(value: object) -> object:
     """What JSON can say; other things as text."""
+    if isinstance(value, float) and not isfinite(value):
+        return str(value)
     return value if value is None or isinstance(value, bool | int | float | str) else str(value)
 
 
@@ -234,7 +239,7 @@ def _show(store: Store, found: Status, as_json: bool) -> Summary:
         raise StoppedError("interrupted; the rows are kept")
     if as_json:
         told = {**asdict(found), "finished": found.finished, "plan": manifest["plan"]}
-        told["bad"] = sum(each["bad"] for each in manifest["sources"])
+        told["bad"] = sum(len(each["bad"]) for each in manifest["sources"])
         told["sources"] = [each["source"] for each in manifest["sources"]]
         print_json({**told, **summary.as_json()})
     else:

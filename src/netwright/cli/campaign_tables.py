@@ -121,9 +121,9 @@ def print_summary(summary: Summary, found: Status, manifest: dict[str, Any]) -> 
     names = ", ".join(each["source"] for each in manifest["sources"])
     state = "" if found.finished else f"; {found.total - found.done:,} are left"
     out.print(f"{visible(shortened(names, 50))}: {counted(summary.machines, 'machine')}{state}")
-    bad = sum(each["bad"] for each in manifest["sources"])
+    bad = sum(len(each["bad"]) for each in manifest["sources"])
     if bad:
-        out.print(f"{counted(bad, 'bad line')} passed over")
+        out.print(f"{bad:,} passed over, which {'is' if bad == 1 else 'are'} no machine")
     table = Table(box=None, pad_edge=False)
     outcomes = list(dict.fromkeys(o for counts in summary.outcomes.values() for o in counts))
     table.add_column("on")

@@ -107,6 +107,15 @@ def find_in_line(line: str, label: str) -> tuple[str, str]:
     return text, _SPACED.sub("", line, count=1).strip()
 
 
+def may_have_machine(line: str) -> bool:
+    """Whether a line has something that is meant as a machine, right or wrong.
+
+    >>> may_have_machine("id2,machine"), may_have_machine("------_------"), may_have_machine("1RB")
+    (False, True, True)
+    """
+    return bool(re.search(r"[0-9][LR][A-Z]", line) or re.search(r"---_|_---|\.\.\.", line))
+
+
 def lists_machines(text: str) -> bool:
     """Whether a text is a list of machines, by its first lines."""
     found = _lines(text)[:20]

@@ -100,9 +100,8 @@ def find_in_line(line: str, label: str) -> tuple[str, str]:
         if (is_text(text) or "_" in text) and columns <= 10 and _whole(columns).fullmatch(text):
             if "_" not in text and _SPACED.search(line):
                 break  # the first rule of spaced text
-            return text, (
-                line[: match.start()].rstrip() + " " + line[match.end() :].lstrip()
-            ).strip()
+            rest = line[: match.start()] + line[match.end() :]
+            return text, " ".join(rest.split())
     text = _read_line(line, Source(label)).name
     return text, _SPACED.sub("", line, count=1).strip()
 

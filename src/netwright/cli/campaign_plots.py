@@ -33,6 +33,12 @@ def campaign_plot(summary: Summary, title: str, suffix: str) -> bytes:
         times.set_xscale("symlog")
     else:
         edges = list(range(longest + 2))
+        for axis in (scores.xaxis, times.xaxis):
+            axis.get_major_locator().set_params(integer=True)
+    if max(cells) > 60:
+        scores.set_yscale("symlog")
+    else:
+        scores.yaxis.get_major_locator().set_params(integer=True)
     times.hist(list(halting), bins=edges, weights=list(halting.values()), color=COLOURS[1])
     times.set_yscale("log")
     times.set_xlabel("steps until it halts")

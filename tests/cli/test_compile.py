@@ -86,7 +86,7 @@ def test_help_lists_every_verb_in_80_columns(capsys: pytest.CaptureFixture[str])
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        ("netwright c", {"compile", "certify", "claims", "convert"}),
+        ("netwright c", {"campaign", "compile", "certify", "claims", "convert"}),
         ("netwright run palin", {"palindrome"}),
         ("netwright run ./ma", {"./machine.yaml", "./many/"}),
         (

@@ -6,7 +6,6 @@ from dataclasses import replace
 from itertools import islice
 
 import pytest
-from flint import fmpq
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.strategies import machines, words
@@ -22,6 +21,7 @@ from netwright.theorems.beyond.pointers.pointer_transformer import (
     CompiledPointerTransformer,
     compile_pointer_transformer,
 )
+from netwright.theorems.beyond.pointers.pointer_values import PointerValues
 from netwright.verify.draw import random_machine
 
 ATTENTIONS = list(Attention)
@@ -37,42 +37,30 @@ def compiled_for(
 
 
 def check(compiled: CompiledPointerTransformer, word: Sequence[str], steps: int) -> int:
-    """Compare every token up to the halt, and some after it; how many were compared."""
-    normal, layout = compiled.normal, compiled.layout
-    visits = LinkedVisits(normal.machine, word, steps + 1, head=-1)
-    X = tuple(compiled.embedding[symbol] for symbol in normal.check_word(word))
-    tokens = compiled.network.tokens(X, compiled.seed)
-    moves = {1: "mR", -1: "mL", 0: "mS"}
+    """Compare every vector up to the halt, and some after it; how many tokens were compared."""
+    values = PointerValues(compiled, word, steps + 1)
+    X = tuple(compiled.embedding[symbol] for symbol in values.word)
     y = compiled.seed
-    for i, token in enumerate(islice(tokens, steps)):
-        if i > visits.end:
+    for i, token in enumerate(islice(compiled.network.tokens(X, y), steps)):
+        if i > values.end:
             assert token.y["q1"] == {}
             continue
-        state = Vector.of(layout, q1=visits.q[i] or {}, s1=visits.s[i])
-        pointers = Vector.of(layout, R=fmpq(1, visits.R[i] + 1), L=fmpq(1, visits.L[i] + 1))
-        assert y == state + pointers, i
-        y = token.y
-        written, move, followed = visits.v[i], visits.m[i], visits.followed(i)
         first, second = token.layers
-        if written is None:  # no rule applies: dead from here on
+        assert y == values.y(i), i
+        assert first.a == values.a1(i), i
+        assert first.z == values.z1(i), i
+        y = token.y
+        if values.p2(i) is not None:
+            assert (second.p, second.z) == (values.p2(i), values.z2(i)), i
+            followed = [j for j, weight in enumerate(second.self_weights) if weight]
+            assert followed == [values.followed(i)]
+        if values.v[i] is None:  # no rule applies: dead from here on
             assert token.y["q1"] == {}
-            continue
-        assert first.z["q2"] == {visits.q[i + 1]: 1} if i < visits.end else first.z["q2"]
-        assert first.z["w"] == {written: 1}
-        if compiled.stays:
-            assert {name: first.z.number(name) for name in moves.values()} == {
-                name: int(name == moves[move]) for name in moves.values()
-            }
-        else:
-            assert first.z.number("m") == move
-        assert first.z.number("sel") == (0 if followed is None else fmpq(1, followed + 1))
-        if followed is not None:
-            assert [j for j, weight in enumerate(second.self_weights) if weight] == [followed]
         if word:
             attended = [j for j, weight in enumerate(first.external_weights, 1) if weight]
             assert attended == [min(i + 1, len(word))]
             assert first.external_weights == second.external_weights
-    return min(steps, visits.end)
+    return min(steps, values.end)
 
 
 @pytest.mark.parametrize("attention", ATTENTIONS)

@@ -21,7 +21,7 @@ from netwright.machine.turing_machine import TuringMachine
 from netwright.nets.transformer import Transformer
 from netwright.runtime.engine import ReferenceEngine, Watch, rows_of
 from netwright.runtime.pointers.engine import PointerEngine
-from netwright.theorems.beyond.pointers import universal_rules
+from netwright.theorems.beyond.pointers import universal_rules, universal_text
 from netwright.theorems.beyond.pointers.pointer_transformer import (
     Attention,
     compile_pointer_transformer,
@@ -30,6 +30,7 @@ from netwright.verify.draw import random_machine
 
 WATCHES = (Watch("y", "q1"), Watch("z", "w"), Watch("z", "m", sign=True))
 U1 = {attention: universal_rules.universal_transformer(attention) for attention in Attention}
+U2 = universal_text.universal_text_transformer()
 ON_U1 = (Watch("y", "on", sign=True), Watch("z", "m3", sign=True), Watch("y", "r", sign=True))
 
 
@@ -67,6 +68,12 @@ def on_universal(machine: TuringMachine, word: Sequence[str], attention: Attenti
     return Run(network, X, universal_rules.seed(network.layout), ON_U1)
 
 
+def over_eleven(machine: TuringMachine, word: Sequence[str], *, long: bool = False) -> Run:
+    embedding = universal_text.embedding(U2.layout)
+    X = [embedding[symbol] for symbol in universal_text.TextPrompt(machine, long=long).text(word)]
+    return Run(U2, X, universal_text.seed(U2.layout), (Watch("y", "on", sign=True), *ON_U1[1:]))
+
+
 def on_pointers(
     machine: TuringMachine, word: Sequence[str], attention: Attention, *, keep_stays: bool = False
 ) -> Run:
@@ -97,6 +104,21 @@ def test_random_machines_on_the_universal_network(
     word = data.draw(words(machine.symbols))
     run = on_universal(machine, word, attention)
     run.check(len(run.X) + 15)
+
+
+@pytest.mark.parametrize("long", [False, True])
+@settings(max_examples=12, deadline=None)
+@given(machine=machines(default_input=False, max_states=2, max_symbols=2), data=st.data())
+def test_random_machines_on_the_universal_network_over_eleven_symbols(
+    long: bool, machine: TuringMachine, data: st.DataObject
+) -> None:
+    run = over_eleven(machine, data.draw(words(machine.symbols)), long=long)
+    run.check(len(run.X) + 12)
+
+
+def test_the_4_state_busy_beaver_over_eleven_symbols() -> None:
+    run = over_eleven(library_machine("busy-beaver-4"), ())
+    assert run.check(len(run.X) + 107) is None
 
 
 @pytest.mark.parametrize("name", ["busy-beaver-4", "palindrome", "binary-increment"])

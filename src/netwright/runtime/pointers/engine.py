@@ -21,7 +21,8 @@ from netwright.runtime.unsuitable import UnsuitableError
 
 MOST_ROWS = 60_000
 CHUNK = 1 << 20
-Case = tuple[Output, External | None]
+Case = tuple[Output, External | None, int]
+"""An output, the input token, and how many different things tokens have shown so far."""
 
 
 class PointerEngine:
@@ -102,7 +103,8 @@ class _Tables:
         numbers = np.zeros(1 if reading > 0 else count, np.uint16)
         done = 0
         while done < len(numbers):
-            self.clock[kernel.OUTPUT] = self._case((self.output, self._external()))
+            case = (self.output, self._external(), len(self.evaluation.shown))
+            self.clock[kernel.OUTPUT] = self._case(case)
             status = self.loop(*self._arrays(numbers[done:]), len(numbers) - done)
             done += int(self.clock[5])
             if self.clock[5]:
@@ -110,7 +112,7 @@ class _Tables:
             if status == kernel.MISSING:
                 if self.clock[5]:
                     continue  # the case may be another one, and is looked up above
-                self._complete((self.output, self._external()))
+                self._complete(case)
             elif status == kernel.STALE:
                 raise UnsuitableError("a pointer is to a token that was visited since")
             elif status == kernel.NO_ROOM:
@@ -139,15 +141,18 @@ class _Tables:
     def _complete(self, case: Case) -> None:
         """Evaluate what is missing of a case: its beginning, or its row for what it looked up."""
         number = self.cases[case]
+        output, external, _ = case
         if self.follows[number] == -2:
-            begun = self.evaluation.begin(*case)
+            begun = self.evaluation.begin(output, external)
             self.follows[number] = -1 if begun.follows is None else begun.follows
             self.value_of[number] = self._value(begun.value)
             return
         found = int(self.clock[kernel.LOOKED_UP])
         nobody = self.rows.shape[1] - 1
         value = None if found == nobody else list(self.values)[found]
-        ended = self.evaluation.end(*case, value)
+        ended = self.evaluation.end(output, external, value)
+        if self.evaluation.show(ended.shown):
+            return  # with what is new it is another case
         row = len(self.ended)
         if row == MOST_ROWS:
             raise UnsuitableError(f"more than {MOST_ROWS:,} different tokens")
@@ -157,8 +162,8 @@ class _Tables:
             self.codes = np.concatenate([self.codes, self.codes])
         self.ended.append(ended)
         # What comes next is a case with the same input token, once the input is over.
-        last = case[1] is None or case[1].position is not None
-        self.outputs[row] = self._case((ended.output, case[1])) if last else 0
+        last = external is None or external.position is not None
+        self.outputs[row] = self._case((ended.output, *case[1:])) if last else 0
         self.moves[row], self.codes[row] = ended.pointers, ended.codes
         self.rows[number, found] = row
 

@@ -51,6 +51,14 @@ class Value(NamedTuple):
     """Coordinates, each with the pointer, by its number, that stands there."""
 
 
+class Shown(NamedTuple):
+    """A key and a value of a layer whose keys are known numbers."""
+
+    layer: int
+    key: tuple[tuple[int, Rational], ...]
+    value: tuple[tuple[int, Rational], ...]
+
+
 class Begun(NamedTuple):
     """What is known of a token before it looks anything up."""
 
@@ -67,6 +75,8 @@ class Ended(NamedTuple):
     """Where each of the pointers goes."""
     codes: tuple[int, ...]
     """What the watches see."""
+    shown: "tuple[Shown, ...]" = ()
+    """What it shows to those that ask by content."""
 
 
 @dataclass(frozen=True)
@@ -98,6 +108,8 @@ class Evaluation:
         self.values = [_network(network.V)(x + network.pos(j)) for j, x in enumerate(X, start=1)]
         self.pointers = self._pointer_places()
         self.key_forms: dict[int, Forms] = {}
+        self.shown: dict[Shown, None] = {}
+        """What tokens have shown so far."""
 
     def _pointer_places(self) -> tuple[int, ...]:
         """The coordinates of y that F writes where it reads 1/i: those of pointers."""
@@ -137,14 +149,18 @@ class Evaluation:
         }
         unit = (ZERO, ONE)
         bounds |= {name: unit for place in self.pointers for name in (f"p{place}", f"f{place}")}
+        shown: list[Shown] = []
         y: Forms = {place: Form(value) for place, value in output.finite}
         y |= {place: Form(ZERO, ((f"p{place}", ONE),)) for place in output.pointers}
         z = added(y, self._position())
         for number, layer in enumerate(self.network.decoder):
+            keys = _affine_image(layer.K, z)
             if _is_zero(layer.V):
                 p = z
+            elif not any(form.terms for form in keys.values()):
+                p = added(z, self._found_by_content(number, layer, z, keys, shown, bounds))
             else:
-                begun = self._look(number, layer, z, output)
+                begun = self._look(number, layer, z, keys)
                 if looked_up is None:
                     return begun
                 p = added(z, self._found(looked_up[0], layer, bounds))
@@ -152,7 +168,8 @@ class Evaluation:
             z = added(a, through(_network(layer.O), a, bounds))
         if looked_up is None:
             return Begun(None, Value((), ()))
-        return self._ended(z, through(_network(self.network.F), z, bounds))
+        ended = self._ended(z, through(_network(self.network.F), z, bounds))
+        return ended._replace(shown=tuple(shown))
 
     def _position(self) -> Forms:
         names = {1: "n", -1: "e", -2: "e2"}
@@ -163,12 +180,53 @@ class Evaluation:
 
     # Self attention.
 
-    def _look(self, number: int, layer: Layer, z: Forms, output: Output) -> Begun:
+    def show(self, shown: Sequence[Shown]) -> bool:
+        """Note what a token shows to those that ask by content; whether any of it is new."""
+        new = [each for each in shown if each not in self.shown]
+        self.shown |= dict.fromkeys(new)
+        return bool(new)
+
+    def _found_by_content(
+        self,
+        number: int,
+        layer: Layer,
+        z: Forms,
+        keys: Forms,
+        shown: list[Shown],
+        bounds: dict[str, Bound],
+    ) -> Forms:
+        """What is found by keys that are known, among all tokens so far and this one.
+
+        If the best of them have different values, it is a mean of these, which nobody may use.
+        """
+        query = _affine_image(layer.Q, z)
+        value = _affine_image(layer.V, z)
+        if any(form.terms for form in (*query.values(), *value.values())):
+            raise UnsuitableError(
+                "a query or a value of an attention by content has pointers in it"
+            )
+        own = Shown(number, _plain(keys), _plain(value))
+        shown.append(own)
+        q = Vector(self.layout, dict(_plain(query)))
+        known_ones = {each: None for each in self.shown if each.layer == number} | {own: None}
+        scores = {
+            each: self.network.score(q, Vector(self.layout, dict(each.key))) for each in known_ones
+        }
+        top = max(scores.values())
+        best = list(dict.fromkeys(e.value for e, score in scores.items() if score == top))
+        if len(best) == 1:
+            return {place: Form(value) for place, value in best[0]}
+        found: Forms = {}
+        for place in sorted({place for each in best for place, _ in each}):
+            numbers = [dict(each).get(place, ZERO) for each in best]
+            name = f"content{number}.{place}"
+            bounds[name] = min(numbers), max(numbers)
+            found[place] = Form(ZERO, ((name, ONE),))
+        return found
+
+    def _look(self, number: int, layer: Layer, z: Forms, keys: Forms) -> Begun:
         """Which pointer a token follows, and what it has for others."""
-        keys = image(_network(layer.K).maps[0], z) if _is_affine(layer.K) else None
-        queries = image(_network(layer.Q).maps[0], z) if _is_affine(layer.Q) else None
-        if keys is None or queries is None or not _is_affine(layer.V):
-            raise UnsuitableError("queries, keys or values are not affine")
+        queries = _affine_image(layer.Q, z)
         if self.key_forms.setdefault(number, keys) != keys:
             raise UnsuitableError("keys differ in more than their positions")
         # Σ q_c k_c(j) as a form in the position of token j, whose factors are forms themselves.
@@ -179,10 +237,9 @@ class Evaluation:
                     factors.setdefault(name, []).append((factor, queries[place]))
         score = {name: Form.sum(parts) for name, parts in factors.items()}
         score = {name: form for name, form in score.items() if form != NOTHING}
-        value = image(_network(layer.V).maps[0], z)
-        return Begun(self._followed(score, output), self._value(value))
+        return Begun(self._followed(score), self._value(_affine_image(layer.V, z)))
 
-    def _followed(self, score: Mapping[str, Form], output: Output) -> int | None:
+    def _followed(self, score: Mapping[str, Form]) -> int | None:
         """The pointer P whose token alone has the greatest score: at j + 1 = 1/P."""
         one, n, e, e2 = (score.get(name, NOTHING) for name in ("", "n", "e", "e2"))
         if set(score) - {"", "n", "e", "e2"}:
@@ -366,6 +423,17 @@ def _network(map_: Map) -> FeedForward:
     if not isinstance(map_, FeedForward):
         raise UnsuitableError("a map is no feed-forward network")
     return map_
+
+
+def _affine_image(map_: Map, x: Forms) -> Forms:
+    """The image of a vector under a query, a key or a value."""
+    if not _is_affine(map_):
+        raise UnsuitableError("queries, keys or values are not affine")
+    return image(_network(map_).maps[0], x)
+
+
+def _plain(forms: Forms) -> tuple[tuple[int, Rational], ...]:
+    return tuple(sorted((place, form.constant) for place, form in forms.items()))
 
 
 def _is_affine(map_: Map) -> bool:

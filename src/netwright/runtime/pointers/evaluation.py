@@ -202,9 +202,7 @@ class Evaluation:
         query = _affine_image(layer.Q, z)
         value = _affine_image(layer.V, z)
         if any(form.terms for form in (*query.values(), *value.values())):
-            raise UnsuitableError(
-                "a query or a value of an attention by content has pointers in it"
-            )
+            raise UnsuitableError("an attention by content depends on a pointer")
         own = Shown(number, _plain(keys), _plain(value))
         shown.append(own)
         q = Vector(self.layout, dict(_plain(query)))

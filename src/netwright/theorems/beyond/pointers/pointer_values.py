@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from flint import fmpq
 
 from netwright.exact.rational import Rational
-from netwright.exact.vector import Vector
+from netwright.exact.vector import Part, Vector
 from netwright.theorems.beyond.pointers.linked_visits import LinkedVisits
 from netwright.theorems.beyond.pointers.pointer_transformer import (
     MOVES,
@@ -62,7 +62,7 @@ class PointerValues(LinkedVisits):
             return self.a1(i)
         move = {OFFSETS[self.m[i]]: 1} if self.compiled.stays else {"m": self.m[i]}
         selected = {} if followed is None else {"sel": pointer(followed)}
-        rule = {"q2": self.q[i + 1] or {}, "w": written, **move, **selected}
+        rule: dict[str, Part] = {"q2": self.q[i + 1] or {}, "w": written, **move, **selected}
         return self.a1(i) + Vector.of(self.layout, rule)
 
     def p2(self, i: int) -> Vector | None:

@@ -16,7 +16,8 @@ from netwright.jit import compiled
 from netwright.nets.transformer import Transformer
 from netwright.runtime.engine import Coded, Codes, ReferenceEngine, Watch
 from netwright.runtime.pointers import kernel
-from netwright.runtime.pointers.evaluation import Ended, Evaluation, External, Output, Value
+from netwright.runtime.pointers.evaluation import Ended, Evaluation, Output, Value
+from netwright.runtime.pointers.input_attention import External
 from netwright.runtime.unsuitable import UnsuitableError
 
 MOST_ROWS = 60_000

@@ -8,14 +8,12 @@ an attention is not to one token that these forms tell, or a pointer does not st
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
-from netwright.exact.feed_forward import FeedForward
 from netwright.exact.rational import ONE, ZERO, Rational
-from netwright.exact.vector import Vector, combine
+from netwright.exact.vector import Vector
 from netwright.nets.attention import dot_product, hardmax, score_phi
-from netwright.nets.transformer import Layer, Map, Transformer
+from netwright.nets.transformer import Layer, Transformer
 from netwright.runtime.engine import Watch
 from netwright.runtime.pointers.forms import (
     NOTHING,
@@ -24,15 +22,23 @@ from netwright.runtime.pointers.forms import (
     Forms,
     added,
     image,
-    known,
     through,
+)
+from netwright.runtime.pointers.input_attention import External, InputAttention
+from netwright.runtime.pointers.maps import (
+    TWO,
+    affine_image,
+    feed_forward,
+    is_zero,
+    plain,
+    positions,
+    power,
 )
 from netwright.runtime.unsuitable import UnsuitableError
 
 NONE, NULL, NEW = range(3)
 """Where a pointer goes: nowhere (0), to token 0 (1), to the token itself; then those that it had,
 then those that the token that was looked up had."""
-TWO = ONE + ONE
 
 
 class Output(NamedTuple):
@@ -79,17 +85,6 @@ class Ended(NamedTuple):
     """What it shows to those that ask by content."""
 
 
-@dataclass(frozen=True)
-class External:
-    """The input token that is attended to by position: its embedding, and its position if known."""
-
-    embedded: Vector
-    position: int | None
-    """None while the input is read: it is the position of the token itself."""
-    first: int = 1
-    """The least position that the token may have."""
-
-
 class Evaluation:
     """The tokens of a network on an input."""
 
@@ -102,10 +97,9 @@ class Evaluation:
         self.layout = network.layout
         self.is_dot = network.score == dot_product
         one, two = network.pos(1), network.pos(2)
-        self.powers = {place: _power(two.entries[place]) for place in one.entries}
+        self.powers = {place: power(two.entries[place]) for place in one.entries}
         """The coordinates of positions, with the power of the position that stands there."""
-        self.keys = [_network(network.K)(x + network.pos(j)) for j, x in enumerate(X, start=1)]
-        self.values = [_network(network.V)(x + network.pos(j)) for j, x in enumerate(X, start=1)]
+        self.input = InputAttention(network, X, self.powers)
         self.pointers = self._pointer_places()
         self.key_forms: dict[int, Forms] = {}
         self.shown: dict[Shown, None] = {}
@@ -113,7 +107,7 @@ class Evaluation:
 
     def _pointer_places(self) -> tuple[int, ...]:
         """The coordinates of y that F writes where it reads 1/i: those of pointers."""
-        F = _network(self.network.F)
+        F = feed_forward(self.network.F)
         if len(F.maps) != 2:
             raise UnsuitableError("F has not two maps")
         reads, writes = F.maps
@@ -152,10 +146,10 @@ class Evaluation:
         shown: list[Shown] = []
         y: Forms = {place: Form(value) for place, value in output.finite}
         y |= {place: Form(ZERO, ((f"p{place}", ONE),)) for place in output.pointers}
-        z = added(y, self._position())
+        z = added(y, positions(self.powers))
         for number, layer in enumerate(self.network.decoder):
-            keys = _affine_image(layer.K, z)
-            if _is_zero(layer.V):
+            keys = affine_image(layer.K, z)
+            if is_zero(layer.V):
                 p = z
             elif not any(form.terms for form in keys.values()):
                 p = added(z, self._found_by_content(number, layer, z, keys, shown, bounds))
@@ -164,19 +158,12 @@ class Evaluation:
                 if looked_up is None:
                     return begun
                 p = added(z, self._found(looked_up[0], layer, bounds))
-            a = added(p, self._from_encoder(p, external))
-            z = added(a, through(_network(layer.O), a, bounds))
+            a = added(p, self.input.found(p, external))
+            z = added(a, through(feed_forward(layer.O), a, bounds))
         if looked_up is None:
             return Begun(None, Value((), ()))
-        ended = self._ended(z, through(_network(self.network.F), z, bounds))
+        ended = self._ended(z, through(feed_forward(self.network.F), z, bounds))
         return ended._replace(shown=tuple(shown))
-
-    def _position(self) -> Forms:
-        names = {1: "n", -1: "e", -2: "e2"}
-        return {
-            place: Form(ONE) if power == 0 else Form(ZERO, ((names[power], ONE),))
-            for place, power in self.powers.items()
-        }
 
     # Self attention.
 
@@ -199,13 +186,13 @@ class Evaluation:
 
         If the best of them have different values, it is a mean of these, which nobody may use.
         """
-        query = _affine_image(layer.Q, z)
-        value = _affine_image(layer.V, z)
+        query = affine_image(layer.Q, z)
+        value = affine_image(layer.V, z)
         if any(form.terms for form in (*query.values(), *value.values())):
             raise UnsuitableError("an attention by content depends on a pointer")
-        own = Shown(number, _plain(keys), _plain(value))
+        own = Shown(number, plain(keys), plain(value))
         shown.append(own)
-        q = Vector(self.layout, dict(_plain(query)))
+        q = Vector(self.layout, dict(plain(query)))
         known_ones = {each: None for each in self.shown if each.layer == number} | {own: None}
         scores = {
             each: self.network.score(q, Vector(self.layout, dict(each.key))) for each in known_ones
@@ -224,7 +211,7 @@ class Evaluation:
 
     def _look(self, number: int, layer: Layer, z: Forms, keys: Forms) -> Begun:
         """Which pointer a token follows, and what it has for others."""
-        queries = _affine_image(layer.Q, z)
+        queries = affine_image(layer.Q, z)
         if self.key_forms.setdefault(number, keys) != keys:
             raise UnsuitableError("keys differ in more than their positions")
         # Σ q_c k_c(j) as a form in the position of token j, whose factors are forms themselves.
@@ -235,7 +222,7 @@ class Evaluation:
                     factors.setdefault(name, []).append((factor, queries[place]))
         score = {name: Form.sum(parts) for name, parts in factors.items()}
         score = {name: form for name, form in score.items() if form != NOTHING}
-        return Begun(self._followed(score), self._value(_affine_image(layer.V, z)))
+        return Begun(self._followed(score), self._value(affine_image(layer.V, z)))
 
     def _followed(self, score: Mapping[str, Form]) -> int | None:
         """The pointer P whose token alone has the greatest score: at j + 1 = 1/P."""
@@ -282,73 +269,10 @@ class Evaluation:
             for place, number in value.pointers:
                 found[place] = Form(ZERO, ((f"f{self.pointers[number]}", ONE),))
             return found
-        affine = _network(layer.V).maps[0]
+        affine = feed_forward(layer.V).maps[0]
         places = {column for _, column in affine.weights} | set(affine.bias.entries)
         bounds |= {f"mean{place}": (ZERO, ONE) for place in places}
         return {place: Form(ZERO, ((f"mean{place}", ONE),)) for place in places}
-
-    # Attention to the input.
-
-    def _from_encoder(self, p: Forms, external: External | None) -> Forms:
-        if external is None:
-            return {}
-        places = {place for key in self.keys for place in key.entries}
-        query = {place: form for place, form in p.items() if place in places}
-        if not any(form.terms for form in query.values()):
-            return self._by_content(query)
-        self._check_by_position(query)
-        value = _network(self.network.V).maps[0]
-        x = known(external.embedded)
-        if external.position is None:
-            return image(value, added(x, self._position()))
-        assert self.network.pos is not None
-        return image(value, added(x, known(self.network.pos(external.position))))
-
-    def _by_content(self, query: Forms) -> Forms:
-        """A query that is known: by the definition."""
-        q = Vector(self.layout, {place: form.constant for place, form in query.items()})
-        scores = [self.network.score(q, key) for key in self.keys]
-        top = max(scores)
-        best = [value for score, value in zip(scores, self.values, strict=True) if score == top]
-        weight = ONE / len(best)
-        return known(combine(self.layout, ((weight, value) for value in best)))
-
-    def _check_by_position(self, query: Forms) -> None:
-        """UnsuitableError unless input token min(i+1, N) alone has the greatest score."""
-        affine = _network(self.network.K).maps[0]
-        if not _is_affine(self.network.K):
-            raise UnsuitableError("the encoder's keys are not affine")
-        names = {0: "", 1: "n", -1: "e", -2: "e2"}
-        score: dict[str, Form] = {}
-        for place, power in self.powers.items():
-            parts = [
-                (weight, query[column])
-                for (row, column), weight in affine.weights.items()
-                if row == place and column in query
-            ]
-            score[names[power]] = Form.sum(parts)
-        contents = set()
-        for x in self.X:
-            key = affine(x)
-            contents.add(
-                Form.sum((key.entries.get(place, ZERO), form) for place, form in query.items())
-            )
-        if len(contents) != 1:
-            raise UnsuitableError("input tokens differ in more than their positions")
-        one = Form.sum([(ONE, score.get("", NOTHING)), (ONE, contents.pop())])
-        n, e, e2 = (score.get(name, NOTHING) for name in ("n", "e", "e2"))
-        if self.is_dot:
-            # 2κε_{i+1}ε_j − κε_j², and what is the same for all j.
-            kappa = -e2.constant
-            fine = n == NOTHING and not e2.terms and kappa > 0
-            fine = fine and e == Form(ZERO, (("e", TWO * kappa),))
-        else:
-            # κ(j − n) or κ(j e − 1), with n = i + 1 and e = 1/(i + 1).
-            by_n = not n.terms and n.constant and one == Form(ZERO, (("n", -n.constant),))
-            by_e = len(n.terms) == 1 and n == Form(ZERO, (("e", -one.constant),)) and not one.terms
-            fine = e == NOTHING and e2 == NOTHING and bool(by_n or by_e)
-        if not fine:
-            raise UnsuitableError("a query does not ask for the input's next token")
 
     # What comes out.
 
@@ -391,8 +315,8 @@ class Evaluation:
         if any(form.terms for form in block.values()):
             raise UnsuitableError("what is watched depends on a pointer")
         entries = {place: form.constant for place, form in block.items()}
-        plain = Watch(watch.vector, watch.block, watch.sign)
-        return plain.code(Vector(layout, entries))
+        seen_through = Watch(watch.vector, watch.block, watch.sign)
+        return seen_through.code(Vector(layout, entries))
 
     def of(self, y: Vector) -> tuple[Output, tuple[int, ...]]:
         """An output whose pointers are to token 0 or none: a seed."""
@@ -407,37 +331,3 @@ class Evaluation:
             if value:
                 there.append(place)
         return Output(tuple(sorted(entries.items())), tuple(there)), tuple(moves)
-
-
-def _power(value: Rational) -> int:
-    """The power of 2 that a number is, as a position's."""
-    powers = {ONE: 0, TWO: 1, ONE / 2: -1, ONE / 4: -2}
-    if value not in powers:
-        raise UnsuitableError("its positions are not 1, i, 1/i, 1/i²")
-    return powers[value]
-
-
-def _network(map_: Map) -> FeedForward:
-    if not isinstance(map_, FeedForward):
-        raise UnsuitableError("a map is no feed-forward network")
-    return map_
-
-
-def _affine_image(map_: Map, x: Forms) -> Forms:
-    """The image of a vector under a query, a key or a value."""
-    if not _is_affine(map_):
-        raise UnsuitableError("queries, keys or values are not affine")
-    return image(_network(map_).maps[0], x)
-
-
-def _plain(forms: Forms) -> tuple[tuple[int, Rational], ...]:
-    return tuple(sorted((place, form.constant) for place, form in forms.items()))
-
-
-def _is_affine(map_: Map) -> bool:
-    return len(_network(map_).maps) == 1
-
-
-def _is_zero(map_: Map) -> bool:
-    affine = _network(map_).maps[-1]
-    return _is_affine(map_) and not affine.weights and not affine.bias.entries

@@ -1,14 +1,13 @@
 """What a campaign shows in a terminal: its progress, how far it is, what came of it."""
 
-import sys
 from collections.abc import Sequence
-from types import TracebackType
 from typing import Any
 
 from netwright.campaign import Status
 from netwright.campaign.plan import CERTIFY, VERIFY
 from netwright.campaign.summary import MOST_WRONG, Summary
 from netwright.cli.output import console, print_indented, say, visible
+from netwright.cli.progress import Bar
 from netwright.text import counted, shortened
 
 
@@ -41,15 +40,8 @@ def _troubles(found: Status) -> str:
     return ", ".join(filter(None, told))
 
 
-class CampaignProgress:
-    """A bar on a terminal; call it with a `Status`."""
-
-    def __init__(self) -> None:
-        self.shown = sys.stderr is not None and sys.stderr.isatty()
-        self.bar: Any = None
-
-    def __enter__(self) -> "CampaignProgress":
-        return self
+class CampaignProgress(Bar):
+    """How far a campaign is; call it with a `Status`."""
 
     def __call__(self, found: Status) -> None:
         """Show how far it is."""
@@ -69,15 +61,6 @@ class CampaignProgress:
         told.append(counted(found.workers or 0, "worker"))
         told.append(_troubles(found))
         self.bar.update(self.task, completed=found.done, description="  ".join(filter(None, told)))
-
-    def __exit__(
-        self,
-        _kind: type[BaseException] | None,
-        _error: BaseException | None,
-        _trace: TracebackType | None,
-    ) -> None:
-        if self.bar is not None:
-            self.bar.stop()
 
 
 def print_status(found: Status) -> None:

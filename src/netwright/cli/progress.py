@@ -3,14 +3,34 @@
 import sys
 from time import monotonic
 from types import TracebackType
-from typing import Any
+from typing import Any, Self
 
 from netwright.cli.output import console, visible
 
 PATIENCE = 0.7  # seconds before a bar appears
 
 
-class StepProgress:
+class Bar:
+    """A bar that is there on a terminal alone, and gone in the end."""
+
+    def __init__(self) -> None:
+        self.shown = sys.stderr is not None and sys.stderr.isatty()
+        self.bar: Any = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        _kind: type[BaseException] | None,
+        _error: BaseException | None,
+        _trace: TracebackType | None,
+    ) -> None:
+        if self.bar is not None:
+            self.bar.stop()
+
+
+class StepProgress(Bar):
     """Shows steps, rate and cells; give it to a run as its `progress`.
 
     >>> with StepProgress(1000) as progress:
@@ -18,14 +38,10 @@ class StepProgress:
     """
 
     def __init__(self, max_steps: int) -> None:
+        super().__init__()
         self.max_steps = max_steps
         self.started = monotonic()
         self.first: tuple[int, float] | None = None
-        self.shown = sys.stderr is not None and sys.stderr.isatty()
-        self.bar: Any = None
-
-    def __enter__(self) -> "StepProgress":
-        return self
 
     def __call__(self, steps: int, cells: int) -> None:
         """Show how far the run is."""
@@ -49,15 +65,6 @@ class StepProgress:
         before, began = self.first
         rate = (steps - before) / max(now - began, 1e-9)
         self.bar.update(self.task, completed=steps, rate=f"{rate:,.0f}", cells=cells)
-
-    def __exit__(
-        self,
-        _kind: type[BaseException] | None,
-        _error: BaseException | None,
-        _trace: TracebackType | None,
-    ) -> None:
-        if self.bar is not None:
-            self.bar.stop()
 
 
 class Working:

@@ -195,8 +195,6 @@ def written_plan(plan: dict[str, Any]) -> bytes:
 class Crew(ABC):
     """Whoever does batches, while a campaign runs."""
 
-    name: str
-
     @property
     @abstractmethod
     def workers(self) -> int:
@@ -250,8 +248,6 @@ class Local(Engine):
 
 
 class _LocalCrew(Crew):
-    name = "local"
-
     def __init__(self, count: int, plan: dict[str, Any]) -> None:
         self.plan, self.count = plan, count
         self.pool = ThreadPoolExecutor(count, thread_name_prefix="netwright")

@@ -11,8 +11,9 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from netwright.campaign.lines import CHUNK
 from netwright.campaign.plan import Plan
-from netwright.campaign.sources import CHUNK, LIBRARY, MachineSource, read_source
+from netwright.campaign.sources import LIBRARY, MachineSource, read_source
 from netwright.campaign.store import STDIN, Store, count_in
 from netwright.campaign.work import Item
 from netwright.errors import InputError, OutputError

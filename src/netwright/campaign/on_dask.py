@@ -100,8 +100,6 @@ class Dask(Engine):
 
 
 class _DaskCrew(Crew):
-    name = "Dask"
-
     def __init__(self, client: Any, address: str, plan: dict[str, Any]) -> None:
         self.client, self.address, self.plan = client, address, plan
         self.campaign = uuid4().hex

@@ -1,0 +1,100 @@
+"""The lines of a file, also of a compressed one, and its digest: nothing that is damaged passes."""
+
+import gzip
+import hashlib
+import io
+import zlib
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from netwright.errors import FormatError, InputError
+from netwright.files import open_regular
+from netwright.machine.load import LARGEST_FILE
+
+CHUNK = 1 << 22
+GZIP, ZSTANDARD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
+
+
+def is_compressed(path: Path) -> bool:
+    """Whether a file begins as gzip or Zstandard files do."""
+    with open_regular(path, "list of machines") as file:
+        return file.read(4).startswith((GZIP, ZSTANDARD))
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[Iterator[str]]:
+    """The lines of a file, also of a compressed one; FormatError if it is damaged."""
+    with open_regular(path, "list of machines") as file:
+        begin = file.read(4)
+        file.seek(0)
+        unpacked: Any = file
+        if begin.startswith(GZIP):
+            unpacked = gzip.GzipFile(fileobj=file)
+        elif begin == ZSTANDARD:
+            unpacked = io.BufferedReader(_Zstandard(file, path))
+        text = io.TextIOWrapper(unpacked, encoding="utf-8-sig", errors="replace", newline=None)
+        yield _whole_lines(text, path)
+        text.detach()
+
+
+def _whole_lines(lines: Iterable[str], path: Path) -> Iterator[str]:
+    try:
+        for line in lines:
+            if len(line) > LARGEST_FILE:
+                raise FormatError(f"{path} has a line of {len(line):,} characters; it is no list")
+            yield line
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise FormatError(f"{path} is damaged: {error}; copy it again") from None
+
+
+class _Zstandard(io.RawIOBase):
+    """What is in a Zstandard file; FormatError if it is cut or damaged."""
+
+    def __init__(self, file: BinaryIO, path: Path) -> None:
+        try:
+            import zstandard
+        except ImportError:
+            raise InputError(
+                f"{path} is a Zstandard file, which needs: pip install zstandard, or netwright "
+                "with the extra campaign"
+            ) from None
+        self._file, self._path, self._module = file, path, zstandard
+        self._frame: Any = None
+        self._ready = b""
+
+    def readable(self) -> bool:
+        """It is."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """The next bytes."""
+        while not self._ready:
+            chunk = self._file.read(CHUNK)
+            if not chunk:
+                if self._frame is not None:
+                    raise FormatError(f"{self._path} is damaged: it is cut; copy it again")
+                return 0
+            while chunk:
+                if self._frame is None:
+                    self._frame = self._module.ZstdDecompressor().decompressobj()
+                try:
+                    self._ready += self._frame.decompress(chunk)
+                except self._module.ZstdError as error:
+                    raise FormatError(f"{self._path} is damaged: {error}; copy it again") from None
+                chunk = self._frame.unused_data if self._frame.eof else b""
+                if self._frame.eof:
+                    self._frame = None
+        count = min(len(buffer), len(self._ready))
+        buffer[:count], self._ready = self._ready[:count], self._ready[count:]
+        return count
+
+
+def file_digest(path: Path) -> str:
+    """SHA-256 of a file."""
+    total = hashlib.sha256()
+    with open_regular(path, "list of machines") as file:
+        while chunk := file.read(CHUNK):
+            total.update(chunk)
+    return total.hexdigest()

@@ -57,8 +57,10 @@ class Child:
         """Known when it says that it is ready."""
 
     def kill(self) -> None:
-        """End it at once; if it has not begun, it ends when its pipes do."""
-        if self.pid is not None and self.pid not in self.family.ended:
+        """End it at once; if it has not begun, end the one that it would come from."""
+        if self.pid is None:
+            self.family.mother.kill()
+        elif self.pid not in self.family.ended:
             with suppress(ProcessLookupError):
                 os.kill(self.pid, 9)
 

@@ -10,6 +10,7 @@ from tests.browser.looking import PALINDROME, at, press, text
 
 from netwright.explorer.explored import Explored
 from netwright.machine.library import library_machine
+from netwright.machine.timeline import normal_timeline
 from netwright.networks.network import compile_network
 from netwright.theorems.theorem_3_4_transformer.proof_values import ProofValuesOf
 
@@ -74,7 +75,7 @@ def test_a_place_far_inside_the_busy_beaver(look: Opened) -> None:
     page = look("machine=busy-beaver-5", 10_000_000)
     there = text(page, "#sentence"), text(page, "#table")
     normal = compile_network(library_machine("busy-beaver-5")).compiled.normal
-    values = ProofValuesOf(normal, (), ProofValuesOf.timeline_of(normal, ()))
+    values = ProofValuesOf(normal, (), normal_timeline(normal, ()))
     visit = values.ell[10_000_000] + 1
     assert f"last visited by token {visit:,}, {10**7 - visit:,} back" in there[0]
     press(page, "ArrowRight", 10_000_001)

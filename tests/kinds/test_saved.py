@@ -137,7 +137,7 @@ def test_every_changed_bit_is_noticed() -> None:
 
 def test_a_network_of_another_kind_is_not_saved() -> None:
     network = compiled("even-as")
-    changed = replace(network.compiled.network, score=dot_product)
+    changed = replace(network.compiled.network, score=lambda q, k: dot_product(k, q))
     other = replace(network, compiled=replace(network.compiled, network=changed))
     with pytest.raises(
         OutputError, match="it cannot be saved: its attention, activations or positions"

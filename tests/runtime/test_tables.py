@@ -19,7 +19,7 @@ from tests.strategies import machines, words
 
 from netwright.errors import NetworkError
 from netwright.exact.snapshot import Snapshot
-from netwright.following.transformer import WATCHES
+from netwright.following.token_reading import PAPER as WATCHES
 from netwright.machine.library import library_machine, library_names
 from netwright.machine.simulate import Outcome, Run
 from netwright.machine.turing_machine import TuringMachine

@@ -19,7 +19,8 @@ from netwright.errors import NetworkError
 from netwright.exact.feed_forward import Affine, FeedForward, affine_network
 from netwright.exact.layout import Layout
 from netwright.exact.vector import Vector
-from netwright.following.transformer import WATCHES, by_definition
+from netwright.following.token_reading import PAPER as WATCHES
+from netwright.following.transformer import by_definition
 from netwright.machine.library import library_machine
 from netwright.machine.normal_form import normalize
 from netwright.machine.simulate import simulate

@@ -10,6 +10,7 @@ from tests.strategies import machines, words
 
 from netwright.machine.library import library_machine
 from netwright.machine.normal_form import normalize
+from netwright.machine.timeline import normal_timeline
 from netwright.machine.turing_machine import TuringMachine
 from netwright.theorems.theorem_3_4_transformer.proof_values import ProofValues, ProofValuesOf
 
@@ -17,7 +18,7 @@ from netwright.theorems.theorem_3_4_transformer.proof_values import ProofValues,
 def agree(machine: TuringMachine, word: tuple[str, ...], steps: int, seed: int) -> None:
     normal = normalize(machine, blanks_in_input=machine.blank in word)
     expected = ProofValues(normal, word, steps + 1)
-    found = ProofValuesOf(normal, word, ProofValuesOf.timeline_of(normal, word))
+    found = ProofValuesOf(normal, word, normal_timeline(normal, word))
     for i in random.Random(seed).sample(range(steps), min(steps, 25)):
         for name in ("y", "a1", "z1", "p2", "p3"):
             assert getattr(found, name)(i) == getattr(expected, name)(i), (name, i)

@@ -177,6 +177,7 @@ def _describe(
         "seconds": round(run.seconds, 6),
         "compile_seconds": round(run.compile_seconds, 6),
         "note": run.note,
+        "before_end": run.before_end,
     }
 
 
@@ -200,5 +201,7 @@ def _print(answer: dict[str, Any]) -> None:
     say(f"  time   {answer['seconds']:.3f} s, {engine}")
     if "changes" in answer:
         say(f"  net    changed: {visible(', '.join(answer['changes']))}")
+    if answer["before_end"]:
+        say("  note   state, head and tape are those before the last step (--form long shows all)")
     if answer["note"]:
         say(f"  note   {answer['note']}: exact, but slower")

@@ -22,6 +22,7 @@ from netwright.exact.snapshot import (
 )
 from netwright.exact.vector import Vector
 from netwright.following.drive import Course, M, finish, first_place
+from netwright.following.token_reading import TokenReading, reading_of
 from netwright.following.written_tape import WrittenTape
 from netwright.machine.simulate import Engine, Outcome, Progress, Run
 from netwright.nets.transformer import Transformer
@@ -32,11 +33,10 @@ from netwright.runtime.engine import (
     NetworkEngine,
     ReferenceEngine,
     Watch,
+    watched,
 )
-from netwright.theorems.theorem_3_4_transformer.construction import CompiledTransformer
+from netwright.theorems.decoder import CompiledDecoder
 
-WATCHES = (Watch("y", "q1"), Watch("z", "s2"), Watch("y", "x1", sign=True))
-"""The state, the symbol written and the move of a token."""
 Decoding = Callable[[Transformer, Sequence[Vector], Vector, Sequence[Watch]], NetworkEngine]
 """A way to run a decoder: from network, input, seed and watches to the codes of each token."""
 
@@ -45,31 +45,32 @@ def by_definition(
     network: Transformer, X: Sequence[Vector], seed: Vector, watches: Sequence[Watch]
 ) -> ReferenceEngine:
     """The decoder by Equation 13."""
-    tokens = network.tokens(X, seed)
-    return ReferenceEngine(({"z": token.layers[-1].z, "y": token.y} for token in tokens), watches)
+    return ReferenceEngine(map(watched, network.tokens(X, seed)), watches)
 
 
 class TokenFollower:
     """The given machine's configuration, followed from the tokens of its network."""
 
-    def __init__(self, compiled: CompiledTransformer, word: Sequence[str], max_steps: int) -> None:
-        self.normal = normal = compiled.normal
+    def __init__(self, reading: TokenReading, max_steps: int) -> None:
+        self.reading = reading
         self.max_steps = max_steps
         self.outcome: Outcome | None = None
-        states, self.symbols = normal.machine.states, normal.machine.symbols
-        self.is_given = np.array([normal.is_given_state(state) for state in states])
-        self.is_final = np.array([state in compiled.final_states for state in states])
-        self.written = WrittenTape(self.symbols.index(normal.machine.blank), len(self.symbols))
-        self.written.write(np.arange(len(word)), np.array([*map(self.symbols.index, word)], int))
+        states = reading.states
+        # One more for `accepted`, which is no state.
+        self.is_given = np.array([*(state in reading.given_states for state in states), False])
+        self.is_final = np.array([*(state in reading.final_states for state in states), False])
+        self.written = WrittenTape(reading.blank, len(reading.symbols))
+        self.written.write(np.arange(len(reading.laid)), np.array([*reading.laid], int))
         self._meanings: tuple[NDArray[np.int64], ...] | None = None
         """Of the numbers of tokens: flags, symbols, moves and states."""
         self.tokens = 0
-        self.cell = -1  # the normal machine begins left of the input
-        self.steps = -1  # and has not yet begun the given machine's run
+        self.cell = reading.cell
+        self.steps = -1  # the given machine's run has not yet begun
         self.at_a_step = False
-        self.state, self.head = states.index(normal.given.start), 0
-        # Reading and rewinding take 2n + 3 steps, a stay takes two; one more shows the limit.
-        self.most_tokens = 2 * len(word) + 3 + 2 * max_steps + 1
+        self.before_end = False
+        self.state, self.head = states.index(reading.given.start), 0
+        # A stay may take two tokens; one more shows the limit.
+        self.most_tokens = reading.tokens_before + 2 * max_steps + 1
 
     @property
     def cells(self) -> int:
@@ -111,7 +112,7 @@ class TokenFollower:
         if self._meanings is None or len(self._meanings[0]) != len(codes.rows):
             state, written, move = codes.rows.T.copy()
             shown = np.maximum(state, 0)
-            stop = (state < 0) | (written < 0) | (abs(move) != 1)
+            stop = self._stops(codes.rows)
             given = self.is_given[shown] & ~stop
             final = self.is_final[shown] & ~stop
             flags = native_tokens.GIVEN * given + native_tokens.FINAL * final
@@ -140,46 +141,67 @@ class TokenFollower:
             if found["status"] != native_tokens.NO_ROOM:
                 break
             tape.reach(self.cell, self.cell)
-        accepting = bool(self.normal.given.accepting)
         if found["status"] == native_tokens.ENDED:
-            self.outcome = Outcome.ACCEPTED if accepting else Outcome.HALTED
+            self.outcome = self._accepted
         elif found["status"] == native_tokens.LIMIT:
             self.outcome = Outcome.UNDECIDED
         elif found["status"] == native_tokens.STOPPED:
-            # No rule applied to the last configuration; or it is the limit; or something is wrong.
-            if self.at_a_step and state[codes.numbers[done]] == ZERO_BLOCK:
-                self.outcome = Outcome.REJECTED if accepting else Outcome.HALTED
-            elif self.at_a_step and self.steps == self.max_steps:
-                self.outcome = Outcome.UNDECIDED
-            else:
-                self._complain(self.tokens + 1)
+            self._end_with(int(state[codes.numbers[done]]))
 
     def _take_rows(self, codes: NDArray[np.int64]) -> None:
-        state, written, move = codes.T
+        state = codes.T[0]
         # What held before each token: whether the given machine stood at a step, and which.
         shown = np.maximum(state, 0)
         given = self.is_given[shown] & (state >= 0)
         steps = self.steps + np.cumsum(given)
         before = np.concatenate(([self.at_a_step], given[:-1]))
         steps_before = np.concatenate(([self.steps], steps[:-1]))
-        dead = before & (state == ZERO_BLOCK)  # no rule applied to the last configuration
         limit = before & (steps_before == self.max_steps)  # and the network goes on from there
-        bad = (state < 0) | (written < 0) | (abs(move) != 1)
-        ends = first_place(dead | limit | bad)
+        ends = first_place(limit | self._stops(codes))
         final = first_place(self.is_final[shown] & (state >= 0))
-        accepting = bool(self.normal.given.accepting)
         if final < ends:
             self._apply(codes[: final + 1], given, steps)
-            self.outcome = Outcome.ACCEPTED if accepting else Outcome.HALTED
+            self.outcome = self._accepted
             return
         self._apply(codes[:ends], given, steps)
         if ends < len(codes):
-            if dead[ends]:
-                self.outcome = Outcome.REJECTED if accepting else Outcome.HALTED
-            elif limit[ends]:
-                self.outcome = Outcome.UNDECIDED
-            else:
-                self._complain(self.tokens + 1)
+            self._end_with(int(state[ends]))
+
+    def _stops(self, codes: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Which tokens show no step of a machine."""
+        state, written, move = codes.T
+        moves = abs(move) <= 1 if self.reading.stays else abs(move) == 1
+        stops: NDArray[np.bool_] = (state < 0) | (state == self.reading.accepted)
+        stops |= (written < 0) | ~moves
+        return stops
+
+    @property
+    def _accepted(self) -> Outcome:
+        return Outcome.ACCEPTED if self.reading.given.accepting else Outcome.HALTED
+
+    def _end_with(self, state: int) -> None:
+        """End at a token that shows no step.
+
+        Acceptance; or no rule applied to the last configuration; or it is the limit; or something
+        is wrong.
+        """
+        if self.at_a_step and state == self.reading.accepted:
+            given = self.reading.given
+            final = given.accepting or frozenset(given.halting_states)
+            if self.reading.short and self.reading.states[self.state] not in final:
+                # It stands for a step whose configuration is not shown, within the limit or not.
+                if self.steps == self.max_steps:
+                    self.outcome = Outcome.UNDECIDED
+                    return
+                self.steps += 1
+                self.before_end = True
+            self.outcome = self._accepted
+        elif self.at_a_step and state == ZERO_BLOCK:
+            self.outcome = Outcome.REJECTED if self.reading.given.accepting else Outcome.HALTED
+        elif self.at_a_step and self.steps == self.max_steps:
+            self.outcome = Outcome.UNDECIDED
+        else:
+            self._complain(self.tokens + 1)
 
     def _apply(
         self, codes: NDArray[np.int64], given: NDArray[np.bool_], steps: NDArray[np.int64]
@@ -227,40 +249,38 @@ class TokenFollower:
 
 
 def transformer_course(
-    compiled: CompiledTransformer,
+    compiled: CompiledDecoder,
     word: Sequence[str],
     max_steps: int,
     decoding: Callable[[Transformer, Sequence[Vector], Vector, Sequence[Watch]], M],
 ) -> Course[M]:
     """The given machine's run as the network does it, by an engine."""
     started = perf_counter()
-    symbols = compiled.normal.check_word(word)
-    follower = TokenFollower(compiled, symbols, max_steps)
-    X = compiled.recognizer.embed(symbols)
-    moments = decoding(compiled.network, X, compiled.seed, WATCHES)
+    reading = reading_of(compiled, word)
+    follower = TokenFollower(reading, max_steps)
+    moments = decoding(compiled.network, compiled.embed(word), compiled.seed, reading.watches)
 
     def reached() -> Run:
-        normal = compiled.normal
-        given_symbols = [*map(normal.given_symbol, normal.machine.symbols)]
         return Run(
             follower.outcome or Outcome.UNDECIDED,
             max(0, follower.steps),
-            normal.machine.states[follower.state],
+            reading.states[follower.state],
             follower.head,
-            follower.written.tape(given_symbols, normal.given.blank),
+            follower.written.tape(list(reading.symbols), reading.given.blank),
             Engine.FAST if moments.fast else Engine.REFERENCE,
             perf_counter() - started - moments.compile_seconds,
             moments.compile_seconds,
             network_steps=follower.tokens,
             dimension=compiled.layout.dimension,
             note=moments.reason,
+            before_end=follower.before_end,
         )
 
-    return Course(moments, follower, reached, compiled.normal.given.blank)
+    return Course(moments, follower, reached, reading.given.blank)
 
 
 def run_transformer(
-    compiled: CompiledTransformer,
+    compiled: CompiledDecoder,
     word: Sequence[str],
     max_steps: int,
     progress: Progress | None = None,

@@ -63,6 +63,8 @@ class Run:
     dimension: int | None = None
     note: str | None = None
     """Why a fast engine did not do it in the fastest way."""
+    before_end: bool = False
+    """Whether state, head and tape are those before the last step, as nothing shows that one."""
 
     @property
     def accepted(self) -> bool:
@@ -84,7 +86,8 @@ class Run:
     def __repr__(self) -> str:
         steps = f"{self.steps:,} step{'' if self.steps == 1 else 's'}"
         tape = shortened(self.tape, 40) or "blank"
-        return f"<{self.outcome} after {steps} in {self.state}, head {self.head}, tape {tape}>"
+        where = f"{'before the last: ' if self.before_end else ''}in {self.state}"
+        return f"<{self.outcome} after {steps} {where}, head {self.head}, tape {tape}>"
 
     def _repr_html_(self) -> str:
         rows: list[tuple[str, object]] = [

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netwright.errors import InputError
+from netwright.machine.normal_form import NormalMachine
 from netwright.machine.packed import Cells, rule_table
 from netwright.machine.turing_machine import Action, TuringMachine
 
@@ -378,3 +379,9 @@ class Timeline:
         for place, n in enumerate(others, start=1):
             levels[n] = 255 * (place + 1) // (len(others) + 1)
         return levels
+
+
+def normal_timeline(normal: NormalMachine, word: Sequence[str], **options: int) -> Timeline:
+    """The timeline of a machine in normal form, which counts steps of the given one."""
+    counts = normal.is_given_state
+    return Timeline(normal.machine, normal.check_word(word), -1, counts=counts, **options)

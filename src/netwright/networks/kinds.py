@@ -6,22 +6,28 @@ from netwright.errors import InputError, unknown
 from netwright.networks.kind import Kind
 from netwright.networks.language_model import LanguageModelKind
 from netwright.networks.neural_gpu import NeuralGPUKind
+from netwright.networks.pointer_transformer import PointerTransformerKind
 from netwright.networks.rnn import RNNKind
 from netwright.networks.transformer import TransformerKind
+from netwright.networks.universal_transformer import UniversalTransformerKind
 
 KINDS: dict[str, Kind[Any]] = {
     kind.name: kind for kind in (TransformerKind(), RNNKind(), NeuralGPUKind())
 }
 """Those of the paper, which are exact, and which verbs take if none is named."""
-BEYOND: dict[str, Kind[Any]] = {kind.name: kind for kind in (LanguageModelKind(),)}
-"""Those that go past it, in floats and in a bounded context."""
+BEYOND: dict[str, Kind[Any]] = {
+    kind.name: kind
+    for kind in (PointerTransformerKind(), UniversalTransformerKind(), LanguageModelKind())
+}
+"""Those that go past it: exact ones, and one in floats and in a bounded context."""
 
 
 def kinds() -> dict[str, Kind[Any]]:
     """The kinds of network by name: what `netwright.compile(…, to=…)` takes.
 
-    >>> list(kinds())
-    ['transformer', 'rnn', 'neural-gpu', 'language-model']
+    >>> list(kinds())  # doctest: +NORMALIZE_WHITESPACE
+    ['transformer', 'rnn', 'neural-gpu', 'pointer-transformer', 'universal-transformer',
+     'language-model']
     """
     return {**KINDS, **BEYOND}
 

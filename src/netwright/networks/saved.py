@@ -107,7 +107,7 @@ def _rebuilt(about: dict[str, Any], tensors: dict[str, Any]) -> Network:
     compiled = kind.rebuilt(written, machine, options)
     network = Network(kind, machine, options, compiled, tuple(changes))
     # What is there is all that was written, and of the machine and the options that are named.
-    if json.dumps(network.written) != json.dumps(written):
+    if json.dumps(network.written, sort_keys=True) != json.dumps(written, sort_keys=True):
         raise FormatError("its parts contradict each other")
     if not kind.was_made_with(compiled, options):
         raise FormatError("it was made with other options")

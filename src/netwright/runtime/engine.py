@@ -5,7 +5,7 @@ many moments at a time. `ReferenceEngine` is the definition; faster ones equal i
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from time import process_time
 from typing import Any, Protocol
 
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netwright.exact.feed_forward import Affine
-from netwright.exact.rational import ONE
+from netwright.exact.rational import ONE, Rational
 from netwright.exact.snapshot import FARTHEST, Snapshot, checked_array
 from netwright.exact.vector import Vector
 
@@ -27,13 +27,16 @@ class Watch:
 
     Its code is the place of the 1 if the block is a one-hot vector, `ZERO_BLOCK` if it is 0, and
     else `NEITHER`. With `sign`, for a block of one coordinate: the number if it is −1, 0 or 1,
-    else `NEITHER`.
+    else `NEITHER`. With `numbers`, for one coordinate too: the code of the number that stands
+    there, and `NEITHER` for others.
     """
 
     vector: str
+    """`y`, `z` for the last layer's z, or `z1`, `z2`, … for a layer's."""
     block: str
     sign: bool = False
     through: Affine | None = None
+    numbers: Mapping[Rational, int] | None = field(default=None, hash=False)
 
     def code(self, vector: Vector) -> int:
         """What the vector says.
@@ -48,6 +51,8 @@ class Watch:
         if self.sign:
             number = seen.number(self.block)
             return int(number.p) if number in (-ONE, 0, ONE) else NEITHER
+        if self.numbers is not None:
+            return self.numbers.get(seen.number(self.block), NEITHER)
         if not content:
             return ZERO_BLOCK
         if len(content) != 1 or set(content.values()) != {ONE}:
@@ -156,6 +161,28 @@ class VectorMoments(Moments, Protocol):
 
 class VectorEngine(VectorMoments, NetworkEngine, Protocol):
     """An engine whose newest vectors can be had, and whose run can be kept."""
+
+
+class DecodedLayer(Protocol):
+    """What watches may see of a decoder layer."""
+
+    @property
+    def z(self) -> Vector: ...  # noqa: D102  # the paper's letter
+
+
+class DecodedToken(Protocol):
+    """What watches may see of a token."""
+
+    @property
+    def layers(self) -> Sequence[DecodedLayer]: ...  # noqa: D102
+    @property
+    def y(self) -> Vector: ...  # noqa: D102  # the paper's letter
+
+
+def watched(token: DecodedToken) -> dict[str, Vector]:
+    """The vectors of a token by the names that watches know."""
+    layers = {f"z{n}": layer.z for n, layer in enumerate(token.layers, start=1)}
+    return {**layers, "z": token.layers[-1].z, "y": token.y}
 
 
 class ReferenceEngine:

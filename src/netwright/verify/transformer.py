@@ -1,16 +1,24 @@
 """The Transformer of a machine, token by token: every vector of the proof of Theorem 3.4."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import Protocol
 
 from netwright.exact.vector import Vector
-from netwright.following.transformer import WATCHES, TokenFollower
-from netwright.machine.simulate import configurations
-from netwright.runtime.engine import ReferenceEngine
+from netwright.following.token_reading import reading_of
+from netwright.following.transformer import TokenFollower
+from netwright.machine.simulate import configurations, simulate
+from netwright.nets.transformer import LayerTrace, Token
+from netwright.runtime.engine import ReferenceEngine, watched
+from netwright.theorems.decoder import CompiledDecoder
 from netwright.theorems.theorem_3_4_transformer.construction import CompiledTransformer
 from netwright.theorems.theorem_3_4_transformer.proof_values import ProofValues, ProofVectors
 from netwright.verify.comparison import Check
+
+Claim = tuple[str, str, object, object]
+"""A statement, the name of what it is about, what was found, and what is proved."""
+Claims = Callable[[int, Token], Iterator[Claim]]
+"""What is claimed of a token by its number."""
 
 
 class HasVectors(Protocol):
@@ -30,7 +38,7 @@ def lemmas(
     layers: Sequence[HasVectors],
     attended: Sequence[int],
     y: Vector,
-) -> Iterator[tuple[str, str, object, object]]:
+) -> Iterator[Claim]:
     """What Lemmas B.1 to B.5 say of token i: statement, name, what was found, what is proved.
 
     `attended` are the tokens that layer 3 attends to; they, as i, are counted from 0.
@@ -46,38 +54,63 @@ def lemmas(
     yield "Lemma B.5", "y", y, values.y(i + 1)
 
 
-def transformer_checks(
-    compiled: CompiledTransformer, word: Sequence[str], max_steps: int
+def decoder_checks(
+    compiled: CompiledDecoder,
+    word: Sequence[str],
+    max_steps: int,
+    claims: Callable[[int], Claims],
+    statement: str,
 ) -> Iterator[Check]:
-    """Lemmas B.1 to B.5 for every token, and the given machine's configuration at its every step.
+    """What is claimed of every token, and the given machine's configuration at its every step.
 
-    The run is compared up to the moment that shows its end, or the limit.
+    `claims` gives, for so many tokens, what is claimed of each. The run is compared up to the
+    moment that shows its end, or the limit.
     """
-    normal = compiled.normal
-    symbols = normal.check_word(word)
-    follower = TokenFollower(compiled, symbols, max_steps)
-    values = ProofValues.of(compiled, symbols, follower.most_tokens + 1)
-    machine = configurations(normal.given, symbols)
-    tokens = compiled.network.tokens(compiled.recognizer.embed(symbols), compiled.seed)
-    given_symbols = [*map(normal.given_symbol, normal.machine.symbols)]
+    reading = reading_of(compiled, word)
+    follower = TokenFollower(reading, max_steps)
+    claimed = claims(follower.most_tokens + 1)
+    machine = configurations(reading.given, word)
+    tokens = compiled.network.tokens(compiled.embed(word), compiled.seed)
     seen = -1
     for i, token in enumerate(islice(tokens, follower.most_tokens)):
-        *_, third = token.layers
-        attended = [j for j, weight in enumerate(third.self_weights) if weight]
-        for statement, name, found, wanted in lemmas(values, i, token.layers, attended, token.y):
-            yield Check(i, statement, name, found, wanted, max(0, seen))
-        shown = ReferenceEngine(iter([{"z": third.z, "y": token.y}]), WATCHES)
+        for name_of_claim, name, found, wanted in claimed(i, token):
+            yield Check(i, name_of_claim, name, found, wanted, max(0, seen))
+        shown = ReferenceEngine(iter([watched(token)]), reading.watches)
         follower.take(shown.advance(1))
         if follower.steps > seen:
             seen = follower.steps
             now = next(machine)
-            shown_state = normal.machine.states[follower.state]
-            tape = follower.written.tape(given_symbols, normal.given.blank)
-            for name, have, want in (
-                ("the state", shown_state, now.state),
-                ("the head", follower.head, now.head),
-                ("the tape", tape, now.tape),
-            ):
-                yield Check(i, "Theorem 3.4", name, have, want, seen)
+            shown_state = reading.states[follower.state]
+            tape = follower.written.tape(list(reading.symbols), reading.given.blank)
+            if not follower.before_end:
+                for name, have, want in (
+                    ("the state", shown_state, now.state),
+                    ("the head", follower.head, now.head),
+                    ("the tape", tape, now.tape),
+                ):
+                    yield Check(i, statement, name, have, want, seen)
         if follower.outcome is not None:
+            last = simulate(reading.given, word, max_steps)
+            yield Check(i, statement, "the outcome", follower.outcome, last.outcome, seen)
             return
+
+
+def transformer_checks(
+    compiled: CompiledTransformer, word: Sequence[str], max_steps: int
+) -> Iterator[Check]:
+    """Lemmas B.1 to B.5 for every token."""
+
+    def claims(tokens: int) -> Claims:
+        values = ProofValues.of(compiled, compiled.normal.check_word(word), tokens)
+
+        def of(i: int, token: Token) -> Iterator[Claim]:
+            return lemmas(values, i, token.layers, attended(token.layers[-1]), token.y)
+
+        return of
+
+    return decoder_checks(compiled, word, max_steps, claims, "Theorem 3.4")
+
+
+def attended(layer: LayerTrace) -> list[int]:
+    """The tokens, from 0 on, that a layer attends to."""
+    return [j for j, weight in enumerate(layer.self_weights) if weight]

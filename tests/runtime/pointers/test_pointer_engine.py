@@ -19,7 +19,7 @@ from netwright.machine.library import library_machine
 from netwright.machine.normal_form import normalize
 from netwright.machine.turing_machine import TuringMachine
 from netwright.nets.transformer import Transformer
-from netwright.runtime.engine import ReferenceEngine, Watch, rows_of
+from netwright.runtime.engine import ReferenceEngine, Watch, rows_of, watched
 from netwright.runtime.pointers.engine import PointerEngine
 from netwright.theorems.beyond.pointers import universal_rules, universal_text
 from netwright.theorems.beyond.pointers.pointer_transformer import (
@@ -47,8 +47,7 @@ class Run(NamedTuple):
 
     def by_definition(self, count: int) -> Codes:
         tokens = islice(self.network.tokens(self.X, self.seed), count)
-        vectors = ({"z": t.layers[-1].z, "y": t.y} for t in tokens)
-        engine = ReferenceEngine(vectors, self.watches)
+        engine = ReferenceEngine(map(watched, tokens), self.watches)
         return np.concatenate([engine.advance(1) for _ in range(count)])
 
     def check(self, count: int) -> str | None:
@@ -64,7 +63,7 @@ class Run(NamedTuple):
 def on_universal(machine: TuringMachine, word: Sequence[str], attention: Attention) -> Run:
     normal = normalize(machine, blanks_in_input=machine.blank in word)
     network = U1[attention]
-    X = [*universal_rules.RulePrompt(normal, attention).tokens(network.layout, word)]
+    X = [*universal_rules.compile_universal_rules(normal, attention).embed(word)]
     return Run(network, X, universal_rules.seed(network.layout), ON_U1)
 
 

@@ -18,7 +18,7 @@ from netwright.theorems.beyond.pointers.codes import code_1, code_2
 from netwright.theorems.beyond.pointers.pointer_transformer import Attention
 from netwright.theorems.beyond.pointers.rule_values import RuleValues
 from netwright.theorems.beyond.pointers.universal_rules import (
-    RulePrompt,
+    compile_universal_rules,
     seed,
     universal_transformer,
 )
@@ -36,12 +36,13 @@ def check(
 ) -> int:
     """Compare every vector up to the halt, and some after it; how many tokens were compared."""
     normal = normalize(machine, blanks_in_input=machine.blank in word)
-    values = RuleValues(network, RulePrompt(normal, attention), word, steps + 1)
-    y = seed(network.layout)
+    compiled = replace(compile_universal_rules(normal, attention), network=network)
+    values = RuleValues(compiled, word, steps + 1)
+    y = compiled.seed
     for i, token in enumerate(islice(network.tokens(values.X, y), steps)):
-        if not values.runs(i):  # r is 1 at the time of acceptance, and 0 for ever after
-            accepted = i <= values.end and values.q[i] in normal.machine.accepting
-            assert y.number("r") == int(accepted)
+        if i > values.end:  # r is 1 at once after acceptance, and 0 for ever after
+            assert y.number("r") == int(i == values.end + 1 and values.accepts)
+            assert compiled.is_final(y) == (i == values.end + 1 and values.accepts)
             assert y.number("on") == 0
         else:
             first, second = token.layers
@@ -80,8 +81,7 @@ def test_rules_may_stand_in_any_order(attention: Attention) -> None:
     network, draw = NETWORKS[attention], random.Random(3)
     for _ in range(10):
         machine = random_machine(draw, 3, 3)
-        prompt = RulePrompt(normalize(machine), attention)
-        rules = list(prompt.tokens(network.layout, ()))
+        rules = list(compile_universal_rules(normalize(machine), attention).embed(()))
         shuffled = draw.sample(rules, len(rules))
         runs = [
             [token.y for token in islice(network.tokens(X, seed(network.layout)), 30)]

@@ -6,18 +6,26 @@ weight changes the rows, or makes the network unsuitable: then the definition go
 """
 
 from collections.abc import Sequence
-from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
 
+from netwright.exact.snapshot import FARTHEST, Snapshot, checked_array
 from netwright.exact.vector import Vector
-from netwright.jit import compiled
+from netwright.jit import compiled, is_compiled
 from netwright.nets.transformer import Transformer
-from netwright.runtime.engine import Coded, Codes, ReferenceEngine, Watch
+from netwright.runtime.engine import (
+    Coded,
+    Codes,
+    DefinitionFirst,
+    ReferenceEngine,
+    Watch,
+    watched,
+)
 from netwright.runtime.pointers import kernel
 from netwright.runtime.pointers.evaluation import Ended, Evaluation, Output, Value
 from netwright.runtime.pointers.input_attention import External
+from netwright.runtime.transformer.decoder import fast_tokens
 from netwright.runtime.unsuitable import UnsuitableError
 
 MOST_ROWS = 60_000
@@ -27,44 +35,83 @@ Case = tuple[Output, External | None, int]
 
 
 class PointerEngine:
-    """A decoder's run on an input, token by token."""
+    """A decoder's run on an input, token by token.
 
-    fast = True
+    The first `reference_steps` tokens are done by the definition, as a short run need not wait for
+    a compiler.
+    """
+
+    SHORT = 64
+    """How many moments `--engine auto` does by the definition."""
 
     def __init__(
-        self, network: Transformer, X: Sequence[Vector], seed: Vector, watches: Sequence[Watch]
+        self,
+        network: Transformer,
+        X: Sequence[Vector],
+        seed: Vector,
+        watches: Sequence[Watch],
+        *,
+        reference_steps: int = 0,
     ) -> None:
         self.network, self.X, self.seed, self.watches = network, X, seed, tuple(watches)
         self.moments = 0
         self.compile_seconds = 0.0
         self.reason: str | None = None
-        self._definition: ReferenceEngine | None = None
+        """Why there are no tables."""
+        self.by_definition = DefinitionFirst(0 if is_compiled(kernel.follow) else reference_steps)
         self._tables: _Tables | None = None
-        try:
-            self._tables = _Tables(network, X, seed, self.watches)
-        except UnsuitableError as unsuitable:
-            self._leave(str(unsuitable))
+        self._vectors: ReferenceEngine | None = None
+        if self.by_definition.moments:
+            self._vectors = ReferenceEngine(map(watched, network.tokens(X, seed)), self.watches)
+
+    @property
+    def fast(self) -> bool:
+        """Whether the first tokens are over."""
+        return self.moments > self.by_definition.moments or not self.by_definition.moments
 
     def advance(self, count: int) -> Codes:
         """The codes of the next tokens."""
-        if self._tables is not None:
-            try:
-                codes = self._tables.advance(min(count, CHUNK))
+        begun = self._tables is not None or self.reason is not None
+        try:
+            if not begun and self.by_definition.is_over(self.moments):
+                self._begin_with_tables()
+            if self._tables is not None:
+                codes: Codes = self._tables.advance(min(count, CHUNK))
                 self.moments += len(codes)
-                self.compile_seconds = self._tables.compile_seconds
                 return codes
-            except UnsuitableError as unsuitable:
-                self._leave(str(unsuitable))
-        assert self._definition is not None
+        except UnsuitableError as unsuitable:
+            self._leave_tables(str(unsuitable))
+        assert self._vectors is not None
         self.moments += 1
-        return self._definition.advance(1)
+        return self._vectors.advance(1)
 
-    def _leave(self, reason: str) -> None:
-        """Go on by the definition, which begins with the first token."""
+    def snapshot(self) -> Snapshot:
+        """The number of tokens: tables take a second for some sixty million of them."""
+        return {"moments": np.array([self.moments])}
+
+    def restore(self, state: Snapshot) -> None:
+        """Do again what was done."""
+        tokens = int(checked_array(state, "moments", (1,), 0, FARTHEST)[0])
+        while self.moments < tokens:
+            self.advance(tokens - self.moments)
+
+    def _begin_with_tables(self) -> None:
+        """From the first token on, up to where we are."""
+        self.by_definition.end(self.moments)
+        tables = _Tables(self.network, self.X, self.seed, self.watches)
+        self.compile_seconds += tables.compile_seconds
+        done = 0
+        while done < self.moments:
+            done += len(tables.advance(min(self.moments - done, CHUNK)))
+        self._tables, self._vectors = tables, None
+
+    def _leave_tables(self, reason: str) -> None:
+        """Go on in rationals, which begin with the first token."""
         self.reason, self._tables = reason, None
-        tokens = self.network.tokens(self.X, self.seed)
-        vectors = ({"z": token.layers[-1].z, "y": token.y} for token in tokens)
-        self._definition = ReferenceEngine(islice(vectors, self.moments, None), self.watches)
+        vectors = map(watched, fast_tokens(self.network, self.X, self.seed))
+        self._vectors = ReferenceEngine(vectors, self.watches, fast=True)
+        for _ in range(self.moments):
+            self._vectors.advance(1)
 
 
 class _Tables:
@@ -99,7 +146,10 @@ class _Tables:
         return (*tables, self.slots, self.own, self.clock, numbers)  # type: ignore[return-value]
 
     def advance(self, count: int) -> Coded:
-        """The next tokens: one by one while the input is read, and then many at once."""
+        """The next tokens, one at least: up to one that is not for tables, which is the next time.
+
+        They come one by one while the input is read, and then many at once.
+        """
         reading = len(self.X) - int(self.clock[kernel.TOKEN])
         numbers = np.zeros(1 if reading > 0 else count, np.uint16)
         done = 0
@@ -113,12 +163,19 @@ class _Tables:
             if status == kernel.MISSING:
                 if self.clock[5]:
                     continue  # the case may be another one, and is looked up above
-                self._complete(case)
+                try:
+                    self._complete(case)
+                except UnsuitableError:
+                    if done:
+                        break
+                    raise
             elif status == kernel.STALE:
+                if done:
+                    break
                 raise UnsuitableError("a pointer is to a token that was visited since")
             elif status == kernel.NO_ROOM:
                 self.slots = np.concatenate([self.slots, np.zeros_like(self.slots)])
-        return Coded(numbers, self.codes)
+        return Coded(numbers[:done], self.codes[: len(self.ended)])
 
     def _external(self) -> External | None:
         """The input token of the token that comes next: the next one, or the last for ever."""

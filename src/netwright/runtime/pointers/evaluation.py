@@ -8,6 +8,7 @@ an attention is not to one token that these forms tell, or a pointer does not st
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from netwright.exact.rational import ONE, ZERO, Rational
@@ -41,18 +42,24 @@ NONE, NULL, NEW = range(3)
 then those that the token that was looked up had."""
 
 
+Numbers = tuple[tuple[int, Rational], ...]
+"""Coordinates, each with the number that stands there."""
+
+
 class Output(NamedTuple):
     """What y shows, without its pointers: known numbers, and which pointers there are."""
 
-    finite: tuple[tuple[int, Rational], ...]
+    finite: Numbers
     pointers: tuple[int, ...]
     """The coordinates that have one."""
+    is_known: bool = True
+    """Whether the numbers are all; if not, the next token cannot be told."""
 
 
 class Value(NamedTuple):
     """What a token has for those who look it up: known numbers, and copies of its pointers."""
 
-    finite: tuple[tuple[int, Rational], ...]
+    finite: Numbers
     pointers: tuple[tuple[int, int], ...]
     """Coordinates, each with the pointer, by its number, that stands there."""
 
@@ -61,8 +68,24 @@ class Shown(NamedTuple):
     """A key and a value of a layer whose keys are known numbers."""
 
     layer: int
-    key: tuple[tuple[int, Rational], ...]
-    value: tuple[tuple[int, Rational], ...]
+    key: Numbers
+    value: Numbers
+
+
+class Best(NamedTuple):
+    """Of the first `seen` things that tokens showed, those with the greatest score."""
+
+    seen: int
+    top: Rational | None
+    values: Mapping[Numbers, None]
+
+    def with_one(self, score: Rational, value: Numbers) -> "Best":
+        """With one more, or one that is there already."""
+        if self.top is not None and score < self.top:
+            return self
+        if self.top is not None and score == self.top:
+            return self._replace(values={**self.values, value: None})
+        return self._replace(top=score, values={value: None})
 
 
 class Begun(NamedTuple):
@@ -104,6 +127,10 @@ class Evaluation:
         self.key_forms: dict[int, Forms] = {}
         self.shown: dict[Shown, None] = {}
         """What tokens have shown so far."""
+        self.in_layer: dict[int, list[Shown]] = {}
+        """The same by layer."""
+        self.found: dict[tuple[int, Numbers], Best] = {}
+        """What was found for a query of a layer."""
 
     def _pointer_places(self) -> tuple[int, ...]:
         """The coordinates of y that F writes where it reads 1/i: those of pointers."""
@@ -135,6 +162,8 @@ class Evaluation:
         external: External | None,
         looked_up: tuple[Value | None] | None,
     ) -> Begun | Ended:
+        if not output.is_known:
+            raise UnsuitableError("a number of an output depends on a pointer, or on a mean")
         first = external.first if external is not None else 1
         bounds: dict[str, Bound] = {
             "n": (ONE * first, None),
@@ -144,6 +173,7 @@ class Evaluation:
         unit = (ZERO, ONE)
         bounds |= {name: unit for place in self.pointers for name in (f"p{place}", f"f{place}")}
         shown: list[Shown] = []
+        seen: dict[str, Forms] = {}
         y: Forms = {place: Form(value) for place, value in output.finite}
         y |= {place: Form(ZERO, ((f"p{place}", ONE),)) for place in output.pointers}
         z = added(y, positions(self.powers))
@@ -160,9 +190,10 @@ class Evaluation:
                 p = added(z, self._found(looked_up[0], layer, bounds))
             a = added(p, self.input.found(p, external))
             z = added(a, through(feed_forward(layer.O), a, bounds))
+            seen |= {"z": z, f"z{number + 1}": z}
         if looked_up is None:
             return Begun(None, Value((), ()))
-        ended = self._ended(z, through(feed_forward(self.network.F), z, bounds))
+        ended = self._ended(seen, through(feed_forward(self.network.F), z, bounds))
         return ended._replace(shown=tuple(shown))
 
     # Self attention.
@@ -171,6 +202,8 @@ class Evaluation:
         """Note what a token shows to those that ask by content; whether any of it is new."""
         new = [each for each in shown if each not in self.shown]
         self.shown |= dict.fromkeys(new)
+        for each in new:
+            self.in_layer.setdefault(each.layer, []).append(each)
         return bool(new)
 
     def _found_by_content(
@@ -192,13 +225,7 @@ class Evaluation:
             raise UnsuitableError("an attention by content depends on a pointer")
         own = Shown(number, plain(keys), plain(value))
         shown.append(own)
-        q = Vector(self.layout, dict(plain(query)))
-        known_ones = {each: None for each in self.shown if each.layer == number} | {own: None}
-        scores = {
-            each: self.network.score(q, Vector(self.layout, dict(each.key))) for each in known_ones
-        }
-        top = max(scores.values())
-        best = list(dict.fromkeys(e.value for e, score in scores.items() if score == top))
+        best = self._best(plain(query), own)
         if len(best) == 1:
             return {place: Form(value) for place, value in best[0]}
         found: Forms = {}
@@ -208,6 +235,21 @@ class Evaluation:
             bounds[name] = min(numbers), max(numbers)
             found[place] = Form(ZERO, ((name, ONE),))
         return found
+
+    def _best(self, query: Numbers, own: Shown) -> list[Numbers]:
+        """The values with the greatest score for a query: of those that were shown, and its own.
+
+        What was found for a query before is kept, and only what is new since is looked at.
+        """
+        q, there = Vector(self.layout, dict(query)), self.in_layer.get(own.layer, [])
+        found = self.found.setdefault((own.layer, query), Best(0, None, {}))
+        for each in there[found.seen :]:
+            found = found.with_one(self._score(q, each), each.value)
+        self.found[own.layer, query] = found = found._replace(seen=len(there))
+        return list(found.with_one(self._score(q, own), own.value).values)
+
+    def _score(self, q: Vector, each: Shown) -> Rational:
+        return self.network.score(q, Vector(self.layout, dict(each.key)))
 
     def _look(self, number: int, layer: Layer, z: Forms, keys: Forms) -> Begun:
         """Which pointer a token follows, and what it has for others."""
@@ -276,8 +318,7 @@ class Evaluation:
 
     # What comes out.
 
-    def _ended(self, z: Forms, y: Forms) -> Ended:
-        finite: list[tuple[int, Rational]] = []
+    def _ended(self, seen: Mapping[str, Forms], y: Forms) -> Ended:
         there: list[int] = []
         moves: list[int] = []
         for place in self.pointers:
@@ -297,15 +338,11 @@ class Evaluation:
             else:
                 raise UnsuitableError("a pointer does not stay a pointer")
             there.append(place)
-        shown = dict(y)
-        for place, form in sorted(y.items()):
-            if form.terms:
-                raise UnsuitableError("a number of the output depends on a pointer")
-            finite.append((place, form.constant))
-        codes = tuple(
-            self._code(watch, {"z": z, "y": shown}[watch.vector]) for watch in self.watches
-        )
-        return Ended(Output(tuple(finite), tuple(there)), tuple(moves), codes)
+        is_known = not any(form.terms for form in y.values())
+        finite = [(k, form.constant) for k, form in sorted(y.items()) if not form.terms]
+        vectors = {**seen, "y": y}
+        codes = tuple(self._code(watch, vectors[watch.vector]) for watch in self.watches)
+        return Ended(Output(tuple(finite), tuple(there), is_known), tuple(moves), codes)
 
     def _code(self, watch: Watch, vector: Forms) -> int:
         """What a watch sees, if what it looks at is known."""
@@ -315,8 +352,7 @@ class Evaluation:
         if any(form.terms for form in block.values()):
             raise UnsuitableError("what is watched depends on a pointer")
         entries = {place: form.constant for place, form in block.items()}
-        seen_through = Watch(watch.vector, watch.block, watch.sign)
-        return seen_through.code(Vector(layout, entries))
+        return replace(watch, through=None).code(Vector(layout, entries))
 
     def of(self, y: Vector) -> tuple[Output, tuple[int, ...]]:
         """An output whose pointers are to token 0 or none: a seed."""

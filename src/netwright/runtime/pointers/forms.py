@@ -66,11 +66,11 @@ def known(vector: Vector) -> Forms:
 
 def added(*vectors: Forms) -> Forms:
     """The sum of vectors."""
-    places = {place for vector in vectors for place in vector}
-    total = {
-        place: Form.sum((ONE, vector[place]) for vector in vectors if place in vector)
-        for place in places
-    }
+    total: Forms = {}
+    for vector in vectors:
+        for place, form in vector.items():
+            there = total.get(place)
+            total[place] = form if there is None else Form.sum([(ONE, there), (ONE, form)])
     return {place: form for place, form in total.items() if form != NOTHING}
 
 

@@ -11,6 +11,9 @@ from netwright.runtime.pointers.forms import NOTHING, Form, Forms, added, image,
 from netwright.runtime.pointers.maps import NAMES, TWO, feed_forward, is_affine, positions
 from netwright.runtime.unsuitable import UnsuitableError
 
+Asked = tuple[tuple[int, Form], ...]
+"""A query, as far as keys have something there."""
+
 
 @dataclass(frozen=True)
 class External:
@@ -35,16 +38,25 @@ class InputAttention:
         placed = [x + network.pos(j) for j, x in enumerate(X, start=1)]
         self.keys = [feed_forward(network.K)(x) for x in placed]
         self.values = [feed_forward(network.V)(x) for x in placed]
+        self.places = {place for key in self.keys for place in key.entries}
+        self.contents: dict[Asked, Forms] = {}
+        """What was found by queries that are known."""
+        self.by_position: set[Asked] = set()
+        """The queries that ask for the next token."""
 
     def found(self, p: Forms, external: External | None) -> Forms:
         """What a query finds in the input."""
         if external is None:
             return {}
-        places = {place for key in self.keys for place in key.entries}
-        query = {place: form for place, form in p.items() if place in places}
+        query = {place: form for place, form in p.items() if place in self.places}
+        asked = tuple(sorted(query.items()))
         if not any(form.terms for form in query.values()):
-            return self._by_content(query)
-        self._check_by_position(query)
+            if asked not in self.contents:
+                self.contents[asked] = self._by_content(query)
+            return self.contents[asked]
+        if asked not in self.by_position:
+            self._check_by_position(query)
+            self.by_position.add(asked)
         if not is_affine(self.network.V):
             raise UnsuitableError("the encoder's values are not affine")
         value = feed_forward(self.network.V).maps[0]
@@ -77,7 +89,7 @@ class InputAttention:
             ]
             score[NAMES[power]] = Form.sum(parts)
         contents = set()
-        for x in self.X:
+        for x in dict.fromkeys(self.X):
             key = affine(x)
             contents.add(
                 Form.sum((key.entries.get(place, ZERO), form) for place, form in query.items())

@@ -22,7 +22,7 @@ import numpy as np
 from netwright.exact.snapshot import FARTHEST, Snapshot, checked_array, require_consistent
 from netwright.exact.vector import Vector
 from netwright.nets.transformer import Transformer
-from netwright.runtime.engine import Codes, DefinitionFirst, ReferenceEngine, Watch
+from netwright.runtime.engine import Codes, DefinitionFirst, ReferenceEngine, Watch, watched
 from netwright.runtime.transformer.analysis import decoder_program
 from netwright.runtime.transformer.attention import AttentionCache
 from netwright.runtime.transformer.encoded import Encoded
@@ -95,8 +95,7 @@ class FastDecoder:
         self.reason: str | None = None
         """Why 64-bit integers were not for this network."""
         self._integers: IntegerTransformer | TableTransformer | None = None
-        tokens = network.tokens(X, seed)
-        vectors = ({"z": token.layers[-1].z, "y": token.y} for token in tokens)
+        vectors = map(watched, network.tokens(X, seed))
         self._vectors = ReferenceEngine(vectors, watches) if self.by_definition.moments else None
 
     @property
@@ -189,8 +188,7 @@ class FastDecoder:
             self._begin_with_integers()
             return
         self._integers, self.reason = None, reason
-        tokens = fast_tokens(self.network, self.X, self.seed)
-        vectors = ({"z": token.layers[-1].z, "y": token.y} for token in tokens)
+        vectors = map(watched, fast_tokens(self.network, self.X, self.seed))
         self._vectors = ReferenceEngine(vectors, self.watches, fast=True)
         for _ in range(self.tokens):
             self._vectors.advance(1)

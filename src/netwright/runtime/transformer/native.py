@@ -42,8 +42,8 @@ from netwright.runtime.transformer.program import (
     Scale,
     Step,
     Term,
+    vector_of,
 )
-from netwright.runtime.unsuitable import UnsuitableError
 
 DONE, OTHER_FORM, TOO_LARGE, MORE_CELLS = range(4)
 MANY = 400  # weights of a map, from which on it is a loop
@@ -352,9 +352,7 @@ class _Writer(Assembler):
 
     def _code(self, watch: Watch) -> Number:
         """The code of a watch; see `runtime.engine`."""
-        if watch.through is not None:
-            raise UnsuitableError("a watch looks through a map")
-        number = {"z": STREAM, "y": OUTPUT}[watch.vector]
+        number = vector_of(watch)
         layout, scales = self.network.layout, self.program.vectors[number]
         code: Number = 0 if watch.sign else ZERO_BLOCK
         for place, label in enumerate(layout.labels(watch.block)):

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netwright.exact.rational import Activation
+from netwright.runtime.engine import Watch
 from netwright.runtime.unsuitable import UnsuitableError
 
 LARGEST_DENOMINATOR = 1 << 20
@@ -107,6 +108,15 @@ class LastVisit:
 
 Instruction = Step | Rescale | Mean | External | LastVisit
 STREAM, OUTPUT = 0, 1
+
+
+def vector_of(watch: Watch) -> int:
+    """The vector that a watch looks at; UnsuitableError if it is none of a program's."""
+    if watch.through is not None or watch.numbers is not None:
+        raise UnsuitableError("a watch looks through a map, or for numbers")
+    if watch.vector not in ("z", "y"):
+        raise UnsuitableError(f"a watch looks at {watch.vector}")
+    return STREAM if watch.vector == "z" else OUTPUT
 
 
 @dataclass

@@ -27,7 +27,7 @@ from netwright.runtime.attended import (
     ListedAttention,
     OneWinner,
 )
-from netwright.runtime.engine import Codes, Watch
+from netwright.runtime.engine import Codes, Watch, watched
 from netwright.runtime.transformer.analysis import has_equal_scores
 from netwright.runtime.transformer.attention import AttentionCache
 from netwright.runtime.transformer.decoder import (
@@ -148,7 +148,7 @@ class TokenEngine:
                 self.reason = str(unsuitable)
         token = self._remembered(self.moments + 1)
         self.moments += 1
-        vectors = {"z": token.layers[-1].z, "y": token.y}
+        vectors = watched(token)
         row = [watch.code(vectors[watch.vector]) for watch in self.watches]
         return np.array([row], dtype=np.int64)
 

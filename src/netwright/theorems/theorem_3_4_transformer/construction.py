@@ -13,19 +13,15 @@ One encoder layer, three decoder layers, hard attention with the score −|⟨q,
 The third layer may have another query and key than the paper's: `scores` has them.
 """
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Iterable
+from dataclasses import dataclass
 
-from netwright.exact.feed_forward import FeedForward, affine_network
-from netwright.exact.layout import Layout
-from netwright.exact.rational import ONE
-from netwright.exact.vector import Vector
+from netwright.exact.feed_forward import affine_network
 from netwright.machine.normal_form import NormalMachine, normalize
 from netwright.machine.turing_machine import TuringMachine
 from netwright.nets.positional import ReciprocalPositions
-from netwright.nets.recognizer import Recognizer
 from netwright.nets.transformer import Layer, Transformer
+from netwright.theorems.decoder import CompiledNormalDecoder
 from netwright.theorems.theorem_3_4_transformer import (
     lemma_b1_encoder_attention,
     lemma_b2_transition,
@@ -36,54 +32,12 @@ from netwright.theorems.theorem_3_4_transformer import (
 from netwright.theorems.theorem_3_4_transformer.scores import PAPER, Score, read_score
 
 
-@dataclass(frozen=True)
-class CompiledTransformer:
+@dataclass(frozen=True, kw_only=True)
+class CompiledTransformer(CompiledNormalDecoder):
     """A machine in normal form and the Transformer that simulates it."""
 
-    normal: NormalMachine
-    network: Transformer
-    embedding: Mapping[str, Vector]
-    seed: Vector
-    final_states: frozenset[str]
     score: Score = PAPER
     """Which queries and keys its third layer was made with."""
-
-    @property
-    def layout(self) -> Layout:
-        """The layout of the network's vectors."""
-        return self.network.layout
-
-    def is_final(self, y: Vector) -> bool:
-        """𝔽 = {⟦q⟧ : q ∈ F} × ℚ^(d−|Q|): whether block q1 is the one-hot of a final state."""
-        return any(y["q1"] == {state: ONE} for state in self.final_states)
-
-    @property
-    def recognizer(self) -> Recognizer:
-        """The recognizer A = (Σ, f_pos, Trans_M, y_0, 𝔽)."""
-        return Recognizer(
-            self.normal.input_alphabet, self.embedding, self.network, self.seed, self.is_final
-        )
-
-    def networks(self) -> dict[str, FeedForward]:
-        """Every feed-forward network, by its place: `encoder.1.Q`, …, `decoder.3.O`, `F`."""
-        found: dict[str, object] = {}
-        for side, layers in (("encoder", self.network.encoder), ("decoder", self.network.decoder)):
-            for number, layer in enumerate(layers, start=1):
-                for letter in "QKVO":
-                    found[f"{side}.{number}.{letter}"] = getattr(layer, letter)
-        found |= {"encoder.K": self.network.K, "encoder.V": self.network.V, "F": self.network.F}
-        return {name: net for name, net in found.items() if isinstance(net, FeedForward)}
-
-    def with_network(self, name: str, network: FeedForward) -> "CompiledTransformer":
-        """The same with another network in one of the places that `networks` names."""
-        place, _, letter = name.rpartition(".")
-        changes: dict[str, Any] = {letter: network}
-        if place not in ("", "encoder"):
-            side, number = place.split(".")
-            layers = list(getattr(self.network, side))
-            layers[int(number) - 1] = replace(layers[int(number) - 1], **changes)
-            changes = {side: tuple(layers)}
-        return replace(self, network=replace(self.network, **changes))
 
 
 def compile_transformer(

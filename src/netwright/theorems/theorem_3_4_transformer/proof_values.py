@@ -160,12 +160,6 @@ class ProofValuesOf(ProofVectors):
         self.c = _Times(self._cell)
         self.ell = _Times(self._last_visit)
 
-    @staticmethod
-    def timeline_of(normal: NormalMachine, word: Sequence[str], **options: int) -> Timeline:
-        """The timeline that it needs: the normal machine's, which counts steps of the given one."""
-        counts = normal.is_given_state
-        return Timeline(normal.machine, normal.check_word(word), -1, counts=counts, **options)
-
     def _cell(self, i: int) -> int:
         """c^(i): the machine's cell −1 is the paper's cell 0; after a halt the head stays."""
         now = self.timeline.at(i)

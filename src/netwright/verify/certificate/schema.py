@@ -245,23 +245,52 @@ _MEANING = {
     "layout": index,
     "layouts": _LAYOUTS,
 }
-TRANSFORMER = record(
-    given=_MACHINE,
-    normal=_MACHINE,
-    names=row(text, text, text),
-    pauses=sequence(text),
-    networks=by_name(record(activation=text, maps=sequence(_MAP))),
-    layout=index,
-    layouts=_LAYOUTS,
-    encoder_layers=index,
-    decoder_layers=index,
-    attention=row(text, text),
-    score=text,
-    positions=sequence(text),
-    seed=_VECTOR,
-    embedding=_EMBEDDING,
-    final_states=sequence(text),
+_DECODER = {
+    "networks": by_name(record(activation=text, maps=sequence(_MAP))),
+    "layout": index,
+    "layouts": _LAYOUTS,
+    "encoder_layers": index,
+    "decoder_layers": index,
+    "attention": row(text, text),
+    "positions": sequence(text),
+    "seed": _VECTOR,
+}
+_NORMAL = {
+    "given": _MACHINE,
+    "normal": _MACHINE,
+    "names": row(text, text, text),
+    "pauses": sequence(text),
+}
+_ENDS = {"embedding": _EMBEDDING, "final_states": sequence(text)}
+TRANSFORMER = record(**_DECODER, **_NORMAL, **_ENDS, score=text)
+POINTER_TRANSFORMER = record(**_DECODER, **_NORMAL, **_ENDS)
+UNIVERSAL_RULES = record(
+    **_DECODER,
+    **_NORMAL,
+    prompt=one_of("rules"),
+    symbols=_EMBEDDING,
+    rules=sequence(row(text, text, _VECTOR)),
 )
+UNIVERSAL_TEXT = record(
+    **_DECODER,
+    prompt=one_of("text"),
+    form=one_of("long", "short"),
+    given=_MACHINE,
+    moving=_MACHINE,
+    pauses=sequence(text),
+    states=sequence(text),
+    symbols=sequence(text),
+    alphabet=_EMBEDDING,
+    rules=text,
+)
+
+
+def universal(value: object) -> None:
+    """A universal network: on a prompt of rules, or on one that is a word."""
+    is_text = isinstance(value, dict) and value.get("prompt") == "text"
+    (UNIVERSAL_TEXT if is_text else UNIVERSAL_RULES)(value)
+
+
 RNN = record(**_MEANING, matrices=by_name(_MATRIX), plain=flag)
 NEURAL_GPU = record(
     **_MEANING,

@@ -1,11 +1,13 @@
 """The obligations of a Transformer: together they imply that it simulates its machine, always."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from itertools import product
 from typing import Any
 
 from flint import fmpq
 
+from netwright.verify.certificate.chain import Chain
+from netwright.verify.certificate.normal_form import NORMAL_FORM, normal_form_cases
 from netwright.verify.certificate.reading import (
     NOTHING,
     ONE,
@@ -13,7 +15,6 @@ from netwright.verify.certificate.reading import (
     Cases,
     Checker,
     Machine,
-    Matrix,
     Nothing,
     Numbers,
     Obligation,
@@ -32,36 +33,6 @@ POSITIONS = {
 """1, i, 1/i, 1/i², and 1/i³ for the score by recency: by the name of the third layer's score."""
 
 
-class _Network:
-    """Affine maps with σ between each two."""
-
-    def __init__(self, maps: Sequence[Matrix], activation: str) -> None:
-        self.maps, self.activation = maps, activation
-
-    def __call__(self, x: Mapping[int, fmpq]) -> Numbers:
-        for number_of, matrix in enumerate(self.maps):
-            image = matrix(x)
-            if number_of < len(self.maps) - 1:
-                image = {k: min(v, ONE) for k, v in image.items() if v > 0}
-            x = image
-        return dict(x)
-
-    def is_zero(self) -> bool:
-        """Whether it gives 0 whatever it is given."""
-        return not self.maps[-1].weights and not any(self.maps[-1].bias.values())
-
-    def is_exactly(self, weights: Mapping[tuple[int, int], fmpq]) -> bool:
-        """Whether it is one linear map with these weights."""
-        single = len(self.maps) == 1 and not any(self.maps[0].bias.values())
-        return single and self.maps[0].weights == dict(weights)
-
-    def sources(self, targets: set[int]) -> set[int]:
-        """The input coordinates on which some output coordinates depend."""
-        for matrix in reversed(self.maps):
-            targets = {j for j, k in matrix.weights if k in targets}
-        return targets
-
-
 class TransformerCheck:
     """What is written down of a Transformer, and its obligations."""
 
@@ -73,7 +44,7 @@ class TransformerCheck:
         sizes = [len(layout.names) for layout in layouts]
         self.at = layouts[written["layout"]]
         self.networks = {
-            name: _Network(read_chain(net["maps"], sizes, written["layout"]), net["activation"])
+            name: Chain(read_chain(net["maps"], sizes, written["layout"]), net["activation"])
             for name, net in written["networks"].items()
         }
         self.hidden_of_f = layouts[written["networks"]["F"]["maps"][0]["output"]]
@@ -95,7 +66,10 @@ class TransformerCheck:
         yield shape
         if shape.failure is not None:
             return  # the others would not know where to look
-        yield oblige("normal form: M stands for the given machine", self._normal_form())
+        normal_form = normal_form_cases(
+            self.given, self.normal, self.names, self.pauses, self.final
+        )
+        yield oblige(NORMAL_FORM, normal_form)
         yield oblige("embedding, positions, seed and final set", self._ends())
         yield oblige("encoder: it leaves vectors as they are", self._encoder())
         yield oblige("Lemma B.1: K and V of the encoder", self._lemma_b1())
@@ -106,55 +80,6 @@ class TransformerCheck:
         yield oblige("Lemma B.5: what F depends on, block by block", self._f_columns())
         yield oblige("Lemma B.5: F saturates in the positions", self._f_saturates())
         yield oblige("Lemma B.5: F gives state, move and symbol", self._f_values())
-
-    def _normal_form(self) -> Cases:
-        given, normal = self.given, self.normal
-        q_init, q_read, q_rewind = self.names
-        sharp = normal.blank
-        inner = set(given.states)
-        own = [q_init, q_read, q_rewind, *sorted(self.pauses)]
-        yield len(set(own)) == len(own) and not inner & set(own), "states share names"
-        yield set(normal.states) == inner | set(own), "other states than its own and the given"
-        yield set(normal.symbols) == set(given.symbols) | {sharp}, "other symbols"
-        yield sharp == given.blank or sharp not in given.symbols, "# is a symbol of the input"
-
-        def stands_for(symbol: str) -> str:
-            return given.blank if symbol == sharp else symbol
-
-        def same(rule: object, state: str, symbol: str, move: str) -> bool:
-            return rule == (state, symbol, move)
-
-        delta = normal.delta
-        yield same(delta.get((q_init, sharp)), q_read, sharp, "R"), "q_init"
-        yield same(delta.get((q_read, sharp)), q_rewind, sharp, "L"), "q_read on #"
-        yield same(delta.get((q_rewind, sharp)), given.start, sharp, "R"), "q_rewind on #"
-        for symbol in normal.symbols:
-            if symbol != sharp:
-                yield same(delta.get((q_read, symbol)), q_read, symbol, "R"), f"q_read on {symbol}"
-                back = delta.get((q_rewind, symbol))
-                yield same(back, q_rewind, symbol, "L"), f"q_rewind on {symbol}"
-                yield (q_init, symbol) not in delta, f"q_init on {symbol}"
-        for state, symbol in product(given.states, normal.symbols):
-            rule = None if state in self.final else delta.get((state, symbol))
-            wanted = given.rule(state, stands_for(symbol))
-            at = f"δ({state}, {symbol})"
-            if state in self.final:
-                yield (state, symbol) not in delta, f"{at} leaves a final state"
-                yield wanted is None, f"{at}: the given machine goes on in a final state"
-            elif wanted is None or rule is None:
-                yield wanted is None and rule is None, f"{at} is not the given machine's"
-            else:
-                target, write, move = wanted
-                yield stands_for(rule[1]) == write, f"{at} writes {rule[1]}"
-                if move == "S":
-                    yield rule[0] in self.pauses and rule[2] == "R", f"{at} is no stay"
-                    for other in normal.symbols:
-                        back = delta.get((rule[0], other))
-                        right = back is not None and (back[0], back[2]) == (target, "L")
-                        right = right and stands_for(back[1]) == stands_for(other)  # type: ignore[index]  # it is there
-                        yield right, f"δ({rule[0]}, {other}) does not go back"
-                else:
-                    yield (rule[0], rule[2]) == (target, move), f"{at} is {rule}"
 
     def _shape(self) -> Cases:
         wanted = [f"encoder.1.{x}" for x in "QKVO"] + ["encoder.K", "encoder.V", "F"]
@@ -227,7 +152,7 @@ class TransformerCheck:
         for m in (-1, 1):
             yield self._o1(NOTHING, NOTHING, m, network), f"at m = {m}"
 
-    def _o1(self, q: str | Nothing, s: str | Nothing, m: int, network: _Network) -> bool:
+    def _o1(self, q: str | Nothing, s: str | Nothing, m: int, network: Chain) -> bool:
         at = self.at
         x: Numbers = {}
         wanted: Numbers = {}

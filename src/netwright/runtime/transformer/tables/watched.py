@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from netwright.exact.layout import Layout
 from netwright.runtime.engine import NEITHER, ZERO_BLOCK, Watch
-from netwright.runtime.transformer.program import OUTPUT, STREAM, Program
+from netwright.runtime.transformer.program import STREAM, Program, vector_of
 from netwright.runtime.transformer.tables.finite import Evaluation
 from netwright.runtime.transformer.tables.residual import Residual
 from netwright.runtime.unsuitable import UnsuitableError
@@ -20,9 +20,7 @@ class Watched(NamedTuple):
 
 def watched(watch: Watch, layout: Layout, program: Program, residual: Residual) -> Watched:
     """A watch on finite numbers; UnsuitableError if it is on others."""
-    if watch.through is not None:
-        raise UnsuitableError("a watch looks through a map")
-    number = {"z": STREAM, "y": OUTPUT}[watch.vector]
+    number = vector_of(watch)
     scales, places = program.vectors[number], layout.places(watch.block)
     if number == STREAM and any(k in residual.stream for k in places):
         raise UnsuitableError("a watch is on a number that grows")

@@ -24,7 +24,6 @@ Preconditions, all of them used: the normal form's first three states never stay
 #, the input has no # in it, and no rule leaves an accepting state.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -33,13 +32,13 @@ from flint import fmpq
 
 from netwright.exact.feed_forward import Affine, FeedForward, affine_network
 from netwright.exact.layout import Layout
-from netwright.exact.rational import ONE
 from netwright.exact.vector import Vector
 from netwright.machine.normal_form import NormalMachine
 from netwright.machine.turing_machine import Move, TuringMachine
 from netwright.nets.attention import dot_product, score_phi
-from netwright.nets.positional import ReciprocalPositions
 from netwright.nets.transformer import Layer, Transformer
+from netwright.theorems.beyond.pointers.positions import Positions
+from netwright.theorems.decoder import CompiledNormalDecoder
 
 HALF = fmpq(1, 2)
 MOVES = {Move.R: "mR", Move.L: "mL", Move.S: "mS"}
@@ -54,30 +53,16 @@ class Attention(StrEnum):
     """⟨q, k⟩, as in practice."""
 
 
-@dataclass(frozen=True)
-class CompiledPointerTransformer:
+@dataclass(frozen=True, kw_only=True)
+class CompiledPointerTransformer(CompiledNormalDecoder):
     """A machine in normal form, and the Transformer that follows pointers through its run."""
 
-    normal: NormalMachine
-    network: Transformer
-    embedding: Mapping[str, Vector]
-    seed: Vector
-    final_states: frozenset[str]
     attention: Attention
-
-    @property
-    def layout(self) -> Layout:
-        """The layout of the network's vectors."""
-        return self.network.layout
 
     @property
     def stays(self) -> bool:
         """Whether it can stay where it is."""
         return "mS" in dict(self.layout.blocks)
-
-    def is_final(self, y: Vector) -> bool:
-        """Whether block q1 is the one-hot of a final state."""
-        return any(y["q1"] == {state: ONE} for state in self.final_states)
 
 
 def stays(machine: TuringMachine) -> bool:
@@ -131,7 +116,7 @@ def compile_pointer_transformer(
         ),
         F=next_network(layout, machine),
         score=dot_product if is_dot else score_phi,
-        pos=ReciprocalPositions(layout, positions(attention)),
+        pos=Positions(layout, positions(attention)),
     )
     return CompiledPointerTransformer(
         normal=normal,

@@ -14,28 +14,21 @@ from collections.abc import Sequence
 from netwright.exact.rational import Number
 from netwright.exact.vector import Vector
 from netwright.machine.turing_machine import Action
-from netwright.nets.transformer import Transformer
 from netwright.theorems.beyond.pointers.codes import code_1, code_2
 from netwright.theorems.beyond.pointers.linked_visits import LinkedVisits
 from netwright.theorems.beyond.pointers.pointer_values import pointer
-from netwright.theorems.beyond.pointers.universal_rules import RULE, RulePrompt
+from netwright.theorems.beyond.pointers.universal_rules import RULE, CompiledUniversalRules
 
 
 class RuleValues(LinkedVisits):
     """The vectors for one prompt, and the times 0 to `steps`."""
 
-    def __init__(
-        self, network: Transformer, prompt: RulePrompt, word: Sequence[str], steps: int
-    ) -> None:
-        self.network, self.layout, self.prompt = network, network.layout, prompt
-        self.machine = prompt.normal.machine
-        self.word = prompt.normal.check_word(word)
+    def __init__(self, compiled: CompiledUniversalRules, word: Sequence[str], steps: int) -> None:
+        self.network, self.layout, self.prompt = compiled.network, compiled.layout, compiled.prompt
+        self.machine = compiled.normal.machine
+        self.word = compiled.normal.check_word(word)
         super().__init__(self.machine, self.word, steps, head=-1)
-        self.X = tuple(prompt.tokens(self.layout, self.word))
-
-    def runs(self, i: int) -> bool:
-        """Whether the machine has neither halted nor accepted before time i."""
-        return i <= self.end and self.q[i] not in self.machine.accepting
+        self.X = compiled.embed(self.word)
 
     def y(self, i: int) -> Vector:
         """y_i; it is the seed for i = 0."""
@@ -53,6 +46,11 @@ class RuleValues(LinkedVisits):
         rule = self.place_of_rule(i)
         return self._positioned(i) + self._fields(self.X[rule])
 
+    @property
+    def accepts(self) -> bool:
+        """Whether r = 1 comes after the last time."""
+        return self.q[self.end] in self.machine.accepting
+
     def place_of_rule(self, i: int) -> int:
         """Where in the prompt the rule of token i stands."""
         state = self.q[i]
@@ -65,7 +63,7 @@ class RuleValues(LinkedVisits):
         rule = self.X[self.place_of_rule(i)]
         pos = self.network.pos
         assert pos is not None
-        selected = {"sel": pointer(self._selected(i))}
+        selected = {"sel": pointer(self.selected(i))}
         chosen: dict[str, Number] = {
             "r3": rule.number("r2"),
             "m3": rule.number("m2"),
@@ -78,7 +76,7 @@ class RuleValues(LinkedVisits):
 
     def p2(self, i: int) -> Vector:
         """p²_i."""
-        followed = self._selected(i)
+        followed = self.selected(i)
         wrote = self.X[self.place_of_rule(followed)].number("w2")
         found = Vector.of(self.layout, {"v": wrote, **self._pointers(followed, "RR", "LL")})
         return self.z1(i) + found
@@ -87,7 +85,7 @@ class RuleValues(LinkedVisits):
         """z²_i."""
         return self.p2(i) + self._fields(self.X[min(i + 1, len(self.X)) - 1])
 
-    def _selected(self, i: int) -> int:
+    def selected(self, i: int) -> int:
         """The token that is followed: where no rule applies, as for a move to the right."""
         action: Action | None = self.machine.action(self.q[i] or "", self.s[i])
         return self.L[i] if action is not None and action.move.offset < 0 else self.R[i]

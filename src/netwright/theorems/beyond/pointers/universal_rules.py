@@ -4,14 +4,14 @@ Two decoder layers, d = 21, 17 hidden units, and all weights are constants. For 
 normal form of Theorem 3.4 and every word, y_t shows the configuration at time t: one token a step.
 
 The prompt has the input first, a token for each symbol, and then a token for *every* pair of a
-state that does not accept and a symbol, in any order. States and symbols are numbers, and those are
-`codes`; q_init and # are 0.
+state and a symbol, in any order. States and symbols are numbers, and those are `codes`; q_init and
+# are 0.
 
 | token            | kap                  | er       | ew       | em | eo | ea       |
 |------------------|----------------------|----------|----------|----|----|----------|
 | symbol a         | 5                    | 0        | 0        | 0  | 0  | code₁(a) |
 | (q, a) → (p, b, D) | code₂(q) + code₁(a) | code₂(p) | code₁(b) | D  | 1  | 0        |
-| …, p accepts     | the same             | 1        | code₁(b) | D  | 0  | 0        |
+| (q, a), q accepts | the same            | 1        | code₁(a) | 1  | 0  | 0        |
 | no rule          | the same             | 0        | 0        | 1  | 0  | 0        |
 
 kap stands in `on`, er in `r2`, ew in `w2`, em in `m2`, eo in `on2`, ea in `al`.
@@ -35,6 +35,10 @@ look-up's value w2 is taken from the layer's input, O₂ is 0, and F reads none 
 input is read all look-ups find NULL, which wrote # = 0; later al is 0: so al + v is the symbol.
 The pointers are those of the lemma of `linked_visits`.
 
+An accepting configuration is shown as it is, like any other; the next output has r = 1, which no
+state's code is, and that is the final set. (One might go to r = 1 at once, and save the tokens of
+accepting states; then they all look alike, and the paper's configuration y_t is not shown whole.)
+
 Halted, on = 0: the first attention ties, but r3, on3 and m3 are behind the gate, as means of er, eo
 and |em| are at most 1. So r = on = 0 for ever after.
 
@@ -43,12 +47,13 @@ take the nearest rule), the machine is in normal form, the input has no #, and i
 first.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from netwright.exact.feed_forward import FeedForward, affine_network
 from netwright.exact.layout import Layout
-from netwright.exact.rational import ONE, Number, Rational
+from netwright.exact.rational import Number, Rational
 from netwright.exact.vector import Vector
 from netwright.machine.normal_form import NormalMachine
 from netwright.nets.attention import dot_product, score_phi
@@ -57,6 +62,7 @@ from netwright.theorems.beyond.pointers.codes import code_1, code_2
 from netwright.theorems.beyond.pointers.pointer_transformer import Attention
 from netwright.theorems.beyond.pointers.positions import Positions
 from netwright.theorems.beyond.pointers.units import Unit, unit_network
+from netwright.theorems.beyond.pointers.universal import CompiledUniversal
 
 SHOWN = ("r", "s", "on", "R", "L")
 RULE = ("r2", "w2", "m2", "on2", "al")
@@ -182,44 +188,94 @@ class RulePrompt:
     normal: NormalMachine
     attention: Attention = Attention.ABSOLUTE
 
-    @property
+    @cached_property
     def states(self) -> dict[str, int]:
-        """The numbers of the states that do not accept: q_init is 0."""
-        machine = self.normal.machine
-        running = [state for state in machine.states if state not in machine.accepting]
-        return {state: number for number, state in enumerate(running)}
+        """The numbers of the states: q_init is 0."""
+        return {state: number for number, state in enumerate(self.normal.machine.states)}
 
-    @property
+    @cached_property
     def symbols(self) -> dict[str, int]:
         """The numbers of the symbols: # is 0."""
-        machine = self.normal.machine
-        others = [symbol for symbol in machine.symbols if symbol != machine.blank]
-        return {symbol: number for number, symbol in enumerate([machine.blank, *others])}
+        sharp = self.normal.machine.blank
+        return {a: number for number, a in enumerate([sharp, *self.normal.input_alphabet])}
 
-    def tokens(self, layout: Layout, word: Sequence[str]) -> Iterable[Vector]:
-        """The input, then the rules."""
-        symbols = self.symbols
-        for symbol in self.normal.check_word(word):
-            yield self._token(layout, Rational(NO_RULE), al=code_1(symbols[symbol]))
-        for state, number in self.states.items():
-            for symbol, place in symbols.items():
-                yield self._rule(layout, state, symbol, code_2(number) + code_1(place))
+    def input_tokens(self, layout: Layout) -> dict[str, Vector]:
+        """The token of each symbol that an input may have."""
+        return {
+            symbol: self._token(layout, Rational(NO_RULE), al=code_1(self.symbols[symbol]))
+            for symbol in self.normal.input_alphabet
+        }
 
-    def _rule(self, layout: Layout, state: str, symbol: str, kap: Rational) -> Vector:
+    def rule_tokens(self, layout: Layout) -> dict[tuple[str, str], Vector]:
+        """The token of each pair of a state and a symbol."""
+        return {
+            (state, symbol): self._rule(layout, state, symbol)
+            for state in self.states
+            for symbol in self.symbols
+        }
+
+    def _rule(self, layout: Layout, state: str, symbol: str) -> Vector:
+        number = self.symbols[symbol]
+        kap = code_2(self.states[state]) + code_1(number)
+        if state in self.normal.machine.accepting:
+            return self._token(layout, kap, r2=1, w2=code_1(number), m2=1)
         action = self.normal.machine.action(state, symbol)
         if action is None:
             return self._token(layout, kap, m2=1)
-        accepts = action.state in self.normal.machine.accepting
         return self._token(
             layout,
             kap,
-            r2=ONE if accepts else code_2(self.states[action.state]),
+            r2=code_2(self.states[action.state]),
             w2=code_1(self.symbols[action.write]),
             m2=action.move.offset,
-            on2=0 if accepts else 1,
+            on2=1,
         )
 
     def _token(self, layout: Layout, kap: Rational, **parts: Number) -> Vector:
         is_dot = self.attention is Attention.DOT_PRODUCT
         beside: dict[str, Number] = {"r": kap * kap} if is_dot else {"one_": 1}
         return Vector.of(layout, {"on": kap, **beside, **parts})
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompiledUniversalRules(CompiledUniversal):
+    """The network and a machine in normal form, which is its prompt."""
+
+    normal: NormalMachine
+    attention: Attention
+    symbols: Mapping[str, Vector]
+    """The tokens of an input's symbols."""
+    rules: Mapping[tuple[str, str], Vector]
+    """The tokens that follow every input, by state and symbol."""
+
+    @cached_property
+    def prompt(self) -> RulePrompt:
+        """How states and symbols are numbered."""
+        return RulePrompt(self.normal, self.attention)
+
+    def embed(self, word: Sequence[str]) -> tuple[Vector, ...]:
+        """The input, then the rules."""
+        symbols = self.normal.check_word(word)
+        return (*map(self.symbols.__getitem__, symbols), *self.rules.values())
+
+
+def compile_universal_rules(
+    normal: NormalMachine, attention: Attention = Attention.ABSOLUTE
+) -> CompiledUniversalRules:
+    """The constant network, with a machine in normal form as its prompt.
+
+    >>> from netwright.machine.library import library_machine
+    >>> from netwright.machine.normal_form import normalize
+    >>> compiled = compile_universal_rules(normalize(library_machine("palindrome")))
+    >>> len(compiled.embed("ab"))  # 2 symbols, 11·3 pairs
+    35
+    """
+    network, prompt = universal_transformer(attention), RulePrompt(normal, attention)
+    return CompiledUniversalRules(
+        network=network,
+        seed=seed(network.layout),
+        normal=normal,
+        attention=attention,
+        symbols=prompt.input_tokens(network.layout),
+        rules=prompt.rule_tokens(network.layout),
+    )

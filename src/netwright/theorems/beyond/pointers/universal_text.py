@@ -44,7 +44,8 @@ is 0 for the rule of the pair alone, and with 3 at least if it ends none. *Runni
 in O₂ and three times in F, since every layer attends to the prompt: hence run/2 and run/3.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from flint import fmpq
 
@@ -53,11 +54,12 @@ from netwright.exact.feed_forward import affine_network
 from netwright.exact.layout import Layout
 from netwright.exact.rational import Number
 from netwright.exact.vector import Vector
-from netwright.machine.remove_stays import remove_stays
+from netwright.machine.remove_stays import fresh_name, remove_stays
 from netwright.machine.turing_machine import Move, TuringMachine
-from netwright.nets.positional import ReciprocalPositions
 from netwright.nets.transformer import Layer, Transformer
+from netwright.theorems.beyond.pointers.positions import Positions
 from netwright.theorems.beyond.pointers.units import Unit, unit_network
+from netwright.theorems.beyond.pointers.universal import CompiledUniversal
 
 ALPHABET = "01ABC<>YNT!"
 SHOWN = ("r", "s", "on", "R", "L", "acc", "kap", "rn")
@@ -176,7 +178,7 @@ def universal_text_transformer() -> Transformer:
             ),
         ),
         F=after,
-        pos=ReciprocalPositions(layout, PLACES),
+        pos=Positions(layout, PLACES),
     )
 
 
@@ -201,6 +203,7 @@ class TextPrompt:
     def __init__(self, given: TuringMachine, *, long: bool = False) -> None:
         self.given, self.long = given, long
         self.machine, self.pauses = remove_stays(given)
+        self.start = fresh_name("_start", set(self.machine.states))
         accepting = given.accepting or frozenset(given.halting_states)
         self.accepting = accepting
         running = [s for s in self.machine.states if long or s not in accepting]
@@ -247,6 +250,35 @@ class TextPrompt:
         where = ">" if action.move is Move.R else "<"
         write = _binary(self.symbols[action.write])
         return f"{pair}{_binary(self.states[action.state])}C{write}{where}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompiledUniversalText(CompiledUniversal):
+    """The network and a machine as a word, which is the beginning of its prompt."""
+
+    prompt: TextPrompt
+    embedding: Mapping[str, Vector]
+    rules: str
+
+    def text(self, word: Sequence[str]) -> str:
+        """The prompt."""
+        return f"{self.rules}{self.prompt.input(word)}!"
+
+    def embed(self, word: Sequence[str]) -> tuple[Vector, ...]:
+        """The prompt, symbol by symbol."""
+        return tuple(map(self.embedding.__getitem__, self.text(word)))
+
+
+def compile_universal_text(given: TuringMachine, *, long: bool = True) -> CompiledUniversalText:
+    """The constant network, with a machine as its prompt."""
+    network, prompt = universal_text_transformer(), TextPrompt(given, long=long)
+    return CompiledUniversalText(
+        network=network,
+        seed=seed(network.layout),
+        prompt=prompt,
+        embedding=embedding(network.layout),
+        rules=prompt.rules,
+    )
 
 
 def _binary(number: int) -> str:

@@ -1,0 +1,128 @@
+"""The pointer Transformer and the universal ones in words; token t = i + 1 has position i + 1."""
+
+from netwright.exact.meanings import Meanings
+
+ZERO = "0: nothing is read or added here"
+LOOK_UP_Q = "asks for the token that sel points to: sel (j+1) - 1 is 0 there alone"
+LOOK_UP_K = "the token's own position"
+POINTERS = {
+    "R": "pointer to the last visit of the cell to the right, token j as 1/(j+1); NULL is token 0",
+    "L": "pointer to the last visit of the cell to the left",
+    "sel": "the pointer that the move follows: R or L",
+    "RR": "R of the token that was looked up",
+    "LL": "L of the token that was looked up",
+    "one": "position: 1",
+    "n": "position: i+1",
+    "e": "position: 1/(i+1), which is a pointer to this token",
+    "e2": "position: 1/(i+1)^2; with --attention dot-product alone",
+}
+
+POINTER_TRANSFORMER = Meanings(
+    blocks={
+        "q1": "the state before the step, q^(i), one coordinate a state",
+        "s1": "the symbol under the head, s^(i)",
+        "q2": "the state after the step, q^(i+1)",
+        "w": "the symbol that the step writes, v^(i)",
+        "m": "the move of the step: -1 or 1",
+        "mR": "1 if the step moves right; in networks of machines that stay at times",
+        "mL": "1 if the step moves left; in the same",
+        "mS": "1 if the step stays; in the same",
+        "al": "the input's symbol number i+1, beyond the end its last one; twice in decoder.2",
+        "be": "i+1, or the length of the input beyond its end; twice in decoder.2",
+        "v": "the symbol that the token that was looked up wrote: what the head finds",
+        **POINTERS,
+    },
+    hidden={
+        "decoder.1.O": {
+            "rule": "one neuron for each rule: 1 for the one that applies",
+            "sel": "the pointer that the rule follows, if it applies and moves; else 0",
+        },
+        "F": {
+            "q": "the next state",
+            "alpha": "the input's symbol, while it is read",
+            "v": "the symbol that was found",
+            "w": "the symbol that was written, at a stay",
+            "reading": "1 while the input is read: takes away the blank that was found",
+            "R": "the next R: what was found, this token, or (at a stay) R itself",
+            "L": "the next L: the same",
+        },
+    },
+    weights={
+        "encoder.K": "the key of input symbol j: best for token i is j = i+1, or the last one",
+        "encoder.V": "the value of input symbol j: its one-hot in al, and j in be",
+        "decoder.1.Q": ZERO,
+        "decoder.1.K": ZERO,
+        "decoder.1.V": ZERO,
+        "decoder.1.O": "the rule: next state, written symbol, move, and the pointer to follow",
+        "decoder.2.Q": LOOK_UP_Q,
+        "decoder.2.K": LOOK_UP_K,
+        "decoder.2.V": "what the token wrote, to v, and its pointers, to RR and LL",
+        "decoder.2.O": ZERO,
+        "F": "the next state, symbol and pointers (the lemma of linked visits)",
+    },
+)
+
+UNIVERSAL = Meanings(
+    blocks={
+        "r": "the state's code; 1: accepted",
+        "s": "the code of the symbol under the head",
+        "on": "1 while the machine runs; in a rule of the prompt the sum of its codes",
+        **POINTERS,
+        "r2": "from the prompt: the rule's next state",
+        "w2": "from the prompt: the symbol that the rule writes",
+        "m2": "from the prompt: the rule's move",
+        "on2": "from the prompt: 1 if the machine goes on",
+        "al": "from the prompt: the input's next symbol, 0 beyond it",
+        "r3": "the next state, if the machine runs",
+        "m3": "the move, if the machine runs",
+        "on3": "whether it goes on, if it runs",
+        "e_": "a copy of e, for the query of layer 2 to the prompt",
+        "one_": "1, for the same",
+        "v": "the code of what the token that was looked up wrote",
+        "acc": "the number that is being read, as a code",
+        "kap": "the pair of state and symbol that is being read",
+        "rn": "the next state that is being read",
+        "dg": "the prompt's symbol is a digit",
+        "bt": "it is 1",
+        "tA": "it is A, behind a state",
+        "tB": "it is B, behind a symbol",
+        "tC": "it is C, behind a next state",
+        "end": "it ends a rule: < > Y or N",
+        "ov": "it ends a rule that goes on: < or >",
+        "ry": "it is Y, accepted",
+        "mv": "the rule's move",
+        "tT": "it is T, behind a symbol of the input",
+        "run": "it is !, the end of the prompt",
+        "acc1": "acc after this symbol",
+        "kap1": "kap after it",
+        "rn1": "rn after it",
+        "rF": "the rule that was found: its next state",
+        "wF": "its symbol to write",
+        "mF": "its move",
+        "oF": "1 if it goes on",
+        "w3": "the symbol to write",
+    },
+    hidden={
+        "decoder.1.O": {"unit": "one neuron each, named by what it does"},
+        "decoder.2.O": {"unit": "one neuron each, named by what it does"},
+        "F": {"unit": "one neuron each, named by what it does"},
+    },
+    weights={
+        "encoder.K": "rules: in layer 1 the token of the present pair, in layer 2 the next token; "
+        "text: the prompt's next symbol",
+        "encoder.V": "what a token of the prompt says",
+        "decoder.1.Q": ZERO,
+        "decoder.1.K": ZERO,
+        "decoder.1.V": ZERO,
+        "decoder.1.O": "rules: the rule that was found, behind the gate on; text: reads a symbol",
+        "decoder.2.Q": f"rules: {LOOK_UP_Q}; text: asks for the rule of state and symbol",
+        "decoder.2.K": f"rules: {LOOK_UP_K}; text: the pair, if this token ends a rule",
+        "decoder.2.V": "rules: what the token wrote, and its pointers; text: the rule",
+        "decoder.2.O": "rules: 0; text: the rule that was found, or the input that is laid down",
+        "decoder.3.Q": LOOK_UP_Q,
+        "decoder.3.K": LOOK_UP_K,
+        "decoder.3.V": "what the token wrote, and its pointers",
+        "decoder.3.O": ZERO,
+        "F": "the next state, symbol and pointers (the lemma of linked visits)",
+    },
+)

@@ -1,0 +1,120 @@
+"""Affine maps with σ between each two, for one vector or for many at once.
+
+Many vectors are one vector of *forms* c + Σ c_x x, whose unknowns x lie between bounds. σ of a form
+is 0, 1 or the form itself where the bounds say so; where they do not, it is one unknown more, which
+lies in [0, 1]. So what comes out is right for every value of the unknowns.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from flint import fmpq
+
+from netwright.verify.certificate.reading import ONE, Matrix, Numbers
+
+ZERO = fmpq(0)
+Form = dict[str, fmpq]
+"""The factor of each unknown; the constant under the empty name."""
+Forms = dict[int, Form]
+"""A vector by its coordinates that are not 0."""
+Bounds = dict[str, tuple[fmpq, fmpq | None]]
+"""The least and, if there is one, the greatest value of an unknown."""
+
+
+@dataclass(frozen=True)
+class Chain:
+    """A feed-forward network as it is written down."""
+
+    maps: Sequence[Matrix]
+    activation: str
+
+    def __call__(self, x: Mapping[int, fmpq]) -> Numbers:
+        """The image of a vector."""
+        for number_of, matrix in enumerate(self.maps):
+            image = matrix(x)
+            if number_of < len(self.maps) - 1:
+                image = {k: min(v, ONE) for k, v in image.items() if v > 0}
+            x = image
+        return dict(x)
+
+    def is_zero(self) -> bool:
+        """Whether it gives 0 whatever it is given."""
+        return not self.maps[-1].weights and not any(self.maps[-1].bias.values())
+
+    def is_exactly(self, weights: Mapping[tuple[int, int], fmpq]) -> bool:
+        """Whether it is one linear map with these weights."""
+        single = len(self.maps) == 1 and not any(self.maps[0].bias.values())
+        return single and self.maps[0].weights == dict(weights)
+
+    def sources(self, targets: set[int]) -> set[int]:
+        """The input coordinates on which some output coordinates depend."""
+        for matrix in reversed(self.maps):
+            targets = {j for j, k in matrix.weights if k in targets}
+        return targets
+
+    def reached(self) -> set[int]:
+        """The output coordinates that are not always 0."""
+        last = self.maps[-1]
+        return {k for _, k in last.weights} | {k for k, b in last.bias.items() if b}
+
+    def of_forms(self, x: Forms, bounds: Bounds) -> Forms:
+        """The image of a vector of forms; unknowns that σ makes are added to the bounds."""
+        for number_of, matrix in enumerate(self.maps):
+            x = _image(matrix, x)
+            if number_of < len(self.maps) - 1:
+                x = {k: _clipped(form, bounds, f"σ {number_of} {k}") for k, form in x.items()}
+        return {k: form for k, form in x.items() if form}
+
+
+def _image(matrix: Matrix, x: Forms) -> Forms:
+    image: Forms = {k: {"": b} for k, b in matrix.bias.items() if b}
+    for (j, k), weight in matrix.weights.items():
+        for name, factor in x.get(j, {}).items():
+            form = image.setdefault(k, {})
+            form[name] = form.get(name, ZERO) + weight * factor
+    return {k: tidy for k, form in image.items() if (tidy := _tidy(form))}
+
+
+def _tidy(form: Form) -> Form:
+    return {name: factor for name, factor in form.items() if factor}
+
+
+def within(form: Form, bounds: Bounds) -> tuple[fmpq | None, fmpq | None]:
+    """The least and the greatest value of a form; None where there is none."""
+    least: fmpq | None = ZERO
+    most: fmpq | None = ZERO
+    for name, factor in form.items():
+        low, high = bounds[name] if name else (ONE, ONE)
+        first, last = (low, high) if factor > 0 else (high, low)
+        least = None if least is None or first is None else least + factor * first
+        most = None if most is None or last is None else most + factor * last
+    return least, most
+
+
+def _clipped(form: Form, bounds: Bounds, name: str) -> Form:
+    """σ of a form."""
+    least, most = within(form, bounds)
+    if most is not None and most <= 0:
+        return {}
+    if least is not None and least >= 1:
+        return {"": ONE}
+    if least is not None and most is not None and least >= 0 and most <= 1:
+        return form
+    bounds[name] = (ZERO, ONE)
+    return {name: ONE}
+
+
+def unknown(name: str) -> Form:
+    """An unknown as a form."""
+    return {name: ONE}
+
+
+def known(number: fmpq | int) -> Form:
+    """A number as a form."""
+    return {"": fmpq(number)} if number else {}
+
+
+def shown(form: Form | None) -> str:
+    """A form in short."""
+    parts = [f"{factor} {name}".strip() for name, factor in sorted((form or {}).items())]
+    return " + ".join(parts) or "0"

@@ -1,0 +1,56 @@
+"""What checks certificates of universal networks: the network once, and each prompt."""
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from typing import Any
+
+from netwright.verify.certificate.reading import Checker, Obligation
+from netwright.verify.certificate.schema import universal
+from netwright.verify.certificate.universal_rules import RulesNetworkCheck, RulesPromptCheck
+from netwright.verify.certificate.universal_text import TextNetworkCheck, TextPromptCheck
+
+CONSTANT = (
+    *("networks", "layout", "layouts", "encoder_layers", "decoder_layers"),
+    *("attention", "positions", "seed", "alphabet"),
+)
+"""What is the same for all machines."""
+
+
+def constant_part(written: Mapping[str, Any]) -> dict[str, Any]:
+    """The network without its prompt."""
+    return {name: written[name] for name in CONSTANT if name in written}
+
+
+def weights_digest(written: Mapping[str, Any]) -> str:
+    """A digest of all that is the same for all machines: every weight, the seed, the positions."""
+    constant = json.dumps(constant_part(written), sort_keys=True, ensure_ascii=False)
+    return hashlib.sha256(constant.encode()).hexdigest()
+
+
+def network_obligations(written: Mapping[str, Any]) -> tuple[Obligation, ...]:
+    """Those of the network; a network that was checked before is not checked again."""
+    return _checked(json.dumps(constant_part(written), ensure_ascii=False))
+
+
+@lru_cache(maxsize=16)
+def _checked(constant: str) -> tuple[Obligation, ...]:
+    written = json.loads(constant)
+    check = TextNetworkCheck(written) if "alphabet" in written else RulesNetworkCheck(written)
+    return tuple(check.obligations())
+
+
+def obligations(written: Mapping[str, Any]) -> Iterator[Obligation]:
+    """Those of the network, then those of the prompt."""
+    found = network_obligations(written)
+    yield from found
+    if found[0].failure is not None:
+        return  # its blocks are not those of the prompt
+    if written["prompt"] == "text":
+        yield from TextPromptCheck(written).obligations()
+    else:
+        yield from RulesPromptCheck(written, RulesNetworkCheck(written)).obligations()
+
+
+CHECKER = Checker(universal, obligations)

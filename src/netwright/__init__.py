@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from netwright.networks.running import run_many
     from netwright.networks.saved import load_network as load
     from netwright.networks.trace import Moment, Trace
+    from netwright.networks.universal import UniversalNetwork, universal
     from netwright.networks.weight import Weight
     from netwright.runtime.attended import Attention
 
@@ -53,6 +54,7 @@ __all__ = [
     "Tape",
     "Trace",
     "TuringMachine",
+    "UniversalNetwork",
     "Weight",
     "campaign",
     "check_certificate",
@@ -66,6 +68,7 @@ __all__ = [
     "load_machine",
     "prompt",
     "run_many",
+    "universal",
     "write_text",
 ]
 _HOMES = {
@@ -84,6 +87,7 @@ _HOMES = {
     "networks.running": ("compile", "run_many"),
     "networks.saved": ("load",),
     "networks.trace": ("Moment", "Trace"),
+    "networks.universal": ("UniversalNetwork", "universal"),
     "networks.weight": ("Weight",),
     "runtime.attended": ("Attention",),
 }

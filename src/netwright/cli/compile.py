@@ -2,6 +2,7 @@
 
 import textwrap
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -21,10 +22,18 @@ from netwright.cli.kind_options import on_option, with_kind_options
 from netwright.cli.output import console, listed, print_json, save_file, say, visible
 from netwright.errors import InputError, unknown
 from netwright.exact.layout import Layout
+from netwright.machine.turing_machine import TuringMachine
 from netwright.networks.language_model import read_context
 from netwright.networks.network import Network
-from netwright.networks.running import load, machine_in, network_of
+from netwright.networks.running import Source, network_of
 from netwright.networks.saved import to_bytes
+from netwright.networks.universal import universal_prompt
+from netwright.networks.universal_transformer import (
+    RULES,
+    TEXT,
+    PromptToken,
+    UniversalTransformerKind,
+)
 from netwright.networks.weight import Weight
 from netwright.text import counted
 from netwright.theorems.beyond.language_model.universal import UniversalVocabulary
@@ -37,10 +46,14 @@ Examples:
   netwright compile palindrome --explain
   netwright compile palindrome -o palindrome.safetensors
   netwright run palindrome.safetensors abba
-  netwright compile palindrome abba --prompt"""
+  netwright compile palindrome abba --prompt
+  netwright compile palindrome --on universal-transformer --json
+  netwright compile palindrome abba --on universal-transformer --prompt text"""
 
 MOST_LINES = 200
 UNIVERSAL = "universal-language-model"
+UNIVERSAL_TRANSFORMER = UniversalTransformerKind.name
+BARE = {"--prompt": (RULES, TEXT)}
 
 
 @with_kind_options
@@ -50,11 +63,14 @@ def command(
     word: Input = None,
     on: Annotated[str | None, on_option("Which network.", UNIVERSAL)] = None,
     prompt: Annotated[
-        bool,
+        str | None,
         typer.Option(
-            "--prompt", help="Print the machine and INPUT as the prompt of a universal model."
+            "--prompt",
+            metavar="[rules|text]",
+            help="Print the machine and INPUT as the prompt of a universal model; with --on "
+            "universal-transformer as rules, or as text.",
         ),
-    ] = False,
+    ] = None,
     model: Annotated[
         Path | None,
         typer.Option(metavar="DIR", help="The exported universal model that is to take it."),
@@ -77,18 +93,21 @@ def command(
     as_json: AsJson = False,
 ) -> None:
     """Compile a machine into a network; show its shape, and save it with -o."""
-    if prompt or on == UNIVERSAL:
+    source, given, symbols = load_with_word(machine, word, separator, format_name)
+    if on == UNIVERSAL_TRANSFORMER or _is_universal(source):
+        options |= {"prompt": prompt} if prompt else {}
+    elif prompt is not None or on == UNIVERSAL:
+        if prompt:
+            raise InputError(f"--prompt {prompt} is for --on {UNIVERSAL_TRANSFORMER}")
         if weights or explain or output is not None or force or on not in (None, UNIVERSAL):
             raise InputError(
                 "a prompt is printed; --on, --weights, --explain and -o are not for it"
             )
-        _print_prompt(machine, word, model, options, separator, format_name, as_json)
+        _print_prompt(given, symbols, model, options, as_json)
         return
-    if word is not None or model is not None or separator is not None:
+    if model is not None or (prompt is None and (word is not None or separator is not None)):
         raise InputError("INPUT, --separator and --model are for --prompt")
-    source = load(machine, format_name=format_name)
-    given = machine_in(source)
-    network = network_of(source, on, given.default_input, **options)
+    network = network_of(source, on, symbols, **options)
     if output is not None:
         save_file(output, to_bytes(network), force=force)
     chosen = [weight for name in weights or () for weight in _weights(network, name)]
@@ -96,6 +115,10 @@ def command(
         _print_parts(network, chosen, explain, as_json)
         if output is not None and not as_json:
             say(f"\nwrote {output}, in the safetensors format")
+        return
+    tokens = universal_prompt(network, symbols) if prompt is not None else None
+    if tokens is not None and not as_json:
+        _print_tokens(tokens)
         return
     counts = {"states": len(given.states), "symbols": len(given.symbols)}
     facts = network.kind.facts(network.compiled)
@@ -112,20 +135,39 @@ def command(
             "vectors": network.kind.vectors(network.compiled),
             "weights": list(network.weights()),
         }
-        print_json({**answer, **made, "layout": blocks, "output": output and str(output)})
+        shown = {} if tokens is None else {"prompt": _as_data(tokens)}
+        told = {**answer, **made, "layout": blocks, "output": output and str(output)}
+        print_json({**told, **shown})
         return
     _print(answer, network.layout)
     if output is not None:
         say(f"\nwrote {output}, in the safetensors format")
 
 
+def _is_universal(source: Source) -> bool:
+    return isinstance(source, Network) and source.kind.name == UNIVERSAL_TRANSFORMER
+
+
+def _as_data(prompt: str | list[PromptToken]) -> Any:
+    return prompt if isinstance(prompt, str) else [asdict(token) for token in prompt]
+
+
+def _print_tokens(prompt: str | list[PromptToken]) -> None:
+    """A text as it is; of rules, a line for each token."""
+    if isinstance(prompt, str):
+        say(prompt)
+        return
+    width = min(40, max(len(visible(token.means)) for token in prompt))
+    for token in prompt:
+        numbers = " ".join(f"{name}={value}" for name, value in token.coordinates.items())
+        say(f"{visible(token.means):<{width}}  {numbers}")
+
+
 def _print_prompt(
-    machine: str,
-    word: str | None,
+    machine: TuringMachine,
+    word: tuple[str, ...],
     model: Path | None,
     options: Mapping[str, Any],
-    separator: str | None,
-    format_name: str | None,
     as_json: bool,
 ) -> None:
     """The prompt on standard output; what was renamed on standard error."""
@@ -135,10 +177,9 @@ def _print_prompt(
         raise InputError(f"{', '.join(options)} is no option of a prompt")
     if model is not None and options:
         raise InputError("--context is for a prompt without --model, which knows its own")
-    _, turing, symbols = load_with_word(machine, word, separator, format_name)
     context = read_context(options.get("context", 2048))
     known = UniversalVocabulary.of(16, 8, context) if model is None else model
-    found = prompt(turing, symbols, model=known)
+    found = prompt(machine, word, model=known)
     if as_json:
         print_json({"prompt": str(found), "states": found.states, "symbols": found.symbols})
         return

@@ -1,5 +1,6 @@
 """The verbs: each is imported when it is called, and reads its arguments in its own way."""
 
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
@@ -42,7 +43,10 @@ class Verbs(TyperGroup):
         module = import_module(f"netwright.cli.{cmd_name}")
         alone = typer.Typer(add_completion=False, rich_markup_mode=None, context_settings=SETTINGS)
         alone.command(cmd_name, epilog=module.EXAMPLE, cls=Verb)(module.command)
-        return typer.main.get_command(alone)
+        found = typer.main.get_command(alone)
+        assert isinstance(found, Verb)
+        found.bare = getattr(module, "BARE", {})
+        return found
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """The verb that comes first, or what it may have meant to be."""
@@ -71,10 +75,22 @@ class Verbs(TyperGroup):
 class Verb(TyperCommand):
     """A command for which bbchallenge text is never an option, though it may begin with `---`."""
 
+    bare: Mapping[str, Sequence[str]] = {}  # a verb sets its own
+    """Options that may stand without a value, with those that they have."""
+
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Hide such texts from the parser, which takes all that begins with `-` for options."""
         from netwright.machine.formats import bbchallenge
 
+        args = [
+            part
+            for argument, following in zip(args, [*args[1:], ""], strict=True)
+            for part in (
+                [argument, ""]
+                if argument in self.bare and following not in self.bare[argument]
+                else [argument]
+            )
+        ]
         end = args.index("--") if "--" in args else len(args)
         hidden = {
             f"\0{place}": argument

@@ -204,7 +204,9 @@ def _attention(graph: Graph, name: str, q: str, K: str, V: str, *, rows: bool = 
         product = graph.add("MatMul", q, graph.add("Transpose", K, perm=[1, 0]))
     else:
         product = graph.add("MatMul", K, q)
-    scores = graph.add("Neg", graph.add("Abs", product), to=f"{name}.scores")
+    if graph.plain.names["score"] == "-|<q, k>|":
+        product = graph.add("Neg", graph.add("Abs", product))
+    scores = graph.add("Identity", product, to=f"{name}.scores")
     top = graph.add("ReduceMax", scores, axes=[-1], keepdims=1)
     hard = graph.add("Cast", graph.add("Equal", scores, top), to_=graph.type)
     count = graph.add("ReduceSum", hard, graph.integers(-1), keepdims=1)

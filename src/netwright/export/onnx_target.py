@@ -21,7 +21,7 @@ class OnnxTarget(Target):
     def write(self, plain: Plain, folder: Path, dtype: str) -> None:
         """The graphs and the code."""
         write: Callable[[Plain, str], dict[str, bytes]]
-        write = getattr(onnx_graphs, plain.kind.replace("-", "_"))
+        write = getattr(onnx_graphs, self.part(plain.kind).removeprefix(f"{self.name}_"))
         found = write(plain, dtype)
         for name, content in {**found, "readout": onnx_graphs.readout(plain, dtype)}.items():
             (folder / f"{name}.onnx").write_bytes(content)

@@ -8,7 +8,7 @@ from netwright.export.check import Checked, ExactRun, check_outputs
 from netwright.export.checkpoint import CheckedText, CheckpointTarget
 from netwright.export.target import AT_ONCE, Opened, Target
 from netwright.following.language_model_tracing import LanguageModelTracing
-from netwright.networks.kinds import KINDS
+from netwright.networks.kinds import KINDS, kinds
 from netwright.networks.network import Network
 from netwright.networks.plain import Plain
 from netwright.networks.saved import to_bytes
@@ -74,7 +74,9 @@ class NetworkSubject(Subject):
         about = "\n".join(f"> {printable(line)}" for line in about.splitlines())
         kind, statement = self.kind, self.network.kind.statement
         where = f"The {kind} of {statement} in {PAPER}, compiled from the machine by netwright"
-        if kind not in KINDS:
+        if kinds()[kind].code:
+            where = f"A {kind}, past {PAPER}, compiled from the machine by netwright"
+        elif kind not in KINDS:
             where = (
                 "A stock language model whose weights are whole numbers that were computed, not "
                 "trained, by netwright; it writes the machine's run"

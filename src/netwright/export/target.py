@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from netwright.errors import InputError, unknown
 from netwright.export.sources import has_source
+from netwright.networks.kinds import kinds
 from netwright.networks.plain import Plain
 
 if TYPE_CHECKING:
@@ -71,7 +72,8 @@ class Target(ABC):
 
     def part(self, kind: str) -> str:
         """The name of that code."""
-        return f"{self.name}_{kind.replace('-', '_')}"
+        code = kinds()[kind].code if kind in kinds() else ""
+        return f"{self.name}_{(code or kind).replace('-', '_')}"
 
     def check_installed(self) -> None:
         """InputError with what to do if something is missing."""

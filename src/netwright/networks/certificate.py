@@ -11,7 +11,7 @@ from netwright.files import check_output, output_path, read_file, write_whole
 from netwright.html import table
 from netwright.machine.load import load_machine
 from netwright.machine.turing_machine import TuringMachine
-from netwright.networks.kinds import KINDS, kinds
+from netwright.networks.kinds import kinds
 from netwright.networks.writing import machine_of
 from netwright.verify.certificate.check import certificate, obligations, read_certificate
 from netwright.verify.certificate.reading import Obligation
@@ -36,7 +36,9 @@ class Certificate:
 
     @property
     def machine(self) -> TuringMachine:
-        """The machine that it is about."""
+        """The machine that it is about; InputError for one of a universal network alone."""
+        if "given" not in self.written:
+            raise InputError("this certificate is of a universal network, for all machines")
         return machine_of(self.written["given"])
 
     def to_bytes(self) -> bytes:
@@ -67,7 +69,8 @@ def check_written(
 ) -> Iterator[Obligation]:
     """Check what is written down of a network of a kind."""
     if on not in kinds():
-        raise FormatError(f"{label}: on: expected one of {', '.join(KINDS)}, got {shown(on)}")
+        certified = [name for name, kind in kinds().items() if kind.checker is not None]
+        raise FormatError(f"{label}: on: expected one of {', '.join(certified)}, got {shown(on)}")
     checker = kinds()[on].checker
     if checker is None:
         raise InputError(

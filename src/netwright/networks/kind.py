@@ -103,6 +103,8 @@ class Kind(ABC, Generic[C]):
     """Whether its fast engine remembers what maps give, so that `full` is another one."""
     view = View()
     """What a moment shows on a page."""
+    code = ""
+    """The kind whose exported code runs it; none: there may be code for itself."""
     benchmark_steps = 10**6
     """The longest run of `netwright bench`."""
 

@@ -167,6 +167,7 @@ class PointerTransformerKind(DecoderKind[CompiledPointerTransformer]):
     checker = CHECKER
     engines = ENGINES
     view = VIEW
+    code = "transformer"
     benchmark_steps = 10**7
     options = (ATTENTION, BLANKS)
 
@@ -243,7 +244,7 @@ class PointerTransformerKind(DecoderKind[CompiledPointerTransformer]):
     def plain(self, compiled: CompiledPointerTransformer) -> Plain:
         """Embedding, seed, positions and maps."""
         weights = weights_by_name(self.matrices(compiled))
-        return plain_transformer(self.name, self.statement, compiled, weights)
+        return plain_transformer(self.name, self.statement, compiled, weights, self.meanings)
 
     def facts(self, compiled: CompiledPointerTransformer) -> dict[str, Any]:
         """Dimension, layers, widths and weights."""

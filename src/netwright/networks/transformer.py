@@ -169,7 +169,7 @@ class TransformerKind(DecoderKind[CompiledTransformer]):
     def plain(self, compiled: CompiledTransformer) -> Plain:
         """Embedding, seed, positions and maps."""
         weights = weights_by_name(self.matrices(compiled))
-        return plain_transformer(self.name, self.statement, compiled, weights)
+        return plain_transformer(self.name, self.statement, compiled, weights, self.meanings)
 
     def experiment(
         self, machine: TuringMachine, word: tuple[str, ...], options: Options, settings: Options

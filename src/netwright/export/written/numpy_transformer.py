@@ -6,7 +6,7 @@ from netwright.export.written.numpy_parts import ACTIVATIONS, NumpyNetwork
 
 
 class Transformer(NumpyNetwork):
-    """A Transformer with hard attention and the score −|⟨q, k⟩|."""
+    """A Transformer with hard attention and the score −|⟨q, k⟩|, or ⟨q, k⟩."""
 
     def network(self, place, x):
         """A feed-forward network: affine maps with an activation between each two."""
@@ -26,7 +26,9 @@ class Transformer(NumpyNetwork):
 
     def attend(self, q, K, V):
         """The tokens of the greatest score, and Att(q, K, V): their values summed, divided once."""
-        scores = -np.abs(K @ q)
+        scores = K @ q
+        if self.names["score"] == "-|<q, k>|":
+            scores = -np.abs(scores)
         hard = scores == scores.max()
         return np.flatnonzero(hard), hard.astype(self.dtype) @ V / self.dtype.type(hard.sum())
 

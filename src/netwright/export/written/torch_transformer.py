@@ -32,16 +32,19 @@ class HookedAffine(Affine, HookPoint):
 
 
 class Attention(nn.Module):
-    """Hard attention with the score −|⟨q, k⟩|, and its hook points."""
+    """Hard attention with the score −|⟨q, k⟩| or ⟨q, k⟩, and its hook points."""
 
-    def __init__(self, *points):
+    def __init__(self, score, *points):
         super().__init__()
+        self.score = score
         for point in (*points, "scores", "pattern"):
             self.add_module(point, HookPoint())
 
     def forward(self, q, K, V, hidden=None):
         """Att(q, K, V), without the keys that are hidden from a query."""
-        scores = -(q @ K.mT).abs()
+        scores = q @ K.mT
+        if self.score == "-|<q, k>|":
+            scores = -scores.abs()
         if hidden is not None:
             scores = scores.masked_fill(hidden, -torch.inf)
         scores = self.scores(scores)
@@ -57,11 +60,11 @@ class Attention(nn.Module):
 class Layer(nn.Module):
     """A layer of the encoder or the decoder: its networks, and its hook points."""
 
-    def __init__(self, place, network, points):
+    def __init__(self, place, network, score, points):
         super().__init__()
         for letter in "QKVO":
             self.add_module(letter, network(f"{place}.{letter}"))
-        self.add_module("self", Attention("q", "k", "v"))
+        self.add_module("self", Attention(score, "q", "k", "v"))
         for point in points:
             self.add_module(point, HookPoint())
 
@@ -96,15 +99,17 @@ class Transformer(TorchNetwork):
     def __init__(self, names):
         super().__init__(names)
         self.register_buffer("seed", torch.zeros(self.size))
-        layers = names["layers"]
+        layers, score = names["layers"], names["score"]
         self.encoder, self.decoder = nn.ModuleDict(), nn.ModuleDict()
         for n in range(1, layers["encoder"] + 1):
-            self.encoder[str(n)] = Layer(f"encoder.{n}", self.network, ("input", "a", "z"))
+            points = ("input", "a", "z")
+            self.encoder[str(n)] = Layer(f"encoder.{n}", self.network, score, points)
         for letter in "KV":
             self.encoder[letter] = HookedAffine(*self.shape(f"encoder.{letter}"))
         for n in range(1, layers["decoder"] + 1):
-            self.decoder[str(n)] = Layer(f"decoder.{n}", self.network, ("input", "p", "a", "z"))
-            self.decoder[str(n)].external = Attention("q")
+            points = ("input", "p", "a", "z")
+            self.decoder[str(n)] = Layer(f"decoder.{n}", self.network, score, points)
+            self.decoder[str(n)].external = Attention(score, "q")
         self.F = self.network("F")
         self.y = HookPoint()
         self.setup()

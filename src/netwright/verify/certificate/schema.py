@@ -286,9 +286,13 @@ UNIVERSAL_TEXT = record(
 
 
 def universal(value: object) -> None:
-    """A universal network: on a prompt of rules, or on one that is a word."""
-    is_text = isinstance(value, dict) and value.get("prompt") == "text"
-    (UNIVERSAL_TEXT if is_text else UNIVERSAL_RULES)(value)
+    """A universal network: alone, on a prompt of rules, or on one that is a word."""
+    there = value if isinstance(value, dict) else {}
+    if "prompt" in there:
+        shape = UNIVERSAL_TEXT if there["prompt"] == "text" else UNIVERSAL_RULES
+    else:
+        shape = record(**_DECODER, **({"alphabet": _EMBEDDING} if "alphabet" in there else {}))
+    shape(value)
 
 
 RNN = record(**_MEANING, matrices=by_name(_MATRIX), plain=flag)

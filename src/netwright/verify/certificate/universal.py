@@ -42,11 +42,11 @@ def _checked(constant: str) -> tuple[Obligation, ...]:
 
 
 def obligations(written: Mapping[str, Any]) -> Iterator[Obligation]:
-    """Those of the network, then those of the prompt."""
+    """Those of the network, then those of the prompt, if there is one."""
     found = network_obligations(written)
     yield from found
-    if found[0].failure is not None:
-        return  # its blocks are not those of the prompt
+    if "prompt" not in written or found[0].failure is not None:
+        return  # or its blocks are not those of the prompt
     if written["prompt"] == "text":
         yield from TextPromptCheck(written).obligations()
     else:

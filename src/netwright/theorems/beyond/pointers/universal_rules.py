@@ -49,7 +49,7 @@ first.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 
 from netwright.exact.feed_forward import FeedForward, affine_network
 from netwright.exact.layout import Layout
@@ -73,6 +73,7 @@ NO_RULE = 5
 WORKING = {Attention.ABSOLUTE: ("n", "e"), Attention.DOT_PRODUCT: ("e", "e2")}
 
 
+@cache
 def universal_transformer(attention: Attention = Attention.ABSOLUTE) -> Transformer:
     """The network, which is the same for all machines.
 

@@ -46,6 +46,7 @@ in O₂ and three times in F, since every layer attends to the prompt: hence run
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from flint import fmpq
 
@@ -90,6 +91,7 @@ def vector_layout() -> Layout:
     return Layout.of(dict.fromkeys((*SHOWN, *FEATURES, *READ, *RULE, *CHOSEN, *FOUND, *PLACES), ""))
 
 
+@cache
 def universal_text_transformer() -> Transformer:
     """The network, which is the same for all machines.
 

@@ -2,7 +2,7 @@
 
 import random
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 from flint import fmpq
 
@@ -11,7 +11,7 @@ from netwright.exact.rational import Rational
 from netwright.exact.vector import Vector
 from netwright.nets.neural_gpu import NeuralGPU
 from netwright.nets.rnn import RNN, Matrix
-from netwright.theorems.theorem_3_4_transformer.construction import CompiledTransformer
+from netwright.theorems.decoder import CompiledDecoder
 
 
 def mutated_number(old: Rational, draw: random.Random) -> Rational:
@@ -32,7 +32,10 @@ def mutated_affine(affine: Affine, draw: random.Random, *, biases: bool = False)
     return Affine(affine.input, affine.output, weights, affine.bias)
 
 
-def mutated_transformer(compiled: CompiledTransformer, draw: random.Random) -> CompiledTransformer:
+D = TypeVar("D", bound=CompiledDecoder)
+
+
+def mutated_transformer(compiled: D, draw: random.Random) -> D:
     """In any layer, encoder and final map included."""
     name = draw.choice(sorted(compiled.networks()))
     network = compiled.networks()[name]

@@ -286,6 +286,11 @@ class TextPromptCheck:
             yield pair in pairs, f"no rule for {pair}"
         yield len(pairs) == len(wanted), "a pair twice, or others"
 
+    def _into(self, state: str) -> str:
+        """Where a step ends that begins by going to a state: a stay is right and back."""
+        back = self.moving.delta.get((state, self.moving.blank))
+        return back[0] if state in self.pauses and back is not None else state
+
     def _rules(self) -> Cases:
         final, moving = self.given.final, self.moving
         names = [None, *self.states]
@@ -298,7 +303,7 @@ class TextPromptCheck:
                 wanted = "Y"
             elif (rule := moving.delta.get((state, symbol))) is None:
                 wanted = "N"
-            elif rule[0] in final and not self.long:
+            elif self._into(rule[0]) in final and not self.long:
                 wanted = "Y"
             else:
                 target, write = names.index(rule[0]), self.symbols.index(rule[1])

@@ -99,17 +99,18 @@ class TextValues:
         states = {state: code_2(number) for state, number in prompt.states.items()}
         symbols = {symbol: code_1(number) for symbol, number in prompt.symbols.items()}
         for now in islice(configurations(prompt.machine, word), tokens):
-            if now.state in prompt.accepting:
-                self.accepts = True
-                if now.state not in states:
-                    return  # the short form does not show it
+            self.accepts = now.state in prompt.accepting
             r, s = states[now.state], symbols[now.symbol]
             action = prompt.machine.action(now.state, now.symbol)
             token = self._rules[r + s]
             does = (self._moments[token].acc, action.move.offset if action else 1)
-            if action and action.state in prompt.accepting and not prompt.long:
+            short = action is not None and prompt.accepts_by(action) and not prompt.long
+            if short:
                 does = (ZERO, 1)
             self._do(_Moment(r, s, *self._pointers(), ZERO, ZERO, ZERO, *does))
+            if short:
+                self.accepts = True  # the next configuration is not shown
+                return
 
     def _symbol(self, i: int) -> str:
         return self.text[min(i, len(self.text) - 1)]

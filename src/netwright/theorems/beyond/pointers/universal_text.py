@@ -12,7 +12,7 @@ state and moves right; # is 0; numbers are binary, the first digit first, and 0 
     symbol of the input         a T                from the last one to the first
     the end                     !
 
-*Short form*: Y stands for a rule into an accepting state: right about acceptance and its time, but
+*Short form*: Y stands for a step into an accepting state: right about acceptance and its time, but
 what that step writes is lost. *Long form*: accepting states are ordinary ones, whose lines are all
 Y: every configuration is whole, and acceptance shows a step later.
 
@@ -56,7 +56,7 @@ from netwright.exact.layout import Layout
 from netwright.exact.rational import Number
 from netwright.exact.vector import Vector
 from netwright.machine.remove_stays import fresh_name, remove_stays
-from netwright.machine.turing_machine import Move, TuringMachine
+from netwright.machine.turing_machine import Action, Move, TuringMachine
 from netwright.nets.transformer import Layer, Transformer
 from netwright.theorems.beyond.pointers.positions import Positions
 from netwright.theorems.beyond.pointers.units import Unit, unit_network
@@ -238,6 +238,13 @@ class TextPrompt:
                 lines.append(self._line(state, symbol))
         return "".join(lines)
 
+    def accepts_by(self, action: Action) -> bool:
+        """Whether an action begins a step into an accepting state: at once, or by a stay."""
+        into = action.state
+        if into in self.pauses:
+            into = self.machine.delta[into, self.machine.blank].state
+        return into in self.accepting
+
     def _line(self, state: str, symbol: str) -> str:
         pair = f"{_binary(self.states[state])}A{_binary(self.symbols[symbol])}B"
         if state in self.accepting:
@@ -245,7 +252,7 @@ class TextPrompt:
         action = self.machine.delta.get((state, symbol))
         if action is None:
             return f"{pair}N"
-        if action.state in self.accepting and not self.long:
+        if self.accepts_by(action) and not self.long:
             return f"{pair}Y"
         if action.move is Move.S:
             raise InputError("the machine stays where it is; a universal network's must move")

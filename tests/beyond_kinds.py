@@ -1,0 +1,36 @@
+"""The kinds past the paper that are exact, with all of their options."""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import pytest
+
+from netwright.machine.turing_machine import TuringMachine
+from netwright.networks.network import Network, network_for_word
+
+
+class Choice(NamedTuple):
+    """A kind with its options."""
+
+    kind: str
+    options: Mapping[str, Any]
+
+    def network(self, machine: TuringMachine, word: tuple[str, ...] = ()) -> Network:
+        """The network that takes a word."""
+        return network_for_word(machine, self.kind, word, **self.options)
+
+    @property
+    def shows_the_end(self) -> bool:
+        """Whether an accepting configuration is shown."""
+        return self.options.get("form") != "short"
+
+
+CHOICES = {
+    "pointer": Choice("pointer-transformer", {}),
+    "pointer-dot": Choice("pointer-transformer", {"attention": "dot-product"}),
+    "rules": Choice("universal-transformer", {}),
+    "rules-dot": Choice("universal-transformer", {"attention": "dot-product"}),
+    "text": Choice("universal-transformer", {"prompt": "text"}),
+    "text-short": Choice("universal-transformer", {"prompt": "text", "form": "short"}),
+}
+every_choice = pytest.mark.parametrize("choice", CHOICES.values(), ids=CHOICES)

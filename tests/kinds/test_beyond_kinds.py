@@ -1,0 +1,256 @@
+"""Pointer and universal Transformers agree with the machine, and every vector is as claimed."""
+
+import json
+import pickle
+import random
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.beyond_kinds import CHOICES, Choice, every_choice
+from tests.corpora import inputs, load, needs_corpora, short_runs
+from tests.networks import facts
+from tests.strategies import machines, words
+
+import netwright as nw
+from netwright.cli import main
+from netwright.errors import FormatError, InputError, NetworkError
+from netwright.machine.library import library_machine, library_names
+from netwright.machine.simulate import Run, simulate
+from netwright.machine.turing_machine import Action, Move, TuringMachine
+from netwright.verify.draw import random_machine
+
+UNDECIDED = 3  # the exit code
+DIGESTS = {
+    "rules": {"prompt": "rules"},
+    "rules-dot": {"prompt": "rules", "attention": "dot-product"},
+    "text": {"prompt": "text"},
+}
+
+
+def agrees(choice: Choice, machine: TuringMachine, word: tuple[str, ...], limit: int) -> Run:
+    """The run, which is the machine's; before its end where nothing shows that."""
+    wanted = simulate(machine, word, limit)
+    found = choice.network(machine, word).run(word, limit, engine="fast")
+    if found.before_end:
+        assert not choice.shows_the_end
+        assert (found.outcome, found.steps) == (wanted.outcome, wanted.steps)
+        before = simulate(machine, word, wanted.steps - 1)
+        assert (found.state, found.head, found.tape) == (before.state, before.head, before.tape)
+    else:
+        assert facts(found) == facts(wanted)
+    return found
+
+
+@every_choice
+@pytest.mark.parametrize("name", library_names())
+def test_the_library(name: str, choice: Choice) -> None:
+    machine = library_machine(name)
+    assert agrees(choice, machine, machine.default_input, 300).note is None
+
+
+@needs_corpora
+@every_choice
+@pytest.mark.parametrize("name", short_runs(300))
+def test_real_machines(name: str, choice: Choice) -> None:
+    machine = load(name)
+    if choice.options.get("prompt") == "text" and len(machine.delta) > 120:
+        pytest.skip("a prompt of thousands of symbols; --prompt rules runs it")
+    for word in inputs(machine):
+        agrees(choice, machine, word, 300)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_200_random_machines(seed: int) -> None:
+    draw = random.Random(seed)
+    for _ in range(10):
+        machine = random_machine(draw, draw.randint(1, 6), draw.randint(1, 5))
+        word = tuple(draw.choice(machine.symbols) for _ in range(draw.randint(0, 4)))
+        for choice in CHOICES.values():
+            agrees(choice, machine, word, 60)
+
+
+@every_choice
+@settings(max_examples=25, deadline=None)
+@given(data=st.data())
+def test_every_vector_of_random_machines_is_as_claimed(choice: Choice, data: st.DataObject) -> None:
+    machine = data.draw(machines(default_input=False, max_states=3, max_symbols=3))
+    word = tuple(data.draw(words(machine.symbols)))
+    found = choice.network(machine, word).compare(word, 12)
+    assert found.difference is None, found.difference
+    assert found.checks
+
+
+@every_choice
+@pytest.mark.parametrize("name", library_names())
+def test_every_vector_of_the_library_is_as_claimed(name: str, choice: Choice) -> None:
+    machine = library_machine(name)
+    network = choice.network(machine)
+    if network.kind.facts(network.compiled).get("prompt_tokens", 0) > 200:
+        pytest.skip("by the definition a long prompt takes minutes")
+    assert network.verify(max_steps=15).holds
+
+
+ODD = {
+    "accepts at once": TuringMachine(
+        states=["q", "p"], symbols=["_", "1"], blank="_", start="q", delta={}, accepting=["q"]
+    ),
+    "one symbol": TuringMachine(
+        states=["q", "p", "h"],
+        symbols=["_"],
+        blank="_",
+        start="q",
+        delta={("q", "_"): Action("p", "_", Move.L), ("p", "_"): Action("h", "_", Move.R)},
+    ),
+    "stays for ever": TuringMachine(
+        states=["q"],
+        symbols=["_", "1"],
+        blank="_",
+        start="q",
+        delta={("q", s): Action("q", "1", Move.S) for s in "_1"},
+    ),
+    "a state named _start, two that accept": TuringMachine(
+        states=["_start", "q_init", "yes", "also"],
+        symbols=["_", "1", "#"],
+        blank="_",
+        start="_start",
+        delta={
+            ("_start", "1"): Action("q_init", "#", Move.R),
+            ("q_init", "1"): Action("also", "1", Move.L),
+            ("q_init", "_"): Action("yes", "1", Move.S),
+        },
+        accepting=["yes", "also"],
+    ),
+}
+
+
+@every_choice
+@pytest.mark.parametrize("machine", ODD.values(), ids=ODD)
+def test_odd_machines(machine: TuringMachine, choice: Choice) -> None:
+    letters = [symbol for symbol in machine.symbols if symbol != machine.blank]
+    words = [(), ("_",), ("_", "_"), *((letter, "_", letter) for letter in letters)]
+    for word in (*words, *((letter, letter) for letter in letters)):
+        for limit in (0, 1, 2, 20):
+            agrees(choice, machine, word, limit)
+        network = choice.network(machine, word)
+        assert network.compare(word, 10).difference is None
+        assert network.certify().holds
+
+
+@every_choice
+def test_what_is_saved_is_the_network(choice: Choice, tmp_path: Path) -> None:
+    network = choice.network(library_machine("palindrome"))
+    path = tmp_path / "network.safetensors"
+    network.save(path)
+    again = nw.load(path)
+    assert again == network
+    assert pickle.loads(pickle.dumps(network)) == network
+    assert facts(again.run("abba")) == facts(network.run("abba"))
+    assert again.certify().holds
+    path.write_bytes(path.read_bytes().replace(b"universal-tr", b"universal-xx"))
+    if network.kind.name == "universal-transformer":
+        with pytest.raises(FormatError, match="not a whole network"):
+            nw.load(path)
+
+
+@every_choice
+def test_a_run_goes_on_from_where_it_was_kept(
+    choice: Choice, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = [f"--{name}={value}" for name, value in choice.options.items()]
+    command = ["run", "busy-beaver-5", "--on", choice.kind, *options, "--json"]
+    kept = str(tmp_path / "kept")
+    assert main([*command, "--max-steps", "5000", "--checkpoint", kept]) == UNDECIDED
+    capsys.readouterr()
+    assert main([*command, "--max-steps", "9000", "--resume", kept]) == UNDECIDED
+    found = json.loads(capsys.readouterr().out)
+    wanted = agrees(choice, library_machine("busy-beaver-5"), (), 9000)
+    assert (found["steps"], found["state"], found["head"]) == (9000, wanted.state, wanted.head)
+    assert found["tape"] == str(wanted.tape)
+
+
+@every_choice
+def test_a_trace_has_named_vectors_and_attentions(choice: Choice) -> None:
+    machine = library_machine("even-as")
+    network = choice.network(machine)
+    trace = network.trace("ab")
+    outputs = network.outputs("ab")
+    for moment in trace:
+        assert moment["y"] == next(outputs)
+        assert list(moment) == network.kind.vectors(network.compiled)
+    assert trace.run.outcome.value == "rejected"
+    layer = len(network.compiled.network.decoder)
+    first = network.kind.history(network.compiled, machine, tuple("ab"), 10).lead
+    assert trace[first + 1].attention[f"decoder.{layer}.self"].winners
+    says = network.kind.says(network.compiled, trace[first + 2])
+    assert says is not None
+    assert says.state in network.kind.machine_of(network.compiled).states
+
+
+@pytest.mark.parametrize("name", DIGESTS)
+def test_one_digest_for_the_whole_library(name: str) -> None:
+    universal = nw.universal(**DIGESTS[name])
+    for machine in map(library_machine, library_names()):
+        network = nw.compile(machine, to="universal-transformer", **DIGESTS[name])
+        assert universal.of(machine) == network
+        found = network.kind.facts(network.compiled)["weights_digest"]
+        assert found == universal.weights_digest
+    assert universal.dimension == (37 if name == "text" else 21)
+    assert universal.certify().holds
+
+
+def test_every_weight_is_in_the_digest() -> None:
+    """Any weight that is flipped changes it, and nearly any changes what a run shows."""
+    network = nw.compile("even-as", to="universal-transformer")
+    kind = network.kind
+    digest = kind.facts(network.compiled)["weights_digest"]
+    same_runs = count = 0
+    for name, weight in network.weights().items():
+        for (row, column), value in weight.entries.items():
+            changed = network.with_weight(name, row, column, -value)
+            assert kind.facts(changed.compiled)["weights_digest"] != digest
+            count += 1
+            try:
+                runs = [changed.run(word, 40) for word in ("", "a", "abba")]
+            except NetworkError:
+                continue
+            same_runs += [*map(facts, runs)] == [
+                facts(simulate(network.machine, tuple(word), 40)) for word in ("", "a", "abba")
+            ]
+    assert count > 60
+    assert same_runs < count // 5
+
+
+def test_long_runs() -> None:
+    beaver = library_machine("busy-beaver-5")
+    wanted = simulate(beaver, (), 10**6)
+    for name in ("rules", "rules-dot"):
+        assert facts(CHOICES[name].network(beaver).run("", 10**6)) == facts(wanted)
+    done = CHOICES["pointer"].network(beaver).run("", 10**8)
+    assert (done.steps, done.outcome.value, done.note) == (47_176_870, "halted", None)
+    four = CHOICES["text"].network(library_machine("busy-beaver-4")).run()
+    assert (four.steps, sum(cell == "1" for cell in four.tape.cells)) == (107, 13)
+
+
+def test_options_that_do_not_go_together_are_refused() -> None:
+    machine = library_machine("even-as")
+    for options, message in (
+        ({"prompt": "prose"}, "no prompt 'prose'; there are rules, text"),
+        ({"attention": "soft"}, "no attention 'soft'; there are absolute, dot-product"),
+        ({"prompt": "text", "attention": "dot-product"}, "is for prompt=rules"),
+        ({"form": "short"}, "form=short is for prompt=text"),
+        ({"form": "tiny"}, "no form 'tiny'; there are long, short"),
+    ):
+        with pytest.raises(InputError, match=message):
+            nw.compile(machine, to="universal-transformer", **options)
+    with pytest.raises(InputError, match="compiled for inputs without blanks"):
+        nw.compile("even-as", to="pointer-transformer").run("a_a")
+    assert nw.compile("even-as", to="universal-transformer", prompt="text").run("a_a").decided
+
+
+def test_parts_can_be_left_out() -> None:
+    network = nw.compile("palindrome", to="pointer-transformer")
+    for part in ("residual:decoder.2.external", "attention:decoder.2.self", "positions"):
+        without = network.without(part)
+        assert without.compare("abba", 20).difference is not None

@@ -96,6 +96,6 @@ def test_a_wrong_import_would_be_found() -> None:
 
 
 def test_the_public_names_are_few_and_there() -> None:
-    assert len(netwright.__all__) <= 28
+    assert len(netwright.__all__) <= 30
     assert netwright.__all__ == sorted(netwright.__all__)
     assert all(hasattr(netwright, name) for name in netwright.__all__)

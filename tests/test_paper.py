@@ -34,7 +34,7 @@ def has_test(reference: str) -> bool:
 @pytest.mark.parametrize("name", STATEMENTS)
 def test_every_statement_resolves(name: str) -> None:
     statement = STATEMENTS[name]
-    assert statement.keys() <= {"label", "title", "code", "tests", "deviation"}
+    assert statement.keys() <= {"label", "title", "code", "tests", "deviation", "ours"}
     assert statement["title"]
     assert bool(statement["code"]) == bool(statement["tests"]), "code and tests come together"
     for reference in statement["code"]:

@@ -77,7 +77,8 @@ def test_a_file_that_is_no_machine(
         ),
         (
             ("run", "palindrome", "--on", "abacus"),
-            "no network 'abacus'; there are transformer, rnn, neural-gpu, language-model, machine",
+            "no network 'abacus'; there are transformer, rnn, neural-gpu, pointer-transformer, "
+            "universal-transformer, language-model, machine",
         ),
         (("run", "palindrome", "--separator", ""), "--separator is empty"),
         (("run", "1RB1LB 1LA1RZ"), "a space after 1RB1LB; rows are joined by _, as in"),

@@ -53,7 +53,7 @@ def test_a_target_and_an_engine_go_by_their_names_too() -> None:
     for wrong, message in (
         (
             {"on": "abacus"},
-            "no network 'abacus'; there are transformer, rnn, neural-gpu, language-model, ",
+            "no network 'abacus'; there are transformer, rnn, neural-gpu, pointer-transformer, ",
         ),
         ({"engine": "steam"}, "no engine 'steam'; there are auto, fast, full, reference, torch"),
         ({"score": "last"}, "no score 'last'; there are paper, recency"),

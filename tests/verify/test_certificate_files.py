@@ -52,7 +52,10 @@ def whole(**changes: object) -> bytes:
         (b'{"kind": ["x"]}', 'is of kind ["x"]; this netwright reads'),
         (b'{"kind": "netwright certificate 1"}', 'this netwright reads "netwright certificate 2"'),
         (b'{"kind": "netwright certificate 2"}', "expected an object with kind, on, holds"),
-        (whole(on="abacus"), "on: expected one of transformer, rnn, neural-gpu, got"),
+        (
+            whole(on="abacus"),
+            "on: expected one of transformer, rnn, neural-gpu, pointer-tr",
+        ),
         (whole(network=[]), "network: expected an object, got []"),
         (whole(network={}), "network: expected an object with given, base, digits"),
         (whole(holds=1), "holds: expected true or false, got 1"),

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from netwright.claims import beyond
 from netwright.claims import experiments as claims
 from netwright.claims.experiments import EXPERIMENTS, claim_names, run_claim
 from netwright.claims.paper import statements
@@ -17,6 +18,7 @@ from netwright.machine.library import library_machine
 from netwright.nets.neural_gpu import NeuralGPU
 from netwright.nets.transformer import Layer, Transformer
 from netwright.networks.network import Network, network_for_word
+from netwright.theorems.beyond.pointers.linked_visits import LinkedVisits
 from netwright.theorems.proposition_3_3_majority import majority_recognizer
 from netwright.theorems.theorem_3_4_transformer.construction import to_transformer
 from netwright.theorems.theorem_3_4_transformer.lemma_b6_if import if_maps
@@ -101,6 +103,21 @@ def minority(*arguments: Any) -> Any:
     return replace(majority_recognizer(*arguments), final=lambda y: y.number("x") < 0)
 
 
+def broken_beyond(place: str) -> Callable[..., Any]:
+    """A network of any of the kinds past the paper, with a weight broken."""
+    return lambda machine, on, word, **options: network_for_word(
+        library_machine("even-as"), on, ("a",), **options
+    ).broken(place, word=("a",), max_steps=20)
+
+
+class ForgetfulVisits(LinkedVisits):
+    """Its R is always that of the time before."""
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self.R = [0, *self.R[:-1]]
+
+
 BROKEN: dict[str, tuple[str, Any]] = {
     "Definition 2.1": ("to_transformer", lambda _: to_transformer(library_machine("palindrome"))),
     "Theorem 2.3": ("network_for_word", broken_network("rnn", "U.S")),
@@ -118,6 +135,10 @@ BROKEN: dict[str, tuple[str, Any]] = {
     "Theorem 4.1": ("network_for_word", broken_network("neural-gpu", "F.2.D S")),
     "Kernels (1, 1)": ("random_neural_gpu", cheating_gpu),
     "Proposition 4.2": ("random_neural_gpu", cheating_gpu),
+    "Linked visits": ("LinkedVisits", ForgetfulVisits),
+    "Pointer Transformer": ("network_for_word", broken_beyond("F.R")),
+    "Universal Transformer": ("network_for_word", broken_beyond("F.r")),
+    "Open question: residuals": ("without_residual", lambda network, _: network),
 }
 
 
@@ -130,7 +151,7 @@ def test_a_claim_whose_subject_is_broken_fails(
     name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     attribute, replacement = BROKEN[name]
-    monkeypatch.setattr(claims, attribute, replacement)
+    monkeypatch.setattr(beyond if name in beyond.BEYOND else claims, attribute, replacement)
     assert main(["claims", name]) == 1
     out = capsys.readouterr().out
     assert "FAILS" in out

@@ -1,4 +1,4 @@
-"""Every numbered statement of the paper as an experiment: what is checked, how often, the result.
+"""Every numbered statement of the paper, and ours past it: what is checked, how often, the result.
 
 An experiment counts its cases and ends with the first that does not hold. It is no proof; what is
 proved for all inputs stands beside the code of each statement.
@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import product
 
+from netwright.claims.beyond import BEYOND
+from netwright.claims.cases import Case, Experiment, some_runs
 from netwright.claims.paper import statements
 from netwright.errors import InputError
 from netwright.exact.feed_forward import Affine, FeedForward
@@ -35,9 +37,6 @@ from netwright.theorems.theorem_3_4_transformer.lemma_b6_if import if_maps
 from netwright.verify.comparison import Check
 from netwright.verify.transformer import transformer_checks
 
-Case = tuple[bool, str]
-"""Whether it holds, and what it is, for the report if it does not."""
-
 
 @dataclass(frozen=True)
 class Claim:
@@ -49,14 +48,7 @@ class Claim:
     cases: int
     failure: str | None
     deviation: str
-
-
-@dataclass(frozen=True)
-class Experiment:
-    """What is checked for a statement: a row of cases, more of them if one asks for it."""
-
-    checked: str
-    cases: Callable[[bool], Iterator[Case]]
+    is_ours: bool = False
 
 
 def run_claim(name: str, thorough: bool = False) -> Claim:
@@ -69,9 +61,8 @@ def run_claim(name: str, thorough: bool = False) -> Claim:
             failure = what
             break
     about = statements()[name]
-    return Claim(
-        name, about["title"], experiment.checked, count, failure, about.get("deviation", "")
-    )
+    departs, is_ours = about.get("deviation", ""), about.get("ours", False)
+    return Claim(name, about["title"], experiment.checked, count, failure, departs, is_ours)
 
 
 def claim_names(labels: list[str]) -> list[str]:
@@ -92,17 +83,6 @@ def claim_names(labels: list[str]) -> list[str]:
 # Machines.
 
 
-def _runs(thorough: bool) -> list[tuple[TuringMachine, str, int]]:
-    """Machines with words, and how many steps of them are looked at."""
-    some = [("palindrome", "abba"), ("palindrome", "ab"), ("binary-increment", "11"), ("copy", "")]
-    more = [("anbncn", "aabbcc"), ("ww", "abab"), ("collatz", "11"), ("even-as", "abb")]
-    runs = [
-        (library_machine(name), word, 60) for name, word in (*some, *(more if thorough else ()))
-    ]
-    steps = 400 if thorough else 60
-    return [*runs, (library_machine("busy-beaver-4"), "", steps)]
-
-
 def _words(alphabet: str, longest: int) -> Iterator[tuple[str, ...]]:
     for length in range(longest + 1):
         yield from product(alphabet, repeat=length)
@@ -117,7 +97,7 @@ def _definition_2_1(thorough: bool) -> Iterator[Case]:
 
 def _network_runs(on: str) -> Callable[[bool], Iterator[Case]]:
     def cases(thorough: bool) -> Iterator[Case]:
-        for machine, word, steps in _runs(thorough):
+        for machine, word, steps in some_runs(thorough):
             network = network_for_word(machine, on, tuple(word))
             found = network.compare(tuple(word), steps)
             for _ in range(found.checks - 1):
@@ -131,7 +111,7 @@ def _lemma(statement: str) -> Callable[[bool], Iterator[Case]]:
     """The checks of one lemma, the others being taken for granted."""
 
     def cases(thorough: bool) -> Iterator[Case]:
-        for machine, word, steps in _runs(thorough):
+        for machine, word, steps in some_runs(thorough):
             compiled = to_transformer(machine, word)
             for check in transformer_checks(compiled, tuple(word), steps):
                 if check.statement == statement:
@@ -353,5 +333,6 @@ EXPERIMENTS = {
         "equal outputs on words with the same last symbol, for random networks", _kernel_1_1
     ),
     "Proposition 4.2": Experiment("uu and uuu treated alike by random networks", _proposition_4_2),
+    **BEYOND,
 }
 """By the names of PAPER.toml."""

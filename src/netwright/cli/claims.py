@@ -31,7 +31,7 @@ def command(
     ] = False,
     as_json: AsJson = False,
 ) -> int:
-    """Check every numbered statement of the paper by experiment."""
+    """Check every numbered statement of the paper, and ours past it, by experiment."""
     claims: list[Claim] = []
     names = claim_names(labels or [])
     with Working() as work:
@@ -49,6 +49,7 @@ def command(
                 "holds": claim.failure is None,
                 "failure": claim.failure,
                 "deviation": claim.deviation or None,
+                "ours": claim.is_ours,
             }
             for claim in claims
         ]
@@ -71,7 +72,7 @@ def _print(claims: list[Claim], failed: list[Claim], deviations: bool) -> None:
     table.add_column("", no_wrap=True)
     for claim in claims:
         verdict = "holds" if claim.failure is None else "FAILS"
-        mark = " *" if claim.deviation else ""
+        mark = " (ours)" if claim.is_ours else " *" if claim.deviation else ""
         table.add_row(claim.name + mark, claim.checked, f"{claim.cases:,}", verdict)
     out.print(table)
     if any(claim.deviation for claim in claims):

@@ -19,8 +19,8 @@ def on_option(help_text: str, *others: str) -> Any:
     return typer.Option(
         "--on",
         parser=lambda value: read_kind(value, *others),
-        metavar=f"[{'|'.join(names)}]",
-        help=f"{help_text}  [default: {names[0]}]",
+        metavar="NETWORK",
+        help=f"{help_text[:-1]}: {', '.join(names)}.  [default: {names[0]}]",
         show_default=False,
         autocompletion=completer(names),
     )

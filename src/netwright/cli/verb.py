@@ -84,7 +84,7 @@ class Verb(TyperCommand):
 
         args = [
             part
-            for argument, following in zip(args, [*args[1:], ""], strict=True)
+            for argument, following in zip(args, [*args[1:], ""], strict=False)
             for part in (
                 [argument, ""]
                 if argument in self.bare and following not in self.bare[argument]

@@ -5,6 +5,7 @@ kept as a row of a table; positions and pointers are followed at every token (`k
 weight changes the rows, or makes the network unsuitable: then the definition goes on.
 """
 
+import sys
 from collections.abc import Sequence
 
 import numpy as np
@@ -12,7 +13,6 @@ from numpy.typing import NDArray
 
 from netwright.exact.snapshot import FARTHEST, Snapshot, checked_array
 from netwright.exact.vector import Vector
-from netwright.jit import compiled, is_compiled
 from netwright.nets.transformer import Transformer
 from netwright.runtime.engine import (
     Coded,
@@ -58,7 +58,7 @@ class PointerEngine:
         self.compile_seconds = 0.0
         self.reason: str | None = None
         """Why there are no tables."""
-        self.by_definition = DefinitionFirst(0 if is_compiled(kernel.follow) else reference_steps)
+        self.by_definition = DefinitionFirst(0 if _has_code() else reference_steps)
         self._tables: _Tables | None = None
         self._vectors: ReferenceEngine | None = None
         if self.by_definition.moments:
@@ -114,6 +114,12 @@ class PointerEngine:
             self._vectors.advance(1)
 
 
+def _has_code() -> bool:
+    """Whether there is code for tables in this process; asking does not import the compiler."""
+    jit = sys.modules.get("netwright.jit")
+    return jit is not None and bool(jit.is_compiled(kernel.follow))
+
+
 class _Tables:
     """The cases that came up, their rows, and where the run stands."""
 
@@ -139,6 +145,8 @@ class _Tables:
         self.output, _ = self.evaluation.of(seed)
         self.clock[:] = (0, 0, 0, 1, 0, 0)
         empty = np.zeros(0, np.uint16)
+        from netwright.jit import compiled  # the compiler, which short runs do without
+
         self.loop, self.compile_seconds = compiled(kernel.follow, *self._arrays(empty), 0)
 
     def _arrays(self, numbers: NDArray[np.uint16]) -> tuple[NDArray[np.int64], ...]:

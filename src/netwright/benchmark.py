@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from netwright.machine.remove_stays import fresh_name
 from netwright.machine.simulate import Engine
 from netwright.machine.turing_machine import TuringMachine
-from netwright.networks.kinds import KINDS
+from netwright.networks.kinds import exact_kinds
 from netwright.networks.running import MACHINE, run, run_many
 from netwright.verify.draw import random_machine
 
@@ -108,7 +108,7 @@ def measure(
 
     `arguments` are those of `netwright run`, to measure its memory.
     """
-    for target, kind in KINDS.items() if arguments else ():
+    for target, kind in exact_kinds().items() if arguments else ():
         # First, while this process is small: Linux counts what a child had from its parent.
         yield f"memory of {target}"
         peak = peak_memory(arguments, target, kind.benchmark_steps)
@@ -125,7 +125,7 @@ def measure(
     yield MACHINE
     _measure_run(machine, word, MACHINE, 1000)  # compiles
     found.rates["fast simulator"] = _best(lambda: _measure_run(machine, word, MACHINE, 10**8))
-    for target, kind in KINDS.items():
+    for target, kind in exact_kinds().items():
         yield target
         _measure_run(machine, word, target, 1000)
         row = found.growth.setdefault(target, [])

@@ -11,7 +11,7 @@ from netwright.files import check_output, output_path, read_file, write_whole
 from netwright.html import table
 from netwright.machine.load import load_machine
 from netwright.machine.turing_machine import TuringMachine
-from netwright.networks.kinds import kinds
+from netwright.networks.kinds import exact_kinds, kinds
 from netwright.networks.writing import machine_of
 from netwright.verify.certificate.check import certificate, obligations, read_certificate
 from netwright.verify.certificate.reading import Obligation
@@ -69,8 +69,8 @@ def check_written(
 ) -> Iterator[Obligation]:
     """Check what is written down of a network of a kind."""
     if on not in kinds():
-        certified = [name for name, kind in kinds().items() if kind.checker is not None]
-        raise FormatError(f"{label}: on: expected one of {', '.join(certified)}, got {shown(on)}")
+        certified = ", ".join(exact_kinds())
+        raise FormatError(f"{label}: on: expected one of {certified}, got {shown(on)}")
     checker = kinds()[on].checker
     if checker is None:
         raise InputError(

@@ -32,6 +32,11 @@ def kinds() -> dict[str, Kind[Any]]:
     return {**KINDS, **BEYOND}
 
 
+def exact_kinds() -> dict[str, Kind[Any]]:
+    """Those whose networks are exact, for any number of steps, and certified."""
+    return {name: kind for name, kind in kinds().items() if kind.checker is not None}
+
+
 def read_kind(name: str, *others: str) -> str:
     """The name of a kind, or of something else that a machine can run on."""
     if not isinstance(name, str) or name not in (*kinds(), *others):

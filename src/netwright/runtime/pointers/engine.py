@@ -9,7 +9,6 @@ import sys
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from netwright.exact.snapshot import FARTHEST, Snapshot, checked_array
 from netwright.exact.vector import Vector
@@ -30,6 +29,7 @@ from netwright.runtime.unsuitable import UnsuitableError
 
 MOST_ROWS = 60_000
 CHUNK = 1 << 20
+NOT_BEGUN = (-2, 0)
 Case = tuple[Output, External | None, int]
 """An output, the input token, and how many different things tokens have shown so far."""
 
@@ -127,31 +127,28 @@ class _Tables:
         self, network: Transformer, X: Sequence[Vector], seed: Vector, watches: Sequence[Watch]
     ) -> None:
         self.evaluation = Evaluation(network, X, watches)
+        if len(self.evaluation.pointers) != 2:
+            raise UnsuitableError("its outputs have not two pointers")
         self.X = X
-        count = len(self.evaluation.pointers)
         self.cases: dict[Case, int] = {}
+        self.begun: dict[int, tuple[int, int]] = {}
+        """By case: the pointer that it follows, or −1, and its value."""
         self.values: dict[Value, int] = {}
         self.ended: list[Ended] = []
-        self.follows = np.full(16, -2, np.int64)
-        self.value_of = np.zeros(16, np.int64)
-        self.rows = np.full((16, 17), -1, np.int64)
-        self.outputs = np.zeros(16, np.int64)
-        self.moves = np.zeros((16, count), np.int64)
+        self.records = np.full((16, 17, kernel.RECORD), -1, np.int64)
+        self.leading: dict[int, list[tuple[int, int]]] = {}
+        """By case: the records that lead to it."""
         self.codes = np.zeros((16, len(watches)), np.int64)
-        self.slots = np.zeros((1024, 2 + 2 * count), np.int64)
-        self.own = np.zeros(2 * count, np.int64)
+        self.slots = np.zeros((1024, kernel.RECORD), np.int64)
         self.externals: dict[tuple[Vector, int | None], External] = {}
-        self.clock = np.zeros(6, np.int64)
+        self.clock = np.zeros(kernel.CLOCK, np.int64)
+        self.clock[kernel.USED] = 1
         self.output, _ = self.evaluation.of(seed)
-        self.clock[:] = (0, 0, 0, 1, 0, 0)
-        empty = np.zeros(0, np.uint16)
         from netwright.jit import compiled  # the compiler, which short runs do without
 
-        self.loop, self.compile_seconds = compiled(kernel.follow, *self._arrays(empty), 0)
-
-    def _arrays(self, numbers: NDArray[np.uint16]) -> tuple[NDArray[np.int64], ...]:
-        tables = (self.follows, self.value_of, self.rows, self.outputs, self.moves)
-        return (*tables, self.slots, self.own, self.clock, numbers)  # type: ignore[return-value]
+        empty = np.zeros(0, np.uint16)
+        arguments = (self.records, self.slots, self.clock, empty, 0)
+        self.loop, self.compile_seconds = compiled(kernel.follow, *arguments)
 
     def advance(self, count: int) -> Coded:
         """The next tokens, one at least: up to one that is not for tables, which is the next time.
@@ -163,13 +160,16 @@ class _Tables:
         done = 0
         while done < len(numbers):
             case = (self.output, self._external(), len(self.evaluation.shown))
-            self.clock[kernel.OUTPUT] = self._case(case)
-            status = self.loop(*self._arrays(numbers[done:]), len(numbers) - done)
-            done += int(self.clock[5])
-            if self.clock[5]:
+            self.clock[kernel.OUTPUT] = number = self._case(case)
+            self.clock[[kernel.FOLLOWS, kernel.VALUE]] = self.begun.get(number, NOT_BEGUN)
+            left = numbers[done:]
+            status = self.loop(self.records, self.slots, self.clock, left, len(left))
+            now = int(self.clock[kernel.COUNT])
+            done += now
+            if now:
                 self.output = self.ended[numbers[done - 1]].output
             if status == kernel.MISSING:
-                if self.clock[5]:
+                if now:
                     continue  # the case may be another one, and is looked up above
                 try:
                     self._complete(case)
@@ -198,23 +198,23 @@ class _Tables:
 
     def _case(self, case: Case) -> int:
         number = self.cases.setdefault(case, len(self.cases))
-        if number >= len(self.follows):
-            self.follows = np.concatenate([self.follows, np.full_like(self.follows, -2)])
-            self.value_of = np.concatenate([self.value_of, np.zeros_like(self.value_of)])
-            self.rows = np.concatenate([self.rows, np.full_like(self.rows, -1)])
+        if number == len(self.records):
+            self.records = np.concatenate([self.records, np.full_like(self.records, -1)])
         return number
 
     def _complete(self, case: Case) -> None:
-        """Evaluate what is missing of a case: its beginning, or its row for what it looked up."""
+        """Evaluate what is missing of a case: its beginning, or what comes of what it looked up."""
         number = self.cases[case]
         output, external, _ = case
-        if self.follows[number] == -2:
+        if number not in self.begun:
             begun = self.evaluation.begin(output, external)
-            self.follows[number] = -1 if begun.follows is None else begun.follows
-            self.value_of[number] = self._value(begun.value)
+            follows = -1 if begun.follows is None else begun.follows
+            self.begun[number] = follows, self._value(begun.value)
+            for place in self.leading.get(number, ()):
+                self.records[place][[kernel.NEXT_FOLLOWS, kernel.NEXT_VALUE]] = self.begun[number]
             return
         found = int(self.clock[kernel.LOOKED_UP])
-        nobody = self.rows.shape[1] - 1
+        nobody = self.records.shape[1] - 1
         value = None if found == nobody else list(self.values)[found]
         ended = self.evaluation.end(output, external, value)
         if self.evaluation.show(ended.shown):
@@ -222,21 +222,24 @@ class _Tables:
         row = len(self.ended)
         if row == MOST_ROWS:
             raise UnsuitableError(f"more than {MOST_ROWS:,} different tokens")
-        if row == len(self.outputs):
-            self.outputs = np.concatenate([self.outputs, self.outputs])
-            self.moves = np.concatenate([self.moves, self.moves])
+        if row == len(self.codes):
             self.codes = np.concatenate([self.codes, self.codes])
         self.ended.append(ended)
+        self.codes[row] = ended.codes
         # What comes next is a case with the same input token, once the input is over.
-        last = external is None or external.position is not None
-        self.outputs[row] = self._case((ended.output, *case[1:])) if last else 0
-        self.moves[row], self.codes[row] = ended.pointers, ended.codes
-        self.rows[number, found] = row
+        following = -1
+        if external is None or external.position is not None:
+            following = self._case((ended.output, *case[1:]))
+            place = (number, -1 if found == nobody else found)  # the last column may move
+            self.leading.setdefault(following, []).append(place)
+        after = self.begun.get(following, NOT_BEGUN)
+        self.records[number, found, :6] = (row, following, *after, *ended.pointers)
 
     def _value(self, value: Value) -> int:
         number = self.values.setdefault(value, len(self.values))
-        nobody = self.rows.shape[1] - 1
+        nobody = self.records.shape[1] - 1
         if number == nobody:  # the last column is for no single token
-            more = np.full((len(self.rows), nobody), -1, np.int64)
-            self.rows = np.hstack([self.rows[:, :nobody], more, self.rows[:, nobody:]])
+            more = np.full_like(self.records[:, :nobody], -1)
+            parts = (self.records[:, :nobody], more, self.records[:, nobody:])
+            self.records = np.concatenate(parts, axis=1)
         return number

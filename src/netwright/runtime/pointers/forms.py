@@ -76,14 +76,23 @@ def added(*vectors: Forms) -> Forms:
 
 def image(affine: Affine, x: Forms) -> Forms:
     """The image of a vector under a map."""
-    parts: dict[int, list[tuple[Rational, Form]]] = {
-        place: [(ONE, Form(value))] for place, value in affine.bias.entries.items()
-    }
+    constants = dict(affine.bias.entries)
+    terms: dict[int, dict[str, Rational]] = {}
     for (row, column), weight in affine.weights.items():
-        if row in x:
-            parts.setdefault(column, []).append((weight, x[row]))
-    found = {column: Form.sum(terms) for column, terms in parts.items()}
-    return {column: form for column, form in found.items() if form != NOTHING}
+        form = x.get(row)
+        if form is None:
+            continue
+        if form.constant:
+            constants[column] = constants.get(column, ZERO) + weight * form.constant
+        for name, factor in form.terms:
+            there = terms.setdefault(column, {})
+            there[name] = there.get(name, ZERO) + weight * factor
+    found = {column: Form(constant) for column, constant in constants.items() if constant}
+    for column, factors in terms.items():
+        named = tuple(sorted((name, factor) for name, factor in factors.items() if factor))
+        if named:
+            found[column] = Form(constants.get(column, ZERO), named)
+    return found
 
 
 def through(network: FeedForward, x: Forms, bounds: Bounds) -> Forms:

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 from netwright.exact.meanings import Meanings
-from netwright.networks.kinds import KINDS
+from netwright.networks.kinds import exact_kinds
 
 PAGE = Path(__file__).with_name("networks.md")
 
@@ -25,7 +25,7 @@ def tables(meanings: Meanings) -> str:
 
 def page(text: str) -> str:
     """The page with its tables as they should be."""
-    for kind in KINDS.values():
+    for kind in exact_kinds().values():
         mark = f"<!-- tables: {kind.name} -->\n"
         start = text.index(mark) + len(mark)
         end = re.compile(r"^## ", re.MULTILINE).search(text, start)

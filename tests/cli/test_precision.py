@@ -170,7 +170,7 @@ def test_the_plots_are_drawn_from_the_data_in_json(
         ),
         (
             ("sweeper", "--on", "rnn", "--plot", "x.png"),
-            "--plot and --curves are of networks with attention",
+            "--plot and --curves are of the transformer, not of rnn",
         ),
         (("sweeper", "--on", "machine"), "no network 'machine'"),
         (

@@ -138,10 +138,8 @@ def command(
             **attention,
         },
     )
-    if (curves or plot is not None) and not experiment.has_attention:
-        raise InputError(
-            f"--plot and --curves are of networks with attention; {kind.name} has none"
-        )
+    if (curves or plot is not None) and "score" not in chosen:
+        raise InputError(f"--plot and --curves are of the transformer, not of {kind.name}")
     texts = {option.name: option.written(chosen[option.name]) for option in kind.options}
     answer: dict[str, Any] = {
         "machine": machine,

@@ -20,6 +20,7 @@ _MEANINGS = {
     "x12": "1/(i+1)³",
     "score": "⟨q, k⟩ of layer 3, all keys",
     "stack": "the larger stack",
+    "pointer": "1/(j+1), the larger one",
 }
 _HEADINGS = (
     *("", "wrong\nindex", "wrong\noutput", "wrong\ndecoded"),
@@ -39,7 +40,8 @@ def print_answer(answer: dict[str, Any]) -> None:
     if of_attention:
         tau = "by schedule" if answer["softmax"] == "schedule" else f"at {answer['softmax']}"
         attention = f"softmax {tau}" if answer["softmax"] else "hard attention"
-        about += f", score {answer['score']}, {attention}"
+        score = f"score {answer['score']}, " if answer["score"] else ""
+        about += f", {score}{attention}"
     out.print(about)
     sums = f", sums in {answer['accumulate']}" if answer["accumulate"] else ""
     limit = counted(answer["max_steps"], "output" if of_attention else "step")

@@ -1,7 +1,7 @@
 """The kind `pointer-transformer`: two decoder layers that follow pointers, past the paper."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from netwright.errors import FormatError, InputError, unknown
 from netwright.exact.rational import ONE
@@ -37,6 +37,9 @@ from netwright.theorems.decoder import CompiledDecoder
 from netwright.verify.certificate.pointer_transformer import CHECKER
 from netwright.verify.comparison import Check
 from netwright.verify.pointers import pointer_checks
+
+if TYPE_CHECKING:
+    from netwright.precision.pointers import PointerExperiment
 
 ENGINES = (Engine.AUTO, Engine.FAST, Engine.REFERENCE)
 VIEW = View(
@@ -245,6 +248,20 @@ class PointerTransformerKind(DecoderKind[CompiledPointerTransformer]):
         """Embedding, seed, positions and maps."""
         weights = weights_by_name(self.matrices(compiled))
         return plain_transformer(self.name, self.statement, compiled, weights, self.meanings)
+
+    def experiment(
+        self, machine: TuringMachine, word: tuple[str, ...], options: Options, settings: Options
+    ) -> "PointerExperiment":
+        """With hard attention, its sums in two orders."""
+        from netwright.precision.pointers import PointerExperiment
+
+        if options["attention"] is not Attention.ABSOLUTE:
+            raise InputError("the precision laboratory has attention=absolute alone")
+        for name in settings:
+            if name not in PointerExperiment.__dataclass_fields__:
+                flag = {"temperature": "softmax", "snapping": "snap"}.get(name, name)
+                raise InputError(f"{flag} is for transformer, not for {self.name}")
+        return PointerExperiment(machine, word, blanks=options["blanks"], **settings)
 
     def facts(self, compiled: CompiledPointerTransformer) -> dict[str, Any]:
         """Dimension, layers, widths and weights."""

@@ -8,7 +8,7 @@ an attention is not to one token that these forms tell, or a pointer does not st
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from netwright.exact.rational import ONE, ZERO, Rational
@@ -108,6 +108,20 @@ class Ended(NamedTuple):
     """What it shows to those that ask by content."""
 
 
+@dataclass
+class _Token:
+    """A token on its way through the layers."""
+
+    z: Forms
+    bounds: dict[str, Bound]
+    shown: list[Shown] = field(default_factory=list)
+    seen: dict[str, Forms] = field(default_factory=dict)
+    layer: int = 0
+
+    def copy(self) -> "_Token":
+        return _Token(self.z, dict(self.bounds), [*self.shown], dict(self.seen), self.layer)
+
+
 class Evaluation:
     """The tokens of a network on an input."""
 
@@ -131,6 +145,7 @@ class Evaluation:
         """The same by layer."""
         self.found: dict[tuple[int, Numbers], Best] = {}
         """What was found for a query of a layer."""
+        self._last: tuple[object, tuple[_Token, Begun]] | None = None
 
     def _pointer_places(self) -> tuple[int, ...]:
         """The coordinates of y that F writes where it reads 1/i: those of pointers."""
@@ -146,55 +161,62 @@ class Evaluation:
 
     def begin(self, output: Output, external: External | None) -> Begun:
         """As far as nothing is looked up."""
-        found = self._layers(output, external, None)
-        assert isinstance(found, Begun)
-        return found
+        return self._begun(output, external)[1]
 
     def end(self, output: Output, external: External | None, looked_up: Value | None) -> Ended:
         """All of it, with what the token that is looked up has; None if it is no single one."""
-        found = self._layers(output, external, (looked_up,))
-        assert isinstance(found, Ended)
-        return found
+        token = self._begun(output, external)[0].copy()
+        if token.layer < len(self.network.decoder):
+            layer = self.network.decoder[token.layer]
+            found = self._found(looked_up, layer, token.bounds)
+            self._finish_layer(token, added(token.z, found), external)
+            if self._to_look_up(token, external) is not None:
+                raise UnsuitableError("it looks up twice")
+        F = through(feed_forward(self.network.F), token.z, token.bounds)  # the paper's letter
+        return self._ended(token.seen, F)._replace(shown=tuple(token.shown))
 
-    def _layers(
-        self,
-        output: Output,
-        external: External | None,
-        looked_up: tuple[Value | None] | None,
-    ) -> Begun | Ended:
+    def _begun(self, output: Output, external: External | None) -> "tuple[_Token, Begun]":
+        """A token that stands before its look-up; the last one is kept, as it is often asked."""
+        asked = (output, external, len(self.shown))
+        if self._last is None or self._last[0] != asked:
+            token = self._first(output, external)
+            begun = self._to_look_up(token, external) or Begun(None, Value((), ()))
+            self._last = asked, (token, begun)
+        return self._last[1]
+
+    def _first(self, output: Output, external: External | None) -> "_Token":
         if not output.is_known:
             raise UnsuitableError("a number of an output depends on a pointer, or on a mean")
         first = external.first if external is not None else 1
-        bounds: dict[str, Bound] = {
-            "n": (ONE * first, None),
-            "e": (ZERO, ONE),
-            "e2": (ZERO, ONE),
-        }
         unit = (ZERO, ONE)
+        bounds: dict[str, Bound] = {"n": (ONE * first, None), "e": unit, "e2": unit}
         bounds |= {name: unit for place in self.pointers for name in (f"p{place}", f"f{place}")}
-        shown: list[Shown] = []
-        seen: dict[str, Forms] = {}
         y: Forms = {place: Form(value) for place, value in output.finite}
         y |= {place: Form(ZERO, ((f"p{place}", ONE),)) for place in output.pointers}
-        z = added(y, positions(self.powers))
-        for number, layer in enumerate(self.network.decoder):
+        return _Token(added(y, positions(self.powers)), bounds)
+
+    def _to_look_up(self, token: "_Token", external: External | None) -> Begun | None:
+        """Go through the layers up to one that looks something up; None if there is none."""
+        for number in range(token.layer, len(self.network.decoder)):
+            layer, z = self.network.decoder[number], token.z
             keys = affine_image(layer.K, z)
             if is_zero(layer.V):
                 p = z
-            elif not any(form.terms for form in keys.values()):
-                p = added(z, self._found_by_content(number, layer, z, keys, shown, bounds))
+            elif any(form.terms for form in keys.values()):
+                return self._look(number, layer, z, keys)
             else:
-                begun = self._look(number, layer, z, keys)
-                if looked_up is None:
-                    return begun
-                p = added(z, self._found(looked_up[0], layer, bounds))
-            a = added(p, self.input.found(p, external))
-            z = added(a, through(feed_forward(layer.O), a, bounds))
-            seen |= {"z": z, f"z{number + 1}": z}
-        if looked_up is None:
-            return Begun(None, Value((), ()))
-        ended = self._ended(seen, through(feed_forward(self.network.F), z, bounds))
-        return ended._replace(shown=tuple(shown))
+                found = self._found_by_content(number, layer, z, keys, token.shown, token.bounds)
+                p = added(z, found)
+            self._finish_layer(token, p, external)
+        return None
+
+    def _finish_layer(self, token: "_Token", p: Forms, external: External | None) -> None:
+        """Attention to the input, and O."""
+        layer = self.network.decoder[token.layer]
+        a = added(p, self.input.found(p, external))
+        token.z = added(a, through(feed_forward(layer.O), a, token.bounds))
+        token.layer += 1
+        token.seen |= {"z": token.z, f"z{token.layer}": token.z}
 
     # Self attention.
 

@@ -1,0 +1,102 @@
+"""`netwright compile … --on universal-transformer`: digests and prompts."""
+
+import json
+
+import pytest
+
+from netwright.cli import main
+
+ON = ("--on", "universal-transformer")
+BB4 = "AB1C>A1BN1AB10C1>1A1B10C1<10AB1C1<10A1B11C<11ABY11A1B100C1<100AB100C1>100A1B1C>!"
+
+
+def said(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    assert main(list(arguments)) == 0
+    return capsys.readouterr().out
+
+
+def test_every_machine_has_the_same_digest(capsys: pytest.CaptureFixture[str]) -> None:
+    for prompt in ("rules", "text"):
+        digests = {
+            json.loads(said(capsys, "compile", name, *ON, "--prompt", prompt, "--json"))[
+                "weights_digest"
+            ]
+            for name in ("palindrome", "busy-beaver-5", "copy", "1RB1LB_1LA1RZ")
+        }
+        assert len(digests) == 1
+        assert len(digests.pop()) == 64
+
+
+def test_the_prompt_as_a_word(capsys: pytest.CaptureFixture[str]) -> None:
+    text = said(capsys, "compile", "busy-beaver-4", *ON, "--prompt", "text", "--form", "short")
+    assert text == f"{BB4}\n"
+    long = said(capsys, "compile", "busy-beaver-4", *ON, "--prompt=text").strip()
+    assert long.endswith("101ABY101A1BY!")
+    with_input = said(capsys, "compile", "palindrome", "ab", *ON, "--prompt", "text")
+    assert with_input.endswith("BN10T1T!\n")
+    found = json.loads(said(capsys, "compile", "palindrome", "ab", *ON, "--prompt=text", "--json"))
+    assert found["prompt"] == with_input.strip()
+    assert found["dimension"] == 37
+
+
+def test_the_prompt_as_rules(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = said(capsys, "compile", "even-as", "ab", *ON, "--prompt").splitlines()
+    assert lines[0].split() == ["a", "on=5", "al=1/4", "one_=1"]
+    assert lines[2].startswith("q_init _ → q_read _ R")
+    assert len(lines) == 2 + 7 * 3
+    assert max(map(len, lines)) <= 80
+    found = json.loads(said(capsys, "compile", "even-as", "ab", *ON, "--prompt", "--json"))
+    assert [token["means"] for token in found["prompt"]][:2] == ["a", "b"]
+    assert found["prompt"][0]["coordinates"] == {"on": "5", "al": "1/4", "one_": "1"}
+
+
+def test_the_prompt_of_a_language_model_is_as_before(capsys: pytest.CaptureFixture[str]) -> None:
+    assert said(capsys, "compile", "palindrome", "abba", "--prompt").endswith("<tape> a b b a\n")
+    assert said(capsys, "compile", "palindrome", "--prompt", "abba").endswith("<tape> a b b a\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("compile", "palindrome", "--prompt", "text"), "--prompt text is for --on universal"),
+        (("compile", "palindrome", "abba", *ON), "INPUT, --separator and --model are for --prompt"),
+        (("compile", "palindrome", "abc", *ON, "--prompt"), "'c'"),
+        (("run", "palindrome", *ON, "--prompt", "prose"), "no prompt 'prose'"),
+        (("run", "palindrome", *ON, "--form", "short"), "form=short is for prompt=text"),
+        (("run", "palindrome", *ON, "--score", "recency"), "score is no option of universal-tr"),
+        (("run", "palindrome", "--prompt", "text"), "prompt is no option of transformer"),
+        (("precision", "palindrome", *ON), "no precision laboratory for universal-transformer"),
+        (("export", "palindrome", *ON, "--to", "numpy", "-o", "x"), "has no code for numpy"),
+        (("run", "palindrome", *ON, "--engine", "full"), "no engine for universal-transformer"),
+    ],
+)
+def test_bad_input(
+    arguments: tuple[str, ...], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(list(arguments)) == 2
+    err = capsys.readouterr().err
+    assert message in err
+    assert err.count("\n") == 1
+
+
+def test_what_is_printed_fits_80_columns(capsys: pytest.CaptureFixture[str]) -> None:
+    for command in (
+        ("compile", "palindrome", *ON),
+        ("compile", "palindrome", *ON, "--explain"),
+        ("compile", "palindrome", "--on", "pointer-transformer", "--explain"),
+        ("certify", "palindrome", *ON),
+        ("certify", "palindrome", "--on", "pointer-transformer"),
+        ("verify", "palindrome", "abba", "--on", "pointer-transformer,universal-transformer"),
+        ("compile", "--help"),
+        ("run", "--help"),
+    ):
+        assert max(map(len, said(capsys, *command).splitlines())) <= 80
+
+
+def test_campaigns_take_them(capsys: pytest.CaptureFixture[str], tmp_path: object) -> None:
+    folder = f"{tmp_path}/found"
+    on = "machine,pointer-transformer,universal-transformer"
+    command = ["campaign", "all:2x2", "--on", on, "--do", "run,certify", "--max-steps", "50"]
+    assert main([*command, "--workers", "1", "-o", folder]) == 0
+    capsys.readouterr()
+    assert main(["campaign", "show", folder, "--json"]) == 0

@@ -16,6 +16,8 @@ from tests.strategies import machines, words
 import netwright as nw
 from netwright.cli import main
 from netwright.errors import FormatError, InputError, NetworkError
+from netwright.explorer.explored import Explored
+from netwright.explorer.moments import moment_data
 from netwright.machine.library import library_machine, library_names
 from netwright.machine.simulate import Run, simulate
 from netwright.machine.turing_machine import Action, Move, TuringMachine
@@ -254,3 +256,37 @@ def test_parts_can_be_left_out() -> None:
     for part in ("residual:decoder.2.external", "attention:decoder.2.self", "positions"):
         without = network.without(part)
         assert without.compare("abba", 20).difference is not None
+
+
+@every_choice
+def test_every_block_and_weight_has_words(choice: Choice) -> None:
+    network = choice.network(library_machine("palindrome"))
+    meanings = network.kind.meanings
+    for block, _ in network.layout.blocks:
+        assert meanings.of_block(block)
+    for name, weight in network.weights().items():
+        assert meanings.of_weight(name)
+        if weight.affine.output != network.layout:
+            inside = meanings.hidden[name.rpartition(".")[0]]
+            assert {block for block, _ in weight.affine.output.blocks} <= inside.keys()
+
+
+@every_choice
+def test_pages_show_them(choice: Choice) -> None:
+    """Every time of a run: the machine's configuration beside what the vectors say."""
+    network = choice.network(library_machine("even-as"))
+    explored = Explored(network, ("a", "b"))
+    timeline, lead = explored.history.timeline, explored.lead
+    last, ended = explored.last
+    assert ended
+    for t in range(1, last + 1):
+        moment = explored.moment(t)
+        assert moment is not None
+        data = moment_data(explored, moment)
+        assert data["vectors"]
+        if t >= lead and (now := timeline.at(t - lead)) is not None:
+            assert (data["says"]["state"], data["says"]["symbol"]) == (now.state, now.symbol)
+            assert data["head"] == now.head
+            found = data["attention"]
+            if choice.kind == "pointer-transformer" and data["says"]["next"] is not None:
+                assert found["null"] or found["cell"] == data["next"]

@@ -104,6 +104,45 @@ def test_every_weight_flipped_is_refused_or_right(choice: Choice) -> None:
     assert refused >= flipped - 6
 
 
+HOLES = (
+    ("pointer", "F.1", "w[_]", "v[_]", -1, "aa"),
+    ("pointer", "F.1", "w[a]", "alpha[_]", 1, "aa"),
+    ("text", "F.1", "w3", "state", -2, "ab"),
+    ("text", "F.1", "w3", "symbol", 1, "ab"),
+)
+
+
+@pytest.mark.parametrize(("name", "weight", "row", "column", "value", "word"), HOLES)
+def test_what_a_network_reads_is_never_taken_for_0(
+    name: str, weight: str, row: str, column: str, value: int, word: str
+) -> None:
+    """Coordinates that a case did not set were: such networks were certified, and wrong."""
+    network = CHOICES[name].network(library_machine("palindrome"))
+    changed = network.with_weight(weight, row, column, value)
+    assert failure(changed) is not None
+    assert changed.compare(word, 40).difference is not None
+
+
+@every_choice
+def test_a_weight_added_anywhere_is_refused_or_right(choice: Choice) -> None:
+    """From every coordinate to every hidden unit that has another weight, and out of it."""
+    network = choice.network(library_machine("busy-beaver-2"))
+    draw = random.Random(4)
+    refused = count = 0
+    for name, weight in network.weights().items():
+        rows, columns = weight.labels
+        for row in (*rows, "bias"):
+            column = draw.choice(columns)
+            there = weight.entries.get((row, column), fmpq(0))
+            changed = network.with_weight(name, row, column, there + draw.choice([-2, -1, 1]))
+            count += 1
+            if failure(changed) is not None:
+                refused += 1
+            else:
+                still_right(changed, draw, 2)
+    assert refused > count // 2
+
+
 @pytest.mark.parametrize("name", ["rules", "rules-dot"])
 def test_a_forged_rule_is_refused_and_named(name: str) -> None:
     """Every number of every token of a prompt, changed; and tokens dropped, doubled, exchanged."""

@@ -202,6 +202,6 @@ def _print(answer: dict[str, Any]) -> None:
     if "changes" in answer:
         say(f"  net    changed: {visible(', '.join(answer['changes']))}")
     if answer["before_end"]:
-        say("  note   state, head and tape are those before the last step (--form long shows all)")
+        say("  note   state, head and tape before the last step; --form long shows it")
     if answer["note"]:
         say(f"  note   {answer['note']}: exact, but slower")

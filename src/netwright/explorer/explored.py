@@ -213,6 +213,7 @@ class Explored:
                 "parts": [vars(part) for part in kind.view.parts],
                 "drawn": kind.view.drawn,
                 "drawing": kind.view.drawing,
+                "score": kind.score_of(network.compiled),
             },
         }
 

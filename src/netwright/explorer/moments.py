@@ -49,7 +49,7 @@ def moment_data(explored: Explored, moment: Moment, *, own: bool = True) -> dict
             "visits": [None if v is None else v + explored.lead for v, _ in visits],
         }
     if kind.view.drawn:
-        data["attention"] = _attention_data(explored, moment)
+        data["attention"] = _attention_data(explored, moment, data.get("next"))
     data["lemmas"] = [
         {
             "statement": check.statement,
@@ -100,19 +100,23 @@ def number_text(x: Rational) -> str:
     return text if 0 < len(text) <= LONGEST_NUMBER else f"≈ {as_float(x):.5g}"
 
 
-def _attention_data(explored: Explored, moment: Moment) -> dict[str, Any]:
-    """The winner and the one that comes second, with their cells."""
+def _attention_data(explored: Explored, moment: Moment, ahead: int | None) -> dict[str, Any]:
+    """The winner and the one that comes second, with their cells; `ahead` is where the head goes.
+
+    In networks that follow pointers NULL is token 1, for cells that nobody has visited.
+    """
     timeline, lead = explored.history.timeline, explored.lead
     drawn = explored.network.kind.view.drawn
     attention = moment.attention[drawn]
 
     def cell_of(token: int | None) -> int | None:
-        now = timeline.at(token - lead) if token is not None else None
+        now = timeline.at(token - lead) if token is not None and token >= lead else None
         return now.head if now else None
 
     winner, second, margin = attention.winner, attention.runner_up, attention.margin
     data: dict[str, Any] = {
         "winner": winner,
+        "null": explored.network.kind.view.has_null and winner == 1 and cell_of(1) != ahead,
         "winners": len(attention.winners),
         "cell": cell_of(winner),
         "score": None if attention.score is None else number_text(attention.score),
@@ -126,7 +130,8 @@ def _attention_data(explored: Explored, moment: Moment) -> dict[str, Any]:
         # What is added up in ⟨q, k⟩ cancels; so many bits of its largest part reach to the margin.
         key = moment[f"{drawn}.k"]
         parts = [abs(x * key.entries.get(k, ZERO)) for k, x in attention.q.entries.items()]
-        data["bits"] = max(1, ceil(log2(as_float(max(parts, default=margin) / margin))))
+        largest = max(parts, default=ZERO)
+        data["bits"] = max(1, ceil(log2(as_float(largest / margin)))) if largest else 1
     return data
 
 

@@ -43,6 +43,10 @@ class DecoderKind(Kind[D]):
         course = transformer_course(compiled, word, max_steps, TokenEngine)
         return TransformerTracing(course, compiled.network, compiled.embed(word))
 
+    def score_of(self, compiled: D) -> str:
+        """−|⟨q, k⟩| or ⟨q, k⟩."""
+        return "⟨q, k⟩" if compiled.network.score == dot_product else super().score_of(compiled)
+
     def outputs(self, compiled: D, word: Sequence[str]) -> Iterator[Vector]:
         """y_1, y_2, … of Equation 13."""
         return compiled.network.outputs(compiled.embed(word), compiled.seed)

@@ -157,6 +157,10 @@ class Kind(ABC, Generic[C]):
     def checks(self, compiled: C, word: Sequence[str], max_steps: int) -> Iterator[Check]:
         """Every vector against what is proved of it, and every step against the machine's."""
 
+    def score_of(self, compiled: C) -> str:
+        """The score of its attention, as a page writes it."""
+        return "−|⟨q, k⟩|"
+
     def history(
         self, compiled: C, machine: TuringMachine, word: Sequence[str], limit: int
     ) -> History:
@@ -263,9 +267,9 @@ class Kind(ABC, Generic[C]):
 
 def check_options(kinds: Sequence[Kind[Any]], options: Options) -> None:
     """Refuse an option that none of the kinds has, and read those that one has."""
+    own = {kind.name: {option.name for option in kind.options} for kind in kinds}
     for name, value in options.items():
-        users = [kind for kind in kinds if name in {option.name for option in kind.options}]
-        if not users:
+        if not any(name in names for names in own.values()):
             kinds[0].read_options({name: value})
-        for kind in users:
-            kind.read_options({name: value})
+    for kind in kinds:
+        kind.read_options({name: x for name, x in options.items() if name in own[kind.name]})

@@ -133,6 +133,7 @@ VIEW = View(
     ),
     drawn="decoder.2.self",
     drawing="Layer 2",
+    has_null=True,
 )
 
 

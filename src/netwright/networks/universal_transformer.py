@@ -63,7 +63,7 @@ class UniversalTransformerKind(DecoderKind[CompiledUniversal]):
     meanings = UNIVERSAL
     checker = CHECKER
     engines = ENGINES
-    view = View(drawn="decoder.2.self", drawing="Layer 2")
+    view = View(drawn="decoder.2.self", drawing="Layer 2", has_null=True)
     benchmark_steps = 10**7
     options = (
         Option(
@@ -138,10 +138,11 @@ class UniversalTransformerKind(DecoderKind[CompiledUniversal]):
         """Token t takes y_{t−1}: at once with rules, once it is read with a text."""
         if isinstance(compiled, CompiledUniversalText):
             lead = len(compiled.text(word)) + 1
-            return History(Timeline(compiled.prompt.machine, word, limit=limit + 1), lead, lead)
+            timeline = Timeline(compiled.prompt.machine, word, limit=limit + 1)
+            return History(timeline, lead, lead - 1)
         assert isinstance(compiled, CompiledUniversalRules)
         times = 2 * len(word) + 3 + limit + 1
-        return History(normal_timeline(compiled.normal, word, limit=times), 1, 1)
+        return History(normal_timeline(compiled.normal, word, limit=times), 1, 0)
 
     def says(self, compiled: CompiledUniversal, moment: Moment) -> Says | None:
         """What the codes of y_{t−1} stand for; the rule is the machine's."""

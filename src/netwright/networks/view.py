@@ -49,6 +49,8 @@ class View:
     """The attention that is drawn on the space-time diagram."""
     drawing: str = "Layer 3"
     """What a page calls it."""
+    has_null: bool = False
+    """Whether it attends to the first token where a cell is fresh."""
 
 
 class History(NamedTuple):

@@ -57,7 +57,9 @@ def check(
         else:
             accepted = now.state in accepting
             known = now.state in prompt.states
-            if accepted and not known:  # the short form
+            pausing = moving.action(now.state, moving.blank) if now.state in prompt.pauses else None
+            staying = pausing is not None and pausing.state in accepting
+            if (accepted and not known) or (staying and not long):  # the short form
                 assert y.number("r") == 1
                 ended = True
             else:

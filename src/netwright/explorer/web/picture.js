@@ -102,6 +102,7 @@ export class Picture {
     if (!found) return `Tape and head around time ${number(moment.t)}`;
     const where = this.run.view.drawing;
     if (found.winner === null) return found.winners ? `${where}: ${number(found.winners)} tokens have the best score` : `${where}: cell ${number(moment.next)} is fresh`;
+    if (found.null) return `${where}: token ${number(moment.t)} follows NULL to token 1, for cell ${number(moment.next)} is fresh`;
     return found.winner === moment.t
       ? `${where}: token ${number(moment.t)} attends to itself, for cell ${number(moment.next)} is fresh`
       : `${where}: token ${number(moment.t)} attends to token ${number(found.winner)}, the last on cell ${number(found.cell)}`;
@@ -112,7 +113,7 @@ export class Picture {
     this.scores.replaceChildren();
     if (!found || found.score === null) return;
     const exact = (text) => element("span", { class: "number", title: `exactly ${signed(text)}`, tabindex: 0 }, about(text));
-    this.scores.append("Scores −|⟨q, k⟩|: token ", number(found.winner ?? 0), " ", exact(found.score));
+    this.scores.append(`Scores ${this.run.view.score}: token `, number(found.winner ?? 0), " ", exact(found.score));
     if (found.second === null) return;
     this.scores.append("; second, token ", number(found.second), " on cell ", number(found.second_cell), " ", exact(found.second_score ?? found.score));
     if (found.margin !== null) {

@@ -2,7 +2,8 @@
 
 Many vectors are one vector of *forms* c + Σ c_x x, whose unknowns x lie between bounds. σ of a form
 is 0, 1 or the form itself where the bounds say so; where they do not, it is one unknown more, which
-lies in [0, 1]. So what comes out is right for every value of the unknowns.
+lies in [0, 1]. So what comes out is right for every value of the unknowns. A coordinate that is not
+given is not 0: it is an unknown without bounds. Zeros are said.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,9 +17,11 @@ ZERO = fmpq(0)
 Form = dict[str, fmpq]
 """The factor of each unknown; the constant under the empty name."""
 Forms = dict[int, Form]
-"""A vector by its coordinates that are not 0."""
-Bounds = dict[str, tuple[fmpq, fmpq | None]]
-"""The least and, if there is one, the greatest value of an unknown."""
+"""A vector by its coordinates; of what comes out, those that are not 0."""
+Bound = tuple[fmpq | None, fmpq | None]
+Bounds = dict[str, Bound]
+"""The least and the greatest value of an unknown, if there are such."""
+NOT_GIVEN = "not given"
 
 
 @dataclass(frozen=True)
@@ -59,6 +62,8 @@ class Chain:
 
     def of_forms(self, x: Forms, bounds: Bounds) -> Forms:
         """The image of a vector of forms; unknowns that σ makes are added to the bounds."""
+        bounds[NOT_GIVEN] = (None, None)
+        x = {j: x.get(j, {NOT_GIVEN: ONE}) for j, _ in self.maps[0].weights}
         for number_of, matrix in enumerate(self.maps):
             x = _image(matrix, x)
             if number_of < len(self.maps) - 1:

@@ -25,7 +25,6 @@ from netwright.verify.certificate.chain import (
 )
 from netwright.verify.certificate.normal_form import NORMAL_FORM, normal_form_cases
 from netwright.verify.certificate.reading import (
-    NOTHING,
     ONE,
     Blocks,
     Cases,
@@ -166,20 +165,18 @@ class PointerCheck:
         at, network = self.at, self.networks["decoder.1.O"]
         for q, s in product(self.normal.states, self.normal.symbols):
             x, bounds = self._pointers("R", "L")
-            x |= {at.one("q1", q): known(1), at.one("s1", s): known(1)}
+            x |= self._one_hot("q1", q) | self._one_hot("s1", s)
             rule = self.normal.delta.get((q, s))
             wanted: Forms = {}
             if rule is not None:
                 target, write, move = rule
                 wanted = {at.one("q2", target): known(1), at.one("w", write): known(1)}
-                wanted |= self._moved(move)
+                wanted |= {place: form for place, form in self._moved(move).items() if form}
                 if move != "S":
                     wanted[at.one("sel")] = unknown(move)  # R or L
             yield network.of_forms(x, bounds) == wanted, f"at q = {q}, s = {s}"
         x, bounds = self._pointers("R", "L")
-        for symbol in self.normal.symbols:
-            x[at.one("s1", symbol)] = unknown(f"s1[{symbol}]")
-            bounds[f"s1[{symbol}]"] = (ZERO, ONE)
+        x |= self._one_hot("q1", None) | self._anything("s1", ONE, bounds)
         yield not network.of_forms(x, bounds), "at no state"
 
     def _pointers(self, *names: str) -> tuple[Forms, Bounds]:
@@ -187,11 +184,22 @@ class PointerCheck:
         bounds: Bounds = dict.fromkeys(names, (ZERO, ONE))
         return {self.at.one(name): unknown(name) for name in names}, bounds
 
-    def _moved(self, move: str) -> Forms:
-        """What the blocks of moves are for a move."""
+    def _one_hot(self, block: str, label: str | None, value: int = 1) -> Forms:
+        """A block with a number at one label, or none, and 0 at all others."""
+        return {k: known(value * (each == label)) for each, k in self.at[block].items()}
+
+    def _anything(self, block: str, most: fmpq, bounds: Bounds) -> Forms:
+        """A block whose numbers are anything between 0 and a bound."""
+        names = {k: self.at.names[k] for k in self.at[block].values()}
+        bounds |= dict.fromkeys(names.values(), (ZERO, most))
+        return {k: unknown(name) for k, name in names.items()}
+
+    def _moved(self, move: str | None) -> Forms:
+        """What the blocks of moves are for a move, or for none."""
         if self.stays:
-            return {self.at.one(MOVE_BLOCKS[move]): known(1)}
-        return {self.at.one("m"): known({"R": 1, "L": -1, "S": 0}[move])}
+            moves = MOVE_BLOCKS.items()
+            return {self.at.one(block): known(int(each == move)) for each, block in moves}
+        return {self.at.one("m"): known({"R": 1, "L": -1}.get(move or "", 0))}
 
     def _look_up(self) -> Cases:
         at, nets = self.at, self.networks
@@ -221,11 +229,11 @@ class PointerCheck:
         return {k: form for k, form in found.items() if k in places}
 
     def _next_state(self) -> Cases:
-        at = self.at
-        for q in (NOTHING, *self.normal.states):
-            x: Forms = {} if q is NOTHING else {at.one("q2", q): known(1)}
-            wanted: Forms = {} if q is NOTHING else {at.one("q1", q): known(1)}
-            yield self._after(x, {}, "q1") == wanted, f"state {'none' if q is NOTHING else q}"
+        none: list[str | None] = [None]
+        for q in none + self.normal.states:
+            wanted = {} if q is None else {self.at.one("q1", q): known(1)}
+            found = self._after(self._one_hot("q2", q), {}, "q1")
+            yield found == wanted, f"state {q or 'none'}: {self._show(found)}"
 
     def _next_symbol(self) -> Cases:
         """Reading, later, and at a stay.
@@ -238,20 +246,20 @@ class PointerCheck:
             if symbol == sharp:
                 continue
             x, bounds = self._input_at("A = 0")
-            x |= {at.one("al", symbol): known(2), at.one("v", sharp): known(1)}
+            x |= self._one_hot("al", symbol, 2) | self._one_hot("v", sharp)
+            x |= self._anything("w", ONE, bounds)
             wanted = {at.one("s1", symbol): known(1)}
             found = self._after(x | self._moved("R"), bounds, "s1")
             yield found == wanted, f"reading {symbol}: {self._show(found)}"
         for symbol, move in product(self.normal.symbols, "RL"):
             x, bounds = self._input_at("A ≥ 1")
-            x[at.one("v", symbol)] = known(1)
+            x |= self._one_hot("v", symbol) | self._anything("w", ONE, bounds)
             wanted = {at.one("s1", symbol): known(1)}
             found = self._after(x | self._moved(move), bounds, "s1")
             yield found == wanted, f"finding {symbol}, {move}: {self._show(found)}"
         for symbol in self.normal.symbols if self.stays else ():
             x, bounds = self._input_at("A ≥ 1")
-            self._mean_found(x, bounds)
-            x[at.one("w", symbol)] = known(1)
+            x |= self._anything("v", ONE, bounds) | self._one_hot("w", symbol)
             wanted = {at.one("s1", symbol): known(1)}
             found = self._after(x | self._moved("S"), bounds, "s1")
             yield found == wanted, f"staying on {symbol}: {self._show(found)}"
@@ -265,16 +273,8 @@ class PointerCheck:
         if when != "A = 0":
             bounds["A"] = (ONE, None)
             n = {"β": ONE, "A": ONE}
-            for symbol in self.normal.symbols:  # twice a one-hot, or 0 for the empty word
-                bounds[f"al[{symbol}]"] = (ZERO, TWO)
-                x[at.one("al", symbol)] = unknown(f"al[{symbol}]")
+            x |= self._anything("al", TWO, bounds)  # twice a one-hot, or 0 for the empty word
         return x | {at.one("n"): n}, bounds
-
-    def _mean_found(self, x: Forms, bounds: Bounds) -> None:
-        """v as a mean over many tokens: anything between 0 and 1."""
-        for symbol in self.normal.symbols:
-            bounds[f"v[{symbol}]"] = (ZERO, ONE)
-            x[self.at.one("v", symbol)] = unknown(f"v[{symbol}]")
 
     def _next_pointers(self) -> Cases:
         moves = {"R": ("RR", "e"), "L": ("e", "LL"), "S": ("R", "L")}
@@ -288,13 +288,13 @@ class PointerCheck:
     def _halted(self) -> Cases:
         """Without a rule q2, w and the moves are 0; s1 stays in [0, 1], and R and L are 0."""
         x, bounds = self._input_at("A ≥ 1")
-        self._mean_found(x, bounds)
+        x |= self._anything("v", ONE, bounds) | self._one_hot("w", None) | self._moved(None)
         for symbol, form in self._after(x, bounds, "s1").items():
             least, most = within(form, bounds)
             inside = least is not None and least >= 0 and most is not None and most <= 1
             yield inside, f"{self.at.names[symbol]} is {shown(form)}"
         x, bounds = self._pointers("R", "L", "RR", "LL", "e")
-        found = self._after(x, bounds, "R", "L")
+        found = self._after(x | self._moved(None), bounds, "R", "L")
         yield not found, self._show(found)
 
     def _show(self, x: Forms) -> str:

@@ -137,8 +137,8 @@ class RulesNetworkCheck(UniversalCheck):
 
     def _halted(self) -> Cases:
         """on = 0: any token of the prompt may be found, and any of the past looked up."""
-        at, bounds = self.at, dict[str, tuple[fmpq, fmpq | None]]()
-        x = self._token(bounds)
+        at, bounds = self.at, Bounds()
+        x = self._token(bounds, on=0)
         bounds["m2"] = (-ONE, ONE)
         x[at.one("m2")] = unknown("m2")
         found = self.networks["decoder.1.O"].of_forms(x, bounds)
@@ -147,6 +147,7 @@ class RulesNetworkCheck(UniversalCheck):
         bounds = dict.fromkeys(("RR", "LL", "e"), (ZERO, ONE))
         bounds |= {"al": (ZERO, None), "v": (ZERO, None)}
         x = {at.one(name): unknown(name) for name in bounds}
+        x |= {at.one(name): known(0) for name in ("r3", "m3", "on3")}
         found = self.networks["F"].of_forms(x, bounds)
         inside = self.is_unit(found.pop(at.one("s"), {}), bounds)
         yield inside and not found, f"F gives {self.show(found)}"

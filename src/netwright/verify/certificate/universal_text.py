@@ -7,7 +7,7 @@ from typing import Any
 
 from flint import fmpq
 
-from netwright.verify.certificate.chain import ZERO, Bounds, Form, Forms, known, unknown
+from netwright.verify.certificate.chain import ZERO, Bound, Bounds, Form, Forms, known, unknown
 from netwright.verify.certificate.normal_form import same_steps
 from netwright.verify.certificate.pointer_transformer import look_up_maps
 from netwright.verify.certificate.reading import (
@@ -95,9 +95,10 @@ class TextNetworkCheck(UniversalCheck):
 
     def _says(self, symbol: str, times: int) -> Forms:
         """What the prompt's symbol says, added so many times."""
-        return {self.at.one(name): known(times * v) for name, v in FEATURES[symbol].items()}
+        says = FEATURES[symbol]
+        return {self.at.one(name): known(times * says.get(name, 0)) for name in SAID}
 
-    def _unknowns(self, bounds: Bounds, **limits: tuple[fmpq, fmpq]) -> Forms:
+    def _unknowns(self, bounds: Bounds, **limits: Bound) -> Forms:
         bounds |= limits
         return {self.at.one(name): unknown(name) for name in limits}
 
@@ -178,7 +179,7 @@ class TextNetworkCheck(UniversalCheck):
         unit = (ZERO, ONE)
         limits = dict.fromkeys(("RR", "LL", "e", "R", "L", "v", "on3"), unit)
         read = {f"{name}1": limit for name, limit in READ.items()}
-        return self._unknowns(bounds, **limits, **read)
+        return self._unknowns(bounds, **limits, **read, w3=(ZERO, THIRD))
 
     def _next(self) -> Cases:
         at, F = self.at, self.networks["F"]  # the paper's letter
@@ -192,6 +193,7 @@ class TextNetworkCheck(UniversalCheck):
                 continue
             bounds: Bounds = {}
             x = self._looked_up(bounds) | self._says(symbol, 3) | {at.one("m3"): known(move)}
+            x[at.one("r3")] = known(0)
             wanted = {**read, at.one("on"): unknown("on3")}
             if symbol == "!":
                 x |= self._unknowns(bounds, r3=(ZERO, ONE))
@@ -205,14 +207,17 @@ class TextNetworkCheck(UniversalCheck):
 
     def _halted(self) -> Cases:
         """on = 0 behind the prompt: O₂ gives nothing but sel, and F no more than s in [0, 1]."""
-        at, bounds = self.at, dict[str, tuple[fmpq, fmpq | None]]()
+        at, bounds = self.at, Bounds()
         x = self._rule_found(bounds) | self._unknowns(bounds, mF=(-ONE, ONE))
+        x[at.one("on")] = known(0)
         found = self.networks["decoder.2.O"].of_forms(x | self._says("!", 2), bounds)
         found.pop(at.one("sel"), None)
         yield not found, f"O2 gives {self.show(found)}"
         bounds = {}
         names = ("RR", "LL", "e", "R", "L", "v")
         x = self._unknowns(bounds, **dict.fromkeys(names, (ZERO, ONE))) | self._says("!", 3)
+        # What was being read is 0 from the end of the prompt on.
+        x |= {at.one(name): known(0) for name in (*CHOSEN, "acc1", "kap1", "rn1")}
         found = self.networks["F"].of_forms(x, bounds)
         inside = self.is_unit(found.pop(at.one("s"), {}), bounds)
         yield inside and not found, f"F gives {self.show(found)}"

@@ -12,7 +12,7 @@ from netwright.machine.simulate import outcome_of
 from netwright.machine.timeline import Diagram, Instant
 from netwright.networks.network import Network
 from netwright.networks.trace import Moment
-from netwright.networks.view import History
+from netwright.networks.view import History, View
 from netwright.runtime.unsuitable import UnsuitableError
 from netwright.text import printable
 
@@ -55,6 +55,7 @@ class Explored:
         if not 1 <= limit <= MOST_STEPS:
             raise InputError(f"the page shows from 1 to {MOST_STEPS:,} steps; got {limit:,}")
         self.network, self.word, self.limit = network, word, limit
+        self.view: View = network.kind.view_of(network.compiled)
         self.history: History = network.kind.history(network.compiled, machine, word, limit)
         steps = self.history.timeline.limit
         self.tracing: Tracing[Any] = network.kind.looked_at(network.compiled, word, steps)
@@ -206,13 +207,13 @@ class Explored:
             "view": {
                 "groups": [
                     [block for block in group if block in network.layout]
-                    for group in kind.view.groups
+                    for group in self.view.groups
                 ],
-                "short": dict(kind.view.short),
-                "columns": [vars(column) for column in kind.view.columns],
-                "parts": [vars(part) for part in kind.view.parts],
-                "drawn": kind.view.drawn,
-                "drawing": kind.view.drawing,
+                "short": dict(self.view.short),
+                "columns": [vars(column) for column in self.view.columns],
+                "parts": [vars(part) for part in self.view.parts],
+                "drawn": self.view.drawn,
+                "drawing": self.view.drawing,
                 "score": kind.score_of(network.compiled),
             },
         }

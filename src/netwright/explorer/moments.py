@@ -48,7 +48,7 @@ def moment_data(explored: Explored, moment: Moment, *, own: bool = True) -> dict
             "cells": timeline.cells(now.time, first, last),
             "visits": [None if v is None else v + explored.lead for v, _ in visits],
         }
-    if kind.view.drawn:
+    if explored.view.drawn:
         data["attention"] = _attention_data(explored, moment, data.get("next"))
     data["lemmas"] = [
         {
@@ -67,7 +67,7 @@ def _vectors_data(explored: Explored, moment: Moment) -> list[dict[str, Any]]:
 
     Where the kind names no parts, every vector of the moment, as it is.
     """
-    view = explored.network.kind.view
+    view = explored.view
     parts = view.parts
     found, before = [], Vector.zero(explored.network.layout)
     every = [name for name in moment if not view.vectors or name.split(".")[0] in view.vectors]
@@ -106,7 +106,7 @@ def _attention_data(explored: Explored, moment: Moment, ahead: int | None) -> di
     In networks that follow pointers NULL is token 1, for cells that nobody has visited.
     """
     timeline, lead = explored.history.timeline, explored.lead
-    drawn = explored.network.kind.view.drawn
+    drawn = explored.view.drawn
     attention = moment.attention[drawn]
 
     def cell_of(token: int | None) -> int | None:
@@ -116,7 +116,7 @@ def _attention_data(explored: Explored, moment: Moment, ahead: int | None) -> di
     winner, second, margin = attention.winner, attention.runner_up, attention.margin
     data: dict[str, Any] = {
         "winner": winner,
-        "null": explored.network.kind.view.has_null and winner == 1 and cell_of(1) != ahead,
+        "null": explored.view.has_null and winner == 1 and cell_of(1) != ahead,
         "winners": len(attention.winners),
         "cell": cell_of(winner),
         "score": None if attention.score is None else number_text(attention.score),

@@ -157,6 +157,10 @@ class Kind(ABC, Generic[C]):
     def checks(self, compiled: C, word: Sequence[str], max_steps: int) -> Iterator[Check]:
         """Every vector against what is proved of it, and every step against the machine's."""
 
+    def view_of(self, compiled: C) -> View:
+        """What a moment of one network shows on a page."""
+        return self.view
+
     def score_of(self, compiled: C) -> str:
         """The score of its attention, as a page writes it."""
         return "−|⟨q, k⟩|"

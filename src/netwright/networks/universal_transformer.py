@@ -4,7 +4,7 @@
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from netwright.errors import FormatError, InputError, unknown
@@ -143,6 +143,12 @@ class UniversalTransformerKind(DecoderKind[CompiledUniversal]):
         assert isinstance(compiled, CompiledUniversalRules)
         times = 2 * len(word) + 3 + limit + 1
         return History(normal_timeline(compiled.normal, word, limit=times), 1, 0)
+
+    def view_of(self, compiled: CompiledUniversal) -> View:
+        """With a text layer 2 finds the rule, and layer 3 follows the pointer."""
+        if isinstance(compiled, CompiledUniversalText):
+            return replace(self.view, drawn="decoder.3.self", drawing="Layer 3")
+        return self.view
 
     def says(self, compiled: CompiledUniversal, moment: Moment) -> Says | None:
         """What the codes of y_{t−1} stand for; the rule is the machine's."""

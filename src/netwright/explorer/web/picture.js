@@ -105,7 +105,7 @@ export class Picture {
     if (found.null) return `${where}: token ${number(moment.t)} follows NULL to token 1, for cell ${number(moment.next)} is fresh`;
     return found.winner === moment.t
       ? `${where}: token ${number(moment.t)} attends to itself, for cell ${number(moment.next)} is fresh`
-      : `${where}: token ${number(moment.t)} attends to token ${number(found.winner)}, the last on cell ${number(found.cell)}`;
+      : `${where}: token ${number(moment.t)} attends to token ${number(found.winner)}, the last on cell ${number(found.cell ?? moment.next)}`;
   }
 
   write(moment) {

@@ -56,6 +56,6 @@ function lookBack(moment) {
   if (winners !== 1) return [to, `${number(winners)} tokens have the best score.`];
   if (moment.attention.null) return [to, element("em", {}, "fresh, so the pointer is NULL, which is token 1"), "."];
   if (winner === moment.t) return [to, element("em", {}, "fresh, so token ", number(winner), " attends to itself"), "."];
-  const right = cell === moment.next ? "" : ` (on cell ${number(cell)}!)`;
+  const right = cell === null || cell === moment.next ? "" : ` (on cell ${number(cell)}!)`;
   return [to, element("em", {}, `last visited by token ${number(winner)}`), `${right}, ${number(moment.t - winner)} back.`];
 }

@@ -67,6 +67,10 @@ def test_the_prompt_of_a_language_model_is_as_before(capsys: pytest.CaptureFixtu
         (("run", "palindrome", "--prompt", "text"), "prompt is no option of transformer"),
         (("precision", "palindrome", *ON), "no precision laboratory for universal-transformer"),
         (("export", "palindrome", *ON, "--to", "numpy", "-o", "x"), "has no code for numpy"),
+        (
+            ("export", "palindrome", "--on", "pointer-transformer", "--to", "hf", "-o", "x"),
+            "pointer-transformer has no code for hf; it can be exported to numpy, onnx",
+        ),
         (("run", "palindrome", *ON, "--engine", "full"), "no engine for universal-transformer"),
     ],
 )

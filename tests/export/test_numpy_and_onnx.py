@@ -64,6 +64,28 @@ def test_the_recency_score_in_float32(to: str, tmp_path: Path) -> None:
     assert "checked to 1,000 outputs on 1 input>" in repr(made)
 
 
+@pytest.mark.parametrize("attention", ["absolute", "dot-product"])
+@pytest.mark.parametrize("to", LIGHT)
+def test_pointers(to: str, attention: str, tmp_path: Path) -> None:
+    """Both scores, a machine that stays, and words that are accepted, rejected and empty."""
+    stays = TuringMachine(
+        states=["q", "p"],
+        symbols=["_", "a", "b"],
+        blank="_",
+        start="q",
+        delta={("q", "a"): Action("p", "b", Move.S), ("p", "b"): Action("q", "a", Move.R)},
+    )
+    for machine, words in ((library_machine("palindrome"), ["abba", "ab", ""]), (stays, ["aa"])):
+        network = compile_network(machine, "pointer-transformer", attention=attention)
+        folder = tmp_path / (machine.name or "stays")
+        made = exported(network, to, folder, inputs=words)
+        assert made.holds
+        assert all(each.ended for each in made.checks)
+        opened = TARGETS[to].open(made.folder)
+        for word in words:
+            assert opened.outcome(word) == network.run(word).outcome  # type: ignore[attr-defined]
+
+
 @pytest.mark.parametrize("to", LIGHT)
 def test_blanks_in_the_input(to: str, tmp_path: Path) -> None:
     machine = library_machine("binary-increment")

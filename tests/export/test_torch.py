@@ -58,11 +58,18 @@ def test_every_kind(kind: str, dtype: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("machine", "word", "score"),
-    [("palindrome", "abba", "paper"), ("busy-beaver-5", "", "recency")],
+    ("machine", "word", "kind", "options"),
+    [
+        ("palindrome", "abba", "transformer", {"score": "paper"}),
+        ("busy-beaver-5", "", "transformer", {"score": "recency"}),
+        ("palindrome", "abba", "pointer-transformer", {}),
+        ("palindrome", "abba", "pointer-transformer", {"attention": "dot-product"}),
+    ],
 )
-def test_every_activation_is_the_exact_one(machine: str, word: str, score: str) -> None:
-    network = compile_network(library_machine(machine), score=score)
+def test_every_activation_is_the_exact_one(
+    machine: str, word: str, kind: str, options: dict[str, str]
+) -> None:
+    network = compile_network(library_machine(machine), kind, **options)
     model = network.to_torch()
     trace = network.trace(word, max_steps=20)
     tokens = 26 if word else 40

@@ -24,6 +24,7 @@ from netwright.export.target import (
     write_text,
 )
 from netwright.export.tokenizer import quiet_transformers, write_tokenizer
+from netwright.networks.kinds import kinds
 from netwright.networks.plain import Plain
 from netwright.text import as_token
 
@@ -45,6 +46,10 @@ class HuggingFaceTarget(Target):
 
     name, extra, needs = "hf", "hf", ("torch", "transformers")
     code = f"{MODULE}.py"
+
+    def takes(self, kind: str) -> bool:
+        """Networks whose outputs are finitely many: pointers are not."""
+        return super().takes(kind) and not kinds()[kind].code
 
     def write(self, plain: Plain, folder: Path, dtype: str) -> None:
         """As `from_pretrained` reads it."""

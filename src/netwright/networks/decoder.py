@@ -12,11 +12,16 @@ from netwright.exact.vector import Vector
 from netwright.following.tracing import TransformerTracing, transformer_names
 from netwright.following.transformer import transformer_course
 from netwright.machine.normal_form import NormalMachine
+from netwright.machine.timeline import normal_timeline
 from netwright.machine.turing_machine import TuringMachine
 from netwright.nets.attention import dot_product, hardmax, score_phi
 from netwright.nets.positional import ReciprocalPositions
 from netwright.nets.transformer import Layer, Transformer
 from netwright.networks.kind import Kind, Options
+from netwright.networks.plain import Plain
+from netwright.networks.transformer_plain import plain_transformer
+from netwright.networks.view import History
+from netwright.networks.weight import weights_by_name
 from netwright.networks.without import TransformerWithout
 from netwright.networks.writing import Reading, Writing, machine_of, name_of_function
 from netwright.runtime.transformer.tokens import TokenEngine
@@ -24,6 +29,7 @@ from netwright.theorems.beyond.pointers.positions import Positions
 from netwright.theorems.decoder import CompiledDecoder, CompiledNormalDecoder
 
 D = TypeVar("D", bound=CompiledDecoder)
+N = TypeVar("N", bound=CompiledNormalDecoder)
 FUNCTIONS: dict[str, Any] = {
     "score_phi": score_phi,
     "dot_product": dot_product,
@@ -187,6 +193,49 @@ class DecoderKind(Kind[D]):
         }
 
 
+class NormalDecoderKind(DecoderKind[N]):
+    """A kind that makes a Transformer of each machine in normal form."""
+
+    def for_word(self, given: Options, machine: TuringMachine, word: Sequence[str]) -> Options:
+        """A word with blanks needs a network that takes such words."""
+        return {**given, "blanks": True} if machine.blank in word else given
+
+    def machine_of(self, compiled: N) -> TuringMachine:
+        """The machine in normal form."""
+        return compiled.normal.machine
+
+    def history(
+        self, compiled: N, machine: TuringMachine, word: Sequence[str], limit: int
+    ) -> History:
+        """Token t takes y_{t−1}, which shows the normal machine at time t − 1; none the last."""
+        return normal_history(compiled.normal, word, limit)
+
+    def was_made_with(self, compiled: N, options: Options) -> bool:
+        """With blanks or without; and every symbol of an input has its vector."""
+        normal = compiled.normal
+        symbols = set(compiled.embedding) == set(normal.input_alphabet)
+        return symbols and bool(options["blanks"] == normal.takes_blanks)
+
+    def plain(self, compiled: N) -> Plain:
+        """Embedding, seed, positions and maps."""
+        weights = weights_by_name(self.matrices(compiled))
+        return plain_transformer(self.name, self.statement, compiled, weights, self.meanings)
+
+    def normal_facts(self, compiled: N) -> dict[str, Any]:
+        """The size of the machine in normal form."""
+        machine = compiled.normal.machine
+        return {
+            "normalized": {"states": len(machine.states), "symbols": len(machine.symbols)},
+            "takes_blanks": compiled.normal.takes_blanks,
+        }
+
+
+def normal_history(normal: NormalMachine, word: Sequence[str], limit: int) -> History:
+    """The run of a machine in normal form, where token t takes y_{t−1}."""
+    times = 2 * len(word) + 3 + limit + 1
+    return History(normal_timeline(normal, word, limit=times), 1, 0)
+
+
 def written_normal(writing: Writing, normal: NormalMachine) -> dict[str, Any]:
     """A machine in normal form."""
     return {
@@ -223,13 +272,6 @@ def rebuilt_ends(
         "seed": reading.vector(written["seed"], reading.layout),
         "final_states": frozenset(written["final_states"]),
     }
-
-
-def takes_as_written(compiled: CompiledNormalDecoder, options: Options) -> bool:
-    """Whether every symbol of an input has its vector, with blanks or without."""
-    normal = compiled.normal
-    symbols = set(compiled.embedding) == set(normal.input_alphabet)
-    return symbols and bool(options["blanks"] == normal.takes_blanks)
 
 
 def _without(compiled: D, part: str) -> D:

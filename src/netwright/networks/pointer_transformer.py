@@ -8,21 +8,16 @@ from netwright.exact.rational import ONE
 from netwright.following.transformer import run_transformer
 from netwright.machine.normal_form import normalize
 from netwright.machine.simulate import Engine, Run
-from netwright.machine.timeline import normal_timeline
 from netwright.machine.turing_machine import TuringMachine
 from netwright.nets.transformer import Transformer
 from netwright.networks.decoder import (
-    DecoderKind,
+    NormalDecoderKind,
     rebuilt_ends,
-    takes_as_written,
     written_ends,
 )
 from netwright.networks.kind import Following, Option, Options, read_flag
-from netwright.networks.plain import Plain
 from netwright.networks.trace import Moment
-from netwright.networks.transformer_plain import plain_transformer
-from netwright.networks.view import Column, History, Part, Says, View
-from netwright.networks.weight import weights_by_name
+from netwright.networks.view import Column, Part, Says, View
 from netwright.networks.writing import Reading, Writing
 from netwright.runtime.pointers.engine import PointerEngine
 from netwright.theorems.beyond.pointers.meanings import POINTER_TRANSFORMER
@@ -162,7 +157,7 @@ def run_by_pointers(compiled: CompiledDecoder, word: Sequence[str], following: F
     return run_transformer(compiled, word, *following.beside, faster)
 
 
-class PointerTransformerKind(DecoderKind[CompiledPointerTransformer]):
+class PointerTransformerKind(NormalDecoderKind[CompiledPointerTransformer]):
     """A hard-attention Transformer with two decoder layers, and pointers in its outputs."""
 
     name = "pointer-transformer"
@@ -174,10 +169,6 @@ class PointerTransformerKind(DecoderKind[CompiledPointerTransformer]):
     code = "transformer"
     benchmark_steps = 10**7
     options = (ATTENTION, BLANKS)
-
-    def for_word(self, given: Options, machine: TuringMachine, word: Sequence[str]) -> Options:
-        """A word with blanks needs a network that takes such words."""
-        return {**given, "blanks": True} if machine.blank in word else given
 
     def construct(self, machine: TuringMachine, options: Options) -> CompiledPointerTransformer:
         """For the machine in normal form, but that it may stay."""
@@ -195,21 +186,6 @@ class PointerTransformerKind(DecoderKind[CompiledPointerTransformer]):
     ) -> Iterator[Check]:
         """Every vector and pointer of every token."""
         return pointer_checks(compiled, word, max_steps)
-
-    def machine_of(self, compiled: CompiledPointerTransformer) -> TuringMachine:
-        """The machine in normal form."""
-        return compiled.normal.machine
-
-    def history(
-        self,
-        compiled: CompiledPointerTransformer,
-        machine: TuringMachine,
-        word: Sequence[str],
-        limit: int,
-    ) -> History:
-        """Token t takes y_{t−1}, which shows the normal machine at time t − 1; none the last."""
-        times = 2 * len(word) + 3 + limit + 1
-        return History(normal_timeline(compiled.normal, word, limit=times), 1, 0)
 
     def says(self, compiled: CompiledPointerTransformer, moment: Moment) -> Says | None:
         """The state and symbol of y_{t−1}, and the rule that z¹ has."""
@@ -241,15 +217,6 @@ class PointerTransformerKind(DecoderKind[CompiledPointerTransformer]):
             **rebuilt_ends(reading, written, machine),
         )
 
-    def was_made_with(self, compiled: CompiledPointerTransformer, options: Options) -> bool:
-        """Blanks; and every symbol of an input has its vector."""
-        return takes_as_written(compiled, options)
-
-    def plain(self, compiled: CompiledPointerTransformer) -> Plain:
-        """Embedding, seed, positions and maps."""
-        weights = weights_by_name(self.matrices(compiled))
-        return plain_transformer(self.name, self.statement, compiled, weights, self.meanings)
-
     def experiment(
         self, machine: TuringMachine, word: tuple[str, ...], options: Options, settings: Options
     ) -> "PointerExperiment":
@@ -266,11 +233,9 @@ class PointerTransformerKind(DecoderKind[CompiledPointerTransformer]):
 
     def facts(self, compiled: CompiledPointerTransformer) -> dict[str, Any]:
         """Dimension, layers, widths and weights."""
-        normal = compiled.normal.machine
         more = 10 + 2 * compiled.stays + (compiled.attention is Attention.DOT_PRODUCT)
         return {
-            "normalized": {"states": len(normal.states), "symbols": len(normal.symbols)},
-            "takes_blanks": compiled.normal.takes_blanks,
+            **self.normal_facts(compiled),
             "stays": compiled.stays,
             "dimension": compiled.layout.dimension,
             "formula": f"2|Q| + 4|Σ| + {more}, normalised",

@@ -10,23 +10,18 @@ from netwright.following.from_machine import JumpingTracing
 from netwright.following.transformer import run_transformer, transformer_course
 from netwright.machine.normal_form import normalize
 from netwright.machine.simulate import Engine, Run
-from netwright.machine.timeline import normal_timeline
 from netwright.machine.turing_machine import TuringMachine
 from netwright.nets.positional import ReciprocalPositions
 from netwright.nets.transformer import Transformer
 from netwright.networks.decoder import (
-    DecoderKind,
+    NormalDecoderKind,
     rebuilt_ends,
-    takes_as_written,
     written_ends,
 )
 from netwright.networks.kind import Following, Option, Options, read_flag
-from netwright.networks.plain import Plain
 from netwright.networks.trace import Moment
-from netwright.networks.transformer_plain import plain_transformer
 from netwright.networks.transformer_view import VIEW
 from netwright.networks.view import History, Says
-from netwright.networks.weight import weights_by_name
 from netwright.networks.writing import Reading, Writing
 from netwright.runtime.transformer.decoder import FastDecoder, LayerVectors
 from netwright.runtime.transformer.tokens import TokenEngine
@@ -47,7 +42,7 @@ if TYPE_CHECKING:
 MOST_WINNERS = 50  # of an attention, to be compared
 
 
-class TransformerKind(DecoderKind[CompiledTransformer]):
+class TransformerKind(NormalDecoderKind[CompiledTransformer]):
     """A hard-attention Transformer with one encoder layer and three decoder layers."""
 
     name = "transformer"
@@ -70,10 +65,6 @@ class TransformerKind(DecoderKind[CompiledTransformer]):
         Option("blanks", read_flag, False, "Take inputs with blanks in them.", is_flag=True),
     )
 
-    def for_word(self, given: Options, machine: TuringMachine, word: Sequence[str]) -> Options:
-        """A word with blanks needs a network that takes such words."""
-        return {**given, "blanks": True} if machine.blank in word else given
-
     def construct(self, machine: TuringMachine, options: Options) -> CompiledTransformer:
         """Trans_M for the machine in normal form."""
         normal = normalize(machine, blanks_in_input=options["blanks"])
@@ -91,21 +82,6 @@ class TransformerKind(DecoderKind[CompiledTransformer]):
     ) -> Iterator[Check]:
         """Lemmas B.1 to B.5 for every token."""
         return transformer_checks(compiled, word, max_steps)
-
-    def machine_of(self, compiled: CompiledTransformer) -> TuringMachine:
-        """The machine in normal form."""
-        return compiled.normal.machine
-
-    def history(
-        self,
-        compiled: CompiledTransformer,
-        machine: TuringMachine,
-        word: Sequence[str],
-        limit: int,
-    ) -> History:
-        """Token t takes y_{t−1}, which shows the normal machine at time t − 1; none the last."""
-        times = 2 * len(word) + 3 + limit + 1
-        return History(normal_timeline(compiled.normal, word, limit=times), 1, 0)
 
     def jumping(
         self,
@@ -162,15 +138,6 @@ class TransformerKind(DecoderKind[CompiledTransformer]):
             **rebuilt_ends(reading, written, machine),
         )
 
-    def was_made_with(self, compiled: CompiledTransformer, options: Options) -> bool:
-        """Score and blanks; and every symbol of an input has its vector."""
-        return takes_as_written(compiled, options)
-
-    def plain(self, compiled: CompiledTransformer) -> Plain:
-        """Embedding, seed, positions and maps."""
-        weights = weights_by_name(self.matrices(compiled))
-        return plain_transformer(self.name, self.statement, compiled, weights, self.meanings)
-
     def experiment(
         self, machine: TuringMachine, word: tuple[str, ...], options: Options, settings: Options
     ) -> "AttentionExperiment":
@@ -182,10 +149,8 @@ class TransformerKind(DecoderKind[CompiledTransformer]):
 
     def facts(self, compiled: CompiledTransformer) -> dict[str, Any]:
         """Dimension, layers, widths and weights."""
-        normal = compiled.normal.machine
         return {
-            "normalized": {"states": len(normal.states), "symbols": len(normal.symbols)},
-            "takes_blanks": compiled.normal.takes_blanks,
+            **self.normal_facts(compiled),
             "dimension": compiled.layout.dimension,
             "formula": f"2|Q| + 4|Σ| + {7 + len(compiled.score.positions)}, normalised",
             "score": compiled.score.name,

@@ -12,9 +12,9 @@ from netwright.exact.vector import Vector
 from netwright.following.token_reading import reading_of
 from netwright.machine.normal_form import normalize
 from netwright.machine.simulate import Run
-from netwright.machine.timeline import Timeline, normal_timeline
+from netwright.machine.timeline import Timeline
 from netwright.machine.turing_machine import TuringMachine
-from netwright.networks.decoder import DecoderKind, rebuilt_normal, written_normal
+from netwright.networks.decoder import DecoderKind, normal_history, rebuilt_normal, written_normal
 from netwright.networks.kind import Following, Option, Options
 from netwright.networks.pointer_transformer import (
     ATTENTION,
@@ -141,8 +141,7 @@ class UniversalTransformerKind(DecoderKind[CompiledUniversal]):
             timeline = Timeline(compiled.prompt.machine, word, limit=limit + 1)
             return History(timeline, lead, lead - 1)
         assert isinstance(compiled, CompiledUniversalRules)
-        times = 2 * len(word) + 3 + limit + 1
-        return History(normal_timeline(compiled.normal, word, limit=times), 1, 0)
+        return normal_history(compiled.normal, word, limit)
 
     def view_of(self, compiled: CompiledUniversal) -> View:
         """With a text layer 2 finds the rule, and layer 3 follows the pointer."""

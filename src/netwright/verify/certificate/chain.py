@@ -21,7 +21,6 @@ Forms = dict[int, Form]
 Bound = tuple[fmpq | None, fmpq | None]
 Bounds = dict[str, Bound]
 """The least and the greatest value of an unknown, if there are such."""
-NOT_GIVEN = "not given"
 
 
 @dataclass(frozen=True)
@@ -62,8 +61,9 @@ class Chain:
 
     def of_forms(self, x: Forms, bounds: Bounds) -> Forms:
         """The image of a vector of forms; unknowns that σ makes are added to the bounds."""
-        bounds[NOT_GIVEN] = (None, None)
-        x = {j: x.get(j, {NOT_GIVEN: ONE}) for j, _ in self.maps[0].weights}
+        read = {j: f"not given {j}" for j, _ in self.maps[0].weights}
+        bounds |= dict.fromkeys(read.values(), (None, None))
+        x = {j: x.get(j, unknown(name)) for j, name in read.items()}
         for number_of, matrix in enumerate(self.maps):
             x = _image(matrix, x)
             if number_of < len(self.maps) - 1:

@@ -15,7 +15,6 @@ from flint import fmpq
 from netwright.verify.certificate.chain import (
     ZERO,
     Bounds,
-    Chain,
     Form,
     Forms,
     known,
@@ -23,6 +22,7 @@ from netwright.verify.certificate.chain import (
     unknown,
     within,
 )
+from netwright.verify.certificate.decoder import WrittenDecoder
 from netwright.verify.certificate.normal_form import NORMAL_FORM, normal_form_cases
 from netwright.verify.certificate.reading import (
     ONE,
@@ -32,10 +32,8 @@ from netwright.verify.certificate.reading import (
     Machine,
     Obligation,
     oblige,
-    read_chain,
-    read_vector,
 )
-from netwright.verify.certificate.schema import POINTER_TRANSFORMER, unique
+from netwright.verify.certificate.schema import POINTER_TRANSFORMER
 
 POSITIONS = {"score_phi": ["one", "n", "e"], "dot_product": ["one", "n", "e", "e2"]}
 """1, i, 1/i and 1/i², by the score of attention."""
@@ -59,26 +57,15 @@ def look_up_maps(
     return {(sel, n): ONE, (of_one, of_one): -ONE}, {(n, n): ONE, (of_one, of_one): ONE}
 
 
-class PointerCheck:
+class PointerCheck(WrittenDecoder):
     """What is written down of a pointer Transformer, and its obligations."""
 
     def __init__(self, written: Mapping[str, Any]) -> None:
+        super().__init__(written)
         self.given, self.normal = Machine(written["given"]), Machine(written["normal"])
         self.names, self.pauses = written["names"], set(written["pauses"])
-        layouts = [Blocks(blocks) for blocks in written["layouts"]]
-        sizes = [len(layout.names) for layout in layouts]
-        self.at = layouts[written["layout"]]
-        self.networks = {
-            name: Chain(read_chain(net["maps"], sizes, written["layout"]), net["activation"])
-            for name, net in written["networks"].items()
-        }
-        self.layers = written["encoder_layers"], written["decoder_layers"]
-        self.positions = list(written["positions"])
-        self.score, self.normaliser = written["attention"]
-        size = len(self.at.names)
-        self.seed = read_vector(written["seed"], size)
-        embedding = unique(written["embedding"], "the embedding")
-        self.embedding = {s: read_vector(vector, size) for s, vector in embedding.items()}
+        self.score, self.normaliser = self.attention
+        self.embedding = self.vectors(written["embedding"], "the embedding")
         self.final = set(written["final_states"])
         self.stays = "mS" in self.at.places
 
@@ -111,7 +98,7 @@ class PointerCheck:
         wanted = ["encoder.K", "encoder.V", "F"]
         wanted += [f"decoder.{n}.{x}" for n in (1, 2) for x in "QKVO"]
         yield self.score in POSITIONS and self.normaliser == "hardmax", "another attention"
-        yield self.layers == (0, 2), "other numbers of layers"
+        yield self.found_layers == (0, 2), "other numbers of layers"
         yield set(self.networks) == set(wanted), "other networks"
         for name, network in self.networks.items():
             yield network.activation == "sigma", f"{name} has another activation than σ"

@@ -7,11 +7,11 @@ from typing import Any
 from flint import fmpq
 
 from netwright.verify.certificate.chain import Chain
+from netwright.verify.certificate.decoder import WrittenDecoder
 from netwright.verify.certificate.normal_form import NORMAL_FORM, normal_form_cases
 from netwright.verify.certificate.reading import (
     NOTHING,
     ONE,
-    Blocks,
     Cases,
     Checker,
     Machine,
@@ -19,10 +19,8 @@ from netwright.verify.certificate.reading import (
     Numbers,
     Obligation,
     oblige,
-    read_chain,
-    read_vector,
 )
-from netwright.verify.certificate.schema import TRANSFORMER, unique
+from netwright.verify.certificate.schema import TRANSFORMER
 
 MOVES = {"L": -1, "R": 1}
 BLOCKS = ["q1", "s1", "x1", "q2", "s2", "x2", "x3", "x4", "x5", "s3", "x6", "s4", "x7"]
@@ -33,31 +31,19 @@ POSITIONS = {
 """1, i, 1/i, 1/i², and 1/i³ for the score by recency: by the name of the third layer's score."""
 
 
-class TransformerCheck:
+class TransformerCheck(WrittenDecoder):
     """What is written down of a Transformer, and its obligations."""
 
     def __init__(self, written: Mapping[str, Any]) -> None:
+        super().__init__(written)
         self.given, self.normal = Machine(written["given"]), Machine(written["normal"])
         self.names = written["names"]
         self.pauses = set(written["pauses"])
-        layouts = [Blocks(blocks) for blocks in written["layouts"]]
-        sizes = [len(layout.names) for layout in layouts]
-        self.at = layouts[written["layout"]]
-        self.networks = {
-            name: Chain(read_chain(net["maps"], sizes, written["layout"]), net["activation"])
-            for name, net in written["networks"].items()
-        }
-        self.hidden_of_f = layouts[written["networks"]["F"]["maps"][0]["output"]]
-        self.encoder_layers = written["encoder_layers"]
-        self.decoder_layers = written["decoder_layers"]
-        self.positions = list(written["positions"])
+        self.hidden_of_f = self.all_layouts[written["networks"]["F"]["maps"][0]["output"]]
+        self.encoder_layers, self.decoder_layers = self.found_layers
         self.position_blocks = [*self.at.places][len(BLOCKS) :]
-        self.attention = list(written["attention"])
         self.score: str = written["score"]
-        size = len(self.at.names)
-        self.seed = read_vector(written["seed"], size)
-        embedding = unique(written["embedding"], "the embedding")
-        self.embedding = {s: read_vector(vector, size) for s, vector in embedding.items()}
+        self.embedding = self.vectors(written["embedding"], "the embedding")
         self.final = set(written["final_states"])
 
     def obligations(self) -> Iterator[Obligation]:

@@ -6,8 +6,9 @@ from typing import Any
 
 from flint import fmpq
 
-from netwright.verify.certificate.chain import Bounds, Chain, Form, Forms, shown, unknown, within
-from netwright.verify.certificate.reading import ONE, Blocks, Cases, read_chain, read_vector
+from netwright.verify.certificate.chain import Bounds, Form, Forms, shown, unknown, within
+from netwright.verify.certificate.decoder import WrittenDecoder
+from netwright.verify.certificate.reading import ONE, Cases
 
 MOVES = {1: "R", -1: "L"}
 """A move, and the pointer that it follows."""
@@ -27,23 +28,14 @@ def code(number: int) -> fmpq:
     return found
 
 
-class UniversalCheck(ABC):
+class UniversalCheck(WrittenDecoder, ABC):
     """What is written down of a universal network."""
 
     layers = (0, 0)
 
     def __init__(self, written: Mapping[str, Any]) -> None:
-        layouts = [Blocks(blocks) for blocks in written["layouts"]]
-        sizes = [len(layout.names) for layout in layouts]
-        self.at = layouts[written["layout"]]
-        self.networks = {
-            name: Chain(read_chain(net["maps"], sizes, written["layout"]), net["activation"])
-            for name, net in written["networks"].items()
-        }
-        self.found_layers = written["encoder_layers"], written["decoder_layers"]
-        self.positions = list(written["positions"])
-        self.score, self.normaliser = written["attention"]
-        self.seed = read_vector(written["seed"], len(self.at.names))
+        super().__init__(written)
+        self.score, self.normaliser = self.attention
 
     @property
     @abstractmethod
@@ -59,7 +51,8 @@ class UniversalCheck(ABC):
         for name, network in self.networks.items():
             yield network.activation == "sigma", f"{name} has another activation than σ"
         yield [*self.at.places] == self.blocks, "other blocks, or another score"
-        yield len(self.at.names) == len(self.blocks), "a block with several coordinates"
+        for block, labels in self.at.places.items():
+            yield list(labels) == [""], f"block {block} is not one coordinate"
 
     def _ends(self, positions: Sequence[str] | None) -> Cases:
         at = self.at

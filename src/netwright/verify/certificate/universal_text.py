@@ -16,9 +16,7 @@ from netwright.verify.certificate.reading import (
     Machine,
     Obligation,
     oblige,
-    read_vector,
 )
-from netwright.verify.certificate.schema import unique
 from netwright.verify.certificate.universal_network import MOVES, UniversalCheck
 
 FEATURES: dict[str, dict[str, int]] = {
@@ -57,9 +55,7 @@ class TextNetworkCheck(UniversalCheck):
 
     def __init__(self, written: Mapping[str, Any]) -> None:
         super().__init__(written)
-        size = len(self.at.names)
-        alphabet = unique(written["alphabet"], "the alphabet")
-        self.alphabet = {s: read_vector(vector, size) for s, vector in alphabet.items()}
+        self.alphabet = self.vectors(written["alphabet"], "the alphabet")
 
     @property
     def blocks(self) -> list[str]:

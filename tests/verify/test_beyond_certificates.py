@@ -16,7 +16,7 @@ from tests.networks import facts
 from tests.strategies import machines
 
 import netwright as nw
-from netwright.errors import InputError, NetworkError
+from netwright.errors import FormatError, InputError, NetworkError
 from netwright.machine.library import library_machine, library_names
 from netwright.machine.simulate import simulate
 from netwright.machine.turing_machine import TuringMachine
@@ -183,6 +183,26 @@ def test_a_forged_word_is_refused_and_named(name: str) -> None:
             assert found is not None
             assert found.startswith("prompt: ")
     assert failed(network.kind.name, {**written, "rules": text * 2}) is not None
+
+
+def test_a_file_with_a_forged_prompt_is_refused(tmp_path: Path) -> None:
+    """It is whole, its digest is right, and its prompt is not the machine's."""
+    by_rules = CHOICES["rules"].network(library_machine("even-as"))
+    rules = dict(by_rules.compiled.rules)
+    pairs = list(rules)
+    rules[pairs[4]], rules[pairs[5]] = rules[pairs[5]], rules[pairs[4]]
+    by_text = CHOICES["text"].network(library_machine("even-as"))
+    text = by_text.compiled.rules.replace("N", "Y", 1)
+    for network, change, named in (
+        (by_rules, {"rules": rules}, "prompt: every rule is the machine's"),
+        (by_rules, {"rules": {pairs[0]: rules[pairs[0]]}}, "prompt: every pair of a state and"),
+        (by_text, {"rules": text}, "prompt: every rule is the machine's"),
+    ):
+        forged = replace(network, compiled=replace(network.compiled, **change))
+        path = tmp_path / "forged.safetensors"
+        forged.save(path, force=True)
+        with pytest.raises(FormatError, match=named):
+            nw.load(path)
 
 
 @every_choice

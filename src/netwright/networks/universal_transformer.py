@@ -38,7 +38,7 @@ from netwright.theorems.beyond.pointers.universal_text import (
     TextPrompt,
     compile_universal_text,
 )
-from netwright.verify.certificate.universal import CHECKER, weights_digest
+from netwright.verify.certificate.universal import CHECKER, prompt_obligations, weights_digest
 from netwright.verify.comparison import Check
 from netwright.verify.pointers import rule_checks, text_checks
 
@@ -192,7 +192,10 @@ class UniversalTransformerKind(DecoderKind[CompiledUniversal]):
     def rebuilt(
         self, written: Mapping[str, Any], machine: TuringMachine, options: Options
     ) -> CompiledUniversal:
-        """From what `written` gave."""
+        """From what `written` gave; a prompt that breaks an obligation is refused, naming it."""
+        for each in prompt_obligations(written):
+            if each.failure is not None:
+                raise FormatError(f"{each.name}: {each.failure}")
         reading = Reading(written)
         network = self.rebuilt_network(reading, written)
         seed = reading.vector(written["seed"], reading.layout)

@@ -45,12 +45,15 @@ def obligations(written: Mapping[str, Any]) -> Iterator[Obligation]:
     """Those of the network, then those of the prompt, if there is one."""
     found = network_obligations(written)
     yield from found
-    if "prompt" not in written or found[0].failure is not None:
-        return  # or its blocks are not those of the prompt
+    if "prompt" in written and found[0].failure is None:  # else its blocks are not the prompt's
+        yield from prompt_obligations(written)
+
+
+def prompt_obligations(written: Mapping[str, Any]) -> Iterator[Obligation]:
+    """Those of the prompt alone."""
     if written["prompt"] == "text":
-        yield from TextPromptCheck(written).obligations()
-    else:
-        yield from RulesPromptCheck(written, RulesNetworkCheck(written)).obligations()
+        return TextPromptCheck(written).obligations()
+    return RulesPromptCheck(written, RulesNetworkCheck(written)).obligations()
 
 
 CHECKER = Checker(universal, obligations)

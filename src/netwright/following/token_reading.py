@@ -1,8 +1,8 @@
 """How the tokens of a decoder show the run of a machine: what is watched, and what codes mean."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import singledispatch
+from typing import Any
 
 from netwright.exact.feed_forward import Affine
 from netwright.exact.layout import Layout
@@ -54,12 +54,6 @@ class TokenReading:
         return len(self.states)
 
 
-@singledispatch
-def reading_of(compiled: CompiledDecoder, word: Sequence[str]) -> TokenReading:
-    """How the tokens on a word are read; InputError for a word that the network cannot take."""
-    raise NotImplementedError(type(compiled))
-
-
 def _normal(
     compiled: CompiledNormalDecoder, word: Sequence[str], watches: Watches, *, stays: bool = False
 ) -> TokenReading:
@@ -84,13 +78,11 @@ def _normal(
 PAPER: Watches = (Watch("y", "q1"), Watch("z", "s2"), Watch("y", "x1", sign=True))
 
 
-@reading_of.register
-def _(compiled: CompiledTransformer, word: Sequence[str]) -> TokenReading:
+def _paper(compiled: CompiledTransformer, word: Sequence[str]) -> TokenReading:
     return _normal(compiled, word, PAPER)
 
 
-@reading_of.register
-def _(compiled: CompiledPointerTransformer, word: Sequence[str]) -> TokenReading:
+def _pointers(compiled: CompiledPointerTransformer, word: Sequence[str]) -> TokenReading:
     if compiled.stays:
         weights = {"mR": 1, "mL": 2, "mS": 4}
         numbers = {ONE: 1, 2 * ONE: -1, 4 * ONE: 0}
@@ -120,8 +112,7 @@ def _coded_symbol(vector: str, block: str, symbols: int) -> Watch:
     return Watch(vector, block, numbers={code_1(number): number for number in range(symbols)})
 
 
-@reading_of.register
-def _(compiled: CompiledUniversalRules, word: Sequence[str]) -> TokenReading:
+def _rules(compiled: CompiledUniversalRules, word: Sequence[str]) -> TokenReading:
     """As the pointer Transformer, in codes; layer 2 adds to w2, so z1 tells what is written."""
     normal, prompt = compiled.normal, compiled.prompt
     symbols = normal.check_word(word)
@@ -143,8 +134,7 @@ def _(compiled: CompiledUniversalRules, word: Sequence[str]) -> TokenReading:
     )
 
 
-@reading_of.register
-def _(compiled: CompiledUniversalText, word: Sequence[str]) -> TokenReading:
+def _text(compiled: CompiledUniversalText, word: Sequence[str]) -> TokenReading:
     """The network lays the input down itself, from its end on; other symbols are stays."""
     prompt = compiled.prompt
     states, symbols = (prompt.start, *prompt.states), prompt.given.check_word(word)
@@ -166,3 +156,17 @@ def _(compiled: CompiledUniversalText, word: Sequence[str]) -> TokenReading:
         stays=True,
         short=not prompt.long,
     )
+
+
+READINGS: dict[type[CompiledDecoder], Callable[[Any, Sequence[str]], TokenReading]] = {
+    CompiledTransformer: _paper,
+    CompiledPointerTransformer: _pointers,
+    CompiledUniversalRules: _rules,
+    CompiledUniversalText: _text,
+}
+"""By what a construction gives."""
+
+
+def reading_of(compiled: CompiledDecoder, word: Sequence[str]) -> TokenReading:
+    """How the tokens on a word are read; InputError for a word that the network cannot take."""
+    return READINGS[type(compiled)](compiled, word)

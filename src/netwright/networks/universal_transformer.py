@@ -46,13 +46,16 @@ RULES, TEXT = "rules", "text"
 LONG, SHORT = "long", "short"
 
 
-def _choice(name: str, *choices: str) -> Any:
+def _choice(name: str, help_text: str, *choices: str) -> Option:
+    """An option that is one of some words, the first unless another is chosen."""
+
     def read(value: object) -> str:
         if str(value) not in choices:
             raise InputError(unknown(name, str(value), choices))
         return str(value)
 
-    return read
+    metavar = f"[{'|'.join(choices)}]"
+    return Option(name, read, choices[0], help_text, metavar=metavar, choices=choices)
 
 
 class UniversalTransformerKind(DecoderKind[CompiledUniversal]):
@@ -66,23 +69,19 @@ class UniversalTransformerKind(DecoderKind[CompiledUniversal]):
     view = View(drawn="decoder.2.self", drawing="Layer 2", has_null=True)
     benchmark_steps = 10**7
     options = (
-        Option(
+        _choice(
             "prompt",
-            _choice("prompt", RULES, TEXT),
-            RULES,
             "A token for each rule (d = 21), or a word over eleven symbols (d = 37).",
-            metavar=f"[{RULES}|{TEXT}]",
-            choices=(RULES, TEXT),
+            RULES,
+            TEXT,
         ),
         ATTENTION,
         BLANKS,
-        Option(
+        _choice(
             "form",
-            _choice("form", LONG, SHORT),
-            LONG,
             "With --prompt text: whether accepting configurations are shown, or acceptance alone.",
-            metavar=f"[{LONG}|{SHORT}]",
-            choices=(LONG, SHORT),
+            LONG,
+            SHORT,
         ),
     )
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from tests.repetition import repeated
 
 from netwright.jit import compiled, is_compiled
 
@@ -51,7 +52,7 @@ def test_damaged_code_is_not_run(tmp_path: Path) -> None:
 
     load()
     code, index, digests = (next(tmp_path.rglob(f"*.{end}")) for end in ("nbc", "nbi", "sha256"))
-    for file, count in ((code, 6), (index, 2), (digests, 1)):
+    for file, count in ((code, repeated(6, 2)), (index, repeated(2, 1)), (digests, 1)):
         whole = file.read_bytes()
         for part in range(count):
             place = len(whole) * (2 * part + 1) // (2 * count)

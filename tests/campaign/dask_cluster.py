@@ -21,6 +21,7 @@ class Cluster:
     """A scheduler and workers; whoever is killed can be started again."""
 
     def __init__(self, workers: int) -> None:
+        self.environment = {**os.environ, "DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT": "60s"}
         self.port = free_port()
         self.address = f"tcp://127.0.0.1:{self.port}"
         self.scheduler = self._start_scheduler()
@@ -31,7 +32,7 @@ class Cluster:
             [sys.executable, "-m", *arguments],
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
-            env={**os.environ, "DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT": "60s"},
+            env=self.environment,
         )
 
     def _start_scheduler(self) -> "subprocess.Popen[bytes]":

@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.campaign.campaigns import results, wait_for_more
-from tests.campaign.poison import ONCE, POISON, SLEEPER, poisoned
+from tests.campaign.campaigns import PATIENCE, results, wait_for, wait_for_more
+from tests.campaign.poison import ASLEEP, ONCE, POISON, SLEEPER, poisoned
 from tests.processes import ended, netwright
+from tests.repetition import repeated
 
 import netwright as nw
 from netwright.campaign import Local, Plan, rows, run, status
@@ -23,6 +24,7 @@ from netwright.campaign.work import Item
 from netwright.errors import StoppedError
 
 FEW = Plan(max_steps=100)
+MACHINES = repeated(1200, 400)
 
 
 def test_a_machine_that_kills_or_hangs_its_worker_has_a_row(
@@ -84,18 +86,14 @@ def started(folder: Path, *options: str) -> Any:
 
 
 def wait_for_parts(folder: Path, count: int) -> None:
-    for _ in range(600):
-        if len(list(folder.glob("rows-*"))) >= count:
-            return
-        time.sleep(0.05)
-    raise TimeoutError(folder)
+    wait_for(lambda: len(list(folder.glob("rows-*"))) >= count)
 
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
     """What an uninterrupted campaign gives."""
     folder = tmp_path_factory.mktemp("whole") / "c"
-    run("all:3x2:1RB", FEW, folder, Local(2), sample=1200)
+    run("all:3x2:1RB", FEW, folder, Local(2), sample=MACHINES)
     return results(folder)
 
 
@@ -104,30 +102,27 @@ def test_whoever_is_killed_nothing_is_lost_and_nothing_is_doubled(
     tmp_path: Path, whole: list[dict[str, Any]]
 ) -> None:
     draw, folder = random.Random(5), tmp_path / "c"
-    options = ["all:3x2:1RB", "--sample", "1200", "--max-steps", "100"]
+    options = ["all:3x2:1RB", "--sample", str(MACHINES), "--max-steps", "100"]
     where = ("--batch", "20", "-o", str(folder), "--workers", "2")
     for attempt in range(3):
         again = ["--resume"] if attempt else options
         with netwright("campaign", *again, *where) as process:
             orphans = []
             for _ in range(2):
-                wait_for_more(folder, 60)
+                wait_for_more(folder, MACHINES // 20)
                 time.sleep(draw.uniform(0, 0.3))
                 orphans += workers_of(process)
                 with suppress(ProcessLookupError):
                     os.kill(draw.choice(orphans), signal.SIGKILL)
             if attempt == 2:
-                _, err = process.communicate(timeout=120)
+                _, err = process.communicate(timeout=PATIENCE)
                 assert process.returncode == 0, err
                 break
             wait_for_more(folder, 20)
             orphans += workers_of(process)
             process.kill()
             process.wait()
-            deadline = time.monotonic() + 10
-            while any(map(is_alive, orphans)) and time.monotonic() < deadline:
-                time.sleep(0.1)
-            assert not any(map(is_alive, orphans))
+            wait_for(lambda: not any(map(is_alive, orphans)))  # noqa: B023  # it is called at once
     assert results(folder) == whole
 
 
@@ -136,7 +131,7 @@ def test_ctrl_c_once_keeps_what_is_under_way(tmp_path: Path) -> None:
     with started(folder, "--batch", "30") as process:
         wait_for_parts(folder, 2)
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=PATIENCE)
     assert process.returncode == 130
     assert out == ""
     kept = status(folder).done
@@ -155,13 +150,15 @@ def test_ctrl_c_twice_ends_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     path, folder = tmp_path / "list", tmp_path / "c"
     path.write_text(f"1RB1LB_1LA1RZ\n{SLEEPER}\n")
     with netwright("campaign", str(path), "-o", str(folder), "--batch", "1") as process:
-        wait_for_parts(folder, 1)
-        time.sleep(1)
+        wait_for(lambda: len(list(folder.glob("rows-*"))) >= 1 and (tmp_path / ASLEEP).exists())
         process.send_signal(signal.SIGINT)
         time.sleep(1)
         assert process.poll() is None  # it waits for the sleeper
-        process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=30)
+        while process.poll() is None:  # two signals at once would be one
+            process.send_signal(signal.SIGINT)
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(timeout=1)
+        _, err = process.communicate()
     assert process.returncode == 130
     assert "1 of 2 machines are kept" in err
     assert len(list(rows(folder))) == 2
@@ -182,7 +179,7 @@ def test_two_campaigns_in_one_folder_are_refused_and_status_looks_on(tmp_path: P
         assert 0 < looked["done"] < looked["total"] == 5_417
         assert looked["workers"] >= 1
         process.send_signal(signal.SIGTERM)
-        process.communicate(timeout=60)
+        process.communicate(timeout=PATIENCE)
     assert process.returncode == 143
     assert not status(folder).running
 

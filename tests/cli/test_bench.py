@@ -22,9 +22,16 @@ NAMES = {
 }
 
 
+@pytest.fixture(autouse=True)
+def _few_machines(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(benchmark, "MACHINES", 3)
+
+
 def test_everything_is_measured_on_a_machine_that_halts(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("netwright.benchmark.peak_memory", lambda *_: None)
+    monkeypatch.setattr("netwright.benchmark.first_run", lambda *_: 1.5)
     plot = tmp_path / "speed.svg"
     assert main(["bench", "prime", "1111111", "--json", "--plot", str(plot)]) == 0
     found = json.loads(capsys.readouterr().out)
@@ -66,11 +73,14 @@ def test_the_memory_of_a_process() -> None:
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
     assert 20_000_000 < int(found.stdout) < 500_000_000
     assert benchmark.peak_memory(["no-such-machine"], "transformer", 1000) is None
+    assert benchmark.first_run(["busy-beaver-4"], "transformer") > 0
 
 
 def test_a_machine_that_halts_at_once_and_symbols_of_many_characters(
-    capsys: pytest.CaptureFixture[str],
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("netwright.benchmark.peak_memory", lambda *_: None)
+    monkeypatch.setattr("netwright.benchmark.first_run", lambda *_: 1.5)
     assert main(["bench", "1RB---_------", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["growth"]["rnn"][0]["steps"] == 1

@@ -8,6 +8,10 @@ import time
 
 import httpx
 
+PATIENCE = 120.0
+"""Seconds; more than anything takes, on however busy a machine."""
+CLIENT = httpx.Client(timeout=PATIENCE, headers={"connection": "close"})
+
 
 def started(*arguments: str) -> tuple["subprocess.Popen[str]", str]:
     """`netwright explore`, and the address that it says."""
@@ -21,19 +25,27 @@ def started(*arguments: str) -> tuple["subprocess.Popen[str]", str]:
     assert process.stdout is not None
     line = process.stdout.readline().strip()
     assert line.startswith("http://127.0.0.1:"), (line, process.stderr and process.stderr.read())
-    for _ in range(100):
+    deadline = time.monotonic() + PATIENCE
+    while True:
         try:
-            httpx.get(line)
-            break
+            CLIENT.get(line)
+            return process, line
         except httpx.TransportError:
+            assert time.monotonic() < deadline
             time.sleep(0.05)
-    return process, line
+
+
+def settled(address: str, path: str, **query: str) -> httpx.Response:
+    """The answer, asked for until it is there; on a busy machine that is later."""
+    while (found := CLIENT.get(base(address) + f"api/{path}", params=query)).status_code == 202:
+        pass
+    return found
 
 
 def ended(process: "subprocess.Popen[str]") -> tuple[str, str]:
     """Ctrl-C, and what it said."""
     process.send_signal(signal.SIGINT)
-    return process.communicate(timeout=10)
+    return process.communicate(timeout=PATIENCE)
 
 
 def base(address: str) -> str:

@@ -2,6 +2,7 @@
 
 import json
 import random
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from flint import fmpq
 from tests.machine_table import ORACLES
 
 from netwright.explorer import answers as answers_module
-from netwright.explorer.answers import Answers
+from netwright.explorer.answers import Answer, Answers
 from netwright.explorer.demos import DEMOS
 from netwright.explorer.explored import Explored
 from netwright.explorer.page import explore
@@ -27,11 +28,15 @@ def answers() -> Answers:
     return Answers()
 
 
+def settled(answers: Answers, path: str, query: Mapping[str, str]) -> Answer:
+    """The answer, asked for until it is there: whether it is not yet (202) depends on a clock."""
+    while (found := answers.answer(f"/api/{path}", query)).status == 202:
+        pass
+    return found
+
+
 def ask(answers: Answers, path: str, **query: object) -> Any:
-    while True:
-        found = answers.answer(f"/api/{path}", {name: str(value) for name, value in query.items()})
-        if found.status != 202:
-            break
+    found = settled(answers, path, {name: str(value) for name, value in query.items()})
     assert found.status == 200, found.body
     return json.loads(found.body)
 
@@ -293,9 +298,7 @@ def test_a_machine_that_is_too_large_to_draw(answers: Answers) -> None:
     lines = "\n".join(f"{q} {s} 1 r {q}" for q in states for s in "01")
     found = answers.post_machine(lines)
     name = json.loads(found.body)["machine"]
-    found = answers.answer("/api/run", {"machine": name})
-    while found.status == 202:
-        found = answers.answer("/api/run", {"machine": name})
+    found = settled(answers, "run", {"machine": name})
     assert found.status == 400
     assert "too many" in json.loads(found.body)["error"]
     assert answers.post_machine("x" * (2 << 20)).status == 413
@@ -334,7 +337,7 @@ def test_answers_are_functions_of_the_url(answers: Answers) -> None:
     queries += [{**query, "kind": "rnn"} for query in queries]
     first: dict[str, bytes] = {}
     for query in draw.sample(queries * 2, 2 * len(queries)):
-        body = answers.answer("/api/moments", query).body
+        body = settled(answers, "moments", query).body
         assert first.setdefault(str(query), body) == body
 
 

@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.machine_table import TABLE
+from tests.repetition import examples
 from tests.strategies import machines, wild_names
 
 from netwright.export.folder import Export
@@ -96,7 +97,7 @@ def test_blanks_in_the_input(to: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("to", LIGHT)
-@settings(max_examples=6, deadline=None)
+@examples(6)
 @given(data=st.data())
 def test_random_machines_with_any_names(
     kind: str, to: str, data: st.DataObject, tmp_path_factory: pytest.TempPathFactory

@@ -5,6 +5,7 @@ from itertools import islice
 from pathlib import Path
 
 import pytest
+from tests.repetition import repeated
 
 from netwright.errors import InputError, OutputError
 from netwright.export.zoo import write_zoo
@@ -12,18 +13,22 @@ from netwright.machine.library import library_names
 from netwright.networks.kinds import KINDS
 
 
-def test_all_of_the_library(tmp_path: Path) -> None:
+def test_all_of_the_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All of it with `make test-thorough`; some of it, and all kinds, in `make test`."""
+    names = library_names()[:: repeated(1, 5)]
+    monkeypatch.setattr("netwright.export.zoo.library_names", lambda: names)
     place = tmp_path / "zoo"
     found = [*write_zoo("numpy", place, check=60)]
     assert [(each.machine, each.kind) for each in found] == [
-        (name, kind) for name in library_names() for kind in KINDS
+        (name, kind) for name in names for kind in KINDS
     ]
     index = json.loads((place / "index.json").read_text(encoding="utf-8"))
     assert [row["folder"] for row in index["networks"]] == [each.folder for each in found]
     page = (place / "README.md").read_text(encoding="utf-8")
     wrong = [each for each in found if not each.holds]
     # Stacks of many symbols are no binary fractions: floats go wrong there, and it is said.
-    assert {each.kind for each in wrong} == {"rnn", "neural-gpu"}
+    assert wrong
+    assert {each.kind for each in wrong} <= {"rnn", "neural-gpu"}
     for each in found:
         assert f"[{each.folder}]({each.folder}) | {each.computes}" in page
         assert (place / each.folder / "network.py").is_file()

@@ -5,9 +5,10 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.machine_table import ORACLES
+from tests.repetition import examples, some
 from tests.strategies import machines, words
 
 from netwright.errors import InputError
@@ -59,14 +60,14 @@ def agree(
 
 
 @pytest.mark.parametrize("score", ["paper", "recency"])
-@pytest.mark.parametrize("name", library_names())
+@pytest.mark.parametrize("name", some(library_names(), 9))
 def test_library_machines(name: str, score: str) -> None:
     machine = library_machine(name)
     word = LONGEST.get(name, machine.default_input)
     assert agree(machine, tuple(word), random.Random(name), 300, score=score)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(st.data())
 def test_random_machines_with_stays_and_blanks(data: st.DataObject) -> None:
     machine = data.draw(machines())

@@ -6,11 +6,12 @@ import random
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.beyond_kinds import CHOICES, Choice, every_choice
 from tests.corpora import inputs, load, needs_corpora, short_runs
 from tests.networks import facts
+from tests.repetition import examples, repeated, some
 from tests.strategies import machines, words
 
 import netwright as nw
@@ -46,7 +47,7 @@ def agrees(choice: Choice, machine: TuringMachine, word: tuple[str, ...], limit:
 
 
 @every_choice
-@pytest.mark.parametrize("name", library_names())
+@pytest.mark.parametrize("name", some(library_names(), 9))
 def test_the_library(name: str, choice: Choice) -> None:
     machine = library_machine(name)
     assert agrees(choice, machine, machine.default_input, 300).note is None
@@ -54,7 +55,7 @@ def test_the_library(name: str, choice: Choice) -> None:
 
 @needs_corpora
 @every_choice
-@pytest.mark.parametrize("name", short_runs(300))
+@pytest.mark.parametrize("name", some(short_runs(300), 8))
 def test_real_machines(name: str, choice: Choice) -> None:
     machine = load(name)
     if choice.options.get("prompt") == "text" and len(machine.delta) > 120:
@@ -63,7 +64,7 @@ def test_real_machines(name: str, choice: Choice) -> None:
         agrees(choice, machine, word, 300)
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", some(range(20), 2))
 def test_200_random_machines(seed: int) -> None:
     draw = random.Random(seed)
     for _ in range(10):
@@ -74,7 +75,7 @@ def test_200_random_machines(seed: int) -> None:
 
 
 @every_choice
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(data=st.data())
 def test_every_vector_of_random_machines_is_as_claimed(choice: Choice, data: st.DataObject) -> None:
     machine = data.draw(machines(default_input=False, max_states=3, max_symbols=3))
@@ -85,7 +86,7 @@ def test_every_vector_of_random_machines_is_as_claimed(choice: Choice, data: st.
 
 
 @every_choice
-@pytest.mark.parametrize("name", library_names())
+@pytest.mark.parametrize("name", some(library_names(), 9))
 def test_every_vector_of_the_library_is_as_claimed(name: str, choice: Choice) -> None:
     machine = library_machine(name)
     network = choice.network(machine)
@@ -133,7 +134,7 @@ def test_odd_machines(machine: TuringMachine, choice: Choice) -> None:
     letters = [symbol for symbol in machine.symbols if symbol != machine.blank]
     words = [(), ("_",), ("_", "_"), *((letter, "_", letter) for letter in letters)]
     for word in (*words, *((letter, letter) for letter in letters)):
-        for limit in (0, 1, 2, 20):
+        for limit in (0, 1, 2, 20)[:: repeated(1, 3)]:
             agrees(choice, machine, word, limit)
         network = choice.network(machine, word)
         assert network.compare(word, 10).difference is None

@@ -7,8 +7,9 @@ from itertools import islice
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.repetition import examples
 from tests.strategies import machines, wild_names, words
 
 from netwright import decode
@@ -31,7 +32,7 @@ def text_of(machine: TuringMachine, word: tuple[str, ...], context: int = 128) -
     return [vocabulary.texts[token] for token in [*prompt, *run]]
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.data(), machines(names=wild_names, symbol_names=wild_names))
 def test_a_text_is_the_run(data: st.DataObject, machine: TuringMachine) -> None:
     word = data.draw(words(machine.symbols))
@@ -49,7 +50,7 @@ def test_a_text_is_the_run(data: st.DataObject, machine: TuringMachine) -> None:
     assert decode(text).problem is None
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(st.data())
 def test_any_other_token_is_noticed(data: st.DataObject) -> None:
     """A token behind the prompt that is replaced by another of the vocabulary."""
@@ -143,7 +144,7 @@ def test_what_a_machine_does_not_say(text: str, machine: str, said: str) -> None
     assert said in problem
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(st.data())
 def test_any_token_that_is_left_out_or_put_in_is_noticed(data: st.DataObject) -> None:
     text = text_of(PALINDROME, tuple("abba"), 64)

@@ -5,9 +5,10 @@ from itertools import islice
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.networks import facts
+from tests.repetition import examples
 from tests.strategies import machines, words
 
 import netwright
@@ -21,7 +22,7 @@ from netwright.networks.network import compile_network, network_for_word
 SOURCE = Path(netwright.__file__).parent
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(st.data(), st.sampled_from([*KINDS]))
 def test_a_network_answers_as_its_machine(data: st.DataObject, on: str) -> None:
     machine = data.draw(machines(max_states=3, max_symbols=3))

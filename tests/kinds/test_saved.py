@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 import pytest
 from flint import fmpq
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from safetensors.numpy import load, save
+from tests.repetition import examples
 from tests.strategies import machines, wild_names
 
 from netwright.errors import FormatError, InputError, OutputError
@@ -44,7 +45,7 @@ def compiled(name: str = "palindrome") -> Network:
     return compile_network(library_machine(name), "transformer")
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(machines(names=wild_names, symbol_names=wild_names), st.sampled_from([*KINDS]))
 def test_a_saved_network_comes_back_equal(machine: TuringMachine, on: str) -> None:
     word = machine.default_input

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.kinds.test_trace import MOMENTS
+from tests.repetition import repeated
 from tests.threads import in_threads
 
 from netwright.errors import InputError, NetworkError, NetwrightError
@@ -169,10 +170,11 @@ def test_going_anywhere_and_back(monkeypatch: pytest.MonkeyPatch) -> None:
     draw = random.Random(3)
     for on in KINDS:
         network = compile_network(library_machine("binary-counter"), on)
-        times = draw.sample(range(1, 900), 30)
+        last = repeated(900, 250)
+        times = draw.sample(range(1, last), 30)
         trace, name = network.trace(), {"rnn": "g", "neural-gpu": "cell"}.get(on, "y")
         inner: Any = trace._tracing  # looked at from the inside
-        expected = dict(enumerate(islice(MOMENTS[on](network, ""), 900), start=1))
+        expected = dict(enumerate(islice(MOMENTS[on](network, ""), last), start=1))
         for t in times:
             if draw.random() < 0.2:  # Ctrl-C at an unfortunate moment
                 inner.seeker.course.moments.advance(3)

@@ -6,8 +6,9 @@ from itertools import islice
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.repetition import examples
 from tests.strategies import machines, words
 from tests.threads import in_threads
 
@@ -70,7 +71,7 @@ def test_library_machines_at_random_times(name: str) -> None:
     check(machine, machine.default_input, 400, random.Random(name))
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(st.data())
 def test_random_machines_at_random_times(data: st.DataObject) -> None:
     machine = data.draw(machines())

@@ -5,8 +5,9 @@ from itertools import islice, pairwise, product
 
 import pytest
 from flint import fmpq
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.repetition import examples
 from tests.strategies import D, feed_forward_networks, neural_gpus, vectors
 
 from netwright.errors import InputError, NetworkError
@@ -29,7 +30,7 @@ def half_up(x: Rational) -> Rational:
 activations = st.sampled_from([sigma, relu, half_up])
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(
     st.tuples(matrices, matrices, matrices, matrices),
     st.tuples(vectors(), vectors(), vectors()),
@@ -121,7 +122,7 @@ def naive_step(network: NeuralGPU, S: Grid) -> Grid:
     ]
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(neural_gpus(), st.lists(vectors(), min_size=1, max_size=4))
 def test_the_neural_gpu_is_equations_14_and_15(network: NeuralGPU, X: list[Vector]) -> None:
     tensors = list(islice(network.tensors(X), 4))

@@ -4,8 +4,9 @@ from collections.abc import Iterator, Sequence
 from itertools import islice, repeat
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.repetition import examples
 from tests.strategies import D, recognizers, transformers, vectors
 
 from netwright.errors import InputError, NetworkError
@@ -19,7 +20,7 @@ from netwright.nets.transformer import Transformer
 words = st.lists(vectors(), max_size=3)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(transformers(positions=True) | transformers(), words, vectors())
 def test_decoding_token_by_token_is_equation_13(
     network: Transformer, X: list[Vector], seed: Vector
@@ -32,7 +33,7 @@ def test_decoding_token_by_token_is_equation_13(
         Y.append(y)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(transformers(), words)
 def test_the_encoder_is_equations_6_to_8_written_once_more(
     network: Transformer, X: list[Vector]
@@ -45,7 +46,7 @@ def test_the_encoder_is_equations_6_to_8_written_once_more(
     assert network.encode(X) == ([network.K(z) for z in Z], [network.V(z) for z in Z])
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(transformers(), words, vectors())
 def test_a_token_is_equations_9_to_11_written_once_more(
     network: Transformer, X: list[Vector], seed: Vector
@@ -62,7 +63,7 @@ def test_a_token_is_equations_9_to_11_written_once_more(
         assert token.y == network.F(y)
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(recognizers())
 def test_a_recognizer_accepts_at_the_first_final_output(recognizer: Recognizer) -> None:
     outputs = list(islice(recognizer.outputs("ab"), 3))
@@ -87,7 +88,7 @@ def test_the_seed_is_never_tested() -> None:
     assert recognizer.accepts_at("a", 3) is None
 
 
-@settings(max_examples=5)
+@examples(5)
 @given(recognizers())
 def test_a_strange_symbol_is_named(recognizer: Recognizer) -> None:
     with pytest.raises(InputError, match="symbol 'c' at position 2 is not in the recognizer's"):

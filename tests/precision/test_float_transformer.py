@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.networks import flipped_networks
 from tests.precision.types_of_numpy import TYPES
+from tests.repetition import examples
 from tests.strategies import machines
 from tests.strategies import words as random_words
 
@@ -48,7 +49,7 @@ def vectors(
     ]
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(
     st.data(), st.sampled_from([3, 5, 8, 11, 24, 30, 53]), st.sampled_from(list(SCORES.values()))
 )
@@ -98,7 +99,7 @@ def test_attention_is_that_of_numpys_types(machine: str, name: str, tokens: int)
     assert [token["winners"] for token in found] == [[each[:MOST_WINNERS]] for each in wanted]
 
 
-@settings(max_examples=15)
+@examples(15)
 @given(st.data(), st.sampled_from(list(SCORES.values())))
 def test_with_many_bits_nothing_goes_wrong(data: st.DataObject, score: Score) -> None:
     machine = data.draw(machines())

@@ -39,8 +39,6 @@ def test_the_first_possible_failure_of_each_type() -> None:
     assert searched(FORMATS["float16"]) == WrongOrder(14, 3, 9, 11)
     assert searched(FORMATS["float16"], two_way=True) == WrongOrder(10, -5, 7, 9)
     assert searched(FORMATS["float32"]) == WrongOrder(60, 43, 57, 59)
-    assert searched(FORMATS["float64"]) == WrongOrder(6999, 6720, 6944, 6946)
-    assert searched(FORMATS["float32"], RECENCY) == WrongOrder(1564, 935, 949, 951)
 
 
 def test_accumulating_in_float32_does_not_help() -> None:
@@ -51,7 +49,9 @@ def test_accumulating_in_float32_does_not_help() -> None:
 
 
 @pytest.mark.thorough
-def test_the_first_possible_failure_in_float64_on_a_two_way_tape() -> None:
+def test_the_first_possible_failure_where_it_is_late() -> None:
+    assert searched(FORMATS["float32"], RECENCY) == WrongOrder(1564, 935, 949, 951)
+    assert searched(FORMATS["float64"]) == WrongOrder(6999, 6720, 6944, 6946)
     found = searched(FORMATS["float64"], two_way=True)
     assert found == WrongOrder(6985, -6770, 6958, 6960)
 
@@ -60,7 +60,8 @@ def test_the_first_possible_failure_in_float64_on_a_two_way_tape() -> None:
     ("score", "wanted"),
     [
         (PAPER, {12: 9, 14: 13, 16: 19, 18: 23, 20: 30, 22: 45, 24: 60}),
-        (RECENCY, {8: 12, 11: 28, 14: 56, 16: 111, 18: 210, 20: 401, 24: 1562}),
+        (RECENCY, {8: 12, 11: 28, 14: 56, 16: 111, 18: 210}),
+        pytest.param(RECENCY, {20: 401, 24: 1562}, marks=pytest.mark.thorough),
     ],
 )
 def test_more_bits_put_the_first_possible_failure_off(score: Score, wanted: dict[int, int]) -> None:
@@ -88,9 +89,9 @@ def test_nothing_is_wrong_where_it_is_proved_and_nothing_is_overlooked(
         ("bfloat16", PAPER),
         ("float16", PAPER),
         ("float32", PAPER),
-        ("float64", PAPER),
+        pytest.param("float64", PAPER, marks=pytest.mark.thorough),
         ("bfloat16", RECENCY),
-        ("float32", RECENCY),
+        pytest.param("float32", RECENCY, marks=pytest.mark.thorough),
     ],
 )
 def test_a_machine_meets_the_first_possible_failure(name: str, score: Score) -> None:

@@ -1,8 +1,9 @@
 """The pointer Transformer in floats: the order of summation decides how far it is right."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.repetition import examples
 from tests.strategies import machines
 
 import netwright as nw
@@ -42,7 +43,7 @@ def test_first_wrong_look_ups_in_float16(name: str, good: int, bad: int) -> None
     assert first_wrong(name, "float32", good=True) is None
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(machine=machines(default_input=False, max_states=3, max_symbols=3), data=st.data())
 def test_what_is_proved_right_is_right(machine: TuringMachine, data: st.DataObject) -> None:
     """t < 2^(p − 2) tokens, for any machine that stays or does not."""
@@ -53,7 +54,7 @@ def test_what_is_proved_right_is_right(machine: TuringMachine, data: st.DataObje
     assert (found.index, found.vector, found.decoded) == (None, None, None)
 
 
-@settings(max_examples=20, deadline=None)
+@examples(20)
 @given(machine=machines(default_input=False, max_states=3, max_symbols=3))
 def test_the_reordered_network_is_the_same(machine: TuringMachine) -> None:
     network = compiled(machine)

@@ -5,10 +5,11 @@ from math import exp
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.networks import unproved
 from tests.precision.types_of_numpy import TYPES
+from tests.repetition import examples
 from tests.strategies import machines
 from tests.strategies import words as random_words
 
@@ -80,7 +81,7 @@ def test_with_larger_queries_it_ends_later_still(tau: float, wanted: int) -> Non
     assert found.vector.output == wanted
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(st.data(), st.sampled_from(list(SCORES.values())))
 def test_a_snapped_network_is_exact_and_certified(data: st.DataObject, score: Score) -> None:
     machine = data.draw(machines())
@@ -92,7 +93,7 @@ def test_a_snapped_network_is_exact_and_certified(data: st.DataObject, score: Sc
     assert unproved(compiled) == []
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(st.data(), st.sampled_from(list(SCORES.values())))
 def test_no_machine_has_a_smaller_margin(data: st.DataObject, score: Score) -> None:
     machine = data.draw(machines())

@@ -4,8 +4,9 @@ from itertools import islice
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.repetition import examples
 from tests.strategies import machines
 from tests.strategies import words as random_words
 
@@ -64,7 +65,7 @@ def test_a_stack_one_cell_deeper_than_its_bits_goes_wrong(
     assert depth == held + 1
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(st.data(), st.sampled_from([5, 8, 11, 24]))
 def test_what_fits_is_exact(data: st.DataObject, bits: int) -> None:
     """The stacks, that is: the scale of the encoder may be lost, and is not used any more."""
@@ -97,7 +98,7 @@ def test_the_neural_gpu_goes_wrong_where_its_rnn_does(machine: str, base: int | 
     assert stack_failures(rnn, (), here, 150, neural_gpu_hidden) == wanted
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(st.data(), st.sampled_from([4, 8, 24, 40]))
 def test_hidden_vectors_are_those_of_rounded_rationals(data: st.DataObject, bits: int) -> None:
     machine = data.draw(machines())
@@ -118,7 +119,7 @@ def test_hidden_vectors_are_those_of_rounded_rationals(data: st.DataObject, bits
     assert cells(fast) == cells(slow)
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(st.data())
 def test_with_enough_bits_a_stack_is_exact(data: st.DataObject) -> None:
     """Where all weights are binary fractions: three symbols in base 8 have none others..."""
@@ -165,7 +166,7 @@ def too_large(sizes: list[Size]) -> list[Size]:
     ]
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(st.data(), st.sampled_from(list(SCORES.values())))
 def test_numbers_have_no_more_bits_than_the_proofs_allow(data: st.DataObject, score: Score) -> None:
     machine = data.draw(machines())

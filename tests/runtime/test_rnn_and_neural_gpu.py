@@ -5,11 +5,12 @@ from itertools import islice
 
 import pytest
 from flint import fmpq
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.machine_table import TABLE
 from tests.mutations import mutated_neural_gpu, mutated_rnn
 from tests.networks import facts
+from tests.repetition import examples, repeated
 from tests.runtime.stacks import agree, agree_on, gpu_of, run_a_mutated_rnn, tensors_agree
 from tests.strategies import D, machines, neural_gpus, vectors
 from tests.strategies import words as random_words
@@ -46,7 +47,7 @@ def test_every_vector_on_random_machines(data: st.DataObject) -> None:
     assert agree_on(compile_rnn(machine), word, 40).reason is None
 
 
-@settings(max_examples=20)
+@examples(20)
 @given(st.data())
 def test_every_cell_on_random_machines(data: st.DataObject) -> None:
     machine = data.draw(machines(max_states=3, max_symbols=3))
@@ -120,7 +121,7 @@ def test_random_networks(
     agree(RNN(D, W, V, U, R=R, b2=b2), X, seed, 12)
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(neural_gpus(), st.lists(vectors(), min_size=1, max_size=3))
 def test_random_neural_gpus(network: NeuralGPU, X: list[Vector]) -> None:
     tensors_agree(network, X, 6)
@@ -134,14 +135,15 @@ def run_a_mutated_neural_gpu(seed: int, steps: int) -> FastNeuralGPU:
 
 
 def test_mutated_networks_are_run_as_the_networks_they_are() -> None:
-    rnns = sum(run_a_mutated_rnn(seed, 60).reason is None for seed in range(40))
-    gpus = sum(run_a_mutated_neural_gpu(seed, 15).reason is None for seed in range(40))
-    assert min(rnns, gpus) > 25  # without big numbers to the end
+    count = repeated(40, 15)
+    rnns = sum(run_a_mutated_rnn(seed, 60).reason is None for seed in range(count))
+    gpus = sum(run_a_mutated_neural_gpu(seed, 15).reason is None for seed in range(count))
+    assert min(rnns, gpus) > count // 2  # without big numbers to the end
 
 
 @pytest.mark.parametrize("on", ["rnn", "neural-gpu"])
 def test_three_hundred_mutated_networks_most_of_whose_runs_are_others(on: str) -> None:
-    """With an input; every hidden vector, or every cell, of 25 moments."""
+    """Forty in `make test`. With an input; every hidden vector, or every cell, of 25 moments."""
     draw, rnn = random.Random(16), compile_rnn(library_machine("palindrome"))
     gpu, seed = compile_neural_gpu(rnn), Vector.zero(rnn.neurons.layout)
     whole = gpu.network
@@ -156,11 +158,11 @@ def test_three_hundred_mutated_networks_most_of_whose_runs_are_others(on: str) -
         return list(islice(network.tensors(cells), 25))
 
     expected = moments(rnn.network if on == "rnn" else whole)
-    changed = same = with_stacks = 0
-    while changed + same < 300:
+    count, changed, same, with_stacks = repeated(300, 40), 0, 0, 0
+    while changed + same < count:
         network = mutant()
         is_other = moments(network) != expected
-        if not is_other and same == 150:
+        if not is_other and same == count // 2:
             continue  # enough of those that change nothing
         changed, same = changed + is_other, same + (not is_other)
         fast: FastRNN | FastNeuralGPU
@@ -169,8 +171,8 @@ def test_three_hundred_mutated_networks_most_of_whose_runs_are_others(on: str) -
         else:
             fast = tensors_agree(network, cells, 25)
         with_stacks += is_other and fast.reason is None
-    assert changed >= 150, f"{changed} of 300 mutants have other runs"
-    assert with_stacks >= 75, f"{with_stacks} of them without big numbers"
+    assert changed >= count // 2, f"{changed} of {count} mutants have other runs"
+    assert with_stacks >= count // 4, f"{with_stacks} of them without big numbers"
 
 
 @pytest.mark.thorough

@@ -7,11 +7,12 @@ from itertools import islice
 import numpy as np
 import pytest
 from flint import fmpq
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.machine_table import TABLE
 from tests.mutations import mutated_transformer
 from tests.networks import facts
+from tests.repetition import examples, repeated, some
 from tests.strategies import D, machines, transformers, vectors
 from tests.strategies import words as random_words
 
@@ -100,7 +101,7 @@ def _both_kinds_of_code(request: pytest.FixtureRequest, monkeypatch: pytest.Monk
 
 
 @pytest.mark.usefixtures("_both_kinds_of_code")
-@pytest.mark.parametrize("case", [case for case in TABLE if len(case.word) <= 4][::9])
+@pytest.mark.parametrize("case", some([case for case in TABLE if len(case.word) <= 4][::9], 8))
 def test_every_vector_on_the_machine_table(case: tuple[str, str, object]) -> None:
     name, word, _ = case
     decoder = agree_on(compiled_for(library_machine(name), word), word, 60)
@@ -114,7 +115,7 @@ def test_every_vector_on_random_machines(data: st.DataObject) -> None:
     assert agree_on(compiled_for(machine, word), word, 40).reason is None
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(transformers(positions=True) | transformers(), st.lists(vectors(), max_size=3), vectors())
 def test_every_vector_of_random_networks(
     network: Transformer, X: list[Vector], seed: Vector
@@ -144,8 +145,9 @@ def run_a_mutated_network(seed: int, tokens: int) -> FastDecoder:
 
 @pytest.mark.usefixtures("_both_kinds_of_code")
 def test_mutated_networks_are_run_as_the_networks_they_are() -> None:
-    fast = sum(run_a_mutated_network(seed, 40).reason is None for seed in range(40))
-    assert fast > 25  # in 64-bit integers to the end
+    count = repeated(40, 10)
+    fast = sum(run_a_mutated_network(seed, 40).reason is None for seed in range(count))
+    assert fast > count // 2  # in 64-bit integers to the end
 
 
 @pytest.mark.thorough

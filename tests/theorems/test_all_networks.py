@@ -4,7 +4,7 @@ import json
 import pickle
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.corpora import FOLDER, inputs, load, needs_corpora, short_runs
 from tests.networks import (
@@ -15,6 +15,7 @@ from tests.networks import (
     held,
     written,
 )
+from tests.repetition import examples, some
 from tests.strategies import machines, words
 
 from netwright.errors import InputError
@@ -35,7 +36,7 @@ from netwright.theorems.theorem_3_4_transformer.scores import SCORES
 from netwright.theorems.theorem_4_1_neural_gpu import compile_neural_gpu
 
 
-@settings(max_examples=80)
+@examples(80)
 @given(st.data())
 def test_all_networks_agree_with_the_simulator(data: st.DataObject) -> None:
     machine = data.draw(machines(max_states=3, max_symbols=3))
@@ -105,7 +106,7 @@ def test_the_empty_word_on_all_networks(name: str) -> None:
 
 
 @needs_corpora
-@pytest.mark.parametrize("name", short_runs(2000))
+@pytest.mark.parametrize("name", some(short_runs(2000), 20))
 def test_real_machines_on_the_rnn_at_every_step(name: str) -> None:
     machine = load(name)
     compiled = compile_rnn(machine)
@@ -118,7 +119,7 @@ def test_real_machines_on_the_rnn_at_every_step(name: str) -> None:
 
 
 @needs_corpora
-@pytest.mark.parametrize("name", short_runs(300))
+@pytest.mark.parametrize("name", some(short_runs(300), 12))
 def test_real_machines_on_the_neural_gpu(name: str) -> None:
     machine = load(name)
     compiled = compile_neural_gpu(compile_rnn(machine))

@@ -3,9 +3,10 @@
 import random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.machine_table import TABLE, Case
+from tests.repetition import examples
 from tests.strategies import machines, words
 
 from netwright.machine.library import library_machine
@@ -31,7 +32,7 @@ def test_on_the_machine_table(case: Case) -> None:
     agree(library_machine(case.machine), tuple(case.word), 120, 17)
 
 
-@settings(max_examples=50)
+@examples(50)
 @given(st.data())
 def test_on_random_machines_and_after_a_halt(data: st.DataObject) -> None:
     machine = data.draw(machines())

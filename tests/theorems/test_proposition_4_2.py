@@ -2,8 +2,9 @@
 
 import pytest
 from flint import fmpq
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.repetition import examples
 from tests.strategies import D, gpu_recognizer, neural_gpus
 
 from netwright.errors import InputError
@@ -18,7 +19,7 @@ from netwright.theorems.theorem_2_3_rnn.construction import compile_rnn
 from netwright.theorems.theorem_4_1_neural_gpu import compile_neural_gpu, with_padding
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(neural_gpus(circular=True), st.text("ab", min_size=1, max_size=2), st.integers(1, 4))
 def test_periodic_words_of_different_length_give_equal_outputs(
     network: NeuralGPU, period: str, times: int
@@ -27,7 +28,7 @@ def test_periodic_words_of_different_length_give_equal_outputs(
     assert recognizer.first_difference(period * times, period * 2, 4) is None
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(neural_gpus(circular=True))
 def test_the_pair_is_found_for_any_recognizer(network: NeuralGPU) -> None:
     recognizer = gpu_recognizer(network)
@@ -66,7 +67,7 @@ def test_what_the_proposition_does_not_speak_of_is_refused() -> None:
         length_pair(empty, 3)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(neural_gpus(shape=(1, 1)), st.text("ab", max_size=3), st.text("ab", max_size=3))
 def test_with_kernels_of_shape_1_1_only_the_last_symbol_counts(
     network: NeuralGPU, w: str, u: str

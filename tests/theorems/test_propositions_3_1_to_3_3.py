@@ -4,9 +4,10 @@ import random
 from fractions import Fraction
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.machine_table import words
+from tests.repetition import examples, repeated
 from tests.strategies import recognizers
 
 from netwright.errors import InputError
@@ -31,7 +32,7 @@ def equal_proportions(draw: st.DrawFn) -> tuple[str, str]:
     return w, "".join(draw(st.permutations(u)))
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(recognizers(), equal_proportions())
 def test_proposition_3_1_on_random_networks(recognizer: Recognizer, pair: tuple[str, str]) -> None:
     assert first_difference(recognizer, *pair, r=3) is None
@@ -59,7 +60,7 @@ def test_positional_encodings_do_tell_the_pair_apart() -> None:
     assert recognizer.accepts_at("ab", 40) is None
 
 
-@settings(max_examples=50)
+@examples(50)
 @given(recognizers())
 def test_corollary_3_2_finds_the_pair_for_any_recognizer(recognizer: Recognizer) -> None:
     pair = parity_pair(recognizer, limit=3)
@@ -87,8 +88,9 @@ def has_majority(word: str) -> bool:
 
 
 def test_proposition_3_3_on_all_words_up_to_length_12() -> None:
+    """Up to length 10 in `make test`."""
     recognizer = majority_recognizer()
-    for word in words("ab", 12):
+    for word in words("ab", repeated(12, 10)):
         assert (recognizer.accepts_at(word, 1) == 1) == has_majority(word)
 
 

@@ -6,10 +6,11 @@ from dataclasses import replace
 
 import pytest
 from flint import fmpq
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.mutations import mutated_transformer
 from tests.networks import facts, flipped_networks, held, unproved
+from tests.repetition import examples, repeated
 from tests.runtime.test_attention import attends_as_defined, cells_asked_for, cells_of_a_walk
 from tests.runtime.test_transformer import agree_on
 from tests.strategies import machines
@@ -36,7 +37,7 @@ from netwright.theorems.theorem_3_4_transformer.scores import PAPER, RECENCY
 RECENCY = RECENCY
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(st.data())
 def test_every_vector_of_the_proof_and_every_engine_on_random_machines(
     data: st.DataObject,
@@ -106,7 +107,9 @@ def run_a_mutated_network(seed: int, tokens: int) -> FastDecoder:
 
 
 def test_mutated_networks_are_run_as_the_networks_they_are() -> None:
-    assert sum(run_a_mutated_network(seed, 40).reason is None for seed in range(30)) > 15
+    count = repeated(30, 8)
+    right = sum(run_a_mutated_network(seed, 40).reason is None for seed in range(count))
+    assert right > count // 2
 
 
 @pytest.mark.thorough

@@ -5,10 +5,11 @@ from itertools import islice
 
 import pytest
 from flint import fmpq
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.machine_table import TABLE, Case, words
 from tests.networks import facts
+from tests.repetition import examples
 from tests.strategies import machines
 from tests.strategies import words as random_words
 
@@ -120,7 +121,7 @@ def test_the_network_answers_as_the_machine_does(case: Case) -> None:
     assert facts(found) == facts(wanted)
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(st.data())
 def test_the_network_answers_as_random_machines_do(data: st.DataObject) -> None:
     machine = data.draw(machines())

@@ -5,10 +5,11 @@ from itertools import islice
 
 import pytest
 from flint import fmpq
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.machine_table import TABLE, Case, words
 from tests.networks import agree_at_every_step, every_cell_is_as_proved, facts
+from tests.repetition import examples, repeated, some
 from tests.strategies import machines
 from tests.strategies import words as random_words
 
@@ -36,14 +37,14 @@ from netwright.theorems.theorem_4_1_neural_gpu import (
 def test_the_rnn_is_in_the_machines_configuration_at_every_step(name: str) -> None:
     machine = library_machine(name)
     compiled = compile_rnn(machine)
-    assert agree_at_every_step(compiled, machine.default_input, 2000) > 5
+    assert agree_at_every_step(compiled, machine.default_input, repeated(2000, 400)) > 5
     wanted = simulate(machine, None, 2000)
     found = run_rnn(compiled, machine.default_input, 2000)
     assert facts(found) == facts(wanted)
     assert found.network_steps == len(machine.default_input) + 1 + found.steps  # real time
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(st.data())
 def test_random_machines_at_every_step(data: st.DataObject) -> None:
     machine = data.draw(machines())
@@ -157,7 +158,7 @@ def gpu_of(machine: TuringMachine) -> CompiledNeuralGPU:
 def test_every_cell_of_every_iteration(name: str) -> None:
     machine = library_machine(name)
     word = machine.default_input
-    steps = len(word) + 1 + simulate(machine, word, 300).steps
+    steps = len(word) + 1 + simulate(machine, word, repeated(300, 40)).steps
     every_cell_is_as_proved(gpu_of(machine), word, steps)
 
 
@@ -166,7 +167,7 @@ def test_every_cell_with_blanks_in_the_input_and_without_input() -> None:
     every_cell_is_as_proved(gpu_of(library_machine("palindrome")), "", 10)
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(st.data())
 def test_every_cell_on_random_machines(data: st.DataObject) -> None:
     machine = data.draw(machines(max_states=3, max_symbols=3))
@@ -181,8 +182,9 @@ def test_every_cell_on_random_machines(data: st.DataObject) -> None:
 def test_the_neural_gpu_answers_as_the_machine_does(name: str) -> None:
     machine = library_machine(name)
     compiled = gpu_of(machine)
-    found = run_neural_gpu(compiled, machine.default_input, 300)
-    assert facts(found) == facts(simulate(machine, None, 300))
+    limit = repeated(300, 60)
+    found = run_neural_gpu(compiled, machine.default_input, limit)
+    assert facts(found) == facts(simulate(machine, None, limit))
     assert found.network_steps == len(machine.default_input) + 1 + found.steps
     d = compiled.rnn.neurons.layout.dimension
     assert compiled.network.layout.dimension == 3 * d + 3
@@ -193,7 +195,7 @@ def test_the_neural_gpu_answers_as_the_machine_does(name: str) -> None:
 SHORT = [case for case in TABLE if len(case.word) <= 3][::3]
 
 
-@pytest.mark.parametrize("case", SHORT)
+@pytest.mark.parametrize("case", some(SHORT, 25))
 def test_all_networks_answer_alike(case: Case) -> None:
     machine = library_machine(case.machine)
     wanted = facts(simulate(machine, case.word, 60))

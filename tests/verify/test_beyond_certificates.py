@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 from flint import fmpq
-from hypothesis import given, settings
+from hypothesis import given
 from tests.beyond_kinds import CHOICES, Choice, every_choice
 from tests.mutations import mutated_transformer
 from tests.networks import facts
+from tests.repetition import examples, repeated, some
 from tests.strategies import machines
 
 import netwright as nw
@@ -38,14 +39,14 @@ def failed(on: str, written: dict[str, Any]) -> str | None:
 
 
 @every_choice
-@pytest.mark.parametrize("name", library_names())
+@pytest.mark.parametrize("name", some(library_names(), 9))
 def test_the_library_is_certified(name: str, choice: Choice) -> None:
     network = choice.network(library_machine(name))
     assert failure(network) is None
 
 
 @every_choice
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(machine=machines())
 def test_random_machines_are_certified(choice: Choice, machine: TuringMachine) -> None:
     assert failure(choice.network(machine)) is None
@@ -80,7 +81,8 @@ def mutants_noticed(choice: Choice, count: int, runs: int) -> int:
 
 @every_choice
 def test_mutants_are_refused_or_right(choice: Choice) -> None:
-    assert mutants_noticed(choice, 300, 3) >= 180
+    count = repeated(300, 40)
+    assert mutants_noticed(choice, count, 3) >= count // 2
 
 
 @pytest.mark.thorough
@@ -131,7 +133,7 @@ def test_a_weight_added_anywhere_is_refused_or_right(choice: Choice) -> None:
     refused = count = 0
     for name, weight in network.weights().items():
         rows, columns = weight.labels
-        for row in (*rows, "bias"):
+        for row in draw.sample((*rows, "bias"), min(len(rows) + 1, repeated(10**6, 4))):
             column = draw.choice(columns)
             there = weight.entries.get((row, column), fmpq(0))
             changed = network.with_weight(name, row, column, there + draw.choice([-2, -1, 1]))

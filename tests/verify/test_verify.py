@@ -5,10 +5,11 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.mutations import mutated_neural_gpu, mutated_rnn, mutated_transformer
 from tests.networks import compiled_network, held
+from tests.repetition import examples, repeated
 from tests.strategies import machines
 from tests.strategies import words as random_words
 
@@ -39,13 +40,14 @@ def comparisons(machine: TuringMachine, word: Sequence[str], steps: int) -> Iter
 @pytest.mark.parametrize("name", library_names())
 def test_every_machine_of_the_library_agrees(name: str) -> None:
     machine = library_machine(name)
-    for found in comparisons(machine, machine.default_input, 25):
+    limit = repeated(25, 10)
+    for found in comparisons(machine, machine.default_input, limit):
         assert found.difference is None, found
-        assert found.steps == simulate(machine, None, 25).steps
+        assert found.steps == simulate(machine, None, limit).steps
         assert found.checks > 3 * found.steps
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(st.data())
 def test_random_machines_agree(data: st.DataObject) -> None:
     machine = data.draw(machines(max_states=3, max_symbols=3))

@@ -23,6 +23,8 @@ from netwright.text import shortened
 
 PATIENCE = 30.0
 """Seconds that a scheduler may be out of reach."""
+ANSWERS = 10.0
+"""Seconds in which a scheduler answers for the first time."""
 _processes: dict[tuple[str, int], Worker] = {}
 """On a Dask worker: the process of each campaign and thread."""
 
@@ -82,7 +84,9 @@ class Dask(Engine):
         for name in ("distributed", "distributed.client"):  # what they know is said here
             logging.getLogger(name).setLevel(logging.CRITICAL)
         try:
-            client = Client(self.address, timeout=10, security=self.security, set_as_default=False)
+            client = Client(
+                self.address, timeout=ANSWERS, security=self.security, set_as_default=False
+            )
         except Exception as error:  # of any kind: an address, certificates, a network
             reason = shortened(str(error).split("\n")[0], 100) or type(error).__name__
             raise WorkersError(

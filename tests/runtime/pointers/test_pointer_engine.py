@@ -8,9 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from tests.repetition import examples
 from tests.strategies import machines, words
 
 from netwright.exact.feed_forward import FeedForward
@@ -85,7 +86,7 @@ def on_pointers(
 
 @pytest.mark.parametrize("attention", list(Attention))
 @pytest.mark.parametrize("keep_stays", [False, True])
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(data=st.data())
 def test_random_machines(attention: Attention, keep_stays: bool, data: st.DataObject) -> None:
     machine = data.draw(machines(default_input=False))
@@ -95,7 +96,7 @@ def test_random_machines(attention: Attention, keep_stays: bool, data: st.DataOb
 
 
 @pytest.mark.parametrize("attention", list(Attention))
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(machine=machines(default_input=False, max_states=3, max_symbols=3), data=st.data())
 def test_random_machines_on_the_universal_network(
     attention: Attention, machine: TuringMachine, data: st.DataObject
@@ -106,7 +107,7 @@ def test_random_machines_on_the_universal_network(
 
 
 @pytest.mark.parametrize("long", [False, True])
-@settings(max_examples=12, deadline=None)
+@examples(12)
 @given(machine=machines(default_input=False, max_states=2, max_symbols=2), data=st.data())
 def test_random_machines_on_the_universal_network_over_eleven_symbols(
     long: bool, machine: TuringMachine, data: st.DataObject

@@ -4,9 +4,10 @@ from itertools import islice
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.machine_table import TABLE
+from tests.repetition import examples, repeated
 from tests.strategies import machines, wild_names, words
 
 from netwright.errors import InputError
@@ -65,10 +66,12 @@ def test_the_library_in_all_types(name: str) -> None:
 
 
 def test_four_thousand_tokens_of_the_busy_beaver() -> None:
-    assert assert_right(compile_language_model(BEAVER, 4096), (), ROUNDED) == 4095
+    """A thousand in `make test`."""
+    count = repeated(4096, 1024)
+    assert assert_right(compile_language_model(BEAVER, count), (), ROUNDED) == count - 1
 
 
-@settings(max_examples=50, deadline=None)
+@examples(50)
 @given(st.data(), machines(names=wild_names, symbol_names=wild_names))
 def test_random_machines_in_all_types(data: st.DataObject, machine: TuringMachine) -> None:
     """Stays, blanks in the input, any names, machines that halt at once or accept at the start."""
@@ -76,7 +79,7 @@ def test_random_machines_in_all_types(data: st.DataObject, machine: TuringMachin
     assert_right(compile_language_model(machine, data.draw(st.integers(16, 200))), word, ROUNDED)
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(st.data(), machines())
 def test_runs_in_small_contexts_are_the_machines(
     data: st.DataObject, machine: TuringMachine
@@ -99,7 +102,10 @@ def test_runs_in_small_contexts_are_the_machines(
 
 def test_the_busy_beaver_goes_on_beyond_its_context() -> None:
     """3,000 steps in texts of 512 tokens; by the definition, 300 in texts of 200."""
-    for context, steps, hard in ((512, 3000, False), (200, 300, True)):
+    for context, steps, hard in (
+        (512, repeated(3000, 1000), False),
+        (200, repeated(300, 150), True),
+    ):
         compiled = compile_language_model(BEAVER, context)
         weights = pack(compiled.network)
         evaluator = (

@@ -6,8 +6,9 @@ from dataclasses import replace
 from itertools import islice
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.repetition import examples
 from tests.strategies import machines, words
 
 from netwright.exact.vector import Vector
@@ -25,7 +26,7 @@ from netwright.theorems.beyond.pointers.pointer_values import PointerValues
 from netwright.verify.draw import random_machine
 
 ATTENTIONS = list(Attention)
-draws = settings(max_examples=60, deadline=None)
+draws = examples(60)
 
 
 def compiled_for(

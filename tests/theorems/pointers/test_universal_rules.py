@@ -6,8 +6,9 @@ from dataclasses import replace
 from itertools import islice
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.repetition import examples
 from tests.strategies import machines, words
 
 from netwright.machine.library import library_machine, library_names
@@ -69,7 +70,7 @@ def test_the_library(name: str, attention: Attention) -> None:
 
 
 @pytest.mark.parametrize("attention", list(Attention))
-@settings(max_examples=50, deadline=None)
+@examples(50)
 @given(machine=machines(default_input=False), data=st.data())
 def test_random_machines(attention: Attention, machine: TuringMachine, data: st.DataObject) -> None:
     word = data.draw(words(machine.symbols))

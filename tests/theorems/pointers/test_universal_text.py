@@ -7,8 +7,9 @@ from itertools import islice
 
 import pytest
 from flint import fmpq
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.repetition import examples, repeated
 from tests.strategies import machines, words
 
 from netwright.machine.library import library_machine, library_names
@@ -87,12 +88,12 @@ def check(
 def test_the_library(name: str, long: bool) -> None:
     machine = library_machine(name)
     word = machine.default_input
-    if len(TextPrompt(machine, long=long).text(word)) <= 700:
+    if len(TextPrompt(machine, long=long).text(word)) <= repeated(700, 150):
         check(NETWORK, machine, word, 20, long=long)
 
 
 @pytest.mark.parametrize("long", [False, True])
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(machine=machines(default_input=False, max_states=3, max_symbols=3), data=st.data())
 def test_random_machines(long: bool, machine: TuringMachine, data: st.DataObject) -> None:
     check(NETWORK, machine, data.draw(words(machine.symbols)), 15, long=long)

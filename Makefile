@@ -4,19 +4,23 @@ VENV := .venv
 BIN := $(VENV)/bin
 ARGS ?= run palindrome abba
 
-.PHONY: run test test-thorough test-browser test-export format bench clean
+.PHONY: run test lint test-thorough test-browser test-export size format bench clean
 
 run: $(VENV)/installed
 	@$(BIN)/netwright $(ARGS)
 
-test: $(VENV)/installed-dev
+test: lint
+	$(BIN)/pytest -q -n auto --dist worksteal --durations 10
+
+# What .pre-commit-config.yaml runs before a commit.
+lint: $(VENV)/installed-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/pytest -q -n auto
 
+# More of the same: all machines, mutants and examples of which `make test` takes a part.
 test-thorough: $(VENV)/installed-dev
-	$(BIN)/pytest -q -n auto -m "not browser"
+	$(BIN)/pytest -q -n auto --dist worksteal --durations 10 -m "not browser"
 
 # The page in a real browser: the system's Chromium, installed where that can be done.
 test-browser: $(VENV)/installed-browser
@@ -33,6 +37,10 @@ test-export: $(VENV)/installed-dev
 	    torch==2.13.0 "transformers>=5,<6" "transformer-lens>=4,<5" "nnsight>=0.8,<0.9" \
 	  && OMP_NUM_THREADS=1 $(BIN)/pytest -q -n auto tests/export; \
 	else echo "make test-export needs Python 3.11, for which its versions are pinned: skipped"; fi
+
+# Lines of code by package, beside what each may have.
+size:
+	@.ci/size
 
 format: $(VENV)/installed-dev
 	$(BIN)/ruff check --fix .

@@ -50,7 +50,7 @@ def agrees(choice: Choice, machine: TuringMachine, word: tuple[str, ...], limit:
 @pytest.mark.parametrize("name", some(library_names(), 9))
 def test_the_library(name: str, choice: Choice) -> None:
     machine = library_machine(name)
-    assert agrees(choice, machine, machine.default_input, 300).note is None
+    assert agrees(choice, machine, machine.default_input, repeated(300, 60)).note is None
 
 
 @needs_corpora

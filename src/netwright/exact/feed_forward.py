@@ -82,9 +82,11 @@ class Affine:
         """The image of a vector."""
         check_layout(x, self.input)
         entries = dict(self.bias.entries)
+        rows = self._rows
         for row, value in x.entries.items():
-            for column, weight in self._rows.get(row, ()):
-                entries[column] = entries.get(column, ZERO) + value * weight
+            for column, weight in rows.get(row, ()):
+                term = value * weight
+                entries[column] = entries[column] + term if column in entries else term
         return Vector(self.output, entries)
 
     def between(self, source: str, target: str) -> dict[tuple[str, str], Rational]:

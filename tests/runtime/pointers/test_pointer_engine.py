@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from tests.repetition import examples
+from tests.repetition import examples, repeated
 from tests.strategies import machines, words
 
 from netwright.exact.feed_forward import FeedForward
@@ -171,12 +171,12 @@ def test_changed_networks(attention: Attention) -> None:
         run = on_pointers(machine, word, attention, keep_stays=number % 2 == 0)
         run = run._replace(watches=WATCHES[:2])
         right = run.by_definition(25)
-        for network in mutants(run.network, 30, number):
+        for network in mutants(run.network, repeated(30, 10), number):
             mutant = run._replace(network=network)
             by_tables += mutant.check(25) is None
             differs += not np.array_equal(mutant.by_definition(25), right)
-    assert differs > 20
-    assert by_tables > 3
+    assert differs > repeated(20, 6)
+    assert by_tables > repeated(3, 0)
     run = on_universal(library_machine("busy-beaver-3"), (), attention)
-    for network in mutants(run.network, 40, 5):
+    for network in mutants(run.network, repeated(40, 10), 5):
         run._replace(network=network).check(30)

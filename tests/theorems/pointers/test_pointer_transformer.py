@@ -8,7 +8,7 @@ from itertools import islice
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.repetition import examples
+from tests.repetition import examples, some
 from tests.strategies import machines, words
 
 from netwright.exact.vector import Vector
@@ -65,7 +65,7 @@ def check(compiled: CompiledPointerTransformer, word: Sequence[str], steps: int)
 
 
 @pytest.mark.parametrize("attention", ATTENTIONS)
-@pytest.mark.parametrize("name", library_names())
+@pytest.mark.parametrize("name", some(library_names(), 9))
 def test_the_library(name: str, attention: Attention) -> None:
     machine = library_machine(name)
     word = machine.default_input

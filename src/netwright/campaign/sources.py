@@ -135,15 +135,10 @@ class ListFile(_File):
             yield Item(number, text, remark)
 
     def _lines(self) -> Iterator[tuple[str, str]]:
-        """The lines without comments, empty ones and headings, with their places."""
+        """The lines that should have a machine, with their places."""
         with opened(self.path) as file:
-            begun = False
-            for number, line in enumerate(file, start=1):
-                content = line.partition("#")[0].strip()
-                is_heading = not begun and not bbchallenge.may_have_machine(content)
-                begun = begun or bool(content)
-                if content and not is_heading:
-                    yield f"{self.label}:{number}", content
+            for number, line in bbchallenge.machine_lines(file):
+                yield f"{self.label}:{number}", line
 
 
 class SeedDatabase(_File):

@@ -42,7 +42,9 @@ def test_words_behind_the_machine_are_passed_over() -> None:
 
 def test_comments_are_passed_over_and_spaces_between_rows_are_not() -> None:
     assert read("# champion\n1RB1LB_1LA1RZ\n") == read("1RB1LB_1LA1RZ")
-    with pytest.raises(FormatError, match="a space after 1RB1LB; rows are joined by _, as in"):
+    with pytest.raises(
+        FormatError, match="1RB1LB and 1LA1RZ side by side: the rows of one machine"
+    ):
         read("1RB1LB 1LA1RZ")
 
 

@@ -10,13 +10,14 @@ between them: `47176870 4098 1RB1LC_…`, `1RB1LC_…,halt,47176870`. *Spaced* t
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from string import ascii_uppercase
 
 from netwright.errors import FormatError
 from netwright.machine.formats.draft import Draft, Source
 from netwright.machine.turing_machine import Action, Move, TuringMachine
+from netwright.text import shortened
 
 NAME = "bbchallenge"
 MOST_MACHINES = 100_000
@@ -25,8 +26,13 @@ _CELL = r"(?:[0-9][LR][A-Z]|---)"
 _SPACED_CELL = rf"(?:{_CELL}|\.\.\.)"
 _TEXT = re.compile(rf"{_CELL}+(?:_{_CELL}+)*")
 _SPACED = re.compile(rf"(?<!\S){_SPACED_CELL}(?:[ \t]+{_SPACED_CELL})+(?!\S)")
+_BORDER = r'[\s,;|"]'
 _COLUMN = re.compile(rf"(?<![^\s,;|\"]){_TEXT.pattern}(?![^\s,;|\"])")
-_ALMOST = re.compile(r"[0-9A-Za-z_.-]*[0-9][LR][A-Z][0-9A-Za-z_.-]*")
+_ROW_BEGINS = re.compile(rf"(?:(?<=^)|(?<={_BORDER})|(?<=_))(?:[0-9][LR][A-Z]|\.\.\.|(?:---){{2}})")
+"""Where a column begins as a row of a machine does."""
+_ORNAMENT = re.compile(r"(?:```|~~~)\w*|(?!(?:---)+$)[`~|:=+*\s-]+")
+"""A line of a Markdown fence or table without anything in it."""
+_RULE = re.compile(r"[0-9][LR][A-Z]")
 
 
 def is_text(argument: str) -> bool:
@@ -85,25 +91,42 @@ def read_list(text: str, label: str) -> Iterator[TuringMachine]:
 
 
 def find_in_line(line: str, label: str) -> tuple[str, str]:
-    """The standard text of the first machine on a line of a list, and the rest of the line.
+    """The standard text of the machine on a line of a list, and the rest of the line.
 
-    FormatError, with the label, if there is none.
+    Machines in later columns belong to the rest. A line is never cut inside a machine: FormatError,
+    with the label, if what stands before or behind the machine may be a row of it.
 
     >>> find_in_line("12,1RB1LB_1LA1RZ,halt", "")
     ('1RB1LB_1LA1RZ', '12,,halt')
     >>> find_in_line("6 4 1RB 1LB  1LA 1RZ", "")
     ('1RB1LB_1LA1RZ', '6 4')
     """
-    for match in _COLUMN.finditer(line):
+    match = next((each for each in _COLUMN.finditer(line) if _is_machine(each[0])), None)
+    if match is not None and not _may_be_cut(line, match):
         text = match[0]
         columns = len(text.partition("_")[0]) // 3
-        if (is_text(text) or "_" in text) and columns <= 10 and _whole(columns).fullmatch(text):
-            if "_" not in text and _SPACED.search(line):
-                break  # the first rule of spaced text
+        if columns <= 10 and _whole(columns).fullmatch(text):
             rest = line[: match.start()] + line[match.end() :]
             return text, " ".join(rest.split())
-    text = _read_line(line, Source(label)).name
+    draft = Draft(Source(label), "bbchallenge")
+    text, rows = _rows(line, draft)
+    draft.stop_at_faults()
+    _checked(rows, draft)
     return text, _SPACED.sub("", line, count=1).strip()
+
+
+def _is_machine(text: str) -> bool:
+    return is_text(text) or "_" in text
+
+
+def _may_be_cut(line: str, match: re.Match[str]) -> bool:
+    """Whether there may be more of a machine before or behind the text that was found."""
+    before, after = line[: match.start()], line[match.end() :]
+    if _RULE.search(before) or _ROW_BEGINS.search(before):
+        return True
+    if "_" not in match[0]:
+        return bool(_ROW_BEGINS.search(after))
+    return bool(_ROW_BEGINS.match(re.sub(rf"^(?:{_BORDER}|_)+", "", after)))
 
 
 def may_have_machine(line: str) -> bool:
@@ -112,7 +135,7 @@ def may_have_machine(line: str) -> bool:
     >>> may_have_machine("id2,machine"), may_have_machine("------_------"), may_have_machine("1RB")
     (False, True, True)
     """
-    return bool(re.search(r"[0-9][LR][A-Z]", line) or re.search(r"---_|_---|\.\.\.", line))
+    return bool(_RULE.search(line) or re.search(r"---_|_---|\.\.\.", line))
 
 
 def lists_machines(text: str) -> bool:
@@ -128,12 +151,34 @@ def _whole(columns: int) -> re.Pattern[str]:
     return re.compile(rf"{row}(?:_{row}){{0,{len(ascii_uppercase) - 1}}}")
 
 
+def machine_lines(lines: Iterable[str]) -> Iterator[tuple[int, str]]:
+    """The lines that should have a machine, with their numbers from 1 on.
+
+    Without comments, empty lines, the fences and rules of Markdown, and the headings of columns: a
+    first line that has no machine, before one that has.
+
+    >>> list(machine_lines(["machine,steps", "", "1RB1LB_1LA1RZ,6  # the champion"]))
+    [(3, '1RB1LB_1LA1RZ,6')]
+    """
+    first: tuple[int, str] | None = None
+    begun = False
+    for number, line in enumerate(lines, start=1):
+        content = line.partition("#")[0].strip()
+        if not content or _ORNAMENT.fullmatch(content):
+            continue
+        if not begun and first is None and not may_have_machine(content):
+            first = number, content
+            continue
+        if first is not None and not may_have_machine(content):
+            yield first
+        first, begun = None, True
+        yield number, content
+    if first is not None:
+        yield first
+
+
 def _lines(text: str) -> list[tuple[int, str]]:
-    """The lines without comments, empty ones and the headings of columns, with their numbers."""
-    lines = enumerate((line.split("#")[0].strip() for line in text.split("\n")), start=1)
-    found = [(number, line) for number, line in lines if line]
-    has_headings = len(found) > 1 and not any(c.isdigit() for c in found[0][1])
-    return found[1:] if has_headings and _has_machine(found[1][1]) else found
+    return list(machine_lines(text.split("\n")))
 
 
 def _has_machine(line: str) -> bool:
@@ -144,14 +189,16 @@ def _has_machine(line: str) -> bool:
 
 
 def _fields(line: str) -> list[str]:
-    return [field for field in re.split(r"[,;\s]+", line) if field]
+    return [field for field in re.split(rf"{_BORDER}+", line) if field]
 
 
 def _rows(line: str, draft: Draft) -> tuple[str, list[str]]:
     """The machine of a line as one text, and its rows; or a fault that shows what was seen."""
-    texts = list(dict.fromkeys(field for field in _fields(line) if _TEXT.fullmatch(field)))
-    if len(texts) > 1:
-        texts = [text for text in texts if is_text(text)]  # --- is a column without a value
+    fields = [each for each in _fields(line) if _RULE.search(each) or _TEXT.fullmatch(each)]
+    if len(fields) > 1:
+        fields = [each for each in fields if each != "---"]  # a column without a value
+    whole = any("_" in each for each in fields)
+    texts = list(dict.fromkeys(fields)) if whole else fields  # two rows may be alike
     spaced = [match for match in _SPACED.finditer(line) if match[0].strip("- \t")]
     seen = line if len(line) <= 60 else f"{line[:57]}…"
     if spaced:
@@ -167,29 +214,50 @@ def _rows(line: str, draft: Draft) -> tuple[str, list[str]]:
             )
         rows = ["".join(row).replace("...", "---") for row in cells]
         return "_".join(rows), rows
-    if len(texts) > 1 and not any("_" in text for text in texts):
-        draft.fault("", f"a space after {texts[0]}; rows are joined by _, as in 1RB1LB_1LA1RZ")
+    if not texts:
+        draft.fault("", f"no machine in the line {seen!r}; expected text such as 1RB1LB_1LA1RZ")
+        return "", []
+    if len(texts) > 1 and not whole:
+        draft.fault(
+            "",
+            f"{texts[0]} and {texts[1]} side by side: the rows of one machine are joined by _, as "
+            f"in {shortened('_'.join(texts), 90)}; beside the machine {texts[0]} alone stands no "
+            "other row",
+        )
     elif len(texts) > 1:
         draft.fault("", f"two machines on a line, {texts[0]} and {texts[1]}; expected one")
-    almost = [field for field in _fields(line) if _ALMOST.fullmatch(field)]
-    text = next(iter([*texts, *almost]), "")
-    if not text:
-        draft.fault("", f"no machine in the line {seen!r}; expected text such as 1RB1LB_1LA1RZ")
-    return text, text.split("_")
+    return texts[0], texts[0].split("_")
 
 
 def _read_line(line: str, source: Source) -> TuringMachine:
-    draft = Draft(source, "bbchallenge")
-    line, rows = _rows(line, draft)
-    draft.stop_at_faults()
+    text, _ = find_in_line(line, source.label)
+    rows = text.split("_")
     states = list(ascii_uppercase[: len(rows)])
+    draft = Draft(source, "bbchallenge")
+    for state, row in zip(states, rows, strict=True):
+        for symbol, cell in enumerate(re.findall("...", row)):
+            if cell != "---":
+                place = f"row {state}, column {symbol}"
+                draft.rule(place, state, str(symbol), Action(cell[2], cell[0], Move(cell[1])))
+    halting = sorted({action.state for action in draft.delta.values()}.difference(states))
+    return draft.build(
+        blank="0",
+        start="A",
+        states=[*states, *halting],
+        symbols=map(str, range(len(rows[0]) // 3)),
+        name=text,
+    )
+
+
+def _checked(rows: list[str], draft: Draft) -> None:
+    """FormatError with every fault of the rows of a machine."""
     columns = len(rows[0]) // 3
     if len(rows) > len(ascii_uppercase):
         draft.fault("", f"{len(rows)} rows; this text has letters for 26 states")
     if columns > 10:
         draft.fault("", f"{columns} columns; this text has digits for 10 symbols")
     draft.stop_at_faults()
-    for state, row in zip(states, rows, strict=True):
+    for state, row in zip(ascii_uppercase, rows, strict=False):
         if len(row) % 3 or not row:
             draft.fault(f"row {state}", f"{row!r} is not made of groups of three, such as 1RB")
         elif len(row) != 3 * columns:
@@ -199,22 +267,12 @@ def _read_line(line: str, source: Source) -> TuringMachine:
             )
         for symbol, cell in enumerate(re.findall("...", row)):
             place = f"row {state}, column {symbol}"
-            if match := re.fullmatch(r"([0-9])([LR])([A-Z])", cell):
-                write, move, target = match.groups()
-                if int(write) >= columns:
-                    draft.fault(place, f"{cell} writes {write}, but there are {columns} columns")
-                draft.rule(place, state, str(symbol), Action(target, write, Move(move)))
+            if match := re.fullmatch(r"([0-9])[LR][A-Z]", cell):
+                if int(match[1]) >= columns:
+                    draft.fault(place, f"{cell} writes {match[1]}, but there are {columns} columns")
             elif cell != "---":
                 draft.fault(place, f"expected a rule such as 1RB, or ---, got {cell}")
     draft.stop_at_faults()
-    halting = sorted({action.state for action in draft.delta.values()}.difference(states))
-    return draft.build(
-        blank="0",
-        start="A",
-        states=[*states, *halting],
-        symbols=map(str, range(columns)),
-        name=line,
-    )
 
 
 def write(machine: TuringMachine) -> str:

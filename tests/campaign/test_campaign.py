@@ -1,7 +1,6 @@
 """Whole campaigns: their rows, their sources, their folders, and what is refused."""
 
 import errno
-import gzip
 import json
 import os
 import subprocess
@@ -16,6 +15,7 @@ from tests.processes import NETWRIGHT, ended
 import netwright as nw
 from netwright.campaign import Local, Plan, Status, rows, run, status
 from netwright.campaign.enumeration import table_number
+from netwright.campaign.index import sealed
 from netwright.campaign.store import MANIFEST, Store
 from netwright.errors import InputError, OutputError
 
@@ -106,9 +106,12 @@ def test_another_plan_source_or_version_is_refused_by_name(tmp_path: Path) -> No
     with pytest.raises(nw.NetwrightError, match="list"):
         run(None, None, folder, Local(1), resume=True)
     path.write_text("1RB1LB_1LA1RZ\n")
-    manifest = json.loads((folder / MANIFEST).read_text())
-    (folder / MANIFEST).write_text(json.dumps({**manifest, "version": "0.0.1"}))
+    written = (folder / MANIFEST).read_bytes()
+    manifest = {**json.loads(written), "version": "0.0.1"}
+    del manifest["digest"]
+    (folder / MANIFEST).write_bytes(sealed(manifest))
     refused("begun by netwright 0.0.1", None, None)
+    (folder / MANIFEST).write_bytes(written)
     assert results(folder) == before
 
 
@@ -234,22 +237,24 @@ def test_damaged_parts_are_named_and_spoil_no_others(tmp_path: Path) -> None:
     folder = tmp_path / "c"
     run("all:2x2", FEW, folder, Local(1))
     whole = results(folder)
+    lines = list(rows(folder))
     (part,) = folder.glob("rows-*")
-    lines = gzip.decompress(part.read_bytes()).splitlines(keepends=True)
     part.unlink()
     store = Store(folder)
     for n in range(61):
-        store.write(n, n, b"".join(lines[2 * n : 2 * n + 2]))
+        store.write(n, n, lines[2 * n : 2 * n + 2])
     bad = folder / "rows-000000000007-000000000007.jsonl.gz"
-    for content in (b"", bad.read_bytes()[:40], b"no gzip at all"):
+    other = bad.with_name("rows-000000000008-000000000008.jsonl.gz").read_bytes()
+    for content in (b"", bad.read_bytes()[:40], b"no gzip at all", bad.read_bytes() * 2, other):
         bad.write_bytes(content)
-        for call in (status, lambda place: run(None, None, place, Local(1), resume=True)):
-            with pytest.raises(nw.NetwrightError, match=r"000007.jsonl.gz is damaged"):
-                call(folder)
-        assert len(list(folder.glob("rows-*"))) == 61
-    bad.unlink()
-    assert run(None, None, folder, Local(1), resume=True).done == 61
+        with pytest.raises(nw.NetwrightError, match=r"000007.jsonl.gz is damaged .*--resume"):
+            status(folder)
+        with pytest.raises(nw.NetwrightError, match=r"000007.jsonl.gz is damaged"):
+            list(rows(folder))
+    with pytest.warns(nw.FormatWarning, match=r"000007.jsonl.gz is damaged .*damaged-rows-0*7-"):
+        assert run(None, None, folder, Local(1), resume=True).done == 61
     assert results(folder) == whole
+    assert (folder / f"damaged-{bad.name}").read_bytes() == other
 
 
 def test_workers_know_nothing_of_modules_in_the_users_folder(

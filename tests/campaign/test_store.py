@@ -2,6 +2,7 @@
 
 import gzip
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from netwright.campaign.index import Tally
+from netwright.campaign.manifest import Work
 from netwright.campaign.packed import ask, pack
 from netwright.campaign.plan import Plan
-from netwright.campaign.store import Store, Tally, count_in, missing_from
+from netwright.campaign.store import Store, count_in, missing_from
 from netwright.campaign.summary import Summary
 from netwright.campaign.work import Item, failed_row, rows_of, written_row
 from netwright.errors import FormatError, InputError
@@ -30,16 +33,32 @@ def rows(number: int) -> list[dict[str, Any]]:
     return found
 
 
+MANIFEST: dict[str, Any] = {
+    **{"version": "0", "plan": Plan(max_steps=50).written(), "sample": None, "seed": 0},
+    **{"skip_bad": False},
+    "sources": [{"source": "a", "base": 0, "first": 0, "end": 99, "digest": "", "bad": []}],
+}
+
+
 def filled(folder: Path, *batches: tuple[int, int]) -> Store:
     store = Store(folder)
+    if not store.exists:
+        store.begin(MANIFEST)
     for first, last in batches:
-        lines = [written_row(row) for n in range(first, last + 1) for row in rows(n)]
-        store.write(first, last, b"".join(lines))
+        store.write(first, last, [row for n in range(first, last + 1) for row in rows(n)])
     return store
 
 
+def all_rows(store: Store) -> Iterator[dict[str, Any]]:
+    return Work(store.manifest(), store.folder).rows(store)
+
+
+def tally_of(store: Store) -> Tally:
+    return store.verified()[1]
+
+
 def names(folder: Path) -> list[str]:
-    return sorted(path.name for path in folder.iterdir())
+    return sorted(path.name for path in folder.glob("rows-*"))
 
 
 @given(
@@ -64,35 +83,36 @@ def test_what_is_missing_is_what_no_part_has(
 
 def test_many_small_parts_become_one_and_nothing_changes(tmp_path: Path) -> None:
     store = filled(tmp_path, *((n, n) for n in range(10)), (12, 13), (14, 14))
-    before, tally = list(store.rows()), Tally.of(store)
+    before, tally = list(all_rows(store)), tally_of(store)
     store.tidy(several=2)
     assert names(tmp_path) == [
         "rows-000000000000-000000000009.jsonl.gz",
         "rows-000000000012-000000000014.jsonl.gz",
     ]
-    assert list(store.rows()) == before
-    assert Tally.of(store) == tally
+    assert list(all_rows(store)) == before
+    assert tally_of(store) == tally
     assert store.missing([(0, 20)]) == [(10, 12), (15, 20)]
 
 
 def test_rows_are_read_while_parts_become_one(tmp_path: Path) -> None:
     store = filled(tmp_path, *((n, n) for n in range(6)))
-    whole, tally = list(store.rows()), Tally.of(store)
-    reading = store.rows()
+    whole, tally = list(all_rows(store)), tally_of(store)
+    reading = all_rows(store)
     begun = [next(reading) for _ in range(5)]
     store.tidy(several=2)
     assert [*begun, *reading] == whole
     (part,) = store.parts()
-    old = [type(part)(n, n, tmp_path / f"rows-{n:012}-{n:012}.jsonl.gz") for n in range(6)]
+    names = [f"rows-{n:012}-{n:012}.jsonl.gz" for n in range(6)]
+    old = [type(part)(n, n, tmp_path / name, part.entry) for n, name in enumerate(names)]
     listings = iter([old, [part], [part]])
     store.parts = lambda: next(listings)  # type: ignore[method-assign]
-    assert Tally.of(store) == tally
+    assert tally_of(store) == tally
 
 
 def test_a_part_inside_another_is_none(tmp_path: Path) -> None:
     """As after a kill between writing the large one and removing the small."""
     store = filled(tmp_path, (0, 3), (4, 5), (0, 5), (6, 6))
-    numbers = [row["number"] for row in store.rows()]
+    numbers = [row["number"] for row in all_rows(store)]
     assert numbers == [n for n in range(7) for _ in range(2)]
     store.tidy()
     assert len(names(tmp_path)) == 2
@@ -109,27 +129,29 @@ def test_a_damaged_part_is_named(tmp_path: Path) -> None:
     (part,) = store.parts()
     part.path.write_bytes(part.path.read_bytes()[:40])
     with pytest.raises(FormatError, match=r"rows-000000000000-000000000003.*is damaged.*--resume"):
-        list(store.rows())
+        list(all_rows(store))
 
 
 def test_the_tally_is_what_the_rows_say(tmp_path: Path) -> None:
     store = filled(tmp_path, (0, 20))
-    found = list(store.rows())
-    assert Tally.of(store) == Tally(
-        rows=42,
-        disagreements=sum(row["agrees"] is False for row in found),
-        uncertified=0,
-        failures=sum(row["outcome"] == "crashed" for row in found),
-    )
-    assert Tally.of(store).failures == 4
-    assert Tally.of(store).disagreements == 3
+    found = list(all_rows(store))
+    assert tally_of(store) == Tally.of(found)
+    assert tally_of(store).counts == {
+        "rows": 42,
+        "disagreements": sum(row["agrees"] is False for row in found),
+        "uncertified": 0,
+        "failures": sum(row["outcome"] == "crashed" for row in found),
+    }
+    assert tally_of(store).failures == 4
+    assert tally_of(store).disagreements == 3
 
 
 def test_packed_rows_are_the_same_rows(tmp_path: Path) -> None:
     import pyarrow.parquet
 
     store = filled(tmp_path, (0, 3), (4, 9), (12, 13))
-    before, tally = list(store.rows()), Tally.of(store)
+    before, tally = list(all_rows(store)), tally_of(store)
+    digest = store.digest(tally)
     question = 'select number, "on", steps, agrees from rows order by number, "on"'
     asked = ask(store, question)
     assert pack(store) == (24, 2)
@@ -137,22 +159,23 @@ def test_packed_rows_are_the_same_rows(tmp_path: Path) -> None:
         "rows-000000000000-000000000009.parquet",
         "rows-000000000012-000000000013.parquet",
     ]
-    assert list(store.rows()) == before
-    assert Tally.of(store) == tally
+    assert list(all_rows(store)) == before
+    assert tally_of(store) == tally
+    assert store.digest(tally_of(store)) == digest
     assert ask(store, question) == asked
     assert len(asked[1]) == 24
     assert pyarrow.parquet.read_table(tmp_path / names(tmp_path)[0]).num_rows == 20
     filled(tmp_path, (10, 11))  # more is done later
-    assert [row["number"] for row in store.rows()] == [n for n in range(14) for _ in range(2)]
+    assert [row["number"] for row in all_rows(store)] == [n for n in range(14) for _ in range(2)]
     assert ask(store, "select count(*) from rows")[1] == [(28,)]
     assert pack(store) == (4, 1)
     assert pack(store) == (0, 0)
     part = next(tmp_path.glob("*.parquet"))
     part.write_bytes(part.read_bytes()[:100])
     with pytest.raises(FormatError, match="is damaged"):
-        list(store.rows())
+        list(all_rows(store))
     with pytest.raises(FormatError, match="is damaged"):
-        Tally.of(store)
+        tally_of(store)
 
 
 def test_names_of_folders_are_no_patterns(tmp_path: Path) -> None:
@@ -175,23 +198,26 @@ def test_a_folder_without_a_campaign(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="has no campaign"):
         Store(tmp_path).manifest()
     (tmp_path / "campaign.json").write_text(json.dumps({"format": "something else"}))
-    with pytest.raises(FormatError, match="is no campaign as netwright 1 writes it"):
+    with pytest.raises(FormatError, match="is no campaign as netwright writes it"):
+        Store(tmp_path).manifest()
+    (tmp_path / "campaign.json").write_text(json.dumps({"format": "netwright campaign 1"}))
+    with pytest.raises(FormatError, match="'netwright campaign 1'; this netwright reads"):
         Store(tmp_path).manifest()
 
 
 def test_equal_rows_are_equal_files(tmp_path: Path) -> None:
-    line = b'{"number":1}\n'
+    found = rows(1)
     for name in "ab":
         (tmp_path / name).mkdir()
-        Store(tmp_path / name).write(1, 1, line)
-    one, other = (next((tmp_path / name).iterdir()).read_bytes() for name in "ab")
+        filled(tmp_path / name).write(1, 1, found)
+    one, other = (next((tmp_path / name).glob("rows-*")).read_bytes() for name in "ab")
     assert one == other
-    assert gzip.decompress(one) == line
+    assert gzip.decompress(one) == b"".join(map(written_row, found))
 
 
 def test_the_summary_counts_and_keeps_the_best(tmp_path: Path) -> None:
     store = filled(tmp_path, (0, 30))
-    found = list(store.rows())
+    found = list(all_rows(store))
     plan = Plan(max_steps=50).written()
     summary = Summary.of(found, plan)
     assert summary.machines == 31

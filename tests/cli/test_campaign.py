@@ -1,15 +1,17 @@
 """`netwright campaign`: what it prints, its exit codes, and what it refuses."""
 
+import io
 import json
+from csv import DictReader
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from netwright.campaign import Status
+from netwright.campaign import Status, rows, status
 from netwright.campaign.plan import COLUMNS, Plan
 from netwright.campaign.store import Store
-from netwright.campaign.work import Item, failed_row, rows_of, written_row
+from netwright.campaign.work import Item, failed_row, rows_of
 from netwright.cli import main
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -31,7 +33,9 @@ def test_a_campaign_from_its_beginning_to_its_answers(
         "61 of 61 machines (100.0%), 122 rows",
         "  finished",
         "  no disagreement, nothing without an answer",
+        f"  digest {status(folder).digest}",
     ]
+    assert out.endswith(f"\ndigest {status(folder).digest}\n")
     assert main(["campaign", "show", folder, "--sql", "select max(steps) most from rows"]) == 0
     assert capsys.readouterr().out.split() == ["most", "50"]
     assert main(["campaign", "pack", folder]) == 0
@@ -46,16 +50,65 @@ def test_a_campaign_from_its_beginning_to_its_answers(
     assert capsys.readouterr().err == ""
 
 
-def kept(folder: Path, *rows: dict[str, Any]) -> None:
-    """A campaign with these rows of one machine."""
+def test_an_answer_in_a_file_is_whole(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was cut at 1,000 rows, and said so in a row."""
+    monkeypatch.setattr("netwright.cli.campaign_tables.MOST_SHOWN", 10)
+    folder = str(tmp_path / "c")
+    call = ["campaign", "all:2x2", "--max-steps", "50", "-o", folder, "--workers", "1"]
+    assert main(call) == 0
+    capsys.readouterr()
+    question = ["campaign", "show", folder, "--sql", "select machine from rows"]
+    assert main(question) == 0
+    out = capsys.readouterr().out
+    assert (out.count("\n"), out.count("more")) == (1 + 122, 0)
+    with monkeypatch.context() as patch:
+        patch.setenv("FORCE_COLOR", "1")  # as on a terminal
+        assert main(question) == 0
+    out = capsys.readouterr().out
+    assert "… and 112 more: --csv, --json, or into a file, has all" in out
+    assert main([*question[:3], "--csv"]) == 0
+    found = list(DictReader(io.StringIO(capsys.readouterr().out)))
+    assert list(found[0]) == list(COLUMNS)
+    assert [row["machine"] for row in found] == [row["machine"] for row in rows(folder)]
+    assert main([*question, "--csv"]) == 0
+    assert capsys.readouterr().out.startswith("machine\n")
+    assert main([*question, "--holdouts", "x", "--csv"]) == 2
+    assert "several answers" in capsys.readouterr().err
+
+
+def test_the_undecided_machines_are_a_list_for_the_next_campaign(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    folder, left = str(tmp_path / "c"), tmp_path / "left.txt"
+    call = ["--on", "machine,rnn", "--workers", "1"]
+    assert main(["campaign", "all:2x2", "--max-steps", "4", "-o", folder, *call]) == 0
+    assert main(["campaign", "show", folder, "--holdouts", str(left)]) == 0
+    undecided = [r["machine"] for r in rows(folder) if r["outcome"] == "undecided"]
+    assert left.read_text().splitlines() == list(dict.fromkeys(undecided))
+    capsys.readouterr()
+    again = ["campaign", str(left), "--max-steps", "50", "-o", str(tmp_path / "d"), *call]
+    assert main([*again, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["machines"] == len(undecided) // 2
+    assert main(["campaign", "show", folder, "--holdouts", str(left)]) == 2
+    assert "overwrite it: force (--force)" in capsys.readouterr().err
+    assert main(["campaign", "prime", "--max-steps", "4", "-o", str(tmp_path / "e"), *call]) == 0
+    assert main(["campaign", "show", str(tmp_path / "e"), "--holdouts", str(tmp_path / "x")]) == 2
+    assert "are no bbchallenge text" in capsys.readouterr().err
+
+
+def kept(folder: Path, *given: dict[str, Any]) -> None:
+    """A campaign with these rows, two for each machine."""
     folder.mkdir()
     plan = Plan(on="machine,transformer", do="run,certify", max_steps=9)
-    source = {"source": "list", "base": 0, "first": 0, "end": 3, "digest": "", "bad": [1, 2]}
+    source = {"source": "list", "base": 0, "first": 0, "end": 5, "digest": "", "bad": [3, 4]}
     (folder.parent / "list").write_text("1RB1LB_1LA1RZ\n")
     source["source"] = str(folder.parent / "list")
     about = {"version": "0.1.0", "plan": plan.written(), "sample": None, "seed": 0}
     Store(folder).begin({**about, "skip_bad": True, "sources": [source]})
-    Store(folder).write(0, 0, b"".join(map(written_row, rows)))
+    Store(folder).write(0, 2, [{**row, "number": n // 2} for n, row in enumerate(given)])
 
 
 def test_what_is_wrong_stands_first_with_the_command_that_shows_it(
@@ -66,7 +119,7 @@ def test_what_is_wrong_stands_first_with_the_command_that_shows_it(
     wrong = {**network, "agrees": False, "note": "steps is 5, the machine's is 6"}
     crash = failed_row(item, "transformer", "crashed", "its worker was killed by SIGKILL", 1.0)
     refused = {**network, "certified": False, "note": "some obligation: fails"}
-    kept(tmp_path / "c", machine, wrong, refused, crash)
+    kept(tmp_path / "c", machine, wrong, machine, refused, machine, crash)
     assert main(["campaign", "show", str(tmp_path / "c")]) == 0
     out = capsys.readouterr().out
     assert out.splitlines()[:3] == [
@@ -103,7 +156,12 @@ def test_exit_codes(counts: tuple[int, int, int], code: int) -> None:
         (["all:2x2", "--scheduler", "x", "--workers", "1", "-o", "new"], "name one"),
         (["all:2x2", "--scheduler", "here", "-o", "new"], "expected an address such as"),
         (["all:2x2", "--scheduler", "tcp://", "-o", "new"], "expected an address such as"),
-        (["all:2x2", "--sql", "select 1", "-o", "new"], "--sql and --plot belong to"),
+        (
+            ["all:2x2", "--sql", "select 1", "-o", "new"],
+            "--sql belongs to: netwright campaign show",
+        ),
+        (["all:2x2", "--csv", "-o", "new"], "--csv belongs to: netwright campaign show"),
+        (["all:2x2", "--holdouts", "x", "-o", "new"], "--holdouts belongs to: netwright campaign"),
         (["all:2x2", "--score", "none", "-o", "new"], "score"),
         (["bad", "-o", "new"], "bad:2"),
         (["bad:0-7", "--skip-bad", "-o", "new"], "there are machines 0 to 1 only"),

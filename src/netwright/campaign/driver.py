@@ -2,9 +2,9 @@
 
 import json
 import os
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
 from time import sleep
@@ -17,11 +17,11 @@ from netwright.campaign.store import (
     PROGRESS,
     STDIN,
     Store,
-    Tally,
     check_folder,
+    missing_from,
 )
 from netwright.campaign.under_way import Campaign, Status, Told
-from netwright.errors import InputError, OutputError
+from netwright.errors import FormatWarning, InputError, OutputError
 from netwright.files import TakenError, is_part, locked, output_path
 
 
@@ -89,6 +89,8 @@ def run(
             manifest = store.manifest()
             work = Work(manifest, store.folder)
             check_sources(work)
+            for said in store.repair(work.expected):
+                warnings.warn(said, FormatWarning, stacklevel=2)
             store.tidy()
             campaign = Campaign(store, work, Plan(**manifest["plan"]), batch, progress)
             return campaign.run(engine or Local())
@@ -151,16 +153,17 @@ def status(folder: os.PathLike[str] | str) -> Status:
         found = json.loads((store.folder / PROGRESS).read_text(encoding="utf-8"))
         if is_worked_on(store):
             live = {name: found[name] for name in ("workers", "rate", "seconds_left")}
-    tally, missing = Tally.with_missing(store, work.spans)
+    parts, tally = store.verified()
+    missing = missing_from(work.spans, [(part.first, part.last + 1) for part in parts])
     done, running = work.total - work.count(missing), is_worked_on(store)
-    return Status(str(folder), work.total, done, **asdict(tally), running=running, **live)
+    told = {**tally.counts, "digest": store.digest(tally), **live}
+    return Status(str(folder), work.total, done, running=running, **told)
 
 
 def rows(folder: os.PathLike[str] | str) -> Iterator[dict[str, Any]]:
     """The rows of a campaign, in the order of their machines."""
     store = Store(Path(folder))
-    store.manifest()
-    return store.rows()
+    return Work(store.manifest(), store.folder).rows(store)
 
 
 def is_worked_on(store: Store) -> bool:

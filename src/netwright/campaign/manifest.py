@@ -5,6 +5,7 @@ Sources are one behind the other: each has a `base`, and machine k of it the num
 
 import os
 import random
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from importlib.metadata import version
@@ -14,8 +15,8 @@ from typing import Any, BinaryIO
 from netwright.campaign.lines import CHUNK
 from netwright.campaign.plan import Plan
 from netwright.campaign.sources import LIBRARY, MachineSource, read_source
-from netwright.campaign.store import STDIN, Store, count_in
-from netwright.campaign.work import Item
+from netwright.campaign.store import STDIN, Part, Store, count_in, has_rows
+from netwright.campaign.work import Item, Row
 from netwright.errors import InputError, OutputError
 from netwright.machine.library import library_names
 from netwright.text import counted
@@ -26,6 +27,7 @@ class Work:
 
     def __init__(self, manifest: Mapping[str, Any], folder: Path) -> None:
         self.manifest, self.folder = manifest, folder
+        self.targets = Plan(**manifest["plan"]).targets
         told = manifest["sources"]
         self.spans = [(e["base"] + e["first"], e["base"] + e["end"]) for e in told]
         self.bad = sorted(each["base"] + number for each in told for number in each["bad"])
@@ -47,6 +49,38 @@ class Work:
         if self.numbers is not None:
             return count_in(spans, self.numbers)
         return count_in(spans, None) - count_in(spans, self.bad)
+
+    def expected(self, first: int, last: int) -> Iterator[tuple[int, str]]:
+        """The numbers and networks that the rows of a range of machines are of."""
+        bad = set(self.bad)
+        for begin, end in self.spans:
+            span = range(max(first, begin), min(last + 1, end))
+            numbers: Iterable[int] = (n for n in span if n not in bad)
+            if self.numbers is not None:
+                numbers = self.numbers[
+                    bisect_left(self.numbers, span.start) : bisect_left(self.numbers, span.stop)
+                ]
+            yield from ((number, on) for number in numbers for on in self.targets)
+
+    def rows_of(self, part: Part) -> list[Row]:
+        """The rows of a part; FormatError if they are not of its machines and all networks."""
+        rows = list(part.rows())
+        if (fault := has_rows(rows, self.expected(part.first, part.last))) is not None:
+            raise part.damaged(fault)
+        return rows
+
+    def rows(self, store: Store) -> Iterator[Row]:
+        """All rows, in the order of their machines, also while others make parts into one."""
+        done = -1
+        while True:
+            try:
+                for part in store.parts():
+                    if part.last > done:
+                        yield from (row for row in self.rows_of(part) if row["number"] > done)
+                        done = part.last
+                return
+            except FileNotFoundError:
+                continue
 
     @cached_property
     def sources(self) -> list[MachineSource]:

@@ -1,15 +1,15 @@
 """Rows as Parquet, which pandas, polars and DuckDB read, and questions in SQL."""
 
 import io
-import json
 import re
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from netwright.campaign.plan import COLUMNS, FAILED
-from netwright.campaign.store import Part, Store, Tally
+from netwright.campaign.plan import COLUMNS
+from netwright.campaign.store import PACKED, Part, Store
+from netwright.campaign.work import Row
 from netwright.errors import InputError
 
 ROWS_A_PART = 1_000_000
@@ -48,10 +48,10 @@ def pack(store: Store) -> tuple[int, int]:
         content = io.BytesIO()
         with parquet.ParquetWriter(content, schema, compression="zstd") as writer:
             for part in group:
-                rows = [json.loads(line) for line in part.text().splitlines()]
+                rows = list(part.rows())
                 writer.write_table(pyarrow.Table.from_pylist(rows, schema=schema))
                 packed += len(rows)
-        store.replace(group, content.getvalue())
+        store.replace(group, PACKED, content.getvalue())
         parts += 1
     return packed, parts
 
@@ -66,35 +66,19 @@ def _groups(store: Store) -> Iterator[list[Part]]:
             group, rows = [], 0
         if not part.packed:
             group.append(part)
-            rows += part.text().count(b"\n")
+            rows += part.entry.tally.rows
     if group:
         yield group
 
 
-def packed_rows(part: Part) -> Iterator[dict[str, Any]]:
-    """The rows of a Parquet part."""
-    for batch in _batches(part, 10_000, list(COLUMNS)):
-        yield from batch.to_pylist()
-
-
-def count_packed(part: Part, tally: Tally) -> None:
-    """Count the rows of a Parquet part."""
-    for batch in _batches(part, 100_000, ["outcome", "agrees", "certified"]):
-        found = batch.to_pydict()
-        tally.rows += len(found["outcome"])
-        tally.disagreements += found["agrees"].count(False)
-        tally.uncertified += found["certified"].count(False)
-        tally.failures += sum(found["outcome"].count(name) for name in FAILED)
-
-
-def _batches(part: Part, size: int, columns: list[str]) -> Iterator[Any]:
+def packed_rows(part: Part, content: bytes) -> Iterator[Row]:
+    """The rows of a Parquet part, from its file."""
     parquet = _needs("pyarrow.parquet", f"{part.path.name}, which is packed,")
     wrong = _needs("pyarrow", "").ArrowException
     try:
-        with parquet.ParquetFile(part.path) as file:
-            yield from file.iter_batches(size, columns=columns)
-    except FileNotFoundError:
-        raise
+        with parquet.ParquetFile(io.BytesIO(content)) as file:
+            for batch in file.iter_batches(10_000):
+                yield from batch.to_pylist()
     except (wrong, OSError, KeyError) as error:
         raise part.damaged(error) from None
 
@@ -102,7 +86,7 @@ def _batches(part: Part, size: int, columns: list[str]) -> Iterator[Any]:
 def ask(store: Store, question: str) -> tuple[list[str], list[tuple[Any, ...]]]:
     """The answer to a question in SQL over the view `rows`: names of columns, and rows."""
     duckdb = _needs("duckdb", "--sql")
-    parts = store.parts()
+    parts, _ = store.verified()
     tables = []
     with duckdb.connect() as connection:
         for packed in (True, False):

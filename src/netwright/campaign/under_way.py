@@ -17,7 +17,7 @@ from typing import Any
 from netwright.campaign.crew import Crew, Engine, LostError, WorkersError
 from netwright.campaign.manifest import Work
 from netwright.campaign.plan import Plan
-from netwright.campaign.store import PROGRESS, Store, Tally
+from netwright.campaign.store import PROGRESS, Store, has_rows, parsed
 from netwright.campaign.work import Item
 from netwright.errors import FormatError, NetwrightError, OutputError, StoppedError
 from netwright.files import write_whole
@@ -50,6 +50,8 @@ class Status:
     rate: float | None = None
     """Machines a second."""
     seconds_left: float | None = None
+    digest: str = ""
+    """Of the whole campaign: what is to be done, and all rows."""
 
     @property
     def finished(self) -> bool:
@@ -76,7 +78,7 @@ class Campaign:
         self.store, self.work, self.plan, self.progress = store, work, plan, progress
         self.fixed = batch
         self.size = batch or 1
-        self.tally = Tally.of(store)
+        _, self.tally = store.verified()
         self.missing = store.missing(work.spans)
         self.left = work.count(self.missing)
         self.handed = 0
@@ -144,7 +146,7 @@ class Campaign:
                 if items:
                     submit(first, last, items)
                 else:  # bad lines alone
-                    self.store.write(first, last, b"")
+                    self.store.write(first, last, [])
             if self.stopping and not crew.workers:
                 break  # there is nobody to wait for
             if not under_way:
@@ -181,13 +183,16 @@ class Campaign:
             self.looking = False
 
     def _keep(self, first: int, last: int, count: int, done: Any) -> None:
-        if done.rows.count(b"\n") != count * len(self.plan.targets):
-            raise LostError("some of its rows are missing")
-        self.store.write(first, last, done.rows)
+        try:
+            rows = list(parsed(done.rows))
+        except ValueError as error:
+            raise LostError(f"its rows are damaged: {error}") from None
+        if (fault := has_rows(rows, self.work.expected(first, last))) is not None:
+            raise LostError(fault)
+        self.tally += self.store.write(first, last, rows)
         self.parts += 1
         if self.parts % 100 == 0:
             self.store.tidy()
-        self.tally.add(done.rows)
         self.left -= self.work.count([(first, last + 1)])
         self.recent.append((monotonic(), count))
         if self.fixed is None:
@@ -239,7 +244,8 @@ class Campaign:
             str(self.store.folder),
             self.work.total,
             self.work.total - self.left,
-            **asdict(self.tally),
+            **self.tally.counts,
+            digest=self.store.digest(self.tally),
             running=workers > 0,
             workers=workers or None,
             rate=rate,

@@ -1,6 +1,8 @@
 """`netwright campaign`: run, verify or certify very many machines."""
 
 import sys
+from collections.abc import Iterable
+from csv import writer as csv_writer
 from dataclasses import asdict
 from math import isfinite
 from pathlib import Path
@@ -9,10 +11,12 @@ from typing import Annotated, Any
 import typer
 
 from netwright.campaign import Dask, Local, Plan, Status, run, status
+from netwright.campaign.manifest import Work
 from netwright.campaign.packed import ask, pack
-from netwright.campaign.plan import DOINGS
+from netwright.campaign.plan import COLUMNS, DOINGS
 from netwright.campaign.store import Store
 from netwright.campaign.summary import Summary
+from netwright.campaign.work import Row
 from netwright.cli.arguments import AsJson, Force, read_count
 from netwright.cli.campaign_tables import (
     CampaignProgress,
@@ -25,9 +29,11 @@ from netwright.cli.output import print_json, save_file, say
 from netwright.cli.progress import Working
 from netwright.errors import InputError, StoppedError
 from netwright.files import locked
+from netwright.machine.formats import bbchallenge
+from netwright.machine.simulate import Outcome
 from netwright.networks.kinds import kinds
 from netwright.networks.running import MACHINE
-from netwright.text import counted
+from netwright.text import counted, shortened
 
 EXAMPLE = """\b
 Examples:
@@ -36,6 +42,7 @@ Examples:
   netwright campaign --resume -o long-runs
   netwright campaign show long-runs
   netwright campaign show long-runs --sql "select max(steps) from rows"
+  netwright campaign show long-runs --holdouts undecided.txt
   netwright campaign random:5x2:1000 --scheduler tcp://127.0.0.1:8786 -o on-dask"""
 STATUS, PACK, SHOW = WORDS = ("status", "pack", "show")
 
@@ -113,6 +120,16 @@ def command(
     sql: Annotated[
         str | None, typer.Option(metavar="QUESTION", help="With show: over the table `rows`.")
     ] = None,
+    csv: Annotated[
+        bool, typer.Option("--csv", help="With show: all rows, or --sql, as CSV.")
+    ] = False,
+    holdouts: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="With show: write the machines that are undecided, as a list of machines.",
+        ),
+    ] = None,
     plot: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="With show: draw steps, scores and halting times."),
@@ -130,9 +147,12 @@ def command(
         others = {**given, "-o": output, "--resume": resume, "--workers": workers}
         others |= {"--scheduler": scheduler, "--sample": sample, "--batch": batch}
         _check_word(names, {name: value for name, value in others.items() if value})
-        return _word(names[0], Path(names[1]), sql, plot, force, as_json)
-    if sql is not None or plot is not None:
-        raise InputError("--sql and --plot belong to: netwright campaign show DIR")
+        shown = {"--sql": sql, "--plot": plot, "--csv": csv or None, "--holdouts": holdouts}
+        shown = {name: value for name, value in shown.items() if value is not None}
+        return _word(names[0], Path(names[1]), shown, force, as_json)
+    for name, value in (("--sql", sql), ("--plot", plot), ("--csv", csv), ("--holdouts", holdouts)):
+        if value:
+            raise InputError(f"{name} belongs to: netwright campaign show DIR")
     if output is None:
         raise InputError("where are the rows to be kept? name a folder: -o DIR")
     if workers is not None and scheduler is not None:
@@ -175,13 +195,11 @@ def _check_word(names: list[str], others: dict[str, Any]) -> None:
         raise InputError(f"{option} has nothing to do with {word}")
 
 
-def _word(
-    word: str, folder: Path, sql: str | None, plot: Path | None, force: bool, as_json: bool
-) -> int:
+def _word(word: str, folder: Path, shown: dict[str, Any], force: bool, as_json: bool) -> int:
     store = Store(folder)
-    store.manifest()
-    if word != SHOW and (sql is not None or plot is not None):
-        raise InputError(f"--sql and --plot belong to show, not to {word}")
+    manifest = store.manifest()
+    if word != SHOW and shown:
+        raise InputError(f"{next(iter(shown))} belongs to show, not to {word}")
     if word == STATUS:
         found = status(folder)
         if as_json:
@@ -200,15 +218,14 @@ def _word(
             print_json({"rows": rows, "parts": parts})
         else:
             say(f"packed {counted(rows, 'row')} into {counted(parts, 'part')} of Parquet")
-    elif sql is not None and plot is not None:
-        raise InputError("--sql and --plot are two answers; ask for one")
-    elif sql is not None:
-        header, rows_found = ask(store, sql)
-        if as_json:
-            print_json({"columns": header, "rows": [list(map(_plain, row)) for row in rows_found]})
-        else:
-            print_answer(header, rows_found)
+    elif {"--sql", "--plot"} <= shown.keys() or {"--holdouts", "--csv"} <= shown.keys():
+        raise InputError(f"{' and '.join(shown)} are several answers; ask for one")
+    elif "--holdouts" in shown:
+        _write_holdouts(Work(manifest, folder).rows(store), shown["--holdouts"], force, as_json)
+    elif "--sql" in shown or "--csv" in shown:
+        _answer(store, shown, as_json)
     else:
+        plot = shown.get("--plot")
         if plot is not None:
             from netwright.cli.plots import check_plot
 
@@ -223,6 +240,46 @@ def _word(
     return 0
 
 
+def _answer(store: Store, shown: dict[str, Any], as_json: bool) -> None:
+    """The answer to a question in SQL, or all rows: as a table, as JSON or as CSV."""
+    if "--sql" in shown:
+        header, rows = ask(store, shown["--sql"])
+    else:
+        header = list(COLUMNS)
+        found = Work(store.manifest(), store.folder).rows(store)
+        rows = [tuple(row.values()) for row in found]
+    if as_json:
+        print_json({"columns": header, "rows": [list(map(_plain, row)) for row in rows]})
+    elif "--csv" in shown:
+        writer = csv_writer(sys.stdout, lineterminator="\n")
+        writer.writerow(header)
+        writer.writerows(rows)
+    else:
+        print_answer(header, rows)
+
+
+def _write_holdouts(rows: Iterable[Row], path: Path, force: bool, as_json: bool) -> None:
+    """Write the machines that some run left undecided, once each: a list that campaigns read."""
+    machines: dict[int, str] = {}
+    others: set[str] = set()
+    for row in rows:
+        if row["outcome"] == Outcome.UNDECIDED and row["number"] not in machines:
+            if bbchallenge.is_text(row["machine"]):
+                machines[row["number"]] = row["machine"]
+            else:
+                others.add(row["machine"])
+    if others:
+        raise InputError(
+            f"{counted(len(others), 'machine')} that are undecided are no bbchallenge text, which "
+            f"a list is made of: {shortened(', '.join(sorted(others)), 60)}"
+        )
+    save_file(path, "".join(f"{text}\n" for text in machines.values()).encode(), force=force)
+    if as_json:
+        print_json({"holdouts": len(machines), "file": str(path)})
+    else:
+        say(f"wrote {counted(len(machines), 'machine')} to {path}")
+
+
 def _plain(value: object) -> object:
     """What JSON can say; other things as text."""
     if isinstance(value, float) and not isfinite(value):
@@ -234,7 +291,7 @@ def _show(store: Store, found: Status, as_json: bool) -> Summary:
     manifest = store.manifest()
     with Working() as work:
         work.tell("reading the rows")
-        summary = Summary.of(store.rows(), manifest["plan"])
+        summary = Summary.of(Work(manifest, store.folder).rows(store), manifest["plan"])
     if work.interrupted:
         raise StoppedError("interrupted; the rows are kept")
     if as_json:

@@ -10,6 +10,9 @@ from netwright.cli.output import console, print_indented, say, visible
 from netwright.cli.progress import Bar
 from netwright.text import counted, shortened
 
+MOST_SHOWN = 1000
+"""Rows of an answer on a terminal."""
+
 
 def _duration(seconds: float | None) -> str:
     """A time as people say it.
@@ -79,6 +82,7 @@ def print_status(found: Status) -> None:
     else:
         say(f"  stopped; go on with: netwright campaign --resume -o {found.folder}")
     say(f"  {_troubles(found) or 'no disagreement, nothing without an answer'}")
+    say(f"  digest {found.digest}")
 
 
 def print_summary(summary: Summary, found: Status, manifest: dict[str, Any]) -> None:
@@ -132,6 +136,7 @@ def print_summary(summary: Summary, found: Status, manifest: dict[str, Any]) -> 
         _print_best(out, "slowest (seconds of CPU)", summary.slowest.rows, "seconds")
     verdict = _troubles(found) or "no disagreement, nothing without an answer"
     out.print(f"\n{counted(summary.rows, 'row')}, {_duration(summary.seconds)} of CPU: {verdict}")
+    out.print(f"digest {found.digest}")
 
 
 def _print_best(out: Any, title: str, rows: Sequence[dict[str, Any]], column: str) -> None:
@@ -159,8 +164,9 @@ def print_answer(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
     for place, name in enumerate(header):
         numbers = all(isinstance(row[place], int | float) for row in rows)
         table.add_column(visible(name), justify="right" if numbers else "left", overflow="fold")
-    for row in rows[:1000]:
+    shown = rows[:MOST_SHOWN] if out.is_terminal else rows  # a file has all of them
+    for row in shown:
         table.add_row(*(visible(str(value)) if value is not None else "" for value in row))
     out.print(table)
-    if len(rows) > 1000:
-        out.print(f"… and {len(rows) - 1000:,} more")
+    if len(rows) > len(shown):
+        out.print(f"… and {len(rows) - len(shown):,} more: --csv, --json, or into a file, has all")

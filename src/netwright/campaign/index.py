@@ -1,0 +1,141 @@
+"""What proves the parts of a campaign whole: DIR/parts.json.
+
+An entry has a part's name, the SHA-256 of its file and the tally of its rows. The index has a
+digest of itself, and that of campaign.json, which it is about. An entry is written before its part:
+so each part in the folder has one, whoever is killed, and an entry without a part is work that is
+still to be done.
+
+The *content* of rows is the sum of the SHA-256 of each, mod 2²⁵⁶. Small parts that become large
+ones, and parts that are packed, keep it; so one digest stands for the whole campaign, and changes
+with every row.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from netwright.campaign.plan import FAILED
+from netwright.campaign.work import Row, written_row
+from netwright.errors import FormatError
+from netwright.files import read_file, write_whole
+
+INDEX = "parts.json"
+FORMAT = "netwright campaign parts 1"
+LARGEST = 100_000_000
+WHOLE = 1 << 256
+
+
+def digest_of(about: Mapping[str, Any]) -> str:
+    """The SHA-256 of plain data, whatever the order of its keys."""
+    return hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()
+
+
+def sealed(about: Mapping[str, Any]) -> bytes:
+    """Plain data with its digest, as a file."""
+    return json.dumps({**about, "digest": digest_of(about)}, indent=1).encode()
+
+
+def unsealed(path: Path, what: str, format_name: str) -> dict[str, Any]:
+    """What `sealed` wrote; FormatError if it is not whole, or of another format."""
+    text = read_file(path, LARGEST, what)
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        raise FormatError(f"{path} is damaged: it is no JSON") from None
+    if not isinstance(found, dict) or not str(found.get("format")).startswith("netwright campaign"):
+        raise FormatError(f"{path} is no {what} as netwright writes it")
+    if found["format"] != format_name:
+        raise FormatError(f"{path} is a {found['format']!r}; this netwright reads {format_name!r}")
+    if found.pop("digest", None) != digest_of(found):
+        raise FormatError(f"{path} is damaged: its digest is another one")
+    return found
+
+
+@dataclass(frozen=True)
+class Tally:
+    """What the rows say, as far as everybody wants to know it at any time."""
+
+    rows: int = 0
+    disagreements: int = 0
+    uncertified: int = 0
+    failures: int = 0
+    content: int = 0
+    """The sum of the digests of the rows."""
+
+    def __add__(self, other: "Tally") -> "Tally":
+        sums = {each.name: getattr(self, each.name) + getattr(other, each.name) for each in _FIELDS}
+        return Tally(**{**sums, "content": sums["content"] % WHOLE})
+
+    @staticmethod
+    def of(rows: Iterable[Row]) -> "Tally":
+        """Count rows."""
+        kept = list(rows)
+        digests = (hashlib.sha256(written_row(row)).digest() for row in kept)
+        return Tally(
+            rows=len(kept),
+            disagreements=sum(row["agrees"] is False for row in kept),
+            uncertified=sum(row["certified"] is False for row in kept),
+            failures=sum(row["outcome"] in FAILED for row in kept),
+            content=sum(int.from_bytes(digest, "big") for digest in digests) % WHOLE,
+        )
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """All but the content."""
+        return {each.name: getattr(self, each.name) for each in _FIELDS[:-1]}
+
+
+_FIELDS = fields(Tally)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A part: its name, the SHA-256 of its file, and the tally of its rows."""
+
+    name: str
+    sha256: str
+    tally: Tally
+
+
+class Index:
+    """The entries of a campaign by the names of their parts."""
+
+    def __init__(self, folder: Path, campaign: str) -> None:
+        self.path, self.campaign = folder / INDEX, campaign
+
+    def read(self) -> dict[str, Entry]:
+        """All entries; none if nothing is done. FormatError if the file is not whole."""
+        if not self.path.exists():
+            return {}
+        found = unsealed(self.path, "index of parts", FORMAT)
+        if found.get("campaign") != self.campaign:
+            raise FormatError(f"{self.path} is of another campaign than campaign.json beside it")
+        try:
+            return {
+                name: Entry(name, str(about["sha256"]), _tally(about["tally"]))
+                for name, about in found["parts"].items()
+            }
+        except (AttributeError, KeyError, TypeError, ValueError):
+            raise FormatError(f"{self.path} is damaged: an entry is not whole") from None
+
+    def write(self, entries: Mapping[str, Entry]) -> None:
+        """Replace all entries."""
+        parts = {
+            name: {
+                "sha256": each.sha256,
+                "tally": {**asdict(each.tally), "content": f"{each.tally.content:064x}"},
+            }
+            for name, each in sorted(entries.items())
+        }
+        about = {"format": FORMAT, "campaign": self.campaign, "parts": parts}
+        write_whole(self.path, sealed(about))
+
+
+def _tally(about: Mapping[str, Any]) -> Tally:
+    counts = {each.name: about[each.name] for each in _FIELDS[:-1]}
+    if not all(type(count) is int and count >= 0 for count in counts.values()):
+        raise ValueError
+    return Tally(**counts, content=int(about["content"], 16) % WHOLE)

@@ -81,7 +81,7 @@ def test_a_file_that_is_no_machine(
             "universal-transformer, language-model, machine",
         ),
         (("run", "palindrome", "--separator", ""), "--separator is empty"),
-        (("run", "1RB1LB 1LA1RZ"), "a space after 1RB1LB; rows are joined by _, as in"),
+        (("run", "1RB1LB 1LA1RZ"), "1RB1LB and 1LA1RZ side by side: the rows of one machine"),
         (("run", "palindrome", "--format", "morphett"), "is a machine of the library; leave out"),
         (("run", "1RB1LC_1RC"), "row B: 1 rules, but row A has 2"),
         (("run", "palindrome", "--max-steps", "1e6.5"), "--max-steps is 1e6.5; expected a number"),

@@ -1,9 +1,11 @@
 """`netwright compile … --on universal-transformer`: digests and prompts."""
 
 import json
+from pathlib import Path
 
 import pytest
 
+import netwright as nw
 from netwright.cli import main
 
 ON = ("--on", "universal-transformer")
@@ -104,3 +106,22 @@ def test_campaigns_take_them(capsys: pytest.CaptureFixture[str], tmp_path: objec
     assert main([*command, "--workers", "1", "-o", folder]) == 0
     capsys.readouterr()
     assert main(["campaign", "show", folder, "--json"]) == 0
+
+
+def test_a_certificate_of_the_universal_network_alone_is_for_all_machines(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """`certify --check` was a KeyError."""
+    path = str(tmp_path / "universal.json")
+    for options in ({}, {"prompt": "text"}):
+        nw.universal(**options).certify().save(path, force=True)
+        assert main(["certify", "--check", path]) == 0
+        out = capsys.readouterr().out
+        assert "certified: the universal-transformer simulates every machine on every" in out
+        assert main(["certify", "--check", path, "--json"]) == 0
+        found = json.loads(capsys.readouterr().out)
+        assert (found["certified"], found["machine"]) == (True, None)
+        assert main(["certify", "--check", path, "--machine", "palindrome"]) == 2
+        message = capsys.readouterr().err
+        assert "is of a universal network, for all machines" in message
+        assert message.count("\n") == 1

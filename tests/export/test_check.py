@@ -2,11 +2,13 @@
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import netwright as nw
 from netwright.errors import InputError, OutputError
 from netwright.export import folder as folders
 from netwright.export import place as places
@@ -222,3 +224,34 @@ def test_names_that_no_text_can_have(tmp_path: Path) -> None:
         assert made.holds
         page = (tmp_path / to / "README.md").read_text(encoding="utf-8")
         assert "| \\| | step by step |" in page
+
+
+def test_a_forged_network_is_not_exported_as_its_machines(tmp_path: Path) -> None:
+    """It was compared with its own run alone: a palindrome that accepted ab, and held."""
+    network = nw.compile("palindrome").with_weight("decoder.3.V", "s2[a]", "s4[a]", 0)
+    network = network.with_weight("decoder.3.V", "s2[a]", "s4[b]", 1)
+    replace(network, changes=()).save(tmp_path / "forged")
+    forged = nw.load(tmp_path / "forged")
+    with pytest.raises(CheckFailedError, match="its own exact run on a b is not its machine's"):
+        forged.export("numpy", tmp_path / "out", inputs=["ab"])
+    made = forged.export("numpy", tmp_path / "out", inputs=["ab"], keep_failed=True)
+    assert not made.holds
+    report = json.loads((tmp_path / "out" / "checked.json").read_text())
+    assert (report["holds"], report["runs_as_the_machine"]) == (False, False)
+    assert report["trust"].startswith("not certified: Lemma B.4")
+    # What is said to be changed is not the machine's, and nobody says so.
+    made = network.export("numpy", tmp_path / "changed", inputs=["ab"])
+    assert (made.about["trust"], made.about["runs_as_the_machine"]) == ("changed", False)
+
+
+def test_what_a_report_says_of_the_network(tmp_path: Path) -> None:
+    network = nw.compile("palindrome")
+    about = network.export("numpy", tmp_path / "a", inputs=["ab", "abba"]).about
+    assert about["machine_digest"] == network.machine.digest
+    assert (about["trust"], about["runs_as_the_machine"]) == ("compiled", True)
+    assert about["checked"] > 30
+    network.save(tmp_path / "saved")
+    about = nw.load(tmp_path / "saved").export("numpy", tmp_path / "b").about
+    assert (about["trust"], about["holds"]) == ("certified", True)
+    about = network.export("numpy", tmp_path / "c", check=0).about
+    assert (about["checked"], about["runs_as_the_machine"], "holds" in about) == (0, None, False)

@@ -1,6 +1,7 @@
 """Checkpoints for GPT-2 and OPT, without torch: written, read, checked in our own evaluator."""
 
 import json
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 
 import netwright as nw
 from netwright.cli import main
-from netwright.errors import FormatError, InputError, NetwrightError
+from netwright.errors import FormatError, InputError, NetworkError, NetwrightError
 from netwright.export import checkpoint
 from netwright.export.checkpoint import CheckpointTarget, read_tensors, write_tensors
 from netwright.export.folder import CheckFailedError
@@ -186,7 +187,7 @@ def test_texts_are_decoded_with_their_model(tmp_path: Path) -> None:
     language_model().export("gpt2", tmp_path / "own")
     export_universal("gpt2", tmp_path / "universal", context=256, check=0)
     vocabulary = UniversalVocabulary.of(16, 8, 256)
-    own = {"model": tmp_path / "own"}
+    own: Any = {"model": tmp_path / "own"}
     assert "is not the last visit" in str(nw.decode("a b <run> R:start:a>_ @2", **own).problem)
     assert "is no token of the model" in str(nw.decode("a b <run> R:start:a>_ @999", **own).problem)
     stays = TuringMachine(
@@ -278,3 +279,32 @@ def test_large_texts_are_checked_in_parts(tmp_path: Path, monkeypatch: pytest.Mo
     made = language_model("busy-beaver-4", 256).export("gpt2", tmp_path / "out")
     checks: list[Any] = list(made.checks)
     assert [(each.outputs, each.ended) for each in checks] == [(216, True)]
+
+
+def test_a_damaged_folder_is_not_run_unless_it_is_asked_for(tmp_path: Path) -> None:
+    """Five of 99 damaged weights gave wrong answers without a word."""
+    folder = tmp_path / "own"
+    language_model().export("gpt2", folder)
+    assert nw.generate(folder, "abba").outcome.value == "accepted"
+    for name in ("model.safetensors", "config.json", "names.json", "netwright.safetensors"):
+        whole = (folder / name).read_bytes()
+        damaged = bytearray(whole)
+        damaged[len(damaged) * 2 // 3] ^= 1
+        (folder / name).write_bytes(bytes(damaged))
+        with pytest.raises(FormatError, match=rf"{name} is not the file that was checked"):
+            nw.generate(folder, "abba")
+        with pytest.raises(FormatError, match="is not the file that was checked"):
+            nw.decode("a <run>", model=folder)
+        (folder / name).write_bytes(whole)
+    weights = folder / "model.safetensors"
+    changed = bytearray(weights.read_bytes())
+    changed[-9] ^= 64
+    weights.write_bytes(bytes(changed))
+    nw.decode("a <run> R:start:a>_ @1", model=folder, damaged=True)
+    assert main(["decode", "a <run> R:start:a>_ @1", "--model", str(folder)]) == 2
+    assert main(["decode", "a <run> R:start:a>_ @1", "--model", str(folder), "--damaged"]) == 0
+    with suppress(NetworkError):
+        nw.generate(folder, "abba", damaged=True)
+    (folder / "checked.json").unlink()
+    with pytest.raises(FormatError, match="no export of netwright, or its checked"):
+        nw.generate(folder, "abba")

@@ -18,7 +18,7 @@ from netwright.errors import InputError
 from netwright.machine.library import library_machine
 from netwright.machine.simulate import simulate
 from netwright.machine.turing_machine import TuringMachine
-from netwright.theorems.beyond.language_model.text import Start, machine_text
+from netwright.theorems.beyond.language_model.text import Follower, Start, machine_text
 from netwright.theorems.beyond.language_model.vocabulary import Vocabulary
 
 PALINDROME = library_machine("palindrome")
@@ -185,3 +185,61 @@ def test_the_command_line(
         captured = capsys.readouterr()
         assert said in captured.err
         assert captured.out == ""
+
+
+RESUMED = "a b <run> left:_:goto:accept @0 R:accept:a <accept>"
+
+
+def test_a_resumed_text_is_called_resumed(capsys: pytest.CaptureFixture[str]) -> None:
+    """It was called the run of its input, accepted and right."""
+    found = decode(RESUMED, "palindrome")
+    assert (found.resumed, found.begins[0], found.holds) == (True, "accept", True)
+    assert repr(found).startswith("<accepted after 0 steps from accept on, resumed, in accept")
+    assert main(["decode", RESUMED, "--machine", "palindrome"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("accepted after 0 steps from accept on\n")
+    assert "resumed: it states itself where it goes on, and is no run from the" in out
+    assert main(["decode", RESUMED, "--machine", "palindrome", "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert (answer["resumed"], answer["resumed_from"]) == (True, "accept")
+    assert not decode("1 1 <run> R:r:1>1 @1 R:r:1>1 @2 R:r:_ <halt>").resumed
+
+
+def chain(machine: TuringMachine, word: str, lengths: list[int]) -> list[str]:
+    """The run of a machine in texts, each cut behind some tokens of its run."""
+    vocabulary = Vocabulary.of(machine, 1024)
+    follower, texts = Follower(vocabulary, word), []
+    start = follower.start
+    for length in [*lengths, 500]:
+        tokens = list(islice(machine_text(vocabulary, start), length))
+        assert not any(map(follower.take, tokens))
+        prompt = start.prompt(vocabulary)
+        texts.append(" ".join(vocabulary.texts[token] for token in [*prompt, *tokens]))
+        start = follower.resumed()
+        follower.go_on()
+    return texts
+
+
+@pytest.mark.parametrize("name", ["palindrome", "binary-increment", "copy"])
+def test_a_chain_of_texts_is_checked_at_its_joints(name: str, tmp_path: Path) -> None:
+    machine = library_machine(name)
+    word = "".join(machine.default_input)
+    texts = chain(machine, word, [4, 7, 3])
+    found = decode(texts[0], machine, then=texts[1:])
+    wanted = simulate(machine, word)
+    assert (found.problem, found.resumed) == (None, False)
+    assert (found.outcome, found.steps, found.state) == (
+        *(wanted.outcome, wanted.steps, wanted.state),
+    )
+    assert (found.head, found.tape) == (wanted.head, wanted.tape)
+    assert "does not go on" in str(decode(texts[0], machine, then=[texts[0]]).problem)
+    for n in (1, 2):
+        left_out = decode(texts[0], machine, then=[*texts[1:n], *texts[n + 1 :]])
+        assert "goes on in" in str(left_out.problem)
+    behind = decode(texts[0], machine, then=[*texts[1:], texts[-1]]).problem
+    assert "goes on" in str(behind)
+    files = [tmp_path / str(n) for n in range(len(texts))]
+    for file, text in zip(files, texts, strict=True):
+        file.write_text(text)
+    assert main(["decode", *map(str, files), "--machine", name]) == 0
+    assert main(["decode", *map(str, files[:1] + files[2:]), "--machine", name]) == 1

@@ -6,12 +6,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.repetition import examples
+from tests.strategies import machines, words
 
 import netwright as nw
+from netwright import campaign
 from netwright.cli import main
 from netwright.errors import InputError, NetworkError
 from netwright.following.tracing import EndedError
 from netwright.machine.library import library_machine
+from netwright.machine.simulate import simulate
+from netwright.machine.turing_machine import TuringMachine
 from netwright.networks.network import Network, compile_network
 from netwright.networks.saved import from_bytes, to_bytes
 
@@ -119,8 +126,8 @@ def test_options() -> None:
         language_model().certify()
     with pytest.raises(InputError, match="there is no precision laboratory for language-model"):
         language_model().precision("ab")
-    with pytest.raises(InputError, match="does not fit into a context of 16 tokens any more"):
-        language_model("binary-counter", context=16).run("", 10**4)
+    note = language_model("binary-counter", context=16).run("", 10**4).note
+    assert "does not fit into a context of 16 tokens any more" in str(note)
 
 
 def test_the_command_line(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -140,3 +147,39 @@ def test_the_command_line(capsys: pytest.CaptureFixture[str], tmp_path: Path) ->
     assert "no engine for transformer 'torch'" in capsys.readouterr().err
     assert main(["run", "palindrome", "--on", "machine", "--engine", "torch"]) == 2
     assert "engine torch is for language models" in capsys.readouterr().err
+
+
+def test_a_tape_that_outgrows_its_context_is_undecided(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """The run was thrown away: exit code 2, and a campaign's row without an answer."""
+    call = ["run", "sweeper", "--on", "language-model", "--context", "64", "--max-steps", "4000"]
+    assert main([*call, "--json"]) == 3
+    found = json.loads(capsys.readouterr().out)
+    assert found["outcome"] == "undecided"
+    assert 0 < found["steps"] < 4000
+    assert "does not fit into a context of 64 tokens any more" in found["note"]
+    wanted = simulate(library_machine("sweeper"), (), found["steps"])
+    assert (found["state"], found["head"]) == (wanted.state, wanted.head)
+    assert found["tape"] == str(wanted.tape)
+    assert main(call) == 3
+    out = capsys.readouterr().out
+    assert "(the limit" not in out
+    assert "note   a tape of" in out
+    assert "slower" not in out
+    plan = campaign.Plan(on="language-model", max_steps=4000, options={"context": 64})
+    assert campaign.run("sweeper", plan, tmp_path / "c", campaign.Local(1)).exit_code == 0
+    (row,) = campaign.rows(tmp_path / "c")
+    assert (row["outcome"], row["agrees"]) == ("undecided", True)
+    assert "does not fit into a context of 64 tokens" in row["note"]
+
+
+@examples(20)
+@given(machine=machines(), data=st.data())
+def test_what_is_reached_then_is_the_machines(machine: TuringMachine, data: st.DataObject) -> None:
+    """In the middle of a stay, too."""
+    network = compile_network(machine, "language-model", context=24)
+    word = data.draw(words(machine.symbols))
+    found = network.run(word, 200)
+    wanted = simulate(machine, word, found.steps)
+    assert (found.state, found.head, found.tape) == (wanted.state, wanted.head, wanted.tape)

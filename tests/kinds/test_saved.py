@@ -17,10 +17,13 @@ from flint import fmpq
 from hypothesis import given
 from hypothesis import strategies as st
 from safetensors.numpy import load, save
-from tests.repetition import examples
+from tests.fuzz.mutated import mutated_arrays, mutated_json
+from tests.networks import facts
+from tests.repetition import examples, repeated
 from tests.strategies import machines, wild_names
 
-from netwright.errors import FormatError, InputError, OutputError
+from netwright.cli import main
+from netwright.errors import FormatError, InputError, NetworkError, NetwrightError, OutputError
 from netwright.files import seal, unseal
 from netwright.machine.library import library_machine
 from netwright.machine.simulate import Engine, Outcome
@@ -28,7 +31,7 @@ from netwright.machine.turing_machine import TuringMachine
 from netwright.nets.attention import dot_product
 from netwright.networks.kinds import KINDS
 from netwright.networks.network import Network, compile_network, network_for_word
-from netwright.networks.saved import from_bytes, read_network, to_bytes
+from netwright.networks.saved import from_bytes, load_network, read_network, to_bytes
 
 OPTIONS: list[tuple[str, dict[str, Any]]] = [
     ("transformer", {}),
@@ -249,3 +252,72 @@ def test_bases_are_the_same_number_however_they_are_given() -> None:
             compile_network(machine, "rnn", base=base)
     with pytest.raises(InputError, match="expected True or False, got 'no'"):
         compile_network(machine, "transformer", blanks="no")
+
+
+@pytest.mark.parametrize(("on", "options"), OPTIONS)
+def test_a_damaged_network_answers_alike_on_all_engines_or_is_no_network(
+    on: str, options: dict[str, Any]
+) -> None:
+    """A run that does not begin was a KeyError by the definition, and an answer otherwise."""
+    network = compile_network(library_machine("even-as"), on, **options)
+    about, arrays = unseal(to_bytes(network), "file", "network")
+    loaded = 0
+    for seed in range(repeated(300, 40)):
+        draw = random.Random(seed)
+        try:
+            if draw.random() < 0.5:
+                changed = from_bytes(seal(about, mutated_arrays(arrays, draw)))
+            else:
+                text = mutated_json(json.dumps(about).encode(), draw)
+                changed = from_bytes(seal(json.loads(text), arrays))
+        except NetwrightError:
+            continue
+        loaded += 1
+        for word in ("", "ab"):
+            answers = {str(answer(changed, word, engine)) for engine in ("fast", "reference")}
+            assert len(answers) == 1, (seed, word, answers)
+    assert loaded
+
+
+def answer(network: Network, word: str, engine: str) -> object:
+    try:
+        return facts(network.run(word, 20, engine=engine))
+    except NetworkError:
+        return NetworkError
+
+
+def test_two_coordinates_of_one_name_are_no_layout() -> None:
+    """Engines that know coordinates by number, and by name, answered differently."""
+    network = compile_network(library_machine("even-as"))
+    about, arrays = unseal(to_bytes(network), "file", "network")
+    about["written"]["layouts"][0][4][1][2] = "_"
+    with pytest.raises(FormatError, match="two coordinates of block s2 have one label"):
+        from_bytes(seal(about, arrays))
+
+
+def test_a_network_knows_whether_it_is_certified(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    network = compiled()
+    assert str(network.standing) == "compiled"
+    assert str(network.broken("F.q1").standing) == "changed"
+    path = tmp_path / "palindrome.safetensors"
+    network.save(path)
+    assert str(load_network(path).standing) == "certified"
+    assert main(["run", str(path), "abba", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["trust"] == "certified"
+    assert load_network(path) == network
+    # A forged one: it says that it is palindrome's, and that nothing was changed.
+    forged = network.with_weight("decoder.3.V", "s2[a]", "s4[a]", 0)
+    forged = forged.with_weight("decoder.3.V", "s2[a]", "s4[b]", 1)
+    replace(forged, changes=()).save(path, force=True)
+    standing = load_network(path).standing
+    assert standing.is_doubtful
+    assert str(standing).startswith("not certified: Lemma B.4")
+    main(["run", str(path), "ab"])
+    assert "  trust  not certified: Lemma B.4" in capsys.readouterr().out
+    assert main(["explore", str(path), "ab", "-o", str(tmp_path / "page.html")]) == 0
+    assert ": not certified: Lemma B.4" in capsys.readouterr().err
+    model = tmp_path / "model.safetensors"
+    compile_network(library_machine("palindrome"), "language-model").save(model)
+    assert str(load_network(model).standing) == "no certificate for this kind"

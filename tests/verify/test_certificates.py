@@ -3,7 +3,8 @@
 import ast
 import json
 import random
-from dataclasses import replace
+import re
+from dataclasses import fields, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -18,8 +19,9 @@ from tests.strategies import machines
 
 import netwright
 from netwright.cli import main
+from netwright.errors import InputError
 from netwright.exact.feed_forward import Affine, FeedForward, linear
-from netwright.exact.rational import rational
+from netwright.exact.rational import rational, sigma
 from netwright.exact.vector import Vector
 from netwright.following.neural_gpu import run_neural_gpu
 from netwright.following.rnn import run_rnn
@@ -29,8 +31,11 @@ from netwright.machine.normal_form import normalize
 from netwright.machine.simulate import simulate
 from netwright.machine.turing_machine import Action, Move, TuringMachine
 from netwright.nets.attention import Normalizer, square_plus_one
+from netwright.nets.neural_gpu import NeuralGPU
+from netwright.nets.positional import ReciprocalPositions
 from netwright.networks.certificate import check_written
 from netwright.networks.kinds import KINDS, kind_named
+from netwright.networks.network import compile_network
 from netwright.theorems.theorem_2_3_rnn.construction import CompiledRNN, compile_rnn
 from netwright.theorems.theorem_3_4_transformer.construction import (
     CompiledTransformer,
@@ -259,3 +264,78 @@ def test_the_check_shares_nothing_with_the_constructions() -> None:
                 if module.startswith("netwright"):
                     allowed = ("netwright.errors", "netwright.verify.certificate.")
                     assert module.startswith(allowed), (path, module)
+
+
+@pytest.mark.parametrize("on", ["transformer", "pointer-transformer"])
+def test_the_normal_form_accepts_where_the_given_machine_does(on: str) -> None:
+    network = compile_network(library_machine("even-as"), on)
+    written = json.loads(json.dumps(network.written))
+    for accepting in ([], ["reject"], ["accept", "reject"]):
+        written["normal"]["accepting"] = accepting
+        failures = [each.failure for each in check_written(on, written) if each.failure]
+        assert failures[0] == "it accepts in other states"
+
+
+class WrongPositions(ReciprocalPositions):
+    """Positions that say the same of themselves, and are others."""
+
+    def __call__(self, i: int) -> Vector:
+        return super().__call__(i + 1)
+
+
+class EqualsEverything:
+    """An activation that claims to be any other."""
+
+    def __call__(self, x: Any) -> Any:
+        return x
+
+    def __eq__(self, other: object) -> bool:
+        return True
+
+    def __hash__(self) -> int:
+        return hash(sigma)
+
+
+class WrongFeedForward(FeedForward):
+    """A network that does nothing."""
+
+    def __call__(self, x: Vector) -> Vector:
+        return Vector.zero(self.maps[-1].output)
+
+
+class WrongNeuralGPU(NeuralGPU):
+    """One that stands still."""
+
+    def step(self, S: Any) -> Any:
+        return S
+
+
+def test_what_is_certified_is_the_object_and_not_what_is_written_of_it() -> None:
+    """Each of these was certified, and runs wrongly."""
+    net = compile_network(library_machine("palindrome"))
+    compiled = net.compiled
+    network = compiled.network
+    pos = WrongPositions(network.pos.layout, network.pos.blocks)
+    layers = [*network.decoder]
+    layers[0] = replace(layers[0], O=WrongFeedForward(layers[0].O.maps, layers[0].O.activation))
+    activation = FeedForward(network.F.maps, EqualsEverything())
+    gpu = compile_network(library_machine("palindrome"), "neural-gpu")
+    parts = {each.name: getattr(gpu.compiled.network, each.name) for each in fields(NeuralGPU)}
+    forged = {
+        "network.pos is of type WrongPositions": replace(network, pos=pos),
+        "network.decoder[0].O is of type WrongFeedForward": replace(network, decoder=tuple(layers)),
+        "network.F.activation is of type EqualsEverything": replace(network, F=activation),
+    }
+    for message, wrong in forged.items():
+        changed = replace(net, compiled=replace(compiled, network=wrong))
+        assert changed.compare("abba", 30).difference is not None
+        with pytest.raises(InputError, match=re.escape(message)):
+            changed.certify()
+    changed = replace(gpu, compiled=replace(gpu.compiled, network=WrongNeuralGPU(**parts)))
+    with pytest.raises(InputError, match="network is of type WrongNeuralGPU, not NeuralGPU"):
+        changed.certify()
+    other = replace(net, machine=library_machine("even-as"))
+    with pytest.raises(InputError, match="it cannot be certified: "):
+        other.certify()
+    assert net.certify().holds
+    assert gpu.certify().holds

@@ -14,7 +14,7 @@ from netwright.campaign.plan import CERTIFY, COLUMNS, RUN, VERIFY, Plan
 from netwright.errors import NetworkError, NetwrightError
 from netwright.machine.formats import bbchallenge
 from netwright.machine.formats.draft import Source
-from netwright.machine.simulate import Engine, Run, simulate
+from netwright.machine.simulate import Engine, Outcome, Run, simulate
 from netwright.machine.turing_machine import TuringMachine
 from netwright.networks.kinds import kind_named
 from netwright.networks.network import Network, network_for_word
@@ -122,11 +122,13 @@ class Subject:
         run = network.run(self.word, self.plan.max_steps, engine=Engine.FAST)
         found = self._columns(run)
         compared = COMPARED[:2] if run.before_end else COMPARED  # the others are not the end's
-        differ = [name for name in compared if found[name] != self.truth[name]]
+        truth = self.truth
+        if run.outcome is Outcome.UNDECIDED and run.steps < self.plan.max_steps:  # it says why
+            now = simulate(self.machine, self.word, run.steps, engine=Engine.FAST)
+            truth = self._columns(now)
+        differ = [name for name in compared if found[name] != truth[name]]
         found["agrees"] = not differ
-        notes += [
-            f"{name} is {found[name]}, the machine's is {self.truth[name]}" for name in differ
-        ]
+        notes += [f"{name} is {found[name]}, the machine's is {truth[name]}" for name in differ]
         if run.note is not None:
             notes.append(run.note)
         return found

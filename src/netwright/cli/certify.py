@@ -67,9 +67,14 @@ def command(
     else:
         source = load(machine or "", format_name=format_name)
         compiled = network_of(source, on, (), **options)
-        target, network = compiled.kind.name, compiled.written
+        target, network = compiled.kind.name, compiled.to_prove()
     wanted = None
     if expected is not None:
+        if "given" not in network:
+            raise InputError(
+                f"{label} is of a universal network, for all machines: it is about none alone, and "
+                "takes no --machine"
+            )
         wanted = machine_in(load(expected, format_name=format_name))
     found: list[Obligation] = []
     with Working() as work:
@@ -82,25 +87,27 @@ def command(
             done = {"certified": False, "interrupted": True}
             print_json({"on": target, **done, "obligations": rows})
         else:
-            _print(found, False, target)
+            _print(found, False, target, universal=False)
         raise StoppedError(
             f"interrupted after {counted(len(found), 'obligation')}: nothing is certified"
         )
     holds = all(each.failure is None for each in found)
     if output is not None:
         save_file(output, certificate(target, network, found), force=force)
-    about = machine_of(network["given"])
-    same = wanted is None or wanted.digest == about.digest
+    about = machine_of(network["given"]) if "given" in network else None
+    same = wanted is None or (about is not None and wanted.digest == about.digest)
     if as_json:
         rows = [each._asdict() for each in found]
-        given = {"digest": about.digest, "text": bbchallenge_text(about), **network["given"]}
+        given = None
+        if about is not None:
+            given = {"digest": about.digest, "text": bbchallenge_text(about), **network["given"]}
         answer = {"on": target, "certified": holds and same, "holds": holds}
         if expected is not None:
             answer["is_the_machine"] = same
         print_json({**answer, "machine": given, "obligations": rows})
     else:
-        _print(found, holds and same, target)
-        if check is not None:
+        _print(found, holds and same, target, universal=about is None)
+        if check is not None and about is not None:
             _print_machine(about)
         if not same:
             name = shortened(visible(expected or ""), 60)
@@ -110,7 +117,7 @@ def command(
     return 0 if holds and same else NOT_CERTIFIED
 
 
-def _print(found: list[Obligation], certified: bool, on: str) -> None:
+def _print(found: list[Obligation], certified: bool, on: str, *, universal: bool) -> None:
     from rich.table import Table
 
     out = console()
@@ -123,7 +130,8 @@ def _print(found: list[Obligation], certified: bool, on: str) -> None:
         table.add_row(each.name, f"{each.cases:,}", verdict)
     out.print(table)
     if certified:
-        out.print(f"certified: the {on} simulates the machine on every input, for ever")
+        what = "every machine" if universal else "the machine"
+        out.print(f"certified: the {on} simulates {what} on every input, for ever")
     for each in found:
         if each.failure is not None:
             out.print(f"not certified: {each.name}")

@@ -20,6 +20,7 @@ Examples:
   netwright decode "1 1 <run> R:r:1>1 @1 R:r:1>1 @2 R:r:_ <halt>"
   netwright decode generated.txt --machine palindrome
   netwright decode generated.txt --model palindrome-gpt2
+  netwright decode first.txt second.txt --machine palindrome
   python generate.py | netwright decode -"""
 WRONG = 1
 LARGEST = 1 << 28  # bytes
@@ -27,7 +28,11 @@ LARGEST = 1 << 28  # bytes
 
 def command(
     text: Annotated[
-        str, typer.Argument(metavar="TEXT|FILE|-", help="What the model wrote, prompt and all.")
+        list[str],
+        typer.Argument(
+            metavar="TEXT|FILE|-…",
+            help="What the model wrote, prompt and all; then the texts that go on with it.",
+        ),
     ],
     machine: Annotated[
         str | None,
@@ -40,6 +45,10 @@ def command(
     model: Annotated[
         Path | None, typer.Option(metavar="DIR", help="The exported model that wrote it.")
     ] = None,
+    damaged: Annotated[
+        bool,
+        typer.Option("--damaged", help="Take a model whose files are not those that were checked."),
+    ] = False,
     format_name: FormatName = None,
     as_json: AsJson = False,
 ) -> int:
@@ -48,7 +57,8 @@ def command(
     The exit code is 0 if the text is right, whatever the run comes to, and 1 if it is not.
     """
     known = None if machine is None else load_machine(machine, format_name=format_name)
-    found = decode(_text(text), known, model=model)
+    first, *others = map(_text, text)
+    found = decode(first, known, model=model, then=others, damaged=damaged)
     if as_json:
         print_json(
             {
@@ -61,16 +71,22 @@ def command(
                 "tokens": found.tokens,
                 "against": found.against,
                 "problem": found.problem,
+                "resumed": found.resumed,
+                "resumed_from": found.begins[0],
             }
         )
     else:
-        say(f"{found.outcome.value} after {counted(found.steps, 'step')}")
+        since = f" from {visible(found.begins[0] or '')} on" if found.resumed else ""
+        say(f"{found.outcome.value} after {counted(found.steps, 'step')}{since}")
         say(f"  state  {visible(found.state or 'none')}")
         say(f"  head   cell {found.head}")
         tape = "".join(map(visible, found.tape.cells))
         say(f"  tape   {shortened(tape, get_terminal_size().columns - 9) or 'blank'}")
         tokens = counted(found.tokens, "token")
         say(f"  text   {visible(found.problem or f'{tokens}, right against {found.against}')}")
+        if found.resumed:
+            say("         resumed: it states itself where it goes on, and is no run from the")
+            say("         beginning; name the texts before it, too, to have them checked as one")
     return 0 if found.holds else WRONG
 
 

@@ -77,6 +77,8 @@ def command(
     """See a network run: in the browser, or with -o as one HTML file."""
     source, turing, symbols = load_with_word(machine, word, separator, format_name)
     network = network_of(source, on, symbols, **options)
+    if network.standing.is_doubtful:
+        print(f"netwright: {machine}: {network.standing}", file=sys.stderr)
     explored = Explored(network, symbols, max_steps)
     if tokens is not None and output is None:
         raise InputError("--tokens says which moments a file has; add -o FILE.html")

@@ -125,10 +125,12 @@ def command(
     answer = _describe(machine, turing, symbols, kind, result, separator)
     if network is not None and network.changes:
         answer["changes"] = list(network.changes)
+    if network is not None:
+        answer["trust"] = str(network.standing)
     if as_json:
         print_json(answer)
     else:
-        _print(answer)
+        _print(answer, max_steps)
         if keep is not None and result.outcome is Outcome.UNDECIDED:
             say(f"  kept   {keep} (--resume {keep} goes on from there)")
     return EXIT_CODES[result.outcome]
@@ -181,8 +183,9 @@ def _describe(
     }
 
 
-def _print(answer: dict[str, Any]) -> None:
-    limit = " (the limit; --max-steps sets it)" if answer["outcome"] == "undecided" else ""
+def _print(answer: dict[str, Any], max_steps: int) -> None:
+    undecided, at_the_limit = answer["outcome"] == "undecided", answer["steps"] >= max_steps
+    limit = " (the limit; --max-steps sets it)" if undecided and at_the_limit else ""
     say(f"{answer['outcome']} after {counted(answer['steps'], 'step')}{limit}")
     say(f"  state  {visible(answer['state'])}")
     say(f"  head   cell {answer['head']}")
@@ -201,7 +204,10 @@ def _print(answer: dict[str, Any]) -> None:
     say(f"  time   {answer['seconds']:.3f} s, {engine}")
     if "changes" in answer:
         say(f"  net    changed: {visible(', '.join(answer['changes']))}")
+    if answer.get("trust", "").startswith("no"):
+        print_indented(console(), f"trust  {visible(answer['trust'])}")
     if answer["before_end"]:
         say("  note   state, head and tape before the last step; --form long shows it")
     if answer["note"]:
-        say(f"  note   {answer['note']}: exact, but slower")
+        slower = "" if undecided and not at_the_limit else ": exact, but slower"
+        print_indented(console(), f"note   {visible(answer['note'])}{slower}")

@@ -11,7 +11,7 @@ from functools import cached_property
 from itertools import accumulate
 from typing import NamedTuple
 
-from netwright.errors import UnknownNameError, unknown
+from netwright.errors import NetworkError, UnknownNameError, unknown
 
 
 class Coordinate(NamedTuple):
@@ -34,6 +34,13 @@ class Layout:
     """
 
     blocks: tuple[tuple[str, tuple[str, ...]], ...]
+
+    def __post_init__(self) -> None:
+        if len({name for name, _ in self.blocks}) != len(self.blocks):
+            raise NetworkError("a layout has two blocks of one name")
+        for name, labels in self.blocks:
+            if len(set(labels)) != len(labels):
+                raise NetworkError(f"two coordinates of block {name} have one label")
 
     @staticmethod
     def of(blocks: Mapping[str, object] | None = None, **more: object) -> "Layout":
@@ -95,11 +102,11 @@ class Layout:
             (name, range(end - len(labels), end))
             for (name, labels), end in zip(self.blocks, ends, strict=True)
         ]
-        return dict(reversed(places))  # of two blocks with one name the first
+        return dict(places)
 
     @cached_property
     def _labels(self) -> dict[str, tuple[str, ...]]:
-        return dict(reversed(self.blocks))  # of two blocks with one name the first
+        return dict(self.blocks)
 
     def labels(self, block: str) -> tuple[str, ...]:
         """The labels of a block."""

@@ -178,6 +178,7 @@ class Explored:
                 option.name: option.written(network.options[option.name]) for option in kind.options
             },
             "changes": list(network.changes),
+            "trust": str(network.standing),
             "dimension": network.dimension,
             "lead": self.lead,
             "last": last,

@@ -46,11 +46,14 @@ class Export:
     checks: tuple[Checked, ...]
     about: dict[str, Any]
     """All of checked.json."""
+    fault: str | None = None
+    """Why the network is not the one of its machine, whatever the files are."""
 
     @property
     def holds(self) -> bool:
         """Whether every check went well."""
-        return self.weight is None and all(each.holds for each in self.checks)
+        checks = all(each.holds for each in self.checks)
+        return self.weight is None and self.fault is None and checks
 
     @property
     def right_to(self) -> int | None:
@@ -66,6 +69,8 @@ class Export:
         """In a few words."""
         if self.weight is not None:
             return f"a wrong weight: {self.weight}"
+        if self.fault is not None:
+            return self.fault
         if not self.checks:
             return "not checked"
         words = {each.word for each in self.checks}
@@ -87,7 +92,9 @@ class CheckFailedError(NetwrightError):
     def __init__(self, export: Export, advice: Sequence[str]) -> None:
         self.export = export
         wrong = next((each for each in export.checks if not each.holds), None)
-        if wrong is None:
+        if export.fault is not None:
+            lines = [f"{export.title}: {export.fault}"]
+        elif wrong is None:
             lines = [f"{export.target} in {export.dtype} has {export.verdict}"]
         else:
             word = shortened(" ".join(wrong.word), 40) or "the empty word"
@@ -160,7 +167,10 @@ def write_export(
             checks = subject.check(target, opened, say) if subject.count else []
         about = _report(subject, target, dtype, wrong, checks)
         about["predicted"] = subject.predicted(checks, dtype, say)
-        made = Export(place, target.name, subject.title, dtype, wrong, tuple(checks), about)
+        made = Export(
+            *(place, target.name, subject.title, dtype),
+            *(wrong, tuple(checks), about, subject.fault),
+        )
         if not made.holds and not keep_failed:
             raise CheckFailedError(made, subject.advice(dtype))
         write_text(folder / "README.md", _readme(subject, target, made))
@@ -210,6 +220,7 @@ def _report(
     checks: Sequence[Checked],
 ) -> dict[str, Any]:
     """What checked.json has."""
+    holds = weight is None and subject.fault is None and all(each.holds for each in checks)
     return {
         "format": KIND,
         "target": target.name,
@@ -219,9 +230,13 @@ def _report(
         "dimension": subject.dimension,
         "parameters": numbers_in(subject.plain),
         "dtype": dtype,
+        "machine_digest": subject.digest,
+        "trust": subject.trust,
+        "runs_as_the_machine": subject.runs_as_the_machine,
         "asked": subject.count,
+        "checked": sum(each.outputs for each in checks),
         "checked_in": target.checked_in(),
-        "holds": weight is None and all(each.holds for each in checks),
+        **({"holds": holds} if subject.count else {}),
         "wrong_weight": weight and asdict(weight),
         "checks": [
             {

@@ -14,7 +14,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from netwright.errors import OutputError
+from netwright.errors import FormatError, OutputError
 from netwright.export.target import write_json
 
 CHECKED = "checked.json"
@@ -80,6 +80,21 @@ def read_report(folder: Path) -> dict[str, Any] | None:
         return None
     whole = isinstance(found, dict) and found.get("format") == KIND
     return found if whole and isinstance(found.get("files"), dict) else None
+
+
+def check_intact(folder: Path) -> dict[str, Any]:
+    """The report of an export whose files are those that were checked; else FormatError."""
+    report = read_report(folder)
+    if report is None:
+        raise FormatError(f"{folder} is no export of netwright, or its {CHECKED} is damaged")
+    found = digests(folder)
+    wrong = [name for name, digest in report["files"].items() if found.get(name) != digest]
+    if wrong:
+        raise FormatError(
+            f"{folder / wrong[0]} is not the file that was checked; export it again (to run it all "
+            "the same: damaged=True, --damaged)"
+        )
+    return report
 
 
 def is_intact(folder: Path, report: dict[str, Any]) -> bool:

@@ -11,6 +11,7 @@ from netwright.following.language_model_tracing import LanguageModelTracing
 from netwright.networks.kinds import KINDS, kinds
 from netwright.networks.network import Network
 from netwright.networks.plain import Plain
+from netwright.networks.running import run_difference
 from netwright.networks.saved import to_bytes
 from netwright.text import printable
 from netwright.theorems.beyond.language_model.vocabulary import ACCEPT, REJECT
@@ -33,6 +34,14 @@ class Subject(ABC):
     plain: Plain
     count: int
     """How many outputs of each input are compared."""
+    digest: str | None = None
+    """Of the machine."""
+    trust: str = "compiled"
+    """What is known of the network before it is exported."""
+    runs_as_the_machine: bool | None = None
+    """Whether the exact run on all inputs is the machine's; None if that was not looked at."""
+    fault: str | None = None
+    """Why it is not the network that it says it is."""
 
     @abstractmethod
     def files(self) -> dict[str, bytes]:
@@ -63,6 +72,13 @@ class NetworkSubject(Subject):
         self.title, self.kind = repr(network)[1:-1], network.kind.name
         self.name, self.dimension = network.machine.name, network.dimension
         self.plain = network.kind.plain(network.compiled)
+        self.digest, self.trust = network.machine.digest, str(network.standing)
+        if count:
+            found = [run_difference(network, word, count) for word in words]
+            wrong = next(filter(None, found), None)
+            self.runs_as_the_machine = wrong is None
+            if not network.changes:  # of one that was changed nobody expects it
+                self.fault = wrong
 
     def files(self) -> dict[str, bytes]:
         """The exact network."""

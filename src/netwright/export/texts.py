@@ -10,6 +10,7 @@ import numpy as np
 
 from netwright.errors import FormatError, InputError, NetwrightError
 from netwright.export.checkpoint import CheckpointTarget, read_tensors
+from netwright.export.place import check_intact
 from netwright.export.targets import TARGETS
 from netwright.export.universal import vocabulary_of
 from netwright.following.language_model import run_language_model
@@ -17,7 +18,7 @@ from netwright.machine.load import load_machine
 from netwright.machine.remove_stays import remove_stays
 from netwright.machine.simulate import Engine, Run, check_limit, read_engine
 from netwright.machine.turing_machine import TuringMachine
-from netwright.networks.decoding import Decoded, Known, Rule, decode_text
+from netwright.networks.decoding import Decoded, Known, Rule, decode_texts
 from netwright.networks.language_model import check_engine, read_type
 from netwright.networks.network import Network, Word
 from netwright.networks.saved import load_network
@@ -46,8 +47,10 @@ class Prompt(str):
         return found
 
 
-def read_names(folder: PathLike[str] | str) -> dict[str, Any]:
-    """The names of an exported network."""
+def read_names(folder: PathLike[str] | str, *, damaged: bool = False) -> dict[str, Any]:
+    """The names of an exported network, whose files are checked unless they may be `damaged`."""
+    if not damaged:
+        check_intact(Path(folder))
     path = Path(folder) / "names.json"
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
@@ -85,6 +88,8 @@ def decode(
     machine: TuringMachine | PathLike[str] | str | None = None,
     *,
     model: PathLike[str] | str | None = None,
+    then: Sequence[str] = (),
+    damaged: bool = False,
 ) -> Decoded:
     """The run that a text of a language model describes: `netwright.decode`.
 
@@ -95,19 +100,25 @@ def decode(
         model: the folder of the model that wrote it, whose tokens it must have. The model of one
             machine knows its machine; for a text of the universal model, `machine` may be given
             too.
+        then: the texts that go on with it, each where the one before ends.
+        damaged: take a model whose files are not those that were checked when it was exported.
 
-    Without either, the text is compared with itself: its `problem` is the first contradiction.
+    A text that goes on from a configuration that it states itself is `resumed`: it is right as far
+    as it goes, and no run of the input from its beginning. Without machine and model, the text is
+    compared with itself: its `problem` is the first contradiction.
     """
     if machine is not None and not isinstance(machine, TuringMachine):
         machine = load_machine(machine)
-    return decode_text(text, _known(machine, model))
+    return decode_texts([text, *then], _known(machine, model, damaged))
 
 
-def _known(machine: TuringMachine | None, model: PathLike[str] | str | None) -> Known:
+def _known(
+    machine: TuringMachine | None, model: PathLike[str] | str | None, damaged: bool
+) -> Known:
     name = "itself" if machine is None else machine.name or "the machine"
     if model is None:
         return Known(name, machine)
-    names = read_names(model)
+    names = read_names(model, damaged=damaged)
     if names.get("kind") == LANGUAGE_MODEL:
         if machine is not None:
             raise InputError("machine or model, not both: the model of one machine knows its own")
@@ -142,6 +153,7 @@ def generate(
     max_steps: int = 1000,
     *,
     engine: Engine | str = Engine.FAST,
+    damaged: bool = False,
 ) -> Run:
     """The run that an exported language model writes, one context after the other.
 
@@ -150,6 +162,7 @@ def generate(
         word: the input; none means the machine's default input.
         max_steps: how many steps of the machine it may take.
         engine: `fast`, which is netwright's own evaluator, or `torch`, which is GPT-2 itself.
+        damaged: run it also if its files are not those that were checked when it was exported.
 
     The weights are those in the folder; when a context is full, the text is read off and a new
     prompt goes on from there.
@@ -159,7 +172,7 @@ def generate(
     if chosen not in (Engine.FAST, Engine.TORCH):
         raise InputError(f"engine is {chosen}; expected fast or torch")
     check_engine(chosen)
-    names = read_names(model)
+    names = read_names(model, damaged=damaged)
     if names.get("kind") != LANGUAGE_MODEL:
         raise InputError(f"{model} is no language model of one machine")
     network = _network_in(model, names)

@@ -164,7 +164,7 @@ def _animal(folder: str, network: Network, report: dict[str, Any], fresh: bool) 
         network.kind.name,
         network.dimension,
         report["parameters"],
-        report["holds"],
+        report.get("holds", True),
         min((each["right_to"] for each in checks), default=None),
         all(each["ended"] for each in checks) and bool(checks),
         fresh,

@@ -1,6 +1,7 @@
 """A machine's run, read off the text that its language model writes."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from time import monotonic, perf_counter
 
 from netwright.errors import InputError, NetworkError
@@ -9,7 +10,7 @@ from netwright.machine.configuration import Tape
 from netwright.machine.simulate import Engine, Interrupted, Outcome, Progress, Run
 from netwright.runtime.language_model import Evaluator
 from netwright.theorems.beyond.language_model.construction import CompiledLanguageModel
-from netwright.theorems.beyond.language_model.text import Follower
+from netwright.theorems.beyond.language_model.text import Follower, NoRoomError
 from netwright.theorems.beyond.language_model.vocabulary import ACCEPT, REJECT
 
 OFTEN = 0.1  # seconds between two looks at the progress bar
@@ -79,5 +80,9 @@ def run_language_model(
                     f"a context of {compiled.context:,} tokens has no room for a step; take a "
                     "larger one: --context"
                 )
-            prompt = follower.resumed().prompt(vocabulary)
+            try:
+                prompt = follower.resumed().prompt(vocabulary)
+            except NoRoomError as error:
+                follower.end_stay()
+                return replace(reached(), note=str(error))
             follower.go_on()

@@ -191,7 +191,7 @@ class PairFollower:
         elif ends < len(pairs):
             self.time += 1
             self.is_before = True
-            if pairs[ends] == NEITHER:
+            if pairs[ends] == NEITHER or self.time == 0:  # which a run begins with
                 raise NetworkError(f"g_{self.time} shows no pair of a state and a symbol")
             if pairs[ends] >= 0:
                 self.outcome = Outcome.UNDECIDED

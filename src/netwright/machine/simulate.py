@@ -62,7 +62,7 @@ class Run:
     """The network's time when it is in this configuration; None for a machine run as such."""
     dimension: int | None = None
     note: str | None = None
-    """Why a fast engine did not do it in the fastest way."""
+    """Why it was not done in the fastest way, or not as far as it was asked for."""
     before_end: bool = False
     """Whether state, head and tape are those before the last step, as nothing shows that one."""
 

@@ -64,6 +64,30 @@ class Certificate:
         return table(repr(self)[1:-1], ["obligation", "cases", ""], rows)
 
 
+@dataclass(frozen=True)
+class Standing:
+    """What is known of a network: how it came about, or what its certificate says."""
+
+    verdict: str
+    reason: str = ""
+
+    @staticmethod
+    def of(certificate: Certificate) -> "Standing":
+        """What a certificate says: certified, or the first obligation that fails."""
+        failed = next((each for each in certificate.obligations if each.failure is not None), None)
+        if failed is None:
+            return Standing("certified")
+        return Standing("not certified", f"{failed.name}: {failed.failure}")
+
+    @property
+    def is_doubtful(self) -> bool:
+        """Whether its user should be told."""
+        return self.verdict.startswith("no")
+
+    def __str__(self) -> str:
+        return f"{self.verdict}: {self.reason}" if self.reason else self.verdict
+
+
 def check_written(
     on: str, written: Mapping[str, Any], label: str = "the certificate"
 ) -> Iterator[Obligation]:

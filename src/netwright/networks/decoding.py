@@ -54,6 +54,10 @@ class Decoded:
     """The first thing in the text that is not right, and its token."""
     against: str = "itself"
     """What the text was compared with."""
+    resumed: bool = False
+    """Whether it goes on from a configuration that it states itself: no run from the beginning."""
+    begins: tuple[str | None, Tape] = (None, Tape(0, ()))
+    """If it is resumed: the state and the tape from which it goes on, with the head in cell 0."""
 
     @property
     def holds(self) -> bool:
@@ -64,7 +68,11 @@ class Decoded:
         tape = shortened(self.tape, 40) or "blank"
         wrong = "" if self.holds else f"; {self.problem}"
         where = f"in {self.state}, head {self.head}, tape {tape}{wrong}"
-        return f"<{self.outcome} after {counted(self.steps, 'step')} {where}>"
+        return f"<{self.outcome} after {counted(self.steps, 'step')}{self._further} {where}>"
+
+    @property
+    def _further(self) -> str:
+        return f" from {self.begins[0]} on, resumed," if self.resumed else ""
 
     def _repr_html_(self) -> str:
         rows = [
@@ -73,7 +81,7 @@ class Decoded:
             ("tape", self.tape),
             ("text", self.problem or f"{counted(self.tokens, 'token')}, right"),
         ]
-        return table(f"{self.outcome} after {counted(self.steps, 'step')}", [], rows)
+        return table(f"{self.outcome} after {counted(self.steps, 'step')}{self._further}", [], rows)
 
 
 @dataclass(frozen=True)
@@ -111,6 +119,42 @@ def decode_text(text: str | Sequence[str], known: Known | None = None) -> Decode
     return reader(tokens, known).read()
 
 
+def decode_texts(texts: Sequence[str | Sequence[str]], known: Known | None = None) -> Decoded:
+    """The run that a chain of texts describes, each of which goes on where the one before ends.
+
+    >>> first = "1 1 <run> R:r:1>1 @1 R:r:1>1 @2"
+    >>> decode_texts([first, "1 <run> left:1:goto:r @0 R:r:1>1 @1 R:r:_ <halt>"])
+    <halted after 2 steps in r, head 2, tape 11>
+    """
+    whole, *others = (decode_text(text, known) for text in texts)
+    for number, part in enumerate(others, start=2):
+        if whole.problem is not None:
+            break
+        state, tape = part.begins
+        head = whole.head
+        there = _moved(tape, head)
+        if not part.resumed:
+            whole.problem = f"text {number} begins anew, and does not go on with the one before"
+        elif (state, there) != (whole.state, whole.tape):
+            whole.problem = (
+                f"text {number} goes on in {state} with the tape {str(there) or 'blank'}, where "
+                f"the one before ends in {whole.state} with {str(whole.tape) or 'blank'}"
+            )
+        elif whole.outcome is not Outcome.UNDECIDED:
+            whole.problem = f"text {number} goes on behind the end of the run"
+        else:
+            whole.outcome, whole.state, whole.head = part.outcome, part.state, head + part.head
+            whole.tape = _moved(part.tape, head)
+            whole.problem = part.problem and f"text {number}: {part.problem}"
+        whole.steps, whole.tokens = whole.steps + part.steps, whole.tokens + part.tokens
+    return whole
+
+
+def _moved(tape: Tape, cells: int) -> Tape:
+    """A tape some cells to the right; where all are blank, it begins at 0."""
+    return tape._replace(start=tape.start + cells) if tape.cells else tape
+
+
 class _WrongError(Exception):
     pass
 
@@ -135,6 +179,8 @@ class _Reader(ABC):
         self.cells: dict[int, str] = {}
         self.visits: dict[int, int] = {}
         self.place, self.null, self.head = 0, 0, -1
+        self.begins: tuple[str, dict[int, str]] | None = None
+        """The state and the cells from which a resumed text goes on."""
 
     def read(self) -> Decoded:
         """The run, up to where something is wrong."""
@@ -146,12 +192,17 @@ class _Reader(ABC):
         except _WrongError as wrong:
             token = self.tokens[self.place] if self.place < len(self.tokens) else "the end"
             self.found.problem = f"token {self.place + 1} ({token}) {wrong}"
-        blank = self.blank if self.blank is not None else "_"
-        cells = {cell: s for cell, s in self.cells.items() if s != blank}
-        low, high = min(cells, default=0), max(cells, default=-1)
-        written = [cells.get(cell, blank) for cell in range(low, high + 1)]
-        self.found.tape = Tape.of(written, low, blank)
+        self.found.tape = self._tape(self.cells)
+        if self.begins is not None:
+            state, cells = self.begins
+            self.found.resumed, self.found.begins = True, (state, self._tape(cells))
         return self.found
+
+    def _tape(self, written: Mapping[int, str]) -> Tape:
+        blank = self.blank if self.blank is not None else "_"
+        cells = {cell: s for cell, s in written.items() if s != blank}
+        low, high = min(cells, default=0), max(cells, default=-1)
+        return Tape.of([cells.get(cell, blank) for cell in range(low, high + 1)], low, blank)
 
     def _check_vocabulary(self) -> None:
         if self.known.vocabulary is not None:
@@ -294,7 +345,8 @@ class _OwnReader(_Reader):
             raise _WrongError("comes before a cell to the left that says where to go on")
         for n, (symbol, place) in enumerate(behind, start=-len(behind)):
             self.cells[n], self.visits[n] = symbol, place
-        self.start = state or self.start
+        if state is not None:
+            self.start, self.begins = state, (state, dict(self.cells))
 
     def learn(self, state: str, symbol: str, write: str | None) -> None:
         """What it writes, which must be the same each time."""

@@ -17,7 +17,7 @@ from os import PathLike
 from random import Random
 from typing import Any
 
-from netwright.errors import InputError, unknown
+from netwright.errors import InputError, NetwrightError, unknown
 from netwright.exact.layout import Layout
 from netwright.exact.rational import Number
 from netwright.exact.snapshot import FARTHEST, CheckpointStore
@@ -25,12 +25,14 @@ from netwright.exact.vector import Vector
 from netwright.html import table
 from netwright.machine.simulate import Engine, Progress, Run, check_limit, read_engine
 from netwright.machine.turing_machine import TuringMachine
-from netwright.networks.certificate import Certificate, check_written
+from netwright.networks.certificate import Certificate, Standing, check_written
 from netwright.networks.changes import WeightPlace, flipped, weights_into
 from netwright.networks.kind import Following, Kind
 from netwright.networks.kinds import kind_named
+from netwright.networks.same import difference
 from netwright.networks.trace import Trace
 from netwright.networks.weight import Weights, weights_by_name
+from netwright.networks.writing import machine_of, machine_parts
 from netwright.text import printable, shortened
 from netwright.verify.comparison import Comparison, Verification, compare
 from netwright.verify.draw import random_words
@@ -54,6 +56,8 @@ class Network:
     compiled: Any
     changes: tuple[str, ...] = ()
     """What was left out or broken since it was compiled."""
+    loaded: bool = False
+    """Whether it comes from a file, of which nothing is believed."""
 
     def _key(self) -> tuple[Any, ...]:
         return self.kind.name, self.machine, dict(self.options), self.changes, self.written
@@ -227,11 +231,48 @@ class Network:
         return Verification(self.compare(word, max_steps) for word in chosen)
 
     def certify(self) -> Certificate:
-        """The check of all obligations."""
+        """The check of all obligations, of the network that is in the certificate.
+
+        InputError if that is not this one: if a part of it is more than can be written down.
+        """
+        written = self.to_prove()
+        found = tuple(check_written(self.kind.name, written, "the network"))
+        return Certificate(self.kind.name, written, found)
+
+    def to_prove(self) -> dict[str, Any]:
+        """What is written of the network, if that is all of it; else InputError, with what is not.
+
+        The network is built again from what is written, and compared with this one part by part.
+        """
         if (reason := self.kind.unwritable(self.compiled)) is not None:
             raise InputError(f"it cannot be certified: {reason}")
-        found = tuple(check_written(self.kind.name, self.written, "the network"))
-        return Certificate(self.kind.name, self.written, found)
+        if self.kind.checker is None:
+            raise InputError(
+                f"there are no certificates for networks of kind {self.kind.name}"
+                f"{self.kind.uncertified}"
+            )
+        again = self.kind.rebuilt(self.written, self.machine, self.options)
+        if (found := difference(again, self.compiled)) is not None:
+            raise InputError(f"it cannot be certified: {found}, as is written of it")
+        about = machine_of({**machine_parts(self.machine), **self.written["given"]})
+        if about.digest != self.machine.digest:
+            raise InputError("it cannot be certified: it is the network of another machine")
+        return self.written
+
+    @cached_property
+    def standing(self) -> Standing:
+        """Whether there is a reason to trust it: `compiled` in this process, or checked.
+
+        One that comes from a file is certified here and now, once.
+        """
+        if not self.loaded:
+            return Standing("changed" if self.changes else "compiled")
+        if self.kind.checker is None:
+            return Standing("no certificate for this kind")
+        try:
+            return Standing.of(self.certify())
+        except NetwrightError as error:
+            return Standing("not certified", str(error))
 
     def precision(self, word: Word | None = None, **settings: object) -> Iterator[dict[str, Any]]:
         """The network in floating point beside the exact run: a row for each format."""

@@ -4,14 +4,15 @@ import os
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from netwright.errors import InputError
+from netwright.errors import InputError, NetworkError
 from netwright.exact.snapshot import CheckpointStore
 from netwright.machine.load import load_machine
-from netwright.machine.simulate import Engine, Progress, Run, simulate
+from netwright.machine.simulate import Engine, Outcome, Progress, Run, simulate
 from netwright.machine.turing_machine import TuringMachine
 from netwright.networks.kinds import KINDS, read_kind
 from netwright.networks.network import Network, compile_network, network_for_word
 from netwright.networks.saved import read_network
+from netwright.text import printable, shortened
 
 Source = TuringMachine | Network
 MACHINE = "machine"
@@ -127,3 +128,23 @@ def run_many(
         source = each if isinstance(each, TuringMachine | Network) else load_machine(each)
         given: dict[str, Any] = options
         yield run(source, symbols, max_steps, on=to, engine=engine, **given)
+
+
+def run_difference(network: Network, word: tuple[str, ...], max_steps: int) -> str | None:
+    """How the exact run of a network differs from its machine's; None if it is the same."""
+    shown = printable(shortened(" ".join(word), 40)) or "the empty word"
+    try:
+        found = network.run(word, max_steps)
+    except NetworkError as error:
+        return f"its own exact run on {shown} shows no machine: {error}"
+    # A language model may have no room for more; it is the machine's as far as it goes.
+    limit = min(max_steps, found.steps) if found.outcome is Outcome.UNDECIDED else max_steps
+    wanted = simulate(network.machine, word, limit)
+    names = ["outcome", "steps"] + ([] if found.before_end else ["state", "head", "tape"])
+    for name in names:
+        own, machines = getattr(found, name), getattr(wanted, name)
+        if own != machines:
+            return (
+                f"its own exact run on {shown} is not its machine's: {name} {own}, not {machines}"
+            )
+    return None

@@ -105,7 +105,7 @@ def _rebuilt(about: dict[str, Any], tensors: dict[str, Any]) -> Network:
     if type(changes) is not list or not all(isinstance(change, str) for change in changes):
         raise FormatError("changes that are no list of texts")
     compiled = kind.rebuilt(written, machine, options)
-    network = Network(kind, machine, options, compiled, tuple(changes))
+    network = Network(kind, machine, options, compiled, tuple(changes), loaded=True)
     # What is there is all that was written, and of the machine and the options that are named.
     if json.dumps(network.written, sort_keys=True) != json.dumps(written, sort_keys=True):
         raise FormatError("its parts contradict each other")

@@ -30,6 +30,7 @@ def normal_form_cases(
     yield set(normal.symbols) == set(given.symbols) | {sharp}, "other symbols"
     yield sharp == given.blank or sharp not in given.symbols, "# is a symbol of the input"
     yield normal.start == q_init, "it begins in another state"
+    yield normal.accepting == given.final, "it accepts in other states"
 
     def stands_for(symbol: str) -> str:
         return given.blank if symbol == sharp else symbol

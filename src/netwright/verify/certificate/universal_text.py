@@ -283,8 +283,9 @@ class TextPromptCheck:
     def _complete(self) -> Cases:
         pairs = self._pairs
         wanted = list(product(range(len(self.states) + 1), range(len(self.symbols))))
+        there = set(pairs)
         for pair in wanted:
-            yield pair in pairs, f"no rule for {pair}"
+            yield pair in there, f"no rule for {pair}"
         yield len(pairs) == len(wanted), "a pair twice, or others"
 
     def _into(self, state: str) -> str:

@@ -26,6 +26,10 @@ from netwright.theorems.beyond.language_model.vocabulary import (
 )
 
 
+class NoRoomError(InputError):
+    """A configuration that no text of the model's context can begin with."""
+
+
 @dataclass(frozen=True)
 class Start:
     """A configuration from which a text begins: the head is on the first of the cells `ahead`."""
@@ -43,7 +47,7 @@ class Start:
         needed = len(self.ahead) + 2 * len(self.behind) + 4
         if needed > vocabulary.context:
             cells = len(self.ahead) + len(self.behind)
-            raise InputError(
+            raise NoRoomError(
                 f"a tape of {cells:,} cells does not fit into a context of "
                 f"{vocabulary.context:,} tokens any more: it takes {needed:,}; take a larger one: "
                 "--context"
@@ -146,6 +150,13 @@ class Follower:
         ahead = tuple(self.tape.get(cell, blank) for cell in range(head, last + 1))
         behind = tuple(self.tape.get(cell, blank) for cell in range(min(first, head - 1), head))
         return Start(ahead, behind, self.state)
+
+    def end_stay(self) -> None:
+        """In the middle of a stay: the given machine is where the head goes back to."""
+        if self.step is not None and self.state in self.vocabulary.pauses:
+            action = self.vocabulary.rule(self.step.state, self.step.symbol)
+            assert action is not None  # it leaves the symbol, and goes back
+            self.head, self.state, self.steps = self.head - 1, action.state, self.steps + 1
 
     def go_on(self) -> None:
         """Be ready for the text that goes on: its first step is the last one again."""

@@ -93,6 +93,8 @@ def test_damaged_folders(tmp_path: Path) -> None:
         else:
             (tmp_path / "out" / name).write_bytes(content)
         with pytest.raises(NetwrightError, match=said):
+            nw.generate(tmp_path / "out", "abba", damaged=True)
+        with pytest.raises(FormatError, match=f"{name} is not the file that was checked"):
             nw.generate(tmp_path / "out", "abba")
 
     for name in ("model.safetensors", "config.json"):
@@ -179,7 +181,7 @@ def test_the_universal_model(tmp_path: Path) -> None:
     for damage in ({"states": 3}, {"symbols": ["#"]}, {"context": "x"}):
         (tmp_path / "small" / "names.json").write_text(json.dumps({**names, **damage}))
         with pytest.raises(FormatError, match=r"its names\.json is not whole"):
-            nw.prompt("palindrome", model=tmp_path / "small")
+            nw.prompt("palindrome", model=tmp_path / "small", damaged=True)
 
 
 def test_texts_are_decoded_with_their_model(tmp_path: Path) -> None:
@@ -306,5 +308,5 @@ def test_a_damaged_folder_is_not_run_unless_it_is_asked_for(tmp_path: Path) -> N
     with suppress(NetworkError):
         nw.generate(folder, "abba", damaged=True)
     (folder / "checked.json").unlink()
-    with pytest.raises(FormatError, match="no export of netwright, or its checked"):
+    with pytest.raises(FormatError, match="no folder that netwright exported, or its checked"):
         nw.generate(folder, "abba")

@@ -86,7 +86,9 @@ def check_intact(folder: Path) -> dict[str, Any]:
     """The report of an export whose files are those that were checked; else FormatError."""
     report = read_report(folder)
     if report is None:
-        raise FormatError(f"{folder} is no export of netwright, or its {CHECKED} is damaged")
+        raise FormatError(
+            f"{folder} is no folder that netwright exported, or its {CHECKED} is damaged"
+        )
     found = digests(folder)
     wrong = [name for name, digest in report["files"].items() if found.get(name) != digest]
     if wrong:

@@ -66,6 +66,7 @@ def prompt(
     word: Word | None = None,
     *,
     model: PathLike[str] | str | UniversalVocabulary,
+    damaged: bool = False,
 ) -> Prompt:
     """A machine and its input as the prompt of a universal language model: `netwright.prompt`.
 
@@ -73,12 +74,15 @@ def prompt(
         machine: a machine, or what `load_machine` takes.
         word: the input; none means the machine's default input.
         model: the folder of an exported universal model.
+        damaged: take it also if its files are not those that were checked when it was exported.
 
     The model's tokenizer puts `<bos>` before and `<run>` behind it. States and symbols are renamed
     to the model's: the result's `states` and `symbols` keep the names.
     """
     given = machine if isinstance(machine, TuringMachine) else load_machine(machine)
-    known = model if isinstance(model, UniversalVocabulary) else vocabulary_of(read_names(model))
+    known = model
+    if not isinstance(known, UniversalVocabulary):
+        known = vocabulary_of(read_names(known, damaged=damaged))
     letters = given.check_word(given.default_input if word is None else word)
     return Prompt(*prompt_text(given, letters, known))
 

@@ -28,6 +28,7 @@ RANKS = {
     "benchmark": 7,
     "export": 7,
     "campaign": 7,
+    "auditing": 8,
     "explorer": 8,
     "cli": 9,
     "__init__": 10,
@@ -96,6 +97,6 @@ def test_a_wrong_import_would_be_found() -> None:
 
 
 def test_the_public_names_are_few_and_there() -> None:
-    assert len(netwright.__all__) <= 30
+    assert len(netwright.__all__) <= 34
     assert netwright.__all__ == sorted(netwright.__all__)
     assert all(hasattr(netwright, name) for name in netwright.__all__)

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from netwright import campaign
+    from netwright.auditing import audit
     from netwright.errors import FormatWarning, NetwrightError
     from netwright.explorer.page import explore
     from netwright.export.texts import decode, generate, prompt
@@ -56,6 +57,7 @@ __all__ = [
     "TuringMachine",
     "UniversalNetwork",
     "Weight",
+    "audit",
     "campaign",
     "check_certificate",
     "compile",
@@ -72,6 +74,7 @@ __all__ = [
     "write_text",
 ]
 _HOMES = {
+    "auditing": ("audit",),
     "explorer.page": ("explore",),
     "export.texts": ("decode", "generate", "prompt"),
     "errors": ("FormatWarning", "NetwrightError"),

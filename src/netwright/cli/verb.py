@@ -15,6 +15,7 @@ VERBS = {
     "compile": "Show what the network of a machine looks like; save it.",
     "verify": "Compare networks with their machine at every step.",
     "certify": "Prove a network right for all inputs and all time.",
+    "audit": "Is this file or folder what it says?",
     "campaign": "Run, verify or certify very many machines.",
     "decode": "Read a run off the text of a language model.",
     "claims": "Check the paper's statements by experiment.",

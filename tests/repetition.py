@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
-PART = 6
+PART = 8
 """`make test` takes one example of so many."""
 thorough = False
 """Whether marked tests run as well; `conftest` says so before test modules are imported."""

@@ -118,7 +118,7 @@ def test_forgeries(copy: Path) -> None:
     ]
     (folder / "checked.json").write_text(json.dumps(report))
     failed = [each.what for each in nw.audit(folder).findings if each.holds is False]
-    assert failed == ["its files are what is written of the exact network"]
+    assert failed == ["they are the exact network's"]
     (folder / "notes.txt").write_text("mine")
     assert "there are no others" in [e.what for e in nw.audit(folder).findings if e.holds is False]
 

@@ -351,3 +351,22 @@ def test_every_demo_opens(answers: Answers) -> None:
     assert "Lemma B.4" in ask(answers, "statements")
     assert len(ask(answers, "machines")["machines"]) > 20
     assert answers.answer("/api/nothing", {}).status == 404
+
+
+def test_memory_has_a_limit_that_is_said(answers: Answers, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The oldest runs are forgotten first; then a new one is refused."""
+    for name in ("even-as", "copy", "palindrome"):
+        ask(answers, "run", machine=name, input="")
+    assert len(answers._explored) == 3
+    sizes = iter([10**10, *([10**9] * 1000)])
+    monkeypatch.setattr(answers_module, "resident_bytes", lambda: next(sizes))
+    assert ask(answers, "run", machine="reverse", input="")["ended"]
+    names = [key[0] for key in answers._explored]
+    assert names == ["copy", "palindrome", "reverse"]
+    monkeypatch.setattr(answers_module, "resident_bytes", lambda: 10**10)
+    found = settled(answers, "run", {"machine": "busy-beaver-4"})
+    assert found.status == 400
+    assert "the page takes 2.0 GB" in json.loads(found.body)["error"]
+    assert answers_module.resident_bytes() == 10**10
+    monkeypatch.undo()
+    assert 10**7 < answers_module.resident_bytes() < 10**11

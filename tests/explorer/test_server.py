@@ -2,6 +2,8 @@
 
 import re
 import socket
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -115,3 +117,26 @@ def test_a_file_is_shown_as_the_machine_that_it_is(tmp_path: Path) -> None:
         assert run["steps"] == 6
     finally:
         ended(process)
+
+
+COMPILING = """
+import sys, time
+from netwright.explorer import answers
+answers.Answers._made = lambda *_: time.sleep(10_000)
+from netwright.cli import main
+sys.exit(main(["explore", "even-as", "a", "--no-browser", "--port", "0"]))
+"""
+
+
+def test_ctrl_c_ends_it_while_it_compiles() -> None:
+    """Python waits for its threads, and this one cannot be stopped: that took minutes."""
+    process = subprocess.Popen(
+        [sys.executable, "-u", "-c", COMPILING], stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    line = process.stdout.readline().strip()
+    for _ in range(2):
+        found = CLIENT.get(base(line) + "api/run", params={"machine": "copy"})
+        assert found.status_code == 202
+    ended(process)
+    assert process.returncode == 0

@@ -255,3 +255,12 @@ def test_what_a_report_says_of_the_network(tmp_path: Path) -> None:
     assert (about["trust"], about["holds"]) == ("certified", True)
     about = network.export("numpy", tmp_path / "c", check=0).about
     assert (about["checked"], about["runs_as_the_machine"], "holds" in about) == (0, None, False)
+
+
+def test_names_are_no_markup_in_a_readme(tmp_path: Path) -> None:
+    evil = "<script>alert(1)</script> [x](http://y) | `"
+    machine = replace(library_machine("even-as"), name=evil, description=evil)
+    nw.compile(machine).export("numpy", tmp_path / "out", check=5)
+    text = (tmp_path / "out" / "README.md").read_text()
+    assert "<script>" not in text.replace("\\<script", "")
+    assert "[x](" not in text.replace("\\[x\\](", "")

@@ -1,6 +1,7 @@
 """`netwright explore`: see a network run, in the browser or as one HTML file."""
 
 import json
+import os
 import sys
 import webbrowser
 from typing import Annotated, Any
@@ -19,7 +20,7 @@ from netwright.cli.arguments import (
 )
 from netwright.cli.given import load_with_word
 from netwright.cli.kind_options import OnKind, with_kind_options
-from netwright.cli.output import save_file, say
+from netwright.cli.output import save_file, say, visible
 from netwright.cli.progress import Working
 from netwright.errors import InputError, StoppedError
 from netwright.explorer.answers import Answers
@@ -78,7 +79,7 @@ def command(
     source, turing, symbols = load_with_word(machine, word, separator, format_name)
     network = network_of(source, on, symbols, **options)
     if network.standing.is_doubtful:
-        print(f"netwright: {machine}: {network.standing}", file=sys.stderr)
+        say(f"netwright: {visible(machine)}: {visible(str(network.standing))}", err=True)
     explored = Explored(network, symbols, max_steps)
     if tokens is not None and output is None:
         raise InputError("--tokens says which moments a file has; add -o FILE.html")
@@ -117,4 +118,6 @@ def command(
         if browser:
             webbrowser.open(f"{place}?{address}")
 
-    serve(answers, port, opened)
+    if not serve(answers, port, opened):
+        sys.stdout.flush()
+        os._exit(0)

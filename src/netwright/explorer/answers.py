@@ -21,6 +21,8 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as LateError
 from hashlib import sha256
+from os import sysconf
+from pathlib import Path
 from threading import Lock
 from time import monotonic
 from typing import Any, NamedTuple
@@ -48,6 +50,7 @@ LARGEST_MACHINE = 1 << 20  # bytes
 LARGEST_NUMBER = 10**15
 SOON = 0.25  # seconds after which an answer is that there is none yet
 ABANDONED = 3.0  # seconds after which nobody waits any more
+MOST_MEMORY = 2_000_000_000  # bytes that the process may take with all runs that it keeps
 
 Query = Mapping[str, str]
 GoOn = Callable[[float], bool]
@@ -64,14 +67,17 @@ class Answer(NamedTuple):
 class Work:
     """Something that is computed in a thread."""
 
-    def __init__(self) -> None:
+    def __init__(self, make_room: Callable[[], bool]) -> None:
         self.done = 0.0
         self.asked = monotonic()
         self.future: Future[Answer] | None = None
+        self._make_room = make_room
 
     def go_on(self, done: float) -> bool:
         """Note how much is done; False if nobody has asked for some time."""
         self.done = done
+        if not self._make_room():
+            raise MemoryError
         return monotonic() - self.asked < ABANDONED
 
 
@@ -88,12 +94,13 @@ class Answers:
         self._lock = Lock()
         self._threads = ThreadPoolExecutor(max_workers=16, thread_name_prefix="explore")
 
-    def close(self) -> None:
-        """Stop all work."""
+    def close(self) -> bool:
+        """Stop all work; False if some cannot be stopped at once, such as compiling."""
         with self._lock:
             for work in self._work.values():
                 work.asked = -ABANDONED
         self._threads.shutdown(wait=False, cancel_futures=True)
+        return all(work.future is None or work.future.done() for work in self._work.values())
 
     # Questions.
 
@@ -135,7 +142,7 @@ class Answers:
         with self._lock:
             work = self._work.get(key)
             if work is None:
-                work = self._work[key] = Work()
+                work = self._work[key] = Work(self._make_room)
                 work.future = self._threads.submit(_attempt, work_on, query, work.go_on)
             work.asked = monotonic()
             self._forget()
@@ -171,12 +178,22 @@ class Answers:
             if key in self._explored:
                 self._explored.move_to_end(key)
                 return self._explored[key]
+        if not self._make_room():
+            raise MemoryError
         found = self._made(text, kind, word, options)
         with self._lock:
             self._explored[key] = found
             while len(self._explored) > MOST_RUNS:
                 self._explored.popitem(last=False)
         return found
+
+    def _make_room(self) -> bool:
+        """Forget the oldest runs but one while memory is short; False if that is not enough."""
+        while (full := resident_bytes() > MOST_MEMORY) and len(self._explored) > 1:
+            with self._lock:
+                if self._explored:
+                    self._explored.popitem(last=False)
+        return not full
 
     def _made(
         self,
@@ -274,9 +291,22 @@ def _attempt(work_on: Callable[[Query, GoOn], Answer], query: Query, go_on: GoOn
     except NetwrightError as error:
         return message(400, str(error))
     except MemoryError:
-        return message(400, "there is not enough memory for this run")
+        return message(
+            400,
+            f"there is not enough memory for this run: the page takes {MOST_MEMORY / 1e9:.1f} GB "
+            "with all that it shows; --max-steps, or another start of it, needs less",
+        )
     except Exception as error:  # the page says so, instead of waiting for ever
         return message(500, f"netwright has a fault here: {type(error).__name__}: {error}")
+
+
+def resident_bytes() -> int:
+    """The memory of this process; 0 where that cannot be told."""
+    try:
+        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+    except (OSError, ValueError, IndexError):
+        return 0
+    return pages * sysconf("SC_PAGE_SIZE")
 
 
 def _number(query: Query, name: str, default: int) -> int:

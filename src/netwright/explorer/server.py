@@ -107,8 +107,12 @@ def listening(port: int) -> socket.socket:
     raise AssertionError
 
 
-def serve(answers: Answers, port: int, opened: Callable[[str], None]) -> None:
-    """Answer until Ctrl-C; `opened` is called with the address once there is one."""
+def serve(answers: Answers, port: int, opened: Callable[[str], None]) -> bool:
+    """Answer until Ctrl-C; `opened` is called with the address once there is one.
+
+    False if something is still under way in a thread that cannot be stopped: it does not matter any
+    more, and Python would wait for it.
+    """
     sock = listening(port)
     try:
         bound = sock.getsockname()[1]
@@ -127,5 +131,6 @@ def serve(answers: Answers, port: int, opened: Callable[[str], None]) -> None:
         with suppress(KeyboardInterrupt):  # uvicorn raises it again once it has ended
             server.run(sockets=[sock])
     finally:
-        answers.close()
+        ended = answers.close()
         sock.close()
+    return ended

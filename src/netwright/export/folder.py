@@ -1,7 +1,6 @@
 """An export as a folder: written, checked where it lies, and only then put in its place."""
 
 import platform
-import re
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -15,7 +14,7 @@ from typing import Any
 from netwright.errors import InputError, NetwrightError, OutputError
 from netwright.export.check import Checked, WrongWeight, check_weights
 from netwright.export.place import CHECKED, KIND, check_place, new_folder, put_in_place
-from netwright.export.subject import NetworkSubject, Subject, prediction_text
+from netwright.export.subject import NetworkSubject, Subject, in_markdown, prediction_text
 from netwright.export.target import Target, write_json, write_text
 from netwright.export.targets import TARGETS, target_named
 from netwright.files import output_path
@@ -23,7 +22,7 @@ from netwright.html import table
 from netwright.machine.simulate import check_limit
 from netwright.networks.network import Network, Word
 from netwright.networks.plain import Plain
-from netwright.text import printable, shortened
+from netwright.text import shortened
 
 MOST_NUMBERS = 1 << 28
 """Of all tensors: 2 GB in float64."""
@@ -295,5 +294,4 @@ def _readme(subject: Subject, target: Target, made: Export) -> str:
 
 def _cell(text: str) -> str:
     """A name or a word on one line of a page, whatever is in it."""
-    shown = printable(shortened(text, 60)).replace("\n", "\\n")
-    return re.sub(r"([|`\\*_<>#\[\]])", r"\\\1", shown)
+    return in_markdown(shortened(text, 60))

@@ -1,5 +1,6 @@
 """What is exported: a network of a machine, with the inputs on which it is checked."""
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -87,7 +88,7 @@ class NetworkSubject(Subject):
     def introduction(self) -> str:
         """The machine's description, and where the construction is from."""
         about = self.network.machine.description.strip()
-        about = "\n".join(f"> {printable(line)}" for line in about.splitlines())
+        about = "\n".join(f"> {in_markdown(line)}" for line in about.splitlines())
         kind, statement = self.kind, self.network.kind.statement
         where = f"The {kind} of {statement} in {PAPER}, compiled from the machine by netwright"
         if kinds()[kind].code:
@@ -97,7 +98,8 @@ class NetworkSubject(Subject):
                 "A stock language model whose weights are whole numbers that were computed, not "
                 "trained, by netwright; it writes the machine's run"
             )
-        return "\n\n".join([*([about] if about else []), f"{where}: {self.title}."])
+        title = in_markdown(self.title)
+        return "\n\n".join([*([about] if about else []), f"{where}: {title}."])
 
     def check(self, target: Target, opened: Opened, say: Say) -> list[Checked]:
         """Outputs and attended indices; of a language model, tokens."""
@@ -178,3 +180,9 @@ def prediction_text(predicted: dict[str, Any]) -> str | None:
     if predicted["wrong_step"] is not None:
         parts.append(f"step of the machine {predicted['wrong_step']:,}")
     return f"netwright precision predicts the first wrong {', '.join(parts)}" if parts else None
+
+
+def in_markdown(text: str) -> str:
+    """A text in which nothing is markup, whatever is in it, on one line."""
+    shown = printable(text).replace("\n", "\\n")
+    return re.sub(r"([|`\\*_<>#\[\]])", r"\\\1", shown)

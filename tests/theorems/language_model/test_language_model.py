@@ -89,12 +89,10 @@ def test_runs_in_small_contexts_are_the_machines(
     word, limit = data.draw(words(machine.symbols)), 60
     weights = pack(compiled.network)
     evaluator = FloatEvaluator(weights.tensors, weights.blocks, "float32")
-    try:
-        found = run_language_model(compiled, word, limit, evaluator, Engine.FAST)
-    except InputError as error:
-        if "does not fit into a context of" not in str(error):
-            raise
-        return
+    found = run_language_model(compiled, word, limit, evaluator, Engine.FAST)
+    if found.note is not None:  # as far as there was room
+        assert "does not fit into a context of" in found.note
+        limit = found.steps
     expected = simulate(machine, word, limit)
     for name in ("outcome", "steps", "state", "head", "tape"):
         assert getattr(found, name) == getattr(expected, name)

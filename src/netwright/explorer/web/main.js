@@ -52,9 +52,10 @@ async function loadRun() {
     : run.ended ? `${run.outcome} after ${steps(run.steps)}`
       : `does not halt within ${steps(run.steps)}, which are shown${run.cut ? "; its tape becomes too long for more" : ""}`;
   const changes = run.changes.length ? ` Changed: ${run.changes.join(", ")}.` : "";
+  const trust = run.trust.startsWith("no") ? ` ${run.trust[0].toUpperCase()}${run.trust.slice(1)}.` : "";
   $("about").textContent =
     `${run.about ? `${run.about.replace(/\.?$/, ".")} ` : ""}` +
-    `${run.statement}: ${run.kind}, dimension ${run.dimension}; ${end}.${changes}`;
+    `${run.statement}: ${run.kind}, dimension ${run.dimension}; ${end}.${changes}${trust}`;
   choice.show(run);
   transport.show(run);
   overview.show(run, source);

@@ -11,7 +11,7 @@ from tests.repetition import repeated
 
 from netwright.files import seal, unseal
 
-PART = repeated(1, 5)
+PART = repeated(1, 9)
 ROOT = Path(__file__).resolve().parents[2]
 
 

@@ -60,7 +60,7 @@ def agree(
 
 
 @pytest.mark.parametrize("score", ["paper", "recency"])
-@pytest.mark.parametrize("name", some(library_names(), 9))
+@pytest.mark.parametrize("name", some(library_names(), 5))
 def test_library_machines(name: str, score: str) -> None:
     machine = library_machine(name)
     word = LONGEST.get(name, machine.default_input)

@@ -47,7 +47,7 @@ def agrees(choice: Choice, machine: TuringMachine, word: tuple[str, ...], limit:
 
 
 @every_choice
-@pytest.mark.parametrize("name", some(library_names(), 9))
+@pytest.mark.parametrize("name", some(library_names(), 5))
 def test_the_library(name: str, choice: Choice) -> None:
     machine = library_machine(name)
     assert agrees(choice, machine, machine.default_input, repeated(300, 60)).note is None
@@ -55,7 +55,7 @@ def test_the_library(name: str, choice: Choice) -> None:
 
 @needs_corpora
 @every_choice
-@pytest.mark.parametrize("name", some(short_runs(300), 8))
+@pytest.mark.parametrize("name", some(short_runs(300), 5))
 def test_real_machines(name: str, choice: Choice) -> None:
     machine = load(name)
     if choice.options.get("prompt") == "text" and len(machine.delta) > 120:
@@ -86,7 +86,7 @@ def test_every_vector_of_random_machines_is_as_claimed(choice: Choice, data: st.
 
 
 @every_choice
-@pytest.mark.parametrize("name", some(library_names(), 9))
+@pytest.mark.parametrize("name", some(library_names(), 5))
 def test_every_vector_of_the_library_is_as_claimed(name: str, choice: Choice) -> None:
     machine = library_machine(name)
     network = choice.network(machine)

@@ -58,7 +58,7 @@ LONGEST = {machine: max(inputs, key=len) for machine, (inputs, _) in ORACLES.ite
 
 
 @pytest.mark.parametrize("score", ["paper", "recency"])
-@pytest.mark.parametrize("name", some(library_names(), 9))
+@pytest.mark.parametrize("name", some(library_names(), 5))
 def test_library_machines_have_the_same_arrays_at_random_times(name: str, score: str) -> None:
     network = compile_network(library_machine(name), score=score)
     word = LONGEST.get(name, network.machine.default_input)
@@ -73,10 +73,10 @@ def test_library_machines_have_the_same_arrays_at_random_times(name: str, score:
 
 
 def test_three_hundred_mutated_networks_most_of_whose_runs_are_others() -> None:
-    """Forty in `make test`. On an input that the mutation matters for, and by tables, too."""
+    """25 in `make test`. On an input that the mutation matters for, and by tables, too."""
     whole, draw = compile_network(library_machine("palindrome")), random.Random(16)
     outputs = list(islice(whole.outputs("aba"), 20))
-    count, changed, same, by_tables = repeated(300, 40), 0, 0, 0
+    count, changed, same, by_tables = repeated(300, 25), 0, 0, 0
     while changed + same < count:
         network = replace(whole, compiled=mutated_transformer(whole.compiled, draw))
         expected = list(islice(network.outputs("aba"), 20))

@@ -158,7 +158,7 @@ def gpu_of(machine: TuringMachine) -> CompiledNeuralGPU:
 def test_every_cell_of_every_iteration(name: str) -> None:
     machine = library_machine(name)
     word = machine.default_input
-    steps = len(word) + 1 + simulate(machine, word, repeated(300, 40)).steps
+    steps = len(word) + 1 + simulate(machine, word, repeated(300, 20)).steps
     every_cell_is_as_proved(gpu_of(machine), word, steps)
 
 
@@ -182,7 +182,7 @@ def test_every_cell_on_random_machines(data: st.DataObject) -> None:
 def test_the_neural_gpu_answers_as_the_machine_does(name: str) -> None:
     machine = library_machine(name)
     compiled = gpu_of(machine)
-    limit = repeated(300, 60)
+    limit = repeated(300, 30)
     found = run_neural_gpu(compiled, machine.default_input, limit)
     assert facts(found) == facts(simulate(machine, None, limit))
     assert found.network_steps == len(machine.default_input) + 1 + found.steps
@@ -195,7 +195,7 @@ def test_the_neural_gpu_answers_as_the_machine_does(name: str) -> None:
 SHORT = [case for case in TABLE if len(case.word) <= 3][::3]
 
 
-@pytest.mark.parametrize("case", some(SHORT, 25))
+@pytest.mark.parametrize("case", some(SHORT, 15))
 def test_all_networks_answer_alike(case: Case) -> None:
     machine = library_machine(case.machine)
     wanted = facts(simulate(machine, case.word, 60))

@@ -39,7 +39,7 @@ def failed(on: str, written: dict[str, Any]) -> str | None:
 
 
 @every_choice
-@pytest.mark.parametrize("name", some(library_names(), 9))
+@pytest.mark.parametrize("name", some(library_names(), 5))
 def test_the_library_is_certified(name: str, choice: Choice) -> None:
     network = choice.network(library_machine(name))
     assert failure(network) is None
@@ -81,7 +81,7 @@ def mutants_noticed(choice: Choice, count: int, runs: int) -> int:
 
 @every_choice
 def test_mutants_are_refused_or_right(choice: Choice) -> None:
-    count = repeated(300, 40)
+    count = repeated(300, 20)
     assert mutants_noticed(choice, count, 3) >= count // 2
 
 
@@ -96,7 +96,7 @@ def test_every_weight_flipped_is_refused_or_right(choice: Choice) -> None:
     network = choice.network(library_machine("even-as"))
     refused = flipped = 0
     for name, weight in network.weights().items():
-        for (row, column), value in weight.entries.items():
+        for (row, column), value in [*weight.entries.items()][:: repeated(1, 3)]:
             changed = network.with_weight(name, row, column, -value)
             flipped += 1
             if failure(changed) is not None:
@@ -133,7 +133,7 @@ def test_a_weight_added_anywhere_is_refused_or_right(choice: Choice) -> None:
     refused = count = 0
     for name, weight in network.weights().items():
         rows, columns = weight.labels
-        for row in draw.sample((*rows, "bias"), min(len(rows) + 1, repeated(10**6, 4))):
+        for row in draw.sample((*rows, "bias"), min(len(rows) + 1, repeated(10**6, 2))):
             column = draw.choice(columns)
             there = weight.entries.get((row, column), fmpq(0))
             changed = network.with_weight(name, row, column, there + draw.choice([-2, -1, 1]))
@@ -150,7 +150,7 @@ def test_a_forged_rule_is_refused_and_named(name: str) -> None:
     """Every number of every token of a prompt, changed; and tokens dropped, doubled, exchanged."""
     network = CHOICES[name].network(library_machine("even-as"))
     written = json.loads(json.dumps(network.written))
-    for n, (_, _, vector) in enumerate(written["rules"]):
+    for n, (_, _, vector) in [*enumerate(written["rules"])][:: repeated(1, 3)]:
         for k, (_, number) in enumerate(vector):
             for other in {"0", "1/2", "1", "-1", "1/8"} - {number}:
                 forged = deepcopy(written)

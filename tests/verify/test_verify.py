@@ -40,7 +40,7 @@ def comparisons(machine: TuringMachine, word: Sequence[str], steps: int) -> Iter
 @pytest.mark.parametrize("name", library_names())
 def test_every_machine_of_the_library_agrees(name: str) -> None:
     machine = library_machine(name)
-    limit = repeated(25, 10)
+    limit = repeated(25, 6)
     for found in comparisons(machine, machine.default_input, limit):
         assert found.difference is None, found
         assert found.steps == simulate(machine, None, limit).steps

@@ -88,7 +88,7 @@ def check(
 def test_the_library(name: str, long: bool) -> None:
     machine = library_machine(name)
     word = machine.default_input
-    if len(TextPrompt(machine, long=long).text(word)) <= repeated(700, 150):
+    if len(TextPrompt(machine, long=long).text(word)) <= repeated(700, 100):
         check(NETWORK, machine, word, 20, long=long)
 
 

@@ -1,14 +1,14 @@
 """Where exports lie: folders that are written whole, and of which nothing else is overwritten.
 
-An export's checked.json has digests of all its other files, so that what somebody put beside them,
-or changed, is noticed.
+An export's checked.json has digests of all its other files, and of itself, so that what somebody
+put beside them, or changed, is noticed.
 """
 
 import hashlib
 import json
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -18,7 +18,7 @@ from netwright.errors import FormatError, OutputError
 from netwright.export.target import write_json
 
 CHECKED = "checked.json"
-KIND = "netwright export 1"
+KIND = "netwright export 2"
 NOT_OURS = ("__pycache__",)
 """What may lie in an export besides: Python puts it there."""
 
@@ -78,8 +78,15 @@ def read_report(folder: Path) -> dict[str, Any] | None:
         found = json.loads((folder / CHECKED).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
-    whole = isinstance(found, dict) and found.get("format") == KIND
-    return found if whole and isinstance(found.get("files"), dict) else None
+    if not isinstance(found, dict) or found.get("format") != KIND:
+        return None
+    return found if found.get("digest") == report_digest(found) else None
+
+
+def report_digest(report: Mapping[str, Any]) -> str:
+    """The digest of a report without this digest."""
+    rest = {name: value for name, value in report.items() if name != "digest"}
+    return hashlib.sha256(json.dumps(rest, sort_keys=True).encode()).hexdigest()
 
 
 def check_intact(folder: Path) -> dict[str, Any]:
@@ -122,6 +129,7 @@ def new_folder(place: Path) -> Iterator[Path]:
 def put_in_place(folder: Path, place: Path, report: dict[str, Any], *, force: bool) -> None:
     """Move a finished folder to its place; an older export goes away last."""
     report["files"] = digests(folder)
+    report["digest"] = report_digest(report)
     write_json(folder / CHECKED, report)
     old = folder.parent.parent / "old"
     try:

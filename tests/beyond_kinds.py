@@ -30,7 +30,7 @@ CHOICES = {
     "pointer-dot": Choice("pointer-transformer", {"attention": "dot-product"}),
     "rules": Choice("universal-transformer", {}),
     "rules-dot": Choice("universal-transformer", {"attention": "dot-product"}),
-    "text": Choice("universal-transformer", {"prompt": "text"}),
-    "text-short": Choice("universal-transformer", {"prompt": "text", "form": "short"}),
+    "text": Choice("universal-text", {}),
+    "text-short": Choice("universal-text", {"form": "short"}),
 }
 every_choice = pytest.mark.parametrize("choice", CHOICES.values(), ids=CHOICES)

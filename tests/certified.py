@@ -4,14 +4,18 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Any
 
-from netwright.exact.rational import ONE
+from flint import fmpq
+
+from netwright.exact.feed_forward import Affine, FeedForward, LinearMap
+from netwright.exact.layout import Layout
+from netwright.exact.rational import ONE, sigma
 from netwright.exact.vector import Vector
 from netwright.machine.simulate import configurations
+from netwright.machine.written import machine_of
 from netwright.nets.neural_gpu import Convolution, NeuralGPU
-from netwright.nets.positional import ReciprocalPositions
-from netwright.nets.rnn import RNN
+from netwright.nets.positional import Positions
+from netwright.nets.rnn import RNN, Matrix
 from netwright.nets.transformer import Layer, Transformer
-from netwright.networks.writing import Reading, machine_of
 
 Place = tuple[str | int, ...]
 
@@ -45,54 +49,73 @@ def replaced(value: Any, place: Place, new: object) -> object:
     return old
 
 
-class _Described(Reading):
+def _number(text: str) -> fmpq:
+    top, _, bottom = text.partition("/")
+    return fmpq(int(top), int(bottom or 1))
+
+
+class _Described:
     """What is written down of a network, run by the definitions in `nets`."""
 
     def __init__(self, written: dict[str, Any]) -> None:
-        super().__init__(written)
         self.written, self.machine = written, machine_of(written["given"])
+        self.layouts = [
+            Layout(tuple((b, ("",)) if isinstance(b, str) else (b[0], tuple(b[1])) for b in blocks))
+            for blocks in written["layouts"]
+        ]
+        self.layout = self.layouts[written["network"]["layout"]]
 
-    def tokens(self, name: str, word: Sequence[str]) -> list[Vector]:
-        vectors = {s: self.vector(v, self.layout) for s, v in self.written[name]}
+    def vector(self, entries: Any, layout: Layout) -> Vector:
+        return Vector(layout, {k: _number(x) for k, x in entries})
+
+    def affine(self, each: Any) -> Affine:
+        start, end = self.layouts[each["input"]], self.layouts[each["output"]]
+        weights = {(j, k): _number(w) for j, k, w in each["weights"]}
+        return Affine(start, end, weights, self.vector(each["bias"], end))
+
+    def network(self, net: Any) -> FeedForward:
+        return FeedForward(tuple(map(self.affine, net["maps"])), sigma)
+
+    def matrix(self, each: Any) -> Matrix:
+        if "terms" not in each:
+            return self.affine(each)
+        chains = tuple(tuple(self.affine(one) for one in term) for term in each["terms"])
+        return LinearMap(self.layout, self.layout, chains)
+
+    def tokens(self, word: Sequence[str]) -> list[Vector]:
+        vectors = {s: self.vector(v, self.layout) for s, v in self.written["embedding"]}
         return [vectors[symbol] for symbol in word]
 
     def outputs(self, on: str, word: Sequence[str]) -> Iterator[Vector]:
-        written, layout, blank = self.written, self.layout, self.machine.blank
+        net, layout, blank = self.written["network"], self.layout, self.machine.blank
         if on == "rnn":
-            W, V, U = (self.matrix(written["matrices"][x], layout) for x in "WVU")  # noqa: N806  # the paper's letters
-            rnn = RNN(layout, W, V, U)
-            return rnn.outputs(self.tokens("embedding", (*word, blank)), Vector.zero(layout))
+            rnn = RNN(layout, self.matrix(net["W"]), self.matrix(net["V"]), self.matrix(net["U"]))
+            return rnn.outputs(self.tokens((*word, blank)), Vector.zero(layout))
         if on == "neural-gpu":
             banks = []
             for letter in "URF":
-                each = written["convolutions"][letter]
-                kernels = tuple(
-                    tuple(self.matrix(kernel, layout) for kernel in row) for row in each["kernels"]
-                )
-                bias = tuple(self.vector(b, layout) for b in each["bias"]) or None
+                each = net[letter]
+                kernels = tuple(tuple(map(self.matrix, row)) for row in each["kernels"])
+                bias = tuple(self.vector(b, layout) for b in each["bias"] or ()) or None
                 banks.append(Convolution(kernels, bias))
-            gpu = NeuralGPU(
-                layout, banks[0], banks[1], banks[2], written["width"], written["circular"]
-            )
-            cells = self.tokens("cell_embedding", (*word, blank))
+            gpu = NeuralGPU(layout, banks[0], banks[1], banks[2], net["width"], net["circular"])
+            cells = self.tokens((*word, blank))
             return islice((S[-1][0] for S in gpu.tensors(cells)), len(cells), None)
-        nets = {name: self.network(each) for name, each in written["networks"].items()}
 
         def layers(side: str) -> tuple[Layer, ...]:
-            numbers = range(1, written[f"{side}_layers"] + 1)
-            return tuple(Layer(**{x: nets[f"{side}.{n}.{x}"] for x in "QKVO"}) for n in numbers)
+            return tuple(Layer(**{x: self.network(each[x]) for x in "QKVO"}) for each in net[side])
 
         transformer = Transformer(
             layout=layout,
             encoder=layers("encoder"),
-            K=nets["encoder.K"],
-            V=nets["encoder.V"],
+            K=self.network(net["K"]),
+            V=self.network(net["V"]),
             decoder=layers("decoder"),
-            F=nets["F"],
-            pos=ReciprocalPositions(layout, tuple(written["positions"])),
+            F=self.network(net["F"]),
+            pos=Positions(layout, tuple(map(tuple, net["pos"]["powers"]))),
         )
-        seed = self.vector(written["seed"], layout)
-        return transformer.outputs(self.tokens("embedding", word), seed)
+        seed = self.vector(self.written["seed"], layout)
+        return transformer.outputs(self.tokens(word), seed)
 
     def is_final(self, on: str, y: Vector) -> bool:
         final = self.written["final_states"]

@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from flint import fmpq
+from tests.networks import networks_in, with_network
 
 from netwright.exact.feed_forward import Affine, FeedForward, LinearMap
 from netwright.exact.rational import Rational
@@ -37,12 +38,12 @@ D = TypeVar("D", bound=CompiledDecoder)
 
 def mutated_transformer(compiled: D, draw: random.Random) -> D:
     """In any layer, encoder and final map included."""
-    name = draw.choice(sorted(compiled.networks()))
-    network = compiled.networks()[name]
+    name = draw.choice(sorted(networks_in(compiled)))
+    network = networks_in(compiled)[name]
     maps = list(network.maps)
     number = draw.randrange(len(maps))
     maps[number] = mutated_affine(maps[number], draw, biases=True)
-    return compiled.with_network(name, FeedForward(tuple(maps), network.activation))
+    return with_network(compiled, name, FeedForward(tuple(maps), network.activation))
 
 
 def mutated_matrix(matrix: Matrix, draw: random.Random) -> Matrix:

@@ -2,21 +2,30 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import islice
-from typing import Any
+from typing import Any, TypeVar
 
+from netwright.exact.feed_forward import FeedForward
 from netwright.exact.vector import Vector, pointwise
 from netwright.following.rnn import Decoder
-from netwright.machine.simulate import Run, configurations
+from netwright.machine.simulate import Engine, Run, configurations
 from netwright.machine.turing_machine import TuringMachine
 from netwright.networks.certificate import check_written
-from netwright.networks.changes import flipped, weights_into
-from netwright.networks.kinds import kind_named
+from netwright.networks.kind import Following
 from netwright.networks.network import Network, network_for_word
+from netwright.networks.registry import kind_named, kinds_of_the_paper
+from netwright.networks.tree import feed_forwards, with_feed_forward
+from netwright.networks.weight import flipped, weights_into
+from netwright.runtime.engine import Watch
 from netwright.theorems.theorem_2_3_rnn.construction import CompiledRNN
 from netwright.theorems.theorem_3_4_transformer.construction import CompiledTransformer
 from netwright.theorems.theorem_4_1_neural_gpu import CompiledNeuralGPU, in_block
 
+KINDS = kinds_of_the_paper()
+T = TypeVar("T")
+WATCHES = (Watch("y", "q1"), Watch("z", "s2"), Watch("y", "x1", sign=True))
+"""What shows a machine in the paper's Transformer."""
 Word = tuple[str, ...] | str
 Compiled = CompiledTransformer | CompiledRNN | CompiledNeuralGPU
 _KINDS: dict[type, str] = {
@@ -33,8 +42,7 @@ def held(compiled: Compiled) -> Network:
         machine = compiled.normal.given
         options = {"score": compiled.score, "blanks": compiled.normal.takes_blanks}
     else:
-        rnn = compiled if isinstance(compiled, CompiledRNN) else compiled.rnn
-        machine, options = rnn.machine, {"base": rnn.neurons.base}
+        machine, options = compiled.machine, {"base": compiled.neurons.base}
     return Network(kind, machine, options, compiled)
 
 
@@ -53,9 +61,26 @@ def compiled_network(
 
 def flipped_networks(compiled: Any, place: str) -> list[Any]:
     """The network with the sign of a weight into a block flipped, for each such weight."""
-    kind = held(compiled).kind
-    weights = weights_into(kind, compiled, place)
-    return [flipped(kind, compiled, weight) for weight in weights]
+    weights = weights_into(compiled.network, place)
+    return [replace(compiled, network=flipped(compiled.network, weight)) for weight in weights]
+
+
+def run_by_definition(compiled: Any, word: Sequence[str], max_steps: int) -> Run:
+    """The given machine's run as the definition of its network does it."""
+    following = Following(max_steps, Engine.REFERENCE)
+    return held(compiled).kind.reading.run(compiled, tuple(word), following)
+
+
+def networks_in(compiled: Any) -> dict[str, FeedForward]:
+    """The feed-forward networks of a Transformer, by their places."""
+    return feed_forwards(compiled.network)
+
+
+def with_network(compiled: T, place: str, network: FeedForward) -> T:
+    """The same with another network in one place."""
+    other: Any = compiled
+    changed: T = replace(other, network=with_feed_forward(other.network, place, network))
+    return changed
 
 
 def facts(run: Run) -> tuple[object, ...]:

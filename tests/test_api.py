@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.networks import KINDS
 
 import netwright as nw
 from netwright.errors import FormatError, InputError, NetwrightError, OutputError
 from netwright.machine.library import library_machine
-from netwright.networks.kinds import KINDS
 from netwright.networks.network import Network, compile_network
 from netwright.theorems.theorem_2_3_rnn.construction import compile_rnn
 from netwright.theorems.theorem_4_1_neural_gpu import compile_neural_gpu
@@ -218,7 +218,7 @@ def test_every_block_and_weight_has_its_meaning(name: str, options: dict[str, st
         ["a", "b"], "01", "0", "a", {("a", "0"): ("b", "1", "S"), ("b", "1"): ("a", "0", "R")}
     )
     net = nw.compile(stays if name == "stays" else name, **options)
-    meanings = net.kind.meanings
+    meanings = net.kind.look.meanings
     for block, _ in net.layout.blocks:
         assert meanings.of_block(block)
     for each, weight in net.weights().items():

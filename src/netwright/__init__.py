@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from netwright.machine.simulate import Engine, Outcome, Run
     from netwright.machine.turing_machine import Move, TuringMachine
     from netwright.networks.certificate import Certificate, check_certificate
-    from netwright.networks.kinds import kinds
     from netwright.networks.network import Network
+    from netwright.networks.registry import kinds
     from netwright.networks.running import compile_source as compile
     from netwright.networks.running import run_many
     from netwright.networks.saved import load_network as load
@@ -85,7 +85,7 @@ _HOMES = {
     "machine.simulate": ("Engine", "Outcome", "Run"),
     "machine.turing_machine": ("Move", "TuringMachine"),
     "networks.certificate": ("Certificate", "check_certificate"),
-    "networks.kinds": ("kinds",),
+    "networks.registry": ("kinds",),
     "networks.network": ("Network",),
     "networks.running": ("compile", "run_many"),
     "networks.saved": ("load",),

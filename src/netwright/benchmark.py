@@ -18,8 +18,8 @@ from typing import Any, NamedTuple
 from netwright.machine.remove_stays import fresh_name
 from netwright.machine.simulate import Engine
 from netwright.machine.turing_machine import TuringMachine
-from netwright.networks.kinds import exact_kinds
-from netwright.networks.running import MACHINE, run, run_many
+from netwright.networks.registry import MACHINE, exact_kinds
+from netwright.networks.running import run, run_many
 from netwright.verify.draw import random_machine
 
 DICTIONARY, AUTOMATA = "dictionary simulator", "automata-lib DTM"
@@ -111,7 +111,7 @@ def measure(
     for target, kind in exact_kinds().items() if arguments else ():
         # First, while this process is small: Linux counts what a child had from its parent.
         yield f"memory of {target}"
-        peak = peak_memory(arguments, target, kind.benchmark_steps)
+        peak = peak_memory(arguments, target, kind.reading.benchmark_steps)
         if peak is not None:
             found.memory[target] = peak
         yield f"first run on {target}"
@@ -129,12 +129,12 @@ def measure(
         yield target
         _measure_run(machine, word, target, 1000)
         row = found.growth.setdefault(target, [])
-        for measured in _growth(machine, word, target, kind.benchmark_steps):
+        for measured in _growth(machine, word, target, kind.reading.benchmark_steps):
             row.append(measured)
             found.rates[target] = measured
         yield f"many machines on {target}"
         found.machines[target] = _machines_a_second(machine, target)
-        if kind.has_tables:
+        if kind.reading.has_tables:
             yield f"{target}, full"
             found.rates[f"{target}, full"] = _best(
                 lambda: _measure_run(machine, word, target, FULL_STEPS, Engine.FULL)  # noqa: B023

@@ -43,9 +43,7 @@ def test_every_token_of_a_palindrome(look: Opened) -> None:
         chips = page.query_selector_all("#lemmas button")
         assert len(chips) == 8
         assert all(chip.get_attribute("class") == "holds" for chip in chips)
-        rule = network.kind.machine_of(compiled).action(
-            token.input.label("q1"), token.input.label("s1")
-        )
+        rule = compiled.normal.machine.action(token.input.label("q1"), token.input.label("s1"))
         assert rule is not None
         assert f"go to {rule.state}." in text(page, "#sentence")
         assert text(page, "#rule h2").endswith(

@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 import pytest
+from tests.networks import KINDS
 
 from netwright.campaign import work
 from netwright.campaign.plan import COLUMNS, Plan
@@ -11,9 +12,8 @@ from netwright.campaign.work import Item, rows_of
 from netwright.errors import InputError
 from netwright.machine.library import library_names
 from netwright.machine.load import load_machine
-from netwright.networks.kinds import KINDS
+from netwright.machine.written import machine_parts
 from netwright.networks.network import network_for_word
-from netwright.networks.writing import machine_parts
 
 BEAVER = Item(7, "1RB1LC_1RC1RB_1RD0LE_1LA1LD_1RZ0LA", "the beaver")
 ALL = ("machine", *KINDS)

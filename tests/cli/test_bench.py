@@ -13,7 +13,7 @@ from netwright.machine.load import load_machine
 from netwright.machine.simulate import simulate
 from netwright.machine.turing_machine import Action, Move, TuringMachine
 from netwright.networks.kind import Kind
-from netwright.networks.kinds import exact_kinds
+from netwright.networks.registry import exact_kinds
 
 NAMES = {
     *("dictionary simulator", "automata-lib DTM", "fast simulator"),

@@ -8,10 +8,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.networks import KINDS
 
 from netwright.cli import main
 from netwright.cli.verb import VERBS
-from netwright.networks.kinds import KINDS, kinds
+from netwright.networks.registry import kinds
 
 
 def test_a_weight_is_printed_with_its_names(capsys: pytest.CaptureFixture[str]) -> None:

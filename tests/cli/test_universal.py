@@ -12,17 +12,18 @@ ON = ("--on", "universal-transformer")
 BB4 = "AB1C>A1BN1AB10C1>1A1B10C1<10AB1C1<10A1B11C<11ABY11A1B100C1<100AB100C1>100A1B1C>!"
 
 
+TEXT = ("--on", "universal-text")
+
+
 def said(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
     assert main(list(arguments)) == 0
     return capsys.readouterr().out
 
 
 def test_every_machine_has_the_same_digest(capsys: pytest.CaptureFixture[str]) -> None:
-    for prompt in ("rules", "text"):
+    for on in (ON, TEXT):
         digests = {
-            json.loads(said(capsys, "compile", name, *ON, "--prompt", prompt, "--json"))[
-                "weights_digest"
-            ]
+            json.loads(said(capsys, "compile", name, *on, "--json"))["weights_digest"]
             for name in ("palindrome", "busy-beaver-5", "copy", "1RB1LB_1LA1RZ")
         }
         assert len(digests) == 1
@@ -30,13 +31,15 @@ def test_every_machine_has_the_same_digest(capsys: pytest.CaptureFixture[str]) -
 
 
 def test_the_prompt_as_a_word(capsys: pytest.CaptureFixture[str]) -> None:
-    text = said(capsys, "compile", "busy-beaver-4", *ON, "--prompt", "text", "--form", "short")
+    text = said(capsys, "compile", "busy-beaver-4", *TEXT, "--prompt", "--form", "short")
     assert text == f"{BB4}\n"
-    long = said(capsys, "compile", "busy-beaver-4", *ON, "--prompt=text").strip()
+    long = said(capsys, "compile", "busy-beaver-4", *TEXT, "--prompt=text").strip()
     assert long.endswith("101ABY101A1BY!")
-    with_input = said(capsys, "compile", "palindrome", "ab", *ON, "--prompt", "text")
+    with_input = said(capsys, "compile", "palindrome", "ab", *TEXT, "--prompt", "text")
     assert with_input.endswith("BN10T1T!\n")
-    found = json.loads(said(capsys, "compile", "palindrome", "ab", *ON, "--prompt=text", "--json"))
+    found = json.loads(
+        said(capsys, "compile", "palindrome", "ab", *TEXT, "--prompt=text", "--json")
+    )
     assert found["prompt"] == with_input.strip()
     assert found["dimension"] == 37
 
@@ -60,11 +63,14 @@ def test_the_prompt_of_a_language_model_is_as_before(capsys: pytest.CaptureFixtu
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("compile", "palindrome", "--prompt", "text"), "--prompt text is for --on universal"),
+        (("compile", "palindrome", "--prompt", "text"), "--prompt text is for a universal network"),
         (("compile", "palindrome", "abba", *ON), "INPUT, --separator and --model are for --prompt"),
         (("compile", "palindrome", "abc", *ON, "--prompt"), "'c'"),
         (("run", "palindrome", *ON, "--prompt", "prose"), "no prompt 'prose'"),
-        (("run", "palindrome", *ON, "--form", "short"), "form=short is for prompt=text"),
+        (
+            ("run", "palindrome", *ON, "--form", "short"),
+            "form is no option of universal-tr",
+        ),
         (("run", "palindrome", *ON, "--score", "recency"), "score is no option of universal-tr"),
         (("run", "palindrome", "--prompt", "text"), "prompt is no option of transformer"),
         (("precision", "palindrome", *ON), "no precision laboratory for universal-transformer"),
@@ -113,11 +119,11 @@ def test_a_certificate_of_the_universal_network_alone_is_for_all_machines(
 ) -> None:
     """`certify --check` was a KeyError."""
     path = str(tmp_path / "universal.json")
-    for options in ({}, {"prompt": "text"}):
-        nw.universal(**options).certify().save(path, force=True)
+    for prompt, kind in (("rules", "universal-transformer"), ("text", "universal-text")):
+        nw.universal(prompt).certify().save(path, force=True)
         assert main(["certify", "--check", path]) == 0
         out = capsys.readouterr().out
-        assert "certified: the universal-transformer simulates every machine on every" in out
+        assert f"certified: the {kind} simulates every machine on every" in out
         assert main(["certify", "--check", path, "--json"]) == 0
         found = json.loads(capsys.readouterr().out)
         assert (found["certified"], found["machine"]) == (True, None)

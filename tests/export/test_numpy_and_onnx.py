@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.machine_table import TABLE
+from tests.networks import KINDS
 from tests.repetition import examples
 from tests.strategies import machines, wild_names
 
@@ -19,7 +20,6 @@ from netwright.export.targets import TARGETS
 from netwright.machine.library import library_machine
 from netwright.machine.simulate import Outcome
 from netwright.machine.turing_machine import Action, Move, TuringMachine
-from netwright.networks.kinds import KINDS
 from netwright.networks.network import Network, compile_network
 from netwright.networks.saved import load_network
 
@@ -28,7 +28,7 @@ OUTCOMES = {True: "accepted", False: "rejected"}
 
 
 def made_for_floats(machine: TuringMachine, kind: str, **options: Any) -> Network:
-    return compile_network(machine, kind, **KINDS[kind].for_export(options, machine))
+    return compile_network(machine, kind, **KINDS[kind].construction.for_export(options, machine))
 
 
 def exported(network: Network, to: str, folder: Path, **options: Any) -> Export:

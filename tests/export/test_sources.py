@@ -7,11 +7,11 @@ from importlib.resources import files
 from pathlib import Path
 
 import pytest
+from tests.networks import KINDS
 
 from netwright.export.sources import PACKAGE, source_of
 from netwright.export.target import NOTICE
 from netwright.export.targets import TARGETS
-from netwright.networks.kinds import KINDS
 
 PARTS = [target.part(kind) for target in TARGETS.values() for kind in KINDS if target.takes(kind)]
 

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.export.heavy import heavy
+from tests.networks import KINDS
 
 from netwright.exact.rational import as_float
 from netwright.export.folder import CheckFailedError
 from netwright.export.targets import TARGETS
 from netwright.export.torch_target import TorchTarget
 from netwright.machine.library import library_machine
-from netwright.networks.kinds import KINDS
 from netwright.networks.network import Network, compile_network
 from netwright.networks.plain import Plain
 
@@ -27,7 +27,7 @@ TRANSFORMER = compile_network(PALINDROME)
 
 def made_for_floats(name: str, kind: str, **options: Any) -> Network:
     machine = library_machine(name)
-    return compile_network(machine, kind, **KINDS[kind].for_export(options, machine))
+    return compile_network(machine, kind, **KINDS[kind].construction.for_export(options, machine))
 
 
 def floats(vector: Any) -> Any:

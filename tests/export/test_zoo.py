@@ -5,12 +5,12 @@ from itertools import islice
 from pathlib import Path
 
 import pytest
+from tests.networks import KINDS
 from tests.repetition import repeated
 
 from netwright.errors import InputError, OutputError
 from netwright.export.zoo import write_zoo
 from netwright.machine.library import library_names
-from netwright.networks.kinds import KINDS
 
 
 def test_all_of_the_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,13 +13,11 @@ from tests.strategies import machines, words
 
 from netwright.errors import InputError
 from netwright.following.from_machine import decoder_state
-from netwright.following.transformer import transformer_course
 from netwright.machine.library import library_machine, library_names
 from netwright.machine.turing_machine import TuringMachine
 from netwright.networks.network import compile_network, network_for_word
 from netwright.runtime.transformer import tokens
 from netwright.runtime.transformer.arrays import CELLS, FIRST_CELL, TOKENS
-from netwright.runtime.transformer.tokens import TokenEngine
 
 LONGEST = {machine: max(each, key=len) for machine, (each, _) in ORACLES.items()}
 
@@ -34,9 +32,9 @@ def agree(
 ) -> int:
     network = network_for_word(machine, "transformer", tuple(word), **options)
     compiled = network.compiled
-    history = network.kind.history(compiled, machine, tuple(word), 10**6)
+    history = network.kind.look.history(compiled, tuple(word), 10**6)
     history.timeline.explore(most)
-    engine = transformer_course(compiled, tuple(word), 10**6, TokenEngine).moments
+    engine = network.kind.reading.trace(compiled, tuple(word), 10**6).seeker.course.moments
     program = engine.program
     assert program is not None
     compared = 0
@@ -78,8 +76,8 @@ def test_random_machines_with_stays_and_blanks(data: st.DataObject) -> None:
 @pytest.mark.parametrize("t", [10**6, 2_345_678])
 def test_a_jump_shows_what_the_own_run_has(t: int) -> None:
     network = compile_network(library_machine("busy-beaver-5"))
-    history = network.kind.history(network.compiled, network.machine, (), 10**7)
-    jumping = network.kind.jumping(network.compiled, history, (), 10**7)
+    history = network.kind.look.history(network.compiled, (), 10**7)
+    jumping = network.kind.proof.jumping(network.compiled, history, (), 10**7)
     assert jumping is not None
     own = network.trace("", 10**7)[t]
     found = jumping.vectors(t)
@@ -96,8 +94,8 @@ def test_a_jump_shows_what_the_own_run_has(t: int) -> None:
 
 def test_behind_the_end_there_is_no_state() -> None:
     network = compile_network(library_machine("even-as"))
-    history = network.kind.history(network.compiled, network.machine, tuple("a"), 1000)
-    engine = transformer_course(network.compiled, tuple("a"), 1000, TokenEngine).moments
+    history = network.kind.look.history(network.compiled, tuple("a"), 1000)
+    engine = network.kind.reading.trace(network.compiled, tuple("a"), 1000).seeker.course.moments
     assert engine.program is not None
     with pytest.raises(InputError, match="no time 900"):
         decoder_state(network.compiled, engine.program, history.timeline, 900)

@@ -14,6 +14,7 @@ import pytest
 from tests.conftest import COUNTED
 from tests.damaged_checkpoints import ON, forged, kept, resumed
 from tests.fuzz.mutated import MACHINES, mutated_arrays, mutated_bytes, mutated_json
+from tests.networks import KINDS as NAMES
 from tests.networks import compiled_network, written
 
 from netwright.errors import NetwrightError
@@ -23,7 +24,6 @@ from netwright.machine.formats.draft import Source
 from netwright.machine.library import library_machine
 from netwright.machine.load import load_machine
 from netwright.networks.certificate import check_written
-from netwright.networks.kinds import KINDS as NAMES
 from netwright.networks.network import compile_network
 from netwright.networks.saved import from_bytes, to_bytes
 from netwright.verify.certificate.check import certificate, read_certificate

@@ -25,11 +25,8 @@ from netwright.machine.turing_machine import Action, Move, TuringMachine
 from netwright.verify.draw import random_machine
 
 UNDECIDED = 3  # the exit code
-DIGESTS = {
-    "rules": {"prompt": "rules"},
-    "rules-dot": {"prompt": "rules", "attention": "dot-product"},
-    "text": {"prompt": "text"},
-}
+OPTIONS = {"rules": {}, "rules-dot": {"attention": "dot-product"}, "text": {}}
+KINDS = {name: "universal-text" if name == "text" else "universal-transformer" for name in OPTIONS}
 
 
 def agrees(choice: Choice, machine: TuringMachine, word: tuple[str, ...], limit: int) -> Run:
@@ -58,8 +55,8 @@ def test_the_library(name: str, choice: Choice) -> None:
 @pytest.mark.parametrize("name", some(short_runs(300), 5))
 def test_real_machines(name: str, choice: Choice) -> None:
     machine = load(name)
-    if choice.options.get("prompt") == "text" and len(machine.delta) > 120:
-        pytest.skip("a prompt of thousands of symbols; --prompt rules runs it")
+    if choice.kind == "universal-text" and len(machine.delta) > 120:
+        pytest.skip("a prompt of thousands of symbols; universal-transformer runs it")
     for word in inputs(machine):
         agrees(choice, machine, word, 300)
 
@@ -90,7 +87,7 @@ def test_every_vector_of_random_machines_is_as_claimed(choice: Choice, data: st.
 def test_every_vector_of_the_library_is_as_claimed(name: str, choice: Choice) -> None:
     machine = library_machine(name)
     network = choice.network(machine)
-    if network.kind.facts(network.compiled).get("prompt_tokens", 0) > 200:
+    if network.facts.get("prompt_tokens", 0) > 200:
         pytest.skip("by the definition a long prompt takes minutes")
     assert network.verify(max_steps=15).holds
 
@@ -181,23 +178,27 @@ def test_a_trace_has_named_vectors_and_attentions(choice: Choice) -> None:
     outputs = network.outputs("ab")
     for moment in trace:
         assert moment["y"] == next(outputs)
-        assert list(moment) == network.kind.vectors(network.compiled)
+        assert list(moment) == network.kind.reading.vectors(network.compiled)
     assert trace.run.outcome.value == "rejected"
     layer = len(network.compiled.network.decoder)
-    first = network.kind.history(network.compiled, machine, tuple("ab"), 10).lead
+    history = network.kind.look.history(network.compiled, tuple("ab"), 10)
+    first = history.lead
     assert trace[first + 1].attention[f"decoder.{layer}.self"].winners
-    says = network.kind.says(network.compiled, trace[first + 2])
+    says = network.kind.look.says(network.compiled, trace[first + 2])
     assert says is not None
-    assert says.state in network.kind.machine_of(network.compiled).states
+    assert (
+        says.state
+        in network.kind.look.history(network.compiled, tuple("ab"), 10).timeline.machine.states
+    )
 
 
-@pytest.mark.parametrize("name", DIGESTS)
+@pytest.mark.parametrize("name", OPTIONS)
 def test_one_digest_for_the_whole_library(name: str) -> None:
-    universal = nw.universal(**DIGESTS[name])
+    universal = nw.universal(name.partition("-")[0], **OPTIONS[name])
     for machine in map(library_machine, library_names()):
-        network = nw.compile(machine, to="universal-transformer", **DIGESTS[name])
+        network = nw.compile(machine, to=KINDS[name], **OPTIONS[name])
         assert universal.of(machine) == network
-        found = network.kind.facts(network.compiled)["weights_digest"]
+        found = network.facts["weights_digest"]
         assert found == universal.weights_digest
     assert universal.dimension == (37 if name == "text" else 21)
     assert universal.certify().holds
@@ -206,13 +207,12 @@ def test_one_digest_for_the_whole_library(name: str) -> None:
 def test_every_weight_is_in_the_digest() -> None:
     """Any weight that is flipped changes it, and nearly any changes what a run shows."""
     network = nw.compile("even-as", to="universal-transformer")
-    kind = network.kind
-    digest = kind.facts(network.compiled)["weights_digest"]
+    digest = network.facts["weights_digest"]
     same_runs = count = 0
     for name, weight in network.weights().items():
         for (row, column), value in weight.entries.items():
             changed = network.with_weight(name, row, column, -value)
-            assert kind.facts(changed.compiled)["weights_digest"] != digest
+            assert changed.facts["weights_digest"] != digest
             count += 1
             try:
                 runs = [changed.run(word, 40) for word in ("", "a", "abba")]
@@ -241,15 +241,30 @@ def test_options_that_do_not_go_together_are_refused() -> None:
     for options, message in (
         ({"prompt": "prose"}, "no prompt 'prose'; there are rules, text"),
         ({"attention": "soft"}, "no attention 'soft'; there are absolute, dot-product"),
-        ({"prompt": "text", "attention": "dot-product"}, "is for prompt=rules"),
-        ({"form": "short"}, "form=short is for prompt=text"),
-        ({"form": "tiny"}, "no form 'tiny'; there are long, short"),
+        ({"form": "short"}, "form is no option of universal-transformer"),
     ):
         with pytest.raises(InputError, match=message):
             nw.compile(machine, to="universal-transformer", **options)
     with pytest.raises(InputError, match="compiled for inputs without blanks"):
         nw.compile("even-as", to="pointer-transformer").run("a_a")
-    assert nw.compile("even-as", to="universal-transformer", prompt="text").run("a_a").decided
+    with pytest.raises(InputError, match="no form 'tiny'; there are long, short"):
+        nw.compile(machine, to="universal-text", form="tiny")
+
+
+def test_a_text_as_an_option_is_said_to_be_a_kind_now(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.warns(nw.FormatWarning, match="prompt=text is the kind universal-text now"):
+        network = nw.compile("even-as", to="universal-transformer", prompt="text", form="short")
+    assert network == nw.compile("even-as", to="universal-text", form="short")
+    assert network.run("a_a").decided
+    call = ["run", "even-as", "abab", "--on", "universal-transformer", "--prompt", "text"]
+    assert main(call) == 0
+    said = capsys.readouterr()
+    assert said.out.startswith("accepted after 5 steps")
+    assert "warning: prompt=text is the kind universal-text now" in said.err
+    assert main(["compile", "even-as", "--on", "universal-transformer", "--prompt", "text"]) == 0
+    text = capsys.readouterr().out
+    assert main(["compile", "even-as", "--on", "universal-text", "--prompt"]) == 0
+    assert capsys.readouterr().out == text
 
 
 def test_parts_can_be_left_out() -> None:
@@ -262,7 +277,7 @@ def test_parts_can_be_left_out() -> None:
 @every_choice
 def test_every_block_and_weight_has_words(choice: Choice) -> None:
     network = choice.network(library_machine("palindrome"))
-    meanings = network.kind.meanings
+    meanings = network.kind.look.meanings
     for block, _ in network.layout.blocks:
         assert meanings.of_block(block)
     for name, weight in network.weights().items():

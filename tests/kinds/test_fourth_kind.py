@@ -1,137 +1,178 @@
-"""A kind that is made in this file alone works in every verb: no other place has to know of it."""
+"""A kind in a package of its own works in every verb: nothing here had to know of it."""
 
 import json
 import pickle
-from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.explorer.test_page import recorded
+from tests.networks import facts
+from tests.repetition import examples
 
+import netwright as nw
 from netwright.cli import main
-from netwright.errors import InputError
-from netwright.exact.feed_forward import Affine
-from netwright.exact.layout import Layout
-from netwright.exact.vector import Vector
-from netwright.following.tracing import Tracing
-from netwright.machine.library import library_machine
-from netwright.machine.simulate import Run
-from netwright.machine.turing_machine import TuringMachine
-from netwright.networks.kind import Following, Kind, Option, Options
-from netwright.networks.kinds import KINDS
-from netwright.networks.network import compile_network
-from netwright.networks.rnn import RNNKind
-from netwright.networks.saved import from_bytes, to_bytes
-from netwright.networks.trace import Moment
-from netwright.networks.view import Says
-from netwright.theorems.theorem_2_3_rnn.construction import CompiledRNN, compile_rnn
-from netwright.verify.comparison import Check
+from netwright.errors import FormatError, InputError
+from netwright.machine.simulate import configurations, simulate
+from netwright.machine.turing_machine import Action, Move, TuringMachine
 
-
-class WideKind(Kind[CompiledRNN]):
-    """An RNN whose stacks are in a base that is a multiple of the number of symbols."""
-
-    name = "wide-rnn"
-    statement = "Theorem 2.3"
-    meanings = RNNKind.meanings
-    options = (Option("factor", int, 3, "How many times as large the base is."),)
-    inner = RNNKind()
-
-    def construct(self, machine: TuringMachine, options: Options) -> CompiledRNN:
-        return compile_rnn(machine, options["factor"] * len(machine.symbols))
-
-    def run(self, compiled: CompiledRNN, word: Sequence[str], following: Following) -> Run:
-        return self.inner.run(compiled, word, following)
-
-    def outputs(self, compiled: CompiledRNN, word: Sequence[str]) -> Iterator[Vector]:
-        return self.inner.outputs(compiled, word)
-
-    def checks(self, compiled: CompiledRNN, word: Sequence[str], max_steps: int) -> Iterator[Check]:
-        return self.inner.checks(compiled, word, max_steps)
-
-    def machine_of(self, compiled: CompiledRNN) -> TuringMachine:
-        return compiled.machine
-
-    def says(self, compiled: CompiledRNN, moment: Moment) -> Says | None:
-        return self.inner.says(compiled, moment)
-
-    def written(self, compiled: CompiledRNN) -> dict[str, Any]:
-        return self.inner.written(compiled)
-
-    def rebuilt(
-        self, written: Mapping[str, Any], machine: TuringMachine, options: Options
-    ) -> CompiledRNN:
-        return self.inner.rebuilt(written, machine, options)
-
-    def matrices(self, compiled: CompiledRNN) -> dict[str, Affine]:
-        return self.inner.matrices(compiled)
-
-    def with_matrix(self, compiled: CompiledRNN, name: str, affine: Affine) -> CompiledRNN:
-        return self.inner.with_matrix(compiled, name, affine)
-
-    def trace(self, compiled: CompiledRNN, word: Sequence[str], max_steps: int) -> Tracing[Any]:
-        return self.inner.trace(compiled, word, max_steps)
-
-    def vectors(self, compiled: CompiledRNN) -> list[str]:
-        return self.inner.vectors(compiled)
-
-    def layout(self, compiled: CompiledRNN) -> Layout:
-        return self.inner.layout(compiled)
-
-    def facts(self, compiled: CompiledRNN) -> dict[str, Any]:
-        return {"dimension": compiled.neurons.layout.dimension, "base": str(compiled.neurons.base)}
-
-    def description(self, compiled: CompiledRNN) -> dict[str, Any]:
-        return self.inner.description(compiled)
+ROOT = Path(__file__).parents[2]
+ON = ("--on", "finite-state")
 
 
 @pytest.fixture(autouse=True)
-def _a_fourth_kind(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(KINDS, "wide-rnn", WideKind())
+def _a_package_with_a_kind(
+    monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """Installed as pip would: a folder with its metadata."""
+    place = tmp_path_factory.mktemp("installed")
+    about = place / "finite_state-1.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: finite-state\nVersion: 1\n")
+    points = "[netwright.kinds]\nfinite-state = tests.kinds.finite_state\n"
+    (about / "entry_points.txt").write_text(points)
+    monkeypatch.syspath_prepend(str(place))
+    monkeypatch.setenv("PYTHONPATH", f"{place}:{ROOT}")
 
 
-def answer(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
-    assert main([*arguments, "--json"]) in (0, 1)
+@pytest.fixture
+def even(tmp_path: Path) -> str:
+    """Words with an even number of a's."""
+    path = tmp_path / "even.yaml"
+    path.write_text(
+        "input: abab\nblank: ' '\nstart state: even\ntable:\n"
+        "  even: {a: {R: odd}, b: R, ' ': {R: yes}}\n  odd: {a: {R: even}, b: R}\n  yes:\n"
+    )
+    return str(path)
+
+
+def answer(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0) -> dict[str, Any]:
+    assert main([*arguments, "--json"]) == code
     return dict(json.loads(capsys.readouterr().out))
 
 
-def test_it_runs_is_verified_and_compiled(capsys: pytest.CaptureFixture[str]) -> None:
-    found = answer(capsys, "run", "palindrome", "abba", "--on", "wide-rnn")
-    assert (found["on"], found["outcome"], found["steps"]) == ("wide-rnn", "accepted", 15)
-    found = answer(capsys, "verify", "palindrome", "abba", "--on", "wide-rnn,rnn")
-    assert [row["on"] for row in found["results"]] == ["wide-rnn", "rnn"]
+@st.composite
+def automata(draw: st.DrawFn) -> TuringMachine:
+    states, symbols = ["p", "q", "r"], ["_", "a", "b"]
+    pairs = [(q, s) for q in states for s in symbols]
+    chosen = draw(st.dictionaries(st.sampled_from(pairs), st.sampled_from(states)))
+    delta = {(q, s): Action(target, s, Move.R) for (q, s), target in chosen.items()}
+    accepting = draw(st.frozensets(st.sampled_from(states)))
+    return TuringMachine(states, symbols, "_", "p", delta, accepting)
+
+
+@examples(60)
+@given(automata(), st.text("ab_"), st.integers(1, 9))
+def test_it_does_what_its_machine_does(machine: TuringMachine, word: str, sharpness: int) -> None:
+    network = nw.compile(machine, to="finite-state", sharpness=sharpness)
+    assert facts(network.run(word, 12)) == facts(simulate(machine, word, 12))
+    assert network.compare(word, 12).difference is None
+    trace = network.trace(word, 12)
+    assert trace[1]["y"] == next(network.outputs(word))
+
+
+def test_it_runs_and_is_verified(even: str, capsys: pytest.CaptureFixture[str]) -> None:
+    found = answer(capsys, "run", even, *ON)
+    assert (found["on"], found["outcome"], found["steps"]) == ("finite-state", "accepted", 5)
+    assert answer(capsys, "run", even, "a", *ON, code=1)["outcome"] == "rejected"
+    found = answer(capsys, "verify", even, "abba", "--on", "finite-state,rnn")
+    assert [row["on"] for row in found["results"]] == ["finite-state", "rnn"]
     assert found["differences"] == 0
-    found = answer(capsys, "verify", "palindrome", "abba", "--on", "wide-rnn", "--break", "U.S")
-    assert found["results"][0]["difference"]["statement"] == "Theorem 2.3"
-    found = answer(capsys, "compile", "palindrome", "--on", "wide-rnn")
-    assert (found["on"], found["base"]) == ("wide-rnn", "9")
-    assert found["description"]["activations"]["decoder"] == "sigma"
+    broken = answer(capsys, "verify", even, "ab", *ON, "--break", "F.q", code=1)
+    assert broken["results"][0]["difference"]["statement"] == "A finite automaton"
+    without = answer(capsys, "verify", even, "aa", *ON, "--without", "memory", code=1)
+    assert without["results"][0]["difference"] is not None
+    assert main(["run", even, *ON, "--without", "memory"]) == 1
+    assert capsys.readouterr().out.startswith("rejected after 0 steps")
+    assert main(["run", "palindrome", *ON]) == 2
+    assert "takes machines that move right" in capsys.readouterr().err
+    assert main(["run", even, "--checkpoint", f"{even}.kept", *ON, "--max-steps", "2"]) == 3
+    assert main(["run", even, "--resume", f"{even}.kept", *ON]) == 0
 
 
-def test_it_is_listed_and_has_no_certificate(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["run", "copy", "--on", "abacus"]) == 2
-    assert (
-        "transformer, rnn, neural-gpu, wide-rnn, pointer-transformer, " in capsys.readouterr().err
-    )
-    assert main(["certify", "copy", "--on", "wide-rnn"]) == 2
-    assert "there are no certificates for networks of kind wide-rnn" in capsys.readouterr().err
-    assert main(["precision", "copy", "--on", "wide-rnn"]) == 2
-    assert "there is no precision laboratory for wide-rnn" in capsys.readouterr().err
+def test_its_trace_goes_anywhere(even: str) -> None:
+    trace = nw.compile(even, to="finite-state").trace("abab")
+    assert len(trace) == 6
+    *_, last = configurations(nw.load_machine(even), "abab")
+    assert trace[-1].configuration == last
+    assert [trace[t]["y"].label("q") for t in (5, 1, 3)] == ["even", "even", "odd"]
+    assert trace.array("y").shape == (6, len(trace[1]["y"].layout.coordinates))
+    with pytest.raises(IndexError, match="this run ends at time 6"):
+        trace[7]
 
 
-def test_it_is_saved_and_pickled(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    network = compile_network(library_machine("palindrome"), "wide-rnn", factor=5)
-    assert from_bytes(to_bytes(network)) == network == pickle.loads(pickle.dumps(network))
-    assert network != compile_network(library_machine("palindrome"), "wide-rnn")
-    file = str(tmp_path / "wide.safetensors")
-    assert main(["compile", "palindrome", "--on", "wide-rnn", "-o", file]) == 0
+def test_its_weights_and_its_shape(even: str, capsys: pytest.CaptureFixture[str]) -> None:
+    network = nw.compile(even, to="finite-state", sharpness="3")
+    assert list(network.weights()) == ["F.1", "F.2"]
+    assert network.weights()["F.1"]["q[odd]", "rule[odd a]"] == 3
+    deaf = network.with_weight("F.1", "q[odd]", "rule[odd a]", 0)
+    assert deaf != network
+    assert deaf.compare("aa").difference is not None
+    found = answer(capsys, "compile", even, *ON, "--weights", "F.2", "--explain")
+    assert found["meanings"]["blocks"]["q"] == "the state"
+    found = answer(capsys, "compile", even, *ON)
+    assert found["description"]["F"] == {"maps": [[11, 6], [6, 11]], "activation": "sigma"}
+    assert (found["parameters"], found["vectors"]) == (12 * 6 + 7 * 11, ["y"])
+    assert main(["compile", "--help"]) == 0
+    assert "For finite-state: How steep its units are." in " ".join(capsys.readouterr().out.split())
+
+
+def test_it_is_saved_loaded_and_audited(
+    even: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    network = nw.compile(even, to="finite-state", sharpness=5)
+    file = str(tmp_path / "even.safetensors")
+    for each in (network, network.broken("F.q", word="ab"), network.without("memory")):
+        each.save(file, force=True)
+        assert nw.load(file) == each == pickle.loads(pickle.dumps(each))
+    assert network != nw.compile(even, to="finite-state")
+    assert main(["compile", even, *ON, "-o", file, "--force"]) == 0
+    assert main(["run", file, "abba"]) == 0
     capsys.readouterr()
-    assert answer(capsys, "run", file, "abba")["on"] == "wide-rnn"
+    assert answer(capsys, "audit", file)["holds"]
+    damaged = bytearray(Path(file).read_bytes())
+    damaged[-9] ^= 1
+    Path(file).write_bytes(damaged)
+    assert main(["audit", file]) == 1
+    with pytest.raises(FormatError, match="is not a whole network"):
+        nw.load(file)
 
 
-def test_its_options_are_read_in_one_place() -> None:
-    machine = library_machine("palindrome")
-    with pytest.raises(InputError, match="base is no option of wide-rnn; its options are factor"):
-        compile_network(machine, "wide-rnn", base=4)
-    with pytest.raises(TypeError, match="abstract"):
-        type("Half", (Kind,), {"name": "half"})()
+def test_it_has_a_page(even: str, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    assert main(["explore", even, "abab", *ON, "-o", str(page)]) == 0
+    data = recorded(page.read_text(encoding="utf-8"))
+    assert (data["run"]["kind"], data["run"]["outcome"]) == ("finite-state", "accepted")
+    says = [moment["says"]["state"] for moment in data["moments"]]
+    assert says == ["even", "odd", "odd", "even", "even", "yes"]
+    assert nw.compile(even, to="finite-state").explore("aa", t=2) is not None
+
+
+def test_campaigns_take_it(even: str, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    folder = str(tmp_path / "found")
+    call = ["campaign", even, "--on", "machine,finite-state", "--do", "run,verify", "-o", folder]
+    assert main([*call, "--workers", "1"]) == 0
+    capsys.readouterr()
+    found = answer(capsys, "campaign", "show", folder)
+    assert found["networks"]["finite-state"]["agree"] == 1
+    assert main(["audit", folder]) == 0
+    assert [run.steps for run in nw.run_many([even], to="finite-state")] == [5]
+
+
+def test_what_it_has_not_is_said(even: str, capsys: pytest.CaptureFixture[str]) -> None:
+    for call, message in (
+        (("run", even, "--on", "abacus"), "language-model, finite-state, machine"),
+        (("certify", even, *ON), "no certificates for networks of kind finite-state: nothing is"),
+        (("precision", even, *ON), "there is no precision laboratory for finite-state"),
+        (("export", even, *ON, "-o", "x"), "finite-state has no code for numpy"),
+        (("run", even, *ON, "--engine", "fast"), "no engine for finite-state 'fast'"),
+        (("run", even, *ON, "--score", "paper"), "score is no option of finite-state; its opt"),
+        (("run", even, *ON, "--sharpness", "0"), "sharpness is '0'; expected"),
+        (("compile", even, *ON, "--prompt"), "a prompt is printed"),
+    ):
+        assert main(list(call)) == 2
+        assert message in capsys.readouterr().err
+    with pytest.raises(InputError, match="no part 'x'; there are memory"):
+        nw.compile(even, to="finite-state").without("x")

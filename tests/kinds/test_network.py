@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.networks import facts
+from tests.networks import KINDS, facts
 from tests.repetition import examples
 from tests.strategies import machines, words
 
@@ -16,7 +16,6 @@ from netwright.cli import main
 from netwright.errors import InputError, NetworkError
 from netwright.machine.library import library_machine
 from netwright.machine.simulate import Engine, simulate
-from netwright.networks.kinds import KINDS
 from netwright.networks.network import compile_network, network_for_word
 
 SOURCE = Path(netwright.__file__).parent
@@ -98,7 +97,7 @@ def test_ablated_networks_run_and_answer_what_they_answer(
 
 def test_an_engine_that_a_kind_has_not_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     network = compile_network(library_machine("even-as"), "rnn")
-    monkeypatch.setattr(type(network.kind), "engines", (Engine.REFERENCE,))
+    monkeypatch.setattr(type(network.kind.reading), "engines", (Engine.REFERENCE,))
     assert network.run("a", engine="reference").steps == 2
     with pytest.raises(InputError, match="no engine for rnn 'fast'; there are reference"):
         network.run("a", engine="fast")

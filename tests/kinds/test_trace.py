@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.machine_table import ORACLES, TABLE, Case
 from tests.mutations import mutated_neural_gpu, mutated_rnn, mutated_transformer
+from tests.networks import KINDS
 from tests.repetition import repeated, some
 from tests.strategies import machines, words
 
@@ -22,7 +23,6 @@ from netwright.machine.turing_machine import TuringMachine
 from netwright.nets.attention import attention_weights
 from netwright.nets.neural_gpu import Grid
 from netwright.nets.transformer import Transformer
-from netwright.networks.kinds import KINDS
 from netwright.networks.network import Network, compile_network, network_for_word
 from netwright.networks.trace import Moment
 from netwright.runtime.transformer import tokens
@@ -180,7 +180,10 @@ def test_mutated_networks_have_the_traces_of_the_networks_they_are(on: str) -> N
 
 
 @pytest.mark.parametrize(
-    "part", KINDS["transformer"].parts(compile_network(library_machine("palindrome")).compiled)
+    "part",
+    KINDS["transformer"].construction.parts(
+        compile_network(library_machine("palindrome")).compiled
+    ),
 )
 def test_without_a_part(part: str) -> None:
     network = compile_network(library_machine("palindrome")).without(part)

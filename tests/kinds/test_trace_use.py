@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.kinds.test_trace import MOMENTS
+from tests.networks import KINDS
 from tests.repetition import repeated
 from tests.threads import in_threads
 
@@ -17,7 +18,6 @@ from netwright.following.tracing import EndedError
 from netwright.machine.library import library_machine
 from netwright.machine.simulate import Outcome, configurations
 from netwright.machine.turing_machine import TuringMachine
-from netwright.networks.kinds import KINDS
 from netwright.networks.network import compile_network
 
 

@@ -13,7 +13,7 @@ from netwright.errors import InputError, NetworkError
 from netwright.exact.layout import Layout
 from netwright.exact.vector import Vector
 from netwright.nets.attention import attention
-from netwright.nets.positional import ReciprocalPositions
+from netwright.nets.positional import Positions
 from netwright.nets.recognizer import Recognizer
 from netwright.nets.transformer import Transformer
 
@@ -98,4 +98,4 @@ def test_a_strange_symbol_is_named(recognizer: Recognizer) -> None:
 def test_positions_need_different_coordinates() -> None:
     layout = Layout.of(x="", u="", v="")
     with pytest.raises(NetworkError, match="different coordinates, two at least"):
-        ReciprocalPositions(layout, ("x", "x", "u", "v"))
+        Positions.reciprocal(layout, ("x", "x", "u", "v"))

@@ -14,13 +14,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.machine_table import ORACLES
 from tests.mutations import mutated_transformer
+from tests.networks import WATCHES
 from tests.repetition import repeated, some
 from tests.runtime.test_transformer import same_state
 from tests.strategies import machines, words
 
 from netwright.errors import NetworkError
 from netwright.exact.snapshot import Snapshot
-from netwright.following.token_reading import PAPER as WATCHES
 from netwright.machine.library import library_machine, library_names
 from netwright.machine.simulate import Outcome, Run
 from netwright.machine.turing_machine import TuringMachine

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.machine_table import TABLE
 from tests.mutations import mutated_transformer
-from tests.networks import facts
+from tests.networks import WATCHES, facts, networks_in, with_network
 from tests.repetition import examples, repeated, some
 from tests.strategies import D, machines, transformers, vectors
 from tests.strategies import words as random_words
@@ -20,8 +20,6 @@ from netwright.errors import NetworkError
 from netwright.exact.feed_forward import Affine, FeedForward, affine_network
 from netwright.exact.layout import Layout
 from netwright.exact.vector import Vector
-from netwright.following.token_reading import PAPER as WATCHES
-from netwright.following.transformer import by_definition
 from netwright.machine.library import library_machine
 from netwright.machine.normal_form import normalize
 from netwright.machine.simulate import simulate
@@ -34,7 +32,7 @@ from netwright.nets.attention import (
 )
 from netwright.nets.transformer import Layer, Transformer
 from netwright.networks.running import run
-from netwright.runtime.engine import NEITHER, Watch, rows_of
+from netwright.runtime.engine import NEITHER, ReferenceEngine, Watch, rows_of, watched
 from netwright.runtime.stacks.rnn import FastRNN
 from netwright.runtime.transformer import native
 from netwright.runtime.transformer.arrays import CELLS, FIRST_CELL, TOKENS
@@ -207,7 +205,7 @@ def test_a_watch_through_a_map_is_for_rationals() -> None:
     watch = Watch("y", "x", through=Affine.of(LINE, LINE, {("y", "x"): 1}))
     start = Vector.of(LINE, x=1)
     decoder = FastDecoder(swapping, [], start, [watch])
-    slow = by_definition(swapping, [], start, [watch])
+    slow = ReferenceEngine(map(watched, swapping.tokens([], start)), [watch])
     assert [rows_of(decoder.advance(1)).tolist() for _ in range(4)] == [
         slow.advance(1).tolist() for _ in range(4)
     ]
@@ -229,10 +227,10 @@ def test_a_denominator_that_does_not_grow_stays() -> None:
 def test_a_form_that_ends_in_the_middle_of_a_run() -> None:
     """In a state that comes late, the queries ask for a cell far away."""
     compiled = compiled_for(library_machine("palindrome"), "aba")
-    (affine,) = compiled.networks()["decoder.3.Q"].maps
+    (affine,) = networks_in(compiled)["decoder.3.Q"].maps
     place = compiled.layout.index("q2", "back"), compiled.layout.index("x9")
     changed = Affine(affine.input, affine.output, {**affine.weights, place: fmpq(1)}, affine.bias)
-    damaged = compiled.with_network("decoder.3.Q", FeedForward((changed,)))
+    damaged = with_network(compiled, "decoder.3.Q", FeedForward((changed,)))
     decoder = agree_on(damaged, "aba", 30)
     assert decoder.reason == "token 14: no form of attention fits"
 
@@ -319,7 +317,7 @@ def test_codes_are_the_same_whatever_comes_first(
     decoder = FastDecoder(
         compiled.network, X, compiled.seed, WATCHES, reference_steps=reference_steps
     )
-    slow = by_definition(compiled.network, X, compiled.seed, WATCHES)
+    slow = ReferenceEngine(map(watched, compiled.network.tokens(X, compiled.seed)), WATCHES)
     found: list[list[int]] = []
     while len(found) < 50:
         found += rows_of(decoder.advance(50 - len(found))).tolist()

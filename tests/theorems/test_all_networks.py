@@ -8,23 +8,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.corpora import FOLDER, inputs, load, needs_corpora, short_runs
 from tests.networks import (
+    KINDS,
     agree_at_every_step,
     compiled_network,
     every_cell_is_as_proved,
     facts,
     held,
+    run_by_definition,
     written,
 )
 from tests.repetition import examples, some
 from tests.strategies import machines, words
 
 from netwright.errors import InputError
-from netwright.following.rnn import run_rnn
 from netwright.machine.library import library_machine, library_names
 from netwright.machine.simulate import Outcome, simulate
 from netwright.machine.turing_machine import Action, Move, TuringMachine
 from netwright.networks.certificate import check_written
-from netwright.networks.kinds import KINDS
 from netwright.networks.running import run
 from netwright.precision.laboratory import AttentionExperiment
 from netwright.theorems.theorem_2_3_rnn.construction import compile_rnn
@@ -112,7 +112,7 @@ def test_real_machines_on_the_rnn_at_every_step(name: str) -> None:
     compiled = compile_rnn(machine)
     for word in inputs(machine):
         wanted = simulate(machine, word, 2000)
-        found = run_rnn(compiled, word, 2000)
+        found = run_by_definition(compiled, word, 2000)
         assert facts(found) == facts(wanted)
         assert found.network_steps == len(word) + 1 + wanted.steps
         assert agree_at_every_step(compiled, word, 2000) == wanted.steps + 1
@@ -147,7 +147,7 @@ def test_rogozhins_machine_of_24_states_runs_its_tag_system_on_the_rnn() -> None
     rules = {(q, s): (target, write, move) for q, s, write, move, target in parts["rules"]}
     given = TuringMachine(parts["states"], parts["symbols"], parts["blank"], parts["start"], rules)
     machine = walking_to(given, test["head"])
-    found = run_rnn(compile_rnn(machine), test["initial_tape"], 10_000)
+    found = run_by_definition(compile_rnn(machine), test["initial_tape"], 10_000)
     assert (found.outcome, found.state) == (Outcome.HALTED, test["halt_state"])
     assert found.steps == test["steps_to_halt"] + test["head"]
     assert facts(found) == facts(simulate(machine, test["initial_tape"], 10_000))
@@ -155,5 +155,5 @@ def test_rogozhins_machine_of_24_states_runs_its_tag_system_on_the_rnn() -> None
 
 def test_rogozhins_machine_of_4_states_runs_its_tag_system_on_the_rnn() -> None:
     machine = library_machine("universal-4-6")
-    found = run_rnn(compile_rnn(machine), machine.default_input, 10_000)
+    found = run_by_definition(compile_rnn(machine), machine.default_input, 10_000)
     assert (found.outcome, found.steps, found.state) == (Outcome.HALTED, 6880 + 48, "q3")

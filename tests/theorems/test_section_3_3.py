@@ -12,7 +12,7 @@ from tests.strategies import D, transformers, vectors
 from netwright.exact.layout import Layout
 from netwright.exact.rounding import rounded
 from netwright.exact.vector import Vector
-from netwright.nets.positional import ReciprocalPositions
+from netwright.nets.positional import Positions
 from netwright.nets.recognizer import Recognizer
 from netwright.nets.transformer import Transformer
 from netwright.theorems.section_3_3_fixed_precision import (
@@ -21,7 +21,7 @@ from netwright.theorems.section_3_3_fixed_precision import (
     palindrome_and_swapped,
 )
 
-POSITIONS = ReciprocalPositions(Layout.of(a="", b="", c="", d=""), ("a", "b", "c", "d"))
+POSITIONS = Positions.reciprocal(Layout.of(a="", b="", c="", d=""), ("a", "b", "c", "d"))
 
 
 @pytest.mark.parametrize(("bits", "where"), [(8, (352, 353)), (11, (2716, 2717))])

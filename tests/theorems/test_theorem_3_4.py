@@ -8,7 +8,7 @@ from flint import fmpq
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.machine_table import TABLE, Case, words
-from tests.networks import facts
+from tests.networks import facts, networks_in, run_by_definition, with_network
 from tests.repetition import examples, repeated
 from tests.strategies import machines
 from tests.strategies import words as random_words
@@ -17,7 +17,6 @@ from netwright.errors import NetworkError
 from netwright.exact.feed_forward import Affine, FeedForward, affine_network
 from netwright.exact.layout import Layout
 from netwright.exact.vector import Vector
-from netwright.following.transformer import run_transformer
 from netwright.machine.library import library_machine
 from netwright.machine.normal_form import normalize
 from netwright.machine.simulate import Outcome, simulate
@@ -110,7 +109,7 @@ def test_the_dimension_is_the_papers(machine: TuringMachine, blanks: bool) -> No
     assert compiled.layout.dimension == 2 * len(normal.states) + 4 * len(normal.symbols) + 11
     assert (len(compiled.network.encoder), len(compiled.network.decoder)) == (1, 3)
     states, symbols = len(normal.states), len(normal.symbols)
-    networks = compiled.networks()
+    networks = networks_in(compiled)
     assert networks["decoder.1.O"].hidden_widths == (states + symbols + 1 + states * symbols,)
     assert len(networks["F"].maps) == 4
 
@@ -122,7 +121,7 @@ SHORT_CASES = [case for case in TABLE if len(case.word) <= 4]
 def test_the_network_answers_as_the_machine_does(case: Case) -> None:
     machine = library_machine(case.machine)
     wanted = simulate(machine, case.word, 200)
-    found = run_transformer(compiled_for(machine, case.word), tuple(case.word), 200)
+    found = run_by_definition(compiled_for(machine, case.word), tuple(case.word), 200)
     assert facts(found) == facts(wanted)
 
 
@@ -132,7 +131,7 @@ def test_the_network_answers_as_random_machines_do(data: st.DataObject) -> None:
     machine = data.draw(machines())
     word = data.draw(random_words(machine.symbols))
     limit = data.draw(st.integers(0, 20))
-    found = run_transformer(compiled_for(machine, word), word, limit)
+    found = run_by_definition(compiled_for(machine, word), word, limit)
     assert facts(found) == facts(simulate(machine, word, limit))
 
 
@@ -141,7 +140,7 @@ def test_every_limit_shows_the_configuration_after_exactly_that_many_steps() -> 
         machine = library_machine(name)
         compiled = compiled_for(machine, "")
         for limit in [*range(12), 106, 107, 108]:
-            assert facts(run_transformer(compiled, (), limit)) == facts(
+            assert facts(run_by_definition(compiled, (), limit)) == facts(
                 simulate(machine, (), limit)
             )
 
@@ -153,7 +152,7 @@ def test_a_missing_rule_leads_to_the_dead_vector_for_ever() -> None:
     dead = Vector.of(compiled.layout, s1="0")
     assert outputs[3:] == [dead] * 9
     assert not compiled.is_final(dead)
-    assert run_transformer(compiled, (), 100).outcome is Outcome.REJECTED
+    assert run_by_definition(compiled, (), 100).outcome is Outcome.REJECTED
 
 
 def test_the_recognizer_accepts_the_machines_language() -> None:
@@ -203,7 +202,7 @@ TRIVIAL = {
 
 def test_no_network_is_idle_but_those_the_proof_calls_trivial() -> None:
     compiled = compiled_for(library_machine("palindrome"), "abba")
-    for name, network in compiled.networks().items():
+    for name, network in networks_in(compiled).items():
         weights = sum(len(affine.weights) for affine in network.maps)
         assert (weights == 0) == (name in TRIVIAL), name
 
@@ -225,9 +224,9 @@ BROKEN_FIRST = {
 @pytest.mark.parametrize("name", BROKEN_FIRST)
 def test_a_network_without_its_weights_breaks_its_own_lemma(name: str) -> None:
     compiled = compiled_for(library_machine("palindrome"), "abba")
-    maps = compiled.networks()[name].maps
+    maps = networks_in(compiled)[name].maps
     nothing = FeedForward(tuple(Affine(a.input, a.output, {}, Vector.zero(a.output)) for a in maps))
-    broken = first_broken_lemma(compiled.with_network(name, nothing), "abba", 30)
+    broken = first_broken_lemma(with_network(compiled, name, nothing), "abba", 30)
     assert broken is not None
     assert broken.startswith(BROKEN_FIRST[name])
 
@@ -237,23 +236,23 @@ def test_the_trivial_attention_may_have_any_queries_and_keys() -> None:
     compiled = compiled_for(library_machine("palindrome"), "abba")
     some = affine_network(compiled.layout, {("x9", "x9"): 1})
     for name in ("encoder.1.Q", "encoder.1.K", "decoder.1.Q", "decoder.1.K"):
-        assert first_broken_lemma(compiled.with_network(name, some), "abba", 30) is None
+        assert first_broken_lemma(with_network(compiled, name, some), "abba", 30) is None
 
 
 def test_a_changed_weight_changes_the_answer() -> None:
     """Accept where the machine would reject: one row of the transition network is moved."""
     machine = library_machine("even-as")
     compiled = compiled_for(machine, "a")
-    first, second = compiled.networks()["decoder.1.O"].maps
+    first, second = networks_in(compiled)["decoder.1.O"].maps
     hidden, layout = second.input, compiled.layout
     weights = dict(second.weights)
     row = hidden.index("qs", "'odd', '_'")
     del weights[row, layout.index("q2", "reject")]
     weights[row, layout.index("q2", "accept")] = fmpq(1)
     changed = FeedForward((first, Affine(hidden, layout, weights, second.bias)))
-    assert run_transformer(compiled, ("a",), 50).outcome is Outcome.REJECTED
-    damaged = compiled.with_network("decoder.1.O", changed)
-    assert run_transformer(damaged, ("a",), 50).outcome is Outcome.ACCEPTED
+    assert run_by_definition(compiled, ("a",), 50).outcome is Outcome.REJECTED
+    damaged = with_network(compiled, "decoder.1.O", changed)
+    assert run_by_definition(damaged, ("a",), 50).outcome is Outcome.ACCEPTED
 
 
 def test_a_network_that_is_none_of_ours_is_reported_and_not_believed() -> None:
@@ -261,7 +260,7 @@ def test_a_network_that_is_none_of_ours_is_reported_and_not_believed() -> None:
     compiled = compiled_for(library_machine("sweeper"), "")
     nothing = affine_network(compiled.layout)
     with pytest.raises(NetworkError, match="from output 1 on its vectors show no machine"):
-        run_transformer(compiled.with_network("decoder.1.O", nothing), (), 10)
+        run_by_definition(with_network(compiled, "decoder.1.O", nothing), (), 10)
     pausing = replace(compiled.normal, pauses=frozenset(compiled.normal.given.states))
     with pytest.raises(NetworkError, match="from output 7 on its vectors show no machine"):
-        run_transformer(replace(compiled, normal=pausing), (), 1)
+        run_by_definition(replace(compiled, normal=pausing), (), 1)

@@ -8,7 +8,7 @@ from flint import fmpq
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.machine_table import TABLE, Case, words
-from tests.networks import agree_at_every_step, every_cell_is_as_proved, facts
+from tests.networks import agree_at_every_step, every_cell_is_as_proved, facts, run_by_definition
 from tests.repetition import examples, repeated, some
 from tests.strategies import machines
 from tests.strategies import words as random_words
@@ -17,8 +17,7 @@ from netwright.errors import InputError, NetworkError
 from netwright.exact.feed_forward import linear
 from netwright.exact.rational import relu
 from netwright.exact.vector import Vector
-from netwright.following.neural_gpu import run_neural_gpu
-from netwright.following.rnn import Decoder, run_rnn
+from netwright.following.rnn import Decoder
 from netwright.machine.library import library_machine, library_names
 from netwright.machine.simulate import Outcome, simulate
 from netwright.machine.turing_machine import Move, TuringMachine
@@ -39,7 +38,7 @@ def test_the_rnn_is_in_the_machines_configuration_at_every_step(name: str) -> No
     compiled = compile_rnn(machine)
     assert agree_at_every_step(compiled, machine.default_input, repeated(2000, 400)) > 5
     wanted = simulate(machine, None, 2000)
-    found = run_rnn(compiled, machine.default_input, 2000)
+    found = run_by_definition(compiled, machine.default_input, 2000)
     assert facts(found) == facts(wanted)
     assert found.network_steps == len(machine.default_input) + 1 + found.steps  # real time
 
@@ -52,7 +51,7 @@ def test_random_machines_at_every_step(data: st.DataObject) -> None:
     compiled = compile_rnn(machine)
     agree_at_every_step(compiled, word, 30)
     limit = data.draw(st.integers(0, 20))
-    assert facts(run_rnn(compiled, word, limit)) == facts(simulate(machine, word, limit))
+    assert facts(run_by_definition(compiled, word, limit)) == facts(simulate(machine, word, limit))
 
 
 @pytest.mark.parametrize("base", [fmpq(7, 2), 4, 5, 8, fmpq(31, 10)])
@@ -93,8 +92,8 @@ def test_the_empty_word_needs_the_extra_token() -> None:
     compiled = compile_rnn(library_machine("even-as"))
     zero = Vector.zero(compiled.neurons.layout)
     assert list(islice(compiled.network.decoder_states([], zero), 20)) == [zero] * 20
-    assert run_rnn(compiled, (), 50).outcome is Outcome.ACCEPTED
-    assert run_neural_gpu(compile_neural_gpu(compiled), (), 50).outcome is Outcome.ACCEPTED
+    assert run_by_definition(compiled, (), 50).outcome is Outcome.ACCEPTED
+    assert run_by_definition(compile_neural_gpu(compiled), (), 50).outcome is Outcome.ACCEPTED
 
 
 def test_after_a_halt_only_the_constant_is_left() -> None:
@@ -109,8 +108,8 @@ def test_a_start_state_that_accepts_is_seen_by_the_recognizer() -> None:
     machine = TuringMachine("ab", "01", "0", "a", {("a", "0"): ("b", "1", "R")}, "a")
     compiled = compile_rnn(machine)
     assert compiled.recognizer.accepts_at("0", 5) == 1
-    assert run_rnn(compiled, "1", 5).outcome is Outcome.ACCEPTED
-    assert run_rnn(compiled, "1", 5).steps == 0
+    assert run_by_definition(compiled, "1", 5).outcome is Outcome.ACCEPTED
+    assert run_by_definition(compiled, "1", 5).steps == 0
 
 
 def test_stays_are_steps_of_their_own() -> None:
@@ -134,8 +133,8 @@ def test_a_changed_weight_is_noticed() -> None:
     network = compiled.network
     broken = replace(network, U=linear(network.layout, network.layout, {("u", "u"): 1}))
     damaged = replace(compiled, network=broken)
-    assert run_rnn(damaged, "aa", 50).outcome is Outcome.REJECTED
-    assert run_rnn(damaged, "aa", 50).steps == 0
+    assert run_by_definition(damaged, "aa", 50).outcome is Outcome.REJECTED
+    assert run_by_definition(damaged, "aa", 50).steps == 0
 
 
 def test_vectors_that_are_no_configuration_are_reported() -> None:
@@ -175,7 +174,7 @@ def test_every_cell_on_random_machines(data: st.DataObject) -> None:
     compiled = gpu_of(machine)
     every_cell_is_as_proved(compiled, word, len(word) + 12)
     limit = data.draw(st.integers(0, 12))
-    assert facts(run_neural_gpu(compiled, word, limit)) == facts(simulate(machine, word, limit))
+    assert facts(run_by_definition(compiled, word, limit)) == facts(simulate(machine, word, limit))
 
 
 @pytest.mark.parametrize("name", library_names())
@@ -183,7 +182,7 @@ def test_the_neural_gpu_answers_as_the_machine_does(name: str) -> None:
     machine = library_machine(name)
     compiled = gpu_of(machine)
     limit = repeated(300, 30)
-    found = run_neural_gpu(compiled, machine.default_input, limit)
+    found = run_by_definition(compiled, machine.default_input, limit)
     assert facts(found) == facts(simulate(machine, None, limit))
     assert found.network_steps == len(machine.default_input) + 1 + found.steps
     d = compiled.rnn.neurons.layout.dimension
@@ -199,8 +198,8 @@ SHORT = [case for case in TABLE if len(case.word) <= 3][::3]
 def test_all_networks_answer_alike(case: Case) -> None:
     machine = library_machine(case.machine)
     wanted = facts(simulate(machine, case.word, 60))
-    assert facts(run_rnn(compile_rnn(machine), case.word, 60)) == wanted
-    assert facts(run_neural_gpu(gpu_of(machine), case.word, 60)) == wanted
+    assert facts(run_by_definition(compile_rnn(machine), case.word, 60)) == wanted
+    assert facts(run_by_definition(gpu_of(machine), case.word, 60)) == wanted
 
 
 def test_the_recognizers_accept_the_machines_language() -> None:
@@ -230,12 +229,12 @@ def test_circular_convolution_breaks_it_and_an_end_marker_mends_it(word: str) ->
     wanted = facts(simulate(machine, word, 60))
     circular = with_padding(compiled, circular=True)
     try:
-        broken = facts(run_neural_gpu(circular, word, 60)) != wanted
+        broken = facts(run_by_definition(circular, word, 60)) != wanted
     except NetworkError:
         broken = True
     assert broken
     marked = with_padding(compiled, circular=True, end_marker=True)
-    assert facts(run_neural_gpu(marked, word, 60)) == wanted
+    assert facts(run_by_definition(marked, word, 60)) == wanted
     accepted = marked.recognizer.accepts_at([*word, "_", "e"], 80) is not None
     assert accepted == (word == word[::-1])
 

@@ -207,16 +207,23 @@ def test_a_file_with_a_forged_prompt_is_refused(tmp_path: Path) -> None:
             nw.load(path)
 
 
+def _machine(written: dict[str, Any], place: str) -> dict[str, Any]:
+    """The given machine, or another one in a place, if there is one."""
+    if place == "given":
+        return dict(written["given"])
+    found = written.get(place, {}).get("machine")
+    return found if isinstance(found, dict) else {}
+
+
 @every_choice
 def test_another_machine_is_refused(choice: Choice) -> None:
     """A rule of the given machine, or of its normal form, that the network does not have."""
     network = choice.network(library_machine("even-as"))
-    for place in ("given", "normal", "moving"):
-        if place not in network.written:
-            continue
-        for n in range(len(network.written[place]["delta"])):
+    for place in ("given", "normal", "prompt"):
+        machine = _machine(network.written, place)
+        for n in range(len(machine["delta"]) if machine else 0):
             forged = json.loads(json.dumps(network.written))
-            rule = forged[place]["delta"][n]
+            rule = _machine(forged, place)["delta"][n]
             rule[4] = {"L": "R", "R": "L"}[rule[4]]
             assert failed(network.kind.name, forged) is not None
 
@@ -225,24 +232,30 @@ def test_another_machine_is_refused(choice: Choice) -> None:
 def test_seed_positions_and_attention_are_obligations_too(choice: Choice) -> None:
     network = choice.network(library_machine("even-as"))
     kind, written = network.kind.name, network.written
+    net, pos = written["network"], written["network"]["pos"]
+    other = {"score_phi": "dot_product"}.get(net["score"], "score_phi")
     changes: tuple[dict[str, Any], ...] = (
-        {"seed": []},
-        {"seed": written["seed"][:-1]},
-        {"positions": written["positions"][::-1]},
-        {"attention": ["score_phi", "another"]},
-        {"attention": ["another", "hardmax"]},
-        {"attention": [{"score_phi": "dot_product"}.get(written["attention"][0], "score_phi")] * 2},
-        {"encoder_layers": 1},
-        {"decoder_layers": 1},
+        {"pos": {**pos, "powers": pos["powers"][::-1]}},
+        *(
+            {"pos": {**pos, "powers": [[block, n + (block == b)] for block, n in pos["powers"]]}}
+            for b, _ in pos["powers"]
+        ),
+        {"rho": "another"},
+        {"score": "another"},
+        {"score": other},
+        {"encoder": net["decoder"][:1]},
+        {"decoder": net["decoder"][:1]},
     )
     for change in changes:
-        assert failed(kind, {**written, **change}) is not None, change
+        assert failed(kind, {**written, "network": {**net, **change}}) is not None, change
+    assert failed(kind, {**written, "seed": []}) is not None
+    assert failed(kind, {**written, "seed": written["seed"][:-1]}) is not None
 
 
 def test_the_network_is_certified_once_for_all(tmp_path: Path) -> None:
     """Its part is the same for all machines, and is a certificate of its own."""
-    for options in ({}, {"attention": "dot-product"}, {"prompt": "text"}):
-        universal = nw.universal(**options)
+    for prompt, options in (("rules", {}), ("rules", {"attention": "dot-product"}), ("text", {})):
+        universal = nw.universal(prompt, **options)
         own = universal.certify()
         assert own.holds
         assert all(each.name.startswith("network: ") for each in own.obligations)

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from tests.certified import answers_as_its_machine, leaves, objects, replaced
 from tests.conftest import COUNTED
-from tests.networks import compiled_network, written
+from tests.networks import KINDS as NAMES
+from tests.networks import compiled_network, networks_in, with_network, written
 from tests.repetition import repeated
 
 from netwright.errors import FormatError
@@ -17,7 +18,6 @@ from netwright.exact.feed_forward import Affine, FeedForward
 from netwright.machine.library import library_machine
 from netwright.machine.turing_machine import TuringMachine
 from netwright.networks.certificate import check_written
-from netwright.networks.kinds import KINDS as NAMES
 from netwright.theorems.theorem_2_3_rnn.construction import compile_rnn
 from netwright.theorems.theorem_3_4_transformer.construction import (
     CompiledTransformer,
@@ -62,7 +62,7 @@ def renamed(value: Any, old: str, new: object) -> Any:
 def accepting_everything() -> CompiledTransformer:
     """The palindrome machine's Transformer, but the pair (q_init, #) leads to acceptance."""
     compiled = to_transformer(library_machine("palindrome"))
-    network = compiled.networks()["decoder.1.O"]
+    network = networks_in(compiled)["decoder.1.O"]
     *maps, last = network.maps
     pair = next(n for n, c in enumerate(last.input.coordinates) if c.label == "'q_init', '_'")
     q_read, accept = (last.output.index("q2", state) for state in ("q_read", "accept"))
@@ -71,7 +71,7 @@ def accepting_everything() -> CompiledTransformer:
     }
     assert weights != last.weights
     wrong = Affine(last.input, last.output, weights, last.bias)
-    return compiled.with_network("decoder.1.O", FeedForward((*maps, wrong)))
+    return with_network(compiled, "decoder.1.O", FeedForward((*maps, wrong)))
 
 
 @pytest.mark.parametrize("name", [None, 7, True, float("nan"), [], "", "other"])

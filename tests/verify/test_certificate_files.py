@@ -6,13 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.networks import compiled_network, written
+from tests.networks import KINDS, compiled_network, written
 
 from netwright.cli import main
 from netwright.errors import FormatError
 from netwright.machine.library import library_machine
 from netwright.networks.certificate import check_written
-from netwright.networks.kinds import KINDS
 from netwright.theorems.theorem_2_3_rnn.construction import compile_rnn
 from netwright.verify.certificate.check import KIND, certificate, read_certificate
 

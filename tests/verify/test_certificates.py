@@ -13,7 +13,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.mutations import mutated_neural_gpu, mutated_rnn, mutated_transformer
-from tests.networks import Compiled, compiled_network, facts, written
+from tests.networks import (
+    KINDS,
+    Compiled,
+    compiled_network,
+    facts,
+    held,
+    networks_in,
+    run_by_definition,
+    with_network,
+    written,
+)
 from tests.repetition import examples, repeated, some
 from tests.strategies import machines
 
@@ -23,19 +33,16 @@ from netwright.errors import InputError
 from netwright.exact.feed_forward import Affine, FeedForward, linear
 from netwright.exact.rational import rational, sigma
 from netwright.exact.vector import Vector
-from netwright.following.neural_gpu import run_neural_gpu
-from netwright.following.rnn import run_rnn
-from netwright.following.transformer import run_transformer
 from netwright.machine.library import library_machine, library_names
 from netwright.machine.normal_form import normalize
 from netwright.machine.simulate import simulate
 from netwright.machine.turing_machine import Action, Move, TuringMachine
 from netwright.nets.attention import Normalizer, square_plus_one
 from netwright.nets.neural_gpu import NeuralGPU
-from netwright.nets.positional import ReciprocalPositions
+from netwright.nets.positional import Positions
 from netwright.networks.certificate import check_written
-from netwright.networks.kinds import KINDS, kind_named
 from netwright.networks.network import compile_network
+from netwright.networks.tree import maps, replaced
 from netwright.theorems.theorem_2_3_rnn.construction import CompiledRNN, compile_rnn
 from netwright.theorems.theorem_3_4_transformer.construction import (
     CompiledTransformer,
@@ -60,7 +67,7 @@ def broken(compiled: Compiled) -> str | None:
     return next((each.name for each in obligations(compiled) if each.failure is not None), None)
 
 
-def with_network(compiled: Compiled, draw: random.Random) -> Compiled:
+def mutated(compiled: Compiled, draw: random.Random) -> Compiled:
     """One weight changed."""
     if isinstance(compiled, CompiledTransformer):
         return mutated_transformer(compiled, draw)
@@ -125,14 +132,14 @@ FREE = ("encoder.1.Q", "encoder.1.K", "decoder.1.Q", "decoder.1.K", "decoder.2.Q
 @pytest.mark.parametrize("on", [*KINDS])
 def test_a_flipped_sign_in_any_block_is_named(on: str) -> None:
     """Every weight of a small machine's networks, with its sign flipped."""
-    compiled, kind = compiled_network(library_machine("even-as"), on), kind_named(on)
+    compiled = compiled_network(library_machine("even-as"), on)
     flipped = missed = 0
-    for name, affine in kind.matrices(compiled).items():
+    for leaf in maps(compiled.network):
+        affine = leaf.part
         for place, weight in islice(affine.weights.items(), 0, None, repeated(1, 3)):
             weights = {**affine.weights, place: -weight}
-            changed = kind.with_matrix(
-                compiled, name, Affine(affine.input, affine.output, weights, affine.bias)
-            )
+            other = Affine(affine.input, affine.output, weights, affine.bias)
+            changed = replace(compiled, network=replaced(compiled.network, leaf.path, other))
             flipped += 1
             if broken(changed) is None:
                 # What is still proved right does the same as before.
@@ -146,15 +153,8 @@ def test_a_flipped_sign_in_any_block_is_named(on: str) -> None:
 
 def does_the_same(compiled: Compiled, word: str) -> bool:
     """Whether the network's answers are still the machine's."""
-    if isinstance(compiled, CompiledTransformer):
-        machine = compiled.normal.given
-        runs = [run_transformer(compiled, tuple(word), limit) for limit in (3, 20)]
-    elif isinstance(compiled, CompiledRNN):
-        machine = compiled.machine
-        runs = [run_rnn(compiled, tuple(word), limit) for limit in (3, 20)]
-    else:
-        machine = compiled.rnn.machine
-        runs = [run_neural_gpu(compiled, tuple(word), limit) for limit in (3, 20)]
+    machine = held(compiled).machine
+    runs = [run_by_definition(compiled, tuple(word), limit) for limit in (3, 20)]
     return all(
         facts(run) == facts(simulate(machine, tuple(word), limit))
         for run, limit in zip(runs, (3, 20), strict=True)
@@ -166,7 +166,7 @@ def certify_a_mutated_network(seed: int) -> bool:
     on = draw.choice([*KINDS])
     name = draw.choice(["even-as", "palindrome", "binary-increment", "busy-beaver-3"])
     compiled = compiled_network(library_machine(name), on)
-    changed = with_network(compiled, draw)
+    changed = mutated(compiled, draw)
     if changed == compiled:
         return True  # the number drawn is the old one
     if broken(changed) is not None:
@@ -194,11 +194,11 @@ def test_weights_that_cannot_matter_are_free() -> None:
     assert isinstance(compiled, CompiledTransformer)
     draw = random.Random(2)
     for name in FREE:
-        (affine,) = compiled.networks()[name].maps
+        (affine,) = networks_in(compiled)[name].maps
         weights = {(draw.randrange(9), draw.randrange(9)): draw.randint(1, 5)}
         numbers = {place: rational(w) for place, w in weights.items()}
         changed = FeedForward((Affine(affine.input, affine.output, numbers, affine.bias),))
-        assert broken(compiled.with_network(name, changed)) is None
+        assert broken(with_network(compiled, name, changed)) is None
 
 
 def test_other_parts_of_a_network_are_obligations_too() -> None:
@@ -242,8 +242,8 @@ def test_functions_are_known_by_what_they_are() -> None:
 
     compiled = compiled_network(library_machine("even-as"), "transformer")
     assert isinstance(compiled, CompiledTransformer)
-    linear_f = FeedForward(compiled.networks()["F"].maps, sigma)
-    assert (broken(compiled.with_network("F", linear_f)) or "").startswith("shape")
+    linear_f = FeedForward(networks_in(compiled)["F"].maps, sigma)
+    assert (broken(with_network(compiled, "F", linear_f)) or "").startswith("shape")
     false = Normalizer("hardmax", square_plus_one.f_given)
     changed = replace(compiled, network=replace(compiled.network, rho=false))
     assert (broken(changed) or "").startswith("shape")
@@ -271,12 +271,12 @@ def test_the_normal_form_accepts_where_the_given_machine_does(on: str) -> None:
     network = compile_network(library_machine("even-as"), on)
     written = json.loads(json.dumps(network.written))
     for accepting in ([], ["reject"], ["accept", "reject"]):
-        written["normal"]["accepting"] = accepting
+        written["normal"]["machine"]["accepting"] = accepting
         failures = [each.failure for each in check_written(on, written) if each.failure]
         assert failures[0] == "it accepts in other states"
 
 
-class WrongPositions(ReciprocalPositions):
+class WrongPositions(Positions):
     """Positions that say the same of themselves, and are others."""
 
     def __call__(self, i: int) -> Vector:
@@ -315,7 +315,7 @@ def test_what_is_certified_is_the_object_and_not_what_is_written_of_it() -> None
     net = compile_network(library_machine("palindrome"))
     compiled = net.compiled
     network = compiled.network
-    pos = WrongPositions(network.pos.layout, network.pos.blocks)
+    pos = WrongPositions(network.pos.layout, network.pos.powers)
     layers = [*network.decoder]
     layers[0] = replace(layers[0], O=WrongFeedForward(layers[0].O.maps, layers[0].O.activation))
     activation = FeedForward(network.F.maps, EqualsEverything())

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.mutations import mutated_neural_gpu, mutated_rnn, mutated_transformer
-from tests.networks import compiled_network, held
+from tests.networks import KINDS, compiled_network, held
 from tests.repetition import examples, repeated
 from tests.strategies import machines
 from tests.strategies import words as random_words
@@ -18,7 +18,6 @@ from netwright.errors import InputError
 from netwright.machine.library import library_machine, library_names
 from netwright.machine.simulate import simulate
 from netwright.machine.turing_machine import TuringMachine
-from netwright.networks.kinds import KINDS
 from netwright.networks.network import network_for_word
 from netwright.theorems.theorem_2_3_rnn.construction import CompiledRNN
 from netwright.theorems.theorem_3_4_transformer.construction import CompiledTransformer
@@ -131,7 +130,7 @@ WITHOUT = {
 
 
 def test_every_part_of_the_transformer_is_in_the_table() -> None:
-    assert set(KINDS["transformer"].parts(palindromes("transformer"))) == set(WITHOUT)
+    assert set(KINDS["transformer"].construction.parts(palindromes("transformer"))) == set(WITHOUT)
 
 
 @pytest.mark.parametrize("part", WITHOUT)

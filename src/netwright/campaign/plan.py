@@ -7,8 +7,7 @@ from typing import Any
 from netwright.errors import InputError, unknown
 from netwright.machine.simulate import check_limit
 from netwright.networks.kind import check_options
-from netwright.networks.kinds import kind_named, read_kind
-from netwright.networks.running import MACHINE
+from netwright.networks.registry import MACHINE, kind_named, read_kind
 
 RUN, VERIFY, CERTIFY = DOINGS = ("run", "verify", "certify")
 COLUMNS = {
@@ -85,8 +84,8 @@ class Plan:
                 f"at most {MOST_VERIFIED:,} (certify covers all of them)"
             )
         for kind in kinds:
-            if CERTIFY in self.do and kind.checker is None:
-                raise InputError(f"there are no certificates for {kind.name}{kind.uncertified}")
+            if CERTIFY in self.do:
+                kind.check_certified()
         if self.options and not kinds:
             raise InputError(f"{', '.join(self.options)} is an option of networks; none is named")
         check_options(kinds, self.options)

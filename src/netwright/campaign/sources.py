@@ -25,7 +25,7 @@ from netwright.machine.formats import bbchallenge, seed_database
 from netwright.machine.library import library_names
 from netwright.machine.load import load_machine
 from netwright.machine.turing_machine import TuringMachine
-from netwright.networks.writing import machine_parts
+from netwright.machine.written import machine_parts
 
 LIBRARY = "library"
 

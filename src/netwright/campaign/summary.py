@@ -11,8 +11,7 @@ from netwright.campaign.plan import FAILED
 from netwright.campaign.work import Row
 from netwright.machine.formats import bbchallenge
 from netwright.machine.simulate import Outcome
-from netwright.networks.kinds import kinds
-from netwright.networks.running import MACHINE
+from netwright.networks.registry import MACHINE, kind_named, modules
 
 SHOWN = 5
 MOST_WRONG = 20
@@ -152,8 +151,8 @@ class Summary:
         parts = ["netwright", verb, f"./{name}" if dashed else name, "--on", row["on"]]
         if verb != "certify":
             parts += ["--max-steps", str(self.plan["max_steps"])]
-        kind = kinds().get(row["on"])
-        own = {option.name for option in kind.options} if kind is not None else set()
+        on = row["on"]
+        own = {o.name for o in kind_named(on).options} if on in modules() else set()
         for name, value in self.plan["options"].items():
             if name not in own:
                 continue

@@ -16,10 +16,9 @@ from netwright.machine.formats import bbchallenge
 from netwright.machine.formats.draft import Source
 from netwright.machine.simulate import Engine, Outcome, Run, simulate
 from netwright.machine.turing_machine import TuringMachine
-from netwright.networks.kinds import kind_named
+from netwright.machine.written import machine_of
 from netwright.networks.network import Network, network_for_word
-from netwright.networks.running import MACHINE
-from netwright.networks.writing import machine_of
+from netwright.networks.registry import MACHINE, kind_named
 from netwright.text import shortened
 
 COMPARED = ("outcome", "steps", "state", "head", "non_blank", "tape_digest")
@@ -119,7 +118,8 @@ class Subject:
         return found
 
     def _run(self, network: Network, notes: list[str]) -> Row:
-        run = network.run(self.word, self.plan.max_steps, engine=Engine.FAST)
+        engine = network.kind.reading.fastest
+        run = network.run(self.word, self.plan.max_steps, engine=engine)
         found = self._columns(run)
         compared = COMPARED[:2] if run.before_end else COMPARED  # the others are not the end's
         truth = self.truth

@@ -35,7 +35,6 @@ from netwright.theorems.section_3_3_fixed_precision import (
 from netwright.theorems.theorem_3_4_transformer.construction import to_transformer
 from netwright.theorems.theorem_3_4_transformer.lemma_b6_if import if_maps
 from netwright.verify.comparison import Check
-from netwright.verify.transformer import transformer_checks
 
 
 @dataclass(frozen=True)
@@ -112,8 +111,8 @@ def _lemma(statement: str) -> Callable[[bool], Iterator[Case]]:
 
     def cases(thorough: bool) -> Iterator[Case]:
         for machine, word, steps in some_runs(thorough):
-            compiled = to_transformer(machine, word)
-            for check in transformer_checks(compiled, tuple(word), steps):
+            network = network_for_word(machine, "transformer", tuple(word))
+            for check in network.kind.proof.checks(network.compiled, tuple(word), steps):
                 if check.statement == statement:
                     yield check.found == check.wanted, _told(machine, word, check)
 

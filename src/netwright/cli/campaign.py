@@ -31,8 +31,7 @@ from netwright.errors import InputError, StoppedError
 from netwright.files import locked
 from netwright.machine.formats import bbchallenge
 from netwright.machine.simulate import Outcome
-from netwright.networks.kinds import kinds
-from netwright.networks.running import MACHINE
+from netwright.networks.registry import MACHINE, REGISTRY
 from netwright.text import counted, shortened
 
 EXAMPLE = """\b
@@ -64,7 +63,7 @@ def command(
         str | None,
         typer.Option(
             metavar="NETWORKS",
-            help=f"{MACHINE}, {', '.join(kinds())}, with commas between them."
+            help=f"{MACHINE}, {', '.join(REGISTRY)}, with commas between them."
             "  [default: machine,transformer]",
         ),
     ] = None,

@@ -13,9 +13,9 @@ from netwright.cli.rules import bbchallenge_text, print_rules
 from netwright.errors import InputError, StoppedError
 from netwright.files import check_output, read_file
 from netwright.machine.turing_machine import TuringMachine
+from netwright.machine.written import machine_of
 from netwright.networks.certificate import LARGEST, check_written
 from netwright.networks.running import load, machine_in, network_of
-from netwright.networks.writing import machine_of
 from netwright.text import counted, shortened
 from netwright.verify.certificate.check import certificate, read_certificate
 from netwright.verify.certificate.reading import Obligation

@@ -25,15 +25,9 @@ from netwright.exact.layout import Layout
 from netwright.machine.turing_machine import TuringMachine
 from netwright.networks.language_model import read_context
 from netwright.networks.network import Network
-from netwright.networks.running import Source, network_of
+from netwright.networks.registry import kind_named, modules
+from netwright.networks.running import network_of
 from netwright.networks.saved import to_bytes
-from netwright.networks.universal import universal_prompt
-from netwright.networks.universal_transformer import (
-    RULES,
-    TEXT,
-    PromptToken,
-    UniversalTransformerKind,
-)
 from netwright.networks.weight import Weight
 from netwright.text import counted
 from netwright.theorems.beyond.language_model.universal import UniversalVocabulary
@@ -48,12 +42,11 @@ Examples:
   netwright run palindrome.safetensors abba
   netwright compile palindrome abba --prompt
   netwright compile palindrome --on universal-transformer --json
-  netwright compile palindrome abba --on universal-transformer --prompt text"""
+  netwright compile palindrome abba --on universal-text --prompt"""
 
 MOST_LINES = 200
 UNIVERSAL = "universal-language-model"
-UNIVERSAL_TRANSFORMER = UniversalTransformerKind.name
-BARE = {"--prompt": (RULES, TEXT)}
+BARE = {"--prompt": ("rules", "text")}
 
 
 @with_kind_options
@@ -67,8 +60,9 @@ def command(
         typer.Option(
             "--prompt",
             metavar="[rules|text]",
-            help="Print the machine and INPUT as the prompt of a universal model; with --on "
-            "universal-transformer as rules, or as text.",
+            help="Print the machine and INPUT as the prompt of a universal network: of rules with "
+            "--on universal-transformer, a word with --on universal-text; else of the universal "
+            "language model.",
         ),
     ] = None,
     model: Annotated[
@@ -94,11 +88,13 @@ def command(
 ) -> None:
     """Compile a machine into a network; show its shape, and save it with -o."""
     source, given, symbols = load_with_word(machine, word, separator, format_name)
-    if on == UNIVERSAL_TRANSFORMER or _is_universal(source):
-        options |= {"prompt": prompt} if prompt else {}
+    named = source.kind.name if isinstance(source, Network) else on
+    own = kind_named(named).construction.takes_prompt if named in modules() else ""
+    if own:
+        options |= {"prompt": prompt} if prompt and prompt != own else {}
     elif prompt is not None or on == UNIVERSAL:
         if prompt:
-            raise InputError(f"--prompt {prompt} is for --on {UNIVERSAL_TRANSFORMER}")
+            raise InputError(f"--prompt {prompt} is for a universal network; name one: --on")
         if weights or explain or output is not None or force or on not in (None, UNIVERSAL):
             raise InputError(
                 "a prompt is printed; --on, --weights, --explain and -o are not for it"
@@ -116,23 +112,24 @@ def command(
         if output is not None and not as_json:
             say(f"\nwrote {output}, in the safetensors format")
         return
-    tokens = universal_prompt(network, symbols) if prompt is not None else None
+    tokens = None
+    if prompt is not None:
+        tokens = network.kind.construction.prompt(network.compiled, symbols)
     if tokens is not None and not as_json:
         _print_tokens(tokens)
         return
     counts = {"states": len(given.states), "symbols": len(given.symbols)}
-    facts = network.kind.facts(network.compiled)
-    if network.changes:
-        facts["changes"] = list(network.changes)
-    answer = {"machine": machine, "on": network.kind.name, "given": counts, **facts}
+    changes = {"changes": list(network.changes)} if network.changes else {}
+    about = {"machine": machine, "on": network.kind.name, "given": counts}
+    answer = {**about, **network.facts, **changes}
     if as_json:
         blocks = [
             {"block": block, "size": len(labels), "labels": [*filter(None, labels)]}
             for block, labels in network.layout.blocks
         ]
         made = {
-            "description": network.kind.description(network.compiled),
-            "vectors": network.kind.vectors(network.compiled),
+            "description": network.description,
+            "vectors": network.kind.reading.vectors(network.compiled),
             "weights": list(network.weights()),
         }
         shown = {} if tokens is None else {"prompt": _as_data(tokens)}
@@ -144,15 +141,11 @@ def command(
         say(f"\nwrote {output}, in the safetensors format")
 
 
-def _is_universal(source: Source) -> bool:
-    return isinstance(source, Network) and source.kind.name == UNIVERSAL_TRANSFORMER
-
-
-def _as_data(prompt: str | list[PromptToken]) -> Any:
+def _as_data(prompt: str | list[Any]) -> Any:
     return prompt if isinstance(prompt, str) else [asdict(token) for token in prompt]
 
 
-def _print_tokens(prompt: str | list[PromptToken]) -> None:
+def _print_tokens(prompt: str | list[Any]) -> None:
     """A text as it is; of rules, a line for each token."""
     if isinstance(prompt, str):
         say(prompt)
@@ -204,7 +197,7 @@ def _weights(network: Network, name: str) -> list[Weight]:
 
 
 def _print_parts(network: Network, weights: list[Weight], explain: bool, as_json: bool) -> None:
-    meanings = network.kind.meanings
+    meanings = network.kind.look.meanings
     used = {key for block, _ in network.layout.blocks for key in meanings.keys_of(block)}
     words = {
         "blocks": {name: text for name, text in meanings.blocks.items() if name in used},

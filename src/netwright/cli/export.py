@@ -27,9 +27,9 @@ from netwright.export.targets import TARGETS
 from netwright.export.universal import export_universal
 from netwright.export.zoo import Animal, write_zoo
 from netwright.machine.turing_machine import TuringMachine
-from netwright.networks.kinds import KINDS, kind_named, kinds
 from netwright.networks.language_model import read_context
 from netwright.networks.network import Network
+from netwright.networks.registry import DEFAULT, kind_named, kinds
 from netwright.networks.running import load, machine_in, network_of
 from netwright.text import counted, shortened
 
@@ -180,9 +180,9 @@ def _written(
 
 
 def _only_kind(to: str) -> str | None:
-    """The kind that a target takes, if it is one that goes past the paper; None for any other."""
+    """The kind that a target takes, if it is one alone; None if there are others."""
     taken = [name for name in kinds() if TARGETS[to].takes(name)]
-    return taken[0] if len(taken) == 1 and taken[0] not in KINDS else None
+    return taken[0] if len(taken) == 1 else None
 
 
 def _network(
@@ -195,7 +195,7 @@ def _network(
     """A network that takes all of the inputs; of a machine, one that is made for floats."""
     letters = [symbol for word in inputs for symbol in word]
     if isinstance(source, TuringMachine):
-        options = dict(kind_named(on or next(iter(KINDS))).for_export(options, turing))
+        options = dict(kind_named(on or DEFAULT).construction.for_export(options, turing))
     return network_of(source, on, letters, **options)
 
 

@@ -8,19 +8,18 @@ from typing import Annotated, Any
 import typer
 
 from netwright.cli.arguments import completer
-from netwright.networks.kind import Kind, Option
-from netwright.networks.kinds import kinds, read_kind
-from netwright.networks.running import MACHINE
+from netwright.networks.kind import Option
+from netwright.networks.registry import DEFAULT, MACHINE, REGISTRY, kinds, read_kind
 
 
 def on_option(help_text: str, *others: str) -> Any:
     """`--on`: a kind, or one of some others."""
-    names = [*kinds(), *others]
+    names = [*REGISTRY, *others]
     return typer.Option(
         "--on",
         parser=lambda value: read_kind(value, *others),
         metavar="NETWORK",
-        help=f"{help_text[:-1]}: {', '.join(names)}.  [default: {names[0]}]",
+        help=f"{help_text[:-1]}: {', '.join(names)}.  [default: {DEFAULT}]",
         show_default=False,
         autocompletion=completer(names),
     )
@@ -30,57 +29,61 @@ OnKind = Annotated[str | None, on_option("Which network.")]
 OnTarget = Annotated[str | None, on_option("Run it on this.", MACHINE)]
 
 
-def _users(option: Option) -> list[Kind[Any]]:
-    return [kind for kind in kinds().values() if option.name in {o.name for o in kind.options}]
+def _annotations(own: set[str]) -> dict[str, Any]:
+    """An annotation for each option that some kind has and the verb itself has not."""
+    users: dict[str, list[str]] = {}
+    options: dict[str, Option] = {}
+    for kind in kinds().values():
+        for option in kind.options:
+            if option.name not in own:
+                users.setdefault(option.name, []).append(kind.name)
+                options.setdefault(option.name, option)
+    found: dict[str, Any] = {}
+    for name, option in options.items():
+        help_text = f"For {' and '.join(users[name])}: {option.help}"
+        if option.is_flag:
+            found[name] = Annotated[bool, typer.Option(f"--{name}", help=help_text)]
+            continue
+        complete = completer(option.choices) if option.choices else None
+        shown = typer.Option(
+            f"--{name}",
+            metavar=option.metavar or "VALUE",
+            help=help_text,
+            autocompletion=complete,
+        )
+        found[name] = Annotated[str | None, shown]
+    return found
 
 
-def _annotation(option: Option) -> Any:
-    help_text = f"For {' and '.join(kind.name for kind in _users(option))}: {option.help}"
-    if option.is_flag:
-        return Annotated[bool, typer.Option(f"--{option.name}", help=help_text)]
-    metavar = option.metavar or "VALUE"
-    complete = completer(option.choices) if option.choices else None
-    return Annotated[
-        str | None,
-        typer.Option(f"--{option.name}", metavar=metavar, help=help_text, autocompletion=complete),
-    ]
-
-
-def with_kind_options(command: Callable[..., Any]) -> Callable[..., Any]:
+def with_kind_options(command: Callable[..., Any]) -> Callable[[bool], Callable[..., Any]]:
     """A verb whose parameter `options` becomes one option for each that some kind has.
 
-    The verb gets those that were given, as a dictionary; the kind reads and refuses them.
+    The verb gets those that were given, as a dictionary; the kind reads and refuses them. What
+    comes back makes the verb: with all options, which loads all kinds; or with its own alone, where
+    no other is given.
     """
-    signature = inspect.signature(command)
-    known = {
-        option.name: option
-        for kind in kinds().values()
-        for option in kind.options
-        if option.name not in signature.parameters
-    }
-    parameters = [
-        *(
-            p.replace(kind=p.KEYWORD_ONLY)
-            for n, p in signature.parameters.items()
-            if n != "options"
-        ),
-        *(
-            inspect.Parameter(
-                name,
-                inspect.Parameter.KEYWORD_ONLY,
-                default=False if option.is_flag else None,
-                annotation=_annotation(option),
+
+    def make(with_all: bool) -> Callable[..., Any]:
+        signature = inspect.signature(command)
+        own = [p for name, p in signature.parameters.items() if name != "options"]
+        known = _annotations({p.name for p in own}) if with_all else {}
+        keyword = inspect.Parameter.KEYWORD_ONLY
+        parameters = [p.replace(kind=keyword) for p in own]
+        for name, annotation in known.items():
+            default = False if annotation.__origin__ is bool else None
+            parameters.append(
+                inspect.Parameter(name, keyword, default=default, annotation=annotation)
             )
-            for name, option in known.items()
-        ),
-    ]
 
-    @wraps(command)
-    def verb(**values: Any) -> Any:
-        given = {name: values.pop(name) for name in known}
-        chosen = {name: value for name, value in given.items() if value not in (None, False)}
-        return command(**values, options=chosen)
+        @wraps(command)
+        def verb(**values: Any) -> Any:
+            given = {name: values.pop(name) for name in known}
+            chosen = {name: value for name, value in given.items() if value not in (None, False)}
+            return command(**values, options=chosen)
 
-    verb.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
-    verb.__annotations__ = {p.name: p.annotation for p in parameters}
-    return verb
+        verb.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+        verb.__annotations__ = {p.name: p.annotation for p in parameters}
+        return verb
+
+    make.has_kind_options = True  # type: ignore[attr-defined]  # so that the verbs know
+    return make

@@ -21,7 +21,7 @@ from netwright.cli.plots import check_plot
 from netwright.cli.progress import Working
 from netwright.errors import InputError, StoppedError
 from netwright.machine.turing_machine import TuringMachine
-from netwright.networks.kinds import KINDS, kind_named
+from netwright.networks.registry import DEFAULT, kind_named
 from netwright.text import counted
 from netwright.theorems.theorem_3_4_transformer.scores import read_score
 
@@ -111,13 +111,13 @@ def command(
     source, turing, symbols = load_with_word(machine, word, separator, format_name)
     if not isinstance(source, TuringMachine):
         raise InputError(f"{machine} is a saved network; precision takes the machine it came from")
-    kind = kind_named(on or next(iter(KINDS)))
+    kind = kind_named(on or DEFAULT)
     if curves and not as_json:
         raise InputError("--curves is data for --json; --plot draws it")
     from netwright.precision.formats import read_format, read_formats
     from netwright.precision.softmax import read_temperature
 
-    chosen = kind.read_options(options)
+    chosen = kind.construction.read_options(options)
     sums = read_format(accumulate, "--accumulate") if accumulate is not None else None
     # What only networks with attention have; the kind refuses what it has not.
     attention: dict[str, Any] = {}

@@ -29,9 +29,10 @@ from netwright.errors import InputError, NetworkError, StoppedError
 from netwright.following.checkpoint import Checkpoint, fingerprint
 from netwright.machine.simulate import Engine, Interrupted, Outcome, Run, simulate
 from netwright.machine.turing_machine import TuringMachine
+from netwright.machine.written import machine_parts
 from netwright.networks.network import Network
-from netwright.networks.running import MACHINE, target_of
-from netwright.networks.writing import machine_parts
+from netwright.networks.registry import MACHINE
+from netwright.networks.running import target_of
 from netwright.text import counted, shortened
 
 EXAMPLE = """\b

@@ -33,26 +33,36 @@ VERBS = {
 class Verbs(TyperGroup):
     """All verbs, without importing any of them before it is called."""
 
+    is_called = False
+    arguments: Sequence[str] = ()
+
     def list_commands(self, ctx: Any) -> list[str]:
         """Their names, in the order of a first visit."""
         return list(VERBS)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """A verb, from the module of its name."""
+        """A verb, from the module of its name.
+
+        The options of kinds are made for it if they may be needed: for what is no option of its
+        own, such as `--help`. To make them loads all kinds.
+        """
         if cmd_name not in VERBS:
             return None
         module = import_module(f"netwright.cli.{cmd_name}")
-        alone = typer.Typer(add_completion=False, rich_markup_mode=None, context_settings=SETTINGS)
-        alone.command(cmd_name, epilog=module.EXAMPLE, cls=Verb)(module.command)
-        found = typer.main.get_command(alone)
-        assert isinstance(found, Verb)
-        found.bare = getattr(module, "BARE", {})
-        return found
+        if not hasattr(module.command, "has_kind_options"):
+            return _made(module, cmd_name, module.command)
+        own = _made(module, cmd_name, module.command(False))
+        known = {name for param in own.params for name in (*param.opts, *param.secondary_opts)}
+        given = [each.partition("=")[0] for each in self.arguments if each.startswith("-")]
+        if self.is_called and all(name in known or name == "--" for name in given):
+            return own
+        return _made(module, cmd_name, module.command(True))
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """The verb that comes first, or what it may have meant to be."""
         if args[0] not in VERBS and not ctx.resilient_parsing:
             ctx.fail(unknown("command", args[0], list(VERBS)))
+        self.is_called, self.arguments = not ctx.resilient_parsing, tuple(args[1:])
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
@@ -71,6 +81,16 @@ class Verbs(TyperGroup):
             if name.startswith(incomplete)
         ]
         return [*found, *TyperCommand.shell_complete(self, ctx, incomplete)]
+
+
+def _made(module: Any, name: str, command: Any) -> "Verb":
+    """A verb from its function."""
+    alone = typer.Typer(add_completion=False, rich_markup_mode=None, context_settings=SETTINGS)
+    alone.command(name, epilog=module.EXAMPLE, cls=Verb)(command)
+    found = typer.main.get_command(alone)
+    assert isinstance(found, Verb)
+    found.bare = getattr(module, "BARE", {})
+    return found
 
 
 class Verb(TyperCommand):

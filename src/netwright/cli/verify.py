@@ -17,11 +17,11 @@ from netwright.errors import InputError, StoppedError
 from netwright.machine.formats import bbchallenge
 from netwright.machine.load import read_text_file
 from netwright.machine.turing_machine import TuringMachine
-from netwright.networks.changes import weights_by_place
 from netwright.networks.kind import Kind, check_options
-from netwright.networks.kinds import KINDS, kind_named
 from netwright.networks.network import Network, compile_network
+from netwright.networks.registry import kind_named, kinds_of_the_paper
 from netwright.networks.running import Source, load, machine_in, network_of
+from netwright.networks.weight import weights_by_place
 from netwright.text import counted, shortened
 from netwright.verify.comparison import Comparison
 from netwright.verify.draw import random_machine, random_words
@@ -84,7 +84,7 @@ def command(
     as_json: AsJson = False,
 ) -> int:
     """Compare networks with their machine at every step of a run."""
-    kinds = read_kinds(on or ",".join(KINDS))
+    kinds = read_kinds(on or ",".join(kinds_of_the_paper()))
     check_options(kinds, options)
     if max_steps > MOST_STEPS:
         raise InputError(
@@ -156,7 +156,7 @@ class Subject:
         for kind in kinds:
             own = {option.name for option in kind.options}
             mine = {name: value for name, value in options.items() if name in own}
-            given = kind.for_word(mine, self.machine, word)
+            given = kind.construction.for_word(mine, self.machine, word)
             key = (kind.name, *sorted(given.items()))
             if key not in self._made:
                 self._made[key] = compile_network(self.machine, kind, **given)
@@ -197,8 +197,8 @@ class Damage:
         if not self:
             return network
         on = network.kind.name
-        places = dict.fromkeys(weights_by_place(network.kind, network.compiled))
-        parts = dict.fromkeys(network.kind.parts(network.compiled))
+        places = dict.fromkeys(weights_by_place(network.compiled.network))
+        parts = dict.fromkeys(network.kind.construction.parts(network.compiled))
         self._places.setdefault(on, {}).update(places)
         self._parts.setdefault(on, {}).update(parts)
         broken = [place for place in self.broken if place in places]

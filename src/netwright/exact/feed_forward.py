@@ -5,13 +5,14 @@ names of the blocks they connect.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, reduce
 from math import lcm
 from typing import TypeAlias
 
 from netwright.errors import NetworkError
 from netwright.exact.layout import Layout
+from netwright.exact.places import called
 from netwright.exact.rational import ONE, ZERO, Activation, Number, Rational, rational, sigma
 from netwright.exact.vector import Part, Vector, check_layout, combine, pointwise
 
@@ -117,7 +118,7 @@ class LinearMap:
 
     input: Layout
     output: Layout
-    terms: tuple[tuple[Affine, ...], ...]
+    terms: tuple[tuple[Affine, ...], ...] = field(metadata=called("", folded=(True, True)))
 
     def __post_init__(self) -> None:
         if () in self.terms:
@@ -167,7 +168,7 @@ class FeedForward:
     activation between them an n-layer network.
     """
 
-    maps: tuple[Affine, ...]
+    maps: tuple[Affine, ...] = field(metadata=called("", folded=(True,)))
     activation: Activation = sigma
 
     def __call__(self, x: Vector) -> Vector:

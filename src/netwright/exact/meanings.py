@@ -19,7 +19,7 @@ class Meanings:
 
     def of_block(self, name: str) -> str:
         """The words for a block of the network's vectors."""
-        return "; ".join(self.blocks[key] for key in self.keys_of(name))
+        return "; ".join(self.blocks.get(key, "") for key in self.keys_of(name))
 
     def keys_of(self, name: str) -> list[str]:
         """Where the words for a block stand."""
@@ -27,6 +27,6 @@ class Meanings:
 
     def of_weight(self, name: str) -> str:
         """The words for a weight; `F.2` may have them under `F`."""
-        while name not in self.weights:
+        while name and name not in self.weights:
             name = name.rpartition(".")[0]
-        return self.weights[name]
+        return self.weights.get(name, "")

@@ -38,8 +38,8 @@ from netwright.machine.library import library_machine, library_names
 from netwright.machine.load import machine_of_text
 from netwright.machine.turing_machine import TuringMachine
 from netwright.networks.kind import Kind
-from netwright.networks.kinds import KINDS, kind_named
 from netwright.networks.network import Network, network_for_word
+from netwright.networks.registry import DEFAULT, kind_named, kinds
 from netwright.text import shortened
 
 JSON, BINARY = "application/json", "application/octet-stream"
@@ -166,7 +166,7 @@ class Answers:
     def explored(self, query: Query) -> Explored:
         """The network and the word that a question is about."""
         text = query.get("machine", "")
-        kind = kind_named(query.get("kind") or next(iter(KINDS)))
+        kind = kind_named(query.get("kind") or DEFAULT)
         options: dict[str, Any] = {
             o.name: query[o.name].lower() in ("1", "true") if o.is_flag else query[o.name]
             for o in kind.options
@@ -205,7 +205,7 @@ class Answers:
         if text == "given" and self.given is not None:
             network = self.given
             symbols = _word(word, network.machine)
-            wanted = kind.read_options(options)
+            wanted = kind.construction.read_options(options)
             others = [name for name in options if wanted[name] != network.options.get(name)]
             if kind is not network.kind or others:
                 network = network_for_word(network.machine, kind, symbols, **options)
@@ -353,7 +353,7 @@ def _machines() -> dict[str, Any]:
                     if o.choices
                 ],
             }
-            for kind in KINDS.values()
+            for kind in kinds().values()
         ],
     }
 

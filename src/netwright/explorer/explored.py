@@ -55,13 +55,15 @@ class Explored:
         if not 1 <= limit <= MOST_STEPS:
             raise InputError(f"the page shows from 1 to {MOST_STEPS:,} steps; got {limit:,}")
         self.network, self.word, self.limit = network, word, limit
-        self.view: View = network.kind.view_of(network.compiled)
-        self.history: History = network.kind.history(network.compiled, machine, word, limit)
+        self.view: View = network.kind.look.view
+        self.history: History = network.kind.look.history(network.compiled, word, limit)
         steps = self.history.timeline.limit
-        self.tracing: Tracing[Any] = network.kind.looked_at(network.compiled, word, steps)
+        kind, compiled = network.kind, network.compiled
+        by_steps = kind.look.steps(compiled, word, steps)
+        self.tracing: Tracing[Any] = by_steps or kind.reading.trace(compiled, word, steps)
         self.jumping: Tracing[Any] | None = None
         if not network.changes:
-            self.jumping = network.kind.jumping(network.compiled, self.history, word, steps)
+            self.jumping = kind.proof.jumping(compiled, self.history, word, steps)
 
     @property
     def lead(self) -> int:
@@ -202,7 +204,7 @@ class Explored:
                 ],
             },
             "layout": [
-                [block, list(labels), kind.meanings.of_block(block)]
+                [block, list(labels), kind.look.meanings.of_block(block)]
                 for block, labels in network.layout.blocks
             ],
             "view": {
@@ -215,7 +217,7 @@ class Explored:
                 "parts": [vars(part) for part in self.view.parts],
                 "drawn": self.view.drawn,
                 "drawing": self.view.drawing,
-                "score": kind.score_of(network.compiled),
+                "score": kind.look.score(network.compiled),
             },
         }
 

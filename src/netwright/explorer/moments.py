@@ -30,7 +30,7 @@ def moment_data(explored: Explored, moment: Moment, *, own: bool = True) -> dict
         "vectors": _vectors_data(explored, moment),
     }
     try:
-        said = kind.says(network.compiled, moment)
+        said = kind.look.says(network.compiled, moment)
         data["says"] = said and said._asdict()
     except NetworkError as error:
         data["says"], data["lost"] = None, str(error)
@@ -57,7 +57,7 @@ def moment_data(explored: Explored, moment: Moment, *, own: bool = True) -> dict
             "holds": check.found == check.wanted,
             **({} if check.found == check.wanted else _difference(check.found, check.wanted)),
         }
-        for check in kind.lemmas(network.compiled, explored.history, moment)
+        for check in kind.proof.lemmas(network.compiled, explored.history, moment)
     ]
     return data
 

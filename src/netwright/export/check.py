@@ -146,7 +146,7 @@ class ExactRun:
         """Go through it once."""
         size = self.network.layout.dimension
         for moment in self._moments():
-            y = self.network.kind.output(moment)
+            y = self.network.kind.reading.output(moment)
             if y is None:
                 continue
             row = np.zeros(size)

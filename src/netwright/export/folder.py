@@ -129,8 +129,6 @@ def export(
         others = [each.name for each in TARGETS.values() if each.takes(network.kind.name)]
         there = f"it can be exported to {', '.join(others)}" if others else "it has no export"
         raise InputError(f"{network.kind.name} has no code for {to}; {there}")
-    if (reason := network.kind.unwritable(network.compiled)) is not None:
-        raise InputError(f"it cannot be exported: {reason}")
     chosen = [inputs] if isinstance(inputs, str) else inputs
     chosen = [network.machine.default_input] if chosen is None else [*chosen]
     words = [network.machine.check_word(word) for word in chosen]

@@ -24,8 +24,8 @@ from netwright.export.target import (
     write_text,
 )
 from netwright.export.tokenizer import quiet_transformers, write_tokenizer
-from netwright.networks.kinds import kinds
 from netwright.networks.plain import Plain
+from netwright.networks.registry import kind_named
 from netwright.text import as_token
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class HuggingFaceTarget(Target):
 
     def takes(self, kind: str) -> bool:
         """Networks whose outputs are finitely many: pointers are not."""
-        return super().takes(kind) and not kinds()[kind].code
+        return super().takes(kind) and not kind_named(kind).construction.code
 
     def write(self, plain: Plain, folder: Path, dtype: str) -> None:
         """As `from_pretrained` reads it."""

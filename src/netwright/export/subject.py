@@ -9,7 +9,6 @@ from netwright.export.check import Checked, ExactRun, check_outputs
 from netwright.export.checkpoint import CheckedText, CheckpointTarget
 from netwright.export.target import AT_ONCE, Opened, Target
 from netwright.following.language_model_tracing import LanguageModelTracing
-from netwright.networks.kinds import KINDS, kinds
 from netwright.networks.network import Network
 from netwright.networks.plain import Plain
 from netwright.networks.running import run_difference
@@ -72,7 +71,7 @@ class NetworkSubject(Subject):
         self.network, self.words, self.count = network, words, count
         self.title, self.kind = repr(network)[1:-1], network.kind.name
         self.name, self.dimension = network.machine.name, network.dimension
-        self.plain = network.kind.plain(network.compiled)
+        self.plain = network.plain()
         self.digest, self.trust = network.machine.digest, str(network.standing)
         if count:
             found = [run_difference(network, word, count) for word in words]
@@ -89,15 +88,7 @@ class NetworkSubject(Subject):
         """The machine's description, and where the construction is from."""
         about = self.network.machine.description.strip()
         about = "\n".join(f"> {in_markdown(line)}" for line in about.splitlines())
-        kind, statement = self.kind, self.network.kind.statement
-        where = f"The {kind} of {statement} in {PAPER}, compiled from the machine by netwright"
-        if kinds()[kind].code:
-            where = f"A {kind}, past {PAPER}, compiled from the machine by netwright"
-        elif kind not in KINDS:
-            where = (
-                "A stock language model whose weights are whole numbers that were computed, not "
-                "trained, by netwright; it writes the machine's run"
-            )
+        where = f"{self.network.kind.construction.introduction(PAPER)}, by netwright"
         title = in_markdown(self.title)
         return "\n\n".join([*([about] if about else []), f"{where}: {title}."])
 
@@ -120,7 +111,7 @@ class NetworkSubject(Subject):
 
     def _text(self, word: tuple[str, ...]) -> CheckedText:
         """What a language model writes by its definition: so many tokens behind the prompt."""
-        tracing = self.network.kind.trace(self.network.compiled, word, self.count)
+        tracing = self.network.kind.reading.trace(self.network.compiled, word, self.count)
         assert isinstance(tracing, LanguageModelTracing)
         prompt = len(word) + 1
         tokens = tracing.tokens[: prompt + self.count]
@@ -128,10 +119,10 @@ class NetworkSubject(Subject):
         return CheckedText(word, tokens, prompt, ended)
 
     def predicted(self, checks: Sequence[Checked], dtype: str, say: Say) -> list[Any]:
-        """For a network of the paper, as it was compiled."""
+        """For a network as it was compiled, if the laboratory knows its exports."""
         from netwright.precision.formats import FORMATS
 
-        if self.network.changes or self.kind not in KINDS:
+        if self.network.changes or not self.network.kind.proof.is_predicted:
             return []
         found = []
         outputs: dict[tuple[str, ...], int] = {}
@@ -161,7 +152,7 @@ class NetworkSubject(Subject):
         ways: list[str] = []
         if self.network.changes:
             return ways
-        if dtype != "float64" and self.kind in KINDS:
+        if dtype != "float64" and self.network.kind.proof.is_predicted:
             ways.append("--dtype float64")
         if "score" in options and str(options["score"]) != "recency":
             ways.append("--score recency")

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from netwright.errors import InputError, unknown
 from netwright.export.sources import has_source
-from netwright.networks.kinds import kinds
 from netwright.networks.plain import Plain
+from netwright.networks.registry import kind_named, modules
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -72,7 +72,7 @@ class Target(ABC):
 
     def part(self, kind: str) -> str:
         """The name of that code."""
-        code = kinds()[kind].code if kind in kinds() else ""
+        code = kind_named(kind).construction.code if kind in modules() else ""
         return f"{self.name}_{(code or kind).replace('-', '_')}"
 
     def check_installed(self) -> None:

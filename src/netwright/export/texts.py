@@ -19,7 +19,7 @@ from netwright.machine.remove_stays import remove_stays
 from netwright.machine.simulate import Engine, Run, check_limit, read_engine
 from netwright.machine.turing_machine import TuringMachine
 from netwright.networks.decoding import Decoded, Known, Rule, decode_texts
-from netwright.networks.language_model import check_engine, read_type
+from netwright.networks.language_model import DTYPE, check_engine
 from netwright.networks.network import Network, Word
 from netwright.networks.saved import load_network
 from netwright.runtime.language_model import FloatEvaluator, TorchEvaluator
@@ -190,7 +190,7 @@ def generate(
         shapes = {name: tensor.shape for name, tensor in own.items()}
         if {name: tensor.shape for name, tensor in tensors.items()} != shapes:
             raise FormatError(f"{model}: its files are of different networks; export it again")
-        dtype = read_type(config["dtype"])
+        dtype = DTYPE.read(config["dtype"])
     except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
         if isinstance(error, NetwrightError):
             raise

@@ -16,8 +16,8 @@ from netwright.export.place import check_place, is_intact, read_report
 from netwright.export.target import Target, write_json, write_text
 from netwright.export.targets import target_named
 from netwright.machine.library import library_machine, library_names
-from netwright.networks.kinds import KINDS, kinds
 from netwright.networks.network import Network, compile_network
+from netwright.networks.registry import kind_named, kinds_of_the_paper, modules
 from netwright.networks.saved import to_bytes
 
 INDEX = "index.json"
@@ -71,7 +71,7 @@ def write_zoo(
     for name in on or ():
         if not target.takes(name):
             raise InputError(f"{name} has no code for {to}")
-    chosen = on or [name for name in KINDS if target.takes(name)]
+    chosen = on or [name for name in kinds_of_the_paper() if target.takes(name)]
     if not chosen:
         raise InputError(f"no network of the paper can be exported to {to}")
     there = _zoo_in(place, target, dtype, force)
@@ -87,7 +87,7 @@ def write_zoo(
 
         tell("compiling")
         machine = library_machine(name)
-        options = KINDS[kind].for_export({}, machine)
+        options = kind_named(kind).construction.for_export({}, machine)
         network = compile_network(machine, kind, **options)
         folder = place / f"{name}-{kind}"
         report = None if force else _kept(folder, network, target, dtype, check)
@@ -173,7 +173,7 @@ def _animal(folder: str, network: Network, report: dict[str, Any], fresh: bool) 
 
 def _write_index(place: Path, target: Target, dtype: str, found: Mapping[str, Animal]) -> None:
     """index.json, and a page with the same table."""
-    order = [f"{name}-{kind}" for name in library_names() for kind in kinds()]
+    order = [f"{name}-{kind}" for name in library_names() for kind in modules()]
     animals = sorted(found.values(), key=lambda animal: order.index(animal.folder))
     rows = [
         {key: value for key, value in vars(animal).items() if key != "fresh"} for animal in animals

@@ -44,6 +44,16 @@ class Follower(Protocol):
     def cells(self) -> int:
         """How many cells the tape takes."""
 
+    def remaining(self) -> int:
+        """How many moments cannot pass the limit; 0 where the machine stands at it."""
+
+    def take(self, codes: Codes) -> None:
+        """Follow some moments."""
+
+
+class KeptFollower(Follower, Protocol):
+    """One that can be kept, and go back."""
+
     @property
     def moments(self) -> int:
         """How many moments it has followed."""
@@ -59,12 +69,6 @@ class Follower(Protocol):
     @property
     def at_a_step(self) -> bool:
         """Whether the newest moment shows a configuration of the given machine."""
-
-    def remaining(self) -> int:
-        """How many moments cannot pass the limit; 0 where the machine stands at it."""
-
-    def take(self, codes: Codes) -> None:
-        """Follow some moments."""
 
     def snapshot(self) -> Snapshot:
         """All that a run from here on depends on."""
@@ -85,7 +89,7 @@ class Course(Generic[M]):
     """A run under way: an engine, who follows it, and what is reached so far."""
 
     moments: M
-    follower: Follower
+    follower: KeptFollower
     reached: Callable[[], Run]
     blank: str
 
@@ -104,25 +108,67 @@ def finish(
 ) -> Run:
     """The run that a course ends with; `Interrupted` at Ctrl-C."""
     try:
-        follow(course.moments, course.follower, progress, store)
+        kept = Kept(course.moments, course.follower, store) if store is not None else None
+        follow(course.moments, course.follower, progress, kept)
     except KeyboardInterrupt:
         raise Interrupted(course.reached()) from None
     return course.reached()
 
 
 def follow(
-    moments: NetworkEngine,
+    moments: Moments,
     follower: Follower,
     progress: Progress | None = None,
-    store: CheckpointStore | None = None,
+    store: "Kept | None" = None,
 ) -> None:
     """Drive an engine until the follower has an outcome; Ctrl-C takes effect between moments.
 
     A store is written now and then, at Ctrl-C, and at the limit, from where one may go on with
     a higher one.
     """
-    parts: dict[str, NetworkEngine | Follower] = {"moments": moments, "follower": follower}
-    if store and (kept := store.read()):
+
+    def ended() -> bool:
+        return follower.outcome is not None
+
+    count, last_kept = FIRST_AT_ONCE if moments.fast else 1, monotonic()
+    with held_interrupt() as interrupted:
+        while not ended():
+            left = follower.remaining()
+            if left == 0 and store is not None:
+                store.keep()
+            started = monotonic()
+            follower.take(moments.advance(min(count, max(1, left))))
+            now = monotonic()
+            if now - started < SHORT:
+                count = min(2 * count, MOST_AT_ONCE)
+            elif now - started > LONG:
+                count = max(1, count // 2)
+            if progress:
+                progress(max(0, follower.steps), follower.cells)
+            if ended():
+                return
+            if interrupted():
+                if store is not None:
+                    store.keep()
+                raise KeyboardInterrupt
+            if store is not None and now - last_kept >= store.every:
+                store.keep()
+                last_kept = monotonic()
+
+
+class Kept:
+    """A run whose engine and follower are kept in a store, and begin with what is there."""
+
+    def __init__(
+        self, moments: NetworkEngine, follower: KeptFollower, store: CheckpointStore
+    ) -> None:
+        self.parts: dict[str, NetworkEngine | KeptFollower] = {
+            "moments": moments,
+            "follower": follower,
+        }
+        self.store, self.every = store, store.every
+        if not (kept := store.read()):
+            return
         follower.restore(_part(kept, "follower"))
         clock = int(checked_array(kept, "moments.moments", (1,), 0, FARTHEST)[0])
         require_consistent(
@@ -136,42 +182,15 @@ def follow(
             )
         moments.restore(_part(kept, "moments"))
 
-    def keep() -> None:
-        if store is not None:
-            store.write(
-                {
-                    f"{name}.{key}": array
-                    for name, part in parts.items()
-                    for key, array in part.snapshot().items()
-                }
-            )
-
-    def ended() -> bool:
-        return follower.outcome is not None
-
-    count, last_kept = FIRST_AT_ONCE if moments.fast else 1, monotonic()
-    with held_interrupt() as interrupted:
-        while not ended():
-            left = follower.remaining()
-            if left == 0:
-                keep()
-            started = monotonic()
-            follower.take(moments.advance(min(count, max(1, left))))
-            now = monotonic()
-            if now - started < SHORT:
-                count = min(2 * count, MOST_AT_ONCE)
-            elif now - started > LONG:
-                count = max(1, count // 2)
-            if progress:
-                progress(max(0, follower.steps), follower.cells)
-            if ended():
-                return
-            if interrupted():
-                keep()
-                raise KeyboardInterrupt
-            if store is not None and now - last_kept >= store.every:
-                keep()
-                last_kept = monotonic()
+    def keep(self) -> None:
+        """Write both."""
+        self.store.write(
+            {
+                f"{name}.{key}": array
+                for name, part in self.parts.items()
+                for key, array in part.snapshot().items()
+            }
+        )
 
 
 def _part(state: Snapshot, name: str) -> Snapshot:

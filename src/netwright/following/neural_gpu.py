@@ -4,17 +4,12 @@ from collections.abc import Callable, Sequence
 from time import perf_counter
 
 from netwright.exact.feed_forward import Affine
-from netwright.exact.snapshot import CheckpointStore
 from netwright.exact.vector import Vector
-from netwright.following.drive import Course, finish
+from netwright.following.drive import Course
 from netwright.following.rnn import Decoder, PairFollower, S, stack_course
-from netwright.machine.simulate import Progress, Run
 from netwright.nets.neural_gpu import NeuralGPU
-from netwright.runtime.engine import ReferenceEngine, VectorEngine, Watch
+from netwright.runtime.engine import ReferenceEngine, Watch
 from netwright.theorems.theorem_4_1_neural_gpu import CompiledNeuralGPU, block_of
-
-Iterating = Callable[[NeuralGPU, Sequence[Vector], Sequence[Watch], Sequence[int]], VectorEngine]
-"""A way to run a Neural GPU: from network, input, watches and stops to an engine."""
 
 
 def by_definition(
@@ -38,7 +33,7 @@ def hidden_watches(
 
 
 def _watch(compiled: CompiledNeuralGPU, readouts: Affine, cell: int, letter: str) -> Watch:
-    layout = compiled.rnn.neurons.layout
+    layout = compiled.neurons.layout
     take = {(f"{letter} {name}", name): 1 for name, _ in layout.blocks}
     block = Affine.of(compiled.network.layout, layout, take)
     return Watch(str(cell), "n", through=block.then(readouts))
@@ -52,20 +47,20 @@ def neural_gpu_course(
 ) -> Course[S]:
     """The machine's run as the Neural GPU does it, by an engine."""
     started = perf_counter()
-    X = compiled.embed(compiled.rnn.machine.check_word(word))
+    X = compiled.embed(compiled.machine.check_word(word))
     tokens = len(X) - compiled.has_end_marker
-    decoder = Decoder(compiled.rnn.neurons)
-    follower = PairFollower(compiled.rnn, decoder, max_steps, skip=tokens)
+    decoder = Decoder(compiled.neurons)
+    follower = PairFollower(compiled, decoder, max_steps, skip=tokens)
     watches = hidden_watches(compiled, decoder.readouts, tokens)
 
     def hidden(moments: S, before: bool) -> Vector:
         first, later = watches
         watch, letter = (first, "E") if follower.time - before == 0 else (later, "D")
         cell = moments.vector(watch.vector, before=before)
-        return block_of(cell, letter, compiled.rnn.neurons.layout)
+        return block_of(cell, letter, compiled.neurons.layout)
 
     return stack_course(
-        compiled.rnn,
+        compiled,
         decoder,
         iterating(compiled.network, X, watches, follower.stops),
         follower,
@@ -74,16 +69,3 @@ def neural_gpu_course(
         tokens=tokens,
         dimension=compiled.network.layout.dimension,
     )
-
-
-def run_neural_gpu(
-    compiled: CompiledNeuralGPU,
-    word: Sequence[str],
-    max_steps: int,
-    progress: Progress | None = None,
-    store: CheckpointStore | None = None,
-    iterating: Iterating | None = None,
-) -> Run:
-    """The machine's run: by the definition, or by a faster engine."""
-    course = neural_gpu_course(compiled, word, max_steps, iterating or by_definition)
-    return finish(course, progress, store)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from time import perf_counter
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 import numpy as np
 
@@ -11,21 +11,20 @@ from netwright.errors import NetworkError
 from netwright.exact.rational import ONE, Rational, digits_in_base, rational
 from netwright.exact.snapshot import (
     FARTHEST,
-    CheckpointStore,
     Snapshot,
     checked_array,
     require_consistent,
 )
 from netwright.exact.vector import Vector
-from netwright.following.drive import Course, finish, first_place
+from netwright.following.drive import Course, first_place
 from netwright.machine.configuration import Tape
-from netwright.machine.simulate import Engine, Outcome, Progress, Run
+from netwright.machine.simulate import Engine, Outcome, Run
+from netwright.machine.turing_machine import TuringMachine
 from netwright.nets.rnn import RNN
 from netwright.runtime.engine import (
     NEITHER,
     Codes,
     ReferenceEngine,
-    VectorEngine,
     VectorMoments,
     Watch,
     rows_of,
@@ -100,6 +99,15 @@ class Decoder:
             head += decoded.move
 
 
+class HasStacks(Protocol):
+    """What is followed by its stacks: an RNN, or a network that carries one out."""
+
+    @property
+    def machine(self) -> TuringMachine: ...  # noqa: D102
+    @property
+    def final_states(self) -> frozenset[str]: ...  # noqa: D102
+
+
 class PairFollower:
     """The machine's run, followed from the codes of its pairs of state and symbol.
 
@@ -108,7 +116,7 @@ class PairFollower:
     """
 
     def __init__(
-        self, compiled: CompiledRNN, decoder: Decoder, max_steps: int, skip: int = 0
+        self, compiled: HasStacks, decoder: Decoder, max_steps: int, skip: int = 0
     ) -> None:
         self.machine, self.max_steps = compiled.machine, max_steps
         self.outcome: Outcome | None = None
@@ -232,7 +240,7 @@ def _moves(decoder: Decoder, pairs: int) -> list[int]:
 
 
 def stack_course(
-    compiled: CompiledRNN,
+    compiled: HasStacks,
     decoder: Decoder,
     moments: S,
     follower: PairFollower,
@@ -275,10 +283,6 @@ def by_definition(
     return ReferenceEngine(({"0": g} for g in network.decoder_states(X, seed)), watches)
 
 
-Decoding = Callable[[RNN, Sequence[Vector], Vector, Sequence[Watch], Sequence[int]], VectorEngine]
-"""A way to run a decoder: from network, input, seed, watches and stops to its moments."""
-
-
 def rnn_course(
     compiled: CompiledRNN,
     word: Sequence[str],
@@ -302,16 +306,3 @@ def rnn_course(
         tokens=len(X),
         dimension=layout.dimension,
     )
-
-
-def run_rnn(
-    compiled: CompiledRNN,
-    word: Sequence[str],
-    max_steps: int,
-    progress: Progress | None = None,
-    store: CheckpointStore | None = None,
-    decoding: Decoding | None = None,
-) -> Run:
-    """The machine's run: by the definition, or by a faster engine."""
-    course = rnn_course(compiled, word, max_steps, decoding or by_definition)
-    return finish(course, progress, store)

@@ -22,6 +22,7 @@ from netwright.nets.neural_gpu import Grid, NeuralGPU
 from netwright.nets.rnn import RNN
 from netwright.nets.transformer import Transformer
 from netwright.runtime.attended import Attention
+from netwright.runtime.engine import ReplayEngine
 from netwright.runtime.stacks.neural_gpu import FastNeuralGPU
 from netwright.runtime.stacks.rnn import FastRNN
 from netwright.runtime.transformer.tokens import Explained, TokenEngine
@@ -107,6 +108,20 @@ class Tracing(ABC, Generic[S]):
         return EndedError(
             f"time {t:,} is beyond the limit of {limit:,} steps; trace with a higher max_steps"
         )
+
+
+class ReplayTracing(Tracing[ReplayEngine]):
+    """The moments of a definition: time t is its moment t."""
+
+    def names(self, t: int) -> tuple[str, ...]:
+        """Those of the moment."""
+        return tuple(self.vectors(t))
+
+    def vectors(self, t: int) -> Mapping[str, Vector]:
+        """All that the definition has."""
+        with self.lock:
+            self.go_to(t)
+            return self.seeker.course.moments.newest
 
 
 class TransformerTracing(Tracing[TokenEngine]):

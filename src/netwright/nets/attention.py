@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from netwright.errors import NetworkError
+from netwright.exact.places import Named
 from netwright.exact.rational import ONE, ZERO, Rational, phi
 from netwright.exact.vector import Vector, combine
 
@@ -28,7 +29,7 @@ def score_phi(q: Vector, k: Vector) -> Rational:
 
 
 @dataclass(frozen=True)
-class Normalizer:
+class Normalizer(Named):
     """ρ, from the function that takes x_1, …, x_n to f; it may use them as a set only."""
 
     name: str

@@ -11,14 +11,19 @@ A checkpoint has softmax and layer norms instead; `theorems.beyond.language_mode
 such that both give the same tokens, and says why.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from netwright.errors import InputError
+from netwright.exact.feed_forward import Affine
 from netwright.exact.layout import Layout
+from netwright.exact.places import called
+from netwright.exact.rational import Rational
+from netwright.exact.vector import Vector
 
 Numbers = NDArray[np.float64]
 """Whole numbers below 2^53, so that float64 adds and multiplies them exactly."""
@@ -26,11 +31,33 @@ Numbers = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Matrix:
-    """A matrix of whole numbers, by the names of rows and columns."""
+    """A matrix of whole numbers, by the names of rows and columns, and what is added, if anything.
+
+    It is the leaf of a language model's tree, which others know as an affine map.
+    """
 
     rows: Layout
     columns: Layout
     entries: dict[tuple[int, int], int] = field(default_factory=dict)
+    bias: dict[int, int] = field(default_factory=dict)
+
+    @property
+    def affine(self) -> Affine:
+        """The same as an affine map."""
+        weights = {place: Rational(weight) for place, weight in self.entries.items()}
+        bias = {k: Rational(number) for k, number in self.bias.items()}
+        return Affine(self.rows, self.columns, weights, Vector(self.columns, bias))
+
+    def with_affine(self, affine: Affine) -> "Matrix":
+        """A matrix with the numbers of an affine map."""
+        numbers = [*affine.weights.values(), *affine.bias.entries.values()]
+        if any(number.q != 1 for number in numbers):
+            raise InputError("the weights of a language model are whole numbers")
+        if affine.bias.entries and "unit" not in self.columns:
+            raise InputError("only the units of a language model have a bias")
+        entries = {place: int(weight.p) for place, weight in affine.weights.items()}
+        bias = {k: int(number.p) for k, number in affine.bias.entries.items()}
+        return Matrix(self.rows, self.columns, entries, bias)
 
     def connect(self, source: str, target: str, weight: int = 1) -> "Matrix":
         """Every coordinate of a block with its fellow in another one of the same size."""
@@ -70,21 +97,22 @@ class Units:
     """Hidden units between two matrices: relu(x A + b) B."""
 
     A: Matrix
-    bias: Mapping[str, int]
-    """By the unit's name, if it is not 0."""
+    """With b, the bias."""
     B: Matrix
 
     @cached_property
     def b(self) -> Numbers:
         """The bias as an array."""
-        return np.array([self.bias.get(unit, 0) for unit in self.A.columns.labels("unit")], float)
+        found = np.zeros(self.A.columns.dimension)
+        found[list(self.A.bias)] = list(self.A.bias.values())
+        return found
 
 
 @dataclass(frozen=True)
 class Block:
     """Some heads, then some units; either may be missing."""
 
-    heads: tuple[Head, ...]
+    heads: tuple[Head, ...] = field(metadata=called("head", first=0))
     units: Units | None = None
 
 
@@ -103,7 +131,7 @@ class LanguageModel:
     stream: Layout
     wte: Matrix
     wpe: Matrix
-    blocks: tuple[Block, ...]
+    blocks: tuple[Block, ...] = field(metadata=called("block", first=0))
     U: Matrix
 
     @property

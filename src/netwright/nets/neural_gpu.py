@@ -12,12 +12,13 @@ parameters. Outside the grid there are zeros, or, with circular convolution, the
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from netwright.errors import InputError
 from netwright.exact.feed_forward import check_linear
 from netwright.exact.layout import Layout
+from netwright.exact.places import called
 from netwright.exact.rational import ONE, Activation, sigma
 from netwright.exact.vector import Vector, combine, hadamard, pointwise
 from netwright.nets.rnn import Matrix
@@ -31,7 +32,7 @@ Bias: TypeAlias = "Sequence[Vector] | Callable[[int, int], Vector] | None"
 class Convolution:
     """f(K * S + B) (Equation 14); `kernels[u][v]` is the matrix K_{u+1, v+1}."""
 
-    kernels: tuple[tuple[Matrix, ...], ...]
+    kernels: tuple[tuple[Matrix, ...], ...] = field(metadata=called("", folded=(False, True)))
     bias: Bias = None
     f: Activation = sigma
 

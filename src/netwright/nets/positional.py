@@ -1,5 +1,6 @@
 """Positional encodings, section 3.2: functions from positions 1, 2, … to ℚ^d."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from flint import fmpq
@@ -10,25 +11,42 @@ from netwright.exact.vector import Vector
 
 
 @dataclass(frozen=True)
-class ReciprocalPositions:
-    """pos(i) = (1, i, 1/i, 1/i², …) in some coordinates of a layout, 0 elsewhere.
+class Positions:
+    """pos(i) has powers of i in some coordinates of a layout, and 0 elsewhere.
 
-    Theorem 3.4 has the first four.
     In print pos is defined on all of ℕ; it needs i ≥ 1, and positions begin there.
 
-    >>> ReciprocalPositions(Layout.of(a="", b="", c="", d=""), ("a", "b", "c", "d"))(2)
-    [a=1, b=2, c=1/2, d=1/4]
+    >>> Positions(Layout.of(n="", e="", x=""), (("n", 1), ("e", -1)))(4)
+    [n=4, e=1/4]
     """
 
     layout: Layout
-    blocks: tuple[str, ...]
+    powers: tuple[tuple[str, int], ...]
+    """By the name of a block of one coordinate."""
+
+    @staticmethod
+    def reciprocal(layout: Layout, blocks: Sequence[str]) -> "Positions":
+        """pos(i) = (1, i, 1/i, 1/i², …); Theorem 3.4 has the first four.
+
+        >>> Positions.reciprocal(Layout.of(a="", b="", c="", d=""), ("a", "b", "c", "d"))(2)
+        [a=1, b=2, c=1/2, d=1/4]
+        """
+        return Positions(layout, tuple(zip(blocks, (0, 1, *range(-1, -len(blocks), -1)))))  # noqa: B905
 
     def __post_init__(self) -> None:
         if not len(self.blocks) == len(set(self.blocks)) >= 2:
             raise NetworkError(f"pos needs different coordinates, two at least; got {self.blocks}")
 
+    @property
+    def blocks(self) -> tuple[str, ...]:
+        """The names of its blocks."""
+        return tuple(block for block, _ in self.powers)
+
+    @property
+    def is_reciprocal(self) -> bool:
+        """Whether it is 1, i, 1/i, 1/i², …."""
+        return self == Positions.reciprocal(self.layout, self.blocks)
+
     def __call__(self, i: int) -> Vector:
         """pos(i)."""
-        powers = range(1, len(self.blocks) - 1)
-        numbers: list[fmpq] = [fmpq(1), fmpq(i), *(fmpq(1, i**e) for e in powers)]
-        return Vector.of(self.layout, dict(zip(self.blocks, numbers, strict=True)))
+        return Vector.of(self.layout, {block: fmpq(i) ** power for block, power in self.powers})

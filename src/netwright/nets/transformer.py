@@ -14,11 +14,12 @@ with L − 1 layers. Here a stack with L layers applies L.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from netwright.exact.feed_forward import FeedForward
 from netwright.exact.layout import Layout
+from netwright.exact.places import called
 from netwright.exact.rational import Rational
 from netwright.exact.vector import Vector
 from netwright.nets.attention import (
@@ -70,8 +71,8 @@ class Transformer:
 
     layout: Layout
     encoder: tuple[Layer, ...]
-    K: Map
-    V: Map
+    K: Map = field(metadata=called("encoder.K"))
+    V: Map = field(metadata=called("encoder.V"))
     decoder: tuple[Layer, ...]
     F: Map
     score: Score = score_phi

@@ -11,8 +11,8 @@ from netwright.files import check_output, output_path, read_file, write_whole
 from netwright.html import table
 from netwright.machine.load import load_machine
 from netwright.machine.turing_machine import TuringMachine
-from netwright.networks.kinds import exact_kinds, kinds
-from netwright.networks.writing import machine_of
+from netwright.machine.written import machine_of
+from netwright.networks.registry import exact_kinds, kind_named, modules
 from netwright.verify.certificate.check import certificate, obligations, read_certificate
 from netwright.verify.certificate.reading import Obligation
 from netwright.verify.certificate.schema import shown
@@ -92,15 +92,10 @@ def check_written(
     on: str, written: Mapping[str, Any], label: str = "the certificate"
 ) -> Iterator[Obligation]:
     """Check what is written down of a network of a kind."""
-    if on not in kinds():
+    if on not in modules():
         certified = ", ".join(exact_kinds())
         raise FormatError(f"{label}: on: expected one of {certified}, got {shown(on)}")
-    checker = kinds()[on].checker
-    if checker is None:
-        raise InputError(
-            f"there are no certificates for networks of kind {on}{kinds()[on].uncertified}"
-        )
-    return obligations(checker, written, label)
+    return obligations(kind_named(on).check_certified(), written, label)
 
 
 def check_certificate(

@@ -1,37 +1,49 @@
-"""What a kind of network is: everything that the rest of the package asks of one.
+"""What a kind of network is: four small parts, and what follows from them.
 
-A kind is one object of a final subclass of `Kind`, in a file of its own beside this one, and is
-listed in `kinds`. Verbs, options, messages, saved files and tests ask it; no other place has a list
-of kinds. `C` is what its construction gives: the machine, the weights, and what they mean.
+| part           | has                                                 | and so gets             |
+|----------------|-----------------------------------------------------|-------------------------|
+| `Construction` | name, statement, options, construct                 | compile, weights, files |
+| `Reading`      | the definition's moments, and what is shown in them | run, trace, campaign    |
+| `Proof`        | what every vector should be, lemmas, the checker    | verify, certify         |
+| `Look`         | meanings of blocks and weights, a view              | explain, page           |
+
+A kind is a module with one `KIND`, and a line in `registry`. Verbs, options, messages, files and
+tests ask it; no other place has a list of kinds. `C` is what its construction gives: a frozen
+dataclass with a field `network` for the weights, and with what they mean.
 """
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from time import perf_counter
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from netwright.errors import InputError, unknown
-from netwright.exact.feed_forward import Affine
 from netwright.exact.layout import Layout
 from netwright.exact.meanings import Meanings
 from netwright.exact.snapshot import CheckpointStore
 from netwright.exact.vector import Vector
-from netwright.following.tracing import Tracing
+from netwright.following.drive import Course, finish
+from netwright.following.shown import Shown, shown_course
+from netwright.following.tracing import ReplayTracing, Tracing
 from netwright.machine.simulate import Engine, Progress, Run
 from netwright.machine.timeline import Timeline
 from netwright.machine.turing_machine import TuringMachine
-from netwright.networks.plain import Plain
+from netwright.networks.registry import kind_named
 from netwright.networks.trace import Moment
+from netwright.networks.tree import maps
 from netwright.networks.view import History, Says, View
+from netwright.runtime.engine import ReferenceEngine, ReplayEngine
 from netwright.verify.certificate.reading import Checker
 from netwright.verify.comparison import Check
+from netwright.verify.shown import shown_checks
 
 if TYPE_CHECKING:
+    from netwright.networks.plain import Plain
     from netwright.precision.laboratory import Experiment  # it imports the compiler
 
-C = TypeVar("C")
-E = TypeVar("E")
+C = TypeVar("C", bound=Any)
 Options = Mapping[str, Any]
 
 
@@ -48,19 +60,35 @@ class Option:
     choices: tuple[str, ...] = ()
     is_flag: bool = False
 
+    @staticmethod
+    def choice(name: str, choices: Mapping[str, Any], default: str, help_text: str) -> "Option":
+        """One of some values, by their names."""
+
+        def read(value: object) -> Any:
+            if str(value) not in choices:
+                raise InputError(unknown(name, str(value), list(choices)))
+            return choices[str(value)]
+
+        metavar = f"[{'|'.join(choices)}]"
+        return Option(name, read, choices[default], help_text, metavar, tuple(choices))
+
+    @staticmethod
+    def flag(name: str, help_text: str) -> "Option":
+        """True or False, and nothing that Python takes for one of them."""
+
+        def read(value: object) -> bool:
+            if not isinstance(value, bool):
+                raise InputError(f"expected True or False, got {str(value)[:40]!r}")
+            return value
+
+        return Option(name, read, False, help_text, is_flag=True)
+
     def __repr__(self) -> str:
         return f"<option {self.name}={self.default}: {self.help}>"
 
     def written(self, value: object) -> bool | int | str | None:
         """The value as JSON, which `read` reads again."""
         return value if value is None or isinstance(value, bool | int | str) else str(value)
-
-
-def read_flag(value: object) -> bool:
-    """True or False, and nothing that Python takes for one of them."""
-    if not isinstance(value, bool):
-        raise InputError(f"expected True or False, got {str(value)[:40]!r}")
-    return value
 
 
 @dataclass(frozen=True)
@@ -72,50 +100,21 @@ class Following:
     progress: Progress | None = None
     store: CheckpointStore | None = None
 
-    def faster(self, make: Callable[..., E], short: int) -> Callable[..., E] | None:
-        """What makes an engine that does `short` moments by the definition; None for that alone."""
-        if self.engine is Engine.REFERENCE:
-            return None
-        return partial(make, reference_steps=short if self.engine is Engine.AUTO else 0)
 
-    @property
-    def beside(self) -> tuple[int, Progress | None, CheckpointStore | None]:
-        """How far, the progress and the store, in the order in which runs take them."""
-        return self.max_steps, self.progress, self.store
-
-
-class Kind(ABC, Generic[C]):
-    """A kind of network."""
+class Construction(ABC, Generic[C]):
+    """What makes a network of a machine."""
 
     name: str
     statement: str
-    """The statement of the paper that it is the construction of."""
+    """The statement that it is the construction of."""
+    of_the_paper = False
     options: tuple[Option, ...] = ()
-    engines: tuple[Engine, ...] = (Engine.AUTO, Engine.FAST, Engine.FULL, Engine.REFERENCE)
-    """The engines that run it."""
-    meanings: Meanings
-    """What its blocks and weights mean."""
-    checker: Checker | None = None
-    """What checks its certificates; it knows nothing of the construction."""
-    uncertified = ""
-    """Why there are none, if `checker` is None."""
-    has_tables = False
-    """Whether its fast engine remembers what maps give, so that `full` is another one."""
-    view = View()
-    """What a moment shows on a page."""
+    aliases: Mapping[tuple[str, str], str] = {}  # never changed
+    """Options with values that are the name of another kind now."""
+    takes_prompt = ""
+    """What a prompt is for it, if the machine is one: `rules`, or `text`."""
     code = ""
     """The kind whose exported code runs it; none: there may be code for itself."""
-    benchmark_steps = 10**6
-    """The longest run of `netwright bench`."""
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        from netwright.networks.kinds import kind_named
-
-        return kind_named, (self.name,)
-
-    def __repr__(self) -> str:
-        options = ", ".join(option.name for option in self.options) or "none"
-        return f"<kind {self.name}: {self.statement}; options: {options}>"
 
     def read_options(self, given: Options) -> dict[str, Any]:
         """All options with their values: those that are given, and defaults for the others."""
@@ -133,127 +132,16 @@ class Kind(ABC, Generic[C]):
         """The options with which a network is made that is to take a word."""
         return given
 
-    @abstractmethod
-    def construct(self, machine: TuringMachine, options: Options) -> C:
-        """The network of a machine."""
-
-    @abstractmethod
-    def run(self, compiled: C, word: Sequence[str], following: Following) -> Run:
-        """The given machine's run as the network does it."""
-
-    @abstractmethod
-    def trace(self, compiled: C, word: Sequence[str], max_steps: int) -> Tracing[Any]:
-        """The run with all of its vectors, any moment of it."""
-
-    def looked_at(self, compiled: C, word: Sequence[str], max_steps: int) -> Tracing[Any]:
-        """The run as a page shows it, one moment for each configuration of `history`."""
-        return self.trace(compiled, word, max_steps)
-
-    @abstractmethod
-    def outputs(self, compiled: C, word: Sequence[str]) -> Iterator[Vector]:
-        """y_1, y_2, … on a word, by the definition."""
-
-    @abstractmethod
-    def checks(self, compiled: C, word: Sequence[str], max_steps: int) -> Iterator[Check]:
-        """Every vector against what is proved of it, and every step against the machine's."""
-
-    def view_of(self, compiled: C) -> View:
-        """What a moment of one network shows on a page."""
-        return self.view
-
-    def score_of(self, compiled: C) -> str:
-        """The score of its attention, as a page writes it."""
-        return "−|⟨q, k⟩|"
-
-    def history(
-        self, compiled: C, machine: TuringMachine, word: Sequence[str], limit: int
-    ) -> History:
-        """The run of a machine that the network does: of the given one, after it read the word.
-
-        The vectors of the word come first, then that of the blank behind it.
-        """
-        # One time more shows whether the machine has halted at the limit.
-        lead = len(word) + 1
-        return History(Timeline(machine, word, limit=limit + 1), lead, lead)
-
-    def jumping(
-        self, compiled: C, history: History, word: Sequence[str], max_steps: int
-    ) -> Tracing[Any] | None:
-        """A trace that begins anywhere with what is proved of the network; None if there is none.
-
-        Not the network's own run: whoever shows it says so.
-        """
-        return None
-
-    def lemmas(self, compiled: C, history: History, moment: Moment) -> list[Check]:
-        """What is proved of a moment, against what is found there; the times are the moment's."""
-        return []
-
-    @abstractmethod
-    def says(self, compiled: C, moment: Moment) -> Says | None:
-        """What the vectors of a moment say; None where they show no configuration."""
-
-    @abstractmethod
-    def machine_of(self, compiled: C) -> TuringMachine:
-        """The machine whose run the network does."""
-
-    @abstractmethod
-    def written(self, compiled: C) -> dict[str, Any]:
-        """All of the network as JSON: for certificates, and for files."""
-
-    @abstractmethod
-    def rebuilt(self, written: Options, machine: TuringMachine, options: Options) -> C:
-        """The network that is written down, of a machine; nothing is constructed again."""
-
-    def unwritable(self, compiled: C) -> str | None:
-        """Why `written` does not say all of a network; None if it does."""
-        return None
-
-    def was_made_with(self, compiled: C, options: Options) -> bool:
-        """Whether a network that was read from a file is one that these options give."""
-        return True
-
-    def plain(self, compiled: C) -> Plain:
-        """The network as tensors and names, for other tools."""
-        raise InputError(f"{self.name} cannot be exported: it has no plain form")
-
     def for_export(self, given: Options, machine: TuringMachine) -> Options:
         """The options with which a network is made that is to run in floating point."""
         return given
 
-    def output(self, moment: Moment) -> Vector | None:
-        """The output y of a moment; None where there is none yet."""
-        return moment["y"]
-
     @abstractmethod
-    def matrices(self, compiled: C) -> dict[str, Affine]:
-        """Every matrix by its place; `#` and a number tell several at one place apart."""
+    def construct(self, machine: TuringMachine, options: Options) -> C:
+        """The network of a machine."""
 
-    @abstractmethod
-    def with_matrix(self, compiled: C, name: str, affine: Affine) -> C:
-        """The network with another matrix at one of these places."""
-
-    @abstractmethod
-    def vectors(self, compiled: C) -> list[str]:
-        """The names of the vectors that the network has at a moment."""
-
-    @abstractmethod
-    def layout(self, compiled: C) -> Layout:
-        """The layout of the network's vectors."""
-
-    @abstractmethod
-    def facts(self, compiled: C) -> dict[str, Any]:
-        """What the network looks like: sizes, beside the formulas for them."""
-
-    @abstractmethod
-    def description(self, compiled: C) -> dict[str, Any]:
-        """What the network is made of, as plain data: layers, scores, activations, positions."""
-
-    def experiment(
-        self, machine: TuringMachine, word: tuple[str, ...], options: Options, settings: Options
-    ) -> "Experiment":
-        """The network in floating point; InputError for settings that it has not."""
-        raise InputError(f"there is no precision laboratory for {self.name}")
+    def check_loaded(self, written: Mapping[str, Any]) -> None:
+        """FormatError for a network in a file that this kind does not believe."""
 
     def parts(self, compiled: C) -> Mapping[str, Callable[[], C]]:
         """What can be left out of the network, by name, each with how to leave it out."""
@@ -268,12 +156,275 @@ class Kind(ABC, Generic[C]):
             raise InputError(unknown("part", part, list(parts)))
         return parts[part]()
 
+    def layout(self, compiled: C) -> Layout:
+        """The layout of the network's vectors."""
+        found: Layout = compiled.network.layout
+        return found
+
+    def facts(self, compiled: C) -> dict[str, Any]:
+        """What the network looks like: sizes, beside the formulas for them."""
+        return {"dimension": self.layout(compiled).dimension, **count_weights(compiled.network)}
+
+    def plain(self, compiled: C, meanings: Meanings) -> "Plain":
+        """The network as tensors and names, for other tools."""
+        raise InputError(f"{self.name} cannot be exported: it has no plain form")
+
+    def prompt(self, compiled: C, word: Sequence[str]) -> Any:
+        """The machine and a word as a prompt, for a network that is the same for all machines."""
+        raise InputError(f"{self.name} has no prompt: the machine is in its weights")
+
+    def introduction(self, paper: str) -> str:
+        """What it is, and where it is from."""
+        if self.of_the_paper:
+            return f"The {self.name} of {self.statement} in {paper}, compiled from the machine"
+        return f"A {self.name}, past {paper}, compiled from the machine"
+
+
+def count_weights(network: Any) -> dict[str, int]:
+    """How many weights and biases a network has, and how many of them are not zero."""
+    found = [leaf.part for leaf in maps(network)]
+    return {
+        "parameters": sum((a.input.dimension + 1) * a.output.dimension for a in found),
+        "nonzeros": sum(len(a.weights) + len(a.bias.entries) for a in found),
+    }
+
+
+class Reading(ABC, Generic[C]):
+    """How a machine is read off a network's vectors: its run and its trace come from here."""
+
+    engines: tuple[Engine, ...] = (Engine.AUTO, Engine.REFERENCE)
+    """The engines that run it."""
+    has_tables = False
+    """Whether its fast engine remembers what maps give, so that `full` is another one."""
+    benchmark_steps = 10**6
+    """The longest run of `netwright bench`."""
+
+    @property
+    def fastest(self) -> Engine:
+        """The engine for very many runs."""
+        return Engine.FAST if Engine.FAST in self.engines else Engine.AUTO
+
+    @abstractmethod
+    def moments(self, compiled: C, word: Sequence[str]) -> Iterator[Mapping[str, Vector]]:
+        """The network's vectors by name, moment by moment, by its definition."""
+
+    @abstractmethod
+    def run(self, compiled: C, word: Sequence[str], following: Following) -> Run:
+        """The given machine's run as the network does it; InputError for a word it cannot take."""
+
+    @abstractmethod
+    def trace(self, compiled: C, word: Sequence[str], max_steps: int) -> Tracing[Any]:
+        """The run with all of its vectors, any moment of it."""
+
+    def outputs(self, compiled: C, word: Sequence[str]) -> Iterator[Vector]:
+        """y_1, y_2, … on a word, by the definition."""
+        return (moment["y"] for moment in self.moments(compiled, word))
+
+    def output(self, moment: Moment) -> Vector | None:
+        """The output y of a moment of a trace; None where there is none yet."""
+        return moment["y"]
+
+    def vectors(self, compiled: C) -> list[str]:
+        """The names of the vectors that the network has at a moment."""
+        return list(next(self.moments(compiled, ())))
+
+
+class FollowedReading(Reading[C]):
+    """Moments that somebody follows, as an engine does them."""
+
+    @abstractmethod
+    def course(
+        self, compiled: C, word: Sequence[str], max_steps: int, engine: Engine
+    ) -> Course[Any]:
+        """The machine's run under way."""
+
+    def run(self, compiled: C, word: Sequence[str], following: Following) -> Run:
+        """The course to its end."""
+        course = self.course(compiled, word, following.max_steps, following.engine)
+        return finish(course, following.progress, following.store)
+
+
+class ShownReading(FollowedReading[C]):
+    """Moments that show a state, a symbol that is written and a move: what `shown` says of them.
+
+    A kind that has no more than this runs and is traced by its definition.
+    """
+
+    @abstractmethod
+    def shown(self, compiled: C, word: Sequence[str]) -> Shown:
+        """What is watched in a moment, and what it means; InputError for a word it cannot take."""
+
+    def engine(self, compiled: C, word: Sequence[str], shown: Shown, engine: Engine) -> Any:
+        """What does the moments: the definition, if there is nothing faster."""
+        return ReferenceEngine(self.moments(compiled, word), shown.watches)
+
+    def course(
+        self, compiled: C, word: Sequence[str], max_steps: int, engine: Engine
+    ) -> Course[Any]:
+        """The machine's run as an engine does it."""
+        make = partial(self.engine, compiled, word)
+        return self.course_by(lambda shown: make(shown, engine), compiled, word, max_steps)
+
+    def course_by(
+        self, make: Callable[[Shown], Any], compiled: C, word: Sequence[str], max_steps: int
+    ) -> Course[Any]:
+        """The same, by an engine that is made for what is shown."""
+        started, shown = perf_counter(), self.shown(compiled, word)
+        dimension = compiled.network.layout.dimension
+        return shown_course(shown, make(shown), max_steps, dimension, started)
+
+    def trace(self, compiled: C, word: Sequence[str], max_steps: int) -> Tracing[Any]:
+        """The definition replayed: time t is its moment t, from 1 on."""
+
+        def replay(shown: Shown) -> ReplayEngine:
+            return ReplayEngine(partial(self.moments, compiled, word), shown.watches)
+
+        return ReplayTracing(self.course_by(replay, compiled, word, max_steps))
+
+
+class Proof(ABC, Generic[C]):
+    """What is proved of a network, and what checks it."""
+
+    checker: Checker | None = None
+    """What checks its certificates; it knows nothing of the construction."""
+    uncertified = "nothing is proved of it for all inputs; verify compares it with its machine"
+    """Why there are none, if `checker` is None."""
+    is_predicted = False
+    """Whether the precision laboratory tells where its exports go wrong."""
+
+    @abstractmethod
+    def checks(self, compiled: C, word: Sequence[str], max_steps: int) -> Iterator[Check]:
+        """Every vector against what is proved of it, and every step against the machine's."""
+
+    def jumping(
+        self, compiled: C, history: History, word: Sequence[str], max_steps: int
+    ) -> Tracing[Any] | None:
+        """A trace that begins anywhere with what is proved of the network; None if there is none.
+
+        Not the network's own run: whoever shows it says so.
+        """
+        return None
+
+    def lemmas(self, compiled: C, history: History, moment: Moment) -> list[Check]:
+        """What is proved of a moment, against what is found there; the times are the moment's."""
+        return []
+
+    def laboratory(self, options: Options) -> "tuple[type[Experiment], dict[str, Any]] | None":
+        """The experiment in floating point, if there is one for it, and its options."""
+        return None
+
+
+class ShownProof(Proof[C]):
+    """Of a network whose moments show a machine: at every step, the machine's configuration."""
+
+    def __init__(self, reading: ShownReading[C], statement: str) -> None:
+        self.reading, self.statement = reading, statement
+
+    def checks(self, compiled: C, word: Sequence[str], max_steps: int) -> Iterator[Check]:
+        """State, head and tape at every step, and the outcome."""
+        shown, moments = self.reading.shown(compiled, word), self.reading.moments(compiled, word)
+        return shown_checks(shown, moments, word, max_steps, self.statement)
+
+
+class Look(ABC, Generic[C]):
+    """How a network is looked at."""
+
+    meanings = Meanings({}, {}, {})
+    """What its blocks and weights mean."""
+    view = View()
+    """What a moment shows on a page."""
+
+    def score(self, compiled: C) -> str:
+        """The score of its attention, as a page writes it."""
+        return "−|⟨q, k⟩|"
+
+    def steps(self, compiled: C, word: Sequence[str], limit: int) -> Tracing[Any] | None:
+        """A trace of one moment for each configuration of `history`; None if every trace is one."""
+        return None
+
+    @abstractmethod
+    def history(self, compiled: C, word: Sequence[str], limit: int) -> History:
+        """The run of a machine that the network does, beside the network's own times."""
+
+    def says(self, compiled: C, moment: Moment) -> Says | None:
+        """What the vectors of a moment say; None where they show no configuration."""
+        now = moment.configuration
+        return None if now is None else Says(now.state, now.symbol)
+
+
+class ShownLook(Look[C]):
+    """At a network whose moments show a machine."""
+
+    def __init__(self, reading: ShownReading[C]) -> None:
+        self.reading = reading
+
+    def history(self, compiled: C, word: Sequence[str], limit: int) -> History:
+        """The given machine's run; one time more shows whether it has halted at the limit."""
+        shown = self.reading.shown(compiled, word)
+        return History(Timeline(shown.given, word, limit=limit + 1), shown.before, shown.before)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Kind(Generic[C]):
+    """A kind of network: its four parts."""
+
+    construction: Construction[C]
+    reading: Reading[C]
+    proof: Proof[C]
+    look: Look[C]
+
+    @property
+    def name(self) -> str:
+        """What users call it."""
+        return self.construction.name
+
+    @property
+    def statement(self) -> str:
+        """The statement that it is the construction of."""
+        return self.construction.statement
+
+    @property
+    def options(self) -> tuple[Option, ...]:
+        """What can be chosen."""
+        return self.construction.options
+
+    def check_certified(self) -> Checker:
+        """What checks its certificates; InputError, with the reason, if there are none."""
+        if self.proof.checker is None:
+            raise InputError(
+                f"there are no certificates for networks of kind {self.name}: "
+                f"{self.proof.uncertified}"
+            )
+        return self.proof.checker
+
+    def experiment(
+        self, machine: TuringMachine, word: tuple[str, ...], options: Options, settings: Options
+    ) -> "Experiment":
+        """The network in floating point; InputError for settings that it has not."""
+        found = self.proof.laboratory(options)
+        if found is None:
+            raise InputError(f"there is no precision laboratory for {self.name}")
+        make, own = found
+        for name in settings:
+            if name not in make.__dataclass_fields__:
+                flag = {"temperature": "softmax", "snapping": "snap"}.get(name, name)
+                raise InputError(f"{flag} is for the attention of a transformer, not {self.name}")
+        return make(machine, word, **own, **settings)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return kind_named, (self.name,)
+
+    def __repr__(self) -> str:
+        options = ", ".join(option.name for option in self.options) or "none"
+        return f"<kind {self.name}: {self.statement}; options: {options}>"
+
 
 def check_options(kinds: Sequence[Kind[Any]], options: Options) -> None:
     """Refuse an option that none of the kinds has, and read those that one has."""
     own = {kind.name: {option.name for option in kind.options} for kind in kinds}
     for name, value in options.items():
         if not any(name in names for names in own.values()):
-            kinds[0].read_options({name: value})
+            kinds[0].construction.read_options({name: value})
     for kind in kinds:
-        kind.read_options({name: x for name, x in options.items() if name in own[kind.name]})
+        chosen = {name: x for name, x in options.items() if name in own[kind.name]}
+        kind.construction.read_options(chosen)

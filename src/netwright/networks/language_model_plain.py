@@ -63,7 +63,7 @@ def plain_language_model(
     tensors: dict[str, Tensor] = {
         name: WholeNumbers(array) for name, array in weights.tensors.items()
     }
-    return Plain("language-model", names, meanings, tensors)
+    return Plain("language-model", names, meanings, network.stream, tensors)
 
 
 def _labels(layout: Layout) -> list[str]:

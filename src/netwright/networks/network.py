@@ -17,7 +17,7 @@ from os import PathLike
 from random import Random
 from typing import Any
 
-from netwright.errors import InputError, NetwrightError, unknown
+from netwright.errors import FormatError, InputError, NetwrightError, unknown
 from netwright.exact.layout import Layout
 from netwright.exact.rational import Number
 from netwright.exact.snapshot import FARTHEST, CheckpointStore
@@ -26,18 +26,26 @@ from netwright.html import table
 from netwright.machine.simulate import Engine, Progress, Run, check_limit, read_engine
 from netwright.machine.turing_machine import TuringMachine
 from netwright.networks.certificate import Certificate, Standing, check_written
-from netwright.networks.changes import WeightPlace, flipped, weights_into
 from netwright.networks.kind import Following, Kind
-from netwright.networks.kinds import kind_named
-from netwright.networks.same import difference
+from netwright.networks.registry import DEFAULT, kind_with
 from netwright.networks.trace import Trace
-from netwright.networks.weight import Weights, weights_by_name
-from netwright.networks.writing import machine_of, machine_parts
+from netwright.networks.tree import difference, filled, shapes, to_data
+from netwright.networks.weight import (
+    WeightPlace,
+    Weights,
+    flipped,
+    weights_into,
+    weights_of,
+    with_weight,
+)
 from netwright.text import printable, shortened
+from netwright.verify.certificate.schema import require
 from netwright.verify.comparison import Comparison, Verification, compare
 from netwright.verify.draw import random_words
 
 Word = Iterable[str]
+WITHOUT = "without "
+"""How a change begins that leaves out a part."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,10 +85,9 @@ class Network:
         return f"<{self.kind.name} of {name}, dimension {self.layout.dimension}{options}{changes}>"
 
     def _repr_html_(self) -> str:
-        facts = self.kind.facts(self.compiled)
-        rows = [(name.replace("_", " "), _plain(value)) for name, value in facts.items()]
+        rows = [(name.replace("_", " "), _plain(value)) for name, value in self.facts.items()]
         blocks = [
-            (block, len(labels), self.kind.meanings.of_block(block))
+            (block, len(labels), self.kind.look.meanings.of_block(block))
             for block, labels in self.layout.blocks
         ]
         caption = f"{repr(self)[1:-1]} ({self.kind.statement})"
@@ -89,13 +96,24 @@ class Network:
 
     @cached_property
     def written(self) -> dict[str, Any]:
-        """All of it as JSON."""
-        return self.kind.written(self.compiled)
+        """All of it as JSON, the given machine first."""
+        return to_data(self.compiled, self.machine)
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What it looks like: sizes, beside the formulas for them."""
+        return self.kind.construction.facts(self.compiled)
+
+    @property
+    def description(self) -> dict[str, Any]:
+        """What it is made of: the tree of its parts, with a shape for each map."""
+        found: dict[str, Any] = shapes(self.compiled.network)
+        return found
 
     @property
     def layout(self) -> Layout:
         """The layout of the network's vectors."""
-        return self.kind.layout(self.compiled)
+        return self.kind.construction.layout(self.compiled)
 
     @property
     def dimension(self) -> int:
@@ -132,10 +150,11 @@ class Network:
         check_limit(max_steps)
         symbols = self._symbols(word)
         chosen = read_engine(engine)
-        if chosen not in self.kind.engines:
-            raise InputError(unknown(f"engine for {self.kind.name}", chosen, self.kind.engines))
+        known = self.kind.reading.engines
+        if chosen not in known:
+            raise InputError(unknown(f"engine for {self.kind.name}", chosen, known))
         following = Following(max_steps, chosen, progress, store)
-        return self.kind.run(self.compiled, symbols, following)
+        return self.kind.reading.run(self.compiled, symbols, following)
 
     def accepts(self, word: Word, max_steps: int = 10_000_000) -> bool:
         """Whether the run on a word ends in acceptance; InputError if it does not end."""
@@ -143,7 +162,7 @@ class Network:
 
     def outputs(self, word: Word) -> Iterator[Vector]:
         """y_1, y_2, … on a word, whatever they show."""
-        return self.kind.outputs(self.compiled, self.machine.check_word(word))
+        return self.kind.reading.outputs(self.compiled, self.machine.check_word(word))
 
     def trace(self, word: Word | None = None, max_steps: int = 10_000_000) -> Trace:
         """Everything that the network does on a word: all vectors and attentions, at any time.
@@ -160,7 +179,7 @@ class Network:
         check_limit(max_steps)
         symbols = self._symbols(word)
         title = f"{self!r} on {printable(shortened(' '.join(symbols), 60)) or 'the empty word'}"
-        return Trace(self.kind.trace(self.compiled, symbols, max_steps), title)
+        return Trace(self.kind.reading.trace(self.compiled, symbols, max_steps), title)
 
     def explore(self, word: Word | None = None, *, t: int | None = None, **options: Any) -> Any:
         """The run as a page, which a notebook shows and `.save(path)` writes.
@@ -193,10 +212,20 @@ class Network:
 
     def to_torch(self, dtype: str = "float64") -> Any:
         """The network as a PyTorch module with hook points, in float64 or float32."""
-        if (reason := self.kind.unwritable(self.compiled)) is not None:
-            raise InputError(f"it cannot be a module: {reason}")
         target = import_module("netwright.export.torch_target")
-        return target.to_torch(self.kind.plain(self.compiled), dtype)
+        return target.to_torch(self.plain("it cannot be a module"), dtype)
+
+    def plain(self, otherwise: str = "it cannot be exported") -> Any:
+        """The network as tensors and names, for other tools; InputError if they are not all of it.
+
+        The message begins with `otherwise`.
+        """
+        whole = replace(self, changes=())
+        if type(self.compiled.network) is not type(whole.template.network):
+            raise InputError(f"{otherwise}: a part is left out")
+        if (reason := self.strange) is not None:
+            raise InputError(f"{otherwise}: {reason}")
+        return self.kind.construction.plain(self.compiled, self.kind.look.meanings)
 
     # Trust.
 
@@ -204,7 +233,7 @@ class Network:
         """The network against its machine on a word, step by step, lemma by lemma."""
         check_limit(max_steps)
         symbols = self.machine.check_word(word)
-        checks = self.kind.checks(self.compiled, symbols, min(max_steps, FARTHEST))
+        checks = self.kind.proof.checks(self.compiled, symbols, min(max_steps, FARTHEST))
         return compare(self.kind.name, self.kind.statement, symbols, checks)
 
     def verify(
@@ -239,24 +268,39 @@ class Network:
         found = tuple(check_written(self.kind.name, written, "the network"))
         return Certificate(self.kind.name, written, found)
 
-    def to_prove(self) -> dict[str, Any]:
-        """What is written of the network, if that is all of it; else InputError, with what is not.
+    @property
+    def template(self) -> Any:
+        """What the construction gives for the machine and the options, without the same parts."""
+        construction = self.kind.construction
+        compiled = construction.construct(self.machine, self.options)
+        for change in self.changes:
+            if change.startswith(WITHOUT):
+                compiled = construction.without(compiled, change.removeprefix(WITHOUT))
+        return compiled
 
-        The network is built again from what is written, and compared with this one part by part.
+    @property
+    def strange(self) -> str | None:
+        """How it differs, in more than numbers, from what its construction gives; None if it is so.
+
+        The numbers that are written of it are put into what the construction gives, and that is
+        compared with this network part by part.
         """
-        if (reason := self.kind.unwritable(self.compiled)) is not None:
-            raise InputError(f"it cannot be certified: {reason}")
-        if self.kind.checker is None:
-            raise InputError(
-                f"there are no certificates for networks of kind {self.kind.name}"
-                f"{self.kind.uncertified}"
-            )
-        again = self.kind.rebuilt(self.written, self.machine, self.options)
-        if (found := difference(again, self.compiled)) is not None:
-            raise InputError(f"it cannot be certified: {found}, as is written of it")
-        about = machine_of({**machine_parts(self.machine), **self.written["given"]})
-        if about.digest != self.machine.digest:
-            raise InputError("it cannot be certified: it is the network of another machine")
+        try:
+            return difference(filled(self.template, self.written, self.machine), self.compiled)
+        except FormatError as error:
+            return str(error)
+
+    def to_prove(self) -> dict[str, Any]:
+        """What is written of the network, if that is all of it; else InputError with the reason."""
+        checker = self.kind.check_certified()
+        if (found := self.strange) is not None:
+            raise InputError(f"it cannot be certified: {found}")
+        try:
+            require(checker.shape, self.written, "network")
+        except FormatError as error:
+            left_out = any(change.startswith(WITHOUT) for change in self.changes)
+            reason = "a part is left out" if left_out else str(error)
+            raise InputError(f"it cannot be certified: {reason}") from None
         return self.written
 
     @cached_property
@@ -267,7 +311,7 @@ class Network:
         """
         if not self.loaded:
             return Standing("changed" if self.changes else "compiled")
-        if self.kind.checker is None:
+        if self.kind.proof.checker is None:
             return Standing("no certificate for this kind")
         try:
             return Standing.of(self.certify())
@@ -292,7 +336,7 @@ class Network:
         `decoder.1.O.2` is the second of a network with two maps, `U.1` the first factor of a
         product, and `F.2.3.1` the first factor of the third product that `F.2` is the sum of.
         """
-        return weights_by_name(self.kind.matrices(self.compiled))
+        return weights_of(self.compiled.network)
 
     def with_weight(self, name: str, row: str, column: str, value: Number | str) -> "Network":
         """The network with one weight changed: its matrix, and the names of row and column.
@@ -300,20 +344,28 @@ class Network:
         The row `bias` is that of the bias. A value is a whole number, a Fraction, or a text such as
         `1/3`.
         """
-        weights = self.weights()
-        changed = weights[name].with_entry(row, column, value)
-        key = list(self.kind.matrices(self.compiled))[list(weights).index(name)]
-        new = changed.affine
-        compiled = self.kind.with_matrix(self.compiled, key, new)
+        changed = self.weights()[name].with_entry(row, column, value)
         change = f"{name}[{row}, {column}] = {value}"
-        return replace(self, compiled=compiled, changes=(*self.changes, change))
+        return self._changed(with_weight(self.compiled.network, changed), change)
+
+    def _changed(self, network: Any, *changes: str) -> "Network":
+        compiled = replace(self.compiled, network=network)
+        return replace(self, compiled=compiled, changes=(*self.changes, *changes))
 
     def without(self, *parts: str) -> "Network":
-        """The network without some of its parts."""
+        """The network without some of its parts, by kind and place.
+
+        residual:decoder.2.self      the residual connection around an attention
+        residual:decoder.1.external  around its attention to the encoder
+        residual:decoder.1.O         around its feed-forward network; also of encoder.1
+        attention:decoder.3.self     an attention itself: as if every value were 0
+        positions                    the positional encoding
+        gate:update, gate:reset      a gate of the Neural GPU: U = 0, or R = 1
+        """
         compiled = self.compiled
         for part in parts:
-            compiled = self.kind.without(compiled, part)
-        changes = (*self.changes, *(f"without {part}" for part in parts))
+            compiled = self.kind.construction.without(compiled, part)
+        changes = (*self.changes, *(f"{WITHOUT}{part}" for part in parts))
         return replace(self, compiled=compiled, changes=changes)
 
     def broken(self, *places: str, word: Word = (), max_steps: int = 100) -> "Network":
@@ -323,16 +375,14 @@ class Network:
         """
 
         def matters(weight: WeightPlace) -> bool:
-            broken = replace(self, compiled=flipped(self.kind, self.compiled, weight))
+            broken = self._changed(flipped(self.compiled.network, weight))
             return broken.compare(word, max_steps).difference is not None
 
-        compiled = self.compiled
+        network = self.compiled.network
         for place in dict.fromkeys(places):
-            weights = weights_into(self.kind, self.compiled, place)
-            weight = next(filter(matters, weights), weights[0])
-            compiled = flipped(self.kind, compiled, weight)
-        changes = (*self.changes, *(f"{place} broken" for place in dict.fromkeys(places)))
-        return replace(self, compiled=compiled, changes=changes)
+            weights = weights_into(self.compiled.network, place)
+            network = flipped(network, next(filter(matters, weights), weights[0]))
+        return self._changed(network, *(f"{place} broken" for place in dict.fromkeys(places)))
 
     # Files.
 
@@ -357,17 +407,17 @@ def _plain(value: object) -> str:
 
 
 def compile_network(
-    machine: TuringMachine, to: str | Kind[Any] = "transformer", /, **options: object
+    machine: TuringMachine, to: str | Kind[Any] = DEFAULT, /, **options: object
 ) -> Network:
     """The network of a machine, of a kind, with the options of that kind."""
-    kind = kind_named(to)
-    chosen = kind.read_options(options)
-    return Network(kind, machine, chosen, kind.construct(machine, chosen))
+    kind, given = kind_with(to, options)
+    chosen = kind.construction.read_options(given)
+    return Network(kind, machine, chosen, kind.construction.construct(machine, chosen))
 
 
 def network_for_word(
     machine: TuringMachine, to: str | Kind[Any], word: Sequence[str], **options: object
 ) -> Network:
     """The network of a machine that takes a word: one with blanks in it needs its own options."""
-    kind = kind_named(to)
-    return compile_network(machine, kind, **kind.for_word(options, machine, word))
+    kind, given = kind_with(to, options)
+    return compile_network(machine, kind, **kind.construction.for_word(given, machine, word))

@@ -1,7 +1,7 @@
 """A network as plain tensors and names: all that somebody needs to run it without netwright.
 
-A kind makes it (`Kind.plain`); `netwright.export` writes it down for other tools. Vectors are rows,
-as in the paper: a weight has the shape (input, output), and x is taken to x·A + b.
+A kind makes it (`Construction.plain`); `netwright.export` writes it down for other tools. Vectors
+are rows, as in the paper: a weight has the shape (input, output), and x is taken to x·A + b.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,6 +15,7 @@ from netwright.exact.rational import Rational, as_float
 from netwright.exact.rounding import rounded
 from netwright.exact.vector import Vector
 from netwright.machine.turing_machine import TuringMachine
+from netwright.networks.tree import maps
 
 if TYPE_CHECKING:
     import numpy as np
@@ -55,26 +56,30 @@ class Plain:
     kind: str
     names: dict[str, Any]
     meanings: Meanings
+    vector: Layout
+    """The layout of the network's own vectors."""
     tensors: dict[str, Tensor] = field(default_factory=dict)
 
     @staticmethod
-    def of(kind: str, statement: str, machine: TuringMachine, meanings: Meanings) -> "Plain":
-        """The names that all kinds have."""
-        accepting = bool(machine.accepting)
-        return Plain(
-            kind,
-            {
-                "kind": kind,
-                "statement": statement,
-                "machine": machine.name,
-                "default_input": list(machine.default_input),
-                "outcomes": {
-                    "final": "accepted" if accepting else "halted",
-                    "dead": "rejected" if accepting else "halted",
-                },
-            },
-            meanings,
-        )
+    def of(
+        about: Any,
+        machine: TuringMachine,
+        network: Any,
+        meanings: Meanings,
+        *,
+        linear: bool = False,
+    ) -> "Plain":
+        """What all kinds have: names, and every map; `linear` if none of them has a bias."""
+        plain = Plain(about.name, about_machine(about, machine), meanings, network.layout)
+        plain.layout(VECTOR, network.layout)
+        for leaf in maps(network, whole=True):
+            plain.names.setdefault("weights", {})[leaf.name] = {
+                "rows": plain.layout(f"into {leaf.name}", leaf.part.input),
+                "columns": plain.layout(f"out of {leaf.name}", leaf.part.output),
+                "meaning": meanings.of_weight(leaf.name),
+            }
+            plain.put(leaf.name, leaf.part, linear)
+        return plain
 
     def layout(self, name: str, layout: Layout) -> str:
         """A layout under a name; the name of one that is there already."""
@@ -84,37 +89,47 @@ class Plain:
         known.setdefault(found, coordinates)
         return found
 
-    def weight(self, name: str, affine: Affine, *, linear: bool = False) -> None:
-        """A map, with its matrix and, if it is not linear, its bias."""
-        self.names.setdefault("weights", {})[name] = {
-            "rows": self.layout(f"into {name}", affine.input),
-            "columns": self.layout(f"out of {name}", affine.output),
-            "meaning": self.meanings.of_weight(name),
-        }
-        self._tensors(name, affine, linear)
-
-    def _tensors(self, name: str, affine: Affine, linear: bool = False) -> None:
+    def put(self, name: str, affine: Affine, linear: bool = False) -> None:
+        """The matrix of a map and, if it is not linear, its bias."""
         size = affine.input.dimension, affine.output.dimension
         self.tensors[f"{name}.weight"] = Tensor(size, affine.weights)
         if not linear:
             self.tensors[f"{name}.bias"] = tensor_of(affine.bias)
 
-    def embedding(
-        self, vectors: Mapping[str, Vector], behind: Sequence[str], layout: Layout
-    ) -> None:
+    def embedding(self, vectors: Mapping[str, Vector], behind: Sequence[str]) -> None:
         """What symbols become, and the symbols that are read behind every word."""
         entries = {(n, k): x for n, v in enumerate(vectors.values()) for k, x in v.entries.items()}
         self.names |= {"vocabulary": list(vectors), "behind": list(behind)}
-        self.tensors["embedding"] = Tensor((len(vectors), layout.dimension), entries)
+        self.tensors["embedding"] = Tensor((len(vectors), self.vector.dimension), entries)
 
     def readout(
         self, affine: Affine, pairs: Iterable[tuple[str, str]], final: Iterable[str]
     ) -> None:
         """How an output shows a state and a symbol, and which states are final."""
         self.names["readout"] = {"pairs": [list(pair) for pair in pairs], "final": sorted(final)}
-        self._tensors("readout", affine)
+        self.put("readout", affine)
+
+
+def about_machine(about: Any, machine: TuringMachine) -> dict[str, Any]:
+    """The names that the networks of all kinds have; `about` is the kind's construction."""
+    accepting = bool(machine.accepting)
+    return {
+        "kind": about.name,
+        "statement": about.statement,
+        "machine": machine.name,
+        "default_input": list(machine.default_input),
+        "outcomes": {
+            "final": "accepted" if accepting else "halted",
+            "dead": "rejected" if accepting else "halted",
+        },
+    }
 
 
 def tensor_of(vector: Vector) -> Tensor:
     """A vector."""
     return Tensor((vector.layout.dimension,), {(k,): x for k, x in vector.entries.items()})
+
+
+def name_of_function(activation: Any) -> str:
+    """An activation's name."""
+    return str(activation.__name__)

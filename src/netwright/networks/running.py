@@ -9,14 +9,12 @@ from netwright.exact.snapshot import CheckpointStore
 from netwright.machine.load import load_machine
 from netwright.machine.simulate import Engine, Outcome, Progress, Run, simulate
 from netwright.machine.turing_machine import TuringMachine
-from netwright.networks.kinds import KINDS, read_kind
 from netwright.networks.network import Network, compile_network, network_for_word
+from netwright.networks.registry import DEFAULT, MACHINE, read_kind
 from netwright.networks.saved import read_network
 from netwright.text import printable, shortened
 
 Source = TuringMachine | Network
-MACHINE = "machine"
-"""Beside the kinds of network, what a machine can run on: itself."""
 
 
 def load(argument: str, *, format_name: str | None = None, also: Iterable[str] = ()) -> Source:
@@ -55,7 +53,7 @@ def machine_in(source: Source) -> TuringMachine:
 def network_of(source: Source, on: str | None, word: Iterable[str], **options: object) -> Network:
     """A network: of a machine, of a kind, for a word; or the one that is there already."""
     if isinstance(source, TuringMachine):
-        return network_for_word(source, on or next(iter(KINDS)), tuple(word), **options)
+        return network_for_word(source, on or DEFAULT, tuple(word), **options)
     name = source.kind.name
     if options:
         raise InputError(
@@ -104,7 +102,7 @@ def run_many(
     max_steps: int = 1000,
     *,
     to: str | None = None,
-    engine: Engine | str = Engine.FAST,
+    engine: Engine | str | None = None,
     **options: object,
 ) -> Iterator[Run]:
     """The runs of very many machines or networks, one after the other: `netwright.run_many`.
@@ -117,7 +115,7 @@ def run_many(
         word: the input of each; none means its own default input.
         max_steps: how many steps each may take.
         to: the kind of network, or `machine`; networks are run as they are.
-        engine: `fast`, `full`, `reference` or `auto`.
+        engine: `fast`, `full`, `reference` or `auto`; none means the fastest that there is.
         options: those of the kind.
 
     >>> [run.steps for run in run_many(["busy-beaver-2", "busy-beaver-3", "1RB1LB_1LA1RZ"])]
@@ -127,7 +125,13 @@ def run_many(
     for each in sources:
         source = each if isinstance(each, TuringMachine | Network) else load_machine(each)
         given: dict[str, Any] = options
-        yield run(source, symbols, max_steps, on=to, engine=engine, **given)
+        machine = machine_in(source)
+        used = machine.check_word(machine.default_input if symbols is None else symbols)
+        network = target_of(source, to, used, **given)
+        if network is None:
+            yield simulate(machine, used, max_steps, engine=engine or Engine.FAST)
+        else:
+            yield network.run(used, max_steps, engine=engine or network.kind.reading.fastest)
 
 
 def run_difference(network: Network, word: tuple[str, ...], max_steps: int) -> str | None:

@@ -1,14 +1,16 @@
 """Networks as safetensors files, and back, exactly: all kinds, one serialiser.
 
-The file has what `Kind.written` says of the network as JSON, the same that certificates have, but
-the numbers are tensors: for each map, vector and embedding, rows of indices with a numerator and a
-denominator in 64 bits. The loaded network is what the tensors say; nothing is compiled again. A
-digest over all of it keeps a damaged file from answering.
+The file has what `Network.written` says as JSON, the same that certificates have, but the numbers
+are tensors: for each map and vector, rows of indices with a numerator and a denominator in 64 bits.
+The loaded network has the numbers that the tensors say, all of them, in what the construction makes
+of the machine and the options; if all else in the file is not that, it is refused. A digest over
+all of it keeps a damaged file from answering.
 """
 
 import json
 import os
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeGuard, cast
 
@@ -18,12 +20,13 @@ from numpy.typing import NDArray
 
 from netwright.errors import FormatError, NetwrightError, OutputError
 from netwright.files import open_regular, read_file, seal, unseal
-from netwright.networks.kinds import kind_named
+from netwright.machine.written import machine_of, machine_parts
 from netwright.networks.network import Network
-from netwright.networks.writing import machine_of, machine_parts
-from netwright.verify.certificate.schema import require
+from netwright.networks.registry import kind_named
+from netwright.networks.tree import filled
+from netwright.verify.certificate.schema import WRITABLE, require
 
-FORMAT = "netwright network 1"
+FORMAT = "netwright network 2"
 LARGEST = 1 << 31  # bytes
 _DAMAGE = (
     *(ArithmeticError, AttributeError, LookupError, TypeError, ValueError),
@@ -34,13 +37,12 @@ _DAMAGE = (
 
 def to_bytes(network: Network) -> bytes:
     """The content of the file."""
-    if (reason := network.kind.unwritable(network.compiled)) is not None:
+    if (reason := network.strange) is not None:
         raise OutputError(f"it cannot be saved: {reason}")
-    if network.kind.checker is not None:
-        try:
-            require(network.kind.checker.shape, network.written, "network")
-        except FormatError as error:
-            raise OutputError(f"it cannot be saved: {error}") from None
+    try:
+        require(WRITABLE, network.written, "network")
+    except FormatError as error:
+        raise OutputError(f"it cannot be saved: {error}") from None
     tensors: dict[str, NDArray[np.int64]] = {}
     options = {option.name: option for option in network.kind.options}
     about = {
@@ -97,21 +99,17 @@ def from_bytes(data: bytes, label: str = "file") -> Network:
 
 def _rebuilt(about: dict[str, Any], tensors: dict[str, Any]) -> Network:
     kind, machine = kind_named(about["on"]), machine_of(about["machine"])
-    options = kind.read_options(about["options"])
+    options = kind.construction.read_options(about["options"])
     written = cast(dict[str, Any], _put_back(about["written"], tensors))
-    if kind.checker is not None:
-        require(kind.checker.shape, written, "network")
     changes = about["changes"]
     if type(changes) is not list or not all(isinstance(change, str) for change in changes):
         raise FormatError("changes that are no list of texts")
-    compiled = kind.rebuilt(written, machine, options)
-    network = Network(kind, machine, options, compiled, tuple(changes), loaded=True)
-    # What is there is all that was written, and of the machine and the options that are named.
+    empty = Network(kind, machine, options, None, tuple(changes), loaded=True)
+    network = replace(empty, compiled=filled(empty.template, written, machine))
+    # What is there is all that was written: no number twice, none in another form.
     if json.dumps(network.written, sort_keys=True) != json.dumps(written, sort_keys=True):
         raise FormatError("its parts contradict each other")
-    if not kind.was_made_with(compiled, options):
-        raise FormatError("it was made with other options")
-    next(network.outputs(()))  # its vectors fit each other
+    kind.construction.check_loaded(written)
     return network
 
 

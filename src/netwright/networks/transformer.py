@@ -1,68 +1,59 @@
 """The kind `transformer`: Theorem 3.4."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from netwright.errors import FormatError
 from netwright.exact.rational import ONE
 from netwright.following.from_machine import JumpingTracing
-from netwright.following.transformer import run_transformer, transformer_course
+from netwright.following.shown import Shown, normal_shown
 from netwright.machine.normal_form import normalize
-from netwright.machine.simulate import Engine, Run
+from netwright.machine.simulate import Engine
 from netwright.machine.turing_machine import TuringMachine
-from netwright.nets.positional import ReciprocalPositions
 from netwright.nets.transformer import Transformer
 from netwright.networks.decoder import (
-    NormalDecoderKind,
-    rebuilt_ends,
-    written_ends,
+    BLANKS,
+    DecoderProof,
+    DecoderReading,
+    NormalConstruction,
+    NormalLook,
+    normal_facts,
 )
-from netwright.networks.kind import Following, Option, Options, read_flag
+from netwright.networks.kind import Kind, Option, Options
 from netwright.networks.trace import Moment
-from netwright.networks.transformer_view import VIEW
-from netwright.networks.view import History, Says
-from netwright.networks.writing import Reading, Writing
+from netwright.networks.view import History, Says, view_named
+from netwright.runtime.engine import Watch
 from netwright.runtime.transformer.decoder import FastDecoder, LayerVectors
-from netwright.runtime.transformer.tokens import TokenEngine
 from netwright.theorems.theorem_3_4_transformer.construction import (
     CompiledTransformer,
     compile_transformer,
 )
 from netwright.theorems.theorem_3_4_transformer.meanings import MEANINGS
 from netwright.theorems.theorem_3_4_transformer.proof_values import ProofValuesOf
-from netwright.theorems.theorem_3_4_transformer.scores import PAPER, SCORES, read_score
+from netwright.theorems.theorem_3_4_transformer.scores import PAPER, SCORES
 from netwright.verify.certificate.transformer import CHECKER
 from netwright.verify.comparison import Check
 from netwright.verify.transformer import lemmas, transformer_checks
 
 if TYPE_CHECKING:
-    from netwright.precision.laboratory import AttentionExperiment
+    from netwright.precision.laboratory import Experiment
 
 MOST_WINNERS = 50  # of an attention, to be compared
 
 
-class TransformerKind(NormalDecoderKind[CompiledTransformer]):
+class TransformerConstruction(NormalConstruction[CompiledTransformer]):
     """A hard-attention Transformer with one encoder layer and three decoder layers."""
 
     name = "transformer"
     statement = "Theorem 3.4"
-    meanings = MEANINGS
-    checker = CHECKER
-    positions = ReciprocalPositions
-    has_tables = True
-    view = VIEW
-    benchmark_steps = 10**7
+    of_the_paper = True
     options = (
-        Option(
+        Option.choice(
             "score",
-            read_score,
-            PAPER,
+            SCORES,
+            PAPER.name,
             "Queries and keys of Lemma B.4, the paper's or those whose margin shrinks more slowly.",
-            metavar=f"[{'|'.join(SCORES)}]",
-            choices=tuple(SCORES),
         ),
-        Option("blanks", read_flag, False, "Take inputs with blanks in them.", is_flag=True),
+        BLANKS,
     )
 
     def construct(self, machine: TuringMachine, options: Options) -> CompiledTransformer:
@@ -70,18 +61,42 @@ class TransformerKind(NormalDecoderKind[CompiledTransformer]):
         normal = normalize(machine, blanks_in_input=options["blanks"])
         return compile_transformer(normal, options["score"])
 
-    def run(self, compiled: CompiledTransformer, word: Sequence[str], following: Following) -> Run:
-        """By the definition where a part is left out: engines know whole networks."""
-        is_whole = type(compiled.network) is Transformer
-        make = partial(FastDecoder, tables=following.engine is not Engine.FULL)
-        faster = following.faster(make, FastDecoder.SHORT) if is_whole else None
-        return run_transformer(compiled, word, *following.beside, faster)
+    def facts(self, compiled: CompiledTransformer) -> dict[str, Any]:
+        """Dimension, layers, widths and weights."""
+        return {
+            **normal_facts(compiled.normal),
+            "dimension": compiled.layout.dimension,
+            "formula": f"2|Q| + 4|Σ| + {7 + len(compiled.score.positions)}, normalised",
+            "score": compiled.score.name,
+            **self.sizes(compiled),
+        }
+
+
+def _shown(compiled: CompiledTransformer, word: Sequence[str]) -> Shown:
+    """The state in q1 of the output, the symbol in s2 of the last z, the move in x1."""
+    watches = (Watch("y", "q1"), Watch("z", "s2"), Watch("y", "x1", sign=True))
+    return normal_shown(compiled, word, watches)
+
+
+class TransformerReading(DecoderReading[CompiledTransformer]):
+    """With tables, or every weight at every token."""
+
+    engines = (Engine.AUTO, Engine.FAST, Engine.FULL, Engine.REFERENCE)
+    has_tables = True
+
+
+class TransformerProof(DecoderProof[CompiledTransformer]):
+    """Lemmas B.1 to B.5."""
+
+    checker = CHECKER
+    is_predicted = True
 
     def checks(
         self, compiled: CompiledTransformer, word: Sequence[str], max_steps: int
     ) -> Iterator[Check]:
-        """Lemmas B.1 to B.5 for every token."""
-        return transformer_checks(compiled, word, max_steps)
+        """For every token."""
+        shown = self.reading.shown(compiled, word)
+        return transformer_checks(compiled, shown, word, max_steps)
 
     def jumping(
         self,
@@ -93,14 +108,13 @@ class TransformerKind(NormalDecoderKind[CompiledTransformer]):
         """From the machine's run, where the network is whole."""
         if type(compiled.network) is not Transformer:
             return None
-        course = transformer_course(compiled, word, max_steps, TokenEngine)
-        X = compiled.embed(word)
-        return JumpingTracing(course, compiled, X, history.timeline)
+        course = self.reading.trace(compiled, word, max_steps).seeker.course
+        return JumpingTracing(course, compiled, compiled.embed(word), history.timeline)
 
     def lemmas(
         self, compiled: CompiledTransformer, history: History, moment: Moment
     ) -> list[Check]:
-        """Lemmas B.1 to B.5 for a token."""
+        """For a token."""
         timeline, t = history.timeline, moment.t
         values = ProofValuesOf(compiled.normal, timeline.word, timeline, compiled.score)
         names = [f"decoder.{n}" for n in range(1, len(compiled.network.decoder) + 1)]
@@ -112,6 +126,19 @@ class TransformerKind(NormalDecoderKind[CompiledTransformer]):
             for each in lemmas(values, t - 1, layers, attended, moment["y"])
         ]
 
+    def laboratory(self, options: Options) -> "tuple[type[Experiment], dict[str, Any]]":
+        """With hard attention or softmax."""
+        from netwright.precision.laboratory import AttentionExperiment
+
+        return AttentionExperiment, {name: options[name] for name in ("score", "blanks")}
+
+
+class TransformerLook(NormalLook):
+    """At the residual stream."""
+
+    meanings = MEANINGS
+    view = view_named("transformer")
+
     def says(self, compiled: CompiledTransformer, moment: Moment) -> Says | None:
         """The state and symbol of y_{t−1}; what z¹ has of Lemma B.2."""
         y, z = moment["decoder.1.input"], moment["decoder.1.z"]
@@ -121,38 +148,6 @@ class TransformerKind(NormalDecoderKind[CompiledTransformer]):
         move = {ONE: "R", -ONE: "L"}.get(z.number("x2"))
         return Says(state, symbol, z.label("s2"), move, z.label("q2"))
 
-    def beside(self, writing: Writing, compiled: CompiledTransformer) -> dict[str, Any]:
-        """Machine, normal form, embedding, final set, and the score of layer 3."""
-        return {**written_ends(writing, compiled), "score": compiled.score.name}
 
-    def rebuilt(
-        self, written: Mapping[str, Any], machine: TuringMachine, options: Options
-    ) -> CompiledTransformer:
-        """From what `written` gave."""
-        reading = Reading(written)
-        if written["score"] != options["score"].name:
-            raise FormatError("it was made with another score")
-        return CompiledTransformer(
-            network=self.rebuilt_network(reading, written),
-            score=options["score"],
-            **rebuilt_ends(reading, written, machine),
-        )
-
-    def experiment(
-        self, machine: TuringMachine, word: tuple[str, ...], options: Options, settings: Options
-    ) -> "AttentionExperiment":
-        """With hard attention or softmax."""
-        from netwright.precision.laboratory import AttentionExperiment
-
-        chosen = {"score": options["score"], "blanks": options["blanks"]}
-        return AttentionExperiment(machine, word, **chosen, **settings)
-
-    def facts(self, compiled: CompiledTransformer) -> dict[str, Any]:
-        """Dimension, layers, widths and weights."""
-        return {
-            **self.normal_facts(compiled),
-            "dimension": compiled.layout.dimension,
-            "formula": f"2|Q| + 4|Σ| + {7 + len(compiled.score.positions)}, normalised",
-            "score": compiled.score.name,
-            **self.sizes(compiled),
-        }
+READING = TransformerReading(_shown, FastDecoder, FastDecoder.SHORT)
+KIND = Kind(TransformerConstruction(), READING, TransformerProof(READING), TransformerLook(READING))

@@ -9,11 +9,9 @@ from netwright.exact.meanings import Meanings
 from netwright.exact.rational import ONE
 from netwright.exact.vector import Vector
 from netwright.nets.attention import dot_product, score_phi
-from netwright.nets.positional import ReciprocalPositions
-from netwright.networks.plain import VECTOR, Plain, tensor_of
-from netwright.networks.weight import Weights
-from netwright.networks.writing import name_of_function
-from netwright.theorems.beyond.pointers.positions import Positions
+from netwright.nets.positional import Positions
+from netwright.networks.plain import VECTOR, Plain, name_of_function, tensor_of
+from netwright.networks.tree import feed_forwards
 from netwright.theorems.decoder import CompiledNormalDecoder
 
 SCORES: dict[Any, str] = {score_phi: "-|<q, k>|", dot_product: "<q, k>"}
@@ -21,25 +19,20 @@ TOKENS, SYMBOLS = "tokens so far", "symbols of the input"
 """What the last axis of an attention counts."""
 
 
-def plain_transformer(
-    kind: str, statement: str, compiled: CompiledNormalDecoder, weights: Weights, meanings: Meanings
-) -> Plain:
+def plain_transformer(about: Any, compiled: CompiledNormalDecoder, meanings: Meanings) -> Plain:
     """Embedding, seed, positions, every map, and y ↦ q1[q] + s1[s] − 1 to read it."""
     layout, machine, network = compiled.layout, compiled.normal.machine, compiled.network
-    plain = Plain.of(kind, statement, compiled.normal.given, meanings)
-    plain.layout(VECTOR, layout)
-    plain.embedding(compiled.embedding, (), layout)
+    plain = Plain.of(about, compiled.normal.given, network, meanings)
+    plain.embedding(compiled.embedding, ())
     plain.tensors["seed"] = tensor_of(compiled.seed)
-    for name, weight in weights.items():
-        plain.weight(name, weight.affine)
-    assert isinstance(network.pos, ReciprocalPositions | Positions)
+    assert isinstance(network.pos, Positions)
     score = SCORES[network.score]
     plain.names |= {
         "score": score,
         "layers": {"encoder": len(network.encoder), "decoder": len(network.decoder)},
         "positions": [layout.index(block) for block in network.pos.blocks],
         "networks": {
-            name: name_of_function(net.activation) for name, net in compiled.networks().items()
+            name: name_of_function(net.activation) for name, net in feed_forwards(network).items()
         },
         "activations": {
             name: {"columns": columns, "meaning": meaning}

@@ -1,30 +1,30 @@
 """The universal network without a machine: `netwright.universal`."""
 
-from collections.abc import Iterable
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from os import PathLike
 from typing import Any
 
+from netwright.errors import InputError, unknown
 from netwright.exact.layout import Layout
 from netwright.html import table
 from netwright.machine.load import load_machine
 from netwright.machine.turing_machine import TuringMachine
 from netwright.networks.certificate import Certificate
-from netwright.networks.kinds import BEYOND
-from netwright.networks.network import Network
-from netwright.networks.universal_transformer import PromptToken, UniversalTransformerKind
-from netwright.networks.weight import Weights, weights_by_name
-from netwright.theorems.beyond.pointers.universal import CompiledUniversal
+from netwright.networks.kind import Kind
+from netwright.networks.network import Network, compile_network
+from netwright.networks.registry import kind_named
+from netwright.networks.weight import Weights
 from netwright.verify.certificate.universal import (
     constant_part,
     network_obligations,
     weights_digest,
 )
 
-KIND = BEYOND[UniversalTransformerKind.name]
 HALTED = TuringMachine(states=["q"], symbols=["_"], blank="_", start="q", delta={})
 """Some machine: what is constant does not depend on it."""
+PROMPTS = {"rules": "universal-transformer", "text": "universal-text"}
 
 
 @dataclass(frozen=True)
@@ -37,26 +37,22 @@ class UniversalNetwork:
     True
     """
 
-    options: dict[str, Any] = field(default_factory=lambda: KIND.read_options({}))
-
-    @cached_property
-    def _compiled(self) -> CompiledUniversal:
-        found: CompiledUniversal = KIND.construct(HALTED, self.options)
-        return found
-
-    @cached_property
-    def _written(self) -> dict[str, Any]:
-        return KIND.written(self._compiled)
+    kind: Kind[Any] = field(default_factory=lambda: kind_named(PROMPTS["rules"]))
+    options: Mapping[str, Any] = field(default_factory=dict)
 
     def of(self, source: TuringMachine | PathLike[str] | str) -> Network:
         """The network with a machine as its prompt; a machine, or what `load_machine` takes."""
         machine = source if isinstance(source, TuringMachine) else load_machine(source)
-        return Network(KIND, machine, self.options, KIND.construct(machine, self.options))
+        return compile_network(machine, self.kind, **self.options)
+
+    @cached_property
+    def _some(self) -> Network:
+        return self.of(HALTED)
 
     @property
     def layout(self) -> Layout:
         """The layout of its vectors."""
-        return self._compiled.layout
+        return self._some.layout
 
     @property
     def dimension(self) -> int:
@@ -66,26 +62,26 @@ class UniversalNetwork:
     @property
     def weights_digest(self) -> str:
         """A digest of every weight, the seed and the positions: the same for all machines."""
-        return weights_digest(self._written)
+        return weights_digest(self._some.written)
 
     def weights(self) -> Weights:
         """Every matrix by its name."""
-        return weights_by_name(KIND.matrices(self._compiled))
+        return self._some.weights()
 
     def certify(self) -> Certificate:
         """The obligations of the network: for all machines, inputs and times.
 
         A machine's prompt has obligations of its own: `of(machine).certify()` has both.
         """
-        constant = constant_part(self._written)
-        return Certificate(KIND.name, constant, network_obligations(self._written))
+        written = self._some.written
+        return Certificate(self.kind.name, constant_part(written), network_obligations(written))
 
     def __repr__(self) -> str:
-        options = "".join(f", {k}={v}" for k, v in self.options.items() if k != "blanks")
-        return f"<{KIND.name}, dimension {self.dimension}{options}>"
+        options = "".join(f", {k}={v}" for k, v in self._some.options.items() if k != "blanks")
+        return f"<{self.kind.name}, dimension {self.dimension}{options}>"
 
     def _repr_html_(self) -> str:
-        facts = KIND.facts(self._compiled)
+        facts = self._some.facts
         names = ("dimension", "decoder_layers", "nonzeros", "weights_digest")
         return table(repr(self)[1:-1], [], [(name, facts[name]) for name in names])
 
@@ -99,10 +95,8 @@ def universal(prompt: str = "rules", **options: object) -> UniversalNetwork:
         options: `attention` ("absolute" or "dot-product") and `blanks` for rules; `form` ("long" or
             "short") for a text.
     """
-    return UniversalNetwork(KIND.read_options({"prompt": prompt, **options}))
-
-
-def universal_prompt(network: Network, word: Iterable[str]) -> "str | list[PromptToken]":
-    """The prompt of a universal network's machine and a word."""
-    assert isinstance(network.kind, UniversalTransformerKind)
-    return network.kind.prompt(network.compiled, network.machine.check_word(word))
+    if prompt not in PROMPTS:
+        raise InputError(unknown("prompt", str(prompt), list(PROMPTS)))
+    kind = kind_named(PROMPTS[prompt])
+    kind.construction.read_options(options)
+    return UniversalNetwork(kind, options)

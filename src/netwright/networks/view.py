@@ -1,10 +1,13 @@
 """How a kind of network is looked at: what a moment shows, in which order, in whose words.
 
 A page or a table that shows moments of a network asks its kind for a `View` and for a `History`;
-nothing outside of the kind knows which vectors there are.
+nothing outside of the kind knows which vectors there are. Views with many words are data beside the
+page.
 """
 
+import json
 from dataclasses import dataclass
+from importlib.resources import files
 from typing import NamedTuple
 
 from netwright.machine.timeline import Timeline
@@ -51,6 +54,17 @@ class View:
     """What a page calls it."""
     has_null: bool = False
     """Whether it attends to the first token where a cell is fresh."""
+
+
+def view_named(kind: str) -> View:
+    """The view of a kind, from the page's folder."""
+    folder = files("netwright").joinpath("explorer", "web", "views")
+    data = json.loads(folder.joinpath(f"{kind}.json").read_text(encoding="utf-8"))
+    groups = tuple(map(tuple, data.pop("groups")))
+    short = tuple(data.pop("short", {}).items())
+    columns = tuple(Column(*row) for row in data.pop("columns"))
+    parts = tuple(Part(*row) for row in data.pop("parts"))
+    return View(groups, short, columns, parts, **data)
 
 
 class History(NamedTuple):

@@ -1,10 +1,9 @@
 """A weight matrix of a network, with the names of its rows and columns."""
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from netwright.errors import InputError, UnknownNameError, unknown
 from netwright.exact.feed_forward import Affine
@@ -12,6 +11,7 @@ from netwright.exact.rational import ZERO, Number, Rational, as_float, rational
 from netwright.exact.vector import Vector
 from netwright.html import table
 from netwright.networks.labelled import MOST_COLUMNS, MOST_ROWS
+from netwright.networks.tree import Path, maps, replaced
 from netwright.text import shortened
 
 if TYPE_CHECKING:
@@ -158,21 +158,51 @@ class Weights(dict[str, Weight]):
         raise UnknownNameError(unknown("weight", str(name), list(self)))
 
 
-def weights_by_name(matrices: Mapping[str, Affine]) -> Weights:
-    """Matrices that are numbered behind a `#`, by names with the numbers that they need.
+def weights_of(network: Any) -> Weights:
+    """Every matrix of a network by its name; one that is alone at its place has no number."""
+    return Weights((leaf.name, Weight(leaf.name, leaf.part)) for leaf in maps(network))
 
-    A number that is the only one at its place is left out; numbers begin with 1.
-    """
-    parted = [key.partition("#") for key in matrices]
-    keys: list[tuple[str, tuple[int, ...]]] = [
-        (place, tuple(map(int, number.split(".")))) for place, _, number in parted
-    ]
-    found = Weights()
-    for (place, numbers), affine in zip(keys, matrices.values(), strict=True):
-        name = place
-        for depth, number in enumerate(numbers):
-            beside = {n[depth] for p, n in keys if p == place and n[:depth] == numbers[:depth]}
-            if len(beside) > 1:
-                name += f".{number + 1}"
-        found[name] = Weight(name, affine)
+
+def with_weight(network: Any, weight: Weight) -> Any:
+    """The network with another matrix of the same name."""
+    path = next(leaf.path for leaf in maps(network) if leaf.name == weight.name)
+    return replaced(network, path, weight.affine)
+
+
+# Damage: what must make a check fail. A weight is named by where it stands and by the block that it
+# leads to: `decoder.3.V.s4`, `F.x1`, `U.S`.
+
+
+class WeightPlace(NamedTuple):
+    """A weight of a network: where its matrix stands, its row and its column."""
+
+    path: Path
+    row: int
+    column: int
+
+
+def weights_into(network: Any, place: str) -> list[WeightPlace]:
+    """All weights that lead into a block, such as `decoder.3.V.s4`."""
+    found = weights_by_place(network)
+    if place not in found:
+        raise InputError(f"no weight leads to {place!r}; there are weights to {', '.join(found)}")
+    return found[place]
+
+
+def weights_by_place(network: Any) -> dict[str, list[WeightPlace]]:
+    """All weights, by the place of their matrix and the block they lead to."""
+    found: dict[str, list[WeightPlace]] = {}
+    for leaf in maps(network):
+        for row, column in leaf.part.weights:
+            block = f"{leaf.place}.{leaf.part.output.coordinates[column].block}"
+            found.setdefault(block, []).append(WeightPlace(leaf.path, row, column))
     return found
+
+
+def flipped(network: Any, weight: WeightPlace) -> Any:
+    """The network with the sign of a weight flipped."""
+    affine = next(leaf.part for leaf in maps(network) if leaf.path == weight.path)
+    place = (weight.row, weight.column)
+    weights = {**affine.weights, place: -affine.weights[place]}
+    changed = Affine(affine.input, affine.output, weights, affine.bias)
+    return replaced(network, weight.path, changed)

@@ -20,6 +20,7 @@ from netwright.exact.rational import ZERO, Rational
 from netwright.exact.vector import Vector
 from netwright.machine.normal_form import normalize
 from netwright.nets.attention import score_phi
+from netwright.nets.positional import Positions
 from netwright.nets.transformer import Map, Transformer
 from netwright.precision.arithmetic import Arithmetic, Attended, Numbers
 from netwright.precision.curves import Say
@@ -40,7 +41,6 @@ from netwright.theorems.beyond.pointers.pointer_transformer import (
     compile_pointer_transformer,
 )
 from netwright.theorems.beyond.pointers.pointer_values import PointerValues
-from netwright.theorems.beyond.pointers.positions import Positions
 
 POINTERS = ("R", "L", "sel", "RR", "LL", "e", "e2")
 ORDERS = {"constants first": True, "constants last": False}
@@ -92,7 +92,7 @@ def in_good_order(compiled: CompiledPointerTransformer) -> CompiledPointerTransf
         V=network_of(old.V),
         decoder=layers,
         F=network_of(old.F),
-        pos=Positions(layout, old.pos.blocks),
+        pos=Positions(layout, old.pos.powers),
     )
     embedding = {symbol: moved(x) for symbol, x in compiled.embedding.items()}
     return replace(compiled, network=network, seed=moved(compiled.seed), embedding=embedding)

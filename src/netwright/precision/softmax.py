@@ -23,6 +23,7 @@ an error well below the gap.
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from math import log
 
 from flint import fmpq
@@ -74,10 +75,12 @@ def read_temperature(text: str, score: Score) -> Callable[[int], float]:
 
 def snapped(compiled: CompiledTransformer) -> CompiledTransformer:
     """The network with 2 f₁ − 1/2 for the first map f₁ of F."""
-    final = compiled.networks()["F"]
+    final = compiled.network.F
+    assert isinstance(final, FeedForward)
     first, *others = final.maps
     layout = first.output
     half = Vector(layout, dict.fromkeys(range(layout.dimension), fmpq(-1, 2)))
     weights = {place: 2 * weight for place, weight in first.weights.items()}
     doubled = Affine(first.input, layout, weights, 2 * first.bias + half)
-    return compiled.with_network("F", FeedForward((doubled, *others), final.activation))
+    network = replace(compiled.network, F=FeedForward((doubled, *others), final.activation))
+    return replace(compiled, network=network)

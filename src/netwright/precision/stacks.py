@@ -143,7 +143,7 @@ def neural_gpu_hidden(
 ) -> Iterator[Numbers]:
     """g_0, g_1, … as its Neural GPU has them: the last cell's E at first, then its D."""
     compiled = compile_neural_gpu(rnn_compiled)
-    layout, rnn = compiled.network.layout, compiled.rnn.neurons.layout
+    layout, rnn = compiled.network.layout, compiled.neurons.layout
     places = {
         letter: [layout.index(f"{letter} {c.block}", c.label) for c in rnn.coordinates]
         for letter in "ED"

@@ -4,10 +4,10 @@ A watch reads one block of a vector as a small integer. An engine gives the code
 many moments at a time. `ReferenceEngine` is the definition; faster ones equal it on everything.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from time import process_time
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -221,4 +221,32 @@ class ReferenceEngine:
     def restore(self, state: Snapshot) -> None:
         """Do again what was done."""
         for _ in range(int(checked_array(state, "moments", (1,), 0, FARTHEST)[0])):
+            self.advance(1)
+
+
+class Replayed(NamedTuple):
+    """A moment to which the definition is replayed."""
+
+    moments: int
+    bytes: int = 0
+
+
+class ReplayEngine(ReferenceEngine):
+    """The definition, which goes back by beginning again."""
+
+    def __init__(
+        self, begin: Callable[[], Iterator[Mapping[str, Vector]]], watches: Sequence[Watch]
+    ) -> None:
+        super().__init__(begin(), watches)
+        self._begin = begin
+
+    def place(self) -> Replayed:
+        """Where it stands."""
+        return Replayed(self.moments)
+
+    def go_back(self, place: Replayed) -> None:
+        """Stand at a place of its own again."""
+        if place.moments < self.moments or place.moments == 0:
+            self.vectors, self.moments, self.newest = self._begin(), 0, {}
+        while self.moments < place.moments:
             self.advance(1)

@@ -2,10 +2,8 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Self
+from dataclasses import dataclass
 
-from netwright.exact.feed_forward import FeedForward
 from netwright.exact.layout import Layout
 from netwright.exact.rational import ONE
 from netwright.exact.vector import Vector
@@ -33,27 +31,6 @@ class CompiledDecoder(ABC):
     @abstractmethod
     def is_final(self, y: Vector) -> bool:
         """Whether an output is in the final set 𝔽."""
-
-    def networks(self) -> dict[str, FeedForward]:
-        """Every feed-forward network, by its place: `encoder.1.Q`, …, `decoder.3.O`, `F`."""
-        found: dict[str, object] = {}
-        for side, layers in (("encoder", self.network.encoder), ("decoder", self.network.decoder)):
-            for number, layer in enumerate(layers, start=1):
-                for letter in "QKVO":
-                    found[f"{side}.{number}.{letter}"] = getattr(layer, letter)
-        found |= {"encoder.K": self.network.K, "encoder.V": self.network.V, "F": self.network.F}
-        return {name: net for name, net in found.items() if isinstance(net, FeedForward)}
-
-    def with_network(self, name: str, network: FeedForward) -> Self:
-        """The same with another network in one of the places that `networks` names."""
-        place, _, letter = name.rpartition(".")
-        changes: dict[str, Any] = {letter: network}
-        if place not in ("", "encoder"):
-            side, number = place.split(".")
-            layers = list(getattr(self.network, side))
-            layers[int(number) - 1] = replace(layers[int(number) - 1], **changes)
-            changes = {side: tuple(layers)}
-        return replace(self, network=replace(self.network, **changes))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -19,21 +19,24 @@ cell, and collects the decoder in its own block D.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import cached_property
 
 from netwright.errors import NetworkError
 from netwright.exact.feed_forward import Affine, LinearMap, Weights
 from netwright.exact.layout import Layout
 from netwright.exact.meanings import Meanings
-from netwright.exact.rational import sigma
+from netwright.exact.rational import ONE, sigma
 from netwright.exact.vector import Vector
 from netwright.machine.remove_stays import fresh_name
+from netwright.machine.turing_machine import TuringMachine
 from netwright.nets.neural_gpu import Convolution, NeuralGPU
 from netwright.nets.recognizer import Recognizer
 from netwright.nets.rnn import RNN, Matrix, identity
-from netwright.theorems.theorem_2_3_rnn.construction import CompiledRNN
+from netwright.theorems.theorem_2_3_rnn.construction import CompiledRNN, compile_rnn
 from netwright.theorems.theorem_2_3_rnn.meanings import MEANINGS as RNN_MEANINGS
 from netwright.theorems.theorem_2_3_rnn.meanings import READOUTS
+from netwright.theorems.theorem_2_3_rnn.neurons import Neurons
 
 BLOCKS = ("E", "C", "D")
 FLAGS = ("a", "b", "c")
@@ -156,10 +159,24 @@ def neural_gpu(rnn: RNN, *, circular: bool = False, end_marker: bool = False) ->
 
 @dataclass(frozen=True)
 class CompiledNeuralGPU:
-    """A machine's RNN and the Neural GPU that simulates it."""
+    """A machine, and the Neural GPU that carries out its RNN."""
 
-    rnn: CompiledRNN
+    neurons: Neurons
+    """Of the RNN."""
     network: NeuralGPU
+    embedding: Mapping[str, Vector]
+    """The cells [x, 0, 0, 1, 1, 0] of symbols."""
+    final_states: frozenset[str]
+
+    @property
+    def machine(self) -> TuringMachine:
+        """The given machine."""
+        return self.neurons.machine
+
+    @cached_property
+    def rnn(self) -> CompiledRNN:
+        """The RNN of Theorem 2.3 that it should carry out."""
+        return compile_rnn(self.machine, self.neurons.base)
 
     @property
     def has_end_marker(self) -> bool:
@@ -168,24 +185,22 @@ class CompiledNeuralGPU:
 
     def embed(self, word: Sequence[str]) -> list[Vector]:
         """The cells [x_i, 0, 0, 1, 1, 0] of a word and its blank, and the end marker if any."""
-        cell = self.network.layout
-        waiting = Vector.of(cell, a=1, b=1)
-        cells = [in_block(x, "E", cell) + waiting for x in self.rnn.embed(word)]
-        return [*cells, Vector.of(cell, {END: 1})] if self.has_end_marker else cells
+        cells = [self.embedding[symbol] for symbol in (*word, self.machine.blank)]
+        end = [Vector.of(self.network.layout, {END: 1})] if self.has_end_marker else []
+        return [*cells, *end]
 
     def is_final(self, y: Vector) -> bool:
         """{0}^2d × 𝔽 × {(0, 0, 0)}."""
-        rnn = self.rnn.neurons.layout
-        decoder = block_of(y, "D", rnn)
+        decoder = block_of(y, "D", self.neurons.layout)
         alone = in_block(decoder, "D", self.network.layout)
         rest = Vector.of(self.network.layout, {END: 1} if self.has_end_marker else {})
-        return y == alone + rest and self.rnn.is_final(decoder)
+        final = any(decoder.number("S", state) == ONE for state in self.final_states)
+        return y == alone + rest and final
 
     @property
     def recognizer(self) -> Recognizer:
         """The recognizer of cells; its words end with a blank, and `END` if there is a marker."""
-        alphabet = self.rnn.machine.symbols
-        embedding = {symbol: self.embed([symbol])[0] for symbol in alphabet}
+        alphabet, embedding = self.machine.symbols, dict(self.embedding)
         if self.has_end_marker:
             name = fresh_name(END, set(alphabet))
             alphabet, embedding[name] = (*alphabet, name), self.embed([])[-1]
@@ -202,12 +217,19 @@ def compile_neural_gpu(rnn: CompiledRNN) -> CompiledNeuralGPU:
     >>> compiled.network.layout.dimension, compiled.network.F.shape
     (63, (2, 1))
     """
-    return CompiledNeuralGPU(rnn, neural_gpu(rnn.network))
+    return _carrying_out(rnn, neural_gpu(rnn.network))
+
+
+def _carrying_out(rnn: CompiledRNN, network: NeuralGPU) -> CompiledNeuralGPU:
+    waiting = Vector.of(network.layout, a=1, b=1)
+    cells = {s: in_block(x, "E", network.layout) + waiting for s, x in rnn.embedding.items()}
+    return CompiledNeuralGPU(rnn.neurons, network, cells, rnn.final_states)
 
 
 def with_padding(
     compiled: CompiledNeuralGPU, *, circular: bool, end_marker: bool = False
 ) -> CompiledNeuralGPU:
     """The same with another padding, and with or without the end marker."""
-    network = neural_gpu(compiled.rnn.network, circular=circular, end_marker=end_marker)
-    return replace(compiled, network=network)
+    rnn = compiled.rnn
+    network = neural_gpu(rnn.network, circular=circular, end_marker=end_marker)
+    return _carrying_out(rnn, network)

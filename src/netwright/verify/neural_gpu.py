@@ -12,8 +12,8 @@ def neural_gpu_checks(
     compiled: CompiledNeuralGPU, word: Sequence[str], max_steps: int
 ) -> Iterator[Check]:
     """Equation eq:to-prove for every cell, and the machine's configuration at every step."""
-    layout = compiled.rnn.neurons.layout
-    word = compiled.rnn.machine.check_word(word)
+    layout = compiled.neurons.layout
+    word = compiled.machine.check_word(word)
     tokens = len(compiled.rnn.embed(word))
     cells: list[Check] = []
     expected = _Expected(compiled, word)

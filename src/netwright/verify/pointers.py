@@ -5,6 +5,7 @@ The statements are those of the proofs in `theorems.beyond.pointers`.
 
 from collections.abc import Iterator, Sequence
 
+from netwright.following.shown import Shown
 from netwright.nets.transformer import LayerTrace, Token
 from netwright.theorems.beyond.pointers.pointer_transformer import CompiledPointerTransformer
 from netwright.theorems.beyond.pointers.pointer_values import PointerValues
@@ -13,7 +14,8 @@ from netwright.theorems.beyond.pointers.text_values import TextValues
 from netwright.theorems.beyond.pointers.universal_rules import CompiledUniversalRules
 from netwright.theorems.beyond.pointers.universal_text import CompiledUniversalText
 from netwright.verify.comparison import Check
-from netwright.verify.transformer import Claim, Claims, attended, decoder_checks
+from netwright.verify.shown import Claim
+from netwright.verify.transformer import Claims, attended, decoder_checks
 
 LEMMA = "Linked visits"
 SIMULATION = "Simulation"
@@ -25,7 +27,7 @@ def _asked(layer: LayerTrace) -> list[int]:
 
 
 def pointer_checks(
-    compiled: CompiledPointerTransformer, word: Sequence[str], max_steps: int
+    compiled: CompiledPointerTransformer, shown: Shown, word: Sequence[str], max_steps: int
 ) -> Iterator[Check]:
     """Every token of a pointer Transformer."""
 
@@ -56,11 +58,11 @@ def pointer_checks(
 
         return of
 
-    return decoder_checks(compiled, word, max_steps, claims, SIMULATION)
+    return decoder_checks(compiled, shown, word, max_steps, claims, SIMULATION)
 
 
 def rule_checks(
-    compiled: CompiledUniversalRules, word: Sequence[str], max_steps: int
+    compiled: CompiledUniversalRules, shown: Shown, word: Sequence[str], max_steps: int
 ) -> Iterator[Check]:
     """Every token of the universal Transformer on a prompt of rules."""
 
@@ -84,11 +86,11 @@ def rule_checks(
 
         return of
 
-    return decoder_checks(compiled, word, max_steps, claims, SIMULATION)
+    return decoder_checks(compiled, shown, word, max_steps, claims, SIMULATION)
 
 
 def text_checks(
-    compiled: CompiledUniversalText, word: Sequence[str], max_steps: int
+    compiled: CompiledUniversalText, shown: Shown, word: Sequence[str], max_steps: int
 ) -> Iterator[Check]:
     """Every token of the universal Transformer over eleven symbols."""
 
@@ -113,7 +115,7 @@ def text_checks(
 
         return of
 
-    return decoder_checks(compiled, word, max_steps, claims, SIMULATION)
+    return decoder_checks(compiled, shown, word, max_steps, claims, SIMULATION)
 
 
 def _ends(values: RuleValues | TextValues, i: int, token: Token, tokens: int) -> Iterator[Claim]:

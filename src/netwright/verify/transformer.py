@@ -1,22 +1,18 @@
 """The Transformer of a machine, token by token: every vector of the proof of Theorem 3.4."""
 
 from collections.abc import Callable, Iterator, Sequence
-from itertools import islice
 from typing import Protocol
 
 from netwright.exact.vector import Vector
-from netwright.following.token_reading import reading_of
-from netwright.following.transformer import TokenFollower
-from netwright.machine.simulate import configurations, simulate
+from netwright.following.shown import Shown
 from netwright.nets.transformer import LayerTrace, Token
-from netwright.runtime.engine import ReferenceEngine, watched
+from netwright.runtime.engine import watched
 from netwright.theorems.decoder import CompiledDecoder
 from netwright.theorems.theorem_3_4_transformer.construction import CompiledTransformer
 from netwright.theorems.theorem_3_4_transformer.proof_values import ProofValues, ProofVectors
 from netwright.verify.comparison import Check
+from netwright.verify.shown import Claim, shown_checks
 
-Claim = tuple[str, str, object, object]
-"""A statement, the name of what it is about, what was found, and what is proved."""
 Claims = Callable[[int, Token], Iterator[Claim]]
 """What is claimed of a token by its number."""
 
@@ -56,47 +52,19 @@ def lemmas(
 
 def decoder_checks(
     compiled: CompiledDecoder,
+    shown: Shown,
     word: Sequence[str],
     max_steps: int,
     claims: Callable[[int], Claims],
     statement: str,
 ) -> Iterator[Check]:
-    """What is claimed of every token, and the given machine's configuration at its every step.
-
-    `claims` gives, for so many tokens, what is claimed of each. The run is compared up to the
-    moment that shows its end, or the limit.
-    """
-    reading = reading_of(compiled, word)
-    follower = TokenFollower(reading, max_steps)
-    claimed = claims(follower.most_tokens + 1)
-    machine = configurations(reading.given, word)
+    """What is claimed of every token, and the given machine's configuration at its every step."""
     tokens = compiled.network.tokens(compiled.embed(word), compiled.seed)
-    seen = -1
-    for i, token in enumerate(islice(tokens, follower.most_tokens)):
-        for name_of_claim, name, found, wanted in claimed(i, token):
-            yield Check(i, name_of_claim, name, found, wanted, max(0, seen))
-        shown = ReferenceEngine(iter([watched(token)]), reading.watches)
-        follower.take(shown.advance(1))
-        if follower.steps > seen:
-            seen = follower.steps
-            now = next(machine)
-            shown_state = reading.states[follower.state]
-            tape = follower.written.tape(list(reading.symbols), reading.given.blank)
-            if not follower.before_end:
-                for name, have, want in (
-                    ("the state", shown_state, now.state),
-                    ("the head", follower.head, now.head),
-                    ("the tape", tape, now.tape),
-                ):
-                    yield Check(i, statement, name, have, want, seen)
-        if follower.outcome is not None:
-            last = simulate(reading.given, word, max_steps)
-            yield Check(i, statement, "the outcome", follower.outcome, last.outcome, seen)
-            return
+    return shown_checks(shown, tokens, word, max_steps, statement, watched, claims)
 
 
 def transformer_checks(
-    compiled: CompiledTransformer, word: Sequence[str], max_steps: int
+    compiled: CompiledTransformer, shown: Shown, word: Sequence[str], max_steps: int
 ) -> Iterator[Check]:
     """Lemmas B.1 to B.5 for every token."""
 
@@ -108,7 +76,7 @@ def transformer_checks(
 
         return of
 
-    return decoder_checks(compiled, word, max_steps, claims, "Theorem 3.4")
+    return decoder_checks(compiled, shown, word, max_steps, claims, "Theorem 3.4")
 
 
 def attended(layer: LayerTrace) -> list[int]:

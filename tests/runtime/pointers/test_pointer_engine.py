@@ -70,7 +70,9 @@ def on_universal(machine: TuringMachine, word: Sequence[str], attention: Attenti
 
 def over_eleven(machine: TuringMachine, word: Sequence[str], *, long: bool = False) -> Run:
     embedding = universal_text.embedding(U2.layout)
-    X = [embedding[symbol] for symbol in universal_text.TextPrompt(machine, long=long).text(word)]
+    X = [
+        embedding[symbol] for symbol in universal_text.TextPrompt.of(machine, long=long).text(word)
+    ]
     return Run(U2, X, universal_text.seed(U2.layout), (Watch("y", "on", sign=True), *ON_U1[1:]))
 
 

@@ -35,7 +35,7 @@ def check(
     network: Transformer, machine: TuringMachine, word: Sequence[str], steps: int, *, long: bool
 ) -> None:
     """Compare the configurations that y shows with the machine's, to its end and beyond."""
-    prompt = TextPrompt(machine, long=long)
+    prompt = TextPrompt.of(machine, long=long)
     text = prompt.text(word)
     X = [EMBEDDING[symbol] for symbol in text]
     tokens = network.tokens(X, seed(network.layout))
@@ -88,7 +88,7 @@ def check(
 def test_the_library(name: str, long: bool) -> None:
     machine = library_machine(name)
     word = machine.default_input
-    if len(TextPrompt(machine, long=long).text(word)) <= repeated(700, 100):
+    if len(TextPrompt.of(machine, long=long).text(word)) <= repeated(700, 100):
         check(NETWORK, machine, word, 20, long=long)
 
 
@@ -100,7 +100,7 @@ def test_random_machines(long: bool, machine: TuringMachine, data: st.DataObject
 
 
 def test_the_prompt_of_a_busy_beaver() -> None:
-    prompt = TextPrompt(library_machine("busy-beaver-4"))
+    prompt = TextPrompt.of(library_machine("busy-beaver-4"))
     assert prompt.text("") == BB4
     assert set(BB4) <= set(ALPHABET)
 

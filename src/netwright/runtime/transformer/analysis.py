@@ -16,7 +16,7 @@ from netwright.exact.feed_forward import FeedForward
 from netwright.exact.rational import ONE, Rational, relu, sigma
 from netwright.exact.vector import Vector
 from netwright.nets.attention import hardmax, score_phi
-from netwright.nets.positional import ReciprocalPositions
+from netwright.nets.positional import Positions
 from netwright.nets.transformer import Layer, Map, Transformer
 from netwright.runtime.transformer.attention import written_by
 from netwright.runtime.transformer.bounds import set_bounds
@@ -50,7 +50,8 @@ def decoder_program(
     """
     if (network.score, network.rho) != (score_phi, hardmax):
         raise UnsuitableError("its attention is not hard with the score −|⟨q, k⟩|")
-    if network.pos is not None and not isinstance(network.pos, ReciprocalPositions):
+    pos = network.pos
+    if not (pos is None or (isinstance(pos, Positions) and pos.is_reciprocal)):
         raise UnsuitableError("its positional encoding is not 1, i, 1/i, 1/i², …")
     # What F writes may come out. Its scales grow in a round or two; the last one is for them all.
     output = dict.fromkeys(written_by(network.F), Scale())
@@ -141,7 +142,7 @@ class _Builder:
     def _load(self) -> None:
         """The stream is y + pos."""
         bias: list[tuple[int, int, int]] = []
-        if isinstance(self.network.pos, ReciprocalPositions):
+        if isinstance(self.network.pos, Positions):
             places = [self.network.layout.index(block) for block in self.network.pos.blocks]
             # 1, p, 1/p, 1/p², …: a power of p, upstairs or downstairs.
             bias = [(k, int(n == 1), max(0, n - 1)) for n, k in enumerate(places)]

@@ -18,7 +18,7 @@ from netwright.exact.feed_forward import FeedForward
 from netwright.exact.rational import ONE, ZERO, Rational
 from netwright.exact.vector import Vector, combine
 from netwright.nets.attention import hardmax, score_phi
-from netwright.nets.positional import ReciprocalPositions
+from netwright.nets.positional import Positions
 from netwright.nets.transformer import Map, Transformer
 from netwright.runtime.transformer.attention import AttentionCache, written_by
 from netwright.runtime.unsuitable import UnsuitableError
@@ -113,7 +113,7 @@ def _by_symbols(network: Transformer, X: Sequence[Vector]) -> tuple[Columns, Col
     pos = network.pos
     if not X or type(network) is not Transformer or not adds_nothing:
         return None
-    if not all(map(_affine, maps)) or not isinstance(pos, ReciprocalPositions):
+    if not all(map(_affine, maps)) or not (isinstance(pos, Positions) and pos.is_reciprocal):
         return None
     symbols: dict[int, int] = {}
     places = np.array([symbols.setdefault(id(x), len(symbols)) for x in X])

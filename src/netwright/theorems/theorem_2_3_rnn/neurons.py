@@ -25,7 +25,8 @@ T = (B·X − a)/gap + 1 is ≥ 1 or ≤ 0; and T ≤ M, as B·X ≤ Bτ = τ + 
 Neurons P exist for the pairs (q, D) that some rule enters, and for the start state with D = R.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from netwright.errors import InputError
@@ -40,6 +41,10 @@ class Neurons:
 
     machine: TuringMachine
     base: Rational
+    digits: Mapping[str, int] = field(hash=False)
+    """dig: 0 for the blank, 1, 2, … for the others."""
+    tops: Mapping[str, tuple[str, Move, int]] = field(hash=False)
+    """The state, the last move and the least digit that a neuron P stands for, by its label."""
 
     @staticmethod
     def of(machine: TuringMachine, base: Number | None = None) -> "Neurons":
@@ -50,13 +55,11 @@ class Neurons:
             raise InputError(
                 f"base {chosen}: {k} symbols need a base above {k}, or two stacks share a number"
             )
-        return Neurons(machine, chosen)
-
-    @cached_property
-    def digits(self) -> dict[str, int]:
-        """dig: 0 for the blank, 1, 2, … for the others."""
-        others = [symbol for symbol in self.machine.symbols if symbol != self.machine.blank]
-        return {symbol: digit for digit, symbol in enumerate([self.machine.blank, *others])}
+        others = [symbol for symbol in machine.symbols if symbol != machine.blank]
+        digits = {symbol: digit for digit, symbol in enumerate([machine.blank, *others])}
+        bare = Neurons(machine, chosen, digits, {})
+        tops = {bare.label(q, d, a): (q, d, a) for q, d in bare.entries for a in range(1, k)}
+        return replace(bare, tops=tops)
 
     @cached_property
     def symbol_of(self) -> dict[int, str]:
@@ -107,14 +110,13 @@ class Neurons:
     @cached_property
     def layout(self) -> Layout:
         """All neurons."""
-        above_zero = range(1, self.k)
         return Layout.of(
             {
                 "u": "",
                 **dict.fromkeys(self.stacks, ""),
                 "S": self.machine.states,
-                "P": [self.label(q, d, a) for q, d in self.entries for a in above_zero],
+                "P": list(self.tops),
                 "sc": "",
-                "e": [str(a) for a in above_zero],
+                "e": [str(a) for a in range(1, self.k)],
             }
         )

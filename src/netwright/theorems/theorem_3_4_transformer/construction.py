@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from netwright.exact.feed_forward import affine_network
 from netwright.machine.normal_form import NormalMachine, normalize
 from netwright.machine.turing_machine import TuringMachine
-from netwright.nets.positional import ReciprocalPositions
+from netwright.nets.positional import Positions
 from netwright.nets.transformer import Layer, Transformer
 from netwright.theorems.decoder import CompiledNormalDecoder
 from netwright.theorems.theorem_3_4_transformer import (
@@ -74,7 +74,7 @@ def compile_transformer(
             score.layer(layout),
         ),
         F=lemma_b5_next_symbol.next_symbol_network(layout, machine),
-        pos=ReciprocalPositions(layout, score.positions),
+        pos=Positions.reciprocal(layout, score.positions),
     )
     return CompiledTransformer(
         normal=normal,

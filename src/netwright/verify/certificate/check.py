@@ -8,7 +8,7 @@ from netwright.errors import FormatError
 from netwright.verify.certificate.reading import Checker, Obligation
 from netwright.verify.certificate.schema import CERTIFICATE, parse, require, shown
 
-KIND = "netwright certificate 2"
+KIND = "netwright certificate 3"
 _DAMAGE = (ArithmeticError, LookupError, TypeError, ValueError)
 """What checking a well-formed certificate whose parts do not fit each other can end in."""
 

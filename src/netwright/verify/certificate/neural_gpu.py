@@ -3,7 +3,7 @@
 These are read off the kernels, and are then an RNN with obligations of its own.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from netwright.errors import FormatError
@@ -18,8 +18,8 @@ from netwright.verify.certificate.reading import (
     oblige,
     read_vector,
 )
-from netwright.verify.certificate.rnn import RNNCheck, image, read_terms
-from netwright.verify.certificate.schema import NEURAL_GPU, unique
+from netwright.verify.certificate.rnn import RNNCheck, image, read_embedding, read_terms
+from netwright.verify.certificate.schema import NEURAL_GPU
 
 FLAGS = ("a", "b", "c")
 
@@ -31,11 +31,13 @@ class NeuralGPUCheck:
         self.written = written
         layouts = [Blocks(blocks) for blocks in written["layouts"]]
         sizes = [len(layout.names) for layout in layouts]
-        self.cell, self.rnn = layouts[written["layout"]], layouts[written["rnn_layout"]]
+        network = written["network"]
+        self.cell = layouts[network["layout"]]
+        self.rnn = rnn_blocks(written["layouts"][network["layout"]])
         self.d = len(self.rnn.names)
-        self.convolutions = written["convolutions"]
+        self.convolutions = {letter: network[letter] for letter in "URF"}
         self.kernels = {
-            (letter, row): read_terms(kernels[0], sizes, written["layout"])
+            (letter, row): read_terms(kernels[0], sizes, network["layout"])
             for letter, convolution in self.convolutions.items()
             for row, kernels in enumerate(convolution["kernels"], start=1)
         }
@@ -53,11 +55,13 @@ class NeuralGPUCheck:
         yield oblige("embedding: [x, 0, 0, 1, 1, 0]", self._embedding())
         terms = {letter: [[matrix]] for letter, matrix in self.matrices.items()}
         if terms.keys() == set("WVU"):
-            for each in RNNCheck(self.written, self.rnn, terms, plain=True).obligations():
+            check = RNNCheck(self.written, self.rnn, terms, self.tokens, plain=True)
+            for each in check.obligations():
                 yield each._replace(name=f"RNN: {each.name}")
 
     def _shape(self) -> Cases:
-        yield self.written["width"] == 1 and not self.written["circular"], "another grid"
+        network = self.written["network"]
+        yield network["width"] == 1 and not network["circular"], "another grid"
         names = [f"{letter} {block}" for letter in "ECD" for block in self.rnn.places]
         yield list(self.cell.places) == [*names, *FLAGS], "other channels"
         for letter in "ECD":
@@ -65,10 +69,9 @@ class NeuralGPUCheck:
                 same = list(self.cell[f"{letter} {block}"]) == list(labels)
                 yield same, f"{letter} {block} has other channels"
         for letter, convolution in self.convolutions.items():
-            yield convolution["activation"] == "sigma", f"{letter} has another activation"
+            yield convolution["f"] == "sigma", f"{letter} has another activation"
             shapes = [len(row) for row in convolution["kernels"]]
             yield shapes == [1, 1], f"{letter} has kernels of another shape"
-        yield set(self.convolutions) == set("URF"), "other convolutions"
 
     def _block(self, letter: str) -> range:
         first = "ECD".index(letter) * self.d
@@ -82,7 +85,7 @@ class NeuralGPUCheck:
         return dict.fromkeys([*places, *(self._flag(flag) for flag in flags)], ONE)
 
     def _bias(self, letter: str) -> Numbers:
-        rows = self.convolutions[letter]["bias"]
+        rows = self.convolutions[letter]["bias"] or []
         if len(rows) > 1:
             raise FormatError("a bias for more than one column")
         return read_vector(rows[0], len(self.cell.names)) if rows else {}
@@ -136,14 +139,26 @@ class NeuralGPUCheck:
                 yield found == wanted, f"{name} is {self.cell.show(found)[:60]}"
         self.matrices = {letter: Matrix(row, {}) for letter, row in rows.items()}
 
+    @property
+    def tokens(self) -> dict[str, Numbers]:
+        """The vectors of symbols in block E, which comes first."""
+        cells = read_embedding(self.written, len(self.cell.names))
+        return {s: {k: x for k, x in cell.items() if k < self.d} for s, cell in cells.items()}
+
     def _embedding(self) -> Cases:
-        inner = unique(self.written["embedding"], "the embedding")
-        cells = unique(self.written["cell_embedding"], "the embedding of cells")
-        yield inner.keys() == cells.keys(), "other symbols"
-        for symbol, vector in cells.items():
-            found = read_vector(vector, len(self.cell.names))
-            wanted = read_vector(inner[symbol], self.d)  # block E comes first
-            yield found == wanted | self._ones("", "ab"), f"f({symbol})"
+        cells = read_embedding(self.written, len(self.cell.names))
+        for symbol, token in self.tokens.items():
+            yield cells[symbol] == token | self._ones("", "ab"), f"f({symbol})"
+
+
+def rnn_blocks(cell: Sequence[Any]) -> Blocks:
+    """The blocks of the RNN: a cell has them as `E …`, then as `C …` and `D …`."""
+    found = []
+    for block in cell:
+        name, *labels = [block] if isinstance(block, str) else block
+        if name.startswith("E "):
+            found.append([name[2:], *labels] if labels else name[2:])
+    return Blocks(found)
 
 
 CHECKER = Checker(NEURAL_GPU, lambda written: NeuralGPUCheck(written).obligations())

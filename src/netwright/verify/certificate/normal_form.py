@@ -1,11 +1,20 @@
 """That a machine in normal form, or one without stays, stands for the given one: case by case."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import product
+from typing import Any
 
-from netwright.verify.certificate.reading import Cases, Machine
+from netwright.verify.certificate.reading import Cases, Machine, read_machine
 
 NORMAL_FORM = "normal form: M stands for the given machine"
+
+
+def read_normal(written: Mapping[str, Any]) -> tuple[Machine, Machine, list[str], set[str]]:
+    """The given machine, its normal form, the names of q_init, q_read and q_rewind, and pauses."""
+    normal = written["normal"]
+    names = [normal[name] for name in ("q_init", "q_read", "q_rewind")]
+    machine = read_machine(normal["machine"], written)
+    return Machine(written["given"]), machine, names, set(normal["pauses"])
 
 
 def normal_form_cases(

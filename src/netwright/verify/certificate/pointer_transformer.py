@@ -22,14 +22,13 @@ from netwright.verify.certificate.chain import (
     unknown,
     within,
 )
-from netwright.verify.certificate.decoder import WrittenDecoder
-from netwright.verify.certificate.normal_form import NORMAL_FORM, normal_form_cases
+from netwright.verify.certificate.decoder import WrittenDecoder, positions_in
+from netwright.verify.certificate.normal_form import NORMAL_FORM, normal_form_cases, read_normal
 from netwright.verify.certificate.reading import (
     ONE,
     Blocks,
     Cases,
     Checker,
-    Machine,
     Obligation,
     oblige,
 )
@@ -62,8 +61,7 @@ class PointerCheck(WrittenDecoder):
 
     def __init__(self, written: Mapping[str, Any]) -> None:
         super().__init__(written)
-        self.given, self.normal = Machine(written["given"]), Machine(written["normal"])
-        self.names, self.pauses = written["names"], set(written["pauses"])
+        self.given, self.normal, self.names, self.pauses = read_normal(written)
         self.score, self.normaliser = self.attention
         self.embedding = self.vectors(written["embedding"], "the embedding")
         self.final = set(written["final_states"])
@@ -113,7 +111,7 @@ class PointerCheck(WrittenDecoder):
 
     def _ends(self) -> Cases:
         at, sharp = self.at, self.normal.blank
-        yield self.positions == POSITIONS[self.score], "the positions are elsewhere"
+        yield self.positions == positions_in(POSITIONS[self.score]), "the positions are elsewhere"
         start = {at.one("q1", self.names[0]): ONE, at.one("s1", sharp): ONE}
         start |= {at.one("R"): ONE, at.one("L"): ONE}  # both are token 0: NULL
         yield self.seed == start, f"the seed is {at.show(self.seed)}"

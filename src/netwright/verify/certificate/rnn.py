@@ -69,33 +69,46 @@ def image(terms: Terms, x: Mapping[int, fmpq]) -> Numbers:
     return {k: value for k, value in total.items() if value}
 
 
-def read_terms(
-    written: Sequence[Sequence[Mapping[str, Any]]], sizes: Sequence[int], layout: int
-) -> list[list[Matrix]]:
+def read_terms(written: Mapping[str, Any], sizes: Sequence[int], layout: int) -> list[list[Matrix]]:
     """A sum of products of matrices, from vectors of a layout to vectors of the same."""
-    terms = [read_chain(term, sizes, layout) for term in written]
+    terms = [read_chain(term, sizes, layout) for term in written.get("terms", [[written]])]
+    if (written["input"], written["output"]) != (layout, layout):
+        raise FormatError("a matrix does not fit the vectors it is for")
     if any(matrix.bias for term in terms for matrix in term):
         raise FormatError("a matrix has a bias")
     return terms
+
+
+PLAIN = {"R": None, "b1": None, "b2": None, "O": "identity", "f1": "sigma", "f2": "sigma"}
+"""What an RNN has beside W, V and U."""
+
+
+def read_embedding(written: Mapping[str, Any], size: int) -> dict[str, Numbers]:
+    """The vectors of symbols."""
+    found = unique(written["embedding"], "the embedding")
+    return {symbol: read_vector(vector, size) for symbol, vector in found.items()}
 
 
 class RNNCheck:
     """What is written down of an RNN, and its obligations."""
 
     def __init__(
-        self, written: Mapping[str, Any], at: Blocks, matrices: Mapping[str, Terms], plain: bool
+        self,
+        written: Mapping[str, Any],
+        at: Blocks,
+        matrices: Mapping[str, Terms],
+        embedding: Mapping[str, Numbers],
+        plain: bool,
     ) -> None:
         self.at, self.matrices = at, matrices
         self.machine = Machine(written["given"])
-        self.base = number(written["base"])
-        self.digits: dict[str, int] = written["digits"]
+        neurons = written["neurons"]
+        self.base = number(neurons["base"])
+        self.digits: dict[str, int] = unique(neurons["digits"], "digits")
         self.k = len(self.machine.symbols)
-        tops = (((q, move, a), label) for label, q, move, a in written["tops"])
+        tops = (((q, move, a), label) for label, (q, move, a) in neurons["tops"])
         self.tops: dict[tuple[str, str, int], str] = unique(tops, "neurons P")
-        embedding = unique(written["embedding"], "the embedding")
-        self.embedding = {
-            symbol: read_vector(vector, len(at.names)) for symbol, vector in embedding.items()
-        }
+        self.embedding = embedding
         self.final = set(written["final_states"])
         self.plain = plain
         self.tau = fmpq(self.k - 1) / (self.base - 1) if self.base != 1 else fmpq(1)
@@ -106,12 +119,12 @@ class RNNCheck:
         """From a certificate."""
         layouts = [Blocks(blocks) for blocks in written["layouts"]]
         sizes = [len(layout.names) for layout in layouts]
-        matrices = {
-            letter: read_terms(terms, sizes, written["layout"])
-            for letter, terms in written["matrices"].items()
-        }
-        plain = written["plain"] and matrices.keys() == set("WVU")
-        return RNNCheck(written, layouts[written["layout"]], matrices, plain)
+        network = written["network"]
+        layout = network["layout"]
+        matrices = {letter: read_terms(network[letter], sizes, layout) for letter in "WVU"}
+        functions = {name: network[name] for name in PLAIN}
+        embedding = read_embedding(written, sizes[layout])
+        return RNNCheck(written, layouts[layout], matrices, embedding, functions == PLAIN)
 
     def obligations(self) -> Iterator[Obligation]:
         """All of them."""

@@ -102,6 +102,12 @@ def index(value: object) -> None:
         raise Misfit(f"an integer from 0 to {LARGEST_INDEX - 1}", value)
 
 
+def power(value: object) -> None:
+    """A small integer, also below 0; no boolean."""
+    if type(value) is not int or not -64 <= value <= 64:
+        raise Misfit("an integer from -64 to 64", value)
+
+
 def flag(value: object) -> None:
     """A boolean."""
     if type(value) is not bool:
@@ -138,6 +144,25 @@ def optional(shape: Shape) -> Shape:
             shape(value)
 
     return check
+
+
+def writable(value: object) -> None:
+    """Anything that a file can hold: texts without lone surrogates, integers, and lists of such."""
+    if isinstance(value, dict):
+        for key, item in value.items():
+            writable(key)
+            writable(item)
+    elif isinstance(value, list):
+        for item in value:
+            writable(item)
+    elif isinstance(value, str):
+        if any("\ud800" <= c <= "\udfff" for c in value):
+            raise Misfit("text that has no lone surrogates", value)
+    elif value is not None and not isinstance(value, int):
+        raise Misfit("text or an integer", value)
+
+
+WRITABLE: Shape = writable
 
 
 def sequence(shape: Shape) -> Shape:
@@ -234,81 +259,108 @@ _LAYOUTS = sequence(sequence(_block))
 _MAP = record(
     input=index, output=index, weights=sequence(row(index, index, rational)), bias=_VECTOR
 )
-_MATRIX = sequence(sequence(_MAP))
-_MEANING = {
-    "given": _MACHINE,
-    "base": rational,
-    "digits": by_name(index),
-    "tops": sequence(row(text, text, one_of("L", "R", "S"), index)),
-    "embedding": _EMBEDDING,
-    "final_states": sequence(text),
-    "layout": index,
-    "layouts": _LAYOUTS,
-}
+_PRODUCTS = record(input=index, output=index, terms=sequence(sequence(_MAP)))
+
+
+def _matrix(value: object) -> None:
+    """A matrix as a sum of products, or as one map."""
+    shape = _PRODUCTS if isinstance(value, dict) and "terms" in value else _MAP
+    shape(value)
+
+
+_GIVEN = one_of("given")
+"""Where the given machine stands in a network."""
+
+
+def _machine_or_given(value: object) -> None:
+    (_GIVEN if isinstance(value, str) else _MACHINE)(value)
+
+
+_WHOLE = {"given": _MACHINE, "layouts": _LAYOUTS}
+_NETWORK = record(maps=sequence(_MAP), activation=text)
+_LAYERS = sequence(record(Q=_NETWORK, K=_NETWORK, V=_NETWORK, O=_NETWORK))
 _DECODER = {
-    "networks": by_name(record(activation=text, maps=sequence(_MAP))),
-    "layout": index,
     "layouts": _LAYOUTS,
-    "encoder_layers": index,
-    "decoder_layers": index,
-    "attention": row(text, text),
-    "positions": sequence(text),
+    "network": record(
+        layout=index,
+        encoder=_LAYERS,
+        K=_NETWORK,
+        V=_NETWORK,
+        decoder=_LAYERS,
+        F=_NETWORK,
+        score=text,
+        rho=text,
+        pos=record(layout=index, powers=sequence(row(text, power))),
+    ),
     "seed": _VECTOR,
 }
 _NORMAL = {
     "given": _MACHINE,
-    "normal": _MACHINE,
-    "names": row(text, text, text),
-    "pauses": sequence(text),
+    "normal": record(
+        given=_GIVEN,
+        machine=_machine_or_given,
+        q_init=text,
+        q_read=text,
+        q_rewind=text,
+        pauses=sequence(text),
+    ),
 }
 _ENDS = {"embedding": _EMBEDDING, "final_states": sequence(text)}
 TRANSFORMER = record(**_DECODER, **_NORMAL, **_ENDS, score=text)
-POINTER_TRANSFORMER = record(**_DECODER, **_NORMAL, **_ENDS)
+POINTER_TRANSFORMER = record(**_DECODER, **_NORMAL, **_ENDS, attention=text)
+RULES_ALONE = record(**_DECODER)
 UNIVERSAL_RULES = record(
     **_DECODER,
     **_NORMAL,
-    prompt=one_of("rules"),
+    attention=text,
     symbols=_EMBEDDING,
     rules=sequence(row(text, text, _VECTOR)),
 )
+TEXT_ALONE = record(**_DECODER, embedding=_EMBEDDING)
 UNIVERSAL_TEXT = record(
     **_DECODER,
-    prompt=one_of("text"),
-    form=one_of("long", "short"),
     given=_MACHINE,
-    moving=_MACHINE,
-    pauses=sequence(text),
-    states=sequence(text),
-    symbols=sequence(text),
-    alphabet=_EMBEDDING,
+    prompt=record(
+        given=_GIVEN,
+        long=flag,
+        machine=_machine_or_given,
+        pauses=sequence(text),
+        states=sequence(row(text, index)),
+        symbols=sequence(row(text, index)),
+    ),
+    embedding=_EMBEDDING,
     rules=text,
 )
-
-
-def universal(value: object) -> None:
-    """A universal network: alone, on a prompt of rules, or on one that is a word."""
-    there = value if isinstance(value, dict) else {}
-    if "prompt" in there:
-        shape = UNIVERSAL_TEXT if there["prompt"] == "text" else UNIVERSAL_RULES
-    else:
-        shape = record(**_DECODER, **({"alphabet": _EMBEDDING} if "alphabet" in there else {}))
-    shape(value)
-
-
-RNN = record(**_MEANING, matrices=by_name(_MATRIX), plain=flag)
-NEURAL_GPU = record(
-    **_MEANING,
-    convolutions=by_name(
-        record(
-            kernels=sequence(sequence(_MATRIX)),
-            bias=sequence(_VECTOR),
-            activation=text,
-        )
+_STACKS = {
+    **_WHOLE,
+    "neurons": record(
+        machine=_GIVEN,
+        base=rational,
+        digits=sequence(row(text, index)),
+        tops=sequence(row(text, row(text, one_of("L", "R", "S"), index))),
     ),
-    cell_embedding=_EMBEDDING,
-    width=index,
-    circular=flag,
-    rnn_layout=index,
+    "embedding": _EMBEDDING,
+    "final_states": sequence(text),
+}
+RNN = record(
+    **_STACKS,
+    network=record(
+        layout=index,
+        W=_matrix,
+        V=_matrix,
+        U=_matrix,
+        R=optional(_matrix),
+        b1=optional(_VECTOR),
+        b2=optional(_VECTOR),
+        O=text,
+        f1=text,
+        f2=text,
+    ),
+)
+_BANK = record(kernels=sequence(sequence(_matrix)), bias=optional(sequence(_VECTOR)), f=text)
+NEURAL_GPU = record(
+    **_STACKS,
+    network=record(layout=index, U=_BANK, R=_BANK, F=_BANK, width=index, circular=flag),
 )
 CERTIFICATE = record(
     kind=text,

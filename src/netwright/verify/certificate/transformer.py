@@ -8,13 +8,12 @@ from flint import fmpq
 
 from netwright.verify.certificate.chain import Chain
 from netwright.verify.certificate.decoder import WrittenDecoder
-from netwright.verify.certificate.normal_form import NORMAL_FORM, normal_form_cases
+from netwright.verify.certificate.normal_form import NORMAL_FORM, normal_form_cases, read_normal
 from netwright.verify.certificate.reading import (
     NOTHING,
     ONE,
     Cases,
     Checker,
-    Machine,
     Nothing,
     Numbers,
     Obligation,
@@ -29,6 +28,8 @@ POSITIONS = {
     "recency": ["x8", "x9", "x10", "x11", "x12"],
 }
 """1, i, 1/i, 1/i², and 1/i³ for the score by recency: by the name of the third layer's score."""
+POWERS = (0, 1, -1, -2, -3)
+"""Of the position, in these blocks."""
 
 
 class TransformerCheck(WrittenDecoder):
@@ -36,10 +37,8 @@ class TransformerCheck(WrittenDecoder):
 
     def __init__(self, written: Mapping[str, Any]) -> None:
         super().__init__(written)
-        self.given, self.normal = Machine(written["given"]), Machine(written["normal"])
-        self.names = written["names"]
-        self.pauses = set(written["pauses"])
-        self.hidden_of_f = self.all_layouts[written["networks"]["F"]["maps"][0]["output"]]
+        self.given, self.normal, self.names, self.pauses = read_normal(written)
+        self.hidden_of_f = self.all_layouts[written["network"]["F"]["maps"][0]["output"]]
         self.encoder_layers, self.decoder_layers = self.found_layers
         self.position_blocks = [*self.at.places][len(BLOCKS) :]
         self.score: str = written["score"]
@@ -86,7 +85,8 @@ class TransformerCheck(WrittenDecoder):
 
     def _ends(self) -> Cases:
         at, sharp = self.at, self.normal.blank
-        yield self.positions == self.position_blocks, "the positions are elsewhere"
+        powers = dict(zip(self.position_blocks, POWERS, strict=False))
+        yield self.positions == [*powers.items()], "the positions are elsewhere, or others"
         start = {at.one("q1", self.names[0]): ONE, at.one("s1", sharp): ONE}
         yield self.seed == start, f"the seed is {at.show(self.seed)}"
         letters = [symbol for symbol in self.normal.symbols if symbol != sharp]

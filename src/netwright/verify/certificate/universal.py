@@ -7,14 +7,17 @@ from functools import lru_cache
 from typing import Any
 
 from netwright.verify.certificate.reading import Checker, Obligation
-from netwright.verify.certificate.schema import universal
+from netwright.verify.certificate.schema import (
+    RULES_ALONE,
+    TEXT_ALONE,
+    UNIVERSAL_RULES,
+    UNIVERSAL_TEXT,
+    Shape,
+)
 from netwright.verify.certificate.universal_rules import RulesNetworkCheck, RulesPromptCheck
 from netwright.verify.certificate.universal_text import TextNetworkCheck, TextPromptCheck
 
-CONSTANT = (
-    *("networks", "layout", "layouts", "encoder_layers", "decoder_layers"),
-    *("attention", "positions", "seed", "alphabet"),
-)
+CONSTANT = ("layouts", "network", "seed", "embedding")
 """What is the same for all machines."""
 
 
@@ -37,23 +40,31 @@ def network_obligations(written: Mapping[str, Any]) -> tuple[Obligation, ...]:
 @lru_cache(maxsize=16)
 def _checked(constant: str) -> tuple[Obligation, ...]:
     written = json.loads(constant)
-    check = TextNetworkCheck(written) if "alphabet" in written else RulesNetworkCheck(written)
+    check = TextNetworkCheck(written) if "embedding" in written else RulesNetworkCheck(written)
     return tuple(check.obligations())
-
-
-def obligations(written: Mapping[str, Any]) -> Iterator[Obligation]:
-    """Those of the network, then those of the prompt, if there is one."""
-    found = network_obligations(written)
-    yield from found
-    if "prompt" in written and found[0].failure is None:  # else its blocks are not the prompt's
-        yield from prompt_obligations(written)
 
 
 def prompt_obligations(written: Mapping[str, Any]) -> Iterator[Obligation]:
     """Those of the prompt alone."""
-    if written["prompt"] == "text":
+    if "prompt" in written:
         return TextPromptCheck(written).obligations()
     return RulesPromptCheck(written, RulesNetworkCheck(written)).obligations()
 
 
-CHECKER = Checker(universal, obligations)
+def _checker(alone: Shape, whole: Shape) -> Checker:
+    """For a network alone, and for one with a machine as its prompt."""
+
+    def shape(value: object) -> None:
+        (whole if isinstance(value, dict) and "given" in value else alone)(value)
+
+    def obligations(written: Mapping[str, Any]) -> Iterator[Obligation]:
+        found = network_obligations(written)
+        yield from found
+        if "given" in written and found[0].failure is None:  # else its blocks are not the prompt's
+            yield from prompt_obligations(written)
+
+    return Checker(shape, obligations)
+
+
+RULES_CHECKER = _checker(RULES_ALONE, UNIVERSAL_RULES)
+TEXT_CHECKER = _checker(TEXT_ALONE, UNIVERSAL_TEXT)

@@ -7,7 +7,7 @@ from typing import Any
 from flint import fmpq
 
 from netwright.verify.certificate.chain import Bounds, Form, Forms, shown, unknown, within
-from netwright.verify.certificate.decoder import WrittenDecoder
+from netwright.verify.certificate.decoder import WrittenDecoder, positions_in
 from netwright.verify.certificate.reading import ONE, Cases
 
 MOVES = {1: "R", -1: "L"}
@@ -56,7 +56,7 @@ class UniversalCheck(WrittenDecoder, ABC):
 
     def _ends(self, positions: Sequence[str] | None) -> Cases:
         at = self.at
-        yield self.positions == positions, "the positions are elsewhere"
+        yield self.positions == positions_in(positions), "the positions are elsewhere"
         start = {at.one(block): ONE for block in ("on", "R", "L")}  # both pointers are token 0
         yield self.seed == start, f"the seed is {at.show(self.seed)}"
 

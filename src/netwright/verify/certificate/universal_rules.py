@@ -12,12 +12,11 @@ from typing import Any
 from flint import fmpq
 
 from netwright.verify.certificate.chain import ZERO, Bounds, Forms, known, unknown
-from netwright.verify.certificate.normal_form import NORMAL_FORM, normal_form_cases
+from netwright.verify.certificate.normal_form import NORMAL_FORM, normal_form_cases, read_normal
 from netwright.verify.certificate.pointer_transformer import look_up_maps
 from netwright.verify.certificate.reading import (
     ONE,
     Cases,
-    Machine,
     Numbers,
     Obligation,
     oblige,
@@ -157,8 +156,7 @@ class RulesPromptCheck:
     """What is written down of a prompt, and its obligations."""
 
     def __init__(self, written: Mapping[str, Any], network: RulesNetworkCheck) -> None:
-        self.given, self.normal = Machine(written["given"]), Machine(written["normal"])
-        self.names, self.pauses = written["names"], set(written["pauses"])
+        self.given, self.normal, self.names, self.pauses = read_normal(written)
         self.at, self.score = network.at, network.score
         size = len(self.at.names)
         symbols = unique(written["symbols"], "the symbols")

@@ -16,6 +16,7 @@ from netwright.verify.certificate.reading import (
     Machine,
     Obligation,
     oblige,
+    read_machine,
 )
 from netwright.verify.certificate.universal_network import MOVES, UniversalCheck
 
@@ -55,7 +56,7 @@ class TextNetworkCheck(UniversalCheck):
 
     def __init__(self, written: Mapping[str, Any]) -> None:
         super().__init__(written)
-        self.alphabet = self.vectors(written["alphabet"], "the alphabet")
+        self.alphabet = self.vectors(written["embedding"], "the alphabet")
 
     @property
     def blocks(self) -> list[str]:
@@ -226,11 +227,16 @@ class TextPromptCheck:
     """What is written down of a prompt, and its obligations."""
 
     def __init__(self, written: Mapping[str, Any]) -> None:
-        self.given, self.moving = Machine(written["given"]), Machine(written["moving"])
-        self.pauses = set(written["pauses"])
-        self.long = written["form"] == "long"
-        self.states: list[str] = written["states"]
-        self.symbols: list[str] = written["symbols"]
+        prompt = written["prompt"]
+        self.given, self.moving = (
+            Machine(written["given"]),
+            read_machine(prompt["machine"], written),
+        )
+        self.pauses = set(prompt["pauses"])
+        self.long: bool = prompt["long"]
+        self.numbers = [[n for _, n in prompt[name]] for name in ("states", "symbols")]
+        self.states: list[str] = [name for name, _ in prompt["states"]]
+        self.symbols: list[str] = [name for name, _ in prompt["symbols"]]
         self.text: str = written["rules"]
 
     def obligations(self) -> Iterator[Obligation]:
@@ -275,6 +281,8 @@ class TextPromptCheck:
         yield self.states[:1] == [moving.start], "the start has another number"
         others = [symbol for symbol in moving.symbols if symbol != moving.blank]
         yield self.symbols == [moving.blank, *others], "other symbols"
+        counted = [[*range(1, len(self.states) + 1)], [*range(len(self.symbols))]]
+        yield self.numbers == counted, "other numbers"
 
     @property
     def _pairs(self) -> list[tuple[int, int]]:

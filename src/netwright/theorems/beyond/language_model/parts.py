@@ -65,9 +65,11 @@ class UnitList:
         """The two matrices."""
         names = Layout.of(unit=tuple(self._units))
         A, B = Matrix(self.stream, names), Matrix(names, self.stream)
-        for name, (inputs, _, outputs) in self._units.items():
+        for name, (inputs, bias, outputs) in self._units.items():
+            if bias:
+                A.bias[names.index("unit", name)] = bias
             for source, weight in inputs.items():
                 A.put(place(source), ("unit", name), weight)
             for target, weight in outputs.items():
                 B.put(("unit", name), place(target), weight)
-        return Units(A, {name: bias for name, (_, bias, _) in self._units.items() if bias}, B)
+        return Units(A, B)

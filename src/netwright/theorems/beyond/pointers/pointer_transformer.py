@@ -37,7 +37,7 @@ from netwright.machine.normal_form import NormalMachine
 from netwright.machine.turing_machine import Move, TuringMachine
 from netwright.nets.attention import dot_product, score_phi
 from netwright.nets.transformer import Layer, Transformer
-from netwright.theorems.beyond.pointers.positions import Positions
+from netwright.theorems.beyond.pointers.units import positions_in
 from netwright.theorems.decoder import CompiledNormalDecoder
 
 HALF = fmpq(1, 2)
@@ -116,7 +116,7 @@ def compile_pointer_transformer(
         ),
         F=next_network(layout, machine),
         score=dot_product if is_dot else score_phi,
-        pos=Positions(layout, positions(attention)),
+        pos=positions_in(layout, positions(attention)),
     )
     return CompiledPointerTransformer(
         normal=normal,

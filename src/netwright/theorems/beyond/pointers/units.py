@@ -1,4 +1,4 @@
-"""Networks given by their hidden units: what each reads, its bias, and what it writes."""
+"""Networks given by their hidden units, and positions given by the names of their blocks."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -6,6 +6,14 @@ from typing import NamedTuple
 from netwright.exact.feed_forward import Affine, FeedForward
 from netwright.exact.layout import Layout
 from netwright.exact.rational import Number
+from netwright.nets.positional import Positions
+
+POWERS = {"one": 0, "n": 1, "e": -1, "e2": -2}
+
+
+def positions_in(layout: Layout, blocks: Sequence[str]) -> Positions:
+    """pos(i) has i to the power of each block's name: one 1, n i, e 1/i, e2 1/i²."""
+    return Positions(layout, tuple((block, POWERS[block]) for block in blocks))
 
 
 class Unit(NamedTuple):

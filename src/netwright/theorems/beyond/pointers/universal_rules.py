@@ -56,12 +56,12 @@ from netwright.exact.layout import Layout
 from netwright.exact.rational import Number, Rational
 from netwright.exact.vector import Vector
 from netwright.machine.normal_form import NormalMachine
+from netwright.machine.turing_machine import TuringMachine
 from netwright.nets.attention import dot_product, score_phi
 from netwright.nets.transformer import Layer, Transformer
 from netwright.theorems.beyond.pointers.codes import code_1, code_2
 from netwright.theorems.beyond.pointers.pointer_transformer import Attention
-from netwright.theorems.beyond.pointers.positions import Positions
-from netwright.theorems.beyond.pointers.units import Unit, unit_network
+from netwright.theorems.beyond.pointers.units import Unit, positions_in, unit_network
 from netwright.theorems.beyond.pointers.universal import CompiledUniversal
 
 SHOWN = ("r", "s", "on", "R", "L")
@@ -133,7 +133,7 @@ def universal_transformer(attention: Attention = Attention.ABSOLUTE) -> Transfor
         decoder=(Layer(Q=nothing, K=nothing, V=nothing, O=_rule_network(layout)), look_up),
         F=_next_network(layout),
         score=dot_product if is_dot else score_phi,
-        pos=Positions(layout, places),
+        pos=positions_in(layout, places),
     )
 
 
@@ -248,6 +248,11 @@ class CompiledUniversalRules(CompiledUniversal):
     """The tokens of an input's symbols."""
     rules: Mapping[tuple[str, str], Vector]
     """The tokens that follow every input, by state and symbol."""
+
+    @property
+    def machine(self) -> TuringMachine:
+        """The machine whose run it does."""
+        return self.normal.machine
 
     @cached_property
     def prompt(self) -> RulePrompt:

@@ -58,8 +58,7 @@ from netwright.exact.vector import Vector
 from netwright.machine.remove_stays import fresh_name, remove_stays
 from netwright.machine.turing_machine import Action, Move, TuringMachine
 from netwright.nets.transformer import Layer, Transformer
-from netwright.theorems.beyond.pointers.positions import Positions
-from netwright.theorems.beyond.pointers.units import Unit, unit_network
+from netwright.theorems.beyond.pointers.units import Unit, positions_in, unit_network
 from netwright.theorems.beyond.pointers.universal import CompiledUniversal
 
 ALPHABET = "01ABC<>YNT!"
@@ -180,7 +179,7 @@ def universal_text_transformer() -> Transformer:
             ),
         ),
         F=after,
-        pos=Positions(layout, PLACES),
+        pos=positions_in(layout, PLACES),
     )
 
 
@@ -194,27 +193,47 @@ def seed(layout: Layout) -> Vector:
     return Vector.of(layout, on=1, R=1, L=1)
 
 
+@dataclass(frozen=True)
 class TextPrompt:
     """A machine as a word; `long` keeps the accepting configuration whole.
 
     >>> from netwright.machine.library import library_machine
-    >>> TextPrompt(library_machine("busy-beaver-2")).text("")
+    >>> TextPrompt.of(library_machine("busy-beaver-2")).text("")
     'AB1C>A1BN1AB10C1>1A1B10C1<10AB1C1<10A1BY!'
     """
 
-    def __init__(self, given: TuringMachine, *, long: bool = False) -> None:
-        self.given, self.long = given, long
-        self.machine, self.pauses = remove_stays(given)
-        self.start = fresh_name("_start", set(self.machine.states))
+    given: TuringMachine
+    long: bool
+    machine: TuringMachine
+    """The given one without stays."""
+    pauses: frozenset[str]
+    """The states in the middle of a stay."""
+    states: Mapping[str, int]
+    symbols: Mapping[str, int]
+
+    @staticmethod
+    def of(given: TuringMachine, *, long: bool = False) -> "TextPrompt":
+        """With numbers for states, the first being 1, and for symbols, the blank being 0."""
+        machine, pauses = remove_stays(given)
         accepting = given.accepting or frozenset(given.halting_states)
-        self.accepting = accepting
-        running = [s for s in self.machine.states if long or s not in accepting]
-        first = sorted(running, key=lambda state: state != self.machine.start)
-        if self.machine.start not in running:  # it accepts at once: it has lines of Y alone
-            first = [self.machine.start, *first]
-        self.states = {state: number for number, state in enumerate(first, start=1)}
-        others = [s for s in self.machine.symbols if s != self.machine.blank]
-        self.symbols = {s: number for number, s in enumerate([self.machine.blank, *others])}
+        running = [s for s in machine.states if long or s not in accepting]
+        first = sorted(running, key=lambda state: state != machine.start)
+        if machine.start not in running:  # it accepts at once: it has lines of Y alone
+            first = [machine.start, *first]
+        states = {state: number for number, state in enumerate(first, start=1)}
+        others = [s for s in machine.symbols if s != machine.blank]
+        symbols = {s: number for number, s in enumerate([machine.blank, *others])}
+        return TextPrompt(given, long, machine, frozenset(pauses), states, symbols)
+
+    @property
+    def start(self) -> str:
+        """The state before the first."""
+        return fresh_name("_start", set(self.machine.states))
+
+    @property
+    def accepting(self) -> frozenset[str]:
+        """The states in which it accepts."""
+        return self.given.accepting or frozenset(self.given.halting_states)
 
     def text(self, word: Sequence[str]) -> str:
         """The prompt."""
@@ -269,6 +288,11 @@ class CompiledUniversalText(CompiledUniversal):
     embedding: Mapping[str, Vector]
     rules: str
 
+    @property
+    def machine(self) -> TuringMachine:
+        """The machine whose run it does."""
+        return self.prompt.machine
+
     def text(self, word: Sequence[str]) -> str:
         """The prompt."""
         return f"{self.rules}{self.prompt.input(word)}!"
@@ -280,7 +304,7 @@ class CompiledUniversalText(CompiledUniversal):
 
 def compile_universal_text(given: TuringMachine, *, long: bool = True) -> CompiledUniversalText:
     """The constant network, with a machine as its prompt."""
-    network, prompt = universal_text_transformer(), TextPrompt(given, long=long)
+    network, prompt = universal_text_transformer(), TextPrompt.of(given, long=long)
     return CompiledUniversalText(
         network=network,
         seed=seed(network.layout),

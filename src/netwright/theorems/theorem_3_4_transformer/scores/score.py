@@ -4,12 +4,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from netwright.exact.layout import Layout
+from netwright.exact.places import Named
 from netwright.exact.rational import Rational
 from netwright.nets.transformer import Layer
 
 
 @dataclass(frozen=True, repr=False)
-class Score:
+class Score(Named):
     """Queries and keys that make token i attend to ℓ(i+1) alone, with what is proved of them."""
 
     name: str

@@ -1,57 +1,85 @@
-"""From the vectors of Trans_M back to the given machine: state, head, tape and steps.
+"""How moments of a network show the run of a machine, and the run that they show.
 
-Token i of the decoder ends as z³_i, which holds the symbol v^(i) that it wrote, and y_{i+1}, which
-holds the state, the symbol under the head and the move m^(i). Following them gives the tape. The
-states that normalising added are passed over: the given machine has done a step when the network
-is in one of its states again. Nothing here looks at δ: the answer is the network's own.
+A moment has the state of an output, the symbol that is written and the move. Kinds that show a
+machine in this way have a `Shown`; `ShownFollower` makes of the codes where the machine stands.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from time import perf_counter
 
 import numpy as np
 from numpy.typing import NDArray
 
 from netwright.errors import NetworkError
-from netwright.exact.snapshot import (
-    FARTHEST,
-    CheckpointStore,
-    Snapshot,
-    checked_array,
-    require_consistent,
-)
-from netwright.exact.vector import Vector
-from netwright.following.drive import Course, M, finish, first_place
-from netwright.following.token_reading import TokenReading, reading_of
+from netwright.exact.snapshot import FARTHEST, Snapshot, checked_array, require_consistent
+from netwright.following.drive import Course, M, first_place
 from netwright.following.written_tape import WrittenTape
-from netwright.machine.simulate import Engine, Outcome, Progress, Run
-from netwright.nets.transformer import Transformer
-from netwright.runtime.engine import (
-    ZERO_BLOCK,
-    Coded,
-    Codes,
-    NetworkEngine,
-    ReferenceEngine,
-    Watch,
-    watched,
-)
-from netwright.theorems.decoder import CompiledDecoder
+from netwright.machine.simulate import Engine, Outcome, Run
+from netwright.machine.turing_machine import TuringMachine
+from netwright.runtime.engine import ZERO_BLOCK, Coded, Codes, Watch
+from netwright.theorems.decoder import CompiledNormalDecoder
 
-Decoding = Callable[[Transformer, Sequence[Vector], Vector, Sequence[Watch]], NetworkEngine]
-"""A way to run a decoder: from network, input, seed and watches to the codes of each token."""
+Watches = tuple[Watch, Watch, Watch]
+"""The state of an output; the symbol that is written; and the move."""
 
 
-def by_definition(
-    network: Transformer, X: Sequence[Vector], seed: Vector, watches: Sequence[Watch]
-) -> ReferenceEngine:
-    """The decoder by Equation 13."""
-    return ReferenceEngine(map(watched, network.tokens(X, seed)), watches)
+@dataclass(frozen=True)
+class Shown:
+    """What is watched in the moments of one run, and what the codes mean."""
+
+    given: TuringMachine
+    watches: Watches
+    states: tuple[str, ...]
+    """What the codes of the first watch stand for; the code after them says: accepted."""
+    given_states: frozenset[str]
+    """Those that stand for the given machine at a step."""
+    final_states: frozenset[str]
+    """Those that are final as soon as they are shown."""
+    symbols: tuple[str, ...]
+    """What the codes of the second watch stand for, in the given machine's names."""
+    blank: int
+    laid: Sequence[int]
+    """The codes on the tape before the first moment, from cell 0 on."""
+    cell: int
+    """Where the head begins."""
+    before: int
+    """The number of the moment that shows the given machine at step 0."""
+    stays: bool = False
+    short: bool = False
+    """Whether `accepted` comes in place of the accepting configuration, not after it."""
+
+    @property
+    def accepted(self) -> int:
+        """The code of acceptance."""
+        return len(self.states)
 
 
-class TokenFollower:
-    """The given machine's configuration, followed from the tokens of its network."""
+def normal_shown(
+    compiled: CompiledNormalDecoder, word: Sequence[str], watches: Watches, *, stays: bool = False
+) -> Shown:
+    """One state and symbol in each output; the input is read, then the head goes back."""
+    normal = compiled.normal
+    machine, symbols = normal.machine, normal.check_word(word)
+    return Shown(
+        given=normal.given,
+        watches=watches,
+        states=machine.states,
+        given_states=frozenset(filter(normal.is_given_state, machine.states)),
+        final_states=compiled.final_states,
+        symbols=tuple(map(normal.given_symbol, machine.symbols)),
+        blank=machine.symbols.index(machine.blank),
+        laid=[*map(machine.symbols.index, symbols)],
+        cell=-1,
+        before=2 * len(symbols) + 3,
+        stays=stays,
+    )
 
-    def __init__(self, reading: TokenReading, max_steps: int) -> None:
+
+class ShownFollower:
+    """The given machine's configuration, followed from what moments show."""
+
+    def __init__(self, reading: Shown, max_steps: int) -> None:
         self.reading = reading
         self.max_steps = max_steps
         self.outcome: Outcome | None = None
@@ -70,7 +98,7 @@ class TokenFollower:
         self.before_end = False
         self.state, self.head = states.index(reading.given.start), 0
         # A stay may take two tokens; one more shows the limit.
-        self.most_tokens = reading.tokens_before + 2 * max_steps + 1
+        self.most_tokens = reading.before + 2 * max_steps + 1
 
     @property
     def cells(self) -> int:
@@ -248,45 +276,26 @@ class TokenFollower:
             require_consistent(near, f"the head is at {cell}")
 
 
-def transformer_course(
-    compiled: CompiledDecoder,
-    word: Sequence[str],
-    max_steps: int,
-    decoding: Callable[[Transformer, Sequence[Vector], Vector, Sequence[Watch]], M],
+def shown_course(
+    shown: Shown, moments: M, max_steps: int, dimension: int, started: float
 ) -> Course[M]:
     """The given machine's run as the network does it, by an engine."""
-    started = perf_counter()
-    reading = reading_of(compiled, word)
-    follower = TokenFollower(reading, max_steps)
-    moments = decoding(compiled.network, compiled.embed(word), compiled.seed, reading.watches)
+    follower = ShownFollower(shown, max_steps)
 
     def reached() -> Run:
         return Run(
             follower.outcome or Outcome.UNDECIDED,
             max(0, follower.steps),
-            reading.states[follower.state],
+            shown.states[follower.state],
             follower.head,
-            follower.written.tape(list(reading.symbols), reading.given.blank),
+            follower.written.tape(list(shown.symbols), shown.given.blank),
             Engine.FAST if moments.fast else Engine.REFERENCE,
             perf_counter() - started - moments.compile_seconds,
             moments.compile_seconds,
             network_steps=follower.tokens,
-            dimension=compiled.layout.dimension,
+            dimension=dimension,
             note=moments.reason,
             before_end=follower.before_end,
         )
 
-    return Course(moments, follower, reached, reading.given.blank)
-
-
-def run_transformer(
-    compiled: CompiledDecoder,
-    word: Sequence[str],
-    max_steps: int,
-    progress: Progress | None = None,
-    store: CheckpointStore | None = None,
-    decoding: Decoding | None = None,
-) -> Run:
-    """The given machine's run: by the definition, or by a faster engine."""
-    course = transformer_course(compiled, word, max_steps, decoding or by_definition)
-    return finish(course, progress, store)
+    return Course(moments, follower, reached, shown.given.blank)

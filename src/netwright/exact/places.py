@@ -1,0 +1,26 @@
+"""How the fields of a network are called by those who walk over it (`networks.tree`)."""
+
+from dataclasses import dataclass
+from typing import Any
+
+
+class Named:
+    """A value that is one of few, and is known by its name: a normaliser, a score."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class Place:
+    """What a field adds to the name of a weight: `decoder.3.V`, `F.2`."""
+
+    name: str
+    first: int = 1
+    """The number of the first of several."""
+    folded: tuple[bool, ...] = ()
+    """Of tuples in tuples: whose numbers are left out where there is one alone."""
+
+
+def called(name: str, *, first: int = 1, folded: tuple[bool, ...] = ()) -> dict[str, Any]:
+    """Metadata of a field that has another name than its own in the names of weights."""
+    return {"place": Place(name, first, folded)}

@@ -1,0 +1,90 @@
+"""The kinds of network there are: names, and the modules whose `KIND` they are.
+
+A kind is loaded when it is named. A new one is a module, and a line here; or, in a package of its
+own, an entry point of the group `netwright.kinds`.
+"""
+
+from collections.abc import Mapping
+from importlib import import_module
+from importlib.metadata import entry_points
+from typing import TYPE_CHECKING, Any
+from warnings import warn
+
+from netwright.errors import FormatWarning, InputError, unknown
+
+if TYPE_CHECKING:
+    from netwright.networks.kind import Kind
+
+REGISTRY = {
+    "transformer": "netwright.networks.transformer",
+    "rnn": "netwright.networks.rnn",
+    "neural-gpu": "netwright.networks.neural_gpu",
+    "pointer-transformer": "netwright.networks.pointer_transformer",
+    "universal-transformer": "netwright.networks.universal_transformer",
+    "universal-text": "netwright.networks.universal_text",
+    "language-model": "netwright.networks.language_model",
+}
+"""The first is what verbs take if none is named."""
+DEFAULT = next(iter(REGISTRY))
+MACHINE = "machine"
+"""Beside the kinds of network, what a machine can run on: itself."""
+
+
+def modules() -> dict[str, str]:
+    """All kinds with their modules, those of other packages last."""
+    others = {point.name: point.value for point in entry_points(group="netwright.kinds")}
+    return {**REGISTRY, **{name: others[name] for name in others if name not in REGISTRY}}
+
+
+def read_kind(name: str, *others: str) -> str:
+    """The name of a kind, or of something else that a machine can run on."""
+    if not isinstance(name, str) or name not in (*REGISTRY, *others):
+        known = modules()  # which takes its time
+        if name not in known:
+            raise InputError(unknown("network", str(name), [*known, *others]))
+    return name
+
+
+def kind_named(name: "str | Kind[Any]") -> "Kind[Any]":
+    """A kind by its name.
+
+    >>> kind_named("rnn").statement
+    'Theorem 2.3'
+    """
+    if not isinstance(name, str) and hasattr(name, "construction"):
+        return name
+    known = read_kind(str(name))
+    found: Kind[Any] = import_module(REGISTRY.get(known) or modules()[known]).KIND
+    return found
+
+
+def kind_with(
+    name: "str | Kind[Any]", options: Mapping[str, Any]
+) -> "tuple[Kind[Any], Mapping[str, Any]]":
+    """A kind by its name, and its options; or by another name that it had, which is said."""
+    kind = kind_named(name)
+    for (option, value), other in kind.construction.aliases.items():
+        if str(options.get(option)) == value:
+            warn(f"{option}={value} is the kind {other} now", FormatWarning, stacklevel=3)
+            return kind_named(other), {k: v for k, v in options.items() if k != option}
+    return kind, options
+
+
+def kinds() -> "dict[str, Kind[Any]]":
+    """The kinds of network by name: what `netwright.compile(…, to=…)` takes.
+
+    >>> list(kinds())  # doctest: +NORMALIZE_WHITESPACE
+    ['transformer', 'rnn', 'neural-gpu', 'pointer-transformer', 'universal-transformer',
+     'universal-text', 'language-model']
+    """
+    return {name: kind_named(name) for name in modules()}
+
+
+def kinds_of_the_paper() -> "dict[str, Kind[Any]]":
+    """Those of the paper's theorems."""
+    return {name: kind for name, kind in kinds().items() if kind.construction.of_the_paper}
+
+
+def exact_kinds() -> "dict[str, Kind[Any]]":
+    """Those whose networks are exact, for any number of steps, and certified."""
+    return {name: kind for name, kind in kinds().items() if kind.proof.checker is not None}

@@ -1,0 +1,110 @@
+"""The kind `universal-text`: one constant network for all machines; a word is its prompt."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from netwright.following.shown import Shown
+from netwright.machine.timeline import Timeline
+from netwright.machine.turing_machine import TuringMachine
+from netwright.networks.decoder import DecoderProof, DecoderReading
+from netwright.networks.kind import Kind, Option, Options
+from netwright.networks.universal_transformer import (
+    UniversalConstruction,
+    UniversalLook,
+    coded_state,
+    coded_symbol,
+)
+from netwright.networks.view import History, View
+from netwright.runtime.engine import Watch
+from netwright.runtime.pointers.engine import PointerEngine
+from netwright.theorems.beyond.pointers.universal_text import (
+    CompiledUniversalText,
+    compile_universal_text,
+)
+from netwright.verify.certificate.universal import TEXT_CHECKER
+from netwright.verify.comparison import Check
+from netwright.verify.pointers import text_checks
+
+LONG, SHORT = "long", "short"
+
+
+class TextConstruction(UniversalConstruction[CompiledUniversalText]):
+    """Machine and input are a word over eleven symbols (d = 37), which takes blanks as they are."""
+
+    name = "universal-text"
+    takes_prompt = "text"
+    options = (
+        Option.choice(
+            "form",
+            {LONG: LONG, SHORT: SHORT},
+            LONG,
+            "Whether accepting configurations are shown, or acceptance alone.",
+        ),
+    )
+
+    def construct(self, machine: TuringMachine, options: Options) -> CompiledUniversalText:
+        """The constant network, with the machine as the beginning of its prompt."""
+        return compile_universal_text(machine, long=options["form"] == LONG)
+
+    def facts(self, compiled: CompiledUniversalText) -> dict[str, Any]:
+        """What is constant, and how long the prompt is."""
+        form = LONG if compiled.prompt.long else SHORT
+        tokens = len(compiled.rules) + 1
+        about = {"prompt": self.takes_prompt, "form": form, "prompt_tokens": tokens}
+        return self.constant_facts(compiled, **about)
+
+    def prompt(self, compiled: CompiledUniversalText, word: Sequence[str]) -> str:
+        """The word."""
+        return compiled.text(word)
+
+
+def _shown(compiled: CompiledUniversalText, word: Sequence[str]) -> Shown:
+    """The network lays the input down itself, from its end on; other symbols are stays."""
+    prompt = compiled.prompt
+    states, symbols = (prompt.start, *prompt.states), prompt.given.check_word(word)
+    return Shown(
+        given=prompt.given,
+        watches=(
+            coded_state(compiled.layout, len(states)),
+            coded_symbol("z", "w3", len(prompt.symbols)),
+            Watch("z", "m3", sign=True),
+        ),
+        states=states,
+        given_states=frozenset(prompt.states) - prompt.pauses,
+        final_states=frozenset(),
+        symbols=tuple(prompt.symbols),
+        blank=0,
+        laid=(),
+        cell=len(symbols) - 1,
+        before=len(compiled.text(symbols)),
+        stays=True,
+        short=not prompt.long,
+    )
+
+
+class TextProof(DecoderProof[CompiledUniversalText]):
+    """The network's obligations hold once for all machines."""
+
+    checker = TEXT_CHECKER
+
+    def checks(
+        self, compiled: CompiledUniversalText, word: Sequence[str], max_steps: int
+    ) -> Iterator[Check]:
+        """Every vector and pointer of every token."""
+        return text_checks(compiled, self.reading.shown(compiled, word), word, max_steps)
+
+
+class TextLook(UniversalLook):
+    """Layer 2 finds the rule, and layer 3 follows the pointer."""
+
+    view = View(drawn="decoder.3.self", drawing="Layer 3", has_null=True)
+
+    def history(self, compiled: CompiledUniversalText, word: Sequence[str], limit: int) -> History:
+        """Token t takes y_{t−1} once the prompt is read."""
+        lead = len(compiled.text(word)) + 1
+        timeline = Timeline(compiled.machine, word, limit=limit + 1)
+        return History(timeline, lead, lead - 1)
+
+
+READING = DecoderReading[CompiledUniversalText](_shown, PointerEngine, PointerEngine.SHORT)
+KIND = Kind(TextConstruction(), READING, TextProof(READING), TextLook(READING))

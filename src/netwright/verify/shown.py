@@ -1,0 +1,58 @@
+"""A network that shows its machine moment by moment, against that machine."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Any, TypeVar
+
+from netwright.exact.vector import Vector
+from netwright.following.shown import Shown, ShownFollower
+from netwright.machine.simulate import configurations, simulate
+from netwright.runtime.engine import ReferenceEngine
+from netwright.verify.comparison import Check
+
+T = TypeVar("T")
+Claim = tuple[str, str, object, object]
+"""A statement, the name of what it is about, what was found, and what is proved."""
+
+
+def _as_it_is(moment: Any) -> Mapping[str, Vector]:
+    return moment  # type: ignore[no-any-return]  # vectors by name
+
+
+def shown_checks(
+    shown: Shown,
+    moments: Iterator[T],
+    word: Sequence[str],
+    max_steps: int,
+    statement: str,
+    vectors: Callable[[T], Mapping[str, Vector]] = _as_it_is,
+    claims: Callable[[int], Callable[[int, T], Iterator[Claim]]] | None = None,
+) -> Iterator[Check]:
+    """The given machine's configuration at its every step, and what is claimed of every moment.
+
+    `vectors` gives those of a moment that are watched; `claims` gives, for so many moments, what
+    is claimed of each. The run is compared up to the moment that shows its end, or the limit.
+    """
+    follower = ShownFollower(shown, max_steps)
+    claimed = claims(follower.most_tokens + 1) if claims is not None else None
+    machine = configurations(shown.given, word)
+    seen = -1
+    for i, moment in enumerate(islice(moments, follower.most_tokens)):
+        for named, name, found, wanted in claimed(i, moment) if claimed is not None else ():
+            yield Check(i, named, name, found, wanted, max(0, seen))
+        follower.take(ReferenceEngine(iter([vectors(moment)]), shown.watches).advance(1))
+        if follower.steps > seen:
+            seen = follower.steps
+            now = next(machine)
+            tape = follower.written.tape(list(shown.symbols), shown.given.blank)
+            if not follower.before_end:
+                for name, have, want in (
+                    ("the state", shown.states[follower.state], now.state),
+                    ("the head", follower.head, now.head),
+                    ("the tape", tape, now.tape),
+                ):
+                    yield Check(i, statement, name, have, want, seen)
+        if follower.outcome is not None:
+            last = simulate(shown.given, word, max_steps)
+            yield Check(i, statement, "the outcome", follower.outcome, last.outcome, seen)
+            return

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 from netwright.exact.meanings import Meanings
-from netwright.networks.kinds import exact_kinds
+from netwright.networks.registry import exact_kinds
 
 PAGE = Path(__file__).with_name("networks.md")
 
@@ -25,12 +25,14 @@ def tables(meanings: Meanings) -> str:
 
 def page(text: str) -> str:
     """The page with its tables as they should be."""
-    for kind in exact_kinds().values():
+    # Both universal networks have the same words.
+    found = {id(kind.look.meanings): kind for kind in reversed(exact_kinds().values())}
+    for kind in found.values():
         mark = f"<!-- tables: {kind.name} -->\n"
         start = text.index(mark) + len(mark)
         end = re.compile(r"^## ", re.MULTILINE).search(text, start)
         assert end is not None
-        text = f"{text[:start]}\n{tables(kind.meanings)}\n{text[end.start() :]}"
+        text = f"{text[:start]}\n{tables(kind.look.meanings)}\n{text[end.start() :]}"
     return text
 
 

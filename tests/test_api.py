@@ -49,7 +49,7 @@ def test_what_the_readme_promises(tmp_path: Path) -> None:
     assert [c.state for c in machine.configurations("a")][-1] == "accept"
     assert list(nw.kinds()) == [
         *("transformer", "rnn", "neural-gpu"),
-        *("pointer-transformer", "universal-transformer", "language-model"),
+        *("pointer-transformer", "universal-transformer", "universal-text", "language-model"),
     ]
 
 

@@ -22,7 +22,7 @@ def test_an_example_runs(path: Path) -> None:
 def test_three_networks_say_the_same() -> None:
     path = next(path for path in EXAMPLES if path.stem == "three_networks")
     lines = printed(path, "binary-increment", "1011").splitlines()
-    assert len(lines) == 7
+    assert len(lines) == 8
     assert all("halted after 8 steps in done, head 0, tape 1100" in line for line in lines)
 
 

@@ -90,7 +90,7 @@ class Benchmark:
             },
             "peak_memory_bytes": self.memory,
             "first_run_seconds": {name: _rounded(value) for name, value in self.first.items()},
-            "machines_per_second": {name: round(value) for name, value in self.machines.items()},
+            "machines_per_second": {name: round(value, 1) for name, value in self.machines.items()},
         }
 
 

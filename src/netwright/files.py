@@ -49,6 +49,15 @@ def open_regular(path: Path, what: str) -> Iterator[BinaryIO]:
         raise FormatError(f"{str(path)!r} cannot be read: no file has such a name") from None
 
 
+def is_safetensors(path: str, what: str) -> bool:
+    """Whether there is a safetensors file of this name: 8 bytes for its header's length, JSON."""
+    if not os.path.isfile(path):  # noqa: PTH113  # a long text is no path
+        return False
+    with open_regular(Path(path), what) as file:
+        start = file.read(9)
+    return start[8:] == b"{" and int.from_bytes(start[:8], "little") < 1 << 32
+
+
 def read_file(path: Path, largest: int, what: str) -> bytes:
     """The content of a regular file of at most `largest` bytes."""
     with open_regular(path, what) as file:

@@ -121,7 +121,10 @@ def test_what_a_network_refuses_or_fails_at_is_said(monkeypatch: pytest.MonkeyPa
         ({"on": "transfomer"}, "did you mean transformer"),
         ({"do": "fly"}, "no thing to do 'fly'"),
         ({"on": "machine", "do": "certify"}, "nothing to do"),
-        ({"on": "language-model", "do": "certify"}, "no certificates for language-model"),
+        (
+            {"on": "language-model", "do": "certify"},
+            "no certificates for networks of kind language-model",
+        ),
         ({"on": "rnn", "options": {"score": "recency"}}, "score is no option of rnn"),
         ({"on": "machine", "options": {"base": 4}}, "base is an option of networks"),
         ({"max_steps": -1}, "0 or more"),

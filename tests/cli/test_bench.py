@@ -12,7 +12,6 @@ from netwright.cli import main
 from netwright.machine.load import load_machine
 from netwright.machine.simulate import simulate
 from netwright.machine.turing_machine import Action, Move, TuringMachine
-from netwright.networks.kind import Kind
 from netwright.networks.registry import exact_kinds
 
 NAMES = {
@@ -53,9 +52,8 @@ def test_everything_is_measured_on_a_machine_that_halts(
 def test_the_table_and_the_memory(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Kind, "benchmark_steps", 10**5)
     for kind in exact_kinds().values():
-        monkeypatch.setattr(type(kind), "benchmark_steps", 10**5)
+        monkeypatch.setattr(type(kind.reading), "benchmark_steps", 10**5)
     monkeypatch.setattr("netwright.benchmark.peak_memory", lambda *_: 250_000_000)
     monkeypatch.setattr("netwright.benchmark.first_run", lambda *_: 1.5)
     assert main(["bench", "sweeper"]) == 0

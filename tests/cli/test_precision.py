@@ -166,7 +166,7 @@ def test_the_plots_are_drawn_from_the_data_in_json(
         (("sweeper", "--softmax", "1", "--bits", "60"), "softmax is for formats of 53 bits"),
         (
             ("sweeper", "--on", "rnn", "--softmax", "1"),
-            "softmax is for networks with attention; rnn has none",
+            "softmax is for the attention of a transformer, not rnn",
         ),
         (
             ("sweeper", "--on", "rnn", "--plot", "x.png"),
@@ -175,7 +175,7 @@ def test_the_plots_are_drawn_from_the_data_in_json(
         (("sweeper", "--on", "machine"), "no network 'machine'"),
         (
             ("sweeper", "--on", "rnn", "--no-snap"),
-            "snap is for networks with attention; rnn has none",
+            "snap is for the attention of a transformer, not rnn",
         ),
         (("sweeper", "--bits", "８"), "--bits: no format"),
         (("",), "is not a file here"),

@@ -143,7 +143,7 @@ def test_a_network_of_another_kind_is_not_saved() -> None:
     network = compiled("even-as")
     changed = replace(network.compiled.network, score=lambda q, k: dot_product(k, q))
     other = replace(network, compiled=replace(network.compiled, network=changed))
-    with pytest.raises(OutputError, match="it cannot be saved: network.score is '<lambda>', not"):
+    with pytest.raises(OutputError, match=r"it cannot be saved: network.score is '<lambda>', not"):
         to_bytes(other)
     for part in ("positions", "residual:decoder.2.self"):
         ablated = network.without(part)

@@ -10,10 +10,11 @@ import pytest
 from flint import fmpq
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.beyond_kinds import CHOICES, Choice, every_choice
 from tests.machine_table import ORACLES, TABLE, Case
 from tests.mutations import mutated_neural_gpu, mutated_rnn, mutated_transformer
 from tests.networks import KINDS
-from tests.repetition import repeated, some
+from tests.repetition import examples, repeated, some
 from tests.strategies import machines, words
 
 from netwright.exact.vector import Vector
@@ -35,7 +36,7 @@ def transformer_moments(network: Network, word: str) -> Iterator[Vectors]:
     """Every vector of every token by Equations 9 to 13, and the weights of the attentions."""
     compiled = network.compiled
     net: Transformer = compiled.network
-    x = compiled.recognizer.embed(word)
+    x = compiled.embed(word)
     inputs: list[list[Vector]] = [[] for _ in net.decoder]
     for token in net.tokens(x, compiled.seed):
         found = {"y": token.y}
@@ -80,7 +81,9 @@ def neural_gpu_moments(network: Network, word: str) -> Iterator[Vectors]:
 
 
 MOMENTS = {
-    "transformer": transformer_moments,
+    **dict.fromkeys(
+        ["transformer", *(choice.kind for choice in CHOICES.values())], transformer_moments
+    ),
     "rnn": rnn_moments,
     "neural-gpu": neural_gpu_moments,
 }
@@ -113,15 +116,15 @@ def check_attention(moment: Moment, name: str) -> None:
         assert scores[seen.runner_up - 1] == ordered[1]
 
 
-def check_trace(network: Network, word: str, most: int) -> None:
+def check_trace(network: Network, word: str, most: int, limit: int = 10**7) -> None:
     """All moments in order; then some of them again, in another order."""
-    trace = network.trace(word)
+    trace = network.trace(word, limit)
     expected = list(islice(MOMENTS[network.kind.name](network, word), most))
     seen = 0
     for moment, vectors in zip(trace, expected, strict=False):
         check_moment(moment, vectors)
         seen = moment.t
-    if not network.changes:
+    if not network.changes and limit == 10**7:
         assert seen == min(most, len(trace)), "the trace ends before its run"
     for t in random.Random(seen).sample(range(1, seen + 1), min(seen, 5)):
         check_moment(trace[t], expected[t - 1])
@@ -143,6 +146,65 @@ LONGEST = {machine: max(words, key=len) for machine, (words, _) in ORACLES.items
 def test_every_moment_of_a_transformer_is_the_definitions(machine: str) -> None:
     check_trace(compile_network(library_machine(machine)), LONGEST[machine], 60)
     check_trace(compile_network(library_machine(machine), score="recency"), LONGEST[machine], 60)
+
+
+@pytest.mark.usefixtures("_first_tokens")
+@every_choice
+@pytest.mark.parametrize("machine", some(["even-as", "palindrome", "binary-increment"], 1))
+def test_every_moment_of_a_pointer_network_is_the_definitions(machine: str, choice: Choice) -> None:
+    check_trace(choice.network(library_machine(machine)), LONGEST[machine][:3], 40)
+
+
+@examples(30)
+@given(data=st.data(), choice=st.sampled_from([*CHOICES.values()]))
+def test_moments_of_pointer_networks_of_random_machines(
+    data: st.DataObject, choice: Choice
+) -> None:
+    machine = data.draw(machines(default_input=False, max_states=3, max_symbols=3))
+    word = data.draw(words(machine.symbols))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tokens, "FIRST_TOKENS", data.draw(st.integers(1, 30)))
+        network = choice.network(machine, tuple(word))
+        check_trace(network, "".join(word), 25 if choice.kind != "universal-text" else 8, 8)
+
+
+@pytest.mark.parametrize("name", ["pointer", "pointer-dot", "rules", "rules-dot"])
+def test_moments_of_damaged_pointer_networks(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tokens, "FIRST_TOKENS", 3)
+    whole = CHOICES[name].network(library_machine("even-as"))
+    outputs = list(islice(whole.outputs("aba"), 20))
+    changed = 0
+    for seed in range(repeated(40, 6)):
+        compiled = mutated_transformer(whole.compiled, random.Random(seed))
+        mutated = replace(whole, compiled=compiled, changes=("mutated",))
+        if list(islice(mutated.outputs("aba"), 20)) != outputs:
+            changed += 1
+            check_trace(mutated, "aba", 20)
+    assert changed
+
+
+@pytest.mark.parametrize("name", ["pointer", "pointer-dot", "rules", "rules-dot", "text"])
+def test_a_far_moment_of_a_pointer_network(name: str) -> None:
+    """What token t makes of y_{t−1} is y_t, whose pointer is to where the machine was before."""
+    beaver = library_machine("busy-beaver-5")
+    network = CHOICES[name].network(beaver)
+    history = network.kind.look.history(network.compiled, (), 2 * 10**6)
+    trace, layer = network.trace("", 10**7), len(network.compiled.network.decoder)
+    for t in (10**6, 70_000, 10**6 + 1):
+        moment, time = trace[t], t - history.lead
+        assert trace[t - 1]["y"] == moment["decoder.1.input"] - network.compiled.network.pos(t)
+        now, after = history.timeline.at(time), history.timeline.at(time + 1)
+        says = network.kind.look.says(network.compiled, moment)
+        assert now is not None
+        assert after is not None
+        assert says is not None
+        assert (says.state, says.symbol) == (now.state, now.symbol)
+        ((last, _),) = history.timeline.visits(time, after.head, after.head)
+        attention = moment.attention[f"decoder.{layer}.self"]
+        assert last is not None
+        assert attention.winner == last + history.lead
+        assert attention.margin is not None
+        assert attention.margin > 0
 
 
 @pytest.mark.parametrize("on", ["rnn", "neural-gpu"])

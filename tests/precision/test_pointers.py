@@ -77,7 +77,7 @@ def test_rows_and_refusals() -> None:
     rows = list(network.precision(steps=60))
     assert {row["order"] for row in rows} == {"constants first", "constants last"}
     assert rows[0]["predicted"]["safe_until"] == 2**51
-    with pytest.raises(InputError, match="softmax is for transformer"):
+    with pytest.raises(InputError, match="softmax is for the attention of a transformer"):
         next(network.precision(temperature=None))
     other = nw.compile("busy-beaver-4", to="pointer-transformer", attention="dot-product")
     with pytest.raises(InputError, match="has attention=absolute alone"):

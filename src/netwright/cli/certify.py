@@ -6,6 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from netwright.cli.arguments import AsJson, Force, FormatName, Output
+from netwright.cli.given import load
 from netwright.cli.kind_options import OnKind, with_kind_options
 from netwright.cli.output import console, print_indented, print_json, save_file, say, visible
 from netwright.cli.progress import Working
@@ -15,7 +16,7 @@ from netwright.files import check_output, read_file
 from netwright.machine.turing_machine import TuringMachine
 from netwright.machine.written import machine_of
 from netwright.networks.certificate import LARGEST, check_written
-from netwright.networks.running import load, machine_in, network_of
+from netwright.networks.running import machine_in, network_of
 from netwright.text import counted, shortened
 from netwright.verify.certificate.check import certificate, read_certificate
 from netwright.verify.certificate.reading import Obligation

@@ -15,7 +15,7 @@ from netwright.cli.arguments import (
     complete_machine,
     read_count,
 )
-from netwright.cli.given import check_word, split_word, word_text
+from netwright.cli.given import check_word, load, split_word, word_text
 from netwright.cli.kind_options import OnKind, with_kind_options
 from netwright.cli.output import console, print_json, say, visible
 from netwright.cli.progress import Working
@@ -30,7 +30,7 @@ from netwright.machine.turing_machine import TuringMachine
 from netwright.networks.language_model import read_context
 from netwright.networks.network import Network
 from netwright.networks.registry import DEFAULT, kind_named, kinds
-from netwright.networks.running import load, machine_in, network_of
+from netwright.networks.running import machine_in, network_of
 from netwright.text import counted, shortened
 
 EXAMPLE = """\b

@@ -1,12 +1,24 @@
 """What several verbs are given: a machine or a saved network, and a word."""
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 from netwright.errors import FormatError, InputError
-from netwright.machine.load import names_a_machine
+from netwright.files import is_safetensors
+from netwright.machine.load import load_machine, names_a_machine
 from netwright.machine.turing_machine import TuringMachine
-from netwright.networks.running import Source, load, machine_in
+
+if TYPE_CHECKING:
+    from netwright.networks.running import Source
+
+
+def load(argument: str, *, format_name: str | None = None, also: Iterable[str] = ()) -> "Source":
+    """The machine that MACHINE names, or the network if it is a file with a saved one."""
+    if format_name is None and is_safetensors(argument, "network"):
+        from netwright.networks.saved import load_network  # what a machine alone does without
+
+        return load_network(argument)
+    return load_machine(argument, format_name=format_name, also=also)
 
 
 def split_word(text: str, separator: str | None = None) -> tuple[str, ...]:
@@ -27,7 +39,7 @@ def split_word(text: str, separator: str | None = None) -> tuple[str, ...]:
 class Loaded(NamedTuple):
     """What MACHINE and INPUT name: a machine or a saved network, the machine, and the word."""
 
-    source: Source
+    source: "Source"
     machine: TuringMachine
     word: tuple[str, ...]
 
@@ -46,7 +58,7 @@ def load_with_word(
                 "INPUT: are they swapped?"
             ) from None
         raise
-    machine = machine_in(source)
+    machine = source if isinstance(source, TuringMachine) else source.machine
     symbols = machine.default_input if word is None else check_word(machine, given, separator)
     return Loaded(source, machine, symbols)
 

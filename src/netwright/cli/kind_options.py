@@ -3,13 +3,15 @@
 import inspect
 from collections.abc import Callable
 from functools import wraps
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from netwright.cli.arguments import completer
-from netwright.networks.kind import Option
 from netwright.networks.registry import DEFAULT, MACHINE, REGISTRY, kinds, read_kind
+
+if TYPE_CHECKING:
+    from netwright.networks.kind import Option
 
 
 def on_option(help_text: str, *others: str) -> Any:
@@ -85,5 +87,6 @@ def with_kind_options(command: Callable[..., Any]) -> Callable[[bool], Callable[
         verb.__annotations__ = {p.name: p.annotation for p in parameters}
         return verb
 
+    make.__doc__ = command.__doc__
     make.has_kind_options = True  # type: ignore[attr-defined]  # so that the verbs know
     return make

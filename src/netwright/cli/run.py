@@ -6,7 +6,7 @@ from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from shutil import get_terminal_size
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -26,14 +26,14 @@ from netwright.cli.kind_options import OnTarget, with_kind_options
 from netwright.cli.output import console, print_indented, print_json, say, visible
 from netwright.cli.progress import StepProgress
 from netwright.errors import InputError, NetworkError, StoppedError
-from netwright.following.checkpoint import Checkpoint, fingerprint
 from netwright.machine.simulate import Engine, Interrupted, Outcome, Run, simulate
 from netwright.machine.turing_machine import TuringMachine
 from netwright.machine.written import machine_parts
-from netwright.networks.network import Network
 from netwright.networks.registry import MACHINE
-from netwright.networks.running import target_of
 from netwright.text import counted, shortened
+
+if TYPE_CHECKING:
+    from netwright.networks.network import Network
 
 EXAMPLE = """\b
 Examples:
@@ -85,7 +85,7 @@ def command(
     """Run a machine on an input."""
     source, turing, symbols = load_with_word(machine, word, separator, format_name)
     keep = checkpoint or resume
-    network = target_of(source, on, symbols, **options)
+    network = _network(source, on, symbols, options)
     if network is None and (broken or without):
         raise InputError("--break and --without change networks; a machine runs as it is")
     if network is not None and broken:
@@ -96,6 +96,8 @@ def command(
     given_or_changed = network is not None and (source is network or bool(network.changes))
     bookmark = None
     if keep is not None:
+        from netwright.following.checkpoint import Checkpoint, fingerprint
+
         about = {
             "version": version("netwright"),
             "machine": fingerprint(_content(turing, network if given_or_changed else None)),
@@ -137,13 +139,24 @@ def command(
     return EXIT_CODES[result.outcome]
 
 
-def _content(machine: TuringMachine, network: Network | None) -> bytes:
+def _network(
+    source: "TuringMachine | Network", on: str | None, word: tuple[str, ...], options: Any
+) -> "Network | None":
+    """What it is to run on; None for the machine itself, which needs nothing of networks."""
+    if on == MACHINE and isinstance(source, TuringMachine) and not options:
+        return None
+    from netwright.networks.running import target_of
+
+    return target_of(source, on, word, **options)
+
+
+def _content(machine: TuringMachine, network: "Network | None") -> bytes:
     """What is run, so that a checkpoint knows it again."""
     changes = None if network is None else [network.written, network.changes]
     return json.dumps([machine_parts(machine), changes]).encode()
 
 
-def _say_no_answer(argument: str, network: Network, error: NetworkError, as_json: bool) -> int:
+def _say_no_answer(argument: str, network: "Network", error: NetworkError, as_json: bool) -> int:
     """A changed network whose vectors show no machine any more has no answer; that is said."""
     if as_json:
         about = {"machine": argument, "on": network.kind.name, "changes": list(network.changes)}

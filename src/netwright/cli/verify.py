@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from netwright.cli.arguments import AsJson, Broken, FormatName, MaxSteps, Separator, Without
-from netwright.cli.given import check_word, split_word, word_text
+from netwright.cli.given import check_word, load, split_word, word_text
 from netwright.cli.kind_options import with_kind_options
 from netwright.cli.output import console, print_indented, print_json, say, visible
 from netwright.cli.progress import Working
@@ -20,7 +20,7 @@ from netwright.machine.turing_machine import TuringMachine
 from netwright.networks.kind import Kind, check_options
 from netwright.networks.network import Network, compile_network
 from netwright.networks.registry import kind_named, kinds_of_the_paper
-from netwright.networks.running import Source, load, machine_in, network_of
+from netwright.networks.running import Source, machine_in, network_of
 from netwright.networks.weight import weights_by_place
 from netwright.text import counted, shortened
 from netwright.verify.comparison import Comparison

@@ -23,13 +23,13 @@ from netwright.nets.rnn import RNN
 from netwright.nets.transformer import Transformer
 from netwright.runtime.attended import Attention
 from netwright.runtime.engine import ReplayEngine
-from netwright.runtime.stacks.neural_gpu import FastNeuralGPU
-from netwright.runtime.stacks.rnn import FastRNN
-from netwright.runtime.transformer.tokens import Explained, TokenEngine
 
 if TYPE_CHECKING:
     from netwright.machine.configuration import Configuration
     from netwright.machine.simulate import Run
+    from netwright.runtime.stacks.neural_gpu import FastNeuralGPU
+    from netwright.runtime.stacks.rnn import FastRNN
+    from netwright.runtime.transformer.tokens import Explained, TokenEngine
 
 
 class EndedError(InputError, IndexError):
@@ -124,11 +124,11 @@ class ReplayTracing(Tracing[ReplayEngine]):
             return self.seeker.course.moments.newest
 
 
-class TransformerTracing(Tracing[TokenEngine]):
+class TransformerTracing(Tracing["TokenEngine"]):
     """The tokens of a Transformer's decoder."""
 
     def __init__(
-        self, course: Course[TokenEngine], network: Transformer, X: Sequence[Vector]
+        self, course: "Course[TokenEngine]", network: Transformer, X: Sequence[Vector]
     ) -> None:
         super().__init__(course)
         self.network, self.X = network, X
@@ -170,7 +170,7 @@ class TransformerTracing(Tracing[TokenEngine]):
             if at_the_end or not self.seeker.reaches(t - 1):
                 raise self._ended(t)
 
-    def _explain(self, t: int) -> Explained:
+    def _explain(self, t: int) -> "Explained":
         with self.lock:
             self.stand_before(t)
             found = self.seeker.do(partial(self.seeker.course.moments.explain, self))
@@ -200,10 +200,10 @@ def transformer_names(network: Transformer) -> tuple[str, ...]:
     return (*(f"decoder.{n}.{part}" for n in layers for part in parts), "y")
 
 
-class RNNTracing(Tracing[FastRNN]):
+class RNNTracing(Tracing["FastRNN"]):
     """The hidden vectors of an RNN."""
 
-    def __init__(self, course: Course[FastRNN], network: RNN, X: Sequence[Vector]) -> None:
+    def __init__(self, course: "Course[FastRNN]", network: RNN, X: Sequence[Vector]) -> None:
         super().__init__(course)
         self.network, self.X = network, X
         self.lead = len(X) - 1
@@ -225,12 +225,12 @@ class RNNTracing(Tracing[FastRNN]):
         return next(islice(self.network.encoder_states(self.X), t, None))
 
 
-class NeuralGPUTracing(Tracing[FastNeuralGPU]):
+class NeuralGPUTracing(Tracing["FastNeuralGPU"]):
     """The cells and the gates of a Neural GPU; `cell`, `u` and `r` alone are the output cell's."""
 
     lead = -1
 
-    def __init__(self, course: Course[FastNeuralGPU], network: NeuralGPU, cells: int) -> None:
+    def __init__(self, course: "Course[FastNeuralGPU]", network: NeuralGPU, cells: int) -> None:
         super().__init__(course)
         self.network, self.cells = network, cells
 

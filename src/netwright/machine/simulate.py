@@ -12,13 +12,16 @@ from enum import StrEnum
 from itertools import islice
 from sys import maxsize
 from time import perf_counter
+from typing import TYPE_CHECKING
 
 from netwright.errors import InputError, unknown
-from netwright.exact.snapshot import CheckpointStore
 from netwright.html import table
 from netwright.machine.configuration import Configuration, Tape
 from netwright.machine.turing_machine import TuringMachine
 from netwright.text import shortened
+
+if TYPE_CHECKING:
+    from netwright.exact.snapshot import CheckpointStore  # it imports numpy
 
 AUTO_REFERENCE_STEPS = 100_000  # a fifth of a second: less than importing the compiler takes
 Progress = Callable[[int, int], None]
@@ -163,7 +166,7 @@ def simulate(
     word: Iterable[str] | None = None,
     max_steps: int = 10_000_000,
     progress: Progress | None = None,
-    store: CheckpointStore | None = None,
+    store: "CheckpointStore | None" = None,
     *,
     head: int = 0,
     engine: Engine | str = Engine.AUTO,

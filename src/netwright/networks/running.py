@@ -11,17 +11,9 @@ from netwright.machine.simulate import Engine, Outcome, Progress, Run, simulate
 from netwright.machine.turing_machine import TuringMachine
 from netwright.networks.network import Network, compile_network, network_for_word
 from netwright.networks.registry import DEFAULT, MACHINE, read_kind
-from netwright.networks.saved import read_network
 from netwright.text import printable, shortened
 
 Source = TuringMachine | Network
-
-
-def load(argument: str, *, format_name: str | None = None, also: Iterable[str] = ()) -> Source:
-    """The machine that MACHINE names, or the network if it is a file with a saved one."""
-    if format_name is None and (network := read_network(argument)) is not None:
-        return network
-    return load_machine(argument, format_name=format_name, also=also)
 
 
 def compile_source(

@@ -19,7 +19,7 @@ from flint import fmpq
 from numpy.typing import NDArray
 
 from netwright.errors import FormatError, NetwrightError, OutputError
-from netwright.files import open_regular, read_file, seal, unseal
+from netwright.files import is_safetensors, read_file, seal, unseal
 from netwright.machine.written import machine_of, machine_parts
 from netwright.networks.network import Network
 from netwright.networks.registry import kind_named
@@ -58,14 +58,9 @@ def to_bytes(network: Network) -> bytes:
 
 def read_network(path: str) -> Network | None:
     """The network in a file, if there is a safetensors file of this name."""
-    if not os.path.isfile(path):  # noqa: PTH113  # a long text is no path
+    if not is_safetensors(path, "network"):
         return None
-    with open_regular(Path(path), "network") as file:
-        start = file.read(9)
-    # A safetensors file: the length of its header in 8 bytes, then JSON.
-    if start[8:] == b"{" and int.from_bytes(start[:8], "little") < 1 << 32:
-        return from_bytes(read_file(Path(path), LARGEST, "network"), path)
-    return None
+    return from_bytes(read_file(Path(path), LARGEST, "network"), path)
 
 
 def load_network(path: os.PathLike[str] | str) -> Network:

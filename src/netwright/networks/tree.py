@@ -281,9 +281,8 @@ def _numbers(
     """The entries of a vector, or of a matrix, by index."""
     for *where, text in rows:
         if len(where) != indices or any(not 0 <= k < n for k, n in zip(where, size, strict=True)):
-            raise FormatError(
-                f"{place} has a number outside its {'matrix' if size[1:] else 'size'}"
-            )
+            what = "matrix" if size[1:] else "vector"
+            raise FormatError(f"{place} has a number outside its {what}")
         top, _, bottom = text.partition("/")
         yield where[0] if indices == 1 else tuple(where), fmpq(int(top), int(bottom or 1))
 

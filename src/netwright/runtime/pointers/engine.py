@@ -59,7 +59,7 @@ class PointerEngine:
         self.reason: str | None = None
         """Why there are no tables."""
         self.by_definition = DefinitionFirst(0 if _has_code() else reference_steps)
-        self._tables: _Tables | None = None
+        self._tables: Tables | None = None
         self._vectors: ReferenceEngine | None = None
         if self.by_definition.moments:
             self._vectors = ReferenceEngine(map(watched, network.tokens(X, seed)), self.watches)
@@ -98,7 +98,7 @@ class PointerEngine:
     def _begin_with_tables(self) -> None:
         """From the first token on, up to where we are."""
         self.by_definition.end(self.moments)
-        tables = _Tables(self.network, self.X, self.seed, self.watches)
+        tables = Tables(self.network, self.X, self.seed, self.watches)
         self.compile_seconds += tables.compile_seconds
         done = 0
         while done < self.moments:
@@ -120,7 +120,7 @@ def _has_code() -> bool:
     return jit is not None and bool(jit.is_compiled(kernel.follow))
 
 
-class _Tables:
+class Tables:
     """The cases that came up, their rows, and where the run stands."""
 
     def __init__(
@@ -159,7 +159,7 @@ class _Tables:
         numbers = np.zeros(1 if reading > 0 else count, np.uint16)
         done = 0
         while done < len(numbers):
-            case = (self.output, self._external(), len(self.evaluation.shown))
+            case = (self.output, self.external(), len(self.evaluation.shown))
             self.clock[kernel.OUTPUT] = number = self._case(case)
             self.clock[[kernel.FOLLOWS, kernel.VALUE]] = self.begun.get(number, NOT_BEGUN)
             left = numbers[done:]
@@ -185,7 +185,7 @@ class _Tables:
                 self.slots = np.concatenate([self.slots, np.zeros_like(self.slots)])
         return Coded(numbers[:done], self.codes[: len(self.ended)])
 
-    def _external(self) -> External | None:
+    def external(self) -> External | None:
         """The input token of the token that comes next: the next one, or the last for ever."""
         if not self.X:
             return None

@@ -228,6 +228,26 @@ class Evaluation:
             self.in_layer.setdefault(each.layer, []).append(each)
         return bool(new)
 
+    def forget(self, count: int) -> None:
+        """Go back to the first things that were shown; what was found among more is not kept."""
+        if count == len(self.shown):
+            return
+        self.shown = dict.fromkeys([*self.shown][:count])
+        self.in_layer = {}
+        for each in self.shown:
+            self.in_layer.setdefault(each.layer, []).append(each)
+        self.found, self._last = {}, None
+
+    def key(self, number: int, t: int) -> Vector:
+        """The key of token t, from 1 on, in a layer whose keys are forms in the position."""
+        e = ONE / t
+        values = {"n": ONE * t, "e": e, "e2": e * e}
+        parts = {
+            place: form.constant + sum((c * values[name] for name, c in form.terms), ZERO)
+            for place, form in self.key_forms[number].items()
+        }
+        return Vector(self.layout, parts)
+
     def _found_by_content(
         self,
         number: int,
@@ -247,7 +267,7 @@ class Evaluation:
             raise UnsuitableError("an attention by content depends on a pointer")
         own = Shown(number, plain(keys), plain(value))
         shown.append(own)
-        best = self._best(plain(query), own)
+        best = self.best(plain(query), own)
         if len(best) == 1:
             return {place: Form(value) for place, value in best[0]}
         found: Forms = {}
@@ -258,7 +278,7 @@ class Evaluation:
             found[place] = Form(ZERO, ((name, ONE),))
         return found
 
-    def _best(self, query: Numbers, own: Shown) -> list[Numbers]:
+    def best(self, query: Numbers, own: Shown) -> list[Numbers]:
         """The values with the greatest score for a query: of those that were shown, and its own.
 
         What was found for a query before is kept, and only what is new since is looked at.

@@ -1,7 +1,8 @@
 """A decoder's tokens with all of their vectors and attentions, any token at any time.
 
 A network whose program runs in 64-bit integers (`integers`) has a small state: the output y, the
-running sums, and for each cell its last two visits with the value of the latest. From the state
+running sums, and for each cell its last two visits with the value of the latest. So has one that
+follows pointers (`pointers.tokens`): y, and the value of each cell's latest visit. From the state
 before a token, and the network's own maps over the rationals, everything that the decoder makes of
 that token follows, exactly, however many tokens came before. Tokens of other networks, and the
 first ones of every network, are kept as they are computed.
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from netwright.errors import InputError
 from netwright.exact.rational import ONE, Rational
 from netwright.exact.vector import Vector
 from netwright.nets.transformer import Transformer
@@ -28,6 +30,7 @@ from netwright.runtime.attended import (
     OneWinner,
 )
 from netwright.runtime.engine import Codes, Watch, watched
+from netwright.runtime.pointers.tokens import PointerTokens
 from netwright.runtime.transformer.analysis import has_equal_scores
 from netwright.runtime.transformer.attention import AttentionCache
 from netwright.runtime.transformer.decoder import (
@@ -47,6 +50,8 @@ if TYPE_CHECKING:
 
 FIRST_TOKENS = 64
 """How many tokens are kept before there is a program: less time than a compiler takes."""
+MOST_KEPT = 1 << 12
+"""Up to which token the definition tells what the state does not."""
 LONG_WAY = 1 << 13
 """From how many tokens on tables are faster, with all cells taken into them and out again."""
 
@@ -94,7 +99,7 @@ class TokenEngine:
         *,
         tables: bool = True,
     ) -> None:
-        self.network, self.seed = network, seed
+        self.network, self.X, self.seed = network, X, seed
         self.tables = tables
         """Whether long ways are gone by tables."""
         self.watches = tuple(watches)
@@ -116,7 +121,7 @@ class TokenEngine:
         self._next: Iterator[bool] = iter(())
         self._kept: list[TokenVectors] = []
         self._keys: list[list[Vector]] = [[] for _ in network.decoder]
-        self._integers: IntegerTransformer | None = None
+        self._integers: IntegerTransformer | PointerTokens | None = None
         self._by_tables: TableTransformer | None = None
         self._from_tables: Mapping[str, NDArray[np.int64]] | None = None
         """The state that the integers have from the tables."""
@@ -133,7 +138,8 @@ class TokenEngine:
         """The program of the integers; None if there is none."""
         if self._integers is None and self.reason is None:
             self._make_integers()
-        return self._integers.program if self._integers is not None else None
+        found: Program | None = getattr(self._integers, "program", None)
+        return found
 
     def advance(self, count: int) -> Codes:
         """The watches' codes for the next tokens."""
@@ -152,9 +158,9 @@ class TokenEngine:
         row = [watch.code(vectors[watch.vector]) for watch in self.watches]
         return np.array([row], dtype=np.int64)
 
-    def _far(self, integers: "IntegerTransformer", count: int) -> Codes | None:
+    def _far(self, integers: "IntegerTransformer | PointerTokens", count: int) -> Codes | None:
         """Go a long way by tables, which have the same state; None where they are not for it."""
-        if not self.tables or count < LONG_WAY:
+        if not self.tables or count < LONG_WAY or isinstance(integers, PointerTokens):
             return None
         try:
             if self._by_tables is None:
@@ -192,17 +198,27 @@ class TokenEngine:
     def explain(self, run: "SeekableTokens") -> tuple[Explained, Codes]:
         """Everything about the next token, and its codes; later questions may need `run`."""
         t = self.moments + 1
+        found = None
         if (integers := self._standing()) is not None:
-            found = self._from_integers(integers, t, run)
-            codes = self.advance(1)
-            if self.reason is None:
-                assert integers.y == found.vectors.y
-                return found, codes
-        else:
-            codes = self.advance(1)
-        return self._from_kept(t), codes
+            try:
+                if isinstance(integers, PointerTokens):
+                    found = self._from_pointers(integers, t, run)
+                else:
+                    found = self._from_integers(integers, t, run)
+            except UnsuitableError as unsuitable:
+                if t > MOST_KEPT:
+                    raise InputError(
+                        f"what token {t:,} attends to is known from all tokens before it alone: "
+                        f"{unsuitable}"
+                    ) from None
+        codes = self.advance(1)
+        if found is None or self.reason is not None:
+            return self._from_kept(t), codes
+        assert integers is not None
+        assert integers.y == found.vectors.y
+        return found, codes
 
-    def _standing(self) -> "IntegerTransformer | None":
+    def _standing(self) -> "IntegerTransformer | PointerTokens | None":
         """The integers, standing where we stand; None while, or if, there are none."""
         if self.reason is not None or self.moments < FIRST_TOKENS:
             return None
@@ -220,11 +236,7 @@ class TokenEngine:
         """The integers, standing behind the tokens that are kept; or the reason for none."""
         started = perf_counter()
         try:
-            from netwright.runtime.transformer.integers import IntegerTransformer
-
-            assert self.encoded is not None
-            program = program_of(self.network, self.encoded, self.seed)
-            made = IntegerTransformer(self.network, program, self.seed, self.watches)
+            made = self._pointers() if not self.network.encoder else self._whole_numbers()
             while made.tokens < FIRST_TOKENS:
                 made.advance(FIRST_TOKENS - made.tokens)
         except UnsuitableError as unsuitable:
@@ -233,6 +245,20 @@ class TokenEngine:
         self.compile_seconds += perf_counter() - started
         self._first = Place(made.tokens, {name: a.copy() for name, a in made.state.items()})
         self._integers = made
+
+    def _whole_numbers(self) -> "IntegerTransformer":
+        from netwright.runtime.transformer.integers import IntegerTransformer
+
+        assert self.encoded is not None
+        program = program_of(self.network, self.encoded, self.seed)
+        return IntegerTransformer(self.network, program, self.seed, self.watches)
+
+    def _pointers(self) -> "IntegerTransformer | PointerTokens":
+        """A network without encoder layers may follow pointers."""
+        try:
+            return PointerTokens(self.network, self.X, self.seed, self.watches)
+        except UnsuitableError:
+            return self._whole_numbers()
 
     # Tokens that are kept.
 
@@ -304,6 +330,22 @@ class TokenEngine:
             layers.append(LayerVectors(p, a, z))
         return Explained(TokenVectors(start, tuple(layers), network.F(z)), found)
 
+    def _from_pointers(self, pointers: PointerTokens, t: int, run: "SeekableTokens") -> Explained:
+        network = self.network
+        z = start = network.positioned(pointers.y, t)
+        layers, found = [], {}
+        for n, layer in enumerate(network.decoder):
+            attended, seen = pointers.looked_up(n, layer, z, t)
+            keys = LazySequence(t, self._key_of(n, run))
+            listed = ListedAttention(layer.Q(z), keys, network.score, network.rho)
+            found[f"decoder.{n + 1}.self"] = seen or listed
+            p = attended + z
+            found[f"decoder.{n + 1}.external"] = self._to_encoder(p)
+            a = self.external.attend(p) + p
+            z = layer.O(a) + a
+            layers.append(LayerVectors(p, a, z))
+        return Explained(TokenVectors(start, tuple(layers), network.F(z)), found)
+
     def _key_of(self, n: int, run: "SeekableTokens") -> Callable[[int], Vector]:
         """The key of a token in a layer, from the vectors of that token; tokens counted from 0."""
 
@@ -322,6 +364,7 @@ class TokenEngine:
             with run.lock:
                 run.stand_before(visit.t)
                 integers = self._standing()
+                assert not isinstance(integers, PointerTokens)
                 if integers is None:  # a later token was none for the integers
                     self._remembered(visit.t)
                     return self._from_kept(visit.t).attentions[f"decoder.{n + 1}.self"].runner_up

@@ -1,0 +1,110 @@
+"""A run by tables that can go back, and everything about its next token.
+
+What a token looks up is the value of the slot that its pointer is to, and a key is a form in the
+position of its token: so a token follows from the state before it, however many came before.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netwright.exact.rational import ONE, Rational
+from netwright.exact.vector import Vector
+from netwright.nets.transformer import Layer, Transformer
+from netwright.runtime.attended import Attention, EqualAttention, OneWinner
+from netwright.runtime.engine import Codes, Watch
+from netwright.runtime.pointers import kernel
+from netwright.runtime.pointers.engine import Tables
+from netwright.runtime.pointers.evaluation import Output, Shown
+from netwright.runtime.pointers.maps import is_zero
+from netwright.runtime.unsuitable import UnsuitableError
+
+
+class PointerTokens:
+    """A decoder's run, as `runtime.transformer.tokens` has it."""
+
+    def __init__(
+        self, network: Transformer, X: Sequence[Vector], seed: Vector, watches: Sequence[Watch]
+    ) -> None:
+        self.network, self.tables = network, Tables(network, X, seed, watches)
+        self._outputs: dict[Output, int] = {}
+
+    @property
+    def tokens(self) -> int:
+        """How many were done."""
+        return int(self.tables.clock[kernel.TOKEN])
+
+    def advance(self, count: int) -> Codes:
+        """The next tokens, one at least."""
+        return self.tables.advance(count)
+
+    @property
+    def state(self) -> dict[str, NDArray[np.int64]]:
+        """All that the tokens from here on depend on, but for tables, which only grow."""
+        tables = self.tables
+        number = self._outputs.setdefault(tables.output, len(self._outputs))
+        return {
+            "clock": tables.clock.copy(),
+            "slots": tables.slots[: int(tables.clock[kernel.USED])].copy(),
+            "more": np.array([number, len(tables.evaluation.shown)]),
+        }
+
+    @state.setter
+    def state(self, state: dict[str, NDArray[np.int64]]) -> None:
+        tables = self.tables
+        number, shown = state["more"].tolist()
+        tables.clock[:] = state["clock"]
+        tables.slots[: len(state["slots"])] = state["slots"]
+        tables.output = list(self._outputs)[number]
+        tables.evaluation.forget(shown)
+
+    @property
+    def y(self) -> Vector:
+        """The newest output: a pointer to token j, from 0 on, is 1/(j+1)."""
+        output = self.tables.output
+        if not output.is_known:
+            raise UnsuitableError("a number of an output depends on a pointer, or on a mean")
+        pointers = zip(self.tables.evaluation.pointers, self._pointed(), strict=True)
+        there = {place: ONE / (j + 1) for place, (_, j) in pointers if place in output.pointers}
+        return Vector(self.network.layout, dict(output.finite) | there)
+
+    def _pointed(self) -> list[tuple[int, int]]:
+        """Where the two pointers are to: slots, and the numbers of tokens."""
+        first, second = kernel.FIRST, kernel.SECOND
+        clock = self.tables.clock.tolist()
+        return [(clock[first], clock[first + 1]), (clock[second], clock[second + 1])]
+
+    def looked_up(self, n: int, layer: Layer, z: Vector, t: int) -> tuple[Vector, Attention | None]:
+        """What token t finds in layer n, and how; None if that takes all keys to say."""
+        layout, evaluation = self.network.layout, self.tables.evaluation
+        q, k, v = layer.Q(z), layer.K(z), layer.V(z)
+        if is_zero(layer.V):
+            equal = not q.entries or not (layer.K(Vector.zero(layout)) - k).entries
+            return v, EqualAttention(q, t, self.network.score(q, k)) if equal else None
+        if n not in evaluation.key_forms:
+            own = Shown(n, tuple(sorted(k.entries.items())), tuple(sorted(v.entries.items())))
+            best = evaluation.best(tuple(sorted(q.entries.items())), own)
+            if len(best) != 1:
+                raise UnsuitableError("a mean of what different tokens show")
+            return Vector(layout, dict(best[0])), None
+        begun = evaluation.begin(self.tables.output, self.tables.external())
+        if begun.follows is None:
+            raise UnsuitableError("a look at no single token")
+        slot, token = self._pointed()[begun.follows]
+        there = self.tables.slots[slot].tolist()
+        if there[0] != token:
+            raise UnsuitableError("a pointer is to a token that was visited since")
+        value = list(self.tables.values)[there[1]]
+        pointers = {place: ONE / (there[3 + 2 * number] + 1) for place, number in value.pointers}
+
+        def score_of(other: int) -> Rational:
+            return self.network.score(q, evaluation.key(n, other))
+
+        def second() -> int | None:
+            # The score falls on both sides of the winner.
+            near = [other for other in (token, token + 2) if 1 <= other <= t]
+            return max(near, key=lambda other: (score_of(other), other), default=None)
+
+        found = Vector(layout, dict(value.finite) | pointers)
+        return found, OneWinner(q, t, token + 1, score_of, second)

@@ -103,7 +103,7 @@ def test_precision(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.Monke
 
 def test_bench(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(benchmark, "peak_memory", lambda *_: None)
-    monkeypatch.setattr(bench, "measure", interrupted_after(12, benchmark.measure))
+    monkeypatch.setattr(bench, "measure", interrupted_after(14, benchmark.measure))
     monkeypatch.setattr(benchmark, "first_run", lambda *_: 0.1)
     out, err = outcome(capsys, "bench", "copy", "ab")
     assert "dictionary simulator" in out

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from netwright.errors import NetworkError
-from netwright.exact.feed_forward import Affine, FeedForward, LinearMap, count_parameters
+from netwright.exact.feed_forward import Affine, FeedForward, LinearMap
 from netwright.exact.layout import Layout
 from netwright.exact.rational import phi, rational, relu, sigma
 from netwright.exact.vector import Vector, combine
@@ -83,7 +83,6 @@ def test_weights_are_given_and_read_by_block() -> None:
     assert affine.between("b", "a") == {("", "p"): fmpq(1, 3)}
     assert affine.between("b", "b") == {}
     assert affine(Vector.of(SMALL, a="q", b=3)) == Vector.of(SMALL, a={"p": 1, "q": 2}, b=7)
-    assert count_parameters([FeedForward((affine, affine))]) == (24, 8)
 
 
 def test_blocks_of_different_size_have_no_identity() -> None:

@@ -1,5 +1,6 @@
-"""`runtime.outputs` gives what the definition gives, for every kind of network."""
+"""The engines give the outputs that the definitions give, for every kind of network."""
 
+from collections.abc import Iterator, Sequence
 from itertools import islice
 
 import pytest
@@ -7,21 +8,50 @@ import pytest
 from netwright.errors import NetworkError
 from netwright.exact.vector import Vector
 from netwright.machine.library import library_machine
+from netwright.nets.neural_gpu import NeuralGPU
 from netwright.nets.recognizer import Recognizer
-from netwright.runtime import outputs
+from netwright.nets.rnn import RNN
+from netwright.nets.transformer import Transformer
+from netwright.runtime.stacks.neural_gpu import FastNeuralGPU
+from netwright.runtime.stacks.rnn import FastRNN
+from netwright.runtime.transformer.decoder import FastDecoder
 from netwright.theorems.proposition_3_3_majority import LAYOUT, majority_recognizer
 from netwright.theorems.theorem_2_3_rnn.construction import compile_rnn
 from netwright.theorems.theorem_3_4_transformer.construction import to_transformer
 from netwright.theorems.theorem_4_1_neural_gpu import compile_neural_gpu
 
 MACHINE = library_machine("even-as")
-RNN = compile_rnn(MACHINE)
+COMPILED = compile_rnn(MACHINE)
 NETWORKS = {
     "transformer": (to_transformer(MACHINE).recognizer, "abba"),
-    "rnn": (RNN.recognizer, "abba_"),
-    "neural GPU": (compile_neural_gpu(RNN).recognizer, "abba_"),
+    "rnn": (COMPILED.recognizer, "abba_"),
+    "neural GPU": (compile_neural_gpu(COMPILED).recognizer, "abba_"),
     "majority": (majority_recognizer(), "abbaa"),
 }
+
+
+def outputs(network: object, tokens: Sequence[Vector], seed: Vector) -> Iterator[Vector]:
+    """y_1, y_2, … of a network of `nets`, or of anything that has one as its `network`."""
+    network = getattr(network, "network", network)
+    if isinstance(network, Transformer):
+        decoder = FastDecoder(network, tokens, seed)
+        while True:
+            decoder.advance(1)
+            yield decoder.newest.y
+    if isinstance(network, RNN):
+        moments, output = FastRNN(network, tokens, seed), network.O
+        moments.advance(1)
+        while True:
+            moments.advance(1)
+            yield output(moments.vector("0"))
+    if isinstance(network, NeuralGPU):
+        iterations = FastNeuralGPU(network, tokens)
+        last = str((len(tokens) - 1) * network.width)
+        iterations.advance(1)
+        while True:
+            iterations.advance(1)
+            yield iterations.vector(last)
+    raise NetworkError(f"{type(network).__name__} is no Transformer, RNN or Neural GPU")
 
 
 @pytest.mark.parametrize("name", list(NETWORKS))

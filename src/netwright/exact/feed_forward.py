@@ -4,7 +4,7 @@ Vectors are rows, as in the paper: an affine map is x ↦ xA + b. Weights are gi
 names of the blocks they connect.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, reduce
 from math import lcm
@@ -190,12 +190,3 @@ def affine_network(
 ) -> FeedForward:
     """A network of one affine map from a layout to itself; the zero map if nothing is given."""
     return FeedForward((Affine.of(layout, layout, blocks, bias),))
-
-
-def count_parameters(networks: Iterable[FeedForward]) -> tuple[int, int]:
-    """How many weights and biases the networks have, and how many of them are not zero."""
-    maps = [affine for network in networks for affine in network.maps]
-    return (
-        sum((affine.input.dimension + 1) * affine.output.dimension for affine in maps),
-        sum(len(affine.weights) + len(affine.bias.entries) for affine in maps),
-    )

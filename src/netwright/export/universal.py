@@ -20,7 +20,7 @@ from netwright.export.targets import target_named
 from netwright.files import output_path
 from netwright.machine.library import library_machine, library_names
 from netwright.machine.turing_machine import Action, Move, TuringMachine
-from netwright.networks.language_model_plain import plain_language_model
+from netwright.networks.language_model import plain_language_model
 from netwright.text import counted
 from netwright.theorems.beyond.language_model.stream import MEANINGS
 from netwright.theorems.beyond.language_model.universal import (

@@ -5,8 +5,10 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
 
-from netwright.exact.feed_forward import FeedForward
+from netwright.exact.feed_forward import Affine, FeedForward
+from netwright.exact.layout import Layout
 from netwright.exact.meanings import Meanings
+from netwright.exact.rational import ONE
 from netwright.exact.vector import Vector
 from netwright.following.shown import Shown
 from netwright.following.tracing import TransformerTracing, transformer_names
@@ -14,7 +16,8 @@ from netwright.machine.normal_form import NormalMachine
 from netwright.machine.simulate import Engine
 from netwright.machine.timeline import normal_timeline
 from netwright.machine.turing_machine import TuringMachine
-from netwright.nets.attention import dot_product
+from netwright.nets.attention import dot_product, score_phi
+from netwright.nets.positional import Positions
 from netwright.nets.transformer import Transformer
 from netwright.networks.kind import (
     Construction,
@@ -25,14 +28,15 @@ from netwright.networks.kind import (
     ShownReading,
     count_weights,
 )
-from netwright.networks.plain import Plain
-from netwright.networks.transformer_plain import plain_transformer
+from netwright.networks.plain import VECTOR, Plain, name_of_function, tensor_of
 from netwright.networks.tree import feed_forwards
 from netwright.networks.view import History
 from netwright.networks.without import TransformerWithout
 from netwright.runtime.engine import ReferenceEngine, watched
 from netwright.runtime.transformer.tokens import TokenEngine
 from netwright.theorems.decoder import CompiledDecoder, CompiledNormalDecoder
+from netwright.verify.certificate.reading import Checker
+from netwright.verify.comparison import Check
 
 D = TypeVar("D", bound=CompiledDecoder)
 N = TypeVar("N", bound=CompiledNormalDecoder)
@@ -133,8 +137,17 @@ class DecoderReading(ShownReading[D]):
 class DecoderProof(Proof[D]):
     """What is claimed of every token."""
 
-    def __init__(self, reading: DecoderReading[D]) -> None:
-        self.reading = reading
+    def __init__(
+        self,
+        reading: DecoderReading[D],
+        checks: Callable[[D, Shown, Sequence[str], int], Iterator[Check]],
+        checker: Checker,
+    ) -> None:
+        self.reading, self._checks, self.checker = reading, checks, checker
+
+    def checks(self, compiled: D, word: Sequence[str], max_steps: int) -> Iterator[Check]:
+        """Every vector of every token, and whom it attends to."""
+        return self._checks(compiled, self.reading.shown(compiled, word), word, max_steps)
 
 
 class DecoderLook(ShownLook[D]):
@@ -152,3 +165,70 @@ class NormalLook(DecoderLook[Any]):
         """Token t takes y_{t−1}, which shows the normal machine at time t − 1; none the last."""
         times = 2 * len(word) + 3 + limit + 1
         return History(normal_timeline(compiled.normal, word, limit=times), 1, 0)
+
+
+SCORES: dict[Any, str] = {score_phi: "-|<q, k>|", dot_product: "<q, k>"}
+TOKENS, SYMBOLS = "tokens so far", "symbols of the input"
+"""What the last axis of an attention counts."""
+
+
+def plain_transformer(about: Any, compiled: CompiledNormalDecoder, meanings: Meanings) -> Plain:
+    """Embedding, seed, positions, every map, and y ↦ q1[q] + s1[s] − 1 to read it."""
+    layout, machine, network = compiled.layout, compiled.normal.machine, compiled.network
+    plain = Plain.of(about, compiled.normal.given, network, meanings)
+    plain.embedding(compiled.embedding, ())
+    plain.tensors["seed"] = tensor_of(compiled.seed)
+    assert isinstance(network.pos, Positions)
+    score = SCORES[network.score]
+    plain.names |= {
+        "score": score,
+        "layers": {"encoder": len(network.encoder), "decoder": len(network.decoder)},
+        "positions": [layout.index(block) for block in network.pos.blocks],
+        "networks": {
+            name: name_of_function(net.activation) for name, net in feed_forwards(network).items()
+        },
+        "activations": {
+            name: {"columns": columns, "meaning": meaning}
+            for name, columns, meaning in _activations(compiled, score)
+        },
+    }
+    pairs = [(q, s) for q in machine.states for s in machine.symbols]
+    columns = Layout.of(pair=[f"{q!r}, {s!r}" for q, s in pairs])
+    ones = {
+        (layout.index(block, label), n): ONE
+        for n, (q, s) in enumerate(pairs)
+        for block, label in (("q1", q), ("s1", s))
+    }
+    bias = Vector(columns, dict.fromkeys(range(len(pairs)), -ONE))
+    plain.readout(Affine(layout, columns, ones, bias), pairs, compiled.final_states)
+    return plain
+
+
+def _activations(compiled: CompiledNormalDecoder, score: str) -> Iterator[tuple[str, str, str]]:
+    """Every vector by name, with what its last axis counts and what it is."""
+    network = compiled.network
+    for n in range(1, len(network.encoder) + 1):
+        yield f"encoder.{n}.input", VECTOR, "the input's symbols with their positions"
+        yield from _self_attention(f"encoder.{n}.self", "x", SYMBOLS, score)
+        yield f"encoder.{n}.a", VECTOR, "Att(Q(x), K(X), V(X)) + x (Equation 6)"
+        yield f"encoder.{n}.z", VECTOR, "O(a) + a (Equation 7)"
+    yield "encoder.K", VECTOR, "the keys of the external attention (Equation 8)"
+    yield "encoder.V", VECTOR, "its values (Equation 8)"
+    for n in range(1, len(network.decoder) + 1):
+        yield f"decoder.{n}.input", VECTOR, "y + pos, or z of the layer before"
+        yield from _self_attention(f"decoder.{n}.self", "y", TOKENS, score)
+        yield f"decoder.{n}.p", VECTOR, "Att(Q(y), K(Y), V(Y)) + y (Equation 9)"
+        yield f"decoder.{n}.external.q", VECTOR, "p, as the query of the external attention"
+        yield f"decoder.{n}.external.scores", SYMBOLS, score
+        yield f"decoder.{n}.external.pattern", SYMBOLS, "1/r for the r greatest scores, else 0"
+        yield f"decoder.{n}.a", VECTOR, "Att(p, K, V of the encoder) + p (Equation 10)"
+        yield f"decoder.{n}.z", VECTOR, "O(a) + a (Equation 11)"
+    yield "y", VECTOR, "F(z): state, symbol and move of the next moment (Equation 12)"
+
+
+def _self_attention(name: str, x: str, counted: str, score: str) -> Iterator[tuple[str, str, str]]:
+    yield f"{name}.q", VECTOR, f"Q({x})"
+    yield f"{name}.k", VECTOR, f"K({x})"
+    yield f"{name}.v", VECTOR, f"V({x})"
+    yield f"{name}.scores", counted, score
+    yield f"{name}.pattern", counted, "1/r for the r greatest scores, else 0"

@@ -9,6 +9,10 @@ from dataclasses import replace
 from importlib.util import find_spec
 from typing import Any
 
+import ml_dtypes
+import numpy as np
+from numpy.typing import NDArray
+
 from netwright.errors import InputError
 from netwright.exact.layout import Layout
 from netwright.exact.meanings import Meanings
@@ -18,6 +22,7 @@ from netwright.following.language_model_tracing import LanguageModelTracing, Ste
 from netwright.machine.simulate import Engine, Run
 from netwright.machine.timeline import Timeline
 from netwright.machine.turing_machine import TuringMachine
+from netwright.nets.language_model import LanguageModel
 from netwright.networks.kind import (
     Construction,
     Following,
@@ -28,8 +33,7 @@ from netwright.networks.kind import (
     Proof,
     Reading,
 )
-from netwright.networks.language_model_plain import plain_language_model
-from netwright.networks.plain import Plain, about_machine
+from netwright.networks.plain import Plain, Tensor, about_machine
 from netwright.networks.trace import Moment
 from netwright.networks.view import History, Says, view_named
 from netwright.runtime.language_model import (
@@ -40,7 +44,7 @@ from netwright.runtime.language_model import (
     TorchEvaluator,
 )
 from netwright.text import as_token
-from netwright.theorems.beyond.language_model.checkpoint import pack
+from netwright.theorems.beyond.language_model.checkpoint import HEADS, pack
 from netwright.theorems.beyond.language_model.construction import (
     LONGEST,
     SHORTEST,
@@ -70,6 +74,62 @@ def read_context(value: object) -> int:
     if not SHORTEST <= int(text) <= LONGEST:
         raise InputError(f"context is {int(text):,}; expected {SHORTEST:,} to {LONGEST:,} tokens")
     return int(text)
+
+
+class WholeNumbers(Tensor):
+    """A tensor of whole numbers, as an array."""
+
+    def __init__(self, array: NDArray[np.float32]) -> None:
+        object.__setattr__(self, "array", array)
+        super().__init__(array.shape, {})
+
+    def to_numpy(self, dtype: str) -> NDArray[Any]:
+        """Each number rounded once to a format; bfloat16 is one."""
+        array: NDArray[np.float32] = self.array  # type: ignore[attr-defined]  # set above
+        return array.astype(ml_dtypes.bfloat16 if dtype == "bfloat16" else dtype)
+
+
+def plain_language_model(
+    names: dict[str, Any], network: LanguageModel, meanings: Meanings, ends: Sequence[str]
+) -> Plain:
+    """The tensors of GPT-2, and a name for every coordinate, head, slot, unit and token."""
+    weights = pack(network)
+    stream = _labels(network.stream)
+    unused = weights.width - len(stream) - 3
+    names |= {
+        "context": network.context,
+        "width": weights.width,
+        "hidden": weights.hidden,
+        "blocks": weights.blocks,
+        "heads": HEADS,
+        "vocabulary": list(network.vocabulary),
+        "ends": list(ends),
+        "layouts": {"vector": [*stream, *["unused"] * unused, "bal", "c1", "c2"]},
+        "meanings": dict(meanings.blocks),
+        "attention": [
+            {
+                "block": n,
+                "head": g,
+                "meaning": meanings.of_weight(head.name),
+                "slots": _labels(head.Q.columns),
+                "values": _labels(head.V.columns),
+            }
+            for n, block in enumerate(network.blocks)
+            for g, head in enumerate(block.heads)
+        ],
+        "units": [
+            list(block.units.A.columns.labels("unit")) if block.units else []
+            for block in network.blocks
+        ],
+    }
+    tensors: dict[str, Tensor] = {
+        name: WholeNumbers(array) for name, array in weights.tensors.items()
+    }
+    return Plain("language-model", names, meanings, network.stream, tensors)
+
+
+def _labels(layout: Layout) -> list[str]:
+    return [str(coordinate) for coordinate in layout.coordinates]
 
 
 DTYPE = Option.choice(

@@ -3,23 +3,21 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from netwright.errors import InputError
 from netwright.exact.feed_forward import Affine
 from netwright.exact.rational import ONE, ZERO, Rational
 from netwright.exact.vector import Vector
-from netwright.following.drive import Course
 from netwright.following.neural_gpu import by_definition, neural_gpu_course
 from netwright.following.rnn import Decoder
 from netwright.following.tracing import NeuralGPUTracing
 from netwright.machine.simulate import Engine
 from netwright.machine.turing_machine import TuringMachine
 from netwright.nets.neural_gpu import Convolution
-from netwright.networks.kind import FollowedReading, Kind, Options, Proof
+from netwright.networks.kind import Kind, Options, Proof
 from netwright.networks.plain import VECTOR, Plain, name_of_function, tensor_of
-from netwright.networks.rnn import StackConstruction, StackLook, pair_readout
+from netwright.networks.rnn import StackConstruction, StackLook, StackReading, pair_readout
 from netwright.networks.trace import Moment
 from netwright.networks.view import Says, View
 from netwright.runtime.stacks.neural_gpu import FastNeuralGPU
@@ -101,26 +99,18 @@ class NeuralGPUConstruction(StackConstruction[CompiledNeuralGPU]):
         return plain
 
 
-class NeuralGPUReading(FollowedReading[CompiledNeuralGPU]):
-    """One iteration is one step, once the input is read."""
+class NeuralGPUReading(StackReading[CompiledNeuralGPU]):
+    """The cells, and their gates."""
 
-    engines = (Engine.AUTO, Engine.FAST, Engine.FULL, Engine.REFERENCE)
+    fast = FastNeuralGPU
+    by_definition = staticmethod(by_definition)
+    follow = staticmethod(neural_gpu_course)
 
     def moments(
         self, compiled: CompiledNeuralGPU, word: Sequence[str]
     ) -> Iterator[Mapping[str, Vector]]:
         """The last cell of S^1, S^2, …."""
-        tensors = compiled.network.tensors(compiled.embed(word))
-        return ({"y": S[-1][0]} for S in islice(tensors, 1, None))
-
-    def course(
-        self, compiled: CompiledNeuralGPU, word: Sequence[str], max_steps: int, engine: Engine
-    ) -> Course[Any]:
-        """By Equation 14, or by the stacks in its cells."""
-        short = FastNeuralGPU.SHORT if engine is Engine.AUTO else 0
-        fast = partial(FastNeuralGPU, reference_steps=short)
-        make = by_definition if engine is Engine.REFERENCE else fast
-        return neural_gpu_course(compiled, word, max_steps, make)
+        return ({"y": y} for y in compiled.network.outputs(compiled.embed(word)))
 
     def trace(
         self, compiled: CompiledNeuralGPU, word: Sequence[str], max_steps: int

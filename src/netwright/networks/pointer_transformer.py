@@ -1,6 +1,6 @@
 """The kind `pointer-transformer`: two decoder layers that follow pointers, past the paper."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from netwright.errors import InputError
@@ -32,7 +32,6 @@ from netwright.theorems.beyond.pointers.pointer_transformer import (
     compile_pointer_transformer,
 )
 from netwright.verify.certificate.pointer_transformer import CHECKER
-from netwright.verify.comparison import Check
 from netwright.verify.pointers import pointer_checks
 
 if TYPE_CHECKING:
@@ -94,14 +93,6 @@ def _shown(compiled: CompiledPointerTransformer, word: Sequence[str]) -> Shown:
 class PointerProof(DecoderProof[CompiledPointerTransformer]):
     """The lemma of linked visits."""
 
-    checker = CHECKER
-
-    def checks(
-        self, compiled: CompiledPointerTransformer, word: Sequence[str], max_steps: int
-    ) -> Iterator[Check]:
-        """Every vector and pointer of every token."""
-        return pointer_checks(compiled, self.reading.shown(compiled, word), word, max_steps)
-
     def laboratory(self, options: Options) -> "tuple[type[Experiment], dict[str, Any]]":
         """With hard attention, its sums in two orders."""
         from netwright.precision.pointers import PointerExperiment
@@ -132,4 +123,5 @@ class PointerLook(NormalLook):
 
 
 READING = DecoderReading[CompiledPointerTransformer](_shown, PointerEngine, PointerEngine.SHORT)
-KIND = Kind(PointerConstruction(), READING, PointerProof(READING), PointerLook(READING))
+PROOF = PointerProof(READING, pointer_checks, CHECKER)
+KIND = Kind(PointerConstruction(), READING, PROOF, PointerLook(READING))

@@ -135,29 +135,42 @@ class RNNConstruction(StackConstruction[CompiledRNN]):
         return plain
 
 
-class RNNReading(FollowedReading[CompiledRNN]):
-    """One moment is one step."""
+class StackReading(FollowedReading[C]):
+    """Read by its stacks, or by the definition, moment by moment."""
 
     engines = (Engine.AUTO, Engine.FAST, Engine.FULL, Engine.REFERENCE)
+    fast: Any
+    """The engine that knows stacks."""
+    by_definition: Any
+    follow: Any
+    """From network, word, limit and what makes an engine to the course of a run."""
+
+    def course(
+        self, compiled: C, word: Sequence[str], max_steps: int, engine: Engine
+    ) -> Course[Any]:
+        """One moment is one step, once the input is read."""
+        short = self.fast.SHORT if engine is Engine.AUTO else 0
+        fast = partial(self.fast, reference_steps=short)
+        make = self.by_definition if engine is Engine.REFERENCE else fast
+        found: Course[Any] = self.follow(compiled, word, max_steps, make)
+        return found
+
+
+class RNNReading(StackReading[CompiledRNN]):
+    """The hidden vectors, first those of the encoder."""
+
     benchmark_steps = 10**7
+    fast = FastRNN
+    by_definition = staticmethod(by_definition)
+    follow = staticmethod(rnn_course)
 
     def moments(self, compiled: CompiledRNN, word: Sequence[str]) -> Iterator[Mapping[str, Vector]]:
         """y_1, y_2, … of Equation 3."""
-        X = compiled.embed(word)
-        outputs = compiled.network.outputs(X, Vector.zero(compiled.neurons.layout))
-        return ({"y": y} for y in outputs)
-
-    def course(
-        self, compiled: CompiledRNN, word: Sequence[str], max_steps: int, engine: Engine
-    ) -> Course[Any]:
-        """By Equation 3, or by its stacks."""
-        short = FastRNN.SHORT if engine is Engine.AUTO else 0
-        fast = partial(FastRNN, reference_steps=short)
-        make = by_definition if engine is Engine.REFERENCE else fast
-        return rnn_course(compiled, word, max_steps, make)
+        seed = Vector.zero(compiled.neurons.layout)
+        return ({"y": y} for y in compiled.network.outputs(compiled.embed(word), seed))
 
     def trace(self, compiled: CompiledRNN, word: Sequence[str], max_steps: int) -> RNNTracing:
-        """The hidden vectors, first those of the encoder."""
+        """h while it reads, then g."""
         course = self.course(compiled, word, max_steps, Engine.AUTO)
         return RNNTracing(course, compiled.network, compiled.embed(word))
 
@@ -166,7 +179,7 @@ class RNNReading(FollowedReading[CompiledRNN]):
         return None if "h" in moment else moment["g"]
 
     def vectors(self, compiled: CompiledRNN) -> list[str]:
-        """The hidden vectors of encoder and decoder."""
+        """Of encoder and decoder."""
         return ["h", "g"]
 
 

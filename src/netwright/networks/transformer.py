@@ -1,6 +1,6 @@
 """The kind `transformer`: Theorem 3.4."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from netwright.exact.rational import ONE
@@ -88,15 +88,7 @@ class TransformerReading(DecoderReading[CompiledTransformer]):
 class TransformerProof(DecoderProof[CompiledTransformer]):
     """Lemmas B.1 to B.5."""
 
-    checker = CHECKER
     is_predicted = True
-
-    def checks(
-        self, compiled: CompiledTransformer, word: Sequence[str], max_steps: int
-    ) -> Iterator[Check]:
-        """For every token."""
-        shown = self.reading.shown(compiled, word)
-        return transformer_checks(compiled, shown, word, max_steps)
 
     def jumping(
         self,
@@ -150,4 +142,5 @@ class TransformerLook(NormalLook):
 
 
 READING = TransformerReading(_shown, FastDecoder, FastDecoder.SHORT)
-KIND = Kind(TransformerConstruction(), READING, TransformerProof(READING), TransformerLook(READING))
+PROOF = TransformerProof(READING, transformer_checks, CHECKER)
+KIND = Kind(TransformerConstruction(), READING, PROOF, TransformerLook(READING))

@@ -1,6 +1,6 @@
 """The kind `universal-text`: one constant network for all machines; a word is its prompt."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from netwright.following.shown import Shown
@@ -22,7 +22,6 @@ from netwright.theorems.beyond.pointers.universal_text import (
     compile_universal_text,
 )
 from netwright.verify.certificate.universal import TEXT_CHECKER
-from netwright.verify.comparison import Check
 from netwright.verify.pointers import text_checks
 
 LONG, SHORT = "long", "short"
@@ -82,18 +81,6 @@ def _shown(compiled: CompiledUniversalText, word: Sequence[str]) -> Shown:
     )
 
 
-class TextProof(DecoderProof[CompiledUniversalText]):
-    """The network's obligations hold once for all machines."""
-
-    checker = TEXT_CHECKER
-
-    def checks(
-        self, compiled: CompiledUniversalText, word: Sequence[str], max_steps: int
-    ) -> Iterator[Check]:
-        """Every vector and pointer of every token."""
-        return text_checks(compiled, self.reading.shown(compiled, word), word, max_steps)
-
-
 class TextLook(UniversalLook):
     """Layer 2 finds the rule, and layer 3 follows the pointer."""
 
@@ -107,4 +94,5 @@ class TextLook(UniversalLook):
 
 
 READING = DecoderReading[CompiledUniversalText](_shown, PointerEngine, PointerEngine.SHORT)
-KIND = Kind(TextConstruction(), READING, TextProof(READING), TextLook(READING))
+PROOF = DecoderProof(READING, text_checks, TEXT_CHECKER)
+KIND = Kind(TextConstruction(), READING, PROOF, TextLook(READING))

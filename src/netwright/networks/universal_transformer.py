@@ -4,7 +4,7 @@
 prompt is a word, is here, too.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -43,7 +43,6 @@ from netwright.verify.certificate.universal import (
     prompt_obligations,
     weights_digest,
 )
-from netwright.verify.comparison import Check
 from netwright.verify.pointers import rule_checks
 
 U = TypeVar("U", bound=CompiledUniversal)
@@ -192,18 +191,6 @@ def _shown(compiled: CompiledUniversalRules, word: Sequence[str]) -> Shown:
     )
 
 
-class RulesProof(DecoderProof[CompiledUniversalRules]):
-    """The network's obligations hold once for all machines."""
-
-    checker = RULES_CHECKER
-
-    def checks(
-        self, compiled: CompiledUniversalRules, word: Sequence[str], max_steps: int
-    ) -> Iterator[Check]:
-        """Every vector and pointer of every token."""
-        return rule_checks(compiled, self.reading.shown(compiled, word), word, max_steps)
-
-
 class RulesLook(UniversalLook, NormalLook):
     """Token t takes y_{t−1} at once."""
 
@@ -211,4 +198,5 @@ class RulesLook(UniversalLook, NormalLook):
 
 
 READING = DecoderReading[CompiledUniversalRules](_shown, PointerEngine, PointerEngine.SHORT)
-KIND = Kind(RulesConstruction(), READING, RulesProof(READING), RulesLook(READING))
+PROOF = DecoderProof(READING, rule_checks, RULES_CHECKER)
+KIND = Kind(RulesConstruction(), READING, PROOF, RulesLook(READING))

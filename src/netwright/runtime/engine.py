@@ -159,10 +159,6 @@ class VectorMoments(Moments, Protocol):
         """One of the vectors that are watched, now or one moment before."""
 
 
-class VectorEngine(VectorMoments, NetworkEngine, Protocol):
-    """An engine whose newest vectors can be had, and whose run can be kept."""
-
-
 class DecodedLayer(Protocol):
     """What watches may see of a decoder layer."""
 

@@ -13,8 +13,8 @@ from tests.repetition import repeated
 from tests.threads import in_threads
 
 from netwright.errors import InputError, NetworkError, NetwrightError
-from netwright.following import seek
 from netwright.following.tracing import EndedError
+from netwright.machine import bookmarks
 from netwright.machine.library import library_machine
 from netwright.machine.simulate import Outcome, configurations
 from netwright.machine.turing_machine import TuringMachine
@@ -164,9 +164,9 @@ def test_arrays_have_the_names_of_their_coordinates(monkeypatch: pytest.MonkeyPa
 
 def test_going_anywhere_and_back(monkeypatch: pytest.MonkeyPatch) -> None:
     """Bookmarks are thinned out, and an interrupted move is begun again."""
-    monkeypatch.setattr(seek, "FIRST_DISTANCE", 16)
-    monkeypatch.setattr(seek, "MOST_BOOKMARKS", 5)
-    monkeypatch.setattr(seek, "BEHIND", (20, 4))
+    monkeypatch.setattr(bookmarks, "FIRST_DISTANCE", 16)
+    monkeypatch.setattr(bookmarks, "MOST_BOOKMARKS", 5)
+    monkeypatch.setattr(bookmarks, "BEHIND", (20, 4))
     draw = random.Random(3)
     for on in KINDS:
         network = compile_network(library_machine("binary-counter"), on)
@@ -180,7 +180,7 @@ def test_going_anywhere_and_back(monkeypatch: pytest.MonkeyPatch) -> None:
                 inner.seeker.course.moments.advance(3)
                 inner.seeker._moving = True
             assert trace[t][name] == expected[t][name], (on, t)
-            assert len(inner.seeker._marks) <= 6
+            assert len(inner.seeker._marks._marks) <= 6
 
 
 def test_the_end_stays_the_end() -> None:

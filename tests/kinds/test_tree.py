@@ -13,6 +13,7 @@ from tests.strategies import machines
 import netwright as nw
 from netwright.errors import FormatError
 from netwright.exact.feed_forward import Affine
+from netwright.exact.rational import ONE, ZERO
 from netwright.machine.library import library_machine
 from netwright.machine.turing_machine import TuringMachine
 from netwright.networks.network import compile_network
@@ -45,9 +46,8 @@ def test_one_leaf_is_replaced_and_all_others_stay(kind: str) -> None:
     leaves = maps(network)
     for leaf in leaves[:: max(1, len(leaves) // 5)]:
         a = leaf.part
-        other = Affine(
-            a.input, a.output, {**a.weights, (0, 0): 7 + a.weights.get((0, 0), 0)}, a.bias
-        )
+        weights = {**a.weights, (0, 0): a.weights.get((0, 0), ZERO) + ONE}
+        other = Affine(a.input, a.output, weights, a.bias)
         changed = {each.name: each.part for each in maps(replaced(network, leaf.path, other))}
         assert changed.pop(leaf.name) == other
         assert changed == {each.name: each.part for each in leaves if each.name != leaf.name}

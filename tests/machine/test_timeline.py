@@ -13,6 +13,7 @@ from tests.strategies import machines, words
 from tests.threads import in_threads
 
 from netwright.errors import InputError
+from netwright.machine import bookmarks
 from netwright.machine import timeline as timeline_module
 from netwright.machine.configuration import Configuration
 from netwright.machine.library import library_machine, library_names
@@ -25,9 +26,9 @@ from netwright.machine.turing_machine import TuringMachine
 @pytest.fixture(autouse=True, params=["plain", "compiled"])
 def _loops(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Few steps between bookmarks; in Python, and in compiled code."""
-    monkeypatch.setattr(timeline_module, "FIRST_DISTANCE", 8)
-    monkeypatch.setattr(timeline_module, "MOST_BOOKMARKS", 4)
-    monkeypatch.setattr(timeline_module, "BEHIND", 3)
+    monkeypatch.setattr(bookmarks, "FIRST_DISTANCE", 8)
+    monkeypatch.setattr(bookmarks, "MOST_BOOKMARKS", 4)
+    monkeypatch.setattr(bookmarks, "BEHIND", (6, 3))
     if request.param == "compiled":
         monkeypatch.setattr(timeline_module, "SHORT", 0)
 

@@ -1,18 +1,12 @@
-"""Any moment of a network's run, in any order: an engine and its follower, with bookmarks.
+"""Any moment of a network's run, in any order: an engine and its follower, with bookmarks."""
 
-Bookmarks are kept at equal distances, which double when there are too many, and a few close behind
-every moment that was sought from afar. So going on is cheap, going back a little is cheap, and
-going anywhere else costs a fraction of the run.
-"""
-
-from bisect import bisect_right
-from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
 from netwright.errors import NetworkError
 from netwright.exact.snapshot import Snapshot
 from netwright.following.drive import MOST_AT_ONCE, Course
+from netwright.machine.bookmarks import Bookmarks
 from netwright.runtime.engine import Codes, Place, SeekableEngine
 
 if TYPE_CHECKING:
@@ -20,19 +14,20 @@ if TYPE_CHECKING:
 
 S = TypeVar("S", bound=SeekableEngine)
 X = TypeVar("X")
-MOST_BOOKMARKS = 64
-MOST_BYTES = 1 << 28  # of all bookmarks at equal distances
-FIRST_DISTANCE = 1 << 14
-BEHIND = (1024, 32)  # moments behind one that was sought from afar
-NEAR_BOOKMARKS = 16
 
 
 class Bookmark(NamedTuple):
     """The engine and the follower at a moment; None for a follower that lost the machine."""
 
-    moments: int
+    time: int
     engine: Place
     follower: Snapshot | None
+
+    @property
+    def bytes(self) -> int:
+        """How much memory it takes."""
+        arrays = self.follower.values() if self.follower is not None else ()
+        return self.engine.bytes + sum(array.nbytes for array in arrays)
 
 
 class Seeker(Generic[S]):
@@ -46,12 +41,10 @@ class Seeker(Generic[S]):
         """The first moment that shows no machine, once it is known, and what is wrong with it."""
         self.result: Run | None = None
         """The run, once its end is known."""
-        self._distance = FIRST_DISTANCE
         self._following = True
         self._moving = False
         """Whether a move was begun and, by an exception, not ended."""
-        self._marks = [self._bookmark()]
-        self._near: deque[Bookmark] = deque(maxlen=NEAR_BOOKMARKS)
+        self._marks = Bookmarks(self._bookmark())
 
     @property
     def moments(self) -> int:
@@ -60,36 +53,29 @@ class Seeker(Generic[S]):
 
     def nearest(self, moments: int) -> int:
         """From where the way to a moment would begin."""
-        mark = self._last_mark(moments).moments
+        mark = self._marks.last(moments).time
         return self.moments if mark <= self.moments <= moments and not self._moving else mark
 
     def reaches(self, moments: int, *, even_if_lost: bool = True) -> bool:
         """Go to a moment; if the run or its limit ends before, return False, and stand anywhere."""
         if moments > (self.course.follower.most_moments if self.end is None else self.end):
             return False
-        mark = self._last_mark(moments)
-        if self._moving or not mark.moments <= self.moments <= moments:
+        mark = self._marks.last(moments)
+        if self._moving or not mark.time <= self.moments <= moments:
             self._go_to(mark)
         self._moving = True
-        stops = [stop for stop in (moments - BEHIND[0], moments - BEHIND[1]) if stop > self.moments]
-        if moments - self.moments <= BEHIND[0]:
-            stops = []
+        self._marks.set_out(self.moments, moments)
         while self.moments < moments and (self.end is None or self.end >= moments):
             if self.lost is not None and not even_if_lost:
                 break
-            grid = (self.moments // self._distance + 1) * self._distance
-            count = min([moments, grid, *stops[:1]]) - self.moments
+            count = self._marks.goal(self.moments, moments) - self.moments
             if self._following and not self._has_ended():
                 # No further than the limit: what is reached is read off the engine where it stands.
                 count = min(count, max(1, self.course.follower.remaining()))
             self._take(self.course.moments.advance(min(count, MOST_AT_ONCE)))
             if self._has_ended():
                 continue  # no bookmark: from one, the run would go on behind its end
-            if stops and self.moments == stops[0]:
-                self._near.append(self._bookmark())
-                stops.pop(0)
-            if self.moments == grid and self.moments > self._marks[-1].moments:
-                self._keep()
+            self._marks.pass_by(self.moments, self._bookmark)
         self._moving = False
         return self.end is None or self.end >= moments
 
@@ -134,27 +120,9 @@ class Seeker(Generic[S]):
         follower = self.course.follower.snapshot() if self._following else None
         return Bookmark(self.moments, self.course.moments.place(), follower)
 
-    def _keep(self) -> None:
-        self._marks.append(self._bookmark())
-        size = sum(mark.engine.bytes + _bytes(mark.follower) for mark in self._marks)
-        while len(self._marks) > 2 and (len(self._marks) > MOST_BOOKMARKS or size > MOST_BYTES):
-            self._distance *= 2
-            self._marks = [mark for mark in self._marks if mark.moments % self._distance == 0]
-            size = sum(mark.engine.bytes + _bytes(mark.follower) for mark in self._marks)
-
-    def _last_mark(self, moments: int) -> Bookmark:
-        """The last bookmark that is not beyond a moment."""
-        far = self._marks[bisect_right(self._marks, moments, key=lambda mark: mark.moments) - 1]
-        near = (mark for mark in self._near if mark.moments <= moments)
-        return max([far, *near], key=lambda mark: mark.moments)
-
     def _go_to(self, mark: Bookmark) -> None:
         self.course.moments.go_back(mark.engine)
         self._following = mark.follower is not None
         if mark.follower is not None:
             self.course.follower.put(mark.follower)
             self.course.follower.outcome = None
-
-
-def _bytes(snapshot: Snapshot | None) -> int:
-    return sum(array.nbytes for array in (snapshot or {}).values())

@@ -10,7 +10,6 @@ Bookmarks are kept at equal distances, which double when there are too many. A t
 machine, from 0 on: the configuration after so many steps.
 """
 
-from collections import deque
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from threading import RLock
@@ -20,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netwright.errors import InputError
+from netwright.machine.bookmarks import Bookmarks
 from netwright.machine.normal_form import NormalMachine
 from netwright.machine.packed import Cells, rule_table
 from netwright.machine.turing_machine import Action, TuringMachine
@@ -28,9 +28,6 @@ Integers = NDArray[np.int64]
 ROW, HEAD, TIME, STEPS = range(4)
 AT_ONCE = 1 << 22  # steps between two looks at whether to stop: some 30 ms
 SHORT = 1 << 14  # steps that Python does sooner than a compiler is loaded
-MOST_BOOKMARKS = 32
-FIRST_DISTANCE = 1 << 15
-BEHIND = 256  # times behind one that was gone to from afar
 MOST_CELLS = 1 << 22
 
 
@@ -72,6 +69,16 @@ class _Place(NamedTuple):
     tape: Cells
     latest: Integers
     before: Integers
+
+    @property
+    def time(self) -> int:
+        """When that was."""
+        return int(self.position[TIME])
+
+    @property
+    def bytes(self) -> int:
+        """How much memory it takes."""
+        return sum(array.nbytes for array in self[1:])
 
     def copy(self) -> "_Place":
         return _Place(self.origin, *(array.copy() for array in self[1:]))
@@ -196,12 +203,9 @@ class Timeline:
             np.zeros(size, dtype=np.int64),
             np.zeros(size, dtype=np.int64),
         )
-        self._marks = [self._here.copy()]
-        self._near: deque[_Place] = deque(maxlen=8)
-        """Close behind times that were gone to from afar."""
+        self._marks = Bookmarks(self._here.copy())
         self.at = lru_cache(maxsize=4096)(self._at)
         """The configuration at a time; None if there is none."""
-        self._distance = FIRST_DISTANCE
         self.reached = 0
         """The latest time that the run was gone to."""
         self.lowest = min(head, 0 if symbols else head)
@@ -221,20 +225,12 @@ class Timeline:
 
     def _go(self, time: int) -> None:
         """Stand at a time, or at the last one before it."""
-        mark = max(
-            (mark for mark in (*self._marks, *self._near) if mark.position[TIME] <= time),
-            key=lambda mark: int(mark.position[TIME]),
-        )
-        now = int(self._here.position[TIME])
-        if not mark.position[TIME] <= now <= time:
+        mark = self._marks.last(time)
+        if not mark.time <= self._here.time <= time:
             self._here = mark.within(self.lowest - 1, self.highest + 1, self._blank)
-            now = int(self._here.position[TIME])
-        behind = time - BEHIND if time - now > 2 * BEHIND else -1
-        while (now := int(self._here.position[TIME])) < min(time, self.limit):
-            grid = (now // self._distance + 1) * self._distance
-            goal = min(time, grid, self.limit)
-            if now < behind:
-                goal = min(goal, behind)
+        self._marks.set_out(self._here.time, time)
+        while (now := self._here.time) < min(time, self.limit):
+            goal = min(self._marks.goal(now, time), self.limit)
             if now < SHORT:
                 goal = min(goal, SHORT)
             arguments = (self._rules, self._counted, *self._here[1:])
@@ -245,10 +241,7 @@ class Timeline:
             elif found < goal:
                 self.end = found
                 break
-            if found == behind:
-                self._near.append(self._here.copy())
-            if found == grid and found > self._marks[-1].position[TIME]:
-                self._keep()
+            self._marks.pass_by(found, self._here.copy)
         self._know()
 
     def _know(self) -> None:
@@ -270,12 +263,6 @@ class Timeline:
         first = place.origin - (size if to_the_left else 0)
         last = place.origin + size - 1 + (0 if to_the_left else size)
         self._here = place.within(first, last, self._blank)
-
-    def _keep(self) -> None:
-        self._marks.append(self._here.copy())
-        while len(self._marks) > MOST_BOOKMARKS:
-            self._distance *= 2
-            self._marks = [m for m in self._marks if m.position[TIME] % self._distance == 0]
 
     @staticmethod
     def _loop(function: Callable[..., None], work: int, *sample: Any) -> Callable[..., None]:

@@ -3,7 +3,7 @@
 import random
 import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import CancelledError, ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -16,7 +16,8 @@ from tests.campaign.poison import POISON, SLEEPER, poisoned
 from tests.processes import netwright
 
 from netwright.campaign import Dask, Local, Plan, Status, run, status
-from netwright.campaign.crew import WorkersError
+from netwright.campaign.crew import LostError, WorkersError
+from netwright.campaign.on_dask import _Task
 from netwright.errors import InputError
 
 PLAN = Plan(max_steps=200)
@@ -47,6 +48,22 @@ def test_a_worker_is_killed_and_no_row_is_lost(dask: Cluster, tmp_path: Path) ->
     assert killings
     run(source, PLAN, tmp_path / "whole", Local(2))
     assert results(tmp_path / "c") == results(tmp_path / "whole")
+
+
+def test_a_batch_that_is_cancelled_while_it_is_fetched_is_lost_and_no_error() -> None:
+    """The scheduler may go between the question whether a batch was cancelled and its rows."""
+
+    class Late:
+        def cancelled(self) -> bool:
+            return False
+
+        def result(self, timeout: float) -> None:
+            raise CancelledError("scheduler-connection-lost")
+
+    task = _Task(Late())
+    assert not task.cancelled()
+    with pytest.raises(LostError, match="its workers are gone: scheduler-connection-lost"):
+        task.result()
 
 
 @pytest.mark.thorough

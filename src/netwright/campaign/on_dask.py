@@ -9,6 +9,7 @@ import logging
 import re
 import threading
 from collections.abc import Iterator, Sequence
+from concurrent.futures import CancelledError
 from contextlib import contextmanager, suppress
 from importlib.metadata import version
 from time import monotonic
@@ -164,5 +165,5 @@ class _Task:
 
         try:
             return Done(*self.future.result(timeout=60))
-        except (KilledWorker, OSError, TimeoutError) as error:
+        except (KilledWorker, CancelledError, OSError, TimeoutError) as error:
             raise LostError(f"its workers are gone: {error}") from None

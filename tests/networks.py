@@ -15,7 +15,7 @@ from netwright.networks.certificate import check_written
 from netwright.networks.kind import Following
 from netwright.networks.network import Network, network_for_word
 from netwright.networks.registry import kind_named, kinds_of_the_paper
-from netwright.networks.tree import feed_forwards, with_feed_forward
+from netwright.networks.tree import feed_forwards, maps, replaced
 from netwright.networks.weight import flipped, weights_into
 from netwright.runtime.engine import Watch
 from netwright.theorems.theorem_2_3_rnn.construction import CompiledRNN
@@ -79,7 +79,8 @@ def networks_in(compiled: Any) -> dict[str, FeedForward]:
 def with_network(compiled: T, place: str, network: FeedForward) -> T:
     """The same with another network in one place."""
     other: Any = compiled
-    changed: T = replace(other, network=with_feed_forward(other.network, place, network))
+    path = next(leaf.path for leaf in maps(other.network) if leaf.place == place)[:-2]
+    changed: T = replace(other, network=replaced(other.network, path, network))
     return changed
 
 

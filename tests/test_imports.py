@@ -1,6 +1,8 @@
 """Imports point one way: definitions know nothing of constructions, constructions of speed."""
 
 import ast
+import subprocess
+import sys
 from pathlib import Path
 
 import netwright
@@ -100,3 +102,29 @@ def test_the_public_names_are_few_and_there() -> None:
     assert len(netwright.__all__) <= 34
     assert netwright.__all__ == sorted(netwright.__all__)
     assert all(hasattr(netwright, name) for name in netwright.__all__)
+
+
+LOADED = """
+import sys
+from netwright.cli import main
+main(sys.argv[1:])
+print("|".join(name for name in sys.modules if name.startswith("netwright")))
+"""
+
+
+def loaded(*arguments: str) -> set[str]:
+    """The modules that a call of the command line loads."""
+    call = [sys.executable, "-c", LOADED, *arguments]
+    done = subprocess.run(call, capture_output=True, text=True, check=True)
+    return set(done.stdout.splitlines()[-1].split("|"))
+
+
+def test_what_is_not_named_is_not_loaded() -> None:
+    """A machine alone needs nothing of networks, and a kind nothing of other kinds."""
+    alone = loaded("run", "palindrome", "abba", "--on", "machine")
+    assert len(alone) <= 40
+    assert not any("runtime" in name or "theorems" in name for name in alone)
+    rnn = loaded("run", "palindrome", "abba", "--on", "rnn")
+    assert "netwright.networks.rnn" in rnn
+    others = ("networks.transformer", "networks.language_model", "networks.pointer_transformer")
+    assert not {f"netwright.{name}" for name in others} & rnn

@@ -15,6 +15,7 @@ from tests.repetition import examples, repeated, some
 from tests.strategies import machines, words
 
 import netwright as nw
+from netwright.campaign.plan import Plan
 from netwright.cli import main
 from netwright.errors import FormatError, InputError, NetworkError
 from netwright.explorer.explored import Explored
@@ -261,6 +262,12 @@ def test_a_text_as_an_option_is_said_to_be_a_kind_now(capsys: pytest.CaptureFixt
     said = capsys.readouterr()
     assert said.out.startswith("accepted after 5 steps")
     assert "warning: prompt=text is the kind universal-text now" in said.err
+    call = ["verify", "even-as", "a_", "--on", "universal-transformer,rnn", "--prompt", "text"]
+    assert main([*call, "--form", "short", "--json", "--max-steps", "5"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [row["on"] for row in found["results"]] == ["universal-text", "rnn"]
+    plan = Plan(on="rnn,universal-transformer", options={"prompt": "text", "form": "short"})
+    assert (plan.on, plan.options) == (("rnn", "universal-text"), {"form": "short"})
     assert main(["compile", "even-as", "--on", "universal-transformer", "--prompt", "text"]) == 0
     text = capsys.readouterr().out
     assert main(["compile", "even-as", "--on", "universal-text", "--prompt"]) == 0

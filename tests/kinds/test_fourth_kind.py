@@ -101,6 +101,10 @@ def test_its_trace_goes_anywhere(even: str) -> None:
     assert trace.array("y").shape == (6, len(trace[1]["y"].layout.coordinates))
     with pytest.raises(IndexError, match="this run ends at time 6"):
         trace[7]
+    inner: Any = trace._tracing  # looked at from the inside
+    inner.seeker.course.moments.vectors.close()  # as an exception, such as Ctrl-C, leaves it
+    inner.seeker._moving = True
+    assert [moment["y"].label("q") for moment in trace][2:4] == ["odd", "even"]
 
 
 def test_its_weights_and_its_shape(even: str, capsys: pytest.CaptureFixture[str]) -> None:

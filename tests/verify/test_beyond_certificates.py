@@ -17,7 +17,7 @@ from tests.repetition import examples, repeated, some
 from tests.strategies import machines
 
 import netwright as nw
-from netwright.errors import FormatError, InputError, NetworkError
+from netwright.errors import FormatError, InputError, NetworkError, OutputError
 from netwright.machine.library import library_machine, library_names
 from netwright.machine.simulate import simulate
 from netwright.machine.turing_machine import TuringMachine
@@ -195,16 +195,19 @@ def test_a_file_with_a_forged_prompt_is_refused(tmp_path: Path) -> None:
     rules[pairs[4]], rules[pairs[5]] = rules[pairs[5]], rules[pairs[4]]
     by_text = CHOICES["text"].network(library_machine("even-as"))
     text = by_text.compiled.rules.replace("N", "Y", 1)
-    for network, change, named in (
-        (by_rules, {"rules": rules}, "prompt: every rule is the machine's"),
-        (by_rules, {"rules": {pairs[0]: rules[pairs[0]]}}, "prompt: every pair of a state and"),
-        (by_text, {"rules": text}, "prompt: every rule is the machine's"),
+    path = tmp_path / "forged.safetensors"
+    forged = replace(by_rules, compiled=replace(by_rules.compiled, rules=rules))
+    forged.save(path, force=True)
+    with pytest.raises(FormatError, match="prompt: every rule is the machine's"):
+        nw.load(path)
+    # Another number of rules, or another text, is none that the machine gives.
+    for network, change in (
+        (by_rules, {"rules": {pairs[0]: rules[pairs[0]]}}),
+        (by_text, {"rules": text}),
     ):
         forged = replace(network, compiled=replace(network.compiled, **change))
-        path = tmp_path / "forged.safetensors"
-        forged.save(path, force=True)
-        with pytest.raises(FormatError, match=named):
-            nw.load(path)
+        with pytest.raises(OutputError, match="it cannot be saved: rules is "):
+            forged.save(path, force=True)
 
 
 def _machine(written: dict[str, Any], place: str) -> dict[str, Any]:
@@ -225,7 +228,8 @@ def test_another_machine_is_refused(choice: Choice) -> None:
             forged = json.loads(json.dumps(network.written))
             rule = _machine(forged, place)["delta"][n]
             rule[4] = {"L": "R", "R": "L"}[rule[4]]
-            assert failed(network.kind.name, forged) is not None
+            if choice.shows_the_end or rule[2] not in forged["given"]["accepting"]:
+                assert failed(network.kind.name, forged) is not None
 
 
 @every_choice
@@ -274,7 +278,7 @@ def test_the_network_is_certified_once_for_all(tmp_path: Path) -> None:
         content = path.read_text()
         changed = (
             content.replace('["0", [[', '["0", [[1, "1"], [')
-            if "alphabet" in content
+            if "embedding" in content
             else (content.replace('"bias": [[15, "1"]]', '"bias": [[15, "2"]]'))
         )
         assert changed != content

@@ -94,7 +94,7 @@ def test_no_name_of_a_start_state_that_accepts_is_forgotten(name: object) -> Non
     kept = compiled.neurons.layout.index("S", "yes")
     right = certified(certificate("rnn", renamed(network, "yes", name), []))
     assert (right is not None) == (name == "other")
-    for term in network["matrices"]["U"]:
+    for term in network["network"]["U"]["terms"]:
         term[-1]["weights"] = [weight for weight in term[-1]["weights"] if weight[1] != kept]
     assert not answers_as_its_machine("rnn", network, ["a"], 3)
     assert certified(certificate("rnn", renamed(network, "yes", name), [])) is None

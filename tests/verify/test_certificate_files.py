@@ -49,14 +49,14 @@ def whole(**changes: object) -> bytes:
         (b"{}", "is no certificate"),
         (b'{"kind": "x", "on": "rnn", "network": {}}', 'is of kind "x"; this netwright reads'),
         (b'{"kind": ["x"]}', 'is of kind ["x"]; this netwright reads'),
-        (b'{"kind": "netwright certificate 1"}', 'this netwright reads "netwright certificate 2"'),
-        (b'{"kind": "netwright certificate 2"}', "expected an object with kind, on, holds"),
+        (b'{"kind": "netwright certificate 2"}', 'this netwright reads "netwright certificate 3"'),
+        (b'{"kind": "netwright certificate 3"}', "expected an object with kind, on, holds"),
         (
             whole(on="abacus"),
             "on: expected one of transformer, rnn, neural-gpu, pointer-tr",
         ),
         (whole(network=[]), "network: expected an object, got []"),
-        (whole(network={}), "network: expected an object with given, base, digits"),
+        (whole(network={}), "network: expected an object with given, layouts, neurons"),
         (whole(holds=1), "holds: expected true or false, got 1"),
         (whole(holds=float("nan")), "found the number NaN; expected an integer or text"),
         (whole(holds=1e6), "found the number 1000000.0; expected an integer or text"),
@@ -145,7 +145,7 @@ def test_what_is_nested_deeply_is_refused_whatever_its_depth(depth: int) -> None
 
 def test_a_weight_outside_its_matrix_is_refused() -> None:
     data = json.loads(certificate("rnn", written(compile_rnn(library_machine("copy"))), []))
-    data["network"]["matrices"]["W"][0][0]["weights"].append([9999, 0, "1"])
+    data["network"]["network"]["W"]["terms"][0][0]["weights"].append([9999, 0, "1"])
     on, network = read_certificate(json.dumps(data).encode(), "file")
     with pytest.raises(FormatError, match="a weight at 9999, 0"):
         list(check_written(on, network))
@@ -164,26 +164,29 @@ def changed_certificate(on: str, change: Callable[[dict[str, Any]], None]) -> st
 
 def nonzero_decoder(network: dict[str, Any]) -> None:
     """Input cells with something in block D."""
-    blocks = network["layouts"][network["rnn_layout"]]
-    d = sum(1 if isinstance(block, str) else len(block[1]) for block in blocks)
-    for name in ("embedding", "cell_embedding"):
-        for _, vector in network[name]:
-            vector.append([2 * d + 1, "1"])
+    blocks = network["layouts"][network["network"]["layout"]]
+    d = sum(1 if isinstance(block, str) else len(block[1]) for block in blocks) // 3
+    for _, vector in network["embedding"]:
+        vector.append([2 * d + 1, "1"])
+
+
+def a_number_outside(network: dict[str, Any]) -> None:
+    network["embedding"][0][1].append([9999, "1"])
 
 
 def bias_in_a_matrix(network: dict[str, Any]) -> None:
-    network["matrices"]["V"][0][0]["bias"].append([3, "1000"])
+    network["network"]["V"]["terms"][0][0]["bias"].append([3, "1000"])
 
 
 def bias_in_a_kernel(network: dict[str, Any]) -> None:
-    network["convolutions"]["F"]["kernels"][0][0][0][0]["bias"].append([3, "5"])
+    network["network"]["F"]["kernels"][0][0]["terms"][0][0]["bias"].append([3, "5"])
 
 
 def another_layout(network: dict[str, Any]) -> None:
-    blocks = network["layouts"][network["layout"]]
+    blocks = network["layouts"][network["network"]["layout"]]
     turned = [each if isinstance(each, str) else [each[0], each[1][::-1]] for each in blocks]
     network["layouts"].append(turned)
-    last = network["matrices"]["U"][0][-1]
+    last = network["network"]["U"]["terms"][0][-1]
     last["output"] = len(network["layouts"]) - 1
 
 
@@ -196,16 +199,16 @@ def seed_twice(network: dict[str, Any]) -> None:
 
 
 def weight_twice(network: dict[str, Any]) -> None:
-    weights = network["matrices"]["W"][0][0]["weights"]
+    weights = network["network"]["W"]["terms"][0][0]["weights"]
     weights.append(weights[0])
 
 
 def not_plain(network: dict[str, Any]) -> None:
-    network["plain"] = "no"
+    network["network"]["f2"] = None
 
 
 def more_matrices(network: dict[str, Any]) -> None:
-    network["matrices"]["R"] = network["matrices"]["U"]
+    network["network"]["R"] = network["network"]["U"]
 
 
 def no_such_move(network: dict[str, Any]) -> None:
@@ -213,20 +216,21 @@ def no_such_move(network: dict[str, Any]) -> None:
 
 
 def half_a_place(network: dict[str, Any]) -> None:
-    network["matrices"]["W"][0][0]["weights"].append([0.5, 0, "1"])
+    network["network"]["W"]["terms"][0][0]["weights"].append([0.5, 0, "1"])
 
 
 @pytest.mark.parametrize(
     ("on", "change", "message"),
     [
-        ("neural-gpu", nonzero_decoder, "a coordinate outside a vector"),
+        ("neural-gpu", nonzero_decoder, "embedding: [x, 0, 0, 1, 1, 0]"),
+        ("neural-gpu", a_number_outside, "a coordinate outside a vector"),
         ("neural-gpu", bias_in_a_kernel, "a matrix has a bias"),
         ("rnn", bias_in_a_matrix, "a matrix has a bias"),
         ("rnn", another_layout, "maps do not fit"),
         ("rnn", rule_twice, "rules: ('even', 'a') occurs twice"),
         ("transformer", seed_twice, "a vector: "),
         ("rnn", weight_twice, "weights: "),
-        ("rnn", not_plain, 'plain: expected true or false, got "no"'),
+        ("rnn", not_plain, "f2: expected text that is not empty"),
         ("rnn", more_matrices, "neurons"),
         ("rnn", no_such_move, 'given.delta[0][4]: expected one of L, R, S, got "X"'),
         ("rnn", half_a_place, "weights[9][0]: expected an integer from 0 to"),

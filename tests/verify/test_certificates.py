@@ -29,7 +29,7 @@ from tests.strategies import machines
 
 import netwright
 from netwright.cli import main
-from netwright.errors import InputError
+from netwright.errors import FormatError, InputError
 from netwright.exact.feed_forward import Affine, FeedForward, linear
 from netwright.exact.rational import rational, sigma
 from netwright.exact.vector import Vector
@@ -209,10 +209,11 @@ def test_other_parts_of_a_network_are_obligations_too() -> None:
     damaged: list[tuple[Compiled, str]] = [
         (replace(compiled, seed=Vector.zero(layout)), "embedding, positions, seed"),
         (replace(compiled, final_states=frozenset({"reject"})), "embedding, positions, seed"),
-        (replace(compiled, network=replace(network, pos=None)), "embedding, positions, seed"),
         (replace(compiled, network=replace(network, rho=square_plus_one)), "shape"),
         (replace(compiled, network=replace(network, encoder=())), "shape"),
     ]
+    with pytest.raises(FormatError, match=r"network.pos: expected an object with layout, powers"):
+        broken(replace(compiled, network=replace(network, pos=None)))
     for changed, name in damaged:
         found = broken(changed)
         assert found is not None

@@ -90,10 +90,6 @@ def palindromes(on: str) -> Network:
     return network_for_word(library_machine("palindrome"), on, WORD)
 
 
-def broken_transformer(place: str) -> Callable[..., Any]:
-    return lambda *_: palindromes("transformer").broken(place, word=WORD, max_steps=40).compiled
-
-
 def wrong_if(*arguments: Any, **names: Any) -> Any:
     names["y"], names["z"] = names["z"], names["y"]
     return if_maps(*arguments, **names)
@@ -126,11 +122,11 @@ BROKEN: dict[str, tuple[str, Any]] = {
     "Proposition 3.3": ("majority_recognizer", minority),
     "Theorem 3.4": ("network_for_word", broken_network("transformer", "F.q1")),
     "Section 3.3": ("first_collision", lambda _: (1, 2)),
-    "Lemma B.1": ("to_transformer", broken_transformer("encoder.V.s3")),
-    "Lemma B.2": ("to_transformer", broken_transformer("decoder.1.O.q2")),
-    "Lemma B.3": ("to_transformer", broken_transformer("decoder.2.V.x4")),
-    "Lemma B.4": ("to_transformer", broken_transformer("decoder.3.K.x10")),
-    "Lemma B.5": ("to_transformer", broken_transformer("F.s1")),
+    "Lemma B.1": ("network_for_word", broken_network("transformer", "encoder.V.s3")),
+    "Lemma B.2": ("network_for_word", broken_network("transformer", "decoder.1.O.q2")),
+    "Lemma B.3": ("network_for_word", broken_network("transformer", "decoder.2.V.x4")),
+    "Lemma B.4": ("network_for_word", broken_network("transformer", "decoder.3.K.x10")),
+    "Lemma B.5": ("network_for_word", broken_network("transformer", "F.s1")),
     "Lemma B.6": ("if_maps", wrong_if),
     "Theorem 4.1": ("network_for_word", broken_network("neural-gpu", "F.2.D S")),
     "Kernels (1, 1)": ("random_neural_gpu", cheating_gpu),

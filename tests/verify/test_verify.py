@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -180,15 +181,18 @@ def test_mutated_networks_do_not_pass_for_long() -> None:
             )
         else:
             gpu = mutated_neural_gpu(compiled.network, draw)
-            compiled = type(compiled)(compiled.rnn, gpu)
+            compiled = replace(compiled, network=gpu)
         noticed += held(compiled).compare(WORD, 20).difference is not None
     assert noticed > 15
 
 
 def test_names_of_networks() -> None:
-    assert [kind.name for kind in read_kinds("rnn, transformer,rnn")] == ["rnn", "transformer"]
+    assert [kind.name for kind in read_kinds("rnn, transformer,rnn", {})[0]] == [
+        "rnn",
+        "transformer",
+    ]
     with pytest.raises(InputError, match="no network 'machine'; there are transformer, rnn"):
-        read_kinds("rnn,machine")
+        read_kinds("rnn,machine", {})
 
 
 def test_the_same_seed_draws_the_same_machines() -> None:

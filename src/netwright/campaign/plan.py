@@ -6,8 +6,8 @@ from typing import Any
 
 from netwright.errors import InputError, unknown
 from netwright.machine.simulate import check_limit
-from netwright.networks.kind import check_options
-from netwright.networks.registry import MACHINE, kind_named, read_kind
+from netwright.networks.kind import Kind, check_options
+from netwright.networks.registry import MACHINE, kind_named, kind_with, read_kind
 
 RUN, VERIFY, CERTIFY = DOINGS = ("run", "verify", "certify")
 COLUMNS = {
@@ -73,7 +73,16 @@ class Plan:
             raise InputError(
                 f"the time limit is {self.time_limit!r}; expected seconds, {SHORTEST} at least"
             )
-        kinds = [kind_named(name) for name in self.on if name != MACHINE]
+        kinds: dict[str, Kind[Any] | None] = {}
+        options: Mapping[str, Any] = self.options
+        for name in self.on:
+            kind = None
+            if name != MACHINE:
+                kind, options = kind_with(name, options)
+            kinds[kind.name if kind is not None else name] = kind
+        object.__setattr__(self, "on", tuple(kinds))
+        object.__setattr__(self, "options", dict(options))
+        networks = [kind for kind in kinds.values() if kind is not None]
         if not self.targets:
             raise InputError(
                 f"nothing to do: a machine has nothing to {' or '.join(self.do)}; name networks"
@@ -83,12 +92,12 @@ class Plan:
                 f"{self.max_steps:,} steps are too many to verify, where every vector is compared; "
                 f"at most {MOST_VERIFIED:,} (certify covers all of them)"
             )
-        for kind in kinds:
+        for kind in networks:
             if CERTIFY in self.do:
-                kind.check_certified()
-        if self.options and not kinds:
+                kind.require_checker()
+        if self.options and not networks:
             raise InputError(f"{', '.join(self.options)} is an option of networks; none is named")
-        check_options(kinds, self.options)
+        check_options(networks, self.options)
 
     @property
     def targets(self) -> tuple[str, ...]:

@@ -23,14 +23,12 @@ from netwright.cli.output import console, listed, print_json, save_file, say, vi
 from netwright.errors import InputError, unknown
 from netwright.exact.layout import Layout
 from netwright.machine.turing_machine import TuringMachine
-from netwright.networks.language_model import read_context
 from netwright.networks.network import Network
 from netwright.networks.registry import kind_named, modules
 from netwright.networks.running import network_of
 from netwright.networks.saved import to_bytes
 from netwright.networks.weight import Weight
 from netwright.text import counted
-from netwright.theorems.beyond.language_model.universal import UniversalVocabulary
 
 EXAMPLE = """\b
 Examples:
@@ -94,7 +92,10 @@ def command(
         options |= {"prompt": prompt} if prompt and prompt != own else {}
     elif prompt is not None or on == UNIVERSAL:
         if prompt:
-            raise InputError(f"--prompt {prompt} is for a universal network; name one: --on")
+            raise InputError(
+                f"--prompt {prompt} is for a universal network: --on universal-transformer, or "
+                "--on universal-text"
+            )
         if weights or explain or output is not None or force or on not in (None, UNIVERSAL):
             raise InputError(
                 "a prompt is printed; --on, --weights, --explain and -o are not for it"
@@ -165,6 +166,8 @@ def _print_prompt(
 ) -> None:
     """The prompt on standard output; what was renamed on standard error."""
     from netwright.export.texts import prompt
+    from netwright.networks.language_model import read_context
+    from netwright.theorems.beyond.language_model.universal import UniversalVocabulary
 
     if {*options} - {"context"}:
         raise InputError(f"{', '.join(options)} is no option of a prompt")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from netwright.cli.arguments import completer
-from netwright.networks.registry import DEFAULT, MACHINE, REGISTRY, kinds, read_kind
+from netwright.networks.registry import DEFAULT, MACHINE, REGISTRY, kinds, modules, read_kind
 
 if TYPE_CHECKING:
     from netwright.networks.kind import Option
@@ -23,7 +23,7 @@ def on_option(help_text: str, *others: str) -> Any:
         metavar="NETWORK",
         help=f"{help_text[:-1]}: {', '.join(names)}.  [default: {DEFAULT}]",
         show_default=False,
-        autocompletion=completer(names),
+        autocompletion=lambda incomplete: completer([*modules(), *others])(incomplete),
     )
 
 

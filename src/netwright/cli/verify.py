@@ -1,7 +1,7 @@
 """`netwright verify`: networks against their machine, step by step, lemma by lemma."""
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any
@@ -19,7 +19,7 @@ from netwright.machine.load import read_text_file
 from netwright.machine.turing_machine import TuringMachine
 from netwright.networks.kind import Kind, check_options
 from netwright.networks.network import Network, compile_network
-from netwright.networks.registry import kind_named, kinds_of_the_paper
+from netwright.networks.registry import kind_with, kinds_of_the_paper
 from netwright.networks.running import Source, machine_in, network_of
 from netwright.networks.weight import weights_by_place
 from netwright.text import counted, shortened
@@ -84,7 +84,7 @@ def command(
     as_json: AsJson = False,
 ) -> int:
     """Compare networks with their machine at every step of a run."""
-    kinds = read_kinds(on or ",".join(kinds_of_the_paper()))
+    kinds, options = read_kinds(on or ",".join(kinds_of_the_paper()), options)
     check_options(kinds, options)
     if max_steps > MOST_STEPS:
         raise InputError(
@@ -163,13 +163,17 @@ class Subject:
             yield self._made[key]
 
 
-def read_kinds(text: str) -> list[Kind[Any]]:
-    """Kinds of network from their names with commas between them.
+def read_kinds(text: str, options: Mapping[str, Any]) -> tuple[list[Kind[Any]], dict[str, Any]]:
+    """Kinds of network from their names with commas between them, and the options of them all.
 
-    >>> [kind.statement for kind in read_kinds("rnn, transformer")]
+    >>> [kind.statement for kind in read_kinds("rnn, transformer", {})[0]]
     ['Theorem 2.3', 'Theorem 3.4']
     """
-    return [kind_named(name) for name in dict.fromkeys(each.strip() for each in text.split(","))]
+    found: dict[str, Kind[Any]] = {}
+    for name in text.split(","):
+        kind, options = kind_with(name.strip(), options)
+        found[kind.name] = kind
+    return list(found.values()), dict(options)
 
 
 class Damage:

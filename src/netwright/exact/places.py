@@ -1,13 +1,24 @@
-"""How the fields of a network are called by those who walk over it (`networks.tree`)."""
+"""Metadata of fields: what a field adds to the name of a weight (`networks.tree`)."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar, Self
 
 
 class Named:
     """A value that is one of few, and is known by its name: a normaliser, a score."""
 
     name: str
+    KNOWN: ClassVar[dict[tuple[type, str], "Named"]] = {}
+
+    def known(self) -> Self:
+        """Make it the one of its name, and return it."""
+        return self.KNOWN.setdefault((type(self), self.name), self)  # type: ignore[return-value]
+
+    @property
+    def written(self) -> str:
+        """Its name, if it is the one of that name."""
+        same = self.KNOWN.get((type(self), self.name)) == self
+        return self.name if same else f"another {self.name}"
 
 
 @dataclass(frozen=True)

@@ -39,7 +39,7 @@ from netwright.machine.load import machine_of_text
 from netwright.machine.turing_machine import TuringMachine
 from netwright.networks.kind import Kind
 from netwright.networks.network import Network, network_for_word
-from netwright.networks.registry import DEFAULT, kind_named, kinds
+from netwright.networks.registry import DEFAULT, kind_named, kind_with, kinds
 from netwright.text import shortened
 
 JSON, BINARY = "application/json", "application/octet-stream"
@@ -172,6 +172,8 @@ class Answers:
             for o in kind.options
             if o.name in query
         }
+        kind, given = kind_with(kind, options)
+        options = dict(given)
         word = query.get("input"), query.get("word")
         key = (text, kind.name, word, tuple(options.items()))
         with self._lock:

@@ -1,4 +1,4 @@
-"""Following the tokens of a Transformer in machine code: what `TokenFollower.take` does, quickly.
+"""Following the tokens of a Transformer in machine code: what `ShownFollower.take` does, quickly.
 
 A token is a number that stands for what it shows: a state, the symbol written, a move. What such a
 number means is in arrays, so that the code is one for all networks.

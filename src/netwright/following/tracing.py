@@ -5,6 +5,7 @@ Everything here comes from the network's own run. `t` is the network's time, fro
     Transformer   token t, whose output is y_t
     RNN           h_t for the n vectors of the input; g_{t−n} from t = n on, g_0 being h_n
     Neural GPU    the cells of S^t, and the gates that made them from S^{t−1}
+    others        moment t of the definition, or token t of a text
 """
 
 from abc import ABC, abstractmethod

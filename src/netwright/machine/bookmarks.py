@@ -12,7 +12,7 @@ from typing import Generic, Protocol, TypeVar
 FIRST_DISTANCE = 1 << 14
 MOST_BOOKMARKS = 64
 MOST_BYTES = 1 << 28  # of all bookmarks at equal distances
-BEHIND = (1024, 32)  # how far behind a time that is sought from afar there is one
+BEHIND = (1024, 32)  # distances before a far goal at which a bookmark is kept
 NEAR_BOOKMARKS = 16
 
 

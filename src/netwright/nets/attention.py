@@ -52,7 +52,7 @@ def _one_at_the_maximum(x: Sequence[Rational]) -> Callable[[Rational], Rational]
     return lambda value: ONE if value == top else ZERO
 
 
-hardmax = Normalizer("hardmax", _one_at_the_maximum)
+hardmax = Normalizer("hardmax", _one_at_the_maximum).known()
 """1/r for each of the r maxima, 0 for all others."""
 square_plus_one = Normalizer("x² + 1", lambda _: lambda value: value * value + 1)
 """A normaliser with f(x) = x² + 1, which is nowhere 0."""

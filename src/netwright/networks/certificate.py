@@ -95,7 +95,7 @@ def check_written(
     if on not in modules():
         certified = ", ".join(exact_kinds())
         raise FormatError(f"{label}: on: expected one of {certified}, got {shown(on)}")
-    return obligations(kind_named(on).check_certified(), written, label)
+    return obligations(kind_named(on).require_checker(), written, label)
 
 
 def check_certificate(

@@ -33,6 +33,8 @@ from netwright.networks.tree import feed_forwards
 from netwright.networks.view import History
 from netwright.networks.without import TransformerWithout
 from netwright.runtime.engine import ReferenceEngine, watched
+from netwright.runtime.pointers.engine import PointerEngine
+from netwright.runtime.transformer.decoder import FastDecoder
 from netwright.runtime.transformer.tokens import TokenEngine
 from netwright.theorems.decoder import CompiledDecoder, CompiledNormalDecoder
 from netwright.verify.certificate.reading import Checker
@@ -45,6 +47,11 @@ BLANKS = Option.flag("blanks", "Take inputs with blanks in them.")
 
 class DecoderConstruction(Construction[D]):
     """A kind of Transformer that shows a machine's run token by token."""
+
+    def for_word(self, given: Options, machine: TuringMachine, word: Sequence[str]) -> Options:
+        """A word with blanks needs a network that takes such words, if there are two sorts."""
+        needs = BLANKS in self.options and machine.blank in word
+        return {**given, "blanks": True} if needs else given
 
     def parts(self, compiled: D) -> dict[str, Callable[[], D]]:
         """Residual connections, attentions, and the positions."""
@@ -76,10 +83,6 @@ def _without(compiled: D, part: str) -> D:
 class NormalConstruction(DecoderConstruction[N]):
     """A kind that makes a Transformer of each machine in normal form."""
 
-    def for_word(self, given: Options, machine: TuringMachine, word: Sequence[str]) -> Options:
-        """A word with blanks needs a network that takes such words."""
-        return {**given, "blanks": True} if machine.blank in word else given
-
     def plain(self, compiled: N, meanings: Meanings) -> Plain:
         """Embedding, seed, positions and maps."""
         return plain_transformer(self, compiled, meanings)
@@ -98,9 +101,9 @@ class DecoderReading(ShownReading[D]):
     benchmark_steps = 10**7
 
     def __init__(
-        self, shown: Callable[[D, Sequence[str]], Shown], fast: Callable[..., Any], short: int
+        self, shown: Callable[[D, Sequence[str]], Shown], fast: type[FastDecoder | PointerEngine]
     ) -> None:
-        self._shown, self._fast, self._short = shown, fast, short
+        self._shown, self._fast = shown, fast
 
     def shown(self, compiled: D, word: Sequence[str]) -> Shown:
         """What the kind says of its tokens."""
@@ -114,8 +117,8 @@ class DecoderReading(ShownReading[D]):
         """By the definition where a part is left out: faster engines know whole networks."""
         if engine is Engine.REFERENCE or type(compiled.network) is not Transformer:
             return ReferenceEngine(self.moments(compiled, word), shown.watches)
-        short = self._short if engine is Engine.AUTO else 0
-        options = {} if engine is not Engine.FULL else {"tables": False}
+        short = self._fast.SHORT if engine is Engine.AUTO else 0
+        options: dict[str, Any] = {"tables": False} if engine is Engine.FULL else {}
         run = compiled.network, compiled.embed(word), compiled.seed, shown.watches
         return self._fast(*run, reference_steps=short, **options)
 

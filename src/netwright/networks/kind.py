@@ -3,7 +3,7 @@
 | part           | has                                                 | and so gets             |
 |----------------|-----------------------------------------------------|-------------------------|
 | `Construction` | name, statement, options, construct                 | compile, weights, files |
-| `Reading`      | the definition's moments, and what is shown in them | run, trace, campaign    |
+| `Reading`      | the definition's moments; what `ShownReading` shows | run, trace, campaign    |
 | `Proof`        | what every vector should be, lemmas, the checker    | verify, certify         |
 | `Look`         | meanings of blocks and weights, a view              | explain, page           |
 
@@ -230,7 +230,7 @@ class Reading(ABC, Generic[C]):
 
 
 class FollowedReading(Reading[C]):
-    """Moments that somebody follows, as an engine does them."""
+    """A reading whose run is a `Course`, driven by an engine."""
 
     @abstractmethod
     def course(
@@ -255,7 +255,7 @@ class ShownReading(FollowedReading[C]):
         """What is watched in a moment, and what it means; InputError for a word it cannot take."""
 
     def engine(self, compiled: C, word: Sequence[str], shown: Shown, engine: Engine) -> Any:
-        """What does the moments: the definition, if there is nothing faster."""
+        """What does the moments: the definition, unless a kind has something faster."""
         return ReferenceEngine(self.moments(compiled, word), shown.watches)
 
     def course(
@@ -290,7 +290,7 @@ class Proof(ABC, Generic[C]):
     uncertified = "nothing is proved of it for all inputs; verify compares it with its machine"
     """Why there are none, if `checker` is None."""
     is_predicted = False
-    """Whether the precision laboratory tells where its exports go wrong."""
+    """Whether the precision laboratory predicts where its exports go wrong."""
 
     @abstractmethod
     def checks(self, compiled: C, word: Sequence[str], max_steps: int) -> Iterator[Check]:
@@ -301,7 +301,7 @@ class Proof(ABC, Generic[C]):
     ) -> Tracing[Any] | None:
         """A trace that begins anywhere with what is proved of the network; None if there is none.
 
-        Not the network's own run: whoever shows it says so.
+        Not the network's own run: callers must say so.
         """
         return None
 
@@ -388,7 +388,7 @@ class Kind(Generic[C]):
         """What can be chosen."""
         return self.construction.options
 
-    def check_certified(self) -> Checker:
+    def require_checker(self) -> Checker:
         """What checks its certificates; InputError, with the reason, if there are none."""
         if self.proof.checker is None:
             raise InputError(
@@ -420,7 +420,7 @@ class Kind(Generic[C]):
 
 
 def check_options(kinds: Sequence[Kind[Any]], options: Options) -> None:
-    """Refuse an option that none of the kinds has, and read those that one has."""
+    """Validate options against the kinds; InputError for one that none of them has."""
     own = {kind.name: {option.name for option in kind.options} for kind in kinds}
     for name, value in options.items():
         if not any(name in names for names in own.values()):

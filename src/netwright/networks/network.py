@@ -140,7 +140,8 @@ class Network:
             word: a string, one symbol a character, or any iterable of symbols; none means the
                 machine's default input.
             max_steps: how many steps of the machine it may take; then the outcome is undecided.
-            engine: `auto`, `fast` or `reference`; all give the same answer.
+            engine: `auto`, `fast`, `full` or `reference` (`torch` for a language model); all give
+                the same answer.
             progress: is called now and then with the steps done and the cells used.
             store: where the run is kept, to go on with it another time.
 
@@ -270,7 +271,7 @@ class Network:
 
     @property
     def template(self) -> Any:
-        """What the construction gives for the machine and the options, without the same parts."""
+        """What the construction gives for machine and options, with the same parts left out."""
         construction = self.kind.construction
         compiled = construction.construct(self.machine, self.options)
         for change in self.changes:
@@ -280,7 +281,7 @@ class Network:
 
     @property
     def strange(self) -> str | None:
-        """How it differs, in more than numbers, from what its construction gives; None if it is so.
+        """How it differs from what its construction gives, but for numbers; None if it does not.
 
         The numbers that are written of it are put into what the construction gives, and that is
         compared with this network part by part.
@@ -292,7 +293,7 @@ class Network:
 
     def to_prove(self) -> dict[str, Any]:
         """What is written of the network, if that is all of it; else InputError with the reason."""
-        checker = self.kind.check_certified()
+        checker = self.kind.require_checker()
         if (found := self.strange) is not None:
             raise InputError(f"it cannot be certified: {found}")
         try:

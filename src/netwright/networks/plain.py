@@ -1,7 +1,8 @@
 """A network as plain tensors and names: all that somebody needs to run it without netwright.
 
-A kind makes it (`Construction.plain`); `netwright.export` writes it down for other tools. Vectors
-are rows, as in the paper: a weight has the shape (input, output), and x is taken to x·A + b.
+`Network.plain` makes it with `Construction.plain`; `netwright.export` writes it down for other
+tools. Vectors are rows, as in the paper: a weight has the shape (input, output), and x is taken to
+x·A + b.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

@@ -122,6 +122,6 @@ class PointerLook(NormalLook):
         return Says(state, symbol, z.label("w"), move, z.label("q2"))
 
 
-READING = DecoderReading[CompiledPointerTransformer](_shown, PointerEngine, PointerEngine.SHORT)
+READING = DecoderReading[CompiledPointerTransformer](_shown, PointerEngine)
 PROOF = PointerProof(READING, pointer_checks, CHECKER)
 KIND = Kind(PointerConstruction(), READING, PROOF, PointerLook(READING))

@@ -39,7 +39,7 @@ def modules() -> dict[str, str]:
 def read_kind(name: str, *others: str) -> str:
     """The name of a kind, or of something else that a machine can run on."""
     if not isinstance(name, str) or name not in (*REGISTRY, *others):
-        known = modules()  # which takes its time
+        known = modules()  # slow: it reads the metadata of installed packages
         if name not in known:
             raise InputError(unknown("network", str(name), [*known, *others]))
     return name
@@ -61,7 +61,7 @@ def kind_named(name: "str | Kind[Any]") -> "Kind[Any]":
 def kind_with(
     name: "str | Kind[Any]", options: Mapping[str, Any]
 ) -> "tuple[Kind[Any], Mapping[str, Any]]":
-    """A kind by its name, and its options; or by another name that it had, which is said."""
+    """A kind and its options; a former name of it is resolved, with a FormatWarning."""
     kind = kind_named(name)
     for (option, value), other in kind.construction.aliases.items():
         if str(options.get(option)) == value:

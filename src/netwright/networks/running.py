@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 from netwright.errors import InputError, NetworkError
 from netwright.exact.snapshot import CheckpointStore
@@ -17,7 +16,7 @@ Source = TuringMachine | Network
 
 
 def compile_source(
-    source: TuringMachine | os.PathLike[str] | str, to: str = "transformer", **options: object
+    source: TuringMachine | os.PathLike[str] | str, to: str = DEFAULT, **options: object
 ) -> Network:
     """Compile a machine into a network: `netwright.compile`.
 
@@ -116,10 +115,9 @@ def run_many(
     symbols = None if word is None else tuple(word)
     for each in sources:
         source = each if isinstance(each, TuringMachine | Network) else load_machine(each)
-        given: dict[str, Any] = options
         machine = machine_in(source)
         used = machine.check_word(machine.default_input if symbols is None else symbols)
-        network = target_of(source, to, used, **given)
+        network = target_of(source, to, used, **options)
         if network is None:
             yield simulate(machine, used, max_steps, engine=engine or Engine.FAST)
         else:

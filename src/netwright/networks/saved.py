@@ -24,7 +24,7 @@ from netwright.machine.written import machine_of, machine_parts
 from netwright.networks.network import Network
 from netwright.networks.registry import kind_named
 from netwright.networks.tree import filled
-from netwright.verify.certificate.schema import WRITABLE, require
+from netwright.verify.certificate.schema import require, writable
 
 FORMAT = "netwright network 2"
 LARGEST = 1 << 31  # bytes
@@ -40,7 +40,7 @@ def to_bytes(network: Network) -> bytes:
     if (reason := network.strange) is not None:
         raise OutputError(f"it cannot be saved: {reason}")
     try:
-        require(WRITABLE, network.written, "network")
+        require(writable, network.written, "network")
     except FormatError as error:
         raise OutputError(f"it cannot be saved: {error}") from None
     tensors: dict[str, NDArray[np.int64]] = {}
@@ -56,25 +56,17 @@ def to_bytes(network: Network) -> bytes:
     return seal(about, tensors)
 
 
-def read_network(path: str) -> Network | None:
-    """The network in a file, if there is a safetensors file of this name."""
-    if not is_safetensors(path, "network"):
-        return None
-    return from_bytes(read_file(Path(path), LARGEST, "network"), path)
-
-
 def load_network(path: os.PathLike[str] | str) -> Network:
     """The network that was saved in a file: `netwright.load`; FormatError if there is none."""
     if not isinstance(path, str | os.PathLike):
         raise FormatError(f"expected the path of a saved network; got {path!r}")
     if not Path(path).exists():
         raise FormatError(f"{path}: there is no such file")
-    network = read_network(str(path))
-    if network is None:
+    if not is_safetensors(str(path), "network"):
         raise FormatError(
             f"{path} is no file with a network saved by netwright (load_machine reads machines)"
         )
-    return network
+    return from_bytes(read_file(Path(path), LARGEST, "network"), str(path))
 
 
 def from_bytes(data: bytes, label: str = "file") -> Network:

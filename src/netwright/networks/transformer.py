@@ -141,6 +141,6 @@ class TransformerLook(NormalLook):
         return Says(state, symbol, z.label("s2"), move, z.label("q2"))
 
 
-READING = TransformerReading(_shown, FastDecoder, FastDecoder.SHORT)
+READING = TransformerReading(_shown, FastDecoder)
 PROOF = TransformerProof(READING, transformer_checks, CHECKER)
 KIND = Kind(TransformerConstruction(), READING, PROOF, TransformerLook(READING))

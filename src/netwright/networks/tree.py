@@ -11,6 +11,7 @@ Names say nothing of types and functions; so what is written is compared with wh
 gives, part by part and by exact types (`difference`).
 """
 
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
 from enum import Enum
@@ -59,20 +60,11 @@ def maps(network: Any, *, whole: bool = False) -> list[Leaf[Affine]]:
 
 def feed_forwards(network: Any) -> dict[str, FeedForward]:
     """Every feed-forward network in a network: `encoder.1.Q`, …, `decoder.3.O`, `F`."""
-    return {leaf.place: leaf.part for leaf in _feed_forwards(network)}
 
-
-def with_feed_forward(network: T, place: str, part: FeedForward) -> T:
-    """The network with another feed-forward network in one of these places."""
-    path = next(leaf.path for leaf in _feed_forwards(network) if leaf.place == place)
-    return cast(T, replaced(network, path, part))
-
-
-def _feed_forwards(network: Any) -> Iterator[Leaf[FeedForward]]:
     def found(node: Any) -> FeedForward | None:
         return node if isinstance(node, FeedForward) else None
 
-    return _leaves(network, found, (), "", "", Place(""), 0)
+    return {leaf.place: leaf.part for leaf in _leaves(network, found, (), "", "", Place(""), 0)}
 
 
 def _leaves(
@@ -206,13 +198,21 @@ class _Writing:
         if isinstance(node, Mapping):
             return [[*_key(k), self.data(x, f"{place}[{k}]")] for k, x in node.items()]
         if isinstance(node, Named):
-            return node.name
+            return node.written
         if isinstance(node, FunctionType):
-            return node.__name__
+            return _function(node)
         if is_dataclass(node):
             names = [field.name for field in fields(node)]
             return {name: self.data(getattr(node, name), f"{place}.{name}") for name in names}
         raise InputError(f"{place} is of type {type(node).__name__}, which has no written form")
+
+
+def _function(function: FunctionType) -> str:
+    """The name of a function that is its module's; `another` for what only has that name."""
+    module, name = function.__module__, function.__name__
+    if getattr(sys.modules.get(module), name, None) is not function:
+        return f"another {name}"
+    return name if module.startswith("netwright.") else f"{module}.{name}"
 
 
 def _key(key: object) -> Sequence[object]:
@@ -232,7 +232,7 @@ def filled(tree: T, data: Mapping[str, Any], given: TuringMachine | None = None)
     for name, wanted in rest.items():
         _check(wanted, data[name], name)
     if unknown := data.keys() - {*names, *rest}:
-        raise FormatError(f"there is no {sorted(unknown)[0]}")
+        raise FormatError(f"unknown part {sorted(unknown)[0]}")
     return replace(tree, **found)  # type: ignore[type-var]  # a dataclass
 
 
@@ -256,7 +256,7 @@ def _filled(node: Any, data: Any, place: str, writing: _Writing) -> Any:
         return node.with_affine(_filled(node.affine, data, place, writing))
     if isinstance(node, tuple):
         if not isinstance(data, list) or len(data) != len(node):
-            raise FormatError(f"{place} has not {len(node)} parts")
+            raise FormatError(f"{place} is not a list of {len(node)} parts")
         return tuple(_filled(x, data[n], f"{place}[{n}]", writing) for n, x in enumerate(node))
     if isinstance(node, Mapping):
         keys = [list(_key(key)) for key in node]

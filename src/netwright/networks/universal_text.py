@@ -93,6 +93,6 @@ class TextLook(UniversalLook):
         return History(timeline, lead, lead - 1)
 
 
-READING = DecoderReading[CompiledUniversalText](_shown, PointerEngine, PointerEngine.SHORT)
+READING = DecoderReading[CompiledUniversalText](_shown, PointerEngine)
 PROOF = DecoderProof(READING, text_checks, TEXT_CHECKER)
 KIND = Kind(TextConstruction(), READING, PROOF, TextLook(READING))

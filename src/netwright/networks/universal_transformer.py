@@ -133,10 +133,6 @@ class RulesConstruction(UniversalConstruction[CompiledUniversalRules]):
     )
     aliases = {("prompt", "text"): "universal-text"}  # noqa: RUF012  # never changed
 
-    def for_word(self, given: Options, machine: TuringMachine, word: Sequence[str]) -> Options:
-        """A word with blanks needs rules that take such words."""
-        return {**given, "blanks": True} if machine.blank in word else given
-
     def construct(self, machine: TuringMachine, options: Options) -> CompiledUniversalRules:
         """The constant network, with the machine as its prompt."""
         normal = normalize(machine, blanks_in_input=options["blanks"])
@@ -197,6 +193,6 @@ class RulesLook(UniversalLook, NormalLook):
     view = View(drawn="decoder.2.self", drawing="Layer 2", has_null=True)
 
 
-READING = DecoderReading[CompiledUniversalRules](_shown, PointerEngine, PointerEngine.SHORT)
+READING = DecoderReading[CompiledUniversalRules](_shown, PointerEngine)
 PROOF = DecoderProof(READING, rule_checks, RULES_CHECKER)
 KIND = Kind(RulesConstruction(), READING, PROOF, RulesLook(READING))

@@ -242,7 +242,7 @@ class ReplayEngine(ReferenceEngine):
 
     def go_back(self, place: Replayed) -> None:
         """Stand at a place of its own again."""
-        if place.moments < self.moments or place.moments == 0:
+        if place.moments <= self.moments:  # an exception may have ended the iterator
             self.vectors, self.moments, self.newest = self._begin(), 0, {}
         while self.moments < place.moments:
             self.advance(1)

@@ -184,8 +184,8 @@ def _lines(text: str) -> list[tuple[int, str]]:
 def _has_machine(line: str) -> bool:
     """Whether a line is a machine, behind columns of numbers if there are any."""
     rest = re.sub(r"^(?:(?:[0-9][0-9_.eE+-]*|---)[,;\s]+)*", "", line)
-    begin = _fields(rest)[0] if not rest.startswith((",", ";")) and rest else ""
-    return bool(_SPACED.match(rest)) or is_text(begin)
+    begin = _fields(rest)[:1] if not rest.startswith((",", ";")) else []
+    return bool(_SPACED.match(rest)) or any(map(is_text, begin))
 
 
 def _fields(line: str) -> list[str]:

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 FIRST_TOKENS = 64
 """How many tokens are kept before there is a program: less time than a compiler takes."""
 MOST_KEPT = 1 << 12
-"""Up to which token the definition tells what the state does not."""
+"""The last token for which the definition is replayed where the state does not tell all."""
 LONG_WAY = 1 << 13
 """From how many tokens on tables are faster, with all cells taken into them and out again."""
 
@@ -96,11 +96,9 @@ class TokenEngine:
         X: Sequence[Vector],
         seed: Vector,
         watches: Sequence[Watch],
-        *,
-        tables: bool = True,
     ) -> None:
         self.network, self.X, self.seed = network, X, seed
-        self.tables = tables
+        self.tables = True
         """Whether long ways are gone by tables."""
         self.watches = tuple(watches)
         self.moments = 0
@@ -208,8 +206,8 @@ class TokenEngine:
             except UnsuitableError as unsuitable:
                 if t > MOST_KEPT:
                     raise InputError(
-                        f"what token {t:,} attends to is known from all tokens before it alone: "
-                        f"{unsuitable}"
+                        f"token {t:,} needs all tokens before it ({unsuitable}); such tokens are "
+                        f"traced up to {MOST_KEPT:,}"
                     ) from None
         codes = self.advance(1)
         if found is None or self.reason is not None:

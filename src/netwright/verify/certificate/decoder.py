@@ -13,7 +13,7 @@ POWERS = {"one": 0, "n": 1, "e": -1, "e2": -2}
 
 
 def positions_in(blocks: Sequence[str] | None) -> list[tuple[str, int]] | None:
-    """The blocks of positions with their powers; None if nobody knows the blocks."""
+    """The blocks of positions with their powers; None for an unknown score."""
     return None if blocks is None else [(block, POWERS[block]) for block in blocks]
 
 

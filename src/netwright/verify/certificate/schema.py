@@ -162,9 +162,6 @@ def writable(value: object) -> None:
         raise Misfit("text or an integer", value)
 
 
-WRITABLE: Shape = writable
-
-
 def sequence(shape: Shape) -> Shape:
     """A list whose items have one form."""
 
@@ -276,7 +273,6 @@ def _machine_or_given(value: object) -> None:
     (_GIVEN if isinstance(value, str) else _MACHINE)(value)
 
 
-_WHOLE = {"given": _MACHINE, "layouts": _LAYOUTS}
 _NETWORK = record(maps=sequence(_MAP), activation=text)
 _LAYERS = sequence(record(Q=_NETWORK, K=_NETWORK, V=_NETWORK, O=_NETWORK))
 _DECODER = {
@@ -332,7 +328,8 @@ UNIVERSAL_TEXT = record(
     rules=text,
 )
 _STACKS = {
-    **_WHOLE,
+    "given": _MACHINE,
+    "layouts": _LAYOUTS,
     "neurons": record(
         machine=_GIVEN,
         base=rational,

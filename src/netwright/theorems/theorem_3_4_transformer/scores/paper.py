@@ -36,4 +36,4 @@ PAPER = Score(
     safe_until=safe_until,
     searched_at_once=24,
     searched=53,
-)
+).known()

@@ -92,4 +92,4 @@ RECENCY = Score(
     searched_at_once=20,
     searched=26,
     has_time_in_keys=True,
-)
+).known()

@@ -266,7 +266,8 @@ def test_a_text_as_an_option_is_said_to_be_a_kind_now(capsys: pytest.CaptureFixt
     assert main([*call, "--form", "short", "--json", "--max-steps", "5"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert [row["on"] for row in found["results"]] == ["universal-text", "rnn"]
-    plan = Plan(on="rnn,universal-transformer", options={"prompt": "text", "form": "short"})
+    with pytest.warns(nw.FormatWarning, match="is the kind universal-text now"):
+        plan = Plan(on="rnn,universal-transformer", options={"prompt": "text", "form": "short"})
     assert (plan.on, plan.options) == (("rnn", "universal-text"), {"form": "short"})
     assert main(["compile", "even-as", "--on", "universal-transformer", "--prompt", "text"]) == 0
     text = capsys.readouterr().out

@@ -8,17 +8,8 @@ from netwright.exact.vector import Vector
 from netwright.following.drive import Course
 from netwright.following.rnn import Decoder, PairFollower, S, stack_course
 from netwright.nets.neural_gpu import NeuralGPU
-from netwright.runtime.engine import ReferenceEngine, Watch
+from netwright.runtime.engine import Watch
 from netwright.theorems.theorem_4_1_neural_gpu import CompiledNeuralGPU, block_of
-
-
-def by_definition(
-    network: NeuralGPU, X: Sequence[Vector], watches: Sequence[Watch], stops: Sequence[int]
-) -> ReferenceEngine:
-    """The tensors by Equation 14."""
-    numbers = {int(watch.vector) for watch in watches}
-    cells = ({str(i): S[i][0] for i in numbers} for S in network.tensors(X))
-    return ReferenceEngine(cells, watches)
 
 
 def hidden_watches(

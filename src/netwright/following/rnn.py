@@ -24,7 +24,6 @@ from netwright.nets.rnn import RNN
 from netwright.runtime.engine import (
     NEITHER,
     Codes,
-    ReferenceEngine,
     VectorMoments,
     Watch,
     rows_of,
@@ -274,13 +273,6 @@ def stack_course(
         )
 
     return Course(moments, follower, reached, compiled.machine.blank)
-
-
-def by_definition(
-    network: RNN, X: Sequence[Vector], seed: Vector, watches: Sequence[Watch], stops: Sequence[int]
-) -> ReferenceEngine:
-    """The decoder by Equation 3."""
-    return ReferenceEngine(({"0": g} for g in network.decoder_states(X, seed)), watches)
 
 
 def rnn_course(

@@ -154,14 +154,14 @@ class ShownFollower:
         self.written.write(np.arange(len(reading.laid)), np.array([*reading.laid], int))
         self._meanings: tuple[NDArray[np.int64], ...] | None = None
         """Of the numbers of tokens: flags, symbols, moves and states."""
-        self.tokens = 0
+        self.moments = 0
         self.cell = reading.cell
         self.steps = -1  # the given machine's run has not yet begun
         self.at_a_step = False
         self.before_end = False
         self.state, self.head = states.index(reading.given.start), 0
         # A stay may take two tokens; one more shows the limit.
-        self.most_tokens = reading.before + 2 * max_steps + 1
+        self.most_moments = reading.before + 2 * max_steps + 1
 
     @property
     def cells(self) -> int:
@@ -169,25 +169,15 @@ class ShownFollower:
         return self.written.cells
 
     @property
-    def moments(self) -> int:
-        """A moment is a token."""
-        return self.tokens
-
-    @property
     def shown(self) -> int:
-        """Every token that it took."""
-        return self.tokens
-
-    @property
-    def most_moments(self) -> int:
-        """A token each."""
-        return self.most_tokens
+        """Every moment that it took."""
+        return self.moments
 
     def remaining(self) -> int:
         """A step of the given machine takes one token at least."""
-        if self.tokens >= self.most_tokens:
-            self._complain(self.tokens + 1)
-        return min(self.max_steps - self.steps, self.most_tokens - self.tokens)
+        if self.moments >= self.most_moments:
+            self._complain(self.moments + 1)
+        return min(self.max_steps - self.steps, self.most_moments - self.moments)
 
     def take(self, codes: Codes) -> None:
         """Follow some tokens."""
@@ -222,7 +212,7 @@ class ShownFollower:
             count = loop(*(array.ctypes.data for array in arrays), len(numbers))
             found = dict(zip(names, clock.tolist(), strict=True))
             done += count
-            self.tokens += count
+            self.moments += count
             self.cell, self.steps, self.head = found["cell"], found["steps"], found["head"]
             self.at_a_step = bool(found["at_a_step"])
             if found["code"] >= 0:
@@ -292,7 +282,7 @@ class ShownFollower:
         elif self.at_a_step and self.steps == self.max_steps:
             self.outcome = Outcome.UNDECIDED
         else:
-            self._complain(self.tokens + 1)
+            self._complain(self.moments + 1)
 
     def _apply(
         self, codes: NDArray[np.int64], given: NDArray[np.bool_], steps: NDArray[np.int64]
@@ -302,7 +292,7 @@ class ShownFollower:
         state, written, move = codes.T
         after = self.cell + np.cumsum(move)
         self.written.write(after - move, written)
-        self.tokens += len(codes)
+        self.moments += len(codes)
         self.cell, self.at_a_step = int(after[-1]), bool(given[len(codes) - 1])
         self.steps = int(steps[len(codes) - 1])
         at_steps = np.flatnonzero(given[: len(codes)])
@@ -314,23 +304,23 @@ class ShownFollower:
 
     def snapshot(self) -> Snapshot:
         """Where the machine stands."""
-        place = [self.tokens, self.cell, self.steps, self.at_a_step, self.state, self.head]
+        place = [self.moments, self.cell, self.steps, self.at_a_step, self.state, self.head]
         return {"place": np.array(place, dtype=np.int64), **self.written.snapshot()}
 
     def put(self, state: Snapshot) -> None:
         """Stand there again."""
         self.written.restore(state)
         place = state["place"].tolist()
-        self.tokens, self.cell, self.steps, at_a_step, self.state, self.head = place
+        self.moments, self.cell, self.steps, at_a_step, self.state, self.head = place
         self.at_a_step = bool(at_a_step)
 
     def restore(self, state: Snapshot) -> None:
         """Stand there again, if there is such a place."""
         at_a_step = checked_array(state, "place", (6,), -FARTHEST, FARTHEST)[3]
         self.put(state)
-        require_consistent(-1 <= self.steps <= self.tokens, f"{self.steps} steps")
-        most = self.most_tokens - 2 * (self.max_steps - self.steps) + 2
-        require_consistent(0 <= self.tokens <= most, f"{self.tokens} tokens")
+        require_consistent(-1 <= self.steps <= self.moments, f"{self.steps} steps")
+        most = self.most_moments - 2 * (self.max_steps - self.steps) + 2
+        require_consistent(0 <= self.moments <= most, f"{self.moments} tokens")
         require_consistent(at_a_step in (0, 1), f"at_a_step is {at_a_step}")
         require_consistent(0 <= self.state < len(self.is_given), f"no state {self.state}")
         # The head is never more than a cell away from where something was written.
@@ -355,7 +345,7 @@ def shown_course(
             Engine.FAST if moments.fast else Engine.REFERENCE,
             perf_counter() - started - moments.compile_seconds,
             moments.compile_seconds,
-            network_steps=follower.tokens,
+            network_steps=follower.moments,
             dimension=dimension,
             note=moments.reason,
             before_end=follower.before_end,

@@ -9,7 +9,7 @@ from netwright.errors import InputError
 from netwright.exact.feed_forward import Affine
 from netwright.exact.rational import ONE, ZERO, Rational
 from netwright.exact.vector import Vector
-from netwright.following.neural_gpu import by_definition, neural_gpu_course
+from netwright.following.neural_gpu import neural_gpu_course
 from netwright.following.rnn import Decoder
 from netwright.following.tracing import NeuralGPUTracing
 from netwright.machine.simulate import Engine
@@ -103,14 +103,18 @@ class NeuralGPUReading(StackReading[CompiledNeuralGPU]):
     """The cells, and their gates."""
 
     fast = FastNeuralGPU
-    by_definition = staticmethod(by_definition)
     follow = staticmethod(neural_gpu_course)
 
     def moments(
         self, compiled: CompiledNeuralGPU, word: Sequence[str]
     ) -> Iterator[Mapping[str, Vector]]:
+        """The cells of S^0, S^1, …, by their numbers."""
+        tensors = compiled.network.tensors(compiled.embed(word))
+        return ({str(n): row[0] for n, row in enumerate(S)} for S in tensors)
+
+    def outputs(self, compiled: CompiledNeuralGPU, word: Sequence[str]) -> Iterator[Vector]:
         """The last cell of S^1, S^2, …."""
-        return ({"y": y} for y in compiled.network.outputs(compiled.embed(word)))
+        return compiled.network.outputs(compiled.embed(word))
 
     def trace(
         self, compiled: CompiledNeuralGPU, word: Sequence[str], max_steps: int

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from netwright.errors import InputError
@@ -12,7 +11,7 @@ from netwright.exact.layout import Layout
 from netwright.exact.rational import Number, Rational, rational
 from netwright.exact.vector import Vector
 from netwright.following.drive import Course
-from netwright.following.rnn import Decoder, by_definition, rnn_course
+from netwright.following.rnn import Decoder, rnn_course
 from netwright.following.tracing import RNNTracing
 from netwright.machine.simulate import Engine
 from netwright.machine.timeline import Timeline
@@ -30,6 +29,7 @@ from netwright.networks.kind import (
 from netwright.networks.plain import VECTOR, Plain
 from netwright.networks.trace import Moment
 from netwright.networks.view import History, Says
+from netwright.runtime.engine import ReferenceEngine
 from netwright.runtime.stacks.rnn import FastRNN
 from netwright.theorems.theorem_2_3_rnn.construction import CompiledRNN, compile_rnn
 from netwright.theorems.theorem_2_3_rnn.meanings import MEANINGS
@@ -141,7 +141,6 @@ class StackReading(FollowedReading[C]):
     engines = (Engine.AUTO, Engine.FAST, Engine.FULL, Engine.REFERENCE)
     fast: Any
     """The engine that knows stacks."""
-    by_definition: Any
     follow: Any
     """From network, word, limit and what makes an engine to the course of a run."""
 
@@ -150,8 +149,13 @@ class StackReading(FollowedReading[C]):
     ) -> Course[Any]:
         """One moment is one step, once the input is read."""
         short = self.fast.SHORT if engine is Engine.AUTO else 0
-        fast = partial(self.fast, reference_steps=short)
-        make = self.by_definition if engine is Engine.REFERENCE else fast
+
+        def make(*network_and_input: Any) -> Any:
+            if engine is Engine.REFERENCE:
+                *_, watches, _ = network_and_input
+                return ReferenceEngine(self.moments(compiled, word), watches)
+            return self.fast(*network_and_input, reference_steps=short)
+
         found: Course[Any] = self.follow(compiled, word, max_steps, make)
         return found
 
@@ -161,13 +165,16 @@ class RNNReading(StackReading[CompiledRNN]):
 
     benchmark_steps = 10**7
     fast = FastRNN
-    by_definition = staticmethod(by_definition)
     follow = staticmethod(rnn_course)
 
     def moments(self, compiled: CompiledRNN, word: Sequence[str]) -> Iterator[Mapping[str, Vector]]:
-        """y_1, y_2, … of Equation 3."""
+        """g_0, g_1, … of Equation 3."""
         seed = Vector.zero(compiled.neurons.layout)
-        return ({"y": y} for y in compiled.network.outputs(compiled.embed(word), seed))
+        return ({"0": g} for g in compiled.network.decoder_states(compiled.embed(word), seed))
+
+    def outputs(self, compiled: CompiledRNN, word: Sequence[str]) -> Iterator[Vector]:
+        """y_1, y_2, …."""
+        return compiled.recognizer.outputs((*word, compiled.machine.blank))
 
     def trace(self, compiled: CompiledRNN, word: Sequence[str], max_steps: int) -> RNNTracing:
         """h while it reads, then g."""

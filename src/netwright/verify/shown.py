@@ -34,10 +34,10 @@ def shown_checks(
     is claimed of each. The run is compared up to the moment that shows its end, or the limit.
     """
     follower = ShownFollower(shown, max_steps)
-    claimed = claims(follower.most_tokens + 1) if claims is not None else None
+    claimed = claims(follower.most_moments + 1) if claims is not None else None
     machine = configurations(shown.given, word)
     seen = -1
-    for i, moment in enumerate(islice(moments, follower.most_tokens)):
+    for i, moment in enumerate(islice(moments, follower.most_moments)):
         for named, name, found, wanted in claimed(i, moment) if claimed is not None else ():
             yield Check(i, named, name, found, wanted, max(0, seen))
         follower.take(ReferenceEngine(iter([vectors(moment)]), shown.watches).advance(1))

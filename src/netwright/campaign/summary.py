@@ -11,7 +11,7 @@ from netwright.campaign.plan import FAILED
 from netwright.campaign.work import Row
 from netwright.machine.formats import bbchallenge
 from netwright.machine.simulate import Outcome
-from netwright.networks.registry import MACHINE, kind_named, modules
+from netwright.networks.registry import MACHINE, is_kind, kind_named
 
 SHOWN = 5
 MOST_WRONG = 20
@@ -152,7 +152,7 @@ class Summary:
         if verb != "certify":
             parts += ["--max-steps", str(self.plan["max_steps"])]
         on = row["on"]
-        own = {o.name for o in kind_named(on).options} if on in modules() else set()
+        own = {o.name for o in kind_named(on).options} if is_kind(on) else set()
         for name, value in self.plan["options"].items():
             if name not in own:
                 continue

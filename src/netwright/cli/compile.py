@@ -24,7 +24,7 @@ from netwright.errors import InputError, unknown
 from netwright.exact.layout import Layout
 from netwright.machine.turing_machine import TuringMachine
 from netwright.networks.network import Network
-from netwright.networks.registry import kind_named, modules
+from netwright.networks.registry import is_kind, kind_named
 from netwright.networks.running import network_of
 from netwright.networks.saved import to_bytes
 from netwright.networks.weight import Weight
@@ -87,7 +87,8 @@ def command(
     """Compile a machine into a network; show its shape, and save it with -o."""
     source, given, symbols = load_with_word(machine, word, separator, format_name)
     named = source.kind.name if isinstance(source, Network) else on
-    own = kind_named(named).construction.takes_prompt if named in modules() else ""
+    known = named is not None and is_kind(named)
+    own = kind_named(named).construction.takes_prompt if named and known else ""
     if own:
         options |= {"prompt": prompt} if prompt and prompt != own else {}
     elif prompt is not None or on == UNIVERSAL:

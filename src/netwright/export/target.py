@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from netwright.errors import InputError, unknown
 from netwright.export.sources import has_source
 from netwright.networks.plain import Plain
-from netwright.networks.registry import kind_named, modules
+from netwright.networks.registry import is_kind, kind_named
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -72,7 +72,7 @@ class Target(ABC):
 
     def part(self, kind: str) -> str:
         """The name of that code."""
-        code = kind_named(kind).construction.code if kind in modules() else ""
+        code = kind_named(kind).construction.code if is_kind(kind) else ""
         return f"{self.name}_{(code or kind).replace('-', '_')}"
 
     def check_installed(self) -> None:

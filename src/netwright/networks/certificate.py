@@ -12,7 +12,7 @@ from netwright.html import table
 from netwright.machine.load import load_machine
 from netwright.machine.turing_machine import TuringMachine
 from netwright.machine.written import machine_of
-from netwright.networks.registry import exact_kinds, kind_named, modules
+from netwright.networks.registry import exact_kinds, is_kind, kind_named
 from netwright.verify.certificate.check import certificate, obligations, read_certificate
 from netwright.verify.certificate.reading import Obligation
 from netwright.verify.certificate.schema import shown
@@ -92,7 +92,7 @@ def check_written(
     on: str, written: Mapping[str, Any], label: str = "the certificate"
 ) -> Iterator[Obligation]:
     """Check what is written down of a network of a kind."""
-    if on not in modules():
+    if not is_kind(on):
         certified = ", ".join(exact_kinds())
         raise FormatError(f"{label}: on: expected one of {certified}, got {shown(on)}")
     return obligations(kind_named(on).require_checker(), written, label)

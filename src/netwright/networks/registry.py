@@ -36,12 +36,15 @@ def modules() -> dict[str, str]:
     return {**REGISTRY, **{name: others[name] for name in others if name not in REGISTRY}}
 
 
+def is_kind(name: object) -> bool:
+    """Whether there is a kind of this name; other packages are looked at last, as that is slow."""
+    return name in REGISTRY or name in modules()
+
+
 def read_kind(name: str, *others: str) -> str:
     """The name of a kind, or of something else that a machine can run on."""
-    if not isinstance(name, str) or name not in (*REGISTRY, *others):
-        known = modules()  # slow: it reads the metadata of installed packages
-        if name not in known:
-            raise InputError(unknown("network", str(name), [*known, *others]))
+    if name not in others and not is_kind(name):
+        raise InputError(unknown("network", str(name), [*modules(), *others]))
     return name
 
 

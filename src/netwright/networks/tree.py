@@ -301,28 +301,40 @@ def difference(one: Any, other: Any, place: str = "") -> str | None:
     >>> difference((1, sigma), (1, relu), "parts")
     'parts[1] is relu, not sigma'
     """
+    found = _difference(one, other)
+    return None if found is None else f"{place}{found}".removeprefix(".")
+
+
+def _difference(one: Any, other: Any) -> str | None:
+    """The same, with the place from here on."""
     if type(one) is not type(other):
-        return f"{place} is of type {type(other).__name__}, not {type(one).__name__}"
+        return f" is of type {type(other).__name__}, not {type(one).__name__}"
     if isinstance(one, PLAIN):
-        return None if one == other else f"{place} is {str(other)[:40]}, not {str(one)[:40]}"
+        return None if one == other else f" is {str(other)[:40]}, not {str(one)[:40]}"
     if isinstance(one, FunctionType | type):
-        return None if one is other else f"{place} is {other.__name__}, not {one.__name__}"
+        return None if one is other else f" is {other.__name__}, not {one.__name__}"
     if isinstance(one, tuple | list):
         if len(one) != len(other):
-            return f"{place} has {len(other)} parts, not {len(one)}"
-        pairs = [(f"{place}[{n}]", *each) for n, each in enumerate(zip(one, other, strict=True))]
+            return f" has {len(other)} parts, not {len(one)}"
+        pairs: Iterable[tuple[Any, Any, Any]] = zip(range(len(one)), one, other, strict=True)
+        form = "[{}]"
     elif isinstance(one, frozenset):
-        return None if one == other else f"{place} is {sorted(other)}, not {sorted(one)}"
+        return None if one == other else f" is {sorted(other)}, not {sorted(one)}"
     elif isinstance(one, Mapping):
-        if list(one) != list(other) and set(one) != set(other):
-            return f"{place} has other keys"
-        pairs = [(f"{place}[{key}]", one[key], other[key]) for key in one]
+        if one.keys() != other.keys():
+            return " has other keys"
+        pairs, form = ((key, one[key], other[key]) for key in one), "[{}]"
     else:
-        pairs = [(f"{place}.{n}", getattr(one, n), getattr(other, n)) for n in _parts(one)]
-        if not pairs and one is not other:
-            return f"{place} is another {type(one).__name__}"
-    found = (difference(a, b, name.lstrip(".")) for name, a, b in pairs)
-    return next((each for each in found if each is not None), None)
+        names = _parts(one)
+        if not names and one is not other:
+            return f" is another {type(one).__name__}"
+        pairs, form = ((n, getattr(one, n), getattr(other, n)) for n in names), ".{}"
+    for key, a, b in pairs:
+        if type(a) is fmpq and type(b) is fmpq and a == b:
+            continue  # most of a network
+        if (found := _difference(a, b)) is not None:
+            return f"{form.format(key)}{found}"
+    return None
 
 
 def _parts(one: Any) -> Sequence[str]:

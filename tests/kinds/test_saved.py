@@ -314,6 +314,33 @@ def test_two_coordinates_of_one_name_are_no_layout() -> None:
         from_bytes(seal(about, arrays))
 
 
+@pytest.mark.parametrize("on", [*KINDS, "language-model"])
+def test_what_looks_like_a_number_or_a_text_is_none(on: str) -> None:
+    """Indices are whole numbers, names are texts, and every tensor is used."""
+    network = compile_network(library_machine("even-as"), on)
+    about, tensors = unseal(to_bytes(network), "file", "network")
+    name = next(name for name, tensor in tensors.items() if tensor.shape[1] == 4)
+    rows = [[int(j), int(k), "1"] for j, k, *_ in tensors[name].tolist()]
+
+    def with_rows(rows: list[list[Any]]) -> bytes:
+        others = {key: tensor for key, tensor in tensors.items() if key != name}
+        place = json.dumps({"tensor": name})
+        text = json.dumps(about["written"]).replace(place, json.dumps(rows))
+        return seal({**about, "written": json.loads(text)}, others)
+
+    assert from_bytes(with_rows(rows)) is not None
+    for odd in (0.0, 0.5, True, "0", None):
+        with pytest.raises(FormatError, match=r"outside its matrix|is not a whole network"):
+            from_bytes(with_rows([[odd, *rows[0][1:]], *rows[1:]]))
+    for change in ({"name": 5}, {"description": None}, {"name": ["x"]}):
+        with pytest.raises(FormatError, match="not a Turing machine"):
+            from_bytes(seal({**about, "machine": {**about["machine"], **change}}, tensors))
+    with pytest.raises(FormatError, match="a tensor that nothing is made of: more"):
+        from_bytes(seal(about, {**tensors, "more": tensors[name]}))
+    with pytest.raises(FormatError, match="no lone surrogates"):
+        from_bytes(seal({**about, "changes": ["\ud800"]}, tensors))
+
+
 def test_a_network_knows_whether_it_is_certified(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -28,9 +28,11 @@ from tests.repetition import examples, repeated, some
 from tests.strategies import machines
 
 import netwright
+import netwright as nw
 from netwright.cli import main
-from netwright.errors import FormatError, InputError
+from netwright.errors import FormatError, InputError, OutputError
 from netwright.exact.feed_forward import Affine, FeedForward, linear
+from netwright.exact.layout import Layout
 from netwright.exact.rational import rational, sigma
 from netwright.exact.vector import Vector
 from netwright.machine.library import library_machine, library_names
@@ -42,6 +44,7 @@ from netwright.nets.neural_gpu import NeuralGPU
 from netwright.nets.positional import Positions
 from netwright.networks.certificate import check_written
 from netwright.networks.network import compile_network
+from netwright.networks.saved import to_bytes
 from netwright.networks.tree import maps, replaced
 from netwright.theorems.theorem_2_3_rnn.construction import CompiledRNN, compile_rnn
 from netwright.theorems.theorem_3_4_transformer.construction import (
@@ -340,3 +343,34 @@ def test_what_is_certified_is_the_object_and_not_what_is_written_of_it() -> None
         other.certify()
     assert net.certify().holds
     assert gpu.certify().holds
+
+
+def test_what_is_shared_by_all_machines_is_known_by_what_it_is_too() -> None:
+    """The universal network is one object: what is put into it is not compared with itself."""
+
+    def sigma(x: Any) -> Any:
+        return x
+
+    for prompt in ("rules", "text"):
+        final = nw.universal(prompt).of("even-as").compiled.network.F
+        old = final.activation
+        object.__setattr__(final, "activation", sigma)
+        try:
+            assert not nw.universal(prompt).certify().holds
+            assert not nw.universal(prompt).of("palindrome").certify().holds
+        finally:
+            object.__setattr__(final, "activation", old)
+        assert nw.universal(prompt).certify().holds
+
+
+def test_attributes_of_its_own_are_seen() -> None:
+    network = compile_network(library_machine("even-as"), "rnn")
+    object.__setattr__(network.compiled.network, "decoder_step", lambda g, y: g)
+    with pytest.raises(InputError, match=r"it cannot be certified: network is not|cannot be cert"):
+        network.certify()
+    with pytest.raises(OutputError, match="it cannot be saved"):
+        to_bytes(network)
+    layout = Layout([["x", [""]]])  # type: ignore[arg-type]  # lists, which have no hash
+    odd = replace(network, compiled=replace(network.compiled, embedding={"a": Vector(layout, {})}))
+    with pytest.raises(InputError, match="it cannot be certified"):
+        odd.certify()

@@ -240,7 +240,7 @@ def find_faults(
     accepting: frozenset[str],
     default_input: tuple[str, ...],
     input_symbols: tuple[str, ...],
-    **_words: str,
+    **words: object,
 ) -> list[Fault]:
     """Every reason why these parts are not a Turing machine; none if they are one."""
     faults: list[Fault] = []
@@ -254,6 +254,8 @@ def find_faults(
         for each in names:
             fine = isinstance(each, str) and each != ""
             require(fine, part, f"{part} {each!r}: not a nonempty string")
+    for part, text in words.items():
+        require(isinstance(text, str), part, f"its {part} is {str(text)[:40]!r}, which is no text")
     require(start in known_states, "start", f"start state {start!r} is not among the states")
     require(blank in known_symbols, "blank", f"blank {blank!r} is not among the symbols")
     for state in sorted(accepting - known_states, key=str):

@@ -17,7 +17,7 @@ from os import PathLike
 from random import Random
 from typing import Any
 
-from netwright.errors import FormatError, InputError, NetwrightError, unknown
+from netwright.errors import InputError, NetwrightError, unknown
 from netwright.exact.layout import Layout
 from netwright.exact.rational import Number
 from netwright.exact.snapshot import FARTHEST, CheckpointStore
@@ -286,7 +286,7 @@ class Network:
         """
         try:
             return difference(filled(self.template, self.written, self.machine), self.compiled)
-        except FormatError as error:
+        except (NetwrightError, AttributeError, LookupError, TypeError, ValueError) as error:
             return str(error)
 
     def to_prove(self) -> dict[str, Any]:

@@ -87,15 +87,19 @@ def from_bytes(data: bytes, label: str = "file") -> Network:
 def _rebuilt(about: dict[str, Any], tensors: dict[str, Any]) -> Network:
     kind, machine = kind_named(about["on"]), machine_of(about["machine"])
     options = kind.construction.read_options(about["options"])
-    written = cast(dict[str, Any], _put_back(about["written"], tensors))
+    unused = dict(tensors)
+    written = cast(dict[str, Any], _put_back(about["written"], unused))
     changes = about["changes"]
     if type(changes) is not list or not all(isinstance(change, str) for change in changes):
         raise FormatError("changes that are no list of texts")
+    require(writable, changes, "changes")
     empty = Network(kind, machine, options, None, tuple(changes), loaded=True)
     network = replace(empty, compiled=filled(empty.template, written, machine))
     # What is there is all that was written: no number twice, none in another form.
     if json.dumps(network.written, sort_keys=True) != json.dumps(written, sort_keys=True):
         raise FormatError("its parts contradict each other")
+    if unused:
+        raise FormatError(f"a tensor that nothing is made of: {sorted(unused)[0][:60]}")
     kind.construction.check_loaded(written)
     return network
 
@@ -139,11 +143,11 @@ def _integers(rows: list[list[Any]]) -> NDArray[np.int64]:
 
 
 def _put_back(value: object, tensors: dict[str, Any]) -> object:
-    """The JSON with its numbers."""
+    """The JSON with its numbers, each tensor of which is used once."""
     if isinstance(value, dict):
         name = value.get("tensor") if value.keys() == {"tensor"} else None
         if isinstance(name, str):
-            return list(_rows(tensors[name]))
+            return list(_rows(tensors.pop(name)))
         return {key: _put_back(item, tensors) for key, item in value.items()}
     return [_put_back(item, tensors) for item in value] if isinstance(value, list) else value
 

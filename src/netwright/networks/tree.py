@@ -15,7 +15,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
 from enum import Enum
-from functools import partial
+from functools import cached_property, partial
 from types import FunctionType
 from typing import Any, Generic, NamedTuple, TypeVar, cast
 
@@ -203,8 +203,26 @@ class _Writing:
             return _function(node)
         if is_dataclass(node):
             names = [field.name for field in fields(node)]
-            return {name: self.data(getattr(node, name), f"{place}.{name}") for name in names}
+            parts = {name: self.data(getattr(node, name), f"{place}.{name}") for name in names}
+            return {**parts, **_oddities(node)}
         raise InputError(f"{place} is of type {type(node).__name__}, which has no written form")
+
+
+def _oddities(node: Any) -> dict[str, Any]:
+    """What an object has beside its fields: a class of somebody else's, attributes of its own."""
+    kind = type(node)
+    own = (
+        {}
+        if kind.__module__.startswith("netwright.")
+        else {"class": f"{kind.__module__}.{kind.__qualname__}"}
+    )
+    names = {field.name for field in fields(node)}
+    more = [
+        name
+        for name in getattr(node, "__dict__", {})
+        if name not in names and not isinstance(getattr(kind, name, None), cached_property)
+    ]
+    return {**own, **({"attributes": sorted(more)} if more else {})}
 
 
 def _function(function: FunctionType) -> str:
@@ -268,7 +286,13 @@ def _filled(node: Any, data: Any, place: str, writing: _Writing) -> Any:
         }
     if is_dataclass(node) and not isinstance(node, Named | Layout | TuringMachine):
         names = [field.name for field in fields(node)]
-        _check(sorted(names), sorted(data), place)
+        oddities = _oddities(node)
+        if "class" in data and "class" not in oddities:
+            found = str(data["class"]).rpartition(".")[2][:60]
+            raise FormatError(f"{place} is of type {found}, not {type(node).__name__}")
+        _check(sorted([*names, *oddities]), sorted(data), place)
+        for name, wanted in oddities.items():
+            _check(wanted, data[name], f"{place}.{name}")
         parts = {n: _filled(getattr(node, n), data[n], f"{place}.{n}", writing) for n in names}
         return cast(Any, replace)(node, **parts)
     _check(writing.data(node, place), data, place)
@@ -280,7 +304,8 @@ def _numbers(
 ) -> Iterator[tuple[Any, fmpq]]:
     """The entries of a vector, or of a matrix, by index."""
     for *where, text in rows:
-        if len(where) != indices or any(not 0 <= k < n for k, n in zip(where, size, strict=True)):
+        inside = (type(k) is int and 0 <= k < n for k, n in zip(where, size, strict=False))
+        if len(where) != indices or not all(inside):
             what = "matrix" if size[1:] else "vector"
             raise FormatError(f"{place} has a number outside its {what}")
         top, _, bottom = text.partition("/")

@@ -85,9 +85,9 @@ class NeuralGPUCheck:
         return dict.fromkeys([*places, *(self._flag(flag) for flag in flags)], ONE)
 
     def _bias(self, letter: str) -> Numbers:
-        rows = self.convolutions[letter]["bias"] or []
-        if len(rows) > 1:
-            raise FormatError("a bias for more than one column")
+        rows = self.convolutions[letter]["bias"]
+        if rows is not None and len(rows) != 1:
+            raise FormatError("a bias for another number of columns than one")
         return read_vector(rows[0], len(self.cell.names)) if rows else {}
 
     def _rows(self, letter: str, row: int) -> Iterator[tuple[int, Numbers]]:

@@ -303,12 +303,13 @@ _NORMAL = {
 }
 _ENDS = {"embedding": _EMBEDDING, "final_states": sequence(text)}
 TRANSFORMER = record(**_DECODER, **_NORMAL, **_ENDS, score=text)
-POINTER_TRANSFORMER = record(**_DECODER, **_NORMAL, **_ENDS, attention=text)
+_ATTENTION = one_of("absolute", "dot-product")
+POINTER_TRANSFORMER = record(**_DECODER, **_NORMAL, **_ENDS, attention=_ATTENTION)
 RULES_ALONE = record(**_DECODER)
 UNIVERSAL_RULES = record(
     **_DECODER,
     **_NORMAL,
-    attention=text,
+    attention=_ATTENTION,
     symbols=_EMBEDDING,
     rules=sequence(row(text, text, _VECTOR)),
 )

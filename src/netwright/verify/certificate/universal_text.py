@@ -266,6 +266,7 @@ class TextPromptCheck:
         yield set(moving.states) == inner | self.pauses, "other states"
         yield moving.symbols == given.symbols and moving.blank == given.blank, "other symbols"
         yield moving.start == given.start, "another start"
+        yield moving.accepting == given.accepting, "other accepting states"
         # Rules that leave a final state are none: the machine has halted there.
         moving.delta = {k: rule for k, rule in moving.delta.items() if k[0] not in given.final}
         yield from same_steps(given, moving, self.pauses, given.final, lambda symbol: symbol)

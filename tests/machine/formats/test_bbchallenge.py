@@ -161,3 +161,9 @@ def test_writing_what_was_read_gives_an_equal_machine(text: str) -> None:
 def test_a_machine_that_does_not_fit_is_refused_with_every_reason() -> None:
     with pytest.raises(FormatError, match=r"(?s)symbols are.*blank is '_'.*default input.*accept"):
         write_text(library_machine("palindrome"), "bbchallenge")
+
+
+@pytest.mark.parametrize("text", ["1 |", "| |", "1,2, |||\n", "--- |", "7 "])
+def test_numbers_and_bars_are_no_machine(text: str) -> None:
+    """The fields of a line may be none at all."""
+    assert not bbchallenge.recognises(text)

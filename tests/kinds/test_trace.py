@@ -134,6 +134,7 @@ def check_trace(network: Network, word: str, most: int, limit: int = 10**7) -> N
 def _first_tokens(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     if request.param != "kept tokens":
         monkeypatch.setattr(tokens, "FIRST_TOKENS", 3)
+        monkeypatch.setattr(tokens, "LATER", 1)
     if request.param.startswith("tables"):
         monkeypatch.setattr(tokens, "LONG_WAY", 1)
 
@@ -164,6 +165,7 @@ def test_moments_of_pointer_networks_of_random_machines(
     word = data.draw(words(machine.symbols))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(tokens, "FIRST_TOKENS", data.draw(st.integers(1, 30)))
+        patch.setattr(tokens, "LATER", 1)
         network = choice.network(machine, tuple(word))
         check_trace(network, "".join(word), 25 if choice.kind != "universal-text" else 8, 8)
 
@@ -171,6 +173,7 @@ def test_moments_of_pointer_networks_of_random_machines(
 @pytest.mark.parametrize("name", ["pointer", "pointer-dot", "rules", "rules-dot"])
 def test_moments_of_damaged_pointer_networks(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tokens, "FIRST_TOKENS", 3)
+    monkeypatch.setattr(tokens, "LATER", 1)
     whole = CHOICES[name].network(library_machine("even-as"))
     outputs = list(islice(whole.outputs("aba"), 20))
     changed = 0

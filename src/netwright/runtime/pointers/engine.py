@@ -58,7 +58,7 @@ class PointerEngine:
         self.compile_seconds = 0.0
         self.reason: str | None = None
         """Why there are no tables."""
-        self.by_definition = DefinitionFirst(0 if _has_code() else reference_steps)
+        self.by_definition = DefinitionFirst(0 if has_code() else reference_steps)
         self._tables: Tables | None = None
         self._vectors: ReferenceEngine | None = None
         if self.by_definition.moments:
@@ -114,7 +114,7 @@ class PointerEngine:
             self._vectors.advance(1)
 
 
-def _has_code() -> bool:
+def has_code() -> bool:
     """Whether there is code for tables in this process; asking does not import the compiler."""
     jit = sys.modules.get("netwright.jit")
     return jit is not None and bool(jit.is_compiled(kernel.follow))

@@ -30,6 +30,7 @@ from netwright.runtime.attended import (
     OneWinner,
 )
 from netwright.runtime.engine import Codes, Watch, watched
+from netwright.runtime.pointers.engine import has_code
 from netwright.runtime.pointers.tokens import PointerTokens
 from netwright.runtime.transformer.analysis import has_equal_scores
 from netwright.runtime.transformer.attention import AttentionCache
@@ -50,6 +51,8 @@ if TYPE_CHECKING:
 
 FIRST_TOKENS = 64
 """How many tokens are kept before there is a program: less time than a compiler takes."""
+LATER = 8
+"""How many times as many before there are tables for pointers, whose compiler takes longer."""
 MOST_KEPT = 1 << 12
 """The last token for which the definition is replayed where the state does not tell all."""
 LONG_WAY = 1 << 13
@@ -116,6 +119,8 @@ class TokenEngine:
             for key, value in zip(*network.encode(X), strict=True):
                 self.external.append(key, value)
             self._tokens = partial(_by_definition, network, X, seed)
+        later = not network.encoder and not has_code()
+        self.kept_first = FIRST_TOKENS * (LATER if later else 1)
         self._next: Iterator[bool] = iter(())
         self._kept: list[TokenVectors] = []
         self._keys: list[list[Vector]] = [[] for _ in network.decoder]
@@ -218,7 +223,7 @@ class TokenEngine:
 
     def _standing(self) -> "IntegerTransformer | PointerTokens | None":
         """The integers, standing where we stand; None while, or if, there are none."""
-        if self.reason is not None or self.moments < FIRST_TOKENS:
+        if self.reason is not None or self.moments < self.kept_first:
             return None
         if self._integers is None:
             self._make_integers()
@@ -235,8 +240,8 @@ class TokenEngine:
         started = perf_counter()
         try:
             made = self._pointers() if not self.network.encoder else self._whole_numbers()
-            while made.tokens < FIRST_TOKENS:
-                made.advance(FIRST_TOKENS - made.tokens)
+            while made.tokens < self.kept_first:
+                made.advance(self.kept_first - made.tokens)
         except UnsuitableError as unsuitable:
             self.reason = str(unsuitable)
             return

@@ -186,6 +186,19 @@ def test_moments_of_damaged_pointer_networks(name: str, monkeypatch: pytest.Monk
     assert changed
 
 
+@pytest.mark.parametrize("name", ["pointer", "rules"])
+def test_scores_that_differ_are_seen_though_no_value_is_taken(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A layer whose values are 0 adds nothing, whatever its queries and keys are."""
+    monkeypatch.setattr(tokens, "FIRST_TOKENS", 3)
+    monkeypatch.setattr(tokens, "LATER", 1)
+    network = CHOICES[name].network(library_machine("even-as"))
+    for part in ("Q", "K"):
+        network = network.with_weight(f"decoder.1.{part}", "e", "e", 1)
+    check_trace(network, "ab", 12)
+
+
 @pytest.mark.parametrize("name", ["pointer", "pointer-dot", "rules", "rules-dot", "text"])
 def test_a_far_moment_of_a_pointer_network(name: str) -> None:
     """What token t makes of y_{t−1} is y_t, whose pointer is to where the machine was before."""

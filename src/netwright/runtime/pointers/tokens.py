@@ -18,6 +18,7 @@ from netwright.runtime.pointers import kernel
 from netwright.runtime.pointers.engine import Tables
 from netwright.runtime.pointers.evaluation import Output, Shown
 from netwright.runtime.pointers.maps import is_zero
+from netwright.runtime.transformer.analysis import has_equal_scores
 from netwright.runtime.unsuitable import UnsuitableError
 
 
@@ -80,8 +81,8 @@ class PointerTokens:
         layout, evaluation = self.network.layout, self.tables.evaluation
         q, k, v = layer.Q(z), layer.K(z), layer.V(z)
         if is_zero(layer.V):
-            equal = not q.entries or not (layer.K(Vector.zero(layout)) - k).entries
-            return v, EqualAttention(q, t, self.network.score(q, k)) if equal else None
+            equal = EqualAttention(q, t, self.network.score(q, k))
+            return v, equal if has_equal_scores(layer) else None
         if n not in evaluation.key_forms:
             own = Shown(n, tuple(sorted(k.entries.items())), tuple(sorted(v.entries.items())))
             best = evaluation.best(tuple(sorted(q.entries.items())), own)

@@ -95,7 +95,7 @@ def test_every_damage_to_a_rule_is_noticed() -> None:
     assert not pointer.verify("abba").holds
     with pytest.raises(InputError, match="are whole numbers"):
         net.with_weight("U", "acc", "token[<accept>]", "1/2")
-    with pytest.raises(InputError, match="U has no bias"):
+    with pytest.raises(InputError, match="only the units of a language model have a bias"):
         net.with_weight("U", "bias", "token[<accept>]", 1)
     bias = net.with_weight("block.0.units.A", "bias", "unit[rule 'start', 'a']", -3)
     assert not bias.verify("abba").holds

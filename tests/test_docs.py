@@ -35,7 +35,7 @@ def test_a_session_prints_what_a_page_shows(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("netwright.runtime.engine.REFERENCE_SECONDS", 10**9)  # names its engine
     kernel.compiled.cache_clear()
-    monkeypatch.setattr("netwright.runtime.pointers.engine._has_code", lambda: False)
+    monkeypatch.setattr("netwright.runtime.pointers.engine.has_code", lambda: False)
     main(shlex.split(arguments))
     shown = [line.rstrip() for line in printed.splitlines()]
     found = [line.rstrip() for line in capsys.readouterr().out.splitlines()]

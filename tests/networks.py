@@ -6,6 +6,7 @@ from dataclasses import replace
 from itertools import islice
 from typing import Any, TypeVar
 
+from netwright.engine.moments import Watch
 from netwright.exact.feed_forward import FeedForward
 from netwright.exact.vector import Vector, pointwise
 from netwright.following.rnn import Decoder
@@ -17,7 +18,6 @@ from netwright.networks.network import Network, network_for_word
 from netwright.networks.registry import kind_named, kinds_of_the_paper
 from netwright.networks.tree import feed_forwards, maps, replaced
 from netwright.networks.weight import flipped, weights_into
-from netwright.runtime.engine import Watch
 from netwright.theorems.theorem_2_3_rnn.construction import CompiledRNN
 from netwright.theorems.theorem_3_4_transformer.construction import CompiledTransformer
 from netwright.theorems.theorem_4_1_neural_gpu import CompiledNeuralGPU, in_block

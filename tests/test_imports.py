@@ -8,8 +8,8 @@ from pathlib import Path
 import netwright
 
 SOURCE = Path(netwright.__file__).parent
-# errors ← exact ← machine, nets ← theorems, runtime ← following ← verify, precision ← networks
-# ← claims, benchmark ← explorer ← cli. A package imports lower ranks only.
+# errors ← exact ← machine, nets ← theorems, engine ← runtime ← following ← verify, precision
+# ← networks ← claims, benchmark ← explorer ← cli. A package imports lower ranks only.
 RANKS = {
     "errors": 0,
     "files": 1,
@@ -21,20 +21,21 @@ RANKS = {
     "machine": 2,
     "nets": 2,
     "theorems": 3,
-    "runtime": 3,
-    "following": 4,
-    "verify": 5,
-    "precision": 5,
-    "networks": 6,
-    "claims": 7,
-    "benchmark": 7,
-    "export": 7,
-    "campaign": 7,
-    "auditing": 8,
-    "explorer": 8,
-    "cli": 9,
-    "__init__": 10,
-    "__main__": 10,
+    "engine": 3,
+    "runtime": 4,
+    "following": 5,
+    "verify": 6,
+    "precision": 6,
+    "networks": 7,
+    "claims": 8,
+    "benchmark": 8,
+    "export": 8,
+    "campaign": 8,
+    "auditing": 9,
+    "explorer": 9,
+    "cli": 10,
+    "__init__": 11,
+    "__main__": 11,
 }
 
 
@@ -67,9 +68,11 @@ def test_imports_point_one_way() -> None:
 
 
 def test_engines_read_weights_and_never_machines() -> None:
-    for path in (SOURCE / "runtime").rglob("*.py"):
-        parts = [module.split(".")[1] for module in imported_modules(path)]
-        assert set(parts) <= {"errors", "exact", "html", "jit", "nets", "runtime", "text"}, path
+    for package in ("engine", "runtime"):
+        for path in (SOURCE / package).rglob("*.py"):
+            parts = {module.split(".")[1] for module in imported_modules(path)}
+            others = {"errors", "exact", "html", "jit", "nets", "text", "engine", package}
+            assert parts <= others, path
 
 
 def test_a_trace_comes_from_the_network_alone() -> None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from itertools import chain, repeat
 from typing import Any
 
+from netwright.engine.moments import Watch
 from netwright.errors import InputError
 from netwright.exact.feed_forward import Affine, FeedForward
 from netwright.exact.layout import Layout
@@ -25,7 +26,6 @@ from netwright.networks.kind import (
     ShownProof,
     ShownReading,
 )
-from netwright.runtime.engine import Watch
 
 
 @dataclass(frozen=True)

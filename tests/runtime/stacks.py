@@ -7,13 +7,13 @@ from itertools import islice
 from tests.mutations import mutated_rnn
 from tests.networks import Word
 
+from netwright.engine.neural_gpu import FastNeuralGPU
+from netwright.engine.rnn import FastRNN
 from netwright.exact.vector import Vector
 from netwright.machine.library import library_machine
 from netwright.machine.turing_machine import TuringMachine
 from netwright.nets.neural_gpu import NeuralGPU
 from netwright.nets.rnn import RNN
-from netwright.runtime.stacks.neural_gpu import FastNeuralGPU
-from netwright.runtime.stacks.rnn import FastRNN
 from netwright.theorems.theorem_2_3_rnn.construction import CompiledRNN, compile_rnn
 from netwright.theorems.theorem_4_1_neural_gpu import (
     CompiledNeuralGPU,

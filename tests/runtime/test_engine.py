@@ -3,10 +3,10 @@
 import numpy as np
 from flint import fmpq
 
+from netwright.engine.moments import NEITHER, ZERO_BLOCK, ReferenceEngine, Watch
 from netwright.exact.feed_forward import Affine
 from netwright.exact.layout import Layout
 from netwright.exact.vector import Vector
-from netwright.runtime.engine import NEITHER, ZERO_BLOCK, ReferenceEngine, Watch
 
 LAYOUT = Layout.of(q=("a", "b"), x="")
 

@@ -8,6 +8,7 @@ import pytest
 from flint import fmpq
 from hypothesis import given
 from hypothesis import strategies as st
+from netwright.runtime.stacks.encoder import last_hidden
 from tests.machine_table import ORACLES
 from tests.mutations import mutated_rnn, mutated_transformer
 from tests.strategies import machines, words
@@ -16,7 +17,6 @@ from netwright.exact.vector import Vector
 from netwright.machine.library import library_machine
 from netwright.machine.turing_machine import TuringMachine
 from netwright.networks.network import compile_network, network_for_word
-from netwright.runtime.stacks.encoder import last_hidden
 from netwright.runtime.transformer.attention import AttentionCache
 from netwright.runtime.transformer.encoded import Encoded
 

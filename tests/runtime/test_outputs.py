@@ -5,6 +5,8 @@ from itertools import islice
 
 import pytest
 
+from netwright.engine.neural_gpu import FastNeuralGPU
+from netwright.engine.rnn import FastRNN
 from netwright.errors import NetworkError
 from netwright.exact.vector import Vector
 from netwright.machine.library import library_machine
@@ -12,8 +14,6 @@ from netwright.nets.neural_gpu import NeuralGPU
 from netwright.nets.recognizer import Recognizer
 from netwright.nets.rnn import RNN
 from netwright.nets.transformer import Transformer
-from netwright.runtime.stacks.neural_gpu import FastNeuralGPU
-from netwright.runtime.stacks.rnn import FastRNN
 from netwright.runtime.transformer.decoder import FastDecoder
 from netwright.theorems.proposition_3_3_majority import LAYOUT, majority_recognizer
 from netwright.theorems.theorem_2_3_rnn.construction import compile_rnn

@@ -15,6 +15,8 @@ from tests.runtime.stacks import agree, agree_on, gpu_of, run_a_mutated_rnn, ten
 from tests.strategies import D, machines, neural_gpus, vectors
 from tests.strategies import words as random_words
 
+from netwright.engine.neural_gpu import FastNeuralGPU
+from netwright.engine.rnn import FastRNN
 from netwright.exact.feed_forward import Affine
 from netwright.exact.vector import Vector
 from netwright.machine.library import library_machine
@@ -22,8 +24,6 @@ from netwright.machine.simulate import simulate
 from netwright.nets.neural_gpu import NeuralGPU
 from netwright.nets.rnn import RNN
 from netwright.networks.running import run
-from netwright.runtime.stacks.neural_gpu import FastNeuralGPU
-from netwright.runtime.stacks.rnn import FastRNN
 from netwright.theorems.theorem_2_3_rnn.construction import compile_rnn
 from netwright.theorems.theorem_4_1_neural_gpu import (
     compile_neural_gpu,
@@ -74,7 +74,7 @@ def test_stacks_take_over_at_any_moment(
 ) -> None:
     """In the middle of the encoder's work too, where numbers are no stacks of the machine."""
     monkeypatch.setattr("netwright.jit.is_compiled", lambda _: False)
-    monkeypatch.setattr("netwright.runtime.engine.REFERENCE_SECONDS", 10**9)
+    monkeypatch.setattr("netwright.engine.staged.REFERENCE_SECONDS", 10**9)
     gpu = gpu_of(library_machine("palindrome"))
     X = gpu.embed("abba")
     fast = FastNeuralGPU(gpu.network, X, reference_steps=reference_steps)

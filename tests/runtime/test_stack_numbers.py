@@ -7,6 +7,7 @@ from tests.networks import facts
 from tests.runtime.stacks import agree, run_a_mutated_rnn, tensors_agree
 from tests.strategies import D
 
+from netwright.engine.rnn import FastRNN
 from netwright.errors import FormatError, NetworkError
 from netwright.exact.feed_forward import Affine, LinearMap
 from netwright.exact.rational import rational, relu
@@ -16,7 +17,6 @@ from netwright.machine.simulate import simulate
 from netwright.nets.neural_gpu import Convolution, NeuralGPU
 from netwright.nets.rnn import RNN
 from netwright.networks.running import run
-from netwright.runtime.stacks.rnn import FastRNN
 from netwright.theorems.theorem_2_3_rnn.construction import compile_rnn
 
 

@@ -19,13 +19,13 @@ from tests.repetition import repeated, some
 from tests.runtime.test_transformer import same_state
 from tests.strategies import machines, words
 
+from netwright.engine.moments import Coded, rows_of
 from netwright.errors import NetworkError
 from netwright.exact.snapshot import Snapshot
 from netwright.machine.library import library_machine, library_names
 from netwright.machine.simulate import Outcome, Run
 from netwright.machine.turing_machine import TuringMachine
 from netwright.networks.network import Network, compile_network, network_for_word
-from netwright.runtime.engine import Coded, rows_of
 from netwright.runtime.transformer.decoder import FastDecoder
 from netwright.runtime.transformer.tables import engine, kernel
 from netwright.runtime.transformer.tables.engine import TableTransformer
@@ -38,7 +38,7 @@ def decoder_of(network: Network, word: str | tuple[str, ...], *, tables: bool) -
 
 
 def tables_of(decoder: FastDecoder) -> TableTransformer:
-    found = decoder._integers  # looked at from the inside
+    found = decoder.faster  # looked at from the inside
     assert isinstance(found, TableTransformer)
     return found
 
@@ -92,7 +92,7 @@ def test_three_hundred_mutated_networks_most_of_whose_runs_are_others() -> None:
             advance(full, 20)
             assert quick.newest == full.newest
             same_state(quick, full)
-        found = quick._integers
+        found = quick.faster
         by_tables += isinstance(found, TableTransformer) and expected != outputs
     assert changed >= count // 2, f"{changed} of {count} mutants have other outputs"
     assert by_tables >= count // 5, f"{by_tables} of them by tables"
@@ -122,8 +122,8 @@ def test_few_inputs_are_evaluated_in_very_many_tokens() -> None:
 
 
 def advance_quickly(decoder: FastDecoder, tokens: int) -> None:
-    while decoder.tokens < tokens:
-        decoder.advance(min(65536, tokens - decoder.tokens))
+    while decoder.moments < tokens:
+        decoder.advance(min(65536, tokens - decoder.moments))
 
 
 def test_a_snapshot_of_one_engine_is_one_of_the_other() -> None:
@@ -174,13 +174,13 @@ def test_the_vectors_are_known_where_tables_stop_early() -> None:
             tokens = changed.compiled.network.tokens(
                 changed.compiled.recognizer.embed("abba"), changed.compiled.seed
             )
-            while decoder.tokens < 24:
-                before = decoder.tokens
+            while decoder.moments < 24:
+                before = decoder.moments
                 decoder.advance(24 - before)
-                stopped += decoder.tokens < 24
-                token = next(islice(tokens, decoder.tokens - before - 1, None))
+                stopped += decoder.moments < 24
+                token = next(islice(tokens, decoder.moments - before - 1, None))
                 assert decoder.newest == (token.layers[-1].z, token.y)
-                if stopped and decoder.tokens < 24:
+                if stopped and decoder.moments < 24:
                     break
     assert stopped
 

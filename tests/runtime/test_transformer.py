@@ -16,6 +16,8 @@ from tests.repetition import examples, repeated, some
 from tests.strategies import D, machines, transformers, vectors
 from tests.strategies import words as random_words
 
+from netwright.engine.moments import NEITHER, ReferenceEngine, Watch, rows_of, watched
+from netwright.engine.rnn import FastRNN
 from netwright.errors import NetworkError
 from netwright.exact.feed_forward import Affine, FeedForward, affine_network
 from netwright.exact.layout import Layout
@@ -32,8 +34,6 @@ from netwright.nets.attention import (
 )
 from netwright.nets.transformer import Layer, Transformer
 from netwright.networks.running import run
-from netwright.runtime.engine import NEITHER, ReferenceEngine, Watch, rows_of, watched
-from netwright.runtime.stacks.rnn import FastRNN
 from netwright.runtime.transformer import native
 from netwright.runtime.transformer.arrays import CELLS, FIRST_CELL, TOKENS
 from netwright.runtime.transformer.attention import AttentionCache
@@ -59,14 +59,14 @@ def agree(
         z = token.layers[-1].z
         assert (rational.input, rational.y) == (token.input, token.y)
         assert list(rational.layers) == [(layer.p, layer.a, layer.z) for layer in token.layers]
-        assert (decoder.newest.y, decoder.newest.z) == (token.y, z), decoder.tokens
-        assert (full.newest.y, full.newest.z) == (token.y, z), full.tokens
+        assert (decoder.newest.y, decoder.newest.z) == (token.y, z), decoder.moments
+        assert (full.newest.y, full.newest.z) == (token.y, z), full.moments
         same_state(decoder, full)
     # And the same in one go, as far as it goes.
     if n:
         at_once = FastDecoder(network, X, seed)
-        while at_once.tokens < n:
-            at_once.advance(n - at_once.tokens)
+        while at_once.moments < n:
+            at_once.advance(n - at_once.moments)
         assert at_once.newest == decoder.newest
     return decoder
 
@@ -79,7 +79,7 @@ def same_state(decoder: FastDecoder, full: FastDecoder) -> None:
     for name, array in expected.items():
         if name == "clock":  # which also says why an engine stopped last
             array, found = array[CLOCK], {**found, name: found[name][CLOCK]}
-        assert (found[name] == array).all(), (decoder.tokens, name)
+        assert (found[name] == array).all(), (decoder.moments, name)
 
 
 CLOCK = [TOKENS, FIRST_CELL, CELLS]
@@ -239,7 +239,7 @@ def test_a_long_input_or_half_a_second_ends_the_definition(monkeypatch: pytest.M
     compiled = compiled_for(library_machine("palindrome"), "a")
     X = compiled.recognizer.embed("ab" * 40)
     assert FastDecoder(compiled.network, X, compiled.seed, reference_steps=64).fast
-    monkeypatch.setattr("netwright.runtime.engine.REFERENCE_SECONDS", -1)
+    monkeypatch.setattr("netwright.engine.staged.REFERENCE_SECONDS", -1)
     decoder = FastDecoder(compiled.network, X[:2], compiled.seed, reference_steps=64)
     decoder.advance(1)
     assert decoder.fast
@@ -280,8 +280,8 @@ def test_the_memory_grows_with_the_cells_and_not_with_the_tokens() -> None:
     """The 5-state busy beaver visits some 500 cells in 60,000 steps: so many keys are kept."""
     compiled = compiled_for(library_machine("busy-beaver-5"), "")
     decoder = FastDecoder(compiled.network, (), compiled.seed)
-    while decoder.tokens < 60_000:
-        decoder.advance(60_000 - decoder.tokens)
+    while decoder.moments < 60_000:
+        decoder.advance(60_000 - decoder.moments)
     state = decoder.snapshot()
     cells = np.count_nonzero(state["kept"][:, :, 0])
     assert 100 < cells < 1000
@@ -292,8 +292,8 @@ def test_a_run_goes_on_from_a_snapshot() -> None:
     compiled = compiled_for(library_machine("palindrome"), "abba")
     X = compiled.recognizer.embed("abba")
     first = FastDecoder(compiled.network, X, compiled.seed)
-    while first.tokens < 12:
-        first.advance(12 - first.tokens)
+    while first.moments < 12:
+        first.advance(12 - first.moments)
     second = FastDecoder(compiled.network, X, compiled.seed, reference_steps=5)
     kept = first.snapshot()
     first.advance(1)  # which a snapshot does not follow
@@ -310,7 +310,7 @@ def test_a_run_goes_on_from_a_snapshot() -> None:
 def test_codes_are_the_same_whatever_comes_first(
     reference_steps: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("netwright.runtime.engine.REFERENCE_SECONDS", 10**9)
+    monkeypatch.setattr("netwright.engine.staged.REFERENCE_SECONDS", 10**9)
     kernel.compiled.cache_clear()  # else tables would be used at once
     compiled = compiled_for(library_machine("copy"), "ab")
     X = compiled.recognizer.embed("ab")

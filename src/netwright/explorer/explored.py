@@ -6,6 +6,7 @@ from functools import cached_property
 from time import monotonic
 from typing import Any, NamedTuple
 
+from netwright.engine.moments import UnsuitableError
 from netwright.errors import InputError
 from netwright.following.tracing import EndedError, Tracing
 from netwright.machine.simulate import outcome_of
@@ -13,7 +14,6 @@ from netwright.machine.timeline import Diagram, Instant
 from netwright.networks.network import Network
 from netwright.networks.trace import Moment
 from netwright.networks.view import History, View
-from netwright.runtime.unsuitable import UnsuitableError
 from netwright.text import printable
 
 LIMIT = 50_000_000

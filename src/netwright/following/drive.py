@@ -13,6 +13,7 @@ from typing import Generic, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from netwright.engine.moments import Codes, Moments, NetworkEngine
 from netwright.errors import InputError
 from netwright.exact.snapshot import (
     FARTHEST,
@@ -24,7 +25,6 @@ from netwright.exact.snapshot import (
 from netwright.interrupts import held_interrupt
 from netwright.machine.configuration import Configuration
 from netwright.machine.simulate import Interrupted, Outcome, Progress, Run
-from netwright.runtime.engine import Codes, Moments, NetworkEngine
 
 FIRST_AT_ONCE, MOST_AT_ONCE = 1 << 8, 1 << 16
 SHORT, LONG = 0.05, 0.2  # seconds between two looks at Ctrl-C and the progress bar

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from netwright.engine.moments import UnsuitableError
 from netwright.exact.feed_forward import FeedForward
 from netwright.exact.rational import ZERO, Rational
 from netwright.exact.vector import Vector
@@ -33,7 +34,6 @@ from netwright.runtime.transformer.arrays import (
 )
 from netwright.runtime.transformer.program import OUTPUT, STREAM, LastVisit, Mean, Program
 from netwright.runtime.transformer.tokens import Explained, Place, TokenEngine
-from netwright.runtime.unsuitable import UnsuitableError
 from netwright.theorems.theorem_3_4_transformer.construction import CompiledTransformer
 from netwright.theorems.theorem_3_4_transformer.proof_values import ProofValuesOf
 

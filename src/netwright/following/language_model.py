@@ -6,11 +6,11 @@ from time import perf_counter
 import numpy as np
 from numpy.typing import NDArray
 
+from netwright.engine.moments import Codes, rows_of
 from netwright.errors import InputError, NetworkError
 from netwright.following.drive import follow
 from netwright.machine.configuration import Tape
 from netwright.machine.simulate import Engine, Interrupted, Outcome, Progress, Run
-from netwright.runtime.engine import Codes, rows_of
 from netwright.runtime.language_model import Evaluator
 from netwright.theorems.beyond.language_model.construction import CompiledLanguageModel
 from netwright.theorems.beyond.language_model.text import Follower, NoRoomError

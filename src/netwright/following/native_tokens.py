@@ -1,13 +1,14 @@
-"""Following the tokens of a Transformer in machine code: what `ShownFollower.take` does, quickly.
+"""Following moments in machine code: what `ShownFollower` and `PairFollower` do, quickly.
 
-A token is a number that stands for what it shows: a state, the symbol written, a move. What such a
-number means is in arrays, so that the code is one for all networks.
+A moment is a number that stands for what it shows: of a token a state, the symbol written and a
+move; of a hidden vector a pair of state and symbol. What such a number means is in arrays, so that
+the code is one for all networks.
 """
 
 from collections.abc import Callable
 from functools import cache
 
-from netwright.runtime.transformer.assembler import Assembler
+from netwright.engine.assembler import Assembler
 
 GIVEN, FINAL, STOP = 1, 2, 4
 """What a code can be: a state of the given machine, a final one, one that shows no step."""
@@ -58,4 +59,32 @@ class _Writer(Assembler):
             lowest=self.least(now["lowest"], now["cell"]),
             highest=self.greatest(now["highest"], now["cell"]),
             final=self.b.and_(flags, self.word(FINAL)),
+        )
+
+
+WALKED = ("head", "move", "lowest", "highest")
+
+
+@cache
+def walk() -> Callable[..., int]:
+    """The loop over pairs: follow `count` of them up to one with a flag, return how many."""
+    return _Walk().compiled(optimised=True)
+
+
+class _Walk(Assembler):
+    """The head goes where the pair before says; the clock has its place, and then a status."""
+
+    def __init__(self) -> None:
+        carried = {name: ("clock", place) for place, name in enumerate(WALKED)}
+        super().__init__(("codes", "flags", "moves", "clock", "count"), len(WALKED), carried)
+        now = self.carried
+        self.go_on_if(self.compare("<", self.done, self.arguments["count"]), ALL)
+        code = self.load_short("codes", self.done)
+        self.go_on_if(self.compare("==", self.load("flags", code), 0), STOPPED)
+        head = self.sum(now["head"], now["move"])
+        self.again(
+            head=head,
+            move=self.load("moves", code),
+            lowest=self.least(now["lowest"], head),
+            highest=self.greatest(now["highest"], head),
         )

@@ -3,12 +3,12 @@
 from collections.abc import Callable, Sequence
 from time import perf_counter
 
+from netwright.engine.moments import Watch
 from netwright.exact.feed_forward import Affine
 from netwright.exact.vector import Vector
 from netwright.following.drive import Course
 from netwright.following.rnn import Decoder, PairFollower, S, stack_course
 from netwright.nets.neural_gpu import NeuralGPU
-from netwright.runtime.engine import Watch
 from netwright.theorems.theorem_4_1_neural_gpu import CompiledNeuralGPU, block_of
 
 

@@ -6,7 +6,16 @@ from time import perf_counter
 from typing import Protocol, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
+from netwright.engine.moments import (
+    NEITHER,
+    Coded,
+    Codes,
+    VectorMoments,
+    Watch,
+    rows_of,
+)
 from netwright.errors import NetworkError
 from netwright.exact.rational import ONE, Rational, digits_in_base, rational
 from netwright.exact.snapshot import (
@@ -21,13 +30,6 @@ from netwright.machine.configuration import Tape
 from netwright.machine.simulate import Engine, Outcome, Run
 from netwright.machine.turing_machine import TuringMachine
 from netwright.nets.rnn import RNN
-from netwright.runtime.engine import (
-    NEITHER,
-    Codes,
-    VectorMoments,
-    Watch,
-    rows_of,
-)
 from netwright.theorems.theorem_2_3_rnn.construction import CompiledRNN
 from netwright.theorems.theorem_2_3_rnn.neurons import Neurons
 from netwright.theorems.theorem_2_3_rnn.readouts import pair_label, readouts
@@ -122,7 +124,7 @@ class PairFollower:
         self.states = compiled.machine.states
         symbols = compiled.machine.symbols
         pairs = [(state, symbol) for state in self.states for symbol in symbols]
-        self.moves = np.array(_moves(decoder, len(pairs)))
+        self.moves = np.array(_moves(decoder, len(pairs)), dtype=np.int64)
         self.is_final = np.array([state in compiled.final_states for state, _ in pairs])
         self.skip, self.time = skip, -1 - skip
         self.head, self.move = 0, 0
@@ -130,6 +132,8 @@ class PairFollower:
         self.state = compiled.machine.start
         self.is_before = False
         """Whether the last configuration is that of the moment before the newest."""
+        self._meanings: tuple[NDArray[np.int64], ...] | None = None
+        """Of the numbers of moments: flags, moves and pairs."""
 
     @property
     def stops(self) -> list[int]:
@@ -172,6 +176,8 @@ class PairFollower:
 
     def take(self, codes: Codes) -> None:
         """Follow some moments."""
+        if isinstance(codes, Coded) and self.time >= 0:
+            codes = self._walk(codes)
         codes = rows_of(codes)
         for_now = min(len(codes), max(0, -1 - self.time))
         self.time += for_now
@@ -204,6 +210,27 @@ class PairFollower:
                 self.outcome = Outcome.UNDECIDED
             else:  # dead: no rule applied to the configuration before
                 self.outcome = Outcome.REJECTED if accepting else Outcome.HALTED
+
+    def _walk(self, codes: Coded) -> Coded:
+        """Follow moments up to the first with which a run may end; the others are left."""
+        from netwright.following import native_tokens  # the compiler, which such an engine has
+
+        if self._meanings is None or len(self._meanings[0]) != len(codes.rows):
+            pairs = codes.rows[:, -1]
+            known = np.maximum(pairs, 0)
+            flags = (pairs < 0) | self.is_final[known]
+            self._meanings = flags.astype(np.int64), self.moves[known], known
+        flags, moves, pairs = self._meanings
+        clock = np.array([self.head, self.move, self.lowest, self.highest, 0], dtype=np.int64)
+        count = min(len(codes), self.max_steps - self.time)
+        arrays = (codes.numbers, flags, moves, clock)
+        done = native_tokens.walk()(*(array.ctypes.data for array in arrays), count)
+        if done:
+            self.head, self.move, self.lowest, self.highest = clock[:-1].tolist()
+            last = int(pairs[codes.numbers[done - 1]])
+            self.state = self.states[last // len(self.machine.symbols)]
+            self.time += done
+        return Coded(codes.numbers[done:], codes.rows)
 
     def snapshot(self) -> Snapshot:
         """Where the machine stands."""

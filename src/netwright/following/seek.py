@@ -3,11 +3,11 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
+from netwright.engine.moments import Codes, Place, SeekableEngine
 from netwright.errors import NetworkError
 from netwright.exact.snapshot import Snapshot
 from netwright.following.drive import MOST_AT_ONCE, Course
 from netwright.machine.bookmarks import Bookmarks
-from netwright.runtime.engine import Codes, Place, SeekableEngine
 
 if TYPE_CHECKING:
     from netwright.machine.simulate import Run

@@ -11,13 +11,13 @@ from time import perf_counter
 import numpy as np
 from numpy.typing import NDArray
 
+from netwright.engine.moments import ZERO_BLOCK, Coded, Codes, Watch
 from netwright.errors import NetworkError
 from netwright.exact.snapshot import FARTHEST, Snapshot, checked_array, require_consistent
 from netwright.following.drive import Course, M, first_place
 from netwright.machine.configuration import Tape
 from netwright.machine.simulate import Engine, Outcome, Run
 from netwright.machine.turing_machine import TuringMachine
-from netwright.runtime.engine import ZERO_BLOCK, Coded, Codes, Watch
 from netwright.theorems.decoder import CompiledNormalDecoder
 
 Watches = tuple[Watch, Watch, Watch]

@@ -15,6 +15,7 @@ from itertools import islice
 from threading import RLock
 from typing import TYPE_CHECKING, Generic
 
+from netwright.engine.moments import ReplayEngine
 from netwright.errors import InputError
 from netwright.exact.vector import Vector
 from netwright.following.drive import Course
@@ -23,13 +24,12 @@ from netwright.nets.neural_gpu import Grid, NeuralGPU
 from netwright.nets.rnn import RNN
 from netwright.nets.transformer import Transformer
 from netwright.runtime.attended import Attention
-from netwright.runtime.engine import ReplayEngine
 
 if TYPE_CHECKING:
+    from netwright.engine.neural_gpu import FastNeuralGPU
+    from netwright.engine.rnn import FastRNN
     from netwright.machine.configuration import Configuration
     from netwright.machine.simulate import Run
-    from netwright.runtime.stacks.neural_gpu import FastNeuralGPU
-    from netwright.runtime.stacks.rnn import FastRNN
     from netwright.runtime.transformer.tokens import Explained, TokenEngine
 
 

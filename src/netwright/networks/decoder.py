@@ -5,6 +5,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
 
+from netwright.engine.moments import ReferenceEngine, watched
 from netwright.exact.feed_forward import Affine, FeedForward
 from netwright.exact.layout import Layout
 from netwright.exact.meanings import Meanings
@@ -32,7 +33,6 @@ from netwright.networks.plain import VECTOR, Plain, name_of_function, tensor_of
 from netwright.networks.tree import feed_forwards
 from netwright.networks.view import History
 from netwright.networks.without import TransformerWithout
-from netwright.runtime.engine import ReferenceEngine, watched
 from netwright.runtime.pointers.engine import PointerEngine
 from netwright.runtime.transformer.decoder import FastDecoder
 from netwright.runtime.transformer.tokens import TokenEngine

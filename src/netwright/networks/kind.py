@@ -19,6 +19,7 @@ from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from netwright.engine.moments import ReferenceEngine, ReplayEngine
 from netwright.errors import InputError, unknown
 from netwright.exact.layout import Layout
 from netwright.exact.meanings import Meanings
@@ -34,7 +35,6 @@ from netwright.networks.registry import kind_named
 from netwright.networks.trace import Moment
 from netwright.networks.tree import maps
 from netwright.networks.view import History, Says, View
-from netwright.runtime.engine import ReferenceEngine, ReplayEngine
 from netwright.verify.certificate.reading import Checker
 from netwright.verify.comparison import Check
 from netwright.verify.shown import shown_checks

@@ -5,6 +5,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from netwright.engine.neural_gpu import FastNeuralGPU
 from netwright.errors import InputError
 from netwright.exact.feed_forward import Affine
 from netwright.exact.rational import ONE, ZERO, Rational
@@ -20,7 +21,6 @@ from netwright.networks.plain import VECTOR, Plain, name_of_function, tensor_of
 from netwright.networks.rnn import StackConstruction, StackLook, StackReading, pair_readout
 from netwright.networks.trace import Moment
 from netwright.networks.view import Says, View
-from netwright.runtime.stacks.neural_gpu import FastNeuralGPU
 from netwright.theorems.theorem_2_3_rnn.construction import compile_rnn
 from netwright.theorems.theorem_4_1_neural_gpu import (
     MEANINGS,

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from netwright.engine.moments import Watch
 from netwright.errors import InputError
 from netwright.exact.feed_forward import Affine
 from netwright.exact.layout import Layout
@@ -22,7 +23,6 @@ from netwright.networks.decoder import (
 from netwright.networks.kind import Kind, Option, Options
 from netwright.networks.trace import Moment
 from netwright.networks.view import Says, view_named
-from netwright.runtime.engine import Watch
 from netwright.runtime.pointers.engine import PointerEngine
 from netwright.theorems.beyond.pointers.meanings import POINTER_TRANSFORMER
 from netwright.theorems.beyond.pointers.pointer_transformer import (

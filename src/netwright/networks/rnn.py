@@ -5,6 +5,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from netwright.engine.moments import ReferenceEngine
+from netwright.engine.rnn import FastRNN
 from netwright.errors import InputError
 from netwright.exact.feed_forward import Affine
 from netwright.exact.layout import Layout
@@ -29,8 +31,6 @@ from netwright.networks.kind import (
 from netwright.networks.plain import VECTOR, Plain
 from netwright.networks.trace import Moment
 from netwright.networks.view import History, Says
-from netwright.runtime.engine import ReferenceEngine
-from netwright.runtime.stacks.rnn import FastRNN
 from netwright.theorems.theorem_2_3_rnn.construction import CompiledRNN, compile_rnn
 from netwright.theorems.theorem_2_3_rnn.meanings import MEANINGS
 from netwright.theorems.theorem_2_3_rnn.neurons import Neurons

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from netwright.engine.moments import Watch
 from netwright.exact.rational import ONE
 from netwright.following.from_machine import JumpingTracing
 from netwright.following.shown import Shown, normal_shown
@@ -21,7 +22,6 @@ from netwright.networks.decoder import (
 from netwright.networks.kind import Kind, Option, Options
 from netwright.networks.trace import Moment
 from netwright.networks.view import History, Says, view_named
-from netwright.runtime.engine import Watch
 from netwright.runtime.transformer.decoder import FastDecoder, LayerVectors
 from netwright.theorems.theorem_3_4_transformer.construction import (
     CompiledTransformer,

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from netwright.engine.moments import Watch
 from netwright.following.shown import Shown
 from netwright.machine.timeline import Timeline
 from netwright.machine.turing_machine import TuringMachine
@@ -15,7 +16,6 @@ from netwright.networks.universal_transformer import (
     coded_symbol,
 )
 from netwright.networks.view import History, View
-from netwright.runtime.engine import Watch
 from netwright.runtime.pointers.engine import PointerEngine
 from netwright.theorems.beyond.pointers.universal_text import (
     CompiledUniversalText,

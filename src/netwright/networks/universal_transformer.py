@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from netwright.engine.moments import ZERO_BLOCK, Watch
 from netwright.errors import FormatError
 from netwright.exact.layout import Layout
 from netwright.exact.rational import ONE, ZERO
@@ -29,7 +30,6 @@ from netwright.networks.pointer_transformer import ATTENTION, sum_of
 from netwright.networks.trace import Moment
 from netwright.networks.tree import to_data
 from netwright.networks.view import Says, View
-from netwright.runtime.engine import ZERO_BLOCK, Watch
 from netwright.runtime.pointers.engine import PointerEngine
 from netwright.theorems.beyond.pointers.codes import code_1, code_2
 from netwright.theorems.beyond.pointers.meanings import UNIVERSAL

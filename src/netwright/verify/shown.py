@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, TypeVar
 
+from netwright.engine.moments import ReferenceEngine
 from netwright.exact.vector import Vector
 from netwright.following.shown import Shown, ShownFollower
 from netwright.machine.simulate import configurations, simulate
-from netwright.runtime.engine import ReferenceEngine
 from netwright.verify.comparison import Check
 
 T = TypeVar("T")

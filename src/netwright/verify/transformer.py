@@ -3,10 +3,10 @@
 from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol
 
+from netwright.engine.moments import watched
 from netwright.exact.vector import Vector
 from netwright.following.shown import Shown
 from netwright.nets.transformer import LayerTrace, Token
-from netwright.runtime.engine import watched
 from netwright.theorems.decoder import CompiledDecoder
 from netwright.theorems.theorem_3_4_transformer.construction import CompiledTransformer
 from netwright.theorems.theorem_3_4_transformer.proof_values import ProofValues, ProofVectors

@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 from tests.repetition import examples, repeated
 from tests.strategies import machines, words
 
+from netwright.engine.moments import ReferenceEngine, Watch, rows_of, watched
 from netwright.exact.feed_forward import FeedForward
 from netwright.exact.vector import Vector
 from netwright.machine.library import library_machine
 from netwright.machine.normal_form import normalize
 from netwright.machine.turing_machine import TuringMachine
 from netwright.nets.transformer import Transformer
-from netwright.runtime.engine import ReferenceEngine, Watch, rows_of, watched
 from netwright.runtime.pointers.engine import PointerEngine
 from netwright.theorems.beyond.pointers import universal_rules, universal_text
 from netwright.theorems.beyond.pointers.pointer_transformer import (

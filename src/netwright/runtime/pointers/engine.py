@@ -6,26 +6,19 @@ weight changes the rows, or makes the network unsuitable: then the definition go
 """
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from netwright.exact.snapshot import FARTHEST, Snapshot, checked_array
+from netwright.engine.moments import Coded, UnsuitableError, Watch, watched
+from netwright.engine.staged import StagedEngine, Vectors
+from netwright.exact.snapshot import Snapshot, require_consistent
 from netwright.exact.vector import Vector
 from netwright.nets.transformer import Transformer
-from netwright.runtime.engine import (
-    Coded,
-    Codes,
-    DefinitionFirst,
-    ReferenceEngine,
-    Watch,
-    watched,
-)
 from netwright.runtime.pointers import kernel
 from netwright.runtime.pointers.evaluation import Ended, Evaluation, Output, Value
 from netwright.runtime.pointers.input_attention import External
 from netwright.runtime.transformer.decoder import fast_tokens
-from netwright.runtime.unsuitable import UnsuitableError
 
 MOST_ROWS = 60_000
 CHUNK = 1 << 20
@@ -34,15 +27,8 @@ Case = tuple[Output, External | None, int]
 """An output, the input token, and how many different things tokens have shown so far."""
 
 
-class PointerEngine:
-    """A decoder's run on an input, token by token.
-
-    The first `reference_steps` tokens are done by the definition, as a short run need not wait for
-    a compiler.
-    """
-
-    SHORT = 64
-    """How many moments `--engine auto` does by the definition."""
+class PointerEngine(StagedEngine["Tables"]):
+    """A decoder's run on an input, token by token."""
 
     def __init__(
         self,
@@ -53,65 +39,25 @@ class PointerEngine:
         *,
         reference_steps: int = 0,
     ) -> None:
-        self.network, self.X, self.seed, self.watches = network, X, seed, tuple(watches)
-        self.moments = 0
-        self.compile_seconds = 0.0
-        self.reason: str | None = None
-        """Why there are no tables."""
-        self.by_definition = DefinitionFirst(0 if has_code() else reference_steps)
-        self._tables: Tables | None = None
-        self._vectors: ReferenceEngine | None = None
-        if self.by_definition.moments:
-            self._vectors = ReferenceEngine(map(watched, network.tokens(X, seed)), self.watches)
+        self.network, self.X, self.seed = network, X, seed
+        super().__init__(watches, reference_steps)
 
-    @property
-    def fast(self) -> bool:
-        """Whether the first tokens are over."""
-        return self.moments > self.by_definition.moments or not self.by_definition.moments
+    @staticmethod
+    def is_warm() -> bool:
+        """Whether there is code for tables."""
+        return has_code()
 
-    def advance(self, count: int) -> Codes:
-        """The codes of the next tokens."""
-        begun = self._tables is not None or self.reason is not None
-        try:
-            if not begun and self.by_definition.is_over(self.moments):
-                self._begin_with_tables()
-            if self._tables is not None:
-                codes: Codes = self._tables.advance(min(count, CHUNK))
-                self.moments += len(codes)
-                return codes
-        except UnsuitableError as unsuitable:
-            self._leave_tables(str(unsuitable))
-        assert self._vectors is not None
-        self.moments += 1
-        return self._vectors.advance(1)
+    def ways(self) -> Iterator[Callable[[], "Tables"]]:
+        """By tables."""
+        yield lambda: Tables(self.network, self.X, self.seed, self.watches)
 
-    def snapshot(self) -> Snapshot:
-        """The number of tokens: tables take a second for some sixty million of them."""
-        return {"moments": np.array([self.moments])}
+    def definition(self) -> Vectors:
+        """Token by token."""
+        return map(watched, self.network.tokens(self.X, self.seed))
 
-    def restore(self, state: Snapshot) -> None:
-        """Do again what was done."""
-        tokens = int(checked_array(state, "moments", (1,), 0, FARTHEST)[0])
-        while self.moments < tokens:
-            self.advance(tokens - self.moments)
-
-    def _begin_with_tables(self) -> None:
-        """From the first token on, up to where we are."""
-        self.by_definition.end(self.moments)
-        tables = Tables(self.network, self.X, self.seed, self.watches)
-        self.compile_seconds += tables.compile_seconds
-        done = 0
-        while done < self.moments:
-            done += len(tables.advance(min(self.moments - done, CHUNK)))
-        self._tables, self._vectors = tables, None
-
-    def _leave_tables(self, reason: str) -> None:
-        """Go on in rationals, which begin with the first token."""
-        self.reason, self._tables = reason, None
-        vectors = map(watched, fast_tokens(self.network, self.X, self.seed))
-        self._vectors = ReferenceEngine(vectors, self.watches, fast=True)
-        for _ in range(self.moments):
-            self._vectors.advance(1)
+    def rationals(self) -> tuple[int, Vectors]:
+        """From the first token on, as they need every key."""
+        return 0, map(watched, fast_tokens(self.network, self.X, self.seed))
 
 
 def has_code() -> bool:
@@ -148,13 +94,27 @@ class Tables:
 
         empty = np.zeros(0, np.uint16)
         arguments = (self.records, self.slots, self.clock, empty, 0)
-        self.loop, self.compile_seconds = compiled(kernel.follow, *arguments)
+        self.loop = compiled(kernel.follow, *arguments).loop
+
+    @property
+    def moments(self) -> int:
+        """How many tokens were done."""
+        return int(self.clock[kernel.TOKEN])
+
+    def snapshot(self) -> Snapshot:
+        """Nothing: tables take a second for some sixty million tokens, and do them again."""
+        return {}
+
+    def restore(self, state: Snapshot) -> None:
+        """Refuse what is none of theirs."""
+        require_consistent(False, "it has more than its moments")
 
     def advance(self, count: int) -> Coded:
         """The next tokens, one at least: up to one that is not for tables, which is the next time.
 
         They come one by one while the input is read, and then many at once.
         """
+        count = min(count, CHUNK)
         reading = len(self.X) - int(self.clock[kernel.TOKEN])
         numbers = np.zeros(1 if reading > 0 else count, np.uint16)
         done = 0

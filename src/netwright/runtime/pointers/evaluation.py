@@ -11,11 +11,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
+from netwright.engine.moments import UnsuitableError, Watch
 from netwright.exact.rational import ONE, ZERO, Rational
 from netwright.exact.vector import Vector
 from netwright.nets.attention import dot_product, hardmax, score_phi
 from netwright.nets.transformer import Layer, Transformer
-from netwright.runtime.engine import Watch
 from netwright.runtime.pointers.forms import (
     NOTHING,
     Bound,
@@ -35,7 +35,6 @@ from netwright.runtime.pointers.maps import (
     positions,
     power,
 )
-from netwright.runtime.unsuitable import UnsuitableError
 
 NONE, NULL, NEW = range(3)
 """Where a pointer goes: nowhere (0), to token 0 (1), to the token itself; then those that it had,

@@ -8,10 +8,10 @@ wherever its bounds say so. Where they do not, nothing is claimed.
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
+from netwright.engine.moments import UnsuitableError
 from netwright.exact.feed_forward import Affine, FeedForward
 from netwright.exact.rational import ONE, ZERO, Rational, sigma
 from netwright.exact.vector import Vector
-from netwright.runtime.unsuitable import UnsuitableError
 
 Bound = tuple[Rational, Rational | None]
 """The least and, if there is one, the greatest value of an unknown."""

@@ -3,13 +3,13 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from netwright.engine.moments import UnsuitableError
 from netwright.exact.rational import ONE, ZERO
 from netwright.exact.vector import Vector, combine
 from netwright.nets.attention import dot_product
 from netwright.nets.transformer import Transformer
 from netwright.runtime.pointers.forms import NOTHING, Form, Forms, added, image, known
 from netwright.runtime.pointers.maps import NAMES, TWO, feed_forward, is_affine, positions
-from netwright.runtime.unsuitable import UnsuitableError
 
 Asked = tuple[tuple[int, Form], ...]
 """A query, as far as keys have something there."""

@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping
 
+from netwright.engine.moments import UnsuitableError
 from netwright.exact.feed_forward import FeedForward
 from netwright.exact.rational import ONE, ZERO, Rational
 from netwright.nets.transformer import Map
 from netwright.runtime.pointers.forms import Form, Forms, image
-from netwright.runtime.unsuitable import UnsuitableError
 
 TWO = ONE + ONE
 NAMES = {0: "", 1: "n", -1: "e", -2: "e2"}

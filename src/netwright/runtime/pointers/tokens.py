@@ -9,17 +9,16 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from netwright.engine.moments import Codes, UnsuitableError, Watch
 from netwright.exact.rational import ONE, Rational
 from netwright.exact.vector import Vector
 from netwright.nets.transformer import Layer, Transformer
 from netwright.runtime.attended import Attention, EqualAttention, OneWinner
-from netwright.runtime.engine import Codes, Watch
 from netwright.runtime.pointers import kernel
 from netwright.runtime.pointers.engine import Tables
 from netwright.runtime.pointers.evaluation import Output, Shown
 from netwright.runtime.pointers.maps import is_zero
 from netwright.runtime.transformer.analysis import has_equal_scores
-from netwright.runtime.unsuitable import UnsuitableError
 
 
 class PointerTokens:
@@ -32,7 +31,7 @@ class PointerTokens:
         self._outputs: dict[Output, int] = {}
 
     @property
-    def tokens(self) -> int:
+    def moments(self) -> int:
         """How many were done."""
         return int(self.tables.clock[kernel.TOKEN])
 

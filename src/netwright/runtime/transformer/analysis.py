@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
+from netwright.engine.moments import UnsuitableError
 from netwright.exact.feed_forward import FeedForward
 from netwright.exact.rational import ONE, Rational, relu, sigma
 from netwright.exact.vector import Vector
@@ -34,7 +35,6 @@ from netwright.runtime.transformer.program import (
     Step,
     Term,
 )
-from netwright.runtime.unsuitable import UnsuitableError
 
 
 def decoder_program(

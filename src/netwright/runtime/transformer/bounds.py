@@ -7,6 +7,7 @@ where the weights do not see to it, a bound is set, and checked at every token.
 
 from collections.abc import Mapping
 
+from netwright.engine.moments import UnsuitableError
 from netwright.exact.rational import sigma
 from netwright.exact.vector import Vector
 from netwright.runtime.transformer.program import (
@@ -19,7 +20,6 @@ from netwright.runtime.transformer.program import (
     Step,
     Term,
 )
-from netwright.runtime.unsuitable import UnsuitableError
 
 HIGHEST = 1 << 62  # no number and no partial sum reaches it
 LONGEST = 1 << 40  # tokens

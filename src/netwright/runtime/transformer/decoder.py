@@ -12,22 +12,19 @@ Three ways, each equal to the definition:
 """
 
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import suppress
-from time import perf_counter
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
-
-from netwright.exact.snapshot import FARTHEST, Snapshot, checked_array, require_consistent
+from netwright.engine.moments import Watch, watched
+from netwright.engine.staged import StagedEngine, Vectors
+from netwright.exact.snapshot import Snapshot
 from netwright.exact.vector import Vector
 from netwright.nets.transformer import Transformer
-from netwright.runtime.engine import Codes, DefinitionFirst, ReferenceEngine, Watch, watched
 from netwright.runtime.transformer.analysis import decoder_program
 from netwright.runtime.transformer.attention import AttentionCache
 from netwright.runtime.transformer.encoded import Encoded
 from netwright.runtime.transformer.program import Program
-from netwright.runtime.unsuitable import UnsuitableError
 
 if TYPE_CHECKING:
     from netwright.runtime.transformer.integers import IntegerTransformer
@@ -64,15 +61,12 @@ class TokenVectors(NamedTuple):
         return self.layers[layer - 1].z if layer else self.input
 
 
-class FastDecoder:
+class FastDecoder(StagedEngine["IntegerTransformer | TableTransformer"]):
     """A decoder's run on an input, moment by moment: a moment is a token.
 
-    The first `reference_steps` tokens are done by the definition, so that a short run waits for
-    nothing, unless the input is long or half a second has passed.
+    With a long input the definition is left at once: its encoder takes a time that grows with the
+    square of the input.
     """
-
-    SHORT = 64
-    """How many moments `--engine auto` does by the definition: less time than a compiler takes."""
 
     def __init__(
         self,
@@ -84,120 +78,55 @@ class FastDecoder:
         reference_steps: int = 0,
         tables: bool = True,
     ) -> None:
-        self.network, self.X, self.seed = network, X, seed
-        self.tables = tables
-        self.watches = tuple(watches)
-        self.tokens = 0
-        self.compile_seconds = 0.0
-        # By the definition the encoder takes a time that grows with the square of the input.
-        at_once = len(X) > LONG_INPUT or (tables and _has_code())
-        self.by_definition = DefinitionFirst(0 if at_once else reference_steps)
-        self.reason: str | None = None
-        """Why 64-bit integers were not for this network."""
-        self._integers: IntegerTransformer | TableTransformer | None = None
-        vectors = map(watched, network.tokens(X, seed))
-        self._vectors = ReferenceEngine(vectors, watches) if self.by_definition.moments else None
+        self.network, self.X, self.seed, self.tables = network, X, seed, tables
+        super().__init__(watches, 0 if len(X) > LONG_INPUT else reference_steps)
 
-    @property
-    def fast(self) -> bool:
-        """Whether the first tokens are over."""
-        return self.tokens > self.by_definition.moments or not self.by_definition.moments
+    @staticmethod
+    def is_warm() -> bool:
+        """Whether there is code for tables."""
+        kernel = sys.modules.get("netwright.runtime.transformer.tables.kernel")
+        return kernel is not None and kernel.compiled.cache_info().currsize > 0
 
-    def advance(self, count: int) -> Codes:
-        """The watches' codes for the next tokens."""
-        begun = self._integers is not None or self.reason is not None
-        if not begun and self.by_definition.is_over(self.tokens):
-            self.by_definition.end(self.tokens)
-            self._begin_with_integers()
-        codes: Codes | None = None
-        while codes is None and self._integers is not None:
-            try:
-                codes = self._integers.advance(count)
-            except UnsuitableError as unsuitable:
-                self._leave_integers(str(unsuitable))
-        if codes is None:
-            assert self._vectors is not None
-            codes = self._vectors.advance(count)
-        self.tokens += len(codes)
-        return codes
+    def ways(self) -> "Iterator[Callable[[], IntegerTransformer | TableTransformer]]":
+        """By tables, and by every weight at every token."""
+        from netwright.runtime.transformer.integers import IntegerTransformer
+        from netwright.runtime.transformer.tables.engine import TableTransformer
+
+        if self.tables:
+            yield lambda: TableTransformer(self.network, self.program, self.seed, self.watches)
+        yield lambda: IntegerTransformer(self.network, self.program, self.seed, self.watches)
+
+    @cached_property
+    def program(self) -> Program:
+        """The program that both ways run."""
+        return program_of(self.network, Encoded(self.network, self.X), self.seed)
+
+    def definition(self) -> Vectors:
+        """Token by token."""
+        return map(watched, self.network.tokens(self.X, self.seed))
+
+    def rationals(self) -> tuple[int, Vectors]:
+        """From the first token on, as they need every key."""
+        return 0, map(watched, fast_tokens(self.network, self.X, self.seed))
 
     @property
     def newest(self) -> FastToken:
         """The newest token."""
         self._know_the_stream()
-        if self._integers is not None:
-            return FastToken(self._integers.z, self._integers.y)
-        assert self._vectors is not None
-        return FastToken(self._vectors.newest["z"], self._vectors.newest["y"])
+        if self.faster is not None:
+            return FastToken(self.faster.z, self.faster.y)
+        assert self.vectors is not None
+        return FastToken(self.vectors.newest["z"], self.vectors.newest["y"])
 
     def snapshot(self) -> Snapshot:
         """The integers, or only how many tokens there were."""
         self._know_the_stream()
-        state = self._integers.state if self._integers is not None else {}
-        kept = {name: array.copy() for name, array in state.items()}
-        return {"moments": np.array([self.tokens]), **kept}
+        return super().snapshot()
 
     def _know_the_stream(self) -> None:
         """Leave tables that stopped early, and so did not store what the last layer made."""
-        if self.tables and self._integers is not None and not self._integers.has_stream:
-            self._leave_integers("the next token is not for tables")
-
-    def restore(self, state: Snapshot) -> None:
-        """Go on from a snapshot."""
-        tokens = int(checked_array(state, "moments", (1,), 0, FARTHEST)[0])
-        if len(state) > 1:
-            self.by_definition.end(0)
-            self._begin_with_integers()
-            require_consistent(self._integers is not None, f"no 64-bit integers: {self.reason}")
-            assert self._integers is not None
-            self._integers.restore(state)
-            require_consistent(self._integers.tokens == tokens, f"{tokens} tokens")
-            self.tokens = tokens
-            return
-        while self.tokens < tokens:
-            self.advance(1)
-
-    def _begin_with_integers(self) -> None:
-        """From the first token on, up to where we are."""
-        from netwright.runtime.transformer.integers import IntegerTransformer
-        from netwright.runtime.transformer.tables.engine import TableTransformer
-
-        external = Encoded(self.network, self.X)
-        started = perf_counter()
-        made: IntegerTransformer | TableTransformer | None = None
-        try:
-            program = program_of(self.network, external, self.seed)
-            if self.tables:
-                with suppress(UnsuitableError):
-                    made = TableTransformer(self.network, program, self.seed, self.watches)
-            if made is None:
-                self.tables = False
-                made = IntegerTransformer(self.network, program, self.seed, self.watches)
-            self._integers = made
-            self.compile_seconds += perf_counter() - started
-            while made.tokens < self.tokens:
-                made.advance(self.tokens - made.tokens)
-            self._vectors = None
-        except UnsuitableError as unsuitable:
-            self._leave_integers(str(unsuitable))
-
-    def _leave_integers(self, reason: str) -> None:
-        """From tables to full evaluation, and from there to rationals."""
-        if self.tables and self._integers is not None:
-            self.tables, self._integers = False, None
-            self._begin_with_integers()
-            return
-        self._integers, self.reason = None, reason
-        vectors = map(watched, fast_tokens(self.network, self.X, self.seed))
-        self._vectors = ReferenceEngine(vectors, self.watches, fast=True)
-        for _ in range(self.tokens):
-            self._vectors.advance(1)
-
-
-def _has_code() -> bool:
-    """Whether there is code for tables in this process; asking does not import the compiler."""
-    kernel = sys.modules.get("netwright.runtime.transformer.tables.kernel")
-    return kernel is not None and kernel.compiled.cache_info().currsize > 0
+        if self.faster is not None and not self.faster.has_stream:
+            self.leave("the next token is not for tables")
 
 
 def fast_tokens(network: Transformer, X: Sequence[Vector], seed: Vector) -> Iterator[TokenVectors]:

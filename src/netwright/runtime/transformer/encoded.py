@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from netwright.engine.moments import UnsuitableError
 from netwright.exact.feed_forward import FeedForward
 from netwright.exact.rational import ONE, ZERO, Rational
 from netwright.exact.vector import Vector, combine
@@ -21,7 +22,6 @@ from netwright.nets.attention import hardmax, score_phi
 from netwright.nets.positional import Positions
 from netwright.nets.transformer import Map, Transformer
 from netwright.runtime.transformer.attention import AttentionCache, written_by
-from netwright.runtime.unsuitable import UnsuitableError
 
 LARGEST = 1 << 40  # numbers of a column
 

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from netwright.engine.moments import UnsuitableError, Watch
 from netwright.exact.snapshot import Snapshot
 from netwright.exact.vector import Vector
 from netwright.nets.transformer import Transformer
-from netwright.runtime.engine import Watch
 from netwright.runtime.transformer import native
 from netwright.runtime.transformer.arrays import (
     STATUS,
@@ -27,7 +27,6 @@ from netwright.runtime.transformer.arrays import (
     with_more_cells,
 )
 from netwright.runtime.transformer.program import OUTPUT, STREAM, External, Program
-from netwright.runtime.unsuitable import UnsuitableError
 
 _REASONS = {
     native.OTHER_FORM: "no form of attention fits",
@@ -56,9 +55,13 @@ class IntegerTransformer:
     """Whether z is known: it is stored at every token."""
 
     @property
-    def tokens(self) -> int:
+    def moments(self) -> int:
         """How many tokens are done."""
         return int(self.state["clock"][TOKENS])
+
+    def snapshot(self) -> Snapshot:
+        """The state, copied."""
+        return {name: array.copy() for name, array in self.state.items()}
 
     def restore(self, state: Snapshot) -> None:
         """Go on from another state of the same decoder; FormatError if that is none."""
@@ -79,27 +82,27 @@ class IntegerTransformer:
             elif clock[STATUS] != native.DONE:
                 break
         if not done and tokens:
-            raise UnsuitableError(f"token {self.tokens + 1}: {_REASONS[int(clock[STATUS])]}")
+            raise UnsuitableError(f"token {self.moments + 1}: {_REASONS[int(clock[STATUS])]}")
         return codes[:done]
 
     def _make_room(self, cell: int) -> None:
         """More cells, at least as many again, on the side where one is missing."""
         found = with_more_cells(self.state["clock"], self.state["kept"], cell)
         if found is None:
-            raise UnsuitableError(f"token {self.tokens + 1}: its cells are too far apart")
+            raise UnsuitableError(f"token {self.moments + 1}: its cells are too far apart")
         self.state["kept"] = found
 
     @property
     def y(self) -> Vector:
         """The newest output."""
         numbers = self.state["output"]
-        return vector_of(self.program, OUTPUT, numbers, self.tokens, self.network.layout)
+        return vector_of(self.program, OUTPUT, numbers, self.moments, self.network.layout)
 
     @property
     def z(self) -> Vector:
         """What the last layer made of the newest token."""
         numbers = self.state["stream"]
-        return vector_of(self.program, STREAM, numbers, self.tokens, self.network.layout)
+        return vector_of(self.program, STREAM, numbers, self.moments, self.network.layout)
 
 
 def _external_rows(program: Program) -> NDArray[Any]:

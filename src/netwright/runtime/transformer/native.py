@@ -14,9 +14,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from netwright.engine.assembler import WORD, Assembler, Number
+from netwright.engine.moments import NEITHER, ZERO_BLOCK, Watch
 from netwright.exact.rational import sigma
 from netwright.nets.transformer import Transformer
-from netwright.runtime.engine import NEITHER, ZERO_BLOCK, Watch
 from netwright.runtime.transformer.arrays import (
     BEFORE,
     CELLS,
@@ -30,7 +31,6 @@ from netwright.runtime.transformer.arrays import (
     WANTED_CELL,
     kept_width,
 )
-from netwright.runtime.transformer.assembler import WORD, Assembler, Number
 from netwright.runtime.transformer.program import (
     OUTPUT,
     STREAM,

@@ -17,9 +17,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from netwright.engine.moments import UnsuitableError, Watch
 from netwright.exact.rational import Activation
-from netwright.runtime.engine import Watch
-from netwright.runtime.unsuitable import UnsuitableError
 
 LARGEST_DENOMINATOR = 1 << 20
 LARGEST_POWER = 4

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from netwright.engine.moments import Codes, UnsuitableError, Watch, watched
 from netwright.errors import InputError
 from netwright.exact.rational import ONE, Rational
 from netwright.exact.vector import Vector
@@ -29,7 +30,6 @@ from netwright.runtime.attended import (
     ListedAttention,
     OneWinner,
 )
-from netwright.runtime.engine import Codes, Watch, watched
 from netwright.runtime.pointers.engine import has_code
 from netwright.runtime.pointers.tokens import PointerTokens
 from netwright.runtime.transformer.analysis import has_equal_scores
@@ -43,7 +43,6 @@ from netwright.runtime.transformer.decoder import (
 from netwright.runtime.transformer.encoded import Encoded
 from netwright.runtime.transformer.program import LastVisit, Mean, Program
 from netwright.runtime.transformer.visit import Visit
-from netwright.runtime.unsuitable import UnsuitableError
 
 if TYPE_CHECKING:
     from netwright.runtime.transformer.integers import IntegerTransformer
@@ -173,7 +172,7 @@ class TokenEngine:
                     self.network, integers.program, self.seed, self.watches
                 )
             tables = self._by_tables
-            if integers.state is not self._from_tables or integers.tokens != tables.tokens:
+            if integers.state is not self._from_tables or integers.moments != tables.moments:
                 tables.restore(integers.state)
             codes = tables.advance(count)
         except UnsuitableError:
@@ -188,7 +187,7 @@ class TokenEngine:
     def place(self) -> Place:
         """A bookmark for `go_back`."""
         integers = self._integers
-        if integers is None or integers.tokens != self.moments:
+        if integers is None or integers.moments != self.moments:
             return Place(self.moments, None)
         return Place(self.moments, {name: a.copy() for name, a in integers.state.items()})
 
@@ -229,7 +228,7 @@ class TokenEngine:
             self._make_integers()
         if self._integers is None:
             return None
-        if self._integers.tokens != self.moments:
+        if self._integers.moments != self.moments:
             assert self._first is not None
             assert self._first.tokens == self.moments
             self.go_back(self._first)
@@ -240,13 +239,13 @@ class TokenEngine:
         started = perf_counter()
         try:
             made = self._pointers() if not self.network.encoder else self._whole_numbers()
-            while made.tokens < self.kept_first:
-                made.advance(self.kept_first - made.tokens)
+            while made.moments < self.kept_first:
+                made.advance(self.kept_first - made.moments)
         except UnsuitableError as unsuitable:
             self.reason = str(unsuitable)
             return
         self.compile_seconds += perf_counter() - started
-        self._first = Place(made.tokens, {name: a.copy() for name, a in made.state.items()})
+        self._first = Place(made.moments, {name: a.copy() for name, a in made.state.items()})
         self._integers = made
 
     def _whole_numbers(self) -> "IntegerTransformer":

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from netwright.engine.moments import Coded, UnsuitableError, Watch
 from netwright.exact.snapshot import Snapshot
 from netwright.exact.vector import Vector
 from netwright.nets.transformer import Transformer
-from netwright.runtime.engine import Coded, Watch
 from netwright.runtime.transformer.arrays import (
     LATEST,
     OWN,
@@ -37,7 +37,6 @@ from netwright.runtime.transformer.tables.kernel import (
 )
 from netwright.runtime.transformer.tables.residual import Y, residual_of
 from netwright.runtime.transformer.tables.watched import code_of, watched
-from netwright.runtime.unsuitable import UnsuitableError
 
 CODES = FIXED.index("codes")
 FIRST_SIZE, FIRST_CLASSES = 16, 4
@@ -262,7 +261,7 @@ class TableTransformer:
     # The run.
 
     @property
-    def tokens(self) -> int:
+    def moments(self) -> int:
         """How many tokens are done."""
         return int(self.clock[TOKENS])
 
@@ -286,9 +285,9 @@ class TableTransformer:
                 self._make_room(int(self.clock[WANTED_CELL]))
             elif status != DONE:
                 if not done:
-                    raise UnsuitableError(f"token {self.tokens + 1}: {REASONS[status]}")
+                    raise UnsuitableError(f"token {self.moments + 1}: {REASONS[status]}")
                 return Coded(codes[:done], self.code_rows)
-        self._stored_at = self.tokens
+        self._stored_at = self.moments
         self._restored = None if tokens else self._restored
         return Coded(codes, self.code_rows)
 
@@ -302,7 +301,7 @@ class TableTransformer:
     def _make_room(self, cell: int) -> None:
         found = with_more_cells(self.clock, self.arrays["kept"], cell)
         if found is None:
-            raise UnsuitableError(f"token {self.tokens + 1}: its cells are too far apart")
+            raise UnsuitableError(f"token {self.moments + 1}: its cells are too far apart")
         self._replace("kept", found)
 
     # Vectors, and the state as the engine without tables has it.
@@ -311,17 +310,17 @@ class TableTransformer:
     def y(self) -> Vector:
         """The newest output."""
         numbers = _array(self.outputs[self.clock[OWN]], self.program.dimension)
-        return vector_of(self.program, OUTPUT, numbers, self.tokens, self.network.layout)
+        return vector_of(self.program, OUTPUT, numbers, self.moments, self.network.layout)
 
     @property
     def z(self) -> Vector:
         """What the last layer made of the newest token."""
-        return vector_of(self.program, STREAM, self.stream, self.tokens, self.network.layout)
+        return vector_of(self.program, STREAM, self.stream, self.moments, self.network.layout)
 
     @property
     def has_stream(self) -> bool:
         """Whether z is known: it is stored at the end of a call, if the call did all its tokens."""
-        return self._stored_at == self.tokens
+        return self._stored_at == self.moments
 
     @property
     def stream(self) -> Integers:
@@ -361,6 +360,10 @@ class TableTransformer:
             "kept": kept,
         }
 
+    def snapshot(self) -> Snapshot:
+        """The state, copied."""
+        return {name: array.copy() for name, array in self.state.items()}
+
     def restore(self, state: Snapshot) -> None:
         """Go on from a state of this or of the other engine; FormatError if it is none."""
         found = checked_state(self.program, state)
@@ -379,7 +382,7 @@ class TableTransformer:
             for n, place in enumerate(part.numeric, start=CLASS + 1):
                 kept[layer, :, n] = old[layer, :, VALUE + place]
         self._replace("kept", kept)
-        self._restored, self._stored_at = found["stream"].copy(), self.tokens
+        self._restored, self._stored_at = found["stream"].copy(), self.moments
 
 
 def _nonzero(numbers: Integers) -> Numbers:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
+from netwright.engine.assembler import WORD, Assembler, Number
 from netwright.runtime.transformer.arrays import (
     BEFORE,
     CELLS,
@@ -21,7 +22,6 @@ from netwright.runtime.transformer.arrays import (
     VALUE,
     WANTED_CELL,
 )
-from netwright.runtime.transformer.assembler import WORD, Assembler, Number
 from netwright.runtime.transformer.native import DONE, MORE_CELLS, OTHER_FORM, TOO_LARGE
 from netwright.runtime.transformer.tables.linear import ONE, Linear
 from netwright.runtime.transformer.tables.residual import Y

@@ -18,6 +18,7 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
+from netwright.engine.moments import UnsuitableError
 from netwright.exact.rational import sigma
 from netwright.runtime.transformer.program import (
     OUTPUT,
@@ -41,7 +42,6 @@ from netwright.runtime.transformer.tables.linear import (
     times,
     unknown,
 )
-from netwright.runtime.unsuitable import UnsuitableError
 
 Y = "y"
 LOOKED_AT = 1000  # rows, before all are

@@ -2,12 +2,11 @@
 
 from typing import NamedTuple
 
+from netwright.engine.moments import NEITHER, ZERO_BLOCK, UnsuitableError, Watch
 from netwright.exact.layout import Layout
-from netwright.runtime.engine import NEITHER, ZERO_BLOCK, Watch
 from netwright.runtime.transformer.program import STREAM, Program, vector_of
 from netwright.runtime.transformer.tables.finite import Evaluation
 from netwright.runtime.transformer.tables.residual import Residual
-from netwright.runtime.unsuitable import UnsuitableError
 
 
 class Watched(NamedTuple):

@@ -6,7 +6,6 @@ many moments at a time. `ReferenceEngine` is the definition; faster ones equal i
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from time import process_time
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -19,6 +18,10 @@ from netwright.exact.vector import Vector
 
 ZERO_BLOCK = -1
 NEITHER = -2
+
+
+class UnsuitableError(Exception):
+    """A network, or its run from here on, is not for an engine; the text says why."""
 
 
 @dataclass(frozen=True)
@@ -58,32 +61,6 @@ class Watch:
         if len(content) != 1 or set(content.values()) != {ONE}:
             return NEITHER
         return seen.layout.labels(self.block).index(next(iter(content)))
-
-
-REFERENCE_SECONDS = 0.4
-"""How long a run may go on by the definition before a faster engine takes over."""
-
-
-class DefinitionFirst:
-    """When a run leaves the definition: after some moments, or sooner if they take long.
-
-    So a short run never waits for a compiler. (Time that nobody used does not count: a trace waits
-    for its user.) With `moments` 0 it leaves at once, as it should
-    where the compiled code is at hand already.
-    """
-
-    def __init__(self, moments: int) -> None:
-        self.moments = moments
-        self._started = process_time()
-
-    def is_over(self, done: int, earliest: int = 0) -> bool:
-        """Whether a faster engine is to take over after so many moments, not before `earliest`."""
-        late = process_time() - self._started > REFERENCE_SECONDS
-        return done >= (earliest if late else max(self.moments, earliest))
-
-    def end(self, done: int) -> None:
-        """Note that it took over after so many moments."""
-        self.moments = min(self.moments, done)
 
 
 @dataclass(frozen=True)

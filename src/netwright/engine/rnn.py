@@ -1,0 +1,141 @@
+"""An RNN (Equations 2 and 3) by its entries: the same hidden vectors as `nets.rnn`."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from netwright.engine.cells import Held, step
+from netwright.engine.control import Begin, Begun, Context, Control, Key
+from netwright.engine.digits import Digits
+from netwright.engine.forms import Cell, Form, IntegerMap, Layer, Pattern
+from netwright.engine.moments import UnsuitableError, Watch
+from netwright.engine.stack_moments import StackEngine, StackMoments
+from netwright.engine.staged import Vectors
+from netwright.exact.rational import sigma
+from netwright.exact.vector import Vector
+from netwright.nets.rnn import RNN, Matrix, identity
+
+DEEPEST = 6
+
+
+def one_layer(layer: Layer) -> Begin:
+    """A moment that is one layer of the vector before."""
+
+    def begin(key: Key, cells: Mapping[Cell, Form], known: Digits) -> Begun:
+        state = key[1]
+        pattern = Pattern(state.ones, state.forms(0, cells))
+        after = layer([pattern] * len(layer.maps), known)
+        return Begun(after.ones, after.forms, {})
+
+    return begin
+
+
+def last_hidden(network: RNN, X: Sequence[Vector], known: Digits) -> Held:
+    """h_n: every symbol is a layer σ(h V + (x W + b₁)) of its own."""
+    if network.f1 is not sigma:
+        raise UnsuitableError("its activation is not σ")
+    V, width = IntegerMap(network.V), network.layout.dimension
+    controls: dict[int, Control] = {}
+    held = Held.of(Vector.zero(network.layout), known)
+    for x in X:
+        control = controls.get(id(x))
+        if control is None:
+            bias = network.W(x) if network.b1 is None else network.W(x) + network.b1
+            layer = Layer([V], bias, width)
+            control = Control(one_layer(layer), known, deepest=DEEPEST, sums=True)
+            controls[id(x)] = control
+        held = step(held, control, None)
+    return held
+
+
+class RNNMoments(StackMoments):
+    """g_0 = h_n, then g_t = σ(g_{t−1} U + y_{t−1} R + b₂), of which y_0 is the seed."""
+
+    def __init__(
+        self,
+        network: RNN,
+        X: Sequence[Vector],
+        seed: Vector,
+        watches: Sequence[Watch],
+        stops: Sequence[int],
+    ) -> None:
+        super().__init__(network.layout, watches, stops)
+        if network.f2 is not sigma:
+            raise UnsuitableError("its activation is not σ")
+        if network.R is not None and network.O is not identity:
+            raise UnsuitableError("it reads more than its hidden vector")
+        self.network, self.X, self.seed = network, X, seed
+
+    @property
+    def is_over(self) -> bool:
+        """g_1 reads the seed, and later ones O(g), which is g."""
+        return self.network.R is None or self.moments > 1
+
+    def begin(self) -> Held:
+        """h_n."""
+        return last_hidden(self.network, self.X, self.known)
+
+    def _control(self, maps: Sequence[Matrix], bias: Vector | None) -> Control:
+        layer = Layer([*map(IntegerMap, maps)], bias, self.layout.dimension)
+        return Control(one_layer(layer), self.known, deepest=DEEPEST)
+
+    def step(self, held: Held) -> Held:
+        """g_1, where the seed is read."""
+        network = self.network
+        assert network.R is not None
+        bias = network.R(self.seed)
+        bias = bias if network.b2 is None else bias + network.b2
+        return step(held, self._control([network.U], bias), None)
+
+    def control(self) -> tuple[Control, Context]:
+        """g ↦ σ(g U + g R + b₂)."""
+        network = self.network
+        maps = [network.U] if network.R is None else [network.U, network.R]
+        return self._control(maps, network.b2), None
+
+
+class FastRNN(StackEngine):
+    """g_0, g_1, … of an RNN on an input, which is its vector `0`."""
+
+    SHORT = 200
+    LONG_INPUT = 50  # symbols; by the definition they take a time that grows with their square
+
+    def __init__(
+        self,
+        network: RNN,
+        X: Sequence[Vector],
+        seed: Vector,
+        watches: Sequence[Watch] = (),
+        stops: Sequence[int] = (),
+        *,
+        reference_steps: int = 0,
+    ) -> None:
+        self.network, self.X, self.seed, self.stops = network, X, seed, tuple(stops)
+        super().__init__(watches, 0 if len(X) > self.LONG_INPUT else reference_steps)
+
+    def ways(self) -> Iterator[Callable[[], RNNMoments]]:
+        """By entries."""
+        run = self.network, self.X, self.seed
+        yield lambda: RNNMoments(*run, self.watches, self.stops)
+
+    def definition(self) -> Vectors:
+        """Equation 3."""
+        return ({"0": g} for g in self.network.decoder_states(self.X, self.seed))
+
+    def vectors_from(self, newest: Mapping[str, Vector], moments: int) -> Vectors:
+        """g_t from g_{t−1}."""
+        g = newest["0"]
+        y = self.seed if moments == 1 else self.network.O(g)
+        while True:
+            g = self.network.decoder_step(g, y)
+            y = self.network.O(g)
+            yield {"0": g}
+
+    def all_vectors(self) -> Mapping[str, Vector]:
+        """The hidden vector."""
+        return {"0": self.vector("0")}
+
+    def vector(self, name: str, *, before: bool = False) -> Vector:
+        """The hidden vector, or the one before."""
+        if self.faster is not None:
+            return self.faster.vector(before=before)
+        assert self.vectors is not None
+        return self.vectors.vector(name, before=before)

@@ -1,0 +1,248 @@
+"""Engines of networks whose unbounded numbers are stacks: what RNNs and Neural GPUs share."""
+
+import sys
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from netwright.engine.cells import Held
+from netwright.engine.control import Context, Control, State
+from netwright.engine.digits import LARGEST, MOST_DIGITS, Digits
+from netwright.engine.moments import Codes, ReferenceEngine, Watch
+from netwright.engine.staged import StagedEngine, Vectors
+from netwright.engine.tables import MOST_STACKS, Digit, Stacks, Tables
+from netwright.engine.watched import Watching
+from netwright.errors import NetworkError
+from netwright.exact.layout import Layout
+from netwright.exact.rational import ONE
+from netwright.exact.snapshot import FARTHEST, Snapshot, checked_array, require_consistent
+from netwright.exact.vector import Vector
+
+
+def vector_of(layout: Layout, state: State, stacks: Stacks, known: Digits) -> Vector:
+    """The vector of a state with these stacks."""
+    entries = dict.fromkeys(state.ones, ONE)
+    for places, digits in zip(state.cells, stacks, strict=False):
+        if places:
+            entries |= dict.fromkeys(places, known.value(digits[::-1].tolist()))
+    return Vector(layout, entries)
+
+
+def kept_state(state: State, stacks: Stacks, known: Digits) -> Snapshot:
+    """A state with its stacks as arrays, and what its digits stand for."""
+    cells = [(slot, k) for slot, places in enumerate(state.cells) for k in places]
+    digits = stacks[: len(state.cells)]
+    return {
+        "ones": np.array(state.ones, np.int64),
+        "cells": np.array(cells, np.int64).reshape(-1, 2),
+        "pairs": np.array(known.pairs, np.int64),
+        "heights": np.array([len(each) for each in digits], np.int64),
+        "digits": np.concatenate([*digits, np.zeros(0, Digit)]).astype(np.int64),
+    }
+
+
+def read_state(kept: Snapshot, layout: Layout, known: Digits) -> tuple[State, Stacks]:
+    """A state that was kept; FormatError if it is none of a network of this layout."""
+    largest = layout.dimension - 1
+    ones = checked_array(kept, "ones", (None,), 0, largest).tolist()
+    cells = checked_array(kept, "cells", (None, 2), 0, max(largest, MOST_STACKS)).tolist()
+    pairs = checked_array(kept, "pairs", (None, 3), -LARGEST, LARGEST).tolist()
+    heights = checked_array(kept, "heights", (None,), 0, FARTHEST).tolist()
+    digits = checked_array(kept, "digits", (None,), 1, max(1, len(pairs) - 1)).astype(Digit)
+    require_consistent(0 < len(pairs) <= MOST_DIGITS and pairs[0] == [0, 0, 1], "other digits")
+    for c, b, over in pairs[1:]:
+        require_consistent(0 <= b < over and (c or b), f"the digit ({c}, {b})/{over}")
+    numbers = [0, *(known.number(*pair) for pair in pairs[1:])]
+    require_consistent(len(heights) <= MOST_STACKS, f"{len(heights)} stacks")
+    require_consistent(sum(heights) == len(digits), "stacks without their digits")
+    by_slot: list[list[int]] = [[] for _ in heights]
+    for slot, k in cells:
+        require_consistent(slot < len(heights) and k <= largest, f"no stack {slot}")
+        by_slot[slot].append(k)
+    places = [*ones, *(k for _, k in cells)]
+    require_consistent(len(set(places)) == len(places), "two numbers in one place")
+    ends = np.cumsum([0, *heights])
+    renamed = np.array(numbers, Digit)[digits]
+    stacks = [renamed[ends[n] : ends[n + 1]] for n in range(len(heights))]
+    return State(tuple(sorted(ones)), tuple(tuple(sorted(each)) for each in by_slot)), stacks
+
+
+class StackPlace(NamedTuple):
+    """A bookmark of `StackMoments`; without a state while it is cheaper to begin again."""
+
+    moments: int
+    state: State | None
+    stacks: Stacks
+
+
+class StackMoments(ABC):
+    """The moments of one vector of a network by entries: by hand at first, then by the kernel."""
+
+    def __init__(self, layout: Layout, watches: Sequence[Watch], stops: Sequence[int]) -> None:
+        self.layout, self.known, self.moments = layout, Digits(), 0
+        self._watching = Watching(watches, layout, stops, self.known)
+        self._tables: Tables | None = None
+        self._follows = False
+        """Whether the kernel has taken over."""
+        self._held: Held | None = None
+        self._before: Held | None = None
+
+    @abstractmethod
+    def begin(self) -> Held:
+        """The vector of the first moment."""
+
+    @abstractmethod
+    def step(self, held: Held) -> Held:
+        """The vector of the next moment, by hand."""
+
+    @property
+    @abstractmethod
+    def is_over(self) -> bool:
+        """Whether the kernel can take over from the newest moment."""
+
+    @abstractmethod
+    def control(self) -> tuple[Control, Context]:
+        """What the kernel follows from then on."""
+
+    def advance(self, count: int) -> Codes:
+        """The codes of the next moments."""
+        codes: Codes
+        if self._follows:
+            assert self._tables is not None
+            codes = self._tables.advance(count)
+        else:
+            if self._held is None:
+                self._held = self.begin()
+            elif self.is_over:
+                self._follow(self._held.state, self._held.arrays())
+                return self.advance(count)
+            else:
+                before = self._held.copy()
+                self._held, self._before = self.step(self._held), before
+            codes = np.array([self._watching(self._held.state)[0]], np.int64)
+        self.moments += len(codes)
+        return codes
+
+    def _follow(self, state: State, stacks: Stacks) -> None:
+        """Let the kernel go on from a state."""
+        if self._tables is None:
+            self._tables = Tables(*self.control(), self._watching)
+        self._tables.put(state, stacks)
+        self._follows = True
+
+    def stacks(self, *, before: bool = False) -> tuple[State, Stacks]:
+        """The state of the newest vector and the digits of its cells, or of the one before."""
+        found: tuple[State, Stacks] | None
+        if self._follows:
+            assert self._tables is not None
+            found = self._tables.stacks(before=before)
+        else:
+            held = self._before if before else self._held
+            found = None if held is None else (held.state, held.arrays())
+        if found is None:
+            raise NetworkError("the vectors of the moment before are not kept here")
+        return found
+
+    def vector(self, *, before: bool = False) -> Vector:
+        """The newest vector, or the one before."""
+        return vector_of(self.layout, *self.stacks(before=before), self.known)
+
+    def place(self) -> StackPlace:
+        """A bookmark for `go_back`."""
+        if not self._follows:
+            return StackPlace(self.moments, None, [])
+        state, stacks = self.stacks()
+        return StackPlace(self.moments, state, [each.copy() for each in stacks])
+
+    def go_back(self, place: StackPlace) -> None:
+        """Stand where it stood."""
+        if place.state is not None:
+            self._follow(place.state, place.stacks)
+            self.moments = place.moments
+            return
+        self._follows, self._held, self._before, self.moments = False, None, None, 0
+        while self.moments < place.moments:
+            self.advance(place.moments - self.moments)
+
+    def snapshot(self) -> Snapshot:
+        """The state with its digits; nothing while it is cheaper to begin again."""
+        return kept_state(*self.stacks(), self.known) if self._follows else {}
+
+    def restore(self, state: Snapshot) -> None:
+        """Go on from a snapshot."""
+        moments = int(checked_array(state, "moments", (1,), 0, FARTHEST)[0])
+        self.go_back(StackPlace(moments, *read_state(state, self.layout, self.known)))
+
+
+class EnginePlace(NamedTuple):
+    """A bookmark of a `StackEngine`."""
+
+    moments: int
+    faster: StackMoments | None
+    place: StackPlace | None
+    newest: Mapping[str, Vector]
+    before: Mapping[str, Vector]
+    reason: str | None
+
+    @property
+    def bytes(self) -> int:
+        """How much memory the stacks take."""
+        return 0 if self.place is None else sum(each.nbytes for each in self.place.stacks)
+
+
+class StackEngine(StagedEngine[StackMoments]):
+    """Vectors at times 0, 1, 2, …, by their names, in stages.
+
+    Codes end with a moment where the last watch has a code in `stops`, or a negative one.
+    """
+
+    @staticmethod
+    def is_warm() -> bool:
+        """Whether there is a kernel."""
+        kernel = sys.modules.get("netwright.engine.kernel")
+        return kernel is not None and kernel.compiled.cache_info().currsize > 0
+
+    @abstractmethod
+    def vectors_from(self, newest: Mapping[str, Vector], moments: int) -> Vectors:
+        """What comes after some vectors, so many moments being done, by the definition."""
+
+    @abstractmethod
+    def all_vectors(self) -> Mapping[str, Vector]:
+        """All vectors of the newest moment, while the faster way has them."""
+
+    start = EnginePlace(0, None, None, {}, {}, None)
+    """The bookmark of the beginning."""
+
+    def rationals(self) -> tuple[int, Vectors]:
+        """From where the faster way stands."""
+        if self.faster is None or not self.faster.moments:
+            return 0, self.definition()
+        done = self.faster.moments
+        return done, self.vectors_from(self.all_vectors(), done)
+
+    def place(self) -> EnginePlace:
+        """A bookmark for `go_back`."""
+        place = None if self.faster is None else self.faster.place()
+        newest = {} if self.vectors is None else self.vectors.newest
+        before = {} if self.vectors is None else self.vectors.before
+        return EnginePlace(self.moments, self.faster, place, newest, before, self.reason)
+
+    def go_back(self, place: EnginePlace) -> None:
+        """Stand where the engine stood."""
+        self.moments, self.reason = place.moments, place.reason
+        if place.faster is not None and place.place is not None:
+            self.faster, self.vectors = place.faster, None
+            self.faster.go_back(place.place)
+            return
+        if self.faster is not None and place.reason is None:  # since then the definition was left
+            self.faster.go_back(StackPlace(place.moments, None, []))
+            return
+        self.faster = None
+        vectors = self.vectors_from(place.newest, place.moments)
+        fast = self.reason is not None
+        self.vectors = ReferenceEngine(
+            vectors if place.moments else self.definition(), self.watches, fast=fast
+        )
+        self.vectors.newest, self.vectors.before = place.newest, place.before

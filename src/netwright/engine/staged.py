@@ -1,0 +1,171 @@
+"""Stages of a run: the definition first, then a faster way, and rationals where that ends.
+
+All of them give the same codes, so one can take over from another at any moment.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from time import perf_counter, process_time
+from typing import Generic, Protocol, TypeVar
+
+import numpy as np
+
+from netwright.engine.moments import Codes, ReferenceEngine, UnsuitableError, Watch
+from netwright.exact.snapshot import FARTHEST, Snapshot, checked_array, require_consistent
+from netwright.exact.vector import Vector
+
+REFERENCE_SECONDS = 0.4
+"""How long a run may go on by the definition before a faster engine takes over."""
+
+
+class DefinitionFirst:
+    """When a run leaves the definition: after some moments, or sooner if they take long.
+
+    So a short run never waits for a compiler. (Time that nobody used does not count: a trace waits
+    for its user.) With `moments` 0 it leaves at once, as it should
+    where the compiled code is at hand already.
+    """
+
+    def __init__(self, moments: int) -> None:
+        self.moments = moments
+        self._started = process_time()
+
+    def is_over(self, done: int, earliest: int = 0) -> bool:
+        """Whether a faster engine is to take over after so many moments, not before `earliest`."""
+        late = process_time() - self._started > REFERENCE_SECONDS
+        return done >= (earliest if late else max(self.moments, earliest))
+
+    def end(self, done: int) -> None:
+        """Note that it took over after so many moments."""
+        self.moments = min(self.moments, done)
+
+
+class FasterMoments(Protocol):
+    """A faster way through the moments of a run, from the first on."""
+
+    moments: int
+    """How many it has done."""
+
+    def advance(self, count: int) -> Codes:
+        """The codes of the next moments, one at least; UnsuitableError if there is none."""
+
+    def snapshot(self) -> Snapshot:
+        """All that the moments from here on depend on; nothing where they are done again."""
+
+    def restore(self, state: Snapshot) -> None:
+        """Go on from a snapshot; FormatError if it is none of this network."""
+
+
+F = TypeVar("F", bound=FasterMoments)
+Vectors = Iterator[Mapping[str, Vector]]
+
+
+class StagedEngine(ABC, Generic[F]):
+    """A run in stages.
+
+    The first `reference_steps` moments are done by the definition, so that a short run waits for
+    no compiler, unless that takes long. Then each of `ways` is tried, and goes on from the first
+    moment until a moment is not for it. What is left is for rationals.
+    """
+
+    SHORT = 64
+    """How many moments `--engine auto` does by the definition: less time than a compiler takes."""
+
+    def __init__(self, watches: Sequence[Watch], reference_steps: int) -> None:
+        self.watches = tuple(watches)
+        self.moments = 0
+        self.compile_seconds = 0.0
+        self.by_definition = DefinitionFirst(0 if self.is_warm() else reference_steps)
+        self.reason: str | None = None
+        """Why rationals go on."""
+        self.faster: F | None = None
+        self.vectors: ReferenceEngine | None = None
+        """The definition, or the rationals; None while `faster` runs."""
+        self._ways, self._why = self.ways(), ""
+
+    @staticmethod
+    @abstractmethod
+    def is_warm() -> bool:
+        """Whether the compiled code is at hand in this process; asking imports no compiler."""
+
+    @abstractmethod
+    def ways(self) -> Iterator[Callable[[], F]]:
+        """Faster ways, the fastest first; making one may be an UnsuitableError."""
+
+    @abstractmethod
+    def definition(self) -> Vectors:
+        """The definition's moments, from the first on."""
+
+    def rationals(self) -> tuple[int, Vectors]:
+        """Moments in exact rationals, behind so many others: from where `faster` stands, or 0."""
+        return 0, self.definition()
+
+    @property
+    def fast(self) -> bool:
+        """Whether the definition is left behind."""
+        return self.moments > self.by_definition.moments or not self.by_definition.moments
+
+    def advance(self, count: int) -> Codes:
+        """The codes of the next moments."""
+        begun = self.faster is not None or self.reason is not None
+        if not begun and self.by_definition.is_over(self.moments):
+            self.begin_faster()
+        codes: Codes | None = None
+        while codes is None and self.faster is not None:
+            try:
+                codes = self.faster.advance(count)
+            except UnsuitableError as unsuitable:
+                self.leave(str(unsuitable))
+        if codes is None:
+            if self.vectors is None:
+                self.vectors = ReferenceEngine(self.definition(), self.watches)
+            codes = self.vectors.advance(count)
+        self.moments += len(codes)
+        return codes
+
+    def begin_faster(self) -> None:
+        """Take the next faster way, up to where we are; rationals if there is none."""
+        self.by_definition.end(self.moments)
+        for way in self._ways:
+            started = perf_counter()
+            try:
+                self.faster = way()
+                self.compile_seconds += perf_counter() - started
+                self._catch_up(self.faster)
+                self.vectors, self.reason = None, None
+                return
+            except UnsuitableError as unsuitable:
+                self._why = str(unsuitable)
+        self.reason = self._why
+        done, vectors = self.rationals()
+        self.faster = None
+        self.vectors = ReferenceEngine(vectors, self.watches, fast=True)
+        for _ in range(self.moments - done):
+            self.vectors.advance(1)
+
+    def leave(self, reason: str) -> None:
+        """Leave the way that we are on for the next one."""
+        self._why = reason
+        self.begin_faster()
+
+    def _catch_up(self, faster: F) -> None:
+        while faster.moments < self.moments:
+            faster.advance(self.moments - faster.moments)
+
+    def snapshot(self) -> Snapshot:
+        """What the faster way needs, or only how many moments there were."""
+        kept = self.faster.snapshot() if self.faster is not None else {}
+        return {"moments": np.array([self.moments]), **kept}
+
+    def restore(self, state: Snapshot) -> None:
+        """Go on from a snapshot."""
+        moments = int(checked_array(state, "moments", (1,), 0, FARTHEST)[0])
+        if len(state) > 1:
+            self.begin_faster()
+            require_consistent(self.faster is not None, f"it has more than moments: {self.reason}")
+            assert self.faster is not None
+            self.faster.restore(state)
+            self.moments = self.faster.moments
+            require_consistent(self.moments == moments, f"{moments} moments")
+        while self.moments < moments:
+            self.advance(moments - self.moments)

@@ -1,0 +1,313 @@
+"""A run by entries: the rows of the kernel, filled as they are needed, and the stacks of the cells.
+
+A block is what the kernel looks an entry up in: for a node of a tree (see `control`), a place in
+the index for every combination of the digits that were read there, as many as fit. Where more
+digits are read than fit, a place leads to the block of a node further down, by a row that does
+nothing. The entry that led to the newest moment is applied with the next one, so that the vectors
+of both are at hand.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netwright.engine import kernel
+from netwright.engine.control import Context, Control, Entry, Node, Source, State
+from netwright.engine.digits import EMPTY, Digits
+from netwright.engine.kernel import Shape
+from netwright.engine.moments import Coded, UnsuitableError
+
+LARGEST_BLOCK = 1 << 10
+MOST_ROWS = 1 << 20
+MOST_CODES = 1 << 16
+MOST_STACKS = 8
+STOPS, BY_HAND = 1, 2
+"""Flags of a row: it ends the codes of a call; its cells change slots, which Python does."""
+ALL = 1 << 62
+"""So many pops leave nothing."""
+Digit = np.uint16
+Stacks = list[NDArray[Digit]]
+"""The digits of the cells by slot, the lowest first."""
+
+
+@dataclass(eq=False)
+class _Block:
+    """Where the entries of a node are looked up."""
+
+    node: Node
+    row: int
+    """The row that does nothing and leads here."""
+    reads: list[tuple[int, int]] = field(default_factory=list)
+    """Stack and depth of each digit, the first with the multiple 1."""
+    base: int = -1
+    leading: list[int] = field(default_factory=list)
+    """All rows whose next entry is looked up here."""
+
+
+class Tables:
+    """A network's moments from a state and its stacks on, by the entries of a control.
+
+    `codes` gives what watches see in a state, and whether the codes of a call end with it.
+    """
+
+    def __init__(
+        self,
+        control: Control,
+        context: Context,
+        codes: Callable[[State], tuple[tuple[int, ...], bool]],
+    ) -> None:
+        self.control, self.known, self.context = control, control.known, context
+        self._codes_of = codes
+        self._code_numbers: dict[tuple[int, ...], int] = {}
+        self._codes = np.zeros((0, 0), np.int64)
+        self.shape = Shape(2, 2)
+
+    def put(self, state: State, stacks: Stacks) -> None:
+        """Stand at a state, with the digits of its cells."""
+        self._state = state
+        self.shape = _larger(self.shape, len(state.cells), 0)
+        self.clock = np.zeros(self.shape.clock, np.int64)
+        self._arrays: Stacks = []
+        below = self.shape.depth
+        for slot in range(self.shape.stacks):
+            self._arrays.append(np.zeros(below + 256, Digit))
+            self._write(slot, stacks[slot] if slot < len(stacks) else np.zeros(0, Digit))
+        # No digit is as large as the base in which blocks count.
+        self._base = 4
+        while self._base < len(self.known):
+            self._base *= 2
+        self._loop = kernel.compiled(self.shape)
+        self._rows = np.zeros((64, self.shape.width), np.int64)
+        self._rows[0, kernel.FLAGS] = BY_HAND
+        self._used = 1
+        self._index = np.zeros(256, np.int64)
+        self._of_place: list[_Block] = []
+        self._blocks: dict[Node, _Block] = {}
+        self._by_row: dict[int, _Block | Node] = {}
+        self._row_of: dict[Node, int] = {}
+        root = self.control.root((self.context, state))
+        self._version = self.known.version
+        self.clock[kernel.ROW] = self._block(root).row * self.shape.width
+
+    def stacks(self, *, before: bool = False) -> tuple[State, Stacks] | None:
+        """The newest state with the digits of its cells; or the one before, if it is known."""
+        node = self._by_row.get(int(self.clock[kernel.ROW]))
+        if not isinstance(node, Node):
+            state = self._state if node is None else node.node.key[1]
+            return None if before else (state, self._digits())
+        if before:
+            return node.key[1], self._digits()
+        assert node.entry is not None
+        return node.entry.state, applied(node.entry, self._digits(), self.known)
+
+    def _digits(self) -> Stacks:
+        below = self.shape.depth
+        tops = self.clock[kernel.TOPS :].tolist()
+        return [array[below : top + 1] for array, top in zip(self._arrays, tops, strict=True)]
+
+    # Running.
+
+    def advance(self, count: int) -> Coded:
+        """The codes of the next moments, one at least; UnsuitableError if there is none."""
+        numbers = np.empty(count, np.uint16)
+        clock, done = self.clock, 0
+        self._make_room(count)
+        while done < count:
+            clock[kernel.EMITTED] = done
+            arrays = (self._rows, self._index, numbers, *self._arrays)
+            addresses = np.array([array.ctypes.data for array in arrays], np.int64)
+            self._loop(addresses.ctypes.data, clock.ctypes.data, count)
+            now, done = done, int(clock[kernel.EMITTED])
+            if clock[kernel.STATUS] == kernel.DONE:
+                break
+            row = int(clock[kernel.ROW])
+            if row and done > now and self._rows.flat[row] & STOPS:
+                break
+            try:
+                self._by_hand(row)
+            except UnsuitableError:
+                if not done:
+                    raise
+                break
+            if self.clock is not clock:
+                self._make_room(count)
+                clock = self.clock
+        if len(self._codes) != len(self._code_numbers):
+            self._codes = np.array([*self._code_numbers], np.int64)
+        return Coded(numbers[:done], self._codes)
+
+    def _make_room(self, count: int) -> None:
+        """Room for as many digits more as there are moments, in every stack."""
+        for slot, array in enumerate(self._arrays):
+            needed = int(self.clock[kernel.TOPS + slot]) + count + 2
+            if needed > len(array):
+                self._arrays[slot] = np.concatenate([array, np.zeros(needed, Digit)])
+
+    def _by_hand(self, row: int) -> None:
+        """Apply a row that is not for the loop, or fill the place where it found none."""
+        if not row:
+            block = self._of_place[int(self.clock[kernel.CELL])]
+            self.clock[kernel.ROW] = block.row * self.shape.width
+            self._fill(block)
+            return
+        found = self.stacks()
+        assert found is not None
+        state, stacks = found
+        if len(state.cells) > self.shape.stacks:
+            self.put(state, stacks)
+            return
+        block = self._block(self.control.root((self.context, state)))
+        self.clock[kernel.ROW] = block.row * self.shape.width
+        for slot, digits in enumerate(stacks):
+            self._write(slot, digits)
+        self._renew_if_stale(state)
+
+    def _fill(self, block: _Block) -> None:
+        """Find what comes of the digits as they are, and note it in the block."""
+        node, state, digits = block.node, block.node.key[1], self._digits()
+        target, size = None, len(block.reads)
+        while node.entry is None:
+            assert node.read is not None
+            read = node.read, node.depth
+            if node.depth >= self.shape.depth:
+                self.shape = _larger(self.shape, 0, node.depth + 1)
+                self.put(state, digits)
+                return
+            if read not in block.reads:
+                if block.reads and self._base ** (len(block.reads) + 1) > LARGEST_BLOCK:
+                    target = self._block(node).row
+                    break
+                block.reads.append(read)
+            node = self.control.child(node, _digit(digits, *read))
+        if self._renew_if_stale(state):
+            return
+        if target is None:
+            target = self._row(node)
+            if self._renew_if_stale(state):
+                return
+        if len(block.reads) != size:
+            self._lay_out(block)
+        place = block.base
+        for number, read in enumerate(block.reads):
+            place += self._base**number * _digit(digits, *read)
+        self._index[place] = target * self.shape.width
+
+    def _renew_if_stale(self, state: State) -> bool:
+        """Begin anew where the hull has widened, or a digit is too large for the blocks."""
+        stale = self._version != self.known.version or len(self.known) > self._base
+        if stale:
+            self.put(state, self._digits())
+        return stale
+
+    # Rows and blocks.
+
+    def _block(self, node: Node) -> _Block:
+        found = self._blocks.get(node)
+        if found is None:
+            found = self._blocks[node] = _Block(node, self._new_row())
+            found.leading.append(found.row)
+            self._by_row[found.row * self.shape.width] = found
+            if node.read is not None and node.depth < self.shape.depth:
+                found.reads.append((node.read, node.depth))
+            self._lay_out(found)
+        return found
+
+    def _lay_out(self, block: _Block) -> None:
+        """Take places in the index for all combinations of the block's digits."""
+        size = self._base ** len(block.reads)
+        block.base = len(self._of_place)
+        self._of_place += [block] * size
+        while len(self._of_place) > len(self._index):
+            self._index = np.concatenate([self._index, np.zeros_like(self._index)])
+        for row in block.leading:
+            self._lead(row, block)
+
+    def _lead(self, row: int, block: _Block) -> None:
+        """Let the entry after a row be looked up in a block."""
+        fields = self._rows[row]
+        fields[kernel.BASE] = block.base
+        fields[kernel.MULTIPLES : self.shape.field(0, 0)] = 0
+        for number, read in enumerate(block.reads):
+            fields[self.shape.multiple(*read)] = self._base**number
+
+    def _new_row(self) -> int:
+        if self._used == len(self._rows):
+            if self._used >= MOST_ROWS:
+                raise UnsuitableError(f"more than {MOST_ROWS:,} different moments")
+            self._rows = np.concatenate([self._rows, np.zeros_like(self._rows)])
+        self._used += 1
+        return self._used - 1
+
+    def _row(self, node: Node) -> int:
+        """The row of a leaf."""
+        if node in self._row_of:
+            return self._row_of[node]
+        entry, shape = node.entry, self.shape
+        assert entry is not None
+        codes, stops = self._codes_of(entry.state)
+        code = self._code_numbers.setdefault(codes, len(self._code_numbers))
+        if code == MOST_CODES:
+            raise UnsuitableError(f"more than {MOST_CODES:,} different codes")
+        block = self._block(self.control.root((self.context, entry.state)))
+        row = self._row_of[node] = self._new_row()
+        self._by_row[row * shape.width] = node
+        fields = self._rows[row]
+        fields[kernel.EMITS], fields[kernel.CODE] = 1, code
+        fields[kernel.FLAGS] = STOPS * stops
+        if len(entry.cells) > shape.stacks:
+            fields[kernel.FLAGS] |= BY_HAND
+        for slot in range(shape.stacks):
+            made = entry.cells[slot] if slot < len(entry.cells) else None
+            pops, digit = ALL, None
+            if made is not None:
+                assert isinstance(made, Source)
+                digit = made.digit
+                if made.cell == slot:
+                    pops = made.pops
+                elif made.cell is not None:
+                    fields[kernel.FLAGS] |= BY_HAND
+            is_zero = digit is not None and self.known.pairs[digit][0] == 0
+            numbers = (pops, digit or EMPTY, digit is not None, is_zero)
+            fields[shape.field(slot, 0) : shape.field(slot + 1, 0)] = numbers
+        block.leading.append(row)
+        self._lead(row, block)
+        return row
+
+    def _write(self, slot: int, digits: NDArray[Digit]) -> None:
+        """Put digits on a stack in place of those that are there."""
+        array, below, size = self._arrays[slot], self.shape.depth, len(digits)
+        if below + size + 1 > len(array):
+            array = self._arrays[slot] = np.concatenate([array, np.zeros(size, Digit)])
+        array[below : below + size] = digits
+        self.clock[kernel.TOPS + slot] = below - 1 + size
+
+
+def applied(entry: Entry, stacks: Stacks, known: Digits) -> Stacks:
+    """The digits of the cells after an entry."""
+    found = []
+    for made in entry.cells:
+        digits = np.zeros(0, Digit)
+        if made is not None:
+            assert isinstance(made, Source)
+            if made.cell is not None:
+                digits = stacks[made.cell]
+                digits = digits[: max(0, len(digits) - made.pops)]
+            if made.digit is not None and (known.pairs[made.digit][0] or len(digits)):
+                digits = np.append(digits, Digit(made.digit))
+        found.append(digits.copy())
+    return found
+
+
+def _digit(stacks: Stacks, slot: int, depth: int) -> int:
+    digits = stacks[slot]
+    return int(digits[-1 - depth]) if depth < len(digits) else EMPTY
+
+
+def _larger(shape: Shape, stacks: int, depth: int) -> Shape:
+    """A shape for at least so many stacks and digits."""
+    if stacks > MOST_STACKS:
+        raise UnsuitableError(f"it has more than {MOST_STACKS} numbers that are not 0 or 1")
+    more = next(n for n in (2, 4, MOST_STACKS) if n >= max(stacks, shape.stacks))
+    return Shape(more, max(depth, shape.depth))

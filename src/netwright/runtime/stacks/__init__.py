@@ -1,1 +1,0 @@
-"""RNNs and Neural GPUs, whose numbers are stacks, run fast and exactly."""

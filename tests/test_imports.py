@@ -8,7 +8,7 @@ from pathlib import Path
 import netwright
 
 SOURCE = Path(netwright.__file__).parent
-# errors ← exact ← machine, nets ← theorems, engine ← runtime ← following ← verify, precision
+# errors ← exact ← machine, nets ← engine ← runtime, theorems ← following ← verify, precision
 # ← networks ← claims, benchmark ← explorer ← cli. A package imports lower ranks only.
 RANKS = {
     "errors": 0,
@@ -20,7 +20,7 @@ RANKS = {
     "exact": 1,
     "machine": 2,
     "nets": 2,
-    "theorems": 3,
+    "theorems": 4,
     "engine": 3,
     "runtime": 4,
     "following": 5,
@@ -86,6 +86,7 @@ def test_a_trace_comes_from_the_network_alone() -> None:
         modules = set(imported_modules(SOURCE / name)) - types
         parts = {module.split(".")[1] for module in modules}
         assert parts <= {
+            "engine",
             "errors",
             "exact",
             "following",

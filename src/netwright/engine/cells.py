@@ -1,7 +1,8 @@
-"""Moments that Python does, entry by entry: while an input is read, which the kernel does not do."""
+"""Moments by hand, entry by entry: while an input is read, which the kernel does not do."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +11,8 @@ from netwright.engine.control import Control, Entry, Made, Source, State
 from netwright.engine.digits import EMPTY, Digits, Stack
 from netwright.engine.forms import Cell
 from netwright.exact.vector import Vector
+
+T = TypeVar("T")
 
 
 class Held:
@@ -49,9 +52,83 @@ class Held:
 
 def step(held: Held, control: Control, context: object) -> Held:
     """The vector after an entry of a control, which may take the stacks of the one before."""
-    entry = control.entry((context, held.state), held.digit)
+    return _after(control.entry((context, held.state), held.digit), held, control.known)
+
+
+def _after(entry: Entry, held: Held, known: Digits) -> Held:
     cells = dict(enumerate(held.stacks))
-    return Held(entry.state, made_of(entry, cells, uses(entry, cells), control.known))
+    return Held(entry.state, made_of(entry, cells, uses(entry, cells), known))
+
+
+class _Plan(NamedTuple):
+    """An entry that changes no digit that a control may read: what it does, in place."""
+
+    state: State
+    below: Sequence[tuple[Stack, Stack, int, int]]
+    """Stacks that get a digit below, at the depth of the one digit of another; and a zero."""
+    longer: Sequence[Stack]
+    """Stacks that get a zero more on top."""
+
+
+def read(held: Held, symbols: Iterable[T], control_of: Callable[[T], Control]) -> Held:
+    """Read symbols one after the other, each by a control of its own.
+
+    As long as only digits change that are too deep to be read, a state and a symbol always have the
+    same entry, which is looked up once.
+    """
+    plans: dict[tuple[State, int], _Plan] = {}
+    controls: dict[int, Control] = {}
+    for x in symbols:
+        plan = plans.get((held.state, id(x)))
+        if plan is None:
+            control = controls.get(id(x)) or controls.setdefault(id(x), control_of(x))
+            entry = control.entry((None, held.state), held.digit)
+            plan = _planned(entry, held, control)
+            if plan is None:
+                plans.clear()
+                held = _after(entry, held, control.known)
+                continue
+            plans[held.state, id(x)] = plan
+        held.state, below, longer = plan
+        for stack, other, digit, zero in below:
+            gap = other.zeros - stack.zeros - len(stack.digits)
+            if gap:
+                stack.digits.extend([zero] * gap)
+            stack.digits.append(digit)
+        for stack in longer:
+            stack.zeros += 1
+    return held
+
+
+def _planned(entry: Entry, held: Held, control: Control) -> _Plan | None:
+    below, longer, known = [], [], control.known
+    if len(entry.cells) != len(held.stacks):
+        return None
+    for slot, (made, stack) in enumerate(zip(entry.cells, held.stacks, strict=True)):
+        if made == Source(slot, 0, None) or (made is None and stack is None):
+            continue
+        if stack is None or stack.base is None or len(stack) < control.deepest:
+            return None
+        if isinstance(made, Source):
+            if made != (slot, 0, stack.zero) or stack.zeros < control.deepest:
+                return None
+            longer.append(stack)
+            continue
+        if made is None or len(made.terms) != 2 or made.c or made.terms[0] != (slot, 0, made.d):
+            return None
+        cell, pops, w = made.terms[1]
+        other = held.stacks[cell]
+        if other is None or len(other.digits) != 1 or pops or other.base != stack.base:
+            return None
+        if other.zeros < max(len(stack), control.deepest) or not stack.digits:
+            return None
+        (b, over), (c, _, e) = stack.base, known.pairs[other.digits[0]]
+        _, last_b, last_over = known.pairs[stack.digits[-1]]
+        if last_b * over != b * last_over:
+            return None
+        digit = known.number(c * w * over, b * e * made.d, e * made.d * over)
+        below.append((stack, other, digit, known.number(0, b, over)))
+    return _Plan(entry.state, below, longer) if control.version == known.version else None
 
 
 def uses(entry: Entry, cells: Mapping[Cell, Stack | None]) -> Counter[int]:

@@ -16,7 +16,7 @@ from collections.abc import Callable, Hashable, Mapping
 from typing import NamedTuple
 
 from netwright.engine.digits import Digits
-from netwright.engine.forms import Cell, Form, OpenError, bounds, heaviest, opened, reduced
+from netwright.engine.forms import Cell, Form, OpenError, bounds, heaviest, opened
 from netwright.engine.moments import UnsuitableError
 
 OTHERS = 64
@@ -33,7 +33,7 @@ class State(NamedTuple):
 
     def forms(self, first: Cell, known: Mapping[Cell, Form]) -> dict[int, Form]:
         """The coordinates that are cells, these being numbered from `first` on."""
-        found = {}
+        found: dict[int, Form] = {}
         for cell, places in enumerate(self.cells, start=first):
             found |= dict.fromkeys(places, known.get(cell, (0, 1, ((cell, 1),))))
         return found
@@ -82,13 +82,13 @@ Begin = Callable[[Key, Mapping[Cell, Form], Digits], Begun]
 
 
 class _Open(NamedTuple):
-    """A coordinate that is not settled: its form, the form before digits were read, and whether σ
-    is still to be applied.
-    """
+    """A coordinate that is not settled."""
 
     form: Form
     whole: Form
+    """The form before digits were read."""
     sigma: bool
+    """Whether σ is still to be applied."""
 
 
 class Node:
@@ -229,10 +229,7 @@ class Control:
         # A sum as it was before digits were read, if it can be, so that these stay as they are.
         for (c, d, terms), depths in ((each.whole, {}), (each.form, node.depths)):
             if self.sums and c >= 0 and all(w > 0 for _, w in terms):
-                *factors, c, d = reduced(*(w for _, w in terms), c, d)
-                cells = [cell for cell, _ in terms]
-                pops = [depths.get(cell, 0) for cell in cells]
-                return Sum(c, d, tuple(zip(cells, pops, factors, strict=True)))
+                return Sum(c, d, tuple((cell, depths.get(cell, 0), w) for cell, w in terms))
         return None
 
 

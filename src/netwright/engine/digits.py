@@ -5,13 +5,12 @@ A digit is the number of a pair (c, b) with 0 ≤ b < 1, and a stack of digits s
     τ(empty) = 0,    τ(digit (c, b) above the rest) = c + b·τ(the rest).
 
 Let f = c/(1 − b), the number that is its own tail. As c + b·x = (1 − b)·f + b·x, τ is a mean of f
-and of the rest's τ; so every τ lies in the hull of 0 and of the f of all pairs. `Digits` numbers the
-pairs as they are met and keeps this hull. What was concluded from the hull is void when it widens.
+and of the rest's τ; so every τ lies in the hull of 0 and of the f of all pairs. `Digits` numbers
+the pairs as they are met, and keeps this hull. What was concluded from it is void when it widens.
 """
 
 from collections import deque
-from collections.abc import Iterable, Sequence
-from itertools import islice
+from collections.abc import Iterable, Iterator, Sequence
 from math import gcd, lcm
 
 import numpy as np
@@ -105,7 +104,7 @@ class Stack:
         """From the top on."""
         self.zeros, self.zero = 0, EMPTY
         self.base = base
-        """The b of all its digits but the last; None where there are no others, or `MIXED`."""
+        """The b of all its digits but the last, or `MIXED`; of one digit, what it was of more."""
 
     def __len__(self) -> int:
         return self.zeros + len(self.digits)
@@ -129,7 +128,7 @@ class Stack:
         self.zeros -= from_zeros
         for _ in range(min(count - from_zeros, len(self.digits))):
             self.digits.popleft()
-        if len(self) <= 1:
+        if not len(self):
             self.base = None
 
     def push(self, digit: int, known: Digits) -> None:
@@ -145,13 +144,15 @@ class Stack:
             return
         own = gcd(b, over)
         base = (b // own, over // own)
-        if self.base is not None and base != self.base:
-            times, rest = divmod(base[0] * self.base[1], self.base[0] * base[1] or MIXED[1])
+        if self.base == MIXED:
+            base = MIXED
+        elif self.base is not None and base != self.base:
+            times, rest = divmod(base[0] * self.base[1], self.base[0] * base[1])
             if rest == 0 and times > 1:
                 self.multiply(times, 1, known)
                 base, (b, e) = self.base, self.base
                 digit = known.number(c * e, b * over, e * over)
-            else:
+            elif len(self) > 1:
                 base = MIXED
         self.base = base
         if c == 0 and (self.zeros == 0 or self.zero == digit):
@@ -166,8 +167,9 @@ class Stack:
 
     def multiply(self, factor: int, over: int, known: Digits) -> None:
         """Multiply the number by a positive one: by 1/b with one zero less, else in every digit."""
-        while self.zeros and self.base and factor * self.base[0] % (over * self.base[1]) == 0:
-            factor, over = factor * self.base[0] // self.base[1], over
+        b, e = self.base or MIXED
+        while self.zeros and b and factor * b % (over * e) == 0:
+            factor = factor * b // e
             self.zeros -= 1
         if factor == over:
             return
@@ -181,8 +183,9 @@ class Stack:
 
     def add(self, other: "Stack", known: Digits) -> None:
         """Add another stack of the same b, digit by digit of the other."""
-        base = self.base or other.base
-        if MIXED in (self.base, other.base) or (self.base and other.base not in (None, base)):
+        bases = {stack.base for stack in (self, other) if len(stack) > 1}
+        base = bases.pop() if bases else self.base or other.base
+        if bases or base == MIXED:
             raise UnsuitableError("a sum of stacks in different bases")
         if other.zeros < self.zeros:
             self._spell_zeros()
@@ -207,6 +210,5 @@ class Stack:
         below = np.fromiter(reversed(self.digits), np.uint16, len(self.digits))
         return np.concatenate([below, top])
 
-    def __iter__(self) -> Iterable[int]:
-        yield from islice(iter(lambda: self.zero, None), self.zeros)
-        yield from self.digits
+    def __iter__(self) -> Iterator[int]:
+        return iter(self.array()[::-1].tolist())

@@ -85,12 +85,6 @@ def heaviest(form: Form) -> Cell:
     return max(form[2], key=lambda term: abs(term[1]))[0]
 
 
-def reduced(*numbers: int) -> tuple[int, ...]:
-    """Numbers over a denominator, the last of them, in lowest terms."""
-    unit = gcd(*numbers)
-    return tuple(number // unit for number in numbers)
-
-
 class _Sparse:
     """A matrix in integers over a denominator, by rows."""
 
@@ -111,9 +105,10 @@ class _Sparse:
         """Add a multiple of a row to the image of a vector."""
         found = self._arrays.get(j)
         if found is None:
-            columns, weights = zip(*self.rows.get(j, [(0, 0)]), strict=True)
-            numbers = np.array(weights, dtype=np.int64 if self.largest < FITS else object)
-            found = self._arrays[j] = (np.array(columns, dtype=np.int64), numbers)
+            row = self.rows.get(j, [(0, 0)])
+            kind = np.int64 if self.largest < FITS else object
+            places = np.array([k for k, _ in row], dtype=np.int64)
+            found = self._arrays[j] = (places, np.array([w for _, w in row], dtype=kind))
         columns, weights = found
         image[columns] += weights.astype(image.dtype, copy=False) * value
 

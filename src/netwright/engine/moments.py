@@ -129,8 +129,20 @@ class NetworkEngine(Moments, Protocol):
         """Go on from a snapshot; FormatError if it is none of this network."""
 
 
+class Spelled(NamedTuple):
+    """A number as digits (c, b), each c + b times the number of those after it."""
+
+    digits: NDArray[np.uint16]
+    """From the first on, as numbers of pairs."""
+    pairs: Sequence[tuple[int, int, int]]
+    """c and b, and what they are over."""
+
+
 class VectorMoments(Moments, Protocol):
     """An engine whose newest vectors can be had."""
+
+    def spelled(self, watch: Watch, block: str, *, before: bool = False) -> Spelled | None:
+        """A number of what a watch looks through, as digits; None if the engine has none."""
 
     def vector(self, name: str, *, before: bool = False) -> Vector:
         """One of the vectors that are watched, now or one moment before."""
@@ -170,11 +182,14 @@ class ReferenceEngine:
         watches: Sequence[Watch],
         *,
         fast: bool = False,
+        moments: int = 0,
+        newest: Mapping[str, Vector] | None = None,
+        before: Mapping[str, Vector] | None = None,
     ) -> None:
-        self.vectors, self.watches, self.fast = vectors, watches, fast
-        self.moments = 0
-        self.newest: Mapping[str, Vector] = {}
-        self.before: Mapping[str, Vector] = {}
+        """`vectors` are those after some `moments`, of which the last had the `newest`."""
+        self.vectors, self.watches, self.fast, self.moments = vectors, watches, fast, moments
+        self.newest: Mapping[str, Vector] = newest or {}
+        self.before: Mapping[str, Vector] = before or {}
 
     def advance(self, count: int) -> NDArray[np.int64]:
         """The codes of the next moment: one at a time, as vectors are slow."""
@@ -182,6 +197,9 @@ class ReferenceEngine:
         self.moments += 1
         codes = [watch.code(self.newest[watch.vector]) for watch in self.watches]
         return np.array([codes], dtype=np.int64)
+
+    def spelled(self, watch: Watch, block: str, *, before: bool = False) -> None:
+        """No digits."""
 
     def vector(self, name: str, *, before: bool = False) -> Vector:
         """One of the vectors."""

@@ -3,8 +3,8 @@
 A cell depends on itself and on the cells above it. So the last cell is that of a grid that ends
 with it, and of the cells above only those coordinates matter on which it can depend: their slice.
 A cell is evaluated again only if it, or one of those it depends on, has changed. While the input is
-read these are a few around the encoder; once nothing changes above the last cell, the slice there is
-constant, and the kernel follows the last cell alone, however long the input was.
+read these are a few around the encoder. Once nothing changes above the last cell, the kernel goes
+on with that alone, however long the input was.
 """
 
 from collections import Counter
@@ -27,13 +27,12 @@ from netwright.engine.forms import (
     times,
 )
 from netwright.engine.moments import UnsuitableError, Watch
-from netwright.engine.stack_moments import StackEngine, StackMoments
+from netwright.engine.stack_moments import DEEPEST, StackEngine, StackMoments
 from netwright.engine.staged import Vectors
 from netwright.exact.rational import sigma
 from netwright.exact.vector import Vector
 from netwright.nets.neural_gpu import Convolution, Grid, NeuralGPU
 
-DEEPEST = 6
 ZERO, ONE = (0, 1, ()), (1, 1, ())
 
 
@@ -58,7 +57,7 @@ class Bank:
         self._layer = Layer([*self.maps.values()], bias[0] if bias else None, width)
 
     def __call__(self, cells: Sequence[Pattern | None], above: int, known: Digits) -> Pattern:
-        """The forms before σ of a cell so far above the last of some, which come from it upwards."""
+        """The forms before σ of one of some cells, which come from the last one upwards."""
         return self._layer([cells[above + shift] for shift in self.maps], known)
 
     def sources(self, targets: set[int]) -> dict[int, set[int]]:
@@ -85,23 +84,21 @@ class Cells:
 
     def _slice(self) -> set[int]:
         """The coordinates of cells above the last on which that can depend."""
-        found: set[int] = set()
-        wanted, is_last = set(range(self.width)), True
-        while True:
-            more: dict[int, set[int]] = {0: set() if is_last else wanted}
-            for above, through in self.F.sources(wanted).items():
-                more.setdefault(above, set()).update(through)
-                for further, sources in self.R.sources(through).items():
-                    more.setdefault(above + further, set()).update(sources)
-            for above, sources in self.U.sources(wanted).items():
-                more.setdefault(above, set()).update(sources)
-            if is_last:
-                more.pop(0)
-            after = found.union(*more.values())
-            if after == found:
-                return found
-            found = wanted = after
-            is_last = False
+        found = self._sources(set(range(self.width)), above=1)
+        while (more := found | self._sources(found, above=0)) != found:
+            found = more
+        return found
+
+    def _sources(self, wanted: set[int], *, above: int) -> set[int]:
+        """What some coordinates of a cell depend on, in cells at least so far above it."""
+        found = set()
+        for n, through in self.F.sources(wanted).items():
+            found |= through if n >= above else set()
+            for further, sources in self.R.sources(through).items():
+                found |= sources if n + further >= above else set()
+        for n, sources in self.U.sources(wanted).items():
+            found |= sources if n >= above else set()
+        return found
 
     def begin(self, key: Key, cells: Mapping[Cell, Form], known: Digits, *, whole: bool) -> Begun:
         """u ⊙ s + (1 − u) ⊙ F(r ⊙ s), as far as it is decided."""
@@ -254,14 +251,14 @@ class NeuralGPUMoments(StackMoments):
     def control(self) -> tuple[Control, Context]:
         """The cells above as they are once nothing changes there: their numbers are constants."""
         if not self._grid:  # a run that goes on from a snapshot
-            held = self.begin()
+            first = self.begin()
             while not self.is_over:
-                held = self.step(held)
+                first = self.step(first)
         around = self._above(len(self.X) - 1)
         fixed: dict[Cell, Form] = {}
         for n, held in enumerate(around, start=1):
             for slot, stack in enumerate(held.stacks if held is not None else ()):
-                value = self.known.value([*(stack or ())])
+                value = self.known.value(stack or Stack())
                 if max(abs(value.p), value.q) >= FITS:
                     raise UnsuitableError("a number of a cell that does not change is long")
                 fixed[OTHERS * n + slot] = (int(value.p), int(value.q), ())
@@ -339,9 +336,10 @@ class FastNeuralGPU(StackEngine):
 
     def cells(self) -> list[Vector]:
         """The vectors of all cells."""
-        return (
-            list(self.all_vectors().values()) if self.faster else list(self.vectors.newest.values())
-        )
+        if self.faster is not None:
+            return [*self.all_vectors().values()]
+        assert self.vectors is not None
+        return [*self.vectors.newest.values()]
 
 
 def _by_number(S: Grid) -> dict[str, Vector]:

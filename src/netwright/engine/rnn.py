@@ -2,18 +2,16 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from netwright.engine.cells import Held, step
+from netwright.engine.cells import Held, read, step
 from netwright.engine.control import Begin, Begun, Context, Control, Key
 from netwright.engine.digits import Digits
 from netwright.engine.forms import Cell, Form, IntegerMap, Layer, Pattern
 from netwright.engine.moments import UnsuitableError, Watch
-from netwright.engine.stack_moments import StackEngine, StackMoments
+from netwright.engine.stack_moments import DEEPEST, StackEngine, StackMoments
 from netwright.engine.staged import Vectors
 from netwright.exact.rational import sigma
 from netwright.exact.vector import Vector
 from netwright.nets.rnn import RNN, Matrix, identity
-
-DEEPEST = 6
 
 
 def one_layer(layer: Layer) -> Begin:
@@ -33,17 +31,13 @@ def last_hidden(network: RNN, X: Sequence[Vector], known: Digits) -> Held:
     if network.f1 is not sigma:
         raise UnsuitableError("its activation is not σ")
     V, width = IntegerMap(network.V), network.layout.dimension
-    controls: dict[int, Control] = {}
-    held = Held.of(Vector.zero(network.layout), known)
-    for x in X:
-        control = controls.get(id(x))
-        if control is None:
-            bias = network.W(x) if network.b1 is None else network.W(x) + network.b1
-            layer = Layer([V], bias, width)
-            control = Control(one_layer(layer), known, deepest=DEEPEST, sums=True)
-            controls[id(x)] = control
-        held = step(held, control, None)
-    return held
+
+    def control(x: Vector) -> Control:
+        bias = network.W(x) if network.b1 is None else network.W(x) + network.b1
+        layer = Layer([V], bias, width)
+        return Control(one_layer(layer), known, deepest=DEEPEST, sums=True)
+
+    return read(Held.of(Vector.zero(network.layout), known), X, control)
 
 
 class RNNMoments(StackMoments):

@@ -2,23 +2,29 @@
 
 import sys
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
 from netwright.engine.cells import Held
 from netwright.engine.control import Context, Control, State
-from netwright.engine.digits import LARGEST, MOST_DIGITS, Digits
-from netwright.engine.moments import Codes, ReferenceEngine, Watch
+from netwright.engine.digits import EMPTY, LARGEST, MOST_DIGITS, Digits
+from netwright.engine.forms import heaviest, opened
+from netwright.engine.moments import Codes, ReferenceEngine, Spelled, Watch
 from netwright.engine.staged import StagedEngine, Vectors
 from netwright.engine.tables import MOST_STACKS, Digit, Stacks, Tables
-from netwright.engine.watched import Watching
+from netwright.engine.watched import Seen, Watching
 from netwright.errors import NetworkError
 from netwright.exact.layout import Layout
 from netwright.exact.rational import ONE
 from netwright.exact.snapshot import FARTHEST, Snapshot, checked_array, require_consistent
 from netwright.exact.vector import Vector
+
+DEEPEST = 6
+"""So many digits of a cell are read at most."""
 
 
 def vector_of(layout: Layout, state: State, stacks: Stacks, known: Digits) -> Vector:
@@ -149,6 +155,29 @@ class StackMoments(ABC):
         """The newest vector, or the one before."""
         return vector_of(self.layout, *self.stacks(before=before), self.known)
 
+    def spelled(self, watch: Watch, block: str, *, before: bool = False) -> Spelled | None:
+        """A number of what a watch looks through: a cell after some pops, a digit on it."""
+        seen = Seen(replace(watch, block=block), self.layout)
+        state, stacks = self.stacks(before=before)
+        form, pops = seen.form(state), Counter[int]()
+        for _ in range(2 * DEEPEST):
+            c, d, terms = form
+            if not terms:
+                first = [self.known.number(c, 0, d)] if c else []
+                return Spelled(np.array(first, Digit), self.known.pairs)
+            (cell, w), *others = terms
+            if not others and ((c == 0 and w == d) or 0 < w < d):
+                digits = stacks[cell][::-1][pops[cell] :]
+                if w != d:
+                    digits = np.concatenate([[Digit(self.known.number(c, w, d))], digits])
+                return Spelled(digits, self.known.pairs)
+            cell = heaviest(form)
+            depth, height = pops[cell], len(stacks[cell])
+            digit = int(stacks[cell][height - 1 - depth]) if depth < height else EMPTY
+            form = opened(form, cell, self.known.pairs[digit])
+            pops[cell] += 1
+        return None
+
     def place(self) -> StackPlace:
         """A bookmark for `go_back`."""
         if not self._follows:
@@ -215,12 +244,28 @@ class StackEngine(StagedEngine[StackMoments]):
     start = EnginePlace(0, None, None, {}, {}, None)
     """The bookmark of the beginning."""
 
-    def rationals(self) -> tuple[int, Vectors]:
+    def spelled(self, watch: Watch, block: str, *, before: bool = False) -> Spelled | None:
+        """A number of what a watch looks through, as digits, where there are some."""
+        return None if self.faster is None else self.faster.spelled(watch, block, before=before)
+
+    def rationals(self) -> ReferenceEngine:
         """From where the faster way stands."""
         if self.faster is None or not self.faster.moments:
-            return 0, self.definition()
-        done = self.faster.moments
-        return done, self.vectors_from(self.all_vectors(), done)
+            return super().rationals()
+        return self._vectors_at(self.faster.moments, self.all_vectors(), {}, fast=True)
+
+    def _vectors_at(
+        self,
+        moments: int,
+        newest: Mapping[str, Vector],
+        before: Mapping[str, Vector],
+        *,
+        fast: bool,
+    ) -> ReferenceEngine:
+        vectors = self.vectors_from(newest, moments) if moments else self.definition()
+        return ReferenceEngine(
+            vectors, self.watches, fast=fast, moments=moments, newest=newest, before=before
+        )
 
     def place(self) -> EnginePlace:
         """A bookmark for `go_back`."""
@@ -240,9 +285,6 @@ class StackEngine(StagedEngine[StackMoments]):
             self.faster.go_back(StackPlace(place.moments, None, []))
             return
         self.faster = None
-        vectors = self.vectors_from(place.newest, place.moments)
-        fast = self.reason is not None
-        self.vectors = ReferenceEngine(
-            vectors if place.moments else self.definition(), self.watches, fast=fast
+        self.vectors = self._vectors_at(
+            place.moments, place.newest, place.before, fast=place.reason is not None
         )
-        self.vectors.newest, self.vectors.before = place.newest, place.before

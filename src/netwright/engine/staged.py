@@ -43,10 +43,11 @@ class DefinitionFirst:
 class FasterMoments(Protocol):
     """A faster way through the moments of a run, from the first on."""
 
-    moments: int
-    """How many it has done."""
+    @property
+    def moments(self) -> int:
+        """How many it has done."""
 
-    def advance(self, count: int) -> Codes:
+    def advance(self, count: int, /) -> Codes:
         """The codes of the next moments, one at least; UnsuitableError if there is none."""
 
     def snapshot(self) -> Snapshot:
@@ -96,9 +97,9 @@ class StagedEngine(ABC, Generic[F]):
     def definition(self) -> Vectors:
         """The definition's moments, from the first on."""
 
-    def rationals(self) -> tuple[int, Vectors]:
-        """Moments in exact rationals, behind so many others: from where `faster` stands, or 0."""
-        return 0, self.definition()
+    def rationals(self) -> ReferenceEngine:
+        """Moments in exact rationals, from where `faster` stands or from the first on."""
+        return ReferenceEngine(self.definition(), self.watches, fast=True)
 
     @property
     def fast(self) -> bool:
@@ -137,10 +138,9 @@ class StagedEngine(ABC, Generic[F]):
             except UnsuitableError as unsuitable:
                 self._why = str(unsuitable)
         self.reason = self._why
-        done, vectors = self.rationals()
+        self.vectors = self.rationals()
         self.faster = None
-        self.vectors = ReferenceEngine(vectors, self.watches, fast=True)
-        for _ in range(self.moments - done):
+        while self.vectors.moments < self.moments:
             self.vectors.advance(1)
 
     def leave(self, reason: str) -> None:

@@ -9,6 +9,7 @@ of both are at hand.
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -116,7 +117,7 @@ class Tables:
         self._make_room(count)
         while done < count:
             clock[kernel.EMITTED] = done
-            arrays = (self._rows, self._index, numbers, *self._arrays)
+            arrays: list[NDArray[Any]] = [self._rows, self._index, numbers, *self._arrays]
             addresses = np.array([array.ctypes.data for array in arrays], np.int64)
             self._loop(addresses.ctypes.data, clock.ctypes.data, count)
             now, done = done, int(clock[kernel.EMITTED])

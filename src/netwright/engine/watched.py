@@ -5,7 +5,7 @@ from math import lcm
 
 from netwright.engine.control import State
 from netwright.engine.digits import Digits
-from netwright.engine.forms import bounds
+from netwright.engine.forms import Form, bounds
 from netwright.engine.moments import NEITHER, ZERO_BLOCK, UnsuitableError, Watch
 from netwright.exact.layout import Layout
 
@@ -36,15 +36,28 @@ class Seen:
                 total[n] = total.get(n, 0) + w
         return total
 
-    def code(self, state: State, known: Digits) -> int:
-        """The code of all vectors of a state; UnsuitableError where they have not the same."""
+    def _forms(self, state: State) -> tuple[dict[int, int], dict[int, Form]]:
+        """The numbers of the block without cells; and the forms of those that depend on one."""
         numbers = self._image(state.ones)
         for n, bias in self.bias.items():
             numbers[n] = numbers.get(n, 0) + bias
         masks = [self._image(places) for places in state.cells]
+        forms: dict[int, Form] = {}
         for n in {n for mask in masks for n, w in mask.items() if w}:
             terms = tuple((cell, mask[n]) for cell, mask in enumerate(masks) if mask.get(n))
-            low, high, one = bounds((numbers.get(n, 0), self.over, terms), known)
+            forms[n] = (numbers.pop(n, 0), self.over, terms)
+        return numbers, forms
+
+    def form(self, state: State) -> Form:
+        """The form of a block of one coordinate."""
+        numbers, forms = self._forms(state)
+        return forms.get(0, (numbers.get(0, 0), self.over, ()))
+
+    def code(self, state: State, known: Digits) -> int:
+        """The code of all vectors of a state; UnsuitableError where they have not the same."""
+        numbers, forms = self._forms(state)
+        for form in forms.values():
+            low, high, one = bounds(form, known)
             if high < 0 or 0 < low <= high < one or one < low:
                 return NEITHER
             raise UnsuitableError("what is watched depends on a number that is not 0 or 1")

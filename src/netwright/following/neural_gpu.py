@@ -9,7 +9,7 @@ from netwright.exact.vector import Vector
 from netwright.following.drive import Course
 from netwright.following.rnn import Decoder, PairFollower, S, stack_course
 from netwright.nets.neural_gpu import NeuralGPU
-from netwright.theorems.theorem_4_1_neural_gpu import CompiledNeuralGPU, block_of
+from netwright.theorems.theorem_4_1_neural_gpu import CompiledNeuralGPU
 
 
 def hidden_watches(
@@ -44,18 +44,12 @@ def neural_gpu_course(
     follower = PairFollower(compiled, decoder, max_steps, skip=tokens)
     watches = hidden_watches(compiled, decoder.readouts, tokens)
 
-    def hidden(moments: S, before: bool) -> Vector:
-        first, later = watches
-        watch, letter = (first, "E") if follower.time - before == 0 else (later, "D")
-        cell = moments.vector(watch.vector, before=before)
-        return block_of(cell, letter, compiled.neurons.layout)
-
     return stack_course(
         compiled,
         decoder,
         iterating(compiled.network, X, watches, follower.stops),
         follower,
-        hidden,
+        lambda time: watches[time > 0],
         started=started,
         tokens=tokens,
         dimension=compiled.network.layout.dimension,

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from time import perf_counter
-from typing import Protocol, TypeVar
+from typing import Protocol, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,12 +12,13 @@ from netwright.engine.moments import (
     NEITHER,
     Coded,
     Codes,
+    Spelled,
     VectorMoments,
     Watch,
     rows_of,
 )
 from netwright.errors import NetworkError
-from netwright.exact.rational import ONE, Rational, digits_in_base, rational
+from netwright.exact.rational import ONE, Rational, digits_in_base
 from netwright.exact.snapshot import (
     FARTHEST,
     Snapshot,
@@ -52,17 +53,34 @@ class Decoded:
 
     def tape(self, head: int) -> Tape:
         """The tape, the head being on a cell."""
-        left, right = self._symbols(self.left), self._symbols(self.right)
+        left, right = symbols_of(self.neurons, self.left), symbols_of(self.neurons, self.right)
         cells = [*reversed(left), self.symbol, *right]
         return Tape.of(cells, head - len(left), self.neurons.machine.blank)
 
-    def _symbols(self, x: Rational) -> list[str]:
-        """The symbols of a stack, from the top: the digits of x in base B."""
-        base = rational(self.neurons.base)
-        digits = digits_in_base(x, base) if 0 <= x < 1 else None
-        if digits is None or any(not 0 <= digit < self.neurons.k for digit in digits):
-            raise NetworkError(f"{str(x)[:60]} is no stack in base {base}")
-        return [self.neurons.symbol_of[digit] for digit in digits]
+
+def symbols_of(neurons: Neurons, x: Rational) -> list[str]:
+    """The symbols of a stack, from the top: the digits of x in base B."""
+    digits = digits_in_base(x, neurons.base) if 0 <= x < 1 else None
+    if digits is None or any(not 0 <= digit < neurons.k for digit in digits):
+        raise NetworkError(f"{str(x)[:60]} is no stack in base {neurons.base}")
+    return [neurons.symbol_of[digit] for digit in digits]
+
+
+def symbols_spelled(neurons: Neurons, spelled: Spelled) -> list[str] | None:
+    """The same from digits (c, b) that an engine has; None if they are not (digit/B, 1/B).
+
+    Such digits are those of the number, as all are below k, and the others add up to less than 1.
+    """
+    symbols: list[str | None] = []
+    for c, b, over in spelled.pairs:
+        digit = c * neurons.base / over
+        fits = digit.q == 1 and 0 <= digit < neurons.k and b * neurons.base in (0, over)
+        symbols.append(neurons.symbol_of[int(digit.p)] if fits else None)
+    found = [symbols[digit] for digit in spelled.digits.tolist()]
+    is_end = np.array([b == 0 for _, b, _ in spelled.pairs])
+    if None in found or is_end[spelled.digits[:-1]].any():
+        return None
+    return cast(list[str], found)
 
 
 class Decoder:
@@ -88,6 +106,16 @@ class Decoder:
         move = moves.number("move", "R") - moves.number("move", "L")
         stacks = seen.number("L"), seen.number("R")
         return Decoded(self.neurons, state, symbol, *stacks, int(move.p))
+
+    def symbols(self, moments: VectorMoments, watch: Watch, side: str, before: bool) -> list[str]:
+        """The symbols of a stack, from the top: by the engine's digits, or by the number."""
+        assert watch.through is not None
+        spelled = moments.spelled(watch, side, before=before)
+        found = None if spelled is None else symbols_spelled(self.neurons, spelled)
+        if found is None:
+            seen = watch.through(moments.vector(watch.vector, before=before))
+            found = symbols_of(self.neurons, seen.number(side))
+        return found
 
     def follow(self, states: Iterator[Vector]) -> Iterator[tuple[int, Decoded | None]]:
         """Each g_t with the cell under its head, up to the first dead one."""
@@ -129,11 +157,22 @@ class PairFollower:
         self.skip, self.time = skip, -1 - skip
         self.head, self.move = 0, 0
         self.lowest = self.highest = 0
-        self.state = compiled.machine.start
+        self.pair = self.states.index(compiled.machine.start) * len(symbols)
+        """The number of the last pair of state and symbol."""
         self.is_before = False
         """Whether the last configuration is that of the moment before the newest."""
         self._meanings: tuple[NDArray[np.int64], ...] | None = None
         """Of the numbers of moments: flags, moves and pairs."""
+
+    @property
+    def state(self) -> str:
+        """The machine's state."""
+        return self.states[self.pair // len(self.machine.symbols)]
+
+    @property
+    def symbol(self) -> str:
+        """The symbol under the head."""
+        return self.machine.symbols[self.pair % len(self.machine.symbols)]
 
     @property
     def stops(self) -> list[int]:
@@ -196,7 +235,7 @@ class PairFollower:
             self.head, self.move = int(heads[-1]), int(self.moves[pairs[last - 1]])
             self.lowest = min(self.lowest, int(heads.min()))
             self.highest = max(self.highest, int(heads.max()))
-            self.state = self.states[int(pairs[last - 1]) // len(self.machine.symbols)]
+            self.pair = int(pairs[last - 1])
             self.time += last
         accepting = bool(self.machine.accepting)
         if final < ends:
@@ -227,27 +266,25 @@ class PairFollower:
         done = native_tokens.walk()(*(array.ctypes.data for array in arrays), count)
         if done:
             self.head, self.move, self.lowest, self.highest = clock[:-1].tolist()
-            last = int(pairs[codes.numbers[done - 1]])
-            self.state = self.states[last // len(self.machine.symbols)]
+            self.pair = int(pairs[codes.numbers[done - 1]])
             self.time += done
         return Coded(codes.numbers[done:], codes.rows)
 
     def snapshot(self) -> Snapshot:
         """Where the machine stands."""
-        state = self.states.index(self.state)
-        place = [self.time, self.head, self.move, self.lowest, self.highest, state]
+        place = [self.time, self.head, self.move, self.lowest, self.highest, self.pair]
         return {"place": np.array(place, dtype=np.int64)}
 
     def put(self, state: Snapshot) -> None:
         """Stand there again."""
-        *place, number = state["place"].tolist()
-        self.time, self.head, self.move, self.lowest, self.highest = place
-        self.state, self.is_before = self.states[number], False
+        place = state["place"].tolist()
+        self.time, self.head, self.move, self.lowest, self.highest, self.pair = place
+        self.is_before = False
 
     def restore(self, state: Snapshot) -> None:
         """Stand there again, if there is such a place."""
-        number = int(checked_array(state, "place", (6,), -FARTHEST, FARTHEST)[-1])
-        require_consistent(0 <= number < len(self.states), f"no state {number}")
+        pair = int(checked_array(state, "place", (6,), -FARTHEST, FARTHEST)[-1])
+        require_consistent(0 <= pair < len(self.moves), f"no state and symbol {pair}")
         self.put(state)
         require_consistent(self.time >= -1 - self.skip, f"time {self.time}")
         require_consistent(self.lowest <= self.head <= self.highest, f"the head is at {self.head}")
@@ -270,7 +307,7 @@ def stack_course(
     decoder: Decoder,
     moments: S,
     follower: PairFollower,
-    hidden: Callable[[S, bool], Vector],
+    watched: Callable[[int], Watch],
     *,
     started: float,
     tokens: int,
@@ -278,19 +315,23 @@ def stack_course(
 ) -> Course[S]:
     """The machine's run, read off the moments of a network that has read `tokens` vectors.
 
-    `hidden` gives the hidden vector of the newest moment, or of the one before.
+    `watched` gives the watch through which the read-outs are seen at a time.
     """
 
     def reached() -> Run:
-        decoded = None
+        tape = Tape(0, ())
         if follower.time >= 0:
-            decoded = decoder.decode(hidden(moments, follower.is_before))
+            before = follower.is_before
+            watch = watched(follower.time - before)
+            left, right = (decoder.symbols(moments, watch, side, before) for side in "LR")
+            cells = [*reversed(left), follower.symbol, *right]
+            tape = Tape.of(cells, follower.head - len(left), compiled.machine.blank)
         return Run(
             follower.outcome or Outcome.UNDECIDED,
             follower.steps,
             follower.state,
             follower.head,
-            decoded.tape(follower.head) if decoded else Tape(0, ()),
+            tape,
             Engine.FAST if moments.fast else Engine.REFERENCE,
             perf_counter() - started - moments.compile_seconds,
             moments.compile_seconds,
@@ -320,7 +361,7 @@ def rnn_course(
         decoder,
         decoding(compiled.network, X, Vector.zero(layout), [watch], follower.stops),
         follower,
-        lambda moments, before: moments.vector("0", before=before),
+        lambda time: watch,
         started=started,
         tokens=len(X),
         dimension=layout.dimension,

@@ -10,7 +10,13 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from netwright.engine.moments import Coded, UnsuitableError, Watch, watched
+from netwright.engine.moments import (
+    Coded,
+    ReferenceEngine,
+    UnsuitableError,
+    Watch,
+    watched,
+)
 from netwright.engine.staged import StagedEngine, Vectors
 from netwright.exact.snapshot import Snapshot, require_consistent
 from netwright.exact.vector import Vector
@@ -55,9 +61,10 @@ class PointerEngine(StagedEngine["Tables"]):
         """Token by token."""
         return map(watched, self.network.tokens(self.X, self.seed))
 
-    def rationals(self) -> tuple[int, Vectors]:
+    def rationals(self) -> ReferenceEngine:
         """From the first token on, as they need every key."""
-        return 0, map(watched, fast_tokens(self.network, self.X, self.seed))
+        vectors = map(watched, fast_tokens(self.network, self.X, self.seed))
+        return ReferenceEngine(vectors, self.watches, fast=True)
 
 
 def has_code() -> bool:

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
-from netwright.engine.moments import Watch, watched
+from netwright.engine.moments import ReferenceEngine, Watch, watched
 from netwright.engine.staged import StagedEngine, Vectors
 from netwright.exact.snapshot import Snapshot
 from netwright.exact.vector import Vector
@@ -105,9 +105,10 @@ class FastDecoder(StagedEngine["IntegerTransformer | TableTransformer"]):
         """Token by token."""
         return map(watched, self.network.tokens(self.X, self.seed))
 
-    def rationals(self) -> tuple[int, Vectors]:
+    def rationals(self) -> ReferenceEngine:
         """From the first token on, as they need every key."""
-        return 0, map(watched, fast_tokens(self.network, self.X, self.seed))
+        vectors = map(watched, fast_tokens(self.network, self.X, self.seed))
+        return ReferenceEngine(vectors, self.watches, fast=True)
 
     @property
     def newest(self) -> FastToken:

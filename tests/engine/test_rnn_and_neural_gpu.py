@@ -7,11 +7,11 @@ import pytest
 from flint import fmpq
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.engine.stacks import agree, agree_on, gpu_of, run_a_mutated_rnn, tensors_agree
 from tests.machine_table import TABLE
 from tests.mutations import mutated_neural_gpu, mutated_rnn
 from tests.networks import facts
 from tests.repetition import examples, repeated, some
-from tests.runtime.stacks import agree, agree_on, gpu_of, run_a_mutated_rnn, tensors_agree
 from tests.strategies import D, machines, neural_gpus, vectors
 from tests.strategies import words as random_words
 
@@ -63,17 +63,17 @@ def test_any_base(base: int) -> None:
 
 
 @pytest.mark.parametrize("end_marker", [False, True])
-def test_circular_padding(end_marker: bool) -> None:
+def test_a_grid_without_an_end_is_for_big_numbers(end_marker: bool) -> None:
     gpu = with_padding(gpu_of(library_machine("even-as")), circular=True, end_marker=end_marker)
-    assert tensors_agree(gpu.network, gpu.embed("abba"), 20).reason is None
+    fast = tensors_agree(gpu.network, gpu.embed("abba"), 20)
+    assert fast.reason == "its grid has more than one column, or no end"
 
 
 @pytest.mark.parametrize("reference_steps", [1, 2, 3, 5, 8])
-def test_stacks_take_over_at_any_moment(
+def test_the_definition_is_left_at_any_moment(
     reference_steps: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In the middle of the encoder's work too, where numbers are no stacks of the machine."""
-    monkeypatch.setattr("netwright.jit.is_compiled", lambda _: False)
+    monkeypatch.setattr(FastNeuralGPU, "is_warm", staticmethod(lambda: False))
     monkeypatch.setattr("netwright.engine.staged.REFERENCE_SECONDS", 10**9)
     gpu = gpu_of(library_machine("palindrome"))
     X = gpu.embed("abba")
@@ -85,14 +85,14 @@ def test_stacks_take_over_at_any_moment(
     assert fast.reason is None
 
 
-def test_loops_that_are_compiled_are_used_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_kernel_that_is_there_is_used_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     rnn = compile_rnn(library_machine("palindrome"))
     zero = Vector.zero(rnn.neurons.layout)
-    for is_compiled in (True, False):
-        monkeypatch.setattr("netwright.jit.is_compiled", lambda _, found=is_compiled: found)
+    for is_warm in (True, False):
+        monkeypatch.setattr(FastRNN, "is_warm", staticmethod(lambda found=is_warm: found))
         engine = FastRNN(rnn.network, rnn.embed("ab"), zero, reference_steps=99)
         engine.advance(1)
-        assert engine.fast == is_compiled
+        assert engine.fast == is_warm
 
 
 def random_matrix(numbers: st.SearchStrategy[int]) -> st.SearchStrategy[Affine]:

@@ -1,6 +1,7 @@
 """Stack engines against the definition, vector by vector."""
 
 import random
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import islice
 
@@ -22,12 +23,25 @@ from netwright.theorems.theorem_4_1_neural_gpu import (
 
 
 def agree(network: RNN, X: list[Vector], seed: Vector, n: int) -> FastRNN:
-    """Every hidden vector is the definition's."""
-    fast = FastRNN(network, X, seed)
+    """Every hidden vector is the definition's, and so is the one before it."""
+    fast, before = FastRNN(network, X, seed), None
     for t, g in enumerate(islice(network.decoder_states(X, seed), n)):
         fast.advance(1)
         assert fast.vector("0") == g, t
+        if before is not None:
+            assert fast.vector("0", before=True) == before, t
+        before = g
     return fast
+
+
+def agree_now_and_then(
+    fast: FastRNN | FastNeuralGPU, moments: Sequence[Sequence[Vector]], draw: random.Random
+) -> None:
+    """Whole vectors are the definition's after any number of moments at once."""
+    while fast.moments < len(moments):
+        fast.advance(min(draw.randint(1, 20), len(moments) - fast.moments))
+        for number, vector in enumerate(moments[fast.moments - 1]):
+            assert fast.vector(str(number)) == vector, (fast.moments, number)
 
 
 def agree_on(compiled: CompiledRNN, word: Word, n: int) -> FastRNN:
@@ -36,13 +50,16 @@ def agree_on(compiled: CompiledRNN, word: Word, n: int) -> FastRNN:
 
 
 def tensors_agree(network: NeuralGPU, X: list[Vector], n: int) -> FastNeuralGPU:
-    """Every cell of every iteration is the definition's."""
-    fast = FastNeuralGPU(network, X)
+    """Every cell of every iteration is the definition's, and so is the last one before it."""
+    fast, before = FastNeuralGPU(network, X), None
     for t, S in enumerate(islice(network.tensors(X), n)):
         fast.advance(1)
         cells = [cell for row in S for cell in row]
         for number, cell in enumerate(cells):
             assert fast.vector(str(number)) == cell, (t, number)
+        if before is not None:
+            assert fast.vector(str(len(cells) - 1), before=True) == before, t
+        before = cells[-1]
     return fast
 
 

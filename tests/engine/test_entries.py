@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from flint import fmpq
-from tests.engine.stacks import agree, agree_now_and_then, gpu_of
+from tests.engine.stacks import agree, agree_now_and_then, gpu_of, tensors_agree
 from tests.machine_table import ORACLES
 from tests.mutations import mutated_neural_gpu, mutated_rnn
 from tests.networks import facts
@@ -175,6 +175,16 @@ def test_small_blocks_and_shapes_that_grow(monkeypatch: pytest.MonkeyPatch) -> N
     machine = library_machine("copy")
     found = run(machine, "abab", 500, on="rnn", engine="fast")
     assert facts(found) == facts(simulate(machine, "abab", 500))
+
+
+@pytest.mark.parametrize("most", range(3, 12))
+def test_the_engine_gives_way_at_any_moment(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As soon as there are more digits than it takes, wherever that is."""
+    monkeypatch.setattr("netwright.engine.digits.MOST_DIGITS", most)
+    rnn = compile_rnn(library_machine("copy"))
+    agree(rnn.network, rnn.embed("abb"), Vector.zero(rnn.neurons.layout), 30)
+    gpu = gpu_of(library_machine("copy"))
+    tensors_agree(gpu.network, gpu.embed("abb"), 15)
 
 
 def test_moments_by_the_kernel_are_few_evaluations() -> None:

@@ -20,6 +20,10 @@ from numpy.typing import NDArray
 from netwright.engine.moments import UnsuitableError
 from netwright.exact.rational import Rational
 
+Digit = np.uint16
+Stacks = list[NDArray[Digit]]
+"""The digits of some cells, the lowest of each first."""
+MOST_STACKS = 8
 EMPTY = 0
 """The digit that is read where a stack has ended: the pair (0, 0)."""
 MOST_DIGITS = 1 << 12

@@ -5,23 +5,34 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from netwright.engine.cells import Held
 from netwright.engine.control import Context, Control, State
-from netwright.engine.digits import EMPTY, LARGEST, MOST_DIGITS, Digits
+from netwright.engine.digits import (
+    EMPTY,
+    LARGEST,
+    MOST_DIGITS,
+    MOST_STACKS,
+    Digit,
+    Digits,
+    Stacks,
+)
 from netwright.engine.forms import heaviest, opened
-from netwright.engine.moments import Codes, ReferenceEngine, Spelled, Watch
+from netwright.engine.moments import Codes, ReferenceEngine, Spelled, UnsuitableError, Watch
 from netwright.engine.staged import StagedEngine, Vectors
-from netwright.engine.tables import MOST_STACKS, Digit, Stacks, Tables
 from netwright.engine.watched import Seen, Watching
 from netwright.errors import NetworkError
 from netwright.exact.layout import Layout
 from netwright.exact.rational import ONE
 from netwright.exact.snapshot import FARTHEST, Snapshot, checked_array, require_consistent
 from netwright.exact.vector import Vector
+
+if TYPE_CHECKING:
+    from netwright.engine.tables import Tables
 
 DEEPEST = 6
 """So many digits of a cell are read at most."""
@@ -59,7 +70,8 @@ def read_state(kept: Snapshot, layout: Layout, known: Digits) -> tuple[State, St
     digits = checked_array(kept, "digits", (None,), 1, max(1, len(pairs) - 1)).astype(Digit)
     require_consistent(0 < len(pairs) <= MOST_DIGITS and pairs[0] == [0, 0, 1], "other digits")
     for c, b, over in pairs[1:]:
-        require_consistent(0 <= b < over and (c or b), f"the digit ({c}, {b})/{over}")
+        fits = 0 <= b < over < LARGEST and abs(c) < LARGEST and (c or b)
+        require_consistent(fits, f"the digit ({c}, {b})/{over}")
     numbers = [0, *(known.number(*pair) for pair in pairs[1:])]
     require_consistent(len(heights) <= MOST_STACKS, f"{len(heights)} stacks")
     require_consistent(sum(heights) == len(digits), "stacks without their digits")
@@ -90,8 +102,8 @@ class StackMoments(ABC):
         self.layout, self.known, self.moments = layout, Digits(), 0
         self._watching = Watching(watches, layout, stops, self.known)
         self._tables: Tables | None = None
-        self._follows = False
-        """Whether the kernel has taken over."""
+        """What the kernel follows, once it has taken over."""
+        self._made: Tables | None = None
         self._held: Held | None = None
         self._before: Held | None = None
 
@@ -114,35 +126,36 @@ class StackMoments(ABC):
 
     def advance(self, count: int) -> Codes:
         """The codes of the next moments."""
-        codes: Codes
-        if self._follows:
-            assert self._tables is not None
-            codes = self._tables.advance(count)
-        else:
-            if self._held is None:
-                self._held = self.begin()
-            elif self.is_over:
-                self._follow(self._held.state, self._held.arrays())
-                return self.advance(count)
-            else:
-                before = self._held.copy()
-                self._held, self._before = self.step(self._held), before
-            codes = np.array([self._watching(self._held.state)[0]], np.int64)
+        if self._tables is None and self._held is not None and self.is_over:
+            self._follow(self._held.state, self._held.arrays())
+        codes: Codes = self._by_hand() if self._tables is None else self._tables.advance(count)
         self.moments += len(codes)
         return codes
 
+    def _by_hand(self) -> NDArray[np.int64]:
+        """The codes of the next moment; where there are none, everything is as it was."""
+        before = None if self._held is None else self._held.copy()
+        try:
+            held = self.begin() if self._held is None else self.step(self._held)
+            codes, _ = self._watching(held.state)
+        except UnsuitableError:
+            self._held = before  # whose stacks the step may have taken
+            raise
+        self._held, self._before = held, before
+        return np.array([codes], np.int64)
+
     def _follow(self, state: State, stacks: Stacks) -> None:
         """Let the kernel go on from a state."""
-        if self._tables is None:
-            self._tables = Tables(*self.control(), self._watching)
-        self._tables.put(state, stacks)
-        self._follows = True
+        from netwright.engine.tables import Tables  # the compiler, which short runs do without
+
+        self._made = self._made or Tables(*self.control(), self._watching)
+        self._made.put(state, stacks)
+        self._tables = self._made
 
     def stacks(self, *, before: bool = False) -> tuple[State, Stacks]:
         """The state of the newest vector and the digits of its cells, or of the one before."""
         found: tuple[State, Stacks] | None
-        if self._follows:
-            assert self._tables is not None
+        if self._tables is not None:
             found = self._tables.stacks(before=before)
         else:
             held = self._before if before else self._held
@@ -180,7 +193,7 @@ class StackMoments(ABC):
 
     def place(self) -> StackPlace:
         """A bookmark for `go_back`."""
-        if not self._follows:
+        if self._tables is None:
             return StackPlace(self.moments, None, [])
         state, stacks = self.stacks()
         return StackPlace(self.moments, state, [each.copy() for each in stacks])
@@ -191,13 +204,13 @@ class StackMoments(ABC):
             self._follow(place.state, place.stacks)
             self.moments = place.moments
             return
-        self._follows, self._held, self._before, self.moments = False, None, None, 0
+        self._tables, self._held, self._before, self.moments = None, None, None, 0
         while self.moments < place.moments:
             self.advance(place.moments - self.moments)
 
     def snapshot(self) -> Snapshot:
         """The state with its digits; nothing while it is cheaper to begin again."""
-        return kept_state(*self.stacks(), self.known) if self._follows else {}
+        return {} if self._tables is None else kept_state(*self.stacks(), self.known)
 
     def restore(self, state: Snapshot) -> None:
         """Go on from a snapshot."""

@@ -16,21 +16,17 @@ from numpy.typing import NDArray
 
 from netwright.engine import kernel
 from netwright.engine.control import Context, Control, Entry, Node, Source, State
-from netwright.engine.digits import EMPTY, Digits
+from netwright.engine.digits import EMPTY, MOST_STACKS, Digit, Digits, Stacks
 from netwright.engine.kernel import Shape
 from netwright.engine.moments import Coded, UnsuitableError
 
 LARGEST_BLOCK = 1 << 10
 MOST_ROWS = 1 << 20
 MOST_CODES = 1 << 16
-MOST_STACKS = 8
 STOPS, BY_HAND = 1, 2
 """Flags of a row: it ends the codes of a call; its cells change slots, which Python does."""
 ALL = 1 << 62
 """So many pops leave nothing."""
-Digit = np.uint16
-Stacks = list[NDArray[Digit]]
-"""The digits of the cells by slot, the lowest first."""
 
 
 @dataclass(eq=False)

@@ -15,18 +15,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netwright.engine import kernel
-from netwright.engine.control import Context, Control, Entry, Node, Source, State
-from netwright.engine.digits import EMPTY, MOST_STACKS, Digit, Digits, Stacks
+from netwright.engine.control import Context, Control, Node, State
+from netwright.engine.digits import Stacks
 from netwright.engine.kernel import Shape
 from netwright.engine.moments import Coded, UnsuitableError
+from netwright.engine.stores import StackStore, larger
 
 LARGEST_BLOCK = 1 << 10
 MOST_ROWS = 1 << 20
 MOST_CODES = 1 << 16
 STOPS, BY_HAND = 1, 2
 """Flags of a row: it ends the codes of a call; its cells change slots, which Python does."""
-ALL = 1 << 62
-"""So many pops leave nothing."""
 
 
 @dataclass(eq=False)
@@ -64,13 +63,9 @@ class Tables:
     def put(self, state: State, stacks: Stacks) -> None:
         """Stand at a state, with the digits of its cells."""
         self._state = state
-        self.shape = _larger(self.shape, len(state.cells), 0)
-        self.clock = np.zeros(self.shape.clock, np.int64)
-        self._arrays: Stacks = []
-        below = self.shape.depth
-        for slot in range(self.shape.stacks):
-            self._arrays.append(np.zeros(below + 256, Digit))
-            self._write(slot, stacks[slot] if slot < len(stacks) else np.zeros(0, Digit))
+        self.shape = larger(self.shape, len(state.cells), 0)
+        self.store = StackStore(self.shape, self.known, stacks)
+        self.clock = self.store.clock
         # No digit is as large as the base in which blocks count.
         self._base = 4
         while self._base < len(self.known):
@@ -93,16 +88,11 @@ class Tables:
         node = self._by_row.get(int(self.clock[kernel.ROW]))
         if not isinstance(node, Node):
             state = self._state if node is None else node.node.key[1]
-            return None if before else (state, self._digits())
+            return None if before else (state, self.store.digits())
         if before:
-            return node.key[1], self._digits()
+            return node.key[1], self.store.digits()
         assert node.entry is not None
-        return node.entry.state, applied(node.entry, self._digits(), self.known)
-
-    def _digits(self) -> Stacks:
-        below = self.shape.depth
-        tops = self.clock[kernel.TOPS :].tolist()
-        return [array[below : top + 1] for array, top in zip(self._arrays, tops, strict=True)]
+        return node.entry.state, self.store.after(node.entry)
 
     # Running.
 
@@ -110,10 +100,10 @@ class Tables:
         """The codes of the next moments, one at least; UnsuitableError if there is none."""
         numbers = np.empty(count, np.uint16)
         clock, done = self.clock, 0
-        self._make_room(count)
+        self.store.make_room(count)
         while done < count:
             clock[kernel.EMITTED] = done
-            arrays: list[NDArray[Any]] = [self._rows, self._index, numbers, *self._arrays]
+            arrays: list[NDArray[Any]] = [self._rows, self._index, numbers, *self.store.arrays]
             addresses = np.array([array.ctypes.data for array in arrays], np.int64)
             self._loop(addresses.ctypes.data, clock.ctypes.data, count)
             now, done = done, int(clock[kernel.EMITTED])
@@ -129,18 +119,11 @@ class Tables:
                     raise
                 break
             if self.clock is not clock:
-                self._make_room(count)
+                self.store.make_room(count)
                 clock = self.clock
         if len(self._codes) != len(self._code_numbers):
             self._codes = np.array([*self._code_numbers], np.int64)
         return Coded(numbers[:done], self._codes)
-
-    def _make_room(self, count: int) -> None:
-        """Room for as many digits more as there are moments, in every stack."""
-        for slot, array in enumerate(self._arrays):
-            needed = int(self.clock[kernel.TOPS + slot]) + count + 2
-            if needed > len(array):
-                self._arrays[slot] = np.concatenate([array, np.zeros(needed, Digit)])
 
     def _by_hand(self, row: int) -> None:
         """Apply a row that is not for the loop, or fill the place where it found none."""
@@ -157,27 +140,26 @@ class Tables:
             return
         block = self._block(self.control.root((self.context, state)))
         self.clock[kernel.ROW] = block.row * self.shape.width
-        for slot, digits in enumerate(stacks):
-            self._write(slot, digits)
+        self.store.put(stacks)
         self._renew_if_stale(state)
 
     def _fill(self, block: _Block) -> None:
         """Find what comes of the digits as they are, and note it in the block."""
-        node, state, digits = block.node, block.node.key[1], self._digits()
+        node, state = block.node, block.node.key[1]
         target, size = None, len(block.reads)
         while node.entry is None:
             assert node.read is not None
             read = node.read, node.depth
             if node.depth >= self.shape.depth:
-                self.shape = _larger(self.shape, 0, node.depth + 1)
-                self.put(state, digits)
+                self.shape = larger(self.shape, 0, node.depth + 1)
+                self.put(state, self.store.digits())
                 return
             if read not in block.reads:
                 if block.reads and self._base ** (len(block.reads) + 1) > LARGEST_BLOCK:
                     target = self._block(node).row
                     break
                 block.reads.append(read)
-            node = self.control.child(node, _digit(digits, *read))
+            node = self.control.child(node, self.store.digit(*read))
         if self._renew_if_stale(state):
             return
         if target is None:
@@ -188,14 +170,14 @@ class Tables:
             self._lay_out(block)
         place = block.base
         for number, read in enumerate(block.reads):
-            place += self._base**number * _digit(digits, *read)
+            place += self._base**number * self.store.digit(*read)
         self._index[place] = target * self.shape.width
 
     def _renew_if_stale(self, state: State) -> bool:
         """Begin anew where the hull has widened, or a digit is too large for the blocks."""
         stale = self._version != self.known.version or len(self.known) > self._base
         if stale:
-            self.put(state, self._digits())
+            self.put(state, self.store.digits())
         return stale
 
     # Rows and blocks.
@@ -252,59 +234,10 @@ class Tables:
         self._by_row[row * shape.width] = node
         fields = self._rows[row]
         fields[kernel.EMITS], fields[kernel.CODE] = 1, code
-        fields[kernel.FLAGS] = STOPS * stops
-        if len(entry.cells) > shape.stacks:
-            fields[kernel.FLAGS] |= BY_HAND
-        for slot in range(shape.stacks):
-            made = entry.cells[slot] if slot < len(entry.cells) else None
-            pops, digit = ALL, None
-            if made is not None:
-                assert isinstance(made, Source)
-                digit = made.digit
-                if made.cell == slot:
-                    pops = made.pops
-                elif made.cell is not None:
-                    fields[kernel.FLAGS] |= BY_HAND
-            is_zero = digit is not None and self.known.pairs[digit][0] == 0
-            numbers = (pops, digit or EMPTY, digit is not None, is_zero)
-            fields[shape.field(slot, 0) : shape.field(slot + 1, 0)] = numbers
+        done = self.store.fields(entry)
+        fields[kernel.FLAGS] = STOPS * stops + BY_HAND * (done is None)
+        if done is not None:
+            fields[shape.field(0, 0) :] = done
         block.leading.append(row)
         self._lead(row, block)
         return row
-
-    def _write(self, slot: int, digits: NDArray[Digit]) -> None:
-        """Put digits on a stack in place of those that are there."""
-        array, below, size = self._arrays[slot], self.shape.depth, len(digits)
-        if below + size + 1 > len(array):
-            array = self._arrays[slot] = np.concatenate([array, np.zeros(size, Digit)])
-        array[below : below + size] = digits
-        self.clock[kernel.TOPS + slot] = below - 1 + size
-
-
-def applied(entry: Entry, stacks: Stacks, known: Digits) -> Stacks:
-    """The digits of the cells after an entry."""
-    found = []
-    for made in entry.cells:
-        digits = np.zeros(0, Digit)
-        if made is not None:
-            assert isinstance(made, Source)
-            if made.cell is not None:
-                digits = stacks[made.cell]
-                digits = digits[: max(0, len(digits) - made.pops)]
-            if made.digit is not None and (known.pairs[made.digit][0] or len(digits)):
-                digits = np.append(digits, Digit(made.digit))
-        found.append(digits.copy())
-    return found
-
-
-def _digit(stacks: Stacks, slot: int, depth: int) -> int:
-    digits = stacks[slot]
-    return int(digits[-1 - depth]) if depth < len(digits) else EMPTY
-
-
-def _larger(shape: Shape, stacks: int, depth: int) -> Shape:
-    """A shape for at least so many stacks and digits."""
-    if stacks > MOST_STACKS:
-        raise UnsuitableError(f"it has more than {MOST_STACKS} numbers that are not 0 or 1")
-    more = next(n for n in (2, 4, MOST_STACKS) if n >= max(stacks, shape.stacks))
-    return Shape(more, max(depth, shape.depth))

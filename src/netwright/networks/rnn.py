@@ -151,7 +151,7 @@ class StackReading(FollowedReading[C]):
         short = self.fast.SHORT if engine is Engine.AUTO else 0
 
         def make(*network_and_input: Any) -> Any:
-            if engine is Engine.REFERENCE:
+            if engine in (Engine.REFERENCE, Engine.FULL):  # every weight at every moment
                 *_, watches, _ = network_and_input
                 return ReferenceEngine(self.moments(compiled, word), watches)
             return self.fast(*network_and_input, reference_steps=short)

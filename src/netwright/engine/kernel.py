@@ -2,8 +2,8 @@
 
 A shape is how many stacks there are and how many digits of each are read at most. An entry is a row
 of a table: what it does to each stack, the code of the moment that it leads to, and where the next
-entry is looked up: at `base` plus a multiple of each of the highest digits, a multiple of 0 for
-those that do not matter. So a moment is a few loads and no branch, whatever network it is of.
+row is: at `base` plus a multiple of each of the highest digits, a multiple of 0 for those that do
+not matter. So a moment is a few loads and no branch, whatever network it is of.
 """
 
 from collections.abc import Callable
@@ -14,14 +14,14 @@ from netwright.engine.assembler import Assembler
 
 DONE, BY_HAND = range(2)
 """Why it stopped: all moments, or a row with flags, which is not for the loop."""
-STATUS, ROW, CELL, EMITTED, TOPS = range(5)
-"""Places of the clock: why it stopped, the row that is to be applied, where in the index it stood,
-how many codes were written, and the place of the highest digit of each stack."""
+STATUS, ROW, EMITTED, TOPS = range(4)
+"""Places of the clock: why it stopped, where the row is that is to be applied, how many codes were
+written, and the place of the highest digit of each stack."""
 FLAGS, EMITS, CODE, BASE, MULTIPLES = range(5)
-"""Fields of a row. The row numbered 0 is the one of places in the index that nobody filled."""
-POPS, PUSHED, GROWS, IS_ZERO = range(4)
-"""Fields for each stack, after the multiples: how many digits go, the digit that is written, by how
-much the stack grows, and by how much less if it is empty and the digit is (0, b)."""
+"""Fields of a row."""
+POPS, PUSHED, GROWS = range(3)
+"""Fields for each stack, after the multiples: how many digits go, the digit that is written, and by
+how much the stack grows."""
 
 
 class Shape(NamedTuple):
@@ -36,7 +36,7 @@ class Shape(NamedTuple):
 
     def field(self, stack: int, which: int) -> int:
         """A field of a stack."""
-        return MULTIPLES + self.stacks * self.depth + 4 * stack + which
+        return MULTIPLES + self.stacks * self.depth + 3 * stack + which
 
     @property
     def width(self) -> int:
@@ -61,13 +61,13 @@ class _Writer(Assembler):
     def __init__(self, shape: Shape) -> None:
         stacks = [f"stack {n}" for n in range(shape.stacks)]
         tops = [f"top {n}" for n in range(shape.stacks)]
-        places = {"row": ROW, "cell": CELL, "emitted": EMITTED}
+        places = {"row": ROW, "emitted": EMITTED}
         places |= {name: TOPS + n for n, name in enumerate(tops)}
         super().__init__(
             ("addresses", "clock", "count"),
             STATUS,
             {name: ("clock", place) for name, place in places.items()},
-            ("rows", "index", "codes", *stacks),
+            ("rows", "codes", *stacks),
         )
         now = self.carried
         self.go_on_if(self.compare("<", now["emitted"], self.arguments["count"]), DONE)
@@ -81,19 +81,14 @@ class _Writer(Assembler):
         for n, (stack, top) in enumerate(zip(stacks, tops, strict=True)):
             below = self.b.sub(now[top], field(row, shape.field(n, POPS)))
             below = self.greatest(below, shape.depth - 1)
-            highest = self.load_short(stack, below)
             self.store_short(field(row, shape.field(n, PUSHED)), stack, self.sum(below, 1))
-            is_empty = self.compare("==", highest, 0)
-            less = self.choose(is_empty, field(row, shape.field(n, IS_ZERO)), 0)
-            grown = self.sum(below, field(row, shape.field(n, GROWS)))
-            after[top] = self.b.sub(grown, less)
-        cell = field(row, BASE)
+            after[top] = self.sum(below, field(row, shape.field(n, GROWS)))
+        following = field(row, BASE)
         for n, (stack, top) in enumerate(zip(stacks, tops, strict=True)):
             for depth in range(shape.depth):
                 digit = self.load_short(stack, self.sum(after[top], -depth))
                 multiple = field(row, shape.multiple(n, depth))
-                cell = self.sum(cell, self.product(digit, multiple))
-        following = self.load("index", cell)
+                following = self.sum(following, self.product(digit, multiple))
         self.store_short(field(following, CODE), "codes", now["emitted"])
         emitted = self.sum(now["emitted"], field(following, EMITS))
-        self.again(row=following, cell=cell, emitted=emitted, **after)
+        self.again(row=following, emitted=emitted, **after)

@@ -39,14 +39,27 @@ class StackStore:
     def make_room(self, count: int) -> None:
         """Room for as many digits more as there are moments, in every stack."""
         for slot, array in enumerate(self.arrays):
-            needed = int(self.clock[TOPS + slot]) + count + 2
-            if needed > len(array):
-                self.arrays[slot] = np.concatenate([array, np.zeros(needed, Digit)])
+            if self.clock[TOPS + slot] + count + 2 > len(array):
+                needed = self._strip(slot) + count + 2
+                if needed > len(array):
+                    self.arrays[slot] = np.concatenate([array, np.zeros(needed, Digit)])
+
+    def _strip(self, slot: int) -> int:
+        """Take away the lowest digits that are (0, b), which say nothing; the place of the top."""
+        below, top = self.shape.depth, int(self.clock[TOPS + slot])
+        digits = self.arrays[slot][below : top + 1]
+        is_other = np.array([c != 0 for c, _, _ in self.known.pairs])
+        if len(digits) and not is_other[digits[0]]:
+            others = is_other[digits]
+            zeros = int(others.argmax()) if others.any() else len(digits)
+            digits[: len(digits) - zeros] = digits[zeros:].copy()
+            self.clock[TOPS + slot] = top = top - zeros
+        return top
 
     def digits(self) -> Stacks:
         """The digits of all stacks, the lowest first; a view."""
-        below, tops = self.shape.depth, self.clock[TOPS:].tolist()
-        return [array[below : top + 1] for array, top in zip(self.arrays, tops, strict=True)]
+        tops = [self._strip(slot) + 1 for slot in range(self.shape.stacks)]
+        return [a[self.shape.depth : top] for a, top in zip(self.arrays, tops, strict=True)]
 
     def digit(self, slot: int, depth: int) -> int:
         """The digit of a stack at a depth."""
@@ -63,7 +76,7 @@ class StackStore:
                 if made.cell is not None:
                     own = digits[made.cell]
                     stack = own[: max(0, len(own) - made.pops)].copy()
-                if made.digit is not None and (self.known.pairs[made.digit][0] or len(stack)):
+                if made.digit is not None:
                     stack = np.append(stack, Digit(made.digit))
             found.append(stack)
         return found
@@ -76,14 +89,13 @@ class StackStore:
         for slot in range(self.shape.stacks):
             made = entry.cells[slot] if slot < len(entry.cells) else None
             if made is None:
-                found += (ALL, EMPTY, 0, 0)
+                found += (ALL, EMPTY, 0)
                 continue
             assert isinstance(made, Source)
             if made.cell not in (None, slot):
                 return None
             pops = ALL if made.cell is None else made.pops
-            is_zero = made.digit is not None and self.known.pairs[made.digit][0] == 0
-            found += (pops, made.digit or EMPTY, made.digit is not None, is_zero)
+            found += (pops, made.digit or EMPTY, made.digit is not None)
         return found
 
 

@@ -1,10 +1,9 @@
 """A run by entries: the rows of the kernel, filled as they are needed, and the stacks of the cells.
 
-A block is what the kernel looks an entry up in: for a node of a tree (see `control`), a place in
-the index for every combination of the digits that were read there, as many as fit. Where more
-digits are read than fit, a place leads to the block of a node further down, by a row that does
-nothing. The entry that led to the newest moment is applied with the next one, so that the vectors
-of both are at hand.
+A block is what the kernel looks an entry up in: for a node of a tree (see `control`), a row for
+every combination of the digits that were read there, as many as fit. Where more digits are read
+than fit, a row does nothing but lead to the block of a node further down. The entry that led to the
+newest moment is applied with the next one, so that the vectors of both are at hand.
 """
 
 from collections.abc import Callable
@@ -21,7 +20,7 @@ from netwright.engine.kernel import Shape
 from netwright.engine.moments import Coded, UnsuitableError
 from netwright.engine.stores import StackStore, larger
 
-LARGEST_BLOCK = 1 << 10
+LARGEST_BLOCK = 1 << 8
 MOST_ROWS = 1 << 20
 MOST_CODES = 1 << 16
 STOPS, BY_HAND = 1, 2
@@ -33,13 +32,12 @@ class _Block:
     """Where the entries of a node are looked up."""
 
     node: Node
-    row: int
-    """The row that does nothing and leads here."""
+    leading: list[int]
+    """All rows whose next entry is looked up here; the first does nothing but that."""
     reads: list[tuple[int, int]] = field(default_factory=list)
     """Stack and depth of each digit, the first with the multiple 1."""
     base: int = -1
-    leading: list[int] = field(default_factory=list)
-    """All rows whose next entry is looked up here."""
+    """The first of its rows."""
 
 
 class Tables:
@@ -71,23 +69,23 @@ class Tables:
         while self._base < len(self.known):
             self._base *= 2
         self._loop = kernel.compiled(self.shape)
-        self._rows = np.zeros((64, self.shape.width), np.int64)
-        self._rows[0, kernel.FLAGS] = BY_HAND
-        self._used = 1
-        self._index = np.zeros(256, np.int64)
-        self._of_place: list[_Block] = []
+        self._rows = np.zeros((256, self.shape.width), np.int64)
+        self._owners: list[_Block] = []
+        """By row: the block that it is one of, or leads to without being an entry."""
+        self._leaves: dict[int, Node] = {}
+        """By row: the leaf whose entry it is."""
         self._blocks: dict[Node, _Block] = {}
-        self._by_row: dict[int, _Block | Node] = {}
-        self._row_of: dict[Node, int] = {}
+        self.clock[kernel.ROW] = -1
         root = self.control.root((self.context, state))
         self._version = self.known.version
-        self.clock[kernel.ROW] = self._block(root).row * self.shape.width
+        self._stand_before(self._block(root))
 
     def stacks(self, *, before: bool = False) -> tuple[State, Stacks] | None:
         """The newest state with the digits of its cells; or the one before, if it is known."""
-        node = self._by_row.get(int(self.clock[kernel.ROW]))
-        if not isinstance(node, Node):
-            state = self._state if node is None else node.node.key[1]
+        row = int(self.clock[kernel.ROW]) // self.shape.width
+        node = self._leaves.get(row)
+        if node is None:
+            state = self._state if row < 0 else self._owners[row].node.key[1]
             return None if before else (state, self.store.digits())
         if before:
             return node.key[1], self.store.digits()
@@ -103,17 +101,16 @@ class Tables:
         self.store.make_room(count)
         while done < count:
             clock[kernel.EMITTED] = done
-            arrays: list[NDArray[Any]] = [self._rows, self._index, numbers, *self.store.arrays]
+            arrays: list[NDArray[Any]] = [self._rows, numbers, *self.store.arrays]
             addresses = np.array([array.ctypes.data for array in arrays], np.int64)
             self._loop(addresses.ctypes.data, clock.ctypes.data, count)
             now, done = done, int(clock[kernel.EMITTED])
             if clock[kernel.STATUS] == kernel.DONE:
                 break
-            row = int(clock[kernel.ROW])
-            if row and done > now and self._rows.flat[row] & STOPS:
+            if done > now and self._rows.flat[clock[kernel.ROW]] & STOPS:
                 break
             try:
-                self._by_hand(row)
+                self._by_hand(int(clock[kernel.ROW]) // self.shape.width)
             except UnsuitableError:
                 if not done:
                     raise
@@ -126,10 +123,10 @@ class Tables:
         return Coded(numbers[:done], self._codes)
 
     def _by_hand(self, row: int) -> None:
-        """Apply a row that is not for the loop, or fill the place where it found none."""
-        if not row:
-            block = self._of_place[int(self.clock[kernel.CELL])]
-            self.clock[kernel.ROW] = block.row * self.shape.width
+        """Apply a row that is not for the loop, or fill one that is not yet an entry."""
+        if row not in self._leaves:
+            block = self._owners[row]
+            self._stand_before(block)
             self._fill(block)
             return
         found = self.stacks()
@@ -139,14 +136,18 @@ class Tables:
             self.put(state, stacks)
             return
         block = self._block(self.control.root((self.context, state)))
-        self.clock[kernel.ROW] = block.row * self.shape.width
+        self._stand_before(block)
         self.store.put(stacks)
         self._renew_if_stale(state)
+
+    def _stand_before(self, block: _Block) -> None:
+        """Let the next entry be looked up in a block, with nothing to apply."""
+        self.clock[kernel.ROW] = block.leading[0] * self.shape.width
 
     def _fill(self, block: _Block) -> None:
         """Find what comes of the digits as they are, and note it in the block."""
         node, state = block.node, block.node.key[1]
-        target, size = None, len(block.reads)
+        size, further = len(block.reads), False
         while node.entry is None:
             assert node.read is not None
             read = node.read, node.depth
@@ -156,22 +157,23 @@ class Tables:
                 return
             if read not in block.reads:
                 if block.reads and self._base ** (len(block.reads) + 1) > LARGEST_BLOCK:
-                    target = self._block(node).row
+                    further = True
                     break
                 block.reads.append(read)
             node = self.control.child(node, self.store.digit(*read))
         if self._renew_if_stale(state):
             return
-        if target is None:
-            target = self._row(node)
-            if self._renew_if_stale(state):
-                return
         if len(block.reads) != size:
             self._lay_out(block)
-        place = block.base
+        row = block.base
         for number, read in enumerate(block.reads):
-            place += self._base**number * self.store.digit(*read)
-        self._index[place] = target * self.shape.width
+            row += self._base**number * self.store.digit(*read)
+        if further:
+            self._lead_to(self._block(node), row)
+            self._rows[row, kernel.FLAGS] = 0
+        else:
+            self._write(row, node)
+            self._renew_if_stale(state)
 
     def _renew_if_stale(self, state: State) -> bool:
         """Begin anew where the hull has widened, or a digit is too large for the blocks."""
@@ -185,59 +187,56 @@ class Tables:
     def _block(self, node: Node) -> _Block:
         found = self._blocks.get(node)
         if found is None:
-            found = self._blocks[node] = _Block(node, self._new_row())
-            found.leading.append(found.row)
-            self._by_row[found.row * self.shape.width] = found
+            found = self._blocks[node] = _Block(node, [len(self._owners)])
+            self._new_rows(found, 1)
+            self._rows[found.leading[0], kernel.FLAGS] = 0
             if node.read is not None and node.depth < self.shape.depth:
                 found.reads.append((node.read, node.depth))
             self._lay_out(found)
         return found
 
+    def _new_rows(self, block: _Block, count: int) -> None:
+        """Rows of a block, which are not yet entries."""
+        first = len(self._owners)
+        self._owners += [block] * count
+        if first + count > MOST_ROWS:
+            raise UnsuitableError(f"more than {MOST_ROWS:,} different moments")
+        while first + count > len(self._rows):
+            self._rows = np.concatenate([self._rows, np.zeros_like(self._rows)])
+        self._rows[first : first + count, kernel.FLAGS] = BY_HAND
+
     def _lay_out(self, block: _Block) -> None:
-        """Take places in the index for all combinations of the block's digits."""
-        size = self._base ** len(block.reads)
-        block.base = len(self._of_place)
-        self._of_place += [block] * size
-        while len(self._of_place) > len(self._index):
-            self._index = np.concatenate([self._index, np.zeros_like(self._index)])
+        """Take rows for all combinations of the block's digits."""
+        block.base = len(self._owners)
+        self._new_rows(block, self._base ** len(block.reads))
         for row in block.leading:
             self._lead(row, block)
 
+    def _lead_to(self, block: _Block, row: int) -> None:
+        block.leading.append(row)
+        self._lead(row, block)
+
     def _lead(self, row: int, block: _Block) -> None:
         """Let the entry after a row be looked up in a block."""
-        fields = self._rows[row]
-        fields[kernel.BASE] = block.base
+        fields, width = self._rows[row], self.shape.width
+        fields[kernel.BASE] = block.base * width
         fields[kernel.MULTIPLES : self.shape.field(0, 0)] = 0
         for number, read in enumerate(block.reads):
-            fields[self.shape.multiple(*read)] = self._base**number
+            fields[self.shape.multiple(*read)] = self._base**number * width
 
-    def _new_row(self) -> int:
-        if self._used == len(self._rows):
-            if self._used >= MOST_ROWS:
-                raise UnsuitableError(f"more than {MOST_ROWS:,} different moments")
-            self._rows = np.concatenate([self._rows, np.zeros_like(self._rows)])
-        self._used += 1
-        return self._used - 1
-
-    def _row(self, node: Node) -> int:
-        """The row of a leaf."""
-        if node in self._row_of:
-            return self._row_of[node]
-        entry, shape = node.entry, self.shape
+    def _write(self, row: int, node: Node) -> None:
+        """Make a row the entry of a leaf."""
+        entry = node.entry
         assert entry is not None
         codes, stops = self._codes_of(entry.state)
         code = self._code_numbers.setdefault(codes, len(self._code_numbers))
         if code == MOST_CODES:
             raise UnsuitableError(f"more than {MOST_CODES:,} different codes")
         block = self._block(self.control.root((self.context, entry.state)))
-        row = self._row_of[node] = self._new_row()
-        self._by_row[row * shape.width] = node
-        fields = self._rows[row]
+        self._leaves[row] = node
+        self._lead_to(block, row)
+        fields, done = self._rows[row], self.store.fields(entry)
         fields[kernel.EMITS], fields[kernel.CODE] = 1, code
-        done = self.store.fields(entry)
         fields[kernel.FLAGS] = STOPS * stops + BY_HAND * (done is None)
         if done is not None:
-            fields[shape.field(0, 0) :] = done
-        block.leading.append(row)
-        self._lead(row, block)
-        return row
+            fields[self.shape.field(0, 0) :] = done

@@ -136,11 +136,12 @@ class RNNConstruction(StackConstruction[CompiledRNN]):
 
 
 class StackReading(FollowedReading[C]):
-    """Read by its stacks, or by the definition, moment by moment."""
+    """Read by its stacks, or by the definition, moment by moment: `full` is the definition, too."""
 
     engines = (Engine.AUTO, Engine.FAST, Engine.FULL, Engine.REFERENCE)
+    benchmark_steps = 10**7
     fast: Any
-    """The engine that knows stacks."""
+    """The engine that remembers cases."""
     follow: Any
     """From network, word, limit and what makes an engine to the course of a run."""
 
@@ -163,7 +164,6 @@ class StackReading(FollowedReading[C]):
 class RNNReading(StackReading[CompiledRNN]):
     """The hidden vectors, first those of the encoder."""
 
-    benchmark_steps = 10**7
     fast = FastRNN
     follow = staticmethod(rnn_course)
 

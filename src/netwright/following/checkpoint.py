@@ -20,7 +20,7 @@ from netwright.errors import FormatError, InputError, OutputError
 from netwright.exact.snapshot import Snapshot
 from netwright.files import array_digest, check_output, locked, read_file, seal, unseal, write_whole
 
-KIND = "netwright checkpoint 3"
+KIND = "netwright checkpoint 4"
 LARGEST = 1 << 34  # bytes
 
 

@@ -187,6 +187,20 @@ def test_the_engine_gives_way_at_any_moment(most: int, monkeypatch: pytest.Monke
     tensors_agree(gpu.network, gpu.embed("abb"), 15)
 
 
+@pytest.mark.parametrize(
+    ("module", "name", "most"), [("tables", "MOST_ROWS", 2000), ("control", "MOST_NODES", 30)]
+)
+def test_what_is_remembered_may_be_forgotten(
+    module: str, name: str, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rows and trees begin anew when they take too much memory; the run is the same."""
+    monkeypatch.setattr(f"netwright.engine.{module}.{name}", most)
+    machine = counter(6)
+    found = run(machine, ("0",) * 3, 2000, on="rnn", engine="fast")
+    assert facts(found) == facts(simulate(machine, ("0",) * 3, 2000))
+    assert found.note is None
+
+
 def test_moments_by_the_kernel_are_few_evaluations() -> None:
     """The 5-state busy beaver: its weights are looked at some forty times."""
     rnn = compile_rnn(library_machine("busy-beaver-5"))

@@ -78,14 +78,17 @@ def read(held: Held, symbols: Iterable[T], control_of: Callable[[T], Control]) -
     """
     plans: dict[tuple[State, int], _Plan] = {}
     controls: dict[int, Control] = {}
+    version = -1
     for x in symbols:
         plan = plans.get((held.state, id(x)))
         if plan is None:
             control = controls.get(id(x)) or controls.setdefault(id(x), control_of(x))
             entry = control.entry((None, held.state), held.digit)
             plan = _planned(entry, held, control)
+            if plan is None or version != control.known.version:
+                plans.clear()  # what they do to other stacks, or what the hull was, is over
+                version = control.known.version
             if plan is None:
-                plans.clear()
                 held = _after(entry, held, control.known)
                 continue
             plans[held.state, id(x)] = plan

@@ -21,7 +21,7 @@ from netwright.engine.moments import UnsuitableError
 
 OTHERS = 64
 """Cells below this number are those of the vector itself, others those of its neighbours."""
-MOST_NODES = 1 << 20
+MOST_NODES = 1 << 18
 
 
 class State(NamedTuple):
@@ -129,15 +129,27 @@ class Control:
         """The tree of a key; all trees are void when the hull has widened."""
         while True:
             if self.version != self.known.version:
-                self._roots, self._nodes, self.version = {}, 0, self.known.version
+                self.forget()
             found = self._roots.get(key)
             if found is None:
                 found = self._roots[key] = self._begun(Node(key, {}, {}))
+                self._nodes += 1
             if self.version == self.known.version:
                 return found
 
+    def forget(self) -> None:
+        """Forget all trees."""
+        self._roots, self._nodes, self.version = {}, 0, self.known.version
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the trees should be forgotten, as they take much memory."""
+        return self._nodes > MOST_NODES
+
     def entry(self, key: Key, digit: Callable[[Cell, int], int]) -> Entry:
         """What comes of a key, with a function that gives the digit of a cell at a depth."""
+        if self.is_full:
+            self.forget()
         while True:
             node = self.root(key)
             while node.entry is None:
@@ -157,6 +169,7 @@ class Control:
             raise UnsuitableError("a number is no stack any more")
         form = opened(node.cells.get(cell, (0, 1, ((cell, 1),))), cell, pair)
         found = Node(node.key, {**node.cells, cell: form}, {**node.depths, cell: node.depth + 1})
+        self._nodes += 1
         if node.rest is None:
             self._begun(found)
         else:
@@ -172,9 +185,6 @@ class Control:
         return found
 
     def _begun(self, node: Node) -> Node:
-        self._nodes += 1
-        if self._nodes > MOST_NODES:
-            raise UnsuitableError(f"more than {MOST_NODES:,} different moments")
         try:
             begun = self.begin(node.key, node.cells, self.known)
         except OpenError as open_cell:

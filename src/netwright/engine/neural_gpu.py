@@ -274,6 +274,7 @@ class FastNeuralGPU(StackEngine):
     """S^0, S^1, … of a Neural GPU on an input, cell by cell; the last is followed."""
 
     SHORT = 50
+    LONG_INPUT = 10  # symbols; by the definition every iteration does them all
 
     def __init__(
         self,
@@ -287,7 +288,7 @@ class FastNeuralGPU(StackEngine):
         self.network, self.X, self.stops = network, X, tuple(stops)
         self._prefixes: dict[int, FastNeuralGPU] = {}
         """Engines of inputs that end earlier, by their last cell; they share them."""
-        super().__init__(watches, 0 if len(X) > 10 else reference_steps)
+        super().__init__(watches, 0 if len(X) > self.LONG_INPUT else reference_steps)
 
     def ways(self) -> Iterator[Callable[[], NeuralGPUMoments]]:
         """By entries, if what is watched is the last cell."""

@@ -22,18 +22,16 @@ class DefinitionFirst:
     """When a run leaves the definition: after some moments, or sooner if they take long.
 
     So a short run never waits for a compiler. (Time that nobody used does not count: a trace waits
-    for its user.) With `moments` 0 it leaves at once, as it should
-    where the compiled code is at hand already.
+    for its user.) With `moments` 0 it leaves at once.
     """
 
     def __init__(self, moments: int) -> None:
         self.moments = moments
         self._started = process_time()
 
-    def is_over(self, done: int, earliest: int = 0) -> bool:
-        """Whether a faster engine is to take over after so many moments, not before `earliest`."""
-        late = process_time() - self._started > REFERENCE_SECONDS
-        return done >= (earliest if late else max(self.moments, earliest))
+    def is_over(self, done: int) -> bool:
+        """Whether a faster engine is to take over after so many moments."""
+        return done >= self.moments or process_time() - self._started > REFERENCE_SECONDS
 
     def end(self, done: int) -> None:
         """Note that it took over after so many moments."""
@@ -132,7 +130,8 @@ class StagedEngine(ABC, Generic[F]):
             try:
                 self.faster = way()
                 self.compile_seconds += perf_counter() - started
-                self._catch_up(self.faster)
+                while self.faster.moments < self.moments:
+                    self.faster.advance(self.moments - self.faster.moments)
                 self.vectors, self.reason = None, None
                 return
             except UnsuitableError as unsuitable:
@@ -147,10 +146,6 @@ class StagedEngine(ABC, Generic[F]):
         """Leave the way that we are on for the next one."""
         self._why = reason
         self.begin_faster()
-
-    def _catch_up(self, faster: F) -> None:
-        while faster.moments < self.moments:
-            faster.advance(self.moments - faster.moments)
 
     def snapshot(self) -> Snapshot:
         """What the faster way needs, or only how many moments there were."""

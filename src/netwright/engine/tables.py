@@ -176,8 +176,11 @@ class Tables:
             self._renew_if_stale(state)
 
     def _renew_if_stale(self, state: State) -> bool:
-        """Begin anew where the hull has widened, or a digit is too large for the blocks."""
+        """Begin anew where the hull has widened, a digit is too large, or the rows are too many."""
         stale = self._version != self.known.version or len(self.known) > self._base
+        if len(self._owners) > MOST_ROWS or self.control.is_full:
+            self.control.forget()
+            stale = True
         if stale:
             self.put(state, self.store.digits())
         return stale
@@ -199,8 +202,6 @@ class Tables:
         """Rows of a block, which are not yet entries."""
         first = len(self._owners)
         self._owners += [block] * count
-        if first + count > MOST_ROWS:
-            raise UnsuitableError(f"more than {MOST_ROWS:,} different moments")
         while first + count > len(self._rows):
             self._rows = np.concatenate([self._rows, np.zeros_like(self._rows)])
         self._rows[first : first + count, kernel.FLAGS] = BY_HAND

@@ -19,7 +19,7 @@ from netwright.engine.rnn import FastRNN, RNNMoments
 from netwright.exact.feed_forward import Affine
 from netwright.exact.layout import Layout
 from netwright.exact.vector import Vector
-from netwright.machine.library import library_machine
+from netwright.machine.library import library_machine, library_names
 from netwright.machine.simulate import simulate
 from netwright.machine.turing_machine import Action, Move, TuringMachine
 from netwright.nets.rnn import RNN
@@ -30,9 +30,10 @@ WIDE = Layout.of(x="abcdef")
 LONGEST = {machine: max(inputs, key=len) for machine, (inputs, _) in ORACLES.items()}
 
 
-@pytest.mark.parametrize("name", some([*LONGEST], 9))
+@pytest.mark.parametrize("name", some(library_names(), 9))
 def test_library_machines_at_random_moments(name: str) -> None:
-    draw, machine, word = random.Random(name), library_machine(name), LONGEST[name]
+    draw, machine = random.Random(name), library_machine(name)
+    word = LONGEST.get(name, machine.default_input)
     rnn = compile_rnn(machine)
     X, seed = rnn.embed(word), Vector.zero(rnn.neurons.layout)
     hidden = [[g] for g in islice(rnn.network.decoder_states(X, seed), 120)]

@@ -49,6 +49,10 @@ class Shape(NamedTuple):
         return TOPS + self.stacks
 
 
+FIRST_SHAPE = Shape(2, 2)
+"""What the networks of machines need; others grow."""
+
+
 @cache
 def compiled(shape: Shape) -> Callable[..., int]:
     """The loop for a shape: follow rows until `count` codes are written."""

@@ -99,6 +99,9 @@ class StackMoments(ABC):
     """The moments of one vector of a network by entries: by hand at first, then by the kernel."""
 
     def __init__(self, layout: Layout, watches: Sequence[Watch], stops: Sequence[int]) -> None:
+        from netwright.engine import kernel  # the compiler, which short runs do without
+
+        kernel.compiled(kernel.FIRST_SHAPE)
         self.layout, self.known, self.moments = layout, Digits(), 0
         self._watching = Watching(watches, layout, stops, self.known)
         self._tables: Tables | None = None
@@ -146,7 +149,7 @@ class StackMoments(ABC):
 
     def _follow(self, state: State, stacks: Stacks) -> None:
         """Let the kernel go on from a state."""
-        from netwright.engine.tables import Tables  # the compiler, which short runs do without
+        from netwright.engine.tables import Tables
 
         self._made = self._made or Tables(*self.control(), self._watching)
         self._made.put(state, stacks)

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from netwright.engine import kernel
 from netwright.engine.control import Context, Control, Node, State
 from netwright.engine.digits import Stacks
-from netwright.engine.kernel import Shape
 from netwright.engine.moments import Coded, UnsuitableError
 from netwright.engine.stores import StackStore, larger
 
@@ -56,7 +55,7 @@ class Tables:
         self._codes_of = codes
         self._code_numbers: dict[tuple[int, ...], int] = {}
         self._codes = np.zeros((0, 0), np.int64)
-        self.shape = Shape(2, 2)
+        self.shape = kernel.FIRST_SHAPE
 
     def put(self, state: State, stacks: Stacks) -> None:
         """Stand at a state, with the digits of its cells."""

@@ -244,7 +244,7 @@ def test_a_long_input_or_half_a_second_ends_the_definition(monkeypatch: pytest.M
     decoder.advance(1)
     assert decoder.fast
     rnn = compile_rnn(library_machine("palindrome"))
-    monkeypatch.setattr("netwright.jit.is_compiled", lambda _: False)
+    monkeypatch.setattr(FastRNN, "is_warm", staticmethod(lambda: False))
     moments = FastRNN(
         rnn.network, rnn.embed("ab"), Vector.zero(rnn.neurons.layout), reference_steps=99
     )

@@ -5,7 +5,6 @@ kept as a row of a table; positions and pointers are followed at every token (`k
 weight changes the rows, or makes the network unsuitable: then the definition goes on.
 """
 
-import sys
 from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
@@ -69,8 +68,7 @@ class PointerEngine(StagedEngine["Tables"]):
 
 def has_code() -> bool:
     """Whether there is code for tables in this process; asking does not import the compiler."""
-    jit = sys.modules.get("netwright.jit")
-    return jit is not None and bool(jit.is_compiled(kernel.follow))
+    return kernel.compiled.cache_info().currsize > 0
 
 
 class Tables:
@@ -97,11 +95,7 @@ class Tables:
         self.clock = np.zeros(kernel.CLOCK, np.int64)
         self.clock[kernel.USED] = 1
         self.output, _ = self.evaluation.of(seed)
-        from netwright.jit import compiled  # the compiler, which short runs do without
-
-        empty = np.zeros(0, np.uint16)
-        arguments = (self.records, self.slots, self.clock, empty, 0)
-        self.loop = compiled(kernel.follow, *arguments).loop
+        self._loop = kernel.compiled()
 
     @property
     def moments(self) -> int:
@@ -127,11 +121,12 @@ class Tables:
         done = 0
         while done < len(numbers):
             case = (self.output, self.external(), len(self.evaluation.shown))
-            self.clock[kernel.OUTPUT] = number = self._case(case)
+            self.clock[kernel.CASE] = number = self._case(case)
             self.clock[[kernel.FOLLOWS, kernel.VALUE]] = self.begun.get(number, NOT_BEGUN)
-            left = numbers[done:]
-            status = self.loop(self.records, self.slots, self.clock, left, len(left))
-            now = int(self.clock[kernel.COUNT])
+            self.clock[[kernel.NOBODY, kernel.ROOM]] = self.records.shape[1] - 1, len(self.slots)
+            arrays = (self.records, self.slots, numbers[done:], self.clock)
+            now = self._loop(*(array.ctypes.data for array in arrays), len(numbers) - done)
+            status = self.clock[kernel.STATUS]
             done += now
             if now:
                 self.output = self.ended[numbers[done - 1]].output
@@ -180,7 +175,7 @@ class Tables:
             for place in self.leading.get(number, ()):
                 self.records[place][[kernel.NEXT_FOLLOWS, kernel.NEXT_VALUE]] = self.begun[number]
             return
-        found = int(self.clock[kernel.LOOKED_UP])
+        found = self._looked_up()
         nobody = self.records.shape[1] - 1
         value = None if found == nobody else list(self.values)[found]
         ended = self.evaluation.end(output, external, value)
@@ -201,6 +196,14 @@ class Tables:
             self.leading.setdefault(following, []).append(place)
         after = self.begun.get(following, NOT_BEGUN)
         self.records[number, found, :6] = (row, following, *after, *ended.pointers)
+
+    def _looked_up(self) -> int:
+        """The value that the next token looks up."""
+        follows = int(self.clock[kernel.FOLLOWS])
+        if follows < 0:
+            return self.records.shape[1] - 1
+        slot = int(self.clock[kernel.SECOND if follows else kernel.FIRST])
+        return int(self.slots[slot, 1])
 
     def _value(self, value: Value) -> int:
         number = self.values.setdefault(value, len(self.values))

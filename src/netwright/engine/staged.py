@@ -18,26 +18,6 @@ REFERENCE_SECONDS = 0.4
 """How long a run may go on by the definition before a faster engine takes over."""
 
 
-class DefinitionFirst:
-    """When a run leaves the definition: after some moments, or sooner if they take long.
-
-    So a short run never waits for a compiler. (Time that nobody used does not count: a trace waits
-    for its user.) With `moments` 0 it leaves at once.
-    """
-
-    def __init__(self, moments: int) -> None:
-        self.moments = moments
-        self._started = process_time()
-
-    def is_over(self, done: int) -> bool:
-        """Whether a faster engine is to take over after so many moments."""
-        return done >= self.moments or process_time() - self._started > REFERENCE_SECONDS
-
-    def end(self, done: int) -> None:
-        """Note that it took over after so many moments."""
-        self.moments = min(self.moments, done)
-
-
 class FasterMoments(Protocol):
     """A faster way through the moments of a run, from the first on."""
 
@@ -74,7 +54,9 @@ class StagedEngine(ABC, Generic[F]):
         self.watches = tuple(watches)
         self.moments = 0
         self.compile_seconds = 0.0
-        self.by_definition = DefinitionFirst(0 if self.is_warm() else reference_steps)
+        self.by_definition = 0 if self.is_warm() else reference_steps
+        """How many moments are done by the definition."""
+        self._started = process_time()  # time that nobody used does not count: traces wait
         self.reason: str | None = None
         """Why rationals go on."""
         self.faster: F | None = None
@@ -102,13 +84,14 @@ class StagedEngine(ABC, Generic[F]):
     @property
     def fast(self) -> bool:
         """Whether the definition is left behind."""
-        return self.moments > self.by_definition.moments or not self.by_definition.moments
+        return self.moments > self.by_definition or not self.by_definition
 
     def advance(self, count: int) -> Codes:
         """The codes of the next moments."""
-        begun = self.faster is not None or self.reason is not None
-        if not begun and self.by_definition.is_over(self.moments):
-            self.begin_faster()
+        if self.faster is None and self.reason is None:
+            late = process_time() - self._started > REFERENCE_SECONDS
+            if late or self.moments >= self.by_definition:
+                self.begin_faster()
         codes: Codes | None = None
         while codes is None and self.faster is not None:
             try:
@@ -124,7 +107,7 @@ class StagedEngine(ABC, Generic[F]):
 
     def begin_faster(self) -> None:
         """Take the next faster way, up to where we are; rationals if there is none."""
-        self.by_definition.end(self.moments)
+        self.by_definition = min(self.by_definition, self.moments)
         for way in self._ways:
             started = perf_counter()
             try:

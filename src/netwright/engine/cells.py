@@ -38,7 +38,7 @@ class Held:
 
     def copy(self) -> "Held":
         """The same with stacks of its own."""
-        return Held(self.state, [stack and stack.copy() for stack in self.stacks])
+        return Held(self.state, [None if s is None else s.copy() for s in self.stacks])
 
     def arrays(self) -> list[NDArray[np.uint16]]:
         """The digits of its stacks, the lowest first."""
@@ -69,6 +69,11 @@ class _Plan(NamedTuple):
     longer: Sequence[Stack]
     """Stacks that get a zero more on top."""
 
+    @property
+    def fits(self) -> bool:
+        """Whether these digits come below all others, as they did when the plan was made."""
+        return all(other.zeros >= len(stack) for stack, other, _, _ in self.below)
+
 
 def read(held: Held, symbols: Iterable[T], control_of: Callable[[T], Control]) -> Held:
     """Read symbols one after the other, each by a control of its own.
@@ -81,7 +86,7 @@ def read(held: Held, symbols: Iterable[T], control_of: Callable[[T], Control]) -
     version = -1
     for x in symbols:
         plan = plans.get((held.state, id(x)))
-        if plan is None:
+        if plan is None or not plan.fits:
             control = controls.get(id(x)) or controls.setdefault(id(x), control_of(x))
             entry = control.entry((None, held.state), held.digit)
             plan = _planned(entry, held, control)

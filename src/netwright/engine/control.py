@@ -19,7 +19,7 @@ from netwright.engine.digits import Digits
 from netwright.engine.forms import Cell, Form, OpenError, bounds, heaviest, opened
 from netwright.engine.moments import UnsuitableError
 
-OTHERS = 64
+OTHERS = 1 << 32
 """Cells below this number are those of the vector itself, others those of its neighbours."""
 MOST_NODES = 1 << 18
 
@@ -86,7 +86,8 @@ class _Open(NamedTuple):
 
     form: Form
     whole: Form
-    """The form before digits were read."""
+    """The form at first, and how many digits of each cell were read then."""
+    depths: Mapping[Cell, int]
     sigma: bool
     """Whether σ is still to be applied."""
 
@@ -191,8 +192,9 @@ class Control:
             node.read = open_cell.cell
             return node
         node.ones = [*begun.ones]
-        rest = {k: _Open(form, form, True) for k, form in begun.before_sigma.items()}
-        rest |= {k: _Open(form, form, False) for k, form in begun.linear.items()}
+        depths = node.depths
+        rest = {k: _Open(form, form, depths, True) for k, form in begun.before_sigma.items()}
+        rest |= {k: _Open(form, form, depths, False) for k, form in begun.linear.items()}
         self._settle(node, rest)
         return node
 
@@ -236,8 +238,8 @@ class Control:
             if c == 0 and w == d:
                 return Source(cell, pops, None)
             return Source(cell, pops, self.known.number(c, w, d)) if 0 < w < d else None
-        # A sum as it was before digits were read, if it can be, so that these stay as they are.
-        for (c, d, terms), depths in ((each.whole, {}), (each.form, node.depths)):
+        # A sum as it was at first, if it can be, so that digits stay as they are.
+        for (c, d, terms), depths in ((each.whole, each.depths), (each.form, node.depths)):
             if self.sums and c >= 0 and all(w > 0 for _, w in terms):
                 return Sum(c, d, tuple((cell, depths.get(cell, 0), w) for cell, w in terms))
         return None

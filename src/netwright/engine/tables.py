@@ -114,9 +114,8 @@ class Tables:
                 if not done:
                     raise
                 break
-            if self.clock is not clock:
-                self.store.make_room(count)
-                clock = self.clock
+            self.store.make_room(count)
+            clock = self.clock
         if len(self._codes) != len(self._code_numbers):
             self._codes = np.array([*self._code_numbers], np.int64)
         return Coded(numbers[:done], self._codes)

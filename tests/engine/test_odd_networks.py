@@ -1,0 +1,121 @@
+"""Networks made to break the engine: each gave a wrong vector once."""
+
+import random
+from itertools import islice, pairwise
+
+from flint import fmpq
+from tests.engine.stacks import agree, tensors_agree
+
+from netwright.engine.digits import Digits
+from netwright.engine.rnn import FastRNN, last_hidden
+from netwright.engine.stack_moments import vector_of
+from netwright.exact.feed_forward import Affine, Weights
+from netwright.exact.layout import Layout
+from netwright.exact.vector import Vector
+from netwright.nets.neural_gpu import Convolution, NeuralGPU
+from netwright.nets.rnn import RNN
+
+THIRD = fmpq(1, 3)
+
+
+def lines(names: str) -> Layout:
+    return Layout.of(dict.fromkeys(names, ""))
+
+
+def matrix(layout: Layout, *pairs: str, **other: object) -> Affine:
+    """Weights 1 by names such as xy, from x to y, and others by name."""
+    weights: dict[tuple[str, str], Weights] = {(pair[0], pair[1]): 1 for pair in pairs}
+    weights |= {(pair[0], pair[1]): w for pair, w in other.items()}  # type: ignore[misc]  # numbers
+    return Affine.of(layout, layout, weights)
+
+
+def test_very_many_numbers() -> None:
+    """Seventy cells in each of two cells of a grid: none is taken for another's."""
+    names = tuple(f"n{i}" for i in range(70))
+    layout = Layout.of(x=names)
+    zero, ones = Affine.of(layout, layout), Vector(layout, {i: fmpq(1) for i in range(70)})
+    half, own = (Affine.of(layout, layout, {("x", "x"): w}) for w in (fmpq(1, 2), 1))
+    closed, passing = Convolution(((zero,),)), Convolution(((zero,),), bias=(ones,))
+    network = NeuralGPU(layout, closed, passing, Convolution(((half,), (own,))))
+    X = [Vector(layout, {i: fmpq(1, i + n) for i in range(70)}) for n in (100, 2)]
+    tensors_agree(network, X, 4)
+
+
+def test_an_empty_stack_is_not_shared() -> None:
+    """A sum leaves a stack that is popped until it is empty, and then pushed on."""
+    layout = lines("abuvsreo")
+    V = matrix(layout, "ab", "bs", "vs", uv=THIRD, sr=3, re=3)
+    W = matrix(layout, *(2 * name for name in "abuvsreo"))
+    network = RNN(layout, W, V, matrix(layout, ee=THIRD), R=matrix(layout, oe=THIRD))
+    X = [Vector.of(layout, a=THIRD, u=fmpq(1, 9)), Vector.zero(layout), Vector.zero(layout)]
+    X += [Vector.of(layout, r=-1), Vector.of(layout, e=-THIRD)]
+    agree(network, X, Vector.of(layout, o=1), 5)
+
+
+def test_a_sum_of_cells_of_which_a_gate_has_read_digits() -> None:
+    """The gate of w asks for digits of x before the sum z = x/3 + y/3 is looked at."""
+    chain = "abcdefg"
+    layout = lines("xyztqw" + chain)
+    delays = [a + b for a, b in zip(chain, chain[1:] + "w", strict=True)]
+    own = matrix(layout, "tt", "wq", *delays, xx=THIRD, tx=THIRD, yy=THIRD, xz=THIRD, yz=THIRD)
+    passing = Vector.of(layout, dict.fromkeys("xyztq" + chain, 1))
+    closed = Convolution(((matrix(layout),),))
+    reset = Convolution(((matrix(layout, xw=9, tw=-4),),), bias=(passing,))
+    update = Convolution(((matrix(layout, xq=fmpq(1, 9)),), (own,)))
+    X = [
+        Vector.of(layout, t=1, x=THIRD, y=1),
+        Vector.of(layout, t=1, x=THIRD, y=fmpq(2, 3), a=1),
+    ]
+    tensors_agree(NeuralGPU(layout, closed, reset, update), X, 14)
+
+
+def test_digits_that_are_added_at_one_depth_again_and_again() -> None:
+    """s adds p, which is deep below it; the symbol k leaves p as deep as it is."""
+    layout = lines("suvp")
+    V = matrix(layout, "uv", "vv", "up", "vp", "ss", "ps", uu=THIRD, vu=THIRD)
+    network = RNN(layout, matrix(layout, "uu", "vv", "pp", "ss"), V, V)
+    symbols = {
+        "z": Vector.of(layout, v=-1, p=-1),
+        "k": Vector.of(layout, u=-1),
+        "h": Vector.of(layout, u=-1, p=-1),
+        "i": Vector.of(layout, s=fmpq(2, 81), u=fmpq(1, 81)),
+    }
+    draw = random.Random(1)
+    tails = ["zzzkkkkk", *("".join(draw.choice("zkh") for _ in range(20)) for _ in range(30))]
+    for tail in tails:
+        X, known = [symbols[c] for c in "i" + "kz" * 8 + tail], Digits()
+        *_, expected = network.encoder_states(X)
+        held = last_hidden(network, X, known)
+        assert vector_of(layout, held.state, held.arrays(), known) == expected, tail
+
+
+def test_a_tall_stack_that_is_copied_has_room_to_grow() -> None:
+    """After 215 moments a copy of x, by then as tall, becomes y, and both are pushed on."""
+    names = tuple(f"c{i}" for i in range(215))
+    layout = Layout.of(x="", y="", t="", p="", c=names)
+    weights: dict[tuple[str, str], Weights] = {
+        ("x", "x"): THIRD,
+        ("t", "x"): fmpq(1, 9),
+        ("t", "t"): 1,
+        ("x", "p"): 1,
+        ("t", "p"): -1,
+        ("p", "y"): THIRD,
+        ("y", "y"): THIRD,
+        ("c", "p"): {(names[-1], ""): 1},
+        ("c", "c"): dict.fromkeys(pairwise(names), 1),
+    }
+    keep = Affine.of(layout, layout, {(name, name): 1 for name in ("x", "y", "t", "p", "c")})
+    start = Vector.of(layout, t=1, x=fmpq(1, 9), c=names[0])
+    zero, U = Vector.zero(layout), Affine.of(layout, layout, weights)
+    network = RNN(layout, keep, Affine.of(layout, layout), U)
+    fast = FastRNN(network, [start], zero)
+    expected = list(islice(network.decoder_states([start], zero), 402))
+    for count in (1, 200, 200):
+        wanted = fast.moments + count
+        while fast.moments < wanted:
+            fast.advance(wanted - fast.moments)
+            tables = fast.faster._tables if fast.faster is not None else None
+            if tables is not None:
+                sizes = [len(array) for array in tables.store.arrays]
+                assert (tables.clock[-len(sizes) :] < sizes).all()
+    assert fast.vector("0") == expected[fast.moments - 1]

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from flint import fmpq
 from tests.engine.stacks import agree, agree_now_and_then, gpu_of, tensors_agree
-from tests.machine_table import ORACLES
+from tests.machine_table import ORACLES, TABLE
 from tests.mutations import mutated_neural_gpu, mutated_rnn
 from tests.networks import facts
 from tests.repetition import repeated, some
@@ -25,6 +25,7 @@ from netwright.machine.turing_machine import Action, Move, TuringMachine
 from netwright.nets.rnn import RNN
 from netwright.networks.running import run
 from netwright.theorems.theorem_2_3_rnn.construction import compile_rnn
+from netwright.theorems.theorem_4_1_neural_gpu import compile_neural_gpu
 
 WIDE = Layout.of(x="abcdef")
 LONGEST = {machine: max(inputs, key=len) for machine, (inputs, _) in ORACLES.items()}
@@ -45,6 +46,19 @@ def test_library_machines_at_random_moments(name: str) -> None:
     last = FastNeuralGPU(gpu.network, X)
     agree_now_and_then(last, cells, draw)
     assert fast.reason is last.reason is None
+
+
+def test_no_input_of_the_table_needs_big_numbers() -> None:
+    """Nor one that ends earlier, as every cell of a Neural GPU runs its own."""
+    for case in some([case for case in TABLE if len(case.word) < 10], 60):
+        rnn = compile_rnn(library_machine(case.machine))
+        gpu, seed = compile_neural_gpu(rnn), Vector.zero(rnn.neurons.layout)
+        X, cells = rnn.embed(case.word), gpu.embed(case.word)
+        for n in range(1, len(X) + 1):
+            for fast in (FastRNN(rnn.network, X[:n], seed), FastNeuralGPU(gpu.network, cells[:n])):
+                while fast.moments < 60:
+                    fast.advance(60 - fast.moments)
+                assert fast.reason is None, (case.machine, case.word, n)
 
 
 @pytest.mark.parametrize("on", ["rnn", "neural-gpu"])

@@ -15,7 +15,7 @@ more digits, is not for this engine (`UnsuitableError`), and exact rationals go 
 from collections.abc import Callable, Hashable, Mapping
 from typing import NamedTuple
 
-from netwright.engine.digits import Digits
+from netwright.engine.digits import Digits, Pair
 from netwright.engine.forms import Cell, Form, OpenError, bounds, heaviest, opened
 from netwright.engine.moments import UnsuitableError
 
@@ -86,10 +86,26 @@ class _Open(NamedTuple):
 
     form: Form
     whole: Form
-    """The form at first, and how many digits of each cell were read then."""
+    """The form before digits were read, or the first that was a sum of cells."""
     depths: Mapping[Cell, int]
+    """How many digits of each cell were read then."""
     sigma: bool
     """Whether σ is still to be applied."""
+
+    @property
+    def is_sum(self) -> bool:
+        """Whether the whole is a sum of cells, of which the digits can be added."""
+        c, _, terms = self.whole
+        return len(terms) > 1 and c >= 0 and all(w > 0 for _, w in terms)
+
+    def after(self, cell: Cell, pair: Pair, depths: Mapping[Cell, int]) -> "_Open":
+        """The same after one more digit of a cell."""
+        if all(other != cell for other, _ in self.form[2]):
+            return self
+        form = opened(self.form, cell, pair)
+        if self.is_sum:
+            return self._replace(form=form)
+        return self._replace(form=form, whole=form, depths=depths)
 
 
 class Node:
@@ -175,12 +191,7 @@ class Control:
             self._begun(found)
         else:
             found.ones, found.settled = [*node.ones], dict(node.settled)
-            rest = {
-                k: each._replace(form=opened(each.form, cell, pair))
-                if any(other == cell for other, _ in each.form[2])
-                else each
-                for k, each in node.rest.items()
-            }
+            rest = {k: each.after(cell, pair, found.depths) for k, each in node.rest.items()}
             self._settle(found, rest)
         node.children[digit] = found
         return found
@@ -229,20 +240,19 @@ class Control:
 
     def _made(self, each: _Open, node: Node) -> Made | None:
         """A form as a new cell; None where one more digit is needed."""
+        if self.sums and each.is_sum:  # so digits stay as they are
+            c, d, terms = each.whole
+            return Sum(c, d, tuple((cell, each.depths.get(cell, 0), w) for cell, w in terms))
         c, d, terms = each.form
         if not terms:
             return Source(None, 0, self.known.number(c, 0, d))
-        if len(terms) == 1:
-            ((cell, w),) = terms
-            pops = node.depths.get(cell, 0)
-            if c == 0 and w == d:
-                return Source(cell, pops, None)
-            return Source(cell, pops, self.known.number(c, w, d)) if 0 < w < d else None
-        # A sum as it was at first, if it can be, so that digits stay as they are.
-        for (c, d, terms), depths in ((each.whole, each.depths), (each.form, node.depths)):
-            if self.sums and c >= 0 and all(w > 0 for _, w in terms):
-                return Sum(c, d, tuple((cell, depths.get(cell, 0), w) for cell, w in terms))
-        return None
+        if len(terms) > 1:
+            return None
+        ((cell, w),) = terms
+        pops = node.depths.get(cell, 0)
+        if c == 0 and w == d:
+            return Source(cell, pops, None)
+        return Source(cell, pops, self.known.number(c, w, d)) if 0 < w < d else None
 
 
 def _entry(node: Node) -> Entry:

@@ -9,8 +9,8 @@ from netwright.engine.forms import Cell, Form, IntegerMap, Layer, Pattern
 from netwright.engine.moments import UnsuitableError, Watch
 from netwright.engine.stack_moments import DEEPEST, StackEngine, StackMoments
 from netwright.engine.staged import Vectors
-from netwright.exact.rational import sigma
-from netwright.exact.vector import Vector
+from netwright.exact.rational import ONE, sigma
+from netwright.exact.vector import Vector, combine
 from netwright.nets.rnn import RNN, Matrix, identity
 
 
@@ -60,30 +60,30 @@ class RNNMoments(StackMoments):
 
     @property
     def is_over(self) -> bool:
-        """g_1 reads the seed, and later ones O(g), which is g."""
-        return self.network.R is None or self.moments > 1
+        """g_1 is by hand: it reads the seed, later ones O(g), and it may add up what was read."""
+        return self.moments > 1
 
     def begin(self) -> Held:
         """h_n."""
         return last_hidden(self.network, self.X, self.known)
 
-    def _control(self, maps: Sequence[Matrix], bias: Vector | None) -> Control:
+    def _control(self, maps: Sequence[Matrix], bias: Vector | None, *, sums: bool) -> Control:
         layer = Layer([*map(IntegerMap, maps)], bias, self.layout.dimension)
-        return Control(one_layer(layer), self.known, deepest=DEEPEST)
+        return Control(one_layer(layer), self.known, deepest=DEEPEST, sums=sums)
 
     def step(self, held: Held) -> Held:
-        """g_1, where the seed is read."""
+        """g_1."""
         network = self.network
-        assert network.R is not None
-        bias = network.R(self.seed)
-        bias = bias if network.b2 is None else bias + network.b2
-        return step(held, self._control([network.U], bias), None)
+        terms = [] if network.R is None else [network.R(self.seed)]
+        terms += [] if network.b2 is None else [network.b2]
+        bias = combine(self.layout, [(ONE, term) for term in terms])
+        return step(held, self._control([network.U], bias, sums=True), None)
 
     def control(self) -> tuple[Control, Context]:
         """g ↦ σ(g U + g R + b₂)."""
         network = self.network
         maps = [network.U] if network.R is None else [network.U, network.R]
-        return self._control(maps, network.b2), None
+        return self._control(maps, network.b2, sums=False), None
 
 
 class FastRNN(StackEngine):

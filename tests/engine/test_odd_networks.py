@@ -2,18 +2,24 @@
 
 import random
 from itertools import islice, pairwise
+from typing import Any
 
+import pytest
 from flint import fmpq
 from tests.engine.stacks import agree, tensors_agree
+from tests.mutations import mutated_rnn
 
 from netwright.engine.digits import Digits
+from netwright.engine.moments import UnsuitableError
 from netwright.engine.rnn import FastRNN, last_hidden
 from netwright.engine.stack_moments import vector_of
 from netwright.exact.feed_forward import Affine, Weights
 from netwright.exact.layout import Layout
 from netwright.exact.vector import Vector
+from netwright.machine.library import library_machine
 from netwright.nets.neural_gpu import Convolution, NeuralGPU
 from netwright.nets.rnn import RNN
+from netwright.theorems.theorem_2_3_rnn.construction import compile_rnn
 
 THIRD = fmpq(1, 3)
 
@@ -87,6 +93,83 @@ def test_digits_that_are_added_at_one_depth_again_and_again() -> None:
         *_, expected = network.encoder_states(X)
         held = last_hidden(network, X, known)
         assert vector_of(layout, held.state, held.arrays(), known) == expected, tail
+
+
+def test_a_stack_below_another_that_gets_a_second_digit() -> None:
+    """s adds p, which is u, and between two of these the symbol m adds another digit to u."""
+    names = "sABCEGuvptrq"
+    layout = lines(names)
+    thirds = dict.fromkeys(("uu", "vu", "qu", "CE", "tt", "rt"), THIRD)
+    ones = ["ss", "ps", "uv", "vv", "qv", "up", "vp", "AB", "BG", "EG", "tr", "rr", "tq", "rq"]
+    V = matrix(layout, *ones, **thirds, Gu=3)
+    network = RNN(layout, matrix(layout, *(2 * name for name in names)), V, V)
+    parts: dict[str, Any] = {
+        "i": {"s": fmpq(5, 729), "A": fmpq(1, 729), "C": fmpq(2, 729), "t": fmpq(4, 729)},
+        "o": {"u": fmpq(-3, 729), "v": -1, "p": -1, "t": -1, "q": -1},
+        "z": dict.fromkeys("vptq", -1),
+        "k": dict.fromkeys("utq", -1),
+        "h": dict.fromkeys("uptq", -1),
+        "m": dict.fromkeys("upt", -1),
+        "y": dict.fromkeys("uprq", -1),
+    }
+    symbols = {name: Vector.of(layout, part) for name, part in parts.items()}
+    word = "ihho" + "y" * 40 + "khz" * 9 + "zzzhkhmhzhkh"
+    X, known = [symbols[c] for c in word], Digits()
+    *_, expected = network.encoder_states(X)
+    held = last_hidden(network, X, known)
+    assert vector_of(layout, held.state, held.arrays(), known) == expected
+
+
+def test_a_slot_beyond_the_shape_is_read_first() -> None:
+    layout = lines("tabcdefy")
+    fractions = {f"t{name}": fmpq(1, n) for n, name in enumerate("abcdef", start=2)}
+    U = matrix(layout, "tt", fy=4, ty=-1, **fractions)
+    keep = matrix(layout, *(2 * name for name in "tabcdefy"))
+    network = RNN(layout, keep, matrix(layout), U)
+    agree(network, [Vector.of(layout, t=1)], Vector.zero(layout), 6)
+
+
+def test_going_back_to_where_the_engine_would_now_give_way() -> None:
+    """By then it has met digits that it had not met there."""
+    draw, gave_way = random.Random(12), 0
+    for _ in range(60):
+        compiled = compile_rnn(library_machine("palindrome"))
+        network = mutated_rnn(mutated_rnn(compiled.network, draw), draw)
+        X, zero = compiled.embed("abba"), Vector.zero(compiled.neurons.layout)
+        expected = list(islice(network.decoder_states(X, zero), 30))
+        fast, places = FastRNN(network, X, zero), []
+        while fast.moments < 30:
+            fast.advance(min(draw.randint(1, 6), 30 - fast.moments))
+            places.append(fast.place())
+        for place in draw.sample(places, len(places)):
+            fast.go_back(place)
+            assert fast.vector("0") == expected[fast.moments - 1]
+        gave_way += fast.reason is not None
+    assert gave_way < 30
+
+
+def test_a_place_that_is_refused_is_reached_in_rationals(monkeypatch: pytest.MonkeyPatch) -> None:
+    compiled = compile_rnn(library_machine("palindrome"))
+    X, zero = compiled.embed("abba"), Vector.zero(compiled.neurons.layout)
+    expected = list(islice(compiled.network.decoder_states(X, zero), 20))
+    fast = FastRNN(compiled.network, X, zero)
+    while fast.moments < 9:
+        fast.advance(9 - fast.moments)
+    place, kept = fast.place(), fast.snapshot()
+    monkeypatch.setattr("netwright.engine.tables.Tables.put", refuse)
+    again = FastRNN(compiled.network, X, zero)
+    again.restore(kept)
+    fast.go_back(place)
+    for engine in (fast, again):
+        assert engine.reason == "no"
+        assert engine.vector("0") == expected[8]
+        engine.advance(1)
+        assert engine.vector("0") == expected[9]
+        assert engine.vector("0", before=True) == expected[8]
+
+
+def refuse(*_: object) -> None:
+    raise UnsuitableError("no")
 
 
 def test_a_tall_stack_that_is_copied_has_room_to_grow() -> None:

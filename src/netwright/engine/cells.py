@@ -64,15 +64,19 @@ class _Plan(NamedTuple):
     """An entry that changes no digit that a control may read: what it does, in place."""
 
     state: State
-    below: Sequence[tuple[Stack, Stack, int, int]]
-    """Stacks that get a digit below, at the depth of the one digit of another; and a zero."""
+    below: Sequence[tuple[Stack, Stack, int, int, int]]
+    """Stacks that get a digit below, at the depth of the one digit of another; that, the digit that
+    is added, and a zero."""
     longer: Sequence[Stack]
     """Stacks that get a zero more on top."""
 
     @property
     def fits(self) -> bool:
-        """Whether these digits come below all others, as they did when the plan was made."""
-        return all(other.zeros >= len(stack) for stack, other, _, _ in self.below)
+        """Whether the other stacks are as they were when the plan was made, or deeper below."""
+        return all(
+            len(other.digits) == 1 and other.digits[0] == single and other.zeros >= len(stack)
+            for stack, other, single, _, _ in self.below
+        )
 
 
 def read(held: Held, symbols: Iterable[T], control_of: Callable[[T], Control]) -> Held:
@@ -98,7 +102,7 @@ def read(held: Held, symbols: Iterable[T], control_of: Callable[[T], Control]) -
                 continue
             plans[held.state, id(x)] = plan
         held.state, below, longer = plan
-        for stack, other, digit, zero in below:
+        for stack, other, _, digit, zero in below:
             gap = other.zeros - stack.zeros - len(stack.digits)
             if gap:
                 stack.digits.extend([zero] * gap)
@@ -135,7 +139,7 @@ def _planned(entry: Entry, held: Held, control: Control) -> _Plan | None:
         if last_b * over != b * last_over:
             return None
         digit = known.number(c * w * over, b * e * made.d, e * made.d * over)
-        below.append((stack, other, digit, known.number(0, b, over)))
+        below.append((stack, other, other.digits[0], digit, known.number(0, b, over)))
     return _Plan(entry.state, below, longer) if control.version == known.version else None
 
 

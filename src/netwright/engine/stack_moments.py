@@ -262,7 +262,12 @@ class StackEngine(StagedEngine[StackMoments]):
 
     def spelled(self, watch: Watch, block: str, *, before: bool = False) -> Spelled | None:
         """A number of what a watch looks through, as digits, where there are some."""
-        return None if self.faster is None else self.faster.spelled(watch, block, before=before)
+        if self.faster is None:
+            return None
+        try:
+            return self.faster.spelled(watch, block, before=before)
+        except UnsuitableError:  # a digit that is too long
+            return None
 
     def rationals(self) -> ReferenceEngine:
         """From where the faster way stands."""
@@ -293,12 +298,16 @@ class StackEngine(StagedEngine[StackMoments]):
     def go_back(self, place: EnginePlace) -> None:
         """Stand where the engine stood."""
         self.moments, self.reason = place.moments, place.reason
-        if place.faster is not None and place.place is not None:
-            self.faster, self.vectors = place.faster, None
-            self.faster.go_back(place.place)
-            return
-        if self.faster is not None and place.reason is None:  # since then the definition was left
-            self.faster.go_back(StackPlace(place.moments, None, []))
+        try:
+            if place.faster is not None and place.place is not None:
+                self.faster, self.vectors = place.faster, None
+                self.faster.go_back(place.place)
+                return
+            if self.faster is not None and place.reason is None:  # the definition was left since
+                self.faster.go_back(StackPlace(place.moments, None, []))
+                return
+        except UnsuitableError as unsuitable:
+            self.replay(place.moments, str(unsuitable))
             return
         self.faster = None
         self.vectors = self._vectors_at(

@@ -130,6 +130,16 @@ class StagedEngine(ABC, Generic[F]):
         self._why = reason
         self.begin_faster()
 
+    def replay(self, moments: int, reason: str) -> None:
+        """Do moments again in rationals, where the faster way cannot go on from a place of its own.
+
+        It may know more by then than it knew there, and so refuse what it did not refuse before.
+        """
+        self.faster, self.reason, self.moments = None, reason, moments
+        self.vectors = ReferenceEngine(self.definition(), self.watches, fast=True)
+        while self.vectors.moments < moments:
+            self.vectors.advance(1)
+
     def snapshot(self) -> Snapshot:
         """What the faster way needs, or only how many moments there were."""
         kept = self.faster.snapshot() if self.faster is not None else {}
@@ -142,8 +152,11 @@ class StagedEngine(ABC, Generic[F]):
             self.begin_faster()
             require_consistent(self.faster is not None, f"it has more than moments: {self.reason}")
             assert self.faster is not None
-            self.faster.restore(state)
-            self.moments = self.faster.moments
-            require_consistent(self.moments == moments, f"{moments} moments")
+            try:
+                self.faster.restore(state)
+                self.moments = self.faster.moments
+                require_consistent(self.moments == moments, f"{moments} moments")
+            except UnsuitableError as unsuitable:
+                self.replay(moments, str(unsuitable))
         while self.moments < moments:
             self.advance(moments - self.moments)

@@ -149,8 +149,8 @@ class Tables:
         while node.entry is None:
             assert node.read is not None
             read = node.read, node.depth
-            if node.depth >= self.shape.depth:
-                self.shape = larger(self.shape, 0, node.depth + 1)
+            if not self._is_in_shape(node):
+                self.shape = larger(self.shape, len(state.cells), node.depth + 1)
                 self.put(state, self.store.digits())
                 return
             if read not in block.reads:
@@ -191,10 +191,14 @@ class Tables:
             found = self._blocks[node] = _Block(node, [len(self._owners)])
             self._new_rows(found, 1)
             self._rows[found.leading[0], kernel.FLAGS] = 0
-            if node.read is not None and node.depth < self.shape.depth:
+            if node.read is not None and self._is_in_shape(node):
                 found.reads.append((node.read, node.depth))
             self._lay_out(found)
         return found
+
+    def _is_in_shape(self, node: Node) -> bool:
+        """Whether the kernel looks at the digit that a node reads."""
+        return (node.read or 0) < self.shape.stacks and node.depth < self.shape.depth
 
     def _new_rows(self, block: _Block, count: int) -> None:
         """Rows of a block, which are not yet entries."""

@@ -121,12 +121,13 @@ def test_a_stack_below_another_that_gets_a_second_digit() -> None:
 
 
 def test_a_slot_beyond_the_shape_is_read_first() -> None:
-    layout = lines("tabcdefy")
+    """Six numbers at once, after two moments without any."""
+    layout = lines("rstabcdefy")
     fractions = {f"t{name}": fmpq(1, n) for n, name in enumerate("abcdef", start=2)}
-    U = matrix(layout, "tt", fy=4, ty=-1, **fractions)
-    keep = matrix(layout, *(2 * name for name in "tabcdefy"))
+    U = matrix(layout, "rs", "st", "tt", fy=4, ty=-1, **fractions)
+    keep = matrix(layout, *(2 * name for name in "rstabcdefy"))
     network = RNN(layout, keep, matrix(layout), U)
-    agree(network, [Vector.of(layout, t=1)], Vector.zero(layout), 6)
+    agree(network, [Vector.of(layout, r=1)], Vector.zero(layout), 8)
 
 
 def test_going_back_to_where_the_engine_would_now_give_way() -> None:

@@ -212,6 +212,7 @@ def test_a_machine_of_ones_own(look: Opened) -> None:
 def test_a_text_that_is_no_machine(server: str, browser: Any) -> None:
     page = browser.new_page()
     page.goto(f"{server}?{PALINDROME}")
+    page.wait_for_selector("body[data-shown]")  # before that a click is not heard
     page.click("#demos-button")
     page.fill("textarea", "this is\nno machine at all")
     page.click("text=Show it")

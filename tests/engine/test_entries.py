@@ -103,6 +103,12 @@ def wide_network(draw: random.Random) -> RNN:
     return RNN(WIDE, keep, Affine.of(WIDE, WIDE), U, b2=Vector.of(WIDE, x={"f": fmpq(1, 3)}))
 
 
+def has_copies(fast: FastRNN) -> bool:
+    """Whether entries were met that copy a stack, which is done by hand."""
+    found = fast.faster._tables if fast.faster is not None else None  # looked at from the inside
+    return found is not None and bool((found._rows[[*found._leaves], 0] & tables.BY_HAND).any())
+
+
 def test_networks_that_no_machine_made() -> None:
     draw, by_hand, refused = random.Random(5), 0, 0
     count = repeated(600, 150)
@@ -112,9 +118,7 @@ def test_networks_that_no_machine_made() -> None:
         start = Vector.of(WIDE, x={label: draw.choice(numbers) for label in "abcdef"})
         fast = agree(network, [start], zero, 30)
         refused += fast.reason is not None
-        if isinstance(fast.faster, RNNMoments) and fast.faster._tables is not None:
-            found = fast.faster._tables
-            by_hand += bool((found._rows[[*found._leaves], 0] & tables.BY_HAND).any())
+        by_hand += has_copies(fast)
     assert by_hand >= count // 20, "stacks that are copied"
     assert refused <= count // 2
 
@@ -133,20 +137,15 @@ def test_copies_belong_after_the_look_up() -> None:
         (0, 2): fmpq(9),  # c = σ(9a − 3b − 1)
         (1, 2): fmpq(-3),
         (4, 2): fmpq(-1),
-        (2, 3): fmpq(1),  # d, the next digit, is 1 − c
-        (4, 3): fmpq(-1),
-        (5, 3): fmpq(1),
+        (2, 3): fmpq(-1),  # d, the next digit, is 1 − c
+        (4, 3): fmpq(1),
         (4, 4): fmpq(1),
-        (5, 5): fmpq(1),
     }
-    weights[2, 3] = fmpq(-1)
-    weights[4, 3] = fmpq(1)
-    weights.pop((5, 3))
     U = Affine(WIDE, WIDE, weights, Vector.zero(WIDE))
     network = RNN(WIDE, Affine.of(WIDE, WIDE, {("x", "x"): 1}), Affine.of(WIDE, WIDE), U)
     for a in (0, third, fmpq(4, 9), fmpq(13, 27)):
         start = Vector.of(WIDE, x={"a": a, "d": 1, "e": 1})
-        agree(network, [start], Vector.zero(WIDE), 60)
+        assert has_copies(agree(network, [start], Vector.zero(WIDE), 60))
 
 
 def test_a_changed_weight_changes_the_run_whatever_was_remembered() -> None:

@@ -15,12 +15,18 @@ from flint import fmpq
 from netwright.errors import FormatError
 from netwright.verify.certificate.reading import Matrix, Numbers, read_chain
 
-Long = tuple[tuple[tuple[int, fmpq], ...], ...]
-"""What comes to the long rows of each matrix, from the first term on."""
+Long = tuple[tuple[int, int, tuple[tuple[int, fmpq], ...]], ...]
+"""What comes to long rows: the number of the term and of the matrix in it, rows and numbers."""
 
 
 class Products:
-    """A sum of products, without biases."""
+    """A sum of products, without biases.
+
+    >>> factor = Matrix({0: [(0, fmpq(1)), (1, fmpq(2))], 1: [(1, fmpq(1))]}, {})
+    >>> square = Products([[factor, factor]])
+    >>> factor.long, square({0: fmpq(1), 1: fmpq(1)})
+    ({0}, {0: 1, 1: 5})
+    """
 
     def __init__(self, terms: Sequence[Sequence[Matrix]]) -> None:
         self.terms = terms
@@ -39,28 +45,32 @@ class Products:
     def split(self, x: Mapping[int, fmpq]) -> tuple[Long, Numbers]:
         """The image of a vector in two summands: `shared` gives the first."""
         long, own = [], Numbers()
-        for term in self.terms:
+        for term_number, term in enumerate(self.terms):
             value = x
-            for matrix in term:
-                long.append(tuple(sorted((j, v) for j, v in value.items() if j in matrix.long)))
-                value = matrix({j: v for j, v in value.items() if j not in matrix.long})
+            for n, matrix in enumerate(term):
+                if here := matrix.long & value.keys():
+                    long.append((term_number, n, tuple((j, value[j]) for j in sorted(here))))
+                    value = {j: v for j, v in value.items() if j not in here}
+                if not (value := matrix(value)):
+                    break
             own = plus(own, value)
         return tuple(long), own
 
     def _shared(self, long: Long) -> Mapping[int, fmpq]:
         """The summand of what comes to the long rows."""
-        rows, total = iter(long), Numbers()
-        for term in self.terms:
+        rows = {(term_number, n): dict(numbers) for term_number, n, numbers in long}
+        total = Numbers()
+        for term_number, term in enumerate(self.terms):
             value = Numbers()
-            for matrix in term:
-                value = matrix(plus(value, dict(next(rows))))
+            for n, matrix in enumerate(term):
+                value = matrix(plus(value, rows.get((term_number, n), {})))
             total = plus(total, value)
         return total
 
     def __call__(self, x: Mapping[int, fmpq]) -> Numbers:
         """The image of a vector."""
         long, own = self.split(x)
-        return plus(self.shared(long), own)
+        return plus(self.shared(long), own) if long else own
 
 
 def plus(one: Mapping[int, fmpq], other: Mapping[int, fmpq]) -> Numbers:

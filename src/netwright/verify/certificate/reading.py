@@ -133,7 +133,7 @@ class Matrix:
 
     @cached_property
     def long(self) -> set[int]:
-        """The rows with more entries than the root of all: few are, and few entries are others."""
+        """The rows with more entries than the square root of all there are: such rows are few."""
         most = isqrt(sum(map(len, self.rows.values())))
         return {j for j, row in self.rows.items() if len(row) > most}
 

@@ -51,6 +51,7 @@ class Affine(NamedTuple):
         return self.c + min(self.x * end for end in x) + min(self.y * end for end in y)
 
 
+ALWAYS_0, ALWAYS_1 = Affine(), Affine(ONE)
 Symbolic = dict[int, Affine]
 
 
@@ -75,9 +76,8 @@ class Image(NamedTuple):
 
     def at(self, places: Iterable[int]) -> Symbolic:
         """The sum at some places, as far as it is not 0."""
-        nothing = Affine()
-        sums = ((k, self.shared.get(k, nothing).plus(self.own.get(k, nothing))) for k in places)
-        return {k: total for k, total in sums if total != nothing}
+        sums = ((k, self.shared.get(k, ALWAYS_0).plus(self.own.get(k, ALWAYS_0))) for k in places)
+        return {k: total for k, total in sums if total != ALWAYS_0}
 
 
 PLAIN = {"R": None, "b1": None, "b2": None, "O": "identity", "f1": "sigma", "f2": "sigma"}
@@ -209,11 +209,11 @@ class RNNCheck:
         A coordinate must be 0, or 1, or a part of a stack: then the pre-activation is that itself.
         """
         for k in sorted({*found, *wanted}):
-            have, want = found.get(k, Affine()), wanted.get(k, Affine())
+            have, want = found.get(k, ALWAYS_0), wanted.get(k, ALWAYS_0)
             name = f"{self.at.names[k]} after {where}"
-            if want == Affine():
+            if want == ALWAYS_0:
                 yield have.most(x, y) <= 0, f"{name} is not always 0"
-            elif want == Affine(ONE):
+            elif want == ALWAYS_1:
                 yield have.least(x, y) >= 1, f"{name} is not always 1"
             else:
                 yield have == want, f"{name} is {have}, expected {want}"
@@ -253,7 +253,7 @@ class RNNCheck:
             yield from self._compare_image(found, after, tops if popped else (), where)
             if popped is None:
                 continue
-            shown = dict.fromkeys(tops, Affine()) | found.at(tops)
+            shown = dict.fromkeys(tops, ALWAYS_0) | found.at(tops)
             for t in range(self.k):
                 part = (t / self.base, (t + self.tau) / self.base)
                 x, y = (part, self.whole) if popped == "x" else (self.whole, part)
@@ -327,9 +327,9 @@ class RNNCheck:
             added = self._through("W", token)
             for first, last in product(digits, digits):
                 before = state[first, last]
-                nothing = Affine()
                 found = {
-                    k: before.get(k, nothing).plus(added.get(k, nothing)) for k in {*before, *added}
+                    k: before.get(k, ALWAYS_0).plus(added.get(k, ALWAYS_0))
+                    for k in {*before, *added}
                 }
                 wanted = self._read(first, self.digits[symbol])
                 wanted = {k: Affine(v.c, v.x / self.base, v.y) for k, v in wanted.items()}
@@ -338,7 +338,7 @@ class RNNCheck:
                 place = self.at.one("Rpop")
                 wanted.pop(place)
                 where = f"token {symbol}, first digit {first}, last {last}"
-                yield found.pop(place, Affine()) == sum_of, f"Rpop after {where}"
+                yield found.pop(place, ALWAYS_0) == sum_of, f"Rpop after {where}"
                 yield from self._compare(found, wanted, scale, self.whole, where)
 
     def _start(self) -> Cases:

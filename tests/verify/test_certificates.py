@@ -4,6 +4,8 @@ import ast
 import json
 import random
 import re
+import sys
+from collections.abc import Callable
 from dataclasses import fields, replace
 from itertools import islice
 from pathlib import Path
@@ -44,6 +46,7 @@ from netwright.nets.neural_gpu import NeuralGPU
 from netwright.nets.positional import Positions
 from netwright.networks.certificate import check_written
 from netwright.networks.network import compile_network
+from netwright.networks.registry import exact_kinds
 from netwright.networks.saved import to_bytes
 from netwright.networks.tree import maps, replaced
 from netwright.theorems.theorem_2_3_rnn.construction import CompiledRNN, compile_rnn
@@ -119,6 +122,32 @@ def test_a_machine_of_many_states_is_certified() -> None:
     machine = large_machine(20, 6)
     for on in [*KINDS]:
         assert broken(compiled_network(machine, on)) is None
+
+
+def lines_to_certify(machine: TuringMachine, on: str) -> int:
+    """How many lines of Python run, each round of a comprehension being one: no clock is asked."""
+    lines = 0
+
+    def count(*_: object) -> Callable[..., Any]:
+        nonlocal lines
+        lines += 1
+        return count
+
+    before = sys.gettrace()
+    sys.settrace(count)
+    try:
+        assert compile_network(machine, on).certify().holds
+    finally:
+        sys.settrace(before)
+    return lines
+
+
+@pytest.mark.parametrize("on", exact_kinds())
+def test_a_state_costs_the_same_however_many_there_are(on: str) -> None:
+    """Twice as many states more cost twice as much more; by squares it would be four times."""
+    sizes = (2, 40, 80, 160)  # the first, for what is checked once a process
+    _, few, more, most = (lines_to_certify(large_machine(size, 2), on) for size in sizes)
+    assert most - more < 2.3 * (more - few)
 
 
 @pytest.mark.parametrize("base", ["4", "7/2", "29/3"])

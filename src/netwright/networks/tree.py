@@ -355,7 +355,7 @@ def _difference(one: Any, other: Any) -> str | None:
             return f" is another {type(one).__name__}"
         pairs, form = ((n, getattr(one, n), getattr(other, n)) for n in names), ".{}"
     for key, a, b in pairs:
-        if type(a) is fmpq and type(b) is fmpq and a == b:
+        if type(a) is type(b) and type(a) in (fmpq, str) and a == b:
             continue  # most of a network
         if (found := _difference(a, b)) is not None:
             return f"{form.format(key)}{found}"

@@ -1,4 +1,4 @@
-"""Affine maps with σ between each two, for one vector or for many at once.
+"""Affine maps with σ between each two, for many vectors at once.
 
 Many vectors are one vector of *forms* c + Σ c_x x, whose unknowns x lie between bounds. σ of a form
 is 0, 1 or the form itself where the bounds say so; where they do not, it is one unknown more, which
@@ -6,12 +6,12 @@ lies in [0, 1]. So what comes out is right for every value of the unknowns. A co
 given is not 0: it is an unknown without bounds. Zeros are said.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from flint import fmpq
 
-from netwright.verify.certificate.reading import ONE, Matrix, Numbers
+from netwright.verify.certificate.reading import ONE, Matrix
 
 ZERO = fmpq(0)
 Form = dict[str, fmpq]
@@ -29,15 +29,6 @@ class Chain:
 
     maps: Sequence[Matrix]
     activation: str
-
-    def __call__(self, x: Mapping[int, fmpq]) -> Numbers:
-        """The image of a vector."""
-        for number_of, matrix in enumerate(self.maps):
-            image = matrix(x)
-            if number_of < len(self.maps) - 1:
-                image = {k: min(v, ONE) for k, v in image.items() if v > 0}
-            x = image
-        return dict(x)
 
     def is_zero(self) -> bool:
         """Whether it gives 0 whatever it is given."""
@@ -61,23 +52,48 @@ class Chain:
 
     def of_forms(self, x: Forms, bounds: Bounds) -> Forms:
         """The image of a vector of forms; unknowns that σ makes are added to the bounds."""
+        return self.near(x, bounds)({})
+
+    def near(self, x: Forms, bounds: Bounds) -> Callable[[Forms], Forms]:
+        """The images of a vector with other forms in some coordinates: a function of those.
+
+        The vector goes through the chain once. After that an image costs as much as the units
+        that read the other forms, however many units there are.
+        """
         read = {j: f"not given {j}" for j, _ in self.maps[0].weights}
         bounds |= dict.fromkeys(read.values(), (None, None))
-        x = {j: x.get(j, unknown(name)) for j, name in read.items()}
-        for number_of, matrix in enumerate(self.maps):
-            x = _image(matrix, x)
-            if number_of < len(self.maps) - 1:
-                x = {k: _clipped(form, bounds, f"σ {number_of} {k}") for k, form in x.items()}
-        return {k: form for k, form in x.items() if form}
+        given = [{j: x.get(j, unknown(name)) for j, name in read.items()}]
+        images: list[Forms] = []
+        for n, matrix in enumerate(self.maps):
+            if n:
+                given.append(_all_clipped(images[-1], bounds, n))
+            bias = {k: known(b) for k, b in matrix.bias.items()}
+            not_zero = {j: form for j in matrix.rows if (form := given[n].get(j))}
+            images.append(bias | _replaced(matrix, not_zero, {}, bias))
+
+        def image(changes: Forms) -> Forms:
+            for n, matrix in enumerate(self.maps):
+                if n:
+                    clipped = _all_clipped(changes, bounds, n).items()
+                    changes = {k: form for k, form in clipped if form != given[n].get(k, {})}
+                changes = _replaced(matrix, changes, given[n], images[n])
+            return {k: form for k, form in (images[-1] | changes).items() if form}
+
+        return image
 
 
-def _image(matrix: Matrix, x: Forms) -> Forms:
-    image: Forms = {k: {"": b} for k, b in matrix.bias.items() if b}
-    for (j, k), weight in matrix.weights.items():
-        for name, factor in x.get(j, {}).items():
-            form = image.setdefault(k, {})
-            form[name] = form.get(name, ZERO) + weight * factor
-    return {k: tidy for k, form in image.items() if (tidy := _tidy(form))}
+def _replaced(matrix: Matrix, changes: Forms, x: Forms, image: Forms) -> Forms:
+    """What is another form in the image of x if x has other forms in some coordinates."""
+    found: Forms = {}
+    for j, form in changes.items():
+        old = x.get(j, {})
+        more = {name: form.get(name, ZERO) - old.get(name, ZERO) for name in {*form, *old}}
+        for k, weight in matrix.rows.get(j, ()):
+            if k not in found:
+                found[k] = dict(image.get(k, {}))
+            for name, factor in more.items():
+                found[k][name] = found[k].get(name, ZERO) + weight * factor
+    return {k: _tidy(form) for k, form in found.items()}
 
 
 def _tidy(form: Form) -> Form:
@@ -107,6 +123,10 @@ def _clipped(form: Form, bounds: Bounds, name: str) -> Form:
         return form
     bounds[name] = (ZERO, ONE)
     return {name: ONE}
+
+
+def _all_clipped(image: Forms, bounds: Bounds, number_of: int) -> Forms:
+    return {k: _clipped(form, bounds, f"σ {number_of - 1} {k}") for k, form in image.items()}
 
 
 def unknown(name: str) -> Form:

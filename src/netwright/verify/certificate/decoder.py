@@ -25,7 +25,7 @@ class WrittenDecoder:
         self.all_layouts = [Blocks(blocks) for blocks in written["layouts"]]
         sizes = [len(layout.names) for layout in self.all_layouts]
         layout = network["layout"]
-        self.at = self.all_layouts[layout]
+        self.at: Blocks = self.all_layouts[layout]
         maps = {"encoder.K": network["K"], "encoder.V": network["V"], "F": network["F"]}
         for side in ("encoder", "decoder"):
             for n, layer in enumerate(network[side], start=1):

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from netwright.errors import FormatError
+from netwright.verify.certificate.products import Products
 from netwright.verify.certificate.reading import (
     ONE,
     Blocks,
@@ -18,10 +19,12 @@ from netwright.verify.certificate.reading import (
     oblige,
     read_vector,
 )
-from netwright.verify.certificate.rnn import RNNCheck, image, read_embedding, read_terms
+from netwright.verify.certificate.rnn import RNNCheck, read_embedding
 from netwright.verify.certificate.schema import NEURAL_GPU
 
 FLAGS = ("a", "b", "c")
+MATRICES = {"V": (1, "C", "EC"), "W": (2, "E", "EC"), "U": (2, "C", "D")}
+"""Those of the RNN: the kernel of F, the block that is read, and the blocks that are written."""
 
 
 class NeuralGPUCheck:
@@ -37,11 +40,10 @@ class NeuralGPUCheck:
         self.d = len(self.rnn.names)
         self.convolutions = {letter: network[letter] for letter in "URF"}
         self.kernels = {
-            (letter, row): read_terms(kernels[0], sizes, network["layout"])
+            (letter, row): Products.read(kernels[0], sizes, network["layout"])
             for letter, convolution in self.convolutions.items()
             for row, kernels in enumerate(convolution["kernels"], start=1)
         }
-        self.matrices: dict[str, Matrix] = {}
 
     def obligations(self) -> Iterator[Obligation]:
         """All of them, those of the RNN included."""
@@ -51,11 +53,12 @@ class NeuralGPUCheck:
             return
         yield oblige("gate U keeps what is still to come", self._gate_u())
         yield oblige("gate R lets pass what is needed", self._gate_r())
-        yield oblige("F is W, V and U between the blocks", self._update())
+        update = oblige("F is W, V and U between the blocks", self._update())
+        yield update
         yield oblige("embedding: [x, 0, 0, 1, 1, 0]", self._embedding())
-        terms = {letter: [[matrix]] for letter, matrix in self.matrices.items()}
-        if terms.keys() == set("WVU"):
-            check = RNNCheck(self.written, self.rnn, terms, self.tokens, plain=True)
+        if update.failure is None:
+            matrices = {letter: self._between(*ends) for letter, ends in MATRICES.items()}
+            check = RNNCheck(self.written, self.rnn, matrices, self.tokens, plain=True)
             for each in check.obligations():
                 yield each._replace(name=f"RNN: {each.name}")
 
@@ -90,14 +93,9 @@ class NeuralGPUCheck:
             raise FormatError("a bias for another number of columns than one")
         return read_vector(rows[0], len(self.cell.names)) if rows else {}
 
-    def _rows(self, letter: str, row: int) -> Iterator[tuple[int, Numbers]]:
-        kernel = self.kernels[letter, row]
-        for j in range(len(self.cell.names)):
-            yield j, image(kernel, {j: ONE})
-
     def _is(self, letter: str, row: int, wanted: Mapping[int, Numbers]) -> Cases:
-        for j, found in self._rows(letter, row):
-            name = f"K^{letter}_{row} at {self.cell.names[j]}"
+        for j, at in enumerate(self.cell.names):
+            found, name = self.kernels[letter, row]({j: ONE}), f"K^{letter}_{row} at {at}"
             yield found == wanted.get(j, {}), f"{name} is {self.cell.show(found)[:60]}"
 
     def _gate_u(self) -> Cases:
@@ -113,31 +111,35 @@ class NeuralGPUCheck:
 
     def _update(self) -> Cases:
         yield not self._bias("F"), "F has a bias"
-        rows: dict[str, dict[int, list[Any]]] = {"W": {}, "V": {}, "U": {}}
-        decoder: dict[int, Numbers] = {}
-        for kernel in (1, 2):
-            for j, found in self._rows("F", kernel):
-                name = f"K^F_{kernel} at {self.cell.names[j]}"
-                letter = "ECD"[j // self.d] if j < 3 * self.d else ""
-                i = j % self.d
-                through = {(1, "C"): "V", (2, "E"): "W", (2, "C"): "U"}.get((kernel, letter))
-                if through is not None:
-                    targets = "D" if through == "U" else "EC"
-                    first = self._block(targets[0]).start
-                    row = {k - first: w for k, w in found.items() if 0 <= k - first < self.d}
-                    rows[through][i] = list(row.items())
-                    starts = [self._block(target).start for target in targets]
-                    wanted = {start + k: w for start in starts for k, w in row.items()}
-                    if through == "U":
-                        decoder[i] = wanted
-                elif (kernel, letter) == (2, "D"):
-                    wanted = decoder[i]
+        beside = {
+            (number, source): self._beside(number, to) for number, source, to in MATRICES.values()
+        }
+        for number in (1, 2):
+            kernel = self.kernels["F", number]
+            for j, at in enumerate(self.cell.names):
+                letter = "ECD"[j // self.d] if j < 3 * self.d else at
+                if (number, letter) in beside:
+                    right = not beside[number, letter]({j: ONE})
+                elif (number, letter) == (2, "D"):  # as C, which has been looked at
+                    right = not kernel({j: ONE, j - self.d: -ONE})
                 else:
-                    flags = {(1, "a"): "a", (2, "a"): "b"}
-                    flag = flags.get((kernel, self.cell.names[j] if not letter else ""))
-                    wanted = {self._flag(flag): ONE} if flag else {}
-                yield found == wanted, f"{name} is {self.cell.show(found)[:60]}"
-        self.matrices = {letter: Matrix(row, {}) for letter, row in rows.items()}
+                    flag = {(1, "a"): "a", (2, "a"): "b"}.get((number, letter), "")
+                    right = kernel({j: ONE}) == self._ones("", flag)
+                shown = "" if right else self.cell.show(kernel({j: ONE}))[:60]
+                yield right, f"K^F_{number} at {at} is {shown}"
+
+    def _between(self, number: int, source: str, targets: str) -> Products:
+        """A kernel of F from a block to the first of its targets."""
+        into = Matrix({k: [(j, ONE)] for k, j in enumerate(self._block(source))}, {})
+        out = Matrix({j: [(k, ONE)] for k, j in enumerate(self._block(targets[0]))}, {})
+        return Products([[into, *term, out] for term in self.kernels["F", number].terms])
+
+    def _beside(self, number: int, targets: str) -> Products:
+        """What a kernel of F gives beside its targets, and how these differ from the first."""
+        first, *others = map(self._block, targets)
+        rows = {j: [(j, ONE)] for j in range(len(self.cell.names)) if j not in first}
+        rows |= {j: [(other[k], -ONE) for other in others] for k, j in enumerate(first)}
+        return Products([[*term, Matrix(rows, {})] for term in self.kernels["F", number].terms])
 
     @property
     def tokens(self) -> dict[str, Numbers]:

@@ -148,9 +148,12 @@ class PointerCheck(WrittenDecoder):
     def _rule_values(self) -> Cases:
         """A state and a symbol, with any pointers; and no state, with anything in s1."""
         at, network = self.at, self.networks["decoder.1.O"]
-        for q, s in product(self.normal.states, self.normal.symbols):
+        with_symbol = {}
+        for s in self.normal.symbols:
             x, bounds = self._pointers("R", "L")
-            x |= self._one_hot("q1", q) | self._one_hot("s1", s)
+            x |= self._one_hot("q1", None) | self._one_hot("s1", s)
+            with_symbol[s] = network.near(x, bounds)
+        for q, s in product(self.normal.states, self.normal.symbols):
             rule = self.normal.delta.get((q, s))
             wanted: Forms = {}
             if rule is not None:
@@ -159,7 +162,8 @@ class PointerCheck(WrittenDecoder):
                 wanted |= {place: form for place, form in self._moved(move).items() if form}
                 if move != "S":
                     wanted[at.one("sel")] = unknown(move)  # R or L
-            yield network.of_forms(x, bounds) == wanted, f"at q = {q}, s = {s}"
+            found = with_symbol[s]({at.one("q1", q): known(1)})
+            yield found == wanted, f"at q = {q}, s = {s}"
         x, bounds = self._pointers("R", "L")
         x |= self._one_hot("q1", None) | self._anything("s1", ONE, bounds)
         yield not network.of_forms(x, bounds), "at no state"
@@ -215,9 +219,12 @@ class PointerCheck(WrittenDecoder):
 
     def _next_state(self) -> Cases:
         none: list[str | None] = [None]
+        places = self.at.of("q1")
+        image = self.networks["F"].near(self._one_hot("q2", None), {})
         for q in none + self.normal.states:
             wanted = {} if q is None else {self.at.one("q1", q): known(1)}
-            found = self._after(self._one_hot("q2", q), {}, "q1")
+            after = image({} if q is None else {self.at.one("q2", q): known(1)})
+            found = {k: form for k, form in after.items() if k in places}
             yield found == wanted, f"state {q or 'none'}: {self._show(found)}"
 
     def _next_symbol(self) -> Cases:

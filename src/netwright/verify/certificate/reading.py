@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
 from itertools import pairwise
+from math import isqrt
 from typing import Any, Final, NamedTuple
 
 from flint import fmpq
@@ -42,14 +43,15 @@ class Checker(NamedTuple):
     obligations: Callable[[Mapping[str, Any]], Iterator[Obligation]]
 
 
-Cases = Iterator[tuple[bool, str]]
+Cases = Iterator[tuple[int, str]]
+"""Whether a case holds, or how many do that were looked at together; and what it is about."""
 
 
 def oblige(name: str, cases: Cases) -> Obligation:
     """Go through the cases of an obligation."""
     count = 0
     for holds, what in cases:
-        count += 1
+        count += holds or 1
         if not holds:
             return Obligation(name, count, what)
     return Obligation(name, count, None)
@@ -128,6 +130,12 @@ class Matrix:
             for k, weight in self.rows.get(j, ()):
                 image[k] = image.get(k, fmpq(0)) + value * weight
         return {k: value for k, value in image.items() if value}
+
+    @cached_property
+    def long(self) -> set[int]:
+        """The rows with more entries than the square root of all there are: such rows are few."""
+        most = isqrt(sum(map(len, self.rows.values())))
+        return {j for j, row in self.rows.items() if len(row) > most}
 
     @cached_property
     def weights(self) -> dict[tuple[int, int], fmpq]:

@@ -4,13 +4,14 @@ A configuration is written as a vector that is affine in the two stacks X_R, X_L
 the pre-activations, and intervals tell what σ makes of them, for every content of the stacks.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import product
 from typing import Any, NamedTuple
 
 from flint import fmpq
 
-from netwright.errors import FormatError
+from netwright.verify.certificate.products import Long, Products
 from netwright.verify.certificate.reading import (
     NOTHING,
     ONE,
@@ -18,20 +19,16 @@ from netwright.verify.certificate.reading import (
     Cases,
     Checker,
     Machine,
-    Matrix,
     Nothing,
     Numbers,
     Obligation,
     number,
     oblige,
-    read_chain,
     read_vector,
 )
 from netwright.verify.certificate.schema import RNN, unique
 
 ZERO = fmpq(0)
-Terms = Sequence[Sequence[Matrix]]
-"""A matrix as a sum of products."""
 
 
 class Affine(NamedTuple):
@@ -54,29 +51,33 @@ class Affine(NamedTuple):
         return self.c + min(self.x * end for end in x) + min(self.y * end for end in y)
 
 
+ALWAYS_0, ALWAYS_1 = Affine(), Affine(ONE)
 Symbolic = dict[int, Affine]
 
 
-def image(terms: Terms, x: Mapping[int, fmpq]) -> Numbers:
-    """x·A for a matrix that is a sum of products."""
-    total: Numbers = {}
-    for term in terms:
-        value: Mapping[int, fmpq] = x
-        for matrix in term:
-            value = matrix(value)
-        for k, part in value.items():
-            total[k] = total.get(k, ZERO) + part
-    return {k: value for k, value in total.items() if value}
+def parts_of(vector: Symbolic) -> list[Numbers]:
+    """The constants, the factors of X and those of Y."""
+    return [{k: v[part] for k, v in vector.items() if v[part]} for part in range(3)]
 
 
-def read_terms(written: Mapping[str, Any], sizes: Sequence[int], layout: int) -> list[list[Matrix]]:
-    """A sum of products of matrices, from vectors of a layout to vectors of the same."""
-    terms = [read_chain(term, sizes, layout) for term in written.get("terms", [[written]])]
-    if (written["input"], written["output"]) != (layout, layout):
-        raise FormatError("a matrix does not fit the vectors it is for")
-    if any(matrix.bias for term in terms for matrix in term):
-        raise FormatError("a matrix has a bias")
-    return terms
+def joined(parts: Sequence[Mapping[int, fmpq]]) -> Symbolic:
+    """The vector with these parts."""
+    places = {k for part in parts for k in part}
+    return {k: Affine(*(part.get(k, ZERO) for part in parts)) for k in places}
+
+
+class Image(NamedTuple):
+    """The sum of a vector that others share, and of one of its own."""
+
+    shared: Symbolic
+    above: set[int]
+    """Where the shared one is not at most 0 for all stacks."""
+    own: Symbolic
+
+    def at(self, places: Iterable[int]) -> Symbolic:
+        """The sum at some places, as far as it is not 0."""
+        sums = ((k, self.shared.get(k, ALWAYS_0).plus(self.own.get(k, ALWAYS_0))) for k in places)
+        return {k: total for k, total in sums if total != ALWAYS_0}
 
 
 PLAIN = {"R": None, "b1": None, "b2": None, "O": "identity", "f1": "sigma", "f2": "sigma"}
@@ -96,7 +97,7 @@ class RNNCheck:
         self,
         written: Mapping[str, Any],
         at: Blocks,
-        matrices: Mapping[str, Terms],
+        matrices: Mapping[str, Products],
         embedding: Mapping[str, Numbers],
         plain: bool,
     ) -> None:
@@ -113,6 +114,7 @@ class RNNCheck:
         self.plain = plain
         self.tau = fmpq(self.k - 1) / (self.base - 1) if self.base != 1 else fmpq(1)
         self.whole = (ZERO, self.tau)
+        self.stacks = self.whole, self.whole
 
     @staticmethod
     def read(written: Mapping[str, Any]) -> "RNNCheck":
@@ -121,7 +123,7 @@ class RNNCheck:
         sizes = [len(layout.names) for layout in layouts]
         network = written["network"]
         layout = network["layout"]
-        matrices = {letter: read_terms(network[letter], sizes, layout) for letter in "WVU"}
+        matrices = {letter: Products.read(network[letter], sizes, layout) for letter in "WVU"}
         functions = {name: network[name] for name in PLAIN}
         embedding = read_embedding(written, sizes[layout])
         return RNNCheck(written, layouts[layout], matrices, embedding, functions == PLAIN)
@@ -177,12 +179,22 @@ class RNNCheck:
 
     def _through(self, letter: str, vector: Symbolic) -> Symbolic:
         """The image of a vector, which is linear in each of its three parts."""
-        parts = [
-            image(self.matrices[letter], {k: v[part] for k, v in vector.items() if v[part]})
-            for part in range(3)
-        ]
-        places = {k for part in parts for k in part}
-        return {k: Affine(*(part.get(k, ZERO) for part in parts)) for k in places}
+        return joined([self.matrices[letter](part) for part in parts_of(vector)])
+
+    def _images(self) -> Callable[[Symbolic], Image]:
+        """What U makes of vectors; a summand that many of them share is looked at once."""
+        U = self.matrices["U"]  # the paper's letter
+
+        @lru_cache(maxsize=16)
+        def shared(*long: Long) -> tuple[Symbolic, set[int]]:
+            vector = joined([U.shared(each) for each in long])
+            return vector, {k for k, v in vector.items() if v.most(*self.stacks) > 0}
+
+        def image(vector: Symbolic) -> Image:
+            split = [U.split(part) for part in parts_of(vector)]
+            return Image(*shared(*(long for long, _ in split)), joined([own for _, own in split]))
+
+        return image
 
     def _compare(
         self,
@@ -197,39 +209,55 @@ class RNNCheck:
         A coordinate must be 0, or 1, or a part of a stack: then the pre-activation is that itself.
         """
         for k in sorted({*found, *wanted}):
-            have, want = found.get(k, Affine()), wanted.get(k, Affine())
+            have, want = found.get(k, ALWAYS_0), wanted.get(k, ALWAYS_0)
             name = f"{self.at.names[k]} after {where}"
-            if want == Affine():
+            if want == ALWAYS_0:
                 yield have.most(x, y) <= 0, f"{name} is not always 0"
-            elif want == Affine(ONE):
+            elif want == ALWAYS_1:
                 yield have.least(x, y) >= 1, f"{name} is not always 1"
             else:
                 yield have == want, f"{name} is {have}, expected {want}"
                 yield want.least(x, y) >= 0 and want.most(x, y) <= 1, f"{name} leaves [0, 1]"
 
+    def _compare_image(
+        self, found: Image, wanted: Mapping[int, Affine], but: Collection[int], where: str
+    ) -> Cases:
+        """The same for all stacks, without some places; as many cases, but few are looked at.
+
+        A place where the shared summand is all there is holds a number that is not above 0, and
+        should.
+        """
+        near = {*found.own, *found.above, *wanted, *but}
+        cases = [*self._compare(found.at(near.difference(but)), wanted, *self.stacks, where)]
+        if all(holds for holds, _ in cases):
+            yield len(cases) + len(found.shared) - len(near & found.shared.keys()), where
+        else:
+            whole = {*found.shared, *found.own}.difference(but)
+            yield from self._compare(found.at(whole), wanted, *self.stacks, where)
+
     def _steps(self) -> Cases:
+        image = self._images()
         for (q, last), s in product(self._pairs(), self.machine.symbols):
             digit = self.digits[s]
-            found = self._through("U", self._configuration(q, last, digit))
+            found = image(self._configuration(q, last, digit))
             where = f"({q}, {s}) that came by {last}"
             rule = self.machine.rule(q, s)
             if rule is None:
-                yield from self._compare(found, self._halted(q), self.whole, self.whole, where)
+                yield from self._compare_image(found, self._halted(q), (), where)
                 continue
             target, write, move = rule
             after = self._after(target, self.digits[write], move)
             # Neurons P of the new symbol depend on the top of the stack that is popped.
             popped = {"R": "x", "L": "y"}.get(move)
             tops = {self.at.one("P", self.tops[target, move, a]): a for a in range(1, self.k)}
-            rest = {k: v for k, v in found.items() if popped is None or k not in tops}
-            yield from self._compare(rest, after, self.whole, self.whole, where)
+            yield from self._compare_image(found, after, tops if popped else (), where)
             if popped is None:
                 continue
+            shown = dict.fromkeys(tops, ALWAYS_0) | found.at(tops)
             for t in range(self.k):
                 part = (t / self.base, (t + self.tau) / self.base)
                 x, y = (part, self.whole) if popped == "x" else (self.whole, part)
                 new = {k: Affine(ONE) for k, a in tops.items() if t >= a}
-                shown = {k: found.get(k, Affine()) for k in tops}
                 yield from self._compare(shown, new, x, y, f"{where}, top {t}")
 
     def _after(self, target: str, written: int, move: str) -> Symbolic:
@@ -260,7 +288,7 @@ class RNNCheck:
         for q in (NOTHING, self.machine.start):
             halted = self._halted(q)
             found = self._through("U", halted)
-            yield from self._compare(found, halted, self.whole, self.whole, "the end")
+            yield from self._compare(found, halted, *self.stacks, "the end")
 
     def _read(self, first: int, last: int) -> Symbolic:
         """What the encoder has read: X is the scale B^(−i), Y the digits before the last.
@@ -285,7 +313,7 @@ class RNNCheck:
             scale = 1 / self.base
             wanted = {k: Affine(v.c + v.x * scale) for k, v in self._read(digit, digit).items()}
             wanted = {k: v for k, v in wanted.items() if v.c}
-            yield from self._compare(found, wanted, self.whole, self.whole, f"first token {symbol}")
+            yield from self._compare(found, wanted, *self.stacks, f"first token {symbol}")
 
     def _next_token(self) -> Cases:
         scale = (ZERO, 1 / self.base)
@@ -299,9 +327,9 @@ class RNNCheck:
             added = self._through("W", token)
             for first, last in product(digits, digits):
                 before = state[first, last]
-                nothing = Affine()
                 found = {
-                    k: before.get(k, nothing).plus(added.get(k, nothing)) for k in {*before, *added}
+                    k: before.get(k, ALWAYS_0).plus(added.get(k, ALWAYS_0))
+                    for k in {*before, *added}
                 }
                 wanted = self._read(first, self.digits[symbol])
                 wanted = {k: Affine(v.c, v.x / self.base, v.y) for k, v in wanted.items()}
@@ -310,12 +338,12 @@ class RNNCheck:
                 place = self.at.one("Rpop")
                 wanted.pop(place)
                 where = f"token {symbol}, first digit {first}, last {last}"
-                yield found.pop(place, Affine()) == sum_of, f"Rpop after {where}"
+                yield found.pop(place, ALWAYS_0) == sum_of, f"Rpop after {where}"
                 yield from self._compare(found, wanted, scale, self.whole, where)
 
     def _start(self) -> Cases:
         # Behind the input a blank is read, which leaves e at 0; the scale must not matter.
-        rest = image(self.matrices["U"], {self.at.one("sc"): ONE})
+        rest = self.matrices["U"]({self.at.one("sc"): ONE})
         yield not rest, f"the scale reaches {self.at.show(rest)}"
 
 

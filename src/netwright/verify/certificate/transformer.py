@@ -6,7 +6,7 @@ from typing import Any
 
 from flint import fmpq
 
-from netwright.verify.certificate.chain import Chain
+from netwright.verify.certificate.chain import Forms, known, shown
 from netwright.verify.certificate.decoder import WrittenDecoder
 from netwright.verify.certificate.normal_form import NORMAL_FORM, normal_form_cases, read_normal
 from netwright.verify.certificate.reading import (
@@ -133,30 +133,27 @@ class TransformerCheck(WrittenDecoder):
         symbols: list[str | Nothing] = [NOTHING, *self.normal.symbols]
         # Outputs that depend on q1 and s1 do not depend on x1, and the other way round: m = 0
         # stands for every move in the first, and no state and symbol for all in the second.
+        images = {s: network.near(self._vector(self._one_hot("s1", s)), {}) for s in symbols}
         for q, s in product(states, symbols):
-            yield self._o1(q, s, 0, network), f"at q = {_shown(q)}, s = {_shown(s)}"
+            wanted = {k: known(-1) for k in (*self._one_hot("q1", q), *self._one_hot("s1", s))}
+            rule = self.normal.delta.get((q, s)) if q is not NOTHING and s is not NOTHING else None
+            if rule is not None:
+                target, write, move = rule
+                wanted |= self._one_hot("q2", target) | self._one_hot("s2", write)
+                wanted[self.at.one("x2")] = known(MOVES[move])
+            found = images[s](self._one_hot("q1", q))
+            yield found == wanted, f"at q = {_shown(q)}, s = {_shown(s)}"
         for m in (-1, 1):
-            yield self._o1(NOTHING, NOTHING, m, network), f"at m = {m}"
+            found = images[NOTHING]({self.at.one("x1"): known(m)})
+            wanted = {self.at.one("x1"): known(-m), self.at.one("x3"): known(m)}
+            yield found == wanted, f"at m = {m}"
 
-    def _o1(self, q: str | Nothing, s: str | Nothing, m: int, network: Chain) -> bool:
-        at = self.at
-        x: Numbers = {}
-        wanted: Numbers = {}
-        if q is not NOTHING:
-            x[at.one("q1", q)] = ONE
-            wanted[at.one("q1", q)] = -ONE
-        if s is not NOTHING:
-            x[at.one("s1", s)] = ONE
-            wanted[at.one("s1", s)] = -ONE
-        if m:
-            x[at.one("x1")] = fmpq(m)
-            wanted |= {at.one("x1"): fmpq(-m), at.one("x3"): fmpq(m)}
-        rule = self.normal.delta.get((q, s)) if q is not NOTHING and s is not NOTHING else None
-        if rule is not None:
-            target, write, move = rule
-            wanted |= {at.one("q2", target): ONE, at.one("s2", write): ONE}
-            wanted[at.one("x2")] = fmpq(MOVES[move])
-        return network(x) == wanted
+    def _one_hot(self, block: str, label: str | Nothing) -> Forms:
+        return {} if label is NOTHING else {self.at.one(block, label): known(1)}
+
+    def _vector(self, parts: Forms) -> Forms:
+        """A vector that is 0 elsewhere."""
+        return {k: parts.get(k, {}) for k in range(len(self.at.names))}
 
     def _cancels(self, layer: int) -> bool:
         half = {(k, k): fmpq(-1, 2) for k in self.at.of("s3", "x6")}
@@ -232,27 +229,32 @@ class TransformerCheck(WrittenDecoder):
         at, F = self.at, self.networks["F"]  # the paper's letter
         states: list[str | Nothing] = [NOTHING, *self.normal.states]
         symbols: list[str | Nothing] = [NOTHING, *self.normal.symbols]
+        image, kept_in = F.near(self._vector({}), {}), at.of("q1")
         for q in states:
-            found = F({at.one("q2", q): ONE} if q is not NOTHING else {})
-            wanted = {at.one("q1", q): ONE} if q is not NOTHING else {}
-            kept = {k: v for k, v in found.items() if k in at.of("q1")}
-            yield kept == wanted, f"state {_shown(q)} becomes {at.show(kept)}"
+            found = image(self._one_hot("q2", q))
+            kept = {k: form for k, form in found.items() if k in kept_in}
+            right = kept == self._one_hot("q1", q)
+            yield right, f"state {_shown(q)} becomes {self._show(kept)}"
         for m in (-1, 0, 1):
-            found = F({at.one("x2"): fmpq(m)} if m else {})
-            move = found.get(at.one("x1"), fmpq(0))
-            yield move == m, f"move {m} becomes {move}"
+            move = image({at.one("x2"): known(m)}).get(at.one("x1"), {})
+            yield move == known(m), f"move {m} becomes {shown(move)}"
         # x9 = r + 1, x6 = β, x7 = ℓ: A = r + 1 − β and D = r + 1 − ℓ, here with r + 1 = 3.
+        images, kept_in = {}, at.of("s1")
+        for a, d in product((0, 1), (1, 2)):
+            x = {at.one("x9"): known(3), at.one("x6"): known(3 - a), at.one("x7"): known(3 - d)}
+            images[a, d] = F.near(self._vector(x), {})
         for alpha, v, a, d in product(symbols, symbols, (0, 1), (1, 2)):
-            x = {at.one("x9"): fmpq(3), at.one("x6"): fmpq(3 - a), at.one("x7"): fmpq(3 - d)}
-            x |= {at.one("s3", alpha): ONE} if alpha is not NOTHING else {}
-            x |= {at.one("s4", v): ONE} if v is not NOTHING else {}
+            found = images[a, d](self._one_hot("s3", alpha) | self._one_hot("s4", v))
             symbol = alpha if a == 0 else self.normal.blank if d == 1 else v
-            wanted = {at.one("s1", symbol): ONE} if symbol is not NOTHING else {}
-            kept = {k: value for k, value in F(x).items() if k in at.of("s1")}
+            kept = {k: form for k, form in found.items() if k in kept_in}
             yield (
-                kept == wanted,
-                f"α = {_shown(alpha)}, v = {_shown(v)}, A = {a}, D = {d}: {at.show(kept)}",
+                kept == self._one_hot("s1", symbol),
+                f"α = {_shown(alpha)}, v = {_shown(v)}, A = {a}, D = {d}: {self._show(kept)}",
             )
+
+    def _show(self, x: Forms) -> str:
+        """A vector of numbers."""
+        return self.at.show({k: form[""] for k, form in x.items()})
 
 
 def _shown(name: str | Nothing) -> str:

@@ -163,6 +163,8 @@ class RulesPromptCheck:
         self.symbols = {symbol: read_vector(v, size) for symbol, v in symbols.items()}
         rules = unique((((q, a), v) for q, a, v in written["rules"]), "the rules")
         self.rules = {pair: read_vector(v, size) for pair, v in rules.items()}
+        self.state_codes = {state: 2 * code(n) for n, state in enumerate(self.normal.states)}
+        self.symbol_codes = {symbol: code(n) for n, symbol in enumerate(self._letters)}
 
     def obligations(self) -> Iterator[Obligation]:
         """Those of the prompt."""
@@ -179,18 +181,14 @@ class RulesPromptCheck:
         yield self.normal.accepting == self.given.final, "it accepts in other states"
 
     @property
-    def _states(self) -> list[str]:
-        return self.normal.states
-
-    @property
     def _letters(self) -> list[str]:
         """The symbols in the order of their numbers: # first."""
         sharp = self.normal.blank
         return [sharp, *(symbol for symbol in self.normal.symbols if symbol != sharp)]
 
     def _complete(self) -> Cases:
-        yield self._states[0] == self.names[0], "q_init has not the number 0"
-        pairs = list(product(self._states, self._letters))
+        yield self.normal.states[0] == self.names[0], "q_init has not the number 0"
+        pairs = list(product(self.normal.states, self._letters))
         for pair in pairs:
             yield pair in self.rules, f"no rule for {pair}"
         yield len(self.rules) == len(pairs), "rules for other pairs"
@@ -204,12 +202,6 @@ class RulesPromptCheck:
             yield 0 <= kap < 1, f"{pair} has the code {kap}"
             seen[kap] = pair
 
-    def _symbol_code(self, symbol: str) -> fmpq:
-        return code(self._letters.index(symbol))
-
-    def _state_code(self, state: str) -> fmpq:
-        return 2 * code(self._states.index(state))
-
     def _token(self, kap: fmpq, parts: Mapping[str, fmpq]) -> Numbers:
         beside = {"r": kap * kap} if self.score == "dot_product" else {"one_": ONE}
         fields = {"on": kap, **beside, **parts}
@@ -219,19 +211,19 @@ class RulesPromptCheck:
         letters = self._letters[1:]
         yield list(self.symbols) == letters, "other symbols"
         for symbol, vector in self.symbols.items():
-            wanted = self._token(NO_RULE, {"al": self._symbol_code(symbol)})
+            wanted = self._token(NO_RULE, {"al": self.symbol_codes[symbol]})
             yield vector == wanted, f"{symbol} is {self.at.show(vector)}"
 
     def _rules(self) -> Cases:
         for (state, symbol), vector in self.rules.items():
-            kap = self._state_code(state) + self._symbol_code(symbol)
+            kap = self.state_codes[state] + self.symbol_codes[symbol]
             rule = self.normal.rule(state, symbol)
             if state in self.normal.accepting:
-                parts = {"r2": ONE, "w2": self._symbol_code(symbol), "m2": ONE}
+                parts = {"r2": ONE, "w2": self.symbol_codes[symbol], "m2": ONE}
             elif rule is None:
                 parts = {"m2": ONE}
             else:
                 target, write, move = rule
-                parts = {"r2": self._state_code(target), "w2": self._symbol_code(write)}
+                parts = {"r2": self.state_codes[target], "w2": self.symbol_codes[write]}
                 parts |= {"m2": fmpq({"R": 1, "L": -1}[move]), "on2": ONE}
             yield vector == self._token(kap, parts), f"({state}, {symbol}): {self.at.show(vector)}"

@@ -1,7 +1,7 @@
 """The obligations of the universal Transformer over eleven symbols: the network's, the prompt's."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from typing import Any
 
@@ -260,7 +260,7 @@ class TextPromptCheck:
                 yield not (number or "").startswith("0"), f"{line[0]} has a leading zero"
 
     def _moves(self) -> Cases:
-        given, moving = self.given, self.moving
+        given, moving, final = self.given, self.moving, self.given.final
         inner = set(given.states)
         yield not inner & self.pauses, "states share names"
         yield set(moving.states) == inner | self.pauses, "other states"
@@ -268,8 +268,8 @@ class TextPromptCheck:
         yield moving.start == given.start, "another start"
         yield moving.accepting == given.accepting, "other accepting states"
         # Rules that leave a final state are none: the machine has halted there.
-        moving.delta = {k: rule for k, rule in moving.delta.items() if k[0] not in given.final}
-        yield from same_steps(given, moving, self.pauses, given.final, lambda symbol: symbol)
+        moving.delta = {k: rule for k, rule in moving.delta.items() if k[0] not in final}
+        yield from same_steps(given, moving, self.pauses, final, lambda symbol: symbol)
         for (state, symbol), (_, _, move) in moving.delta.items():
             yield move in "LR", f"δ({state}, {symbol}) stays"
 
@@ -305,6 +305,7 @@ class TextPromptCheck:
     def _rules(self) -> Cases:
         final, moving = self.given.final, self.moving
         names = [None, *self.states]
+        states, symbols = _firsts(names), _firsts(self.symbols)
         for line in LINE.finditer(self.text):
             number, letter = _number(line[1]), _number(line[2])
             state, symbol = names[number], self.symbols[letter]
@@ -317,9 +318,14 @@ class TextPromptCheck:
             elif self._into(rule[0]) in final and not self.long:
                 wanted = "Y"
             else:
-                target, write = names.index(rule[0]), self.symbols.index(rule[1])
-                wanted = f"{_binary(target)}C{_binary(write)}{'>' if rule[2] == 'R' else '<'}"
+                target, write = _binary(states[rule[0]]), _binary(symbols[rule[1]])
+                wanted = f"{target}C{write}{'>' if rule[2] == 'R' else '<'}"
             yield line[0].partition("B")[2] == wanted, f"({state}, {symbol}): {line[0]}"
+
+
+def _firsts(names: Sequence[str | None]) -> dict[str | None, int]:
+    """Where each name is first."""
+    return {name: n for n, name in reversed([*enumerate(names)])}
 
 
 def _number(binary: str) -> int:

@@ -46,7 +46,7 @@ in O₂ and three times in F, since every layer attends to the prompt: hence run
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 
 from flint import fmpq
 
@@ -230,7 +230,7 @@ class TextPrompt:
         """The state before the first."""
         return fresh_name("_start", set(self.machine.states))
 
-    @property
+    @cached_property
     def accepting(self) -> frozenset[str]:
         """The states in which it accepts."""
         return self.given.accepting or frozenset(self.given.halting_states)

@@ -130,13 +130,11 @@ def check_trace(network: Network, word: str, most: int, limit: int = 10**7) -> N
         check_moment(trace[t], expected[t - 1])
 
 
-@pytest.fixture(params=["kept tokens", "integers from token 3 on", "tables from token 3 on"])
+@pytest.fixture(params=["kept tokens", "tables from token 3 on"])
 def _first_tokens(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     if request.param != "kept tokens":
         monkeypatch.setattr(tokens, "FIRST_TOKENS", 3)
         monkeypatch.setattr(tokens, "LATER", 1)
-    if request.param.startswith("tables"):
-        monkeypatch.setattr(tokens, "LONG_WAY", 1)
 
 
 LONGEST = {machine: max(words, key=len) for machine, (words, _) in ORACLES.items()}

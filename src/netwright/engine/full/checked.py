@@ -20,7 +20,7 @@ from netwright.engine.full.program import Decoder
 from netwright.exact.rational import Rational
 from netwright.exact.vector import Vector as Exact
 
-CHUNK = 1 << 12
+CHUNK = 1 << 14
 """Tokens at once: what they need stays in the processor's cache."""
 AHEAD = LANES + 1
 """What is read beyond a chunk: the tokens of the last vector, and one that comes next."""
@@ -35,7 +35,7 @@ class Checked:
         self.decoder, self.tokens = decoder, 0
         self.reached: dict[int, int] = {}
         """How many tokens of the chunk each pass did."""
-        self.code: Compiled = compiled(decoder.forms)
+        self.code: Compiled = compiled(tuple(decoder.forms.operations))
         self.arrays: dict[str, NDArray[Any]] = {}
         self._where: dict[str, tuple[NDArray[np.int64], int, int]] = {}
         """The addresses of a stage's arrays, and of its clock."""
@@ -141,9 +141,13 @@ class Checked:
         rows = np.zeros((1 + end - start, self.arrays[name].shape[1]), np.int64)
         rows[0] = self.arrays[name][0]
         rows[1 + first - start : 1 + first - start + size] = self.arrays[name][1:]
-        self.arrays[name] = rows
+        self.keep_cells(column.operation, start, rows)
+
+    def keep_cells(self, operation: int, first: int, rows: NDArray[np.int64]) -> None:
+        """Let these be the rows of cells, after that of the first token."""
+        self.arrays[f"cells {operation}"] = rows
+        self.clocks[operation][[FIRST, CELLS]] = first, len(rows)
         self._where.clear()
-        clock[FIRST], clock[CELLS] = start, len(rows)
 
     # One token of the chunk, in exact numbers.
 

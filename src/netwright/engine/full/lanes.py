@@ -6,13 +6,13 @@ two stages. Columns that a later stage or a pass needs are stored in between.
 """
 
 from collections.abc import Callable, Sequence
-from functools import reduce
+from functools import lru_cache, reduce
 from typing import Any, NamedTuple
 
 from llvmlite import ir
 
 from netwright.assembler import WORD, Assembler
-from netwright.engine.full.forms import Column, Forms, Number, Operation
+from netwright.engine.full.forms import Column, Number, Operation
 
 LANES = 16
 NARROW, WIDE = ir.VectorType(ir.IntType(32), LANES), ir.VectorType(WORD, LANES)
@@ -48,30 +48,31 @@ def name_of(column: Column) -> str:
     return f"column {column.operation}"
 
 
-def compiled(forms: Forms) -> Compiled:
+@lru_cache(maxsize=16)
+def compiled(operations: tuple[Operation, ...]) -> Compiled:
     """The code of all operations."""
-    columns = {c.operation: c for c in _columns_in(forms.operations)}
+    columns = {c.operation: c for c in _columns_in(operations)}
     levels: list[int] = []
-    for operation in forms.operations:
-        levels.append(max([0, *(_level(levels, forms, c) for c in _columns_in([operation]))]))
+    for operation in operations:
+        levels.append(max([0, *(_level(levels, operations, c) for c in _columns_in([operation]))]))
     stored: dict[Column, None] = {}
-    for n, operation in enumerate(forms.operations):
+    for n, operation in enumerate(operations):
         for each in _columns_in([operation]):
             is_pass = operation.name in PASSES
             if levels[each.operation] < levels[n] or is_pass:
                 stored[each] = None
-    kept = {c.operation: c for c in stored if forms.operations[c.operation].name != "given"}
+    kept = {c.operation: c for c in stored if operations[c.operation].name != "given"}
     stages: list[Stage] = []
     passes: list[Column] = []
     for level in range(max(levels, default=0) + 1):
         chosen = [n for n, each in enumerate(levels) if each == level]
-        writer = _Lanes(forms, level, levels, kept, chosen)
+        writer = _Lanes(operations, level, levels, kept, chosen)
         stages.append(Stage(writer.compiled(optimised=True), writer.names))
         for n in chosen:
-            if forms.operations[n].name in PASSES:
+            if operations[n].name in PASSES:
                 column = columns.get(n) or Column(n, 0, 1, wide=True)
                 passes.append(column)
-                after = _Pass(forms, column)
+                after = _Pass(operations, column)
                 stages.append(Stage(after.compiled(optimised=True), after.names, column))
     return Compiled(tuple(stages), tuple(kept.values()), tuple(passes))
 
@@ -87,9 +88,9 @@ def _columns_in(operations: Sequence[object]) -> list[Column]:
     return found
 
 
-def _level(levels: list[int], forms: Forms, column: Column) -> int:
+def _level(levels: list[int], operations: Sequence[Operation], column: Column) -> int:
     """The stage in which a column is there: that of a pass is there after it."""
-    is_pass = forms.operations[column.operation].name in PASSES
+    is_pass = operations[column.operation].name in PASSES
     return levels[column.operation] + is_pass
 
 
@@ -98,19 +99,19 @@ class _Lanes(Assembler):
 
     def __init__(
         self,
-        forms: Forms,
+        operations: Sequence[Operation],
         level: int,
         levels: Sequence[int],
         kept: dict[int, Column],
         chosen: Sequence[int],
     ) -> None:
-        self.forms = forms
+        self.operations = operations
         names: dict[str, None] = {f"flags {level}": None}
         for n in chosen:
-            operation = forms.operations[n]
+            operation = operations[n]
             names |= dict.fromkeys(_arrays_of(operation))
             for c in _columns_in([operation]):
-                own = forms.operations[c.operation]
+                own = operations[c.operation]
                 names |= dict.fromkeys(_arrays_of(own) if own.name == "given" else ())
                 names |= {name_of(c): None} if c.operation in kept else {}
             if n in kept:
@@ -126,7 +127,7 @@ class _Lanes(Assembler):
         self.given: dict[tuple[str, int], Any] = {}
         self.fine: list[Any] = []
         for n in chosen:
-            operation = forms.operations[n]
+            operation = operations[n]
             if operation.name not in PASSES:
                 method = getattr(self, "_" + operation.name.replace(" ", "_"))
                 self.values[n] = method(*operation.arguments)
@@ -165,7 +166,7 @@ class _Lanes(Assembler):
         if isinstance(x, int):
             return ir.Constant(kind, [x] * LANES)
         if x.operation not in self.values:
-            name, arguments = self.forms.operations[x.operation]
+            name, arguments = self.operations[x.operation]
             stored = WIDE if x.wide else NARROW
             again = name == "given"
             found = self._given(*arguments) if again else self._read(name_of(x), stored)  # type: ignore[arg-type]
@@ -300,7 +301,7 @@ class _Lanes(Assembler):
         return self._read(f"found {seek.operation} {place}", self._kind_of(seek, place))
 
     def _kind_of(self, seek: Column, place: int) -> Any:
-        value = self.forms.operations[seek.operation].arguments[3][place]  # type: ignore[index]
+        value = self.operations[seek.operation].arguments[3][place]  # type: ignore[index]
         return WIDE if is_wide(value) else NARROW
 
 
@@ -325,9 +326,9 @@ def _arrays_of(operation: Operation) -> list[str]:
 class _Pass(Assembler):
     """Writes a pass: one token after another, as it needs those before it."""
 
-    def __init__(self, forms: Forms, column: Column) -> None:
-        name, arguments = forms.operations[column.operation]
-        self.forms, self.column = forms, column
+    def __init__(self, operations: Sequence[Operation], column: Column) -> None:
+        name, arguments = operations[column.operation]
+        self.operations, self.column = operations, column
         numbers = _columns_in([arguments])
         self.names = tuple(
             dict.fromkeys([name_of(column), *map(self._name, numbers), *self._own(name, arguments)])
@@ -337,14 +338,14 @@ class _Pass(Assembler):
         super().__init__(("where", "clock", "count"), 0, carried, self.names)
         self.go_on_if(self.compare("<", self.done, self.arguments["count"]), DONE)
         if name == "running sum":
-            total = self.sum(self.carried["total"], self.value(arguments[0]))
+            total = self.sum(self.carried["total"], self.value(arguments[1]))
             self.store(total, name_of(column), self.done)
             self.again(total=total)
         else:
             self._seek(*arguments)  # type: ignore[arg-type]  # those of a seek
 
     def _name(self, column: Column) -> str:
-        name, arguments = self.forms.operations[column.operation]
+        name, arguments = self.operations[column.operation]
         return f"given {arguments[0]}" if name == "given" else name_of(column)
 
     def _own(self, name: str, arguments: tuple[Any, ...]) -> list[str]:
@@ -358,7 +359,7 @@ class _Pass(Assembler):
         """A number of the token."""
         if isinstance(x, int):
             return x
-        name, arguments = self.forms.operations[x.operation]
+        name, arguments = self.operations[x.operation]
         if name == "given":
             return self.load(self._name(x), self.sum(self.done, arguments[1]))
         return self._loaded(name_of(x), x.wide, self.done)

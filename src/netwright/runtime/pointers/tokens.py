@@ -4,7 +4,7 @@ What a token looks up is the value of the slot that its pointer is to, and a key
 position of its token: so a token follows from the state before it, however many came before.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,8 +50,8 @@ class PointerTokens:
             "more": np.array([number, len(tables.evaluation.shown)]),
         }
 
-    @state.setter
-    def state(self, state: dict[str, NDArray[np.int64]]) -> None:
+    def put(self, state: Mapping[str, NDArray[np.int64]]) -> None:
+        """Go back to a state."""
         tables = self.tables
         number, shown = state["more"].tolist()
         tables.clock[:] = state["clock"]

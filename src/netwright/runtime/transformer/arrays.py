@@ -1,4 +1,10 @@
-"""The arrays of a decoder in 64-bit integers: what stands where, first and in a snapshot."""
+"""The arrays of a decoder in 64-bit integers: what stands where, first and in a snapshot.
+
+Of all tokens that visited a cell only the value of the latest is kept: Lemma B.4 shows that an
+older one loses against it for every query of the form that is checked, exactly, at every token. So
+memory grows with the cells, not with the tokens. (The number of the visit before is kept too: it
+may be the one that comes second.)
+"""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +21,8 @@ MOST_CELLS = 1 << 27
 FAR = 1 << 61
 """Where the lowest and the highest cell are while none was visited."""
 
+DONE, OTHER_FORM, TOO_LARGE, MORE_CELLS = range(4)
+"""Why the loop ended: all tokens, an attention of no known form, 64 bits, a cell without room."""
 # What clock has: tokens done, why the loop ended, the first cell, how many cells there are, a cell
 # that may be out of range, and one number that is an engine's own.
 TOKENS, STATUS, FIRST_CELL, CELLS, WANTED_CELL, OWN = range(6)

@@ -5,7 +5,7 @@ Three ways, each equal to the definition:
 - the definition itself, for the first few tokens of a run that may be short;
 - machine code over 64-bit integers, for networks whose attention has a form that can be followed in
   constant time, for as long as its numbers fit: with tables (`tables`), where every weight is
-  applied to every distinct input of its map, or in full (`native`), where it is applied at every
+  applied to every distinct input of its map, or in full (`full`), where it is applied at every
   token;
 - exact rationals with the attention of `attention`, for all others, and from the token on where
   the second way ends. It begins again with the first token then, as it needs every key.
@@ -27,7 +27,7 @@ from netwright.runtime.transformer.encoded import Encoded
 from netwright.runtime.transformer.program import Program
 
 if TYPE_CHECKING:
-    from netwright.runtime.transformer.integers import IntegerTransformer
+    from netwright.runtime.transformer.full import FullTransformer
     from netwright.runtime.transformer.tables.engine import TableTransformer
 
 
@@ -61,7 +61,7 @@ class TokenVectors(NamedTuple):
         return self.layers[layer - 1].z if layer else self.input
 
 
-class FastDecoder(StagedEngine["IntegerTransformer | TableTransformer"]):
+class FastDecoder(StagedEngine["FullTransformer | TableTransformer"]):
     """A decoder's run on an input, moment by moment: a moment is a token.
 
     With a long input the definition is left at once: its encoder takes a time that grows with the
@@ -87,18 +87,20 @@ class FastDecoder(StagedEngine["IntegerTransformer | TableTransformer"]):
         kernel = sys.modules.get("netwright.runtime.transformer.tables.kernel")
         return kernel is not None and kernel.compiled.cache_info().currsize > 0
 
-    def ways(self) -> "Iterator[Callable[[], IntegerTransformer | TableTransformer]]":
-        """By tables, and by every weight at every token."""
-        from netwright.runtime.transformer.integers import IntegerTransformer
+    def ways(self) -> "Iterator[Callable[[], FullTransformer | TableTransformer]]":
+        """By tables, or with every weight at every token."""
+        from netwright.runtime.transformer.full import FullTransformer
         from netwright.runtime.transformer.tables.engine import TableTransformer
 
+        network, seed, watches = self.network, self.seed, self.watches
         if self.tables:
-            yield lambda: TableTransformer(self.network, self.program, self.seed, self.watches)
-        yield lambda: IntegerTransformer(self.network, self.program, self.seed, self.watches)
+            yield lambda: TableTransformer(network, self.program, seed, watches)
+        else:
+            yield lambda: FullTransformer(network, self.X, self.program, seed, watches)
 
     @cached_property
     def program(self) -> Program:
-        """The program that both ways run."""
+        """The program that tables run."""
         return program_of(self.network, Encoded(self.network, self.X), self.seed)
 
     def definition(self) -> Vectors:

@@ -7,7 +7,7 @@ beforehand, N / (D·p^e): its `Scale`. The decoder works on
     hidden vectors        what the maps of the layers make of the stream
     the output y          with e = 0, as an output is read at the next position
 
-`analysis` finds the program of a network, `native` makes machine code of it.
+`analysis` finds the program of a network, `tables` runs it.
 """
 
 from dataclasses import dataclass, field

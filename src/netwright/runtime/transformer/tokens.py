@@ -1,6 +1,6 @@
 """A decoder's tokens with all of their vectors and attentions, any token at any time.
 
-A network whose program runs in 64-bit integers (`integers`) has a small state: the output y, the
+A network whose program runs in 64-bit integers (`tables`) has a small state: the output y, the
 running sums, and for each cell its last two visits with the value of the latest. So has one that
 follows pointers (`pointers.tokens`): y, and the value of each cell's latest visit. From the state
 before a token, and the network's own maps over the rationals, everything that the decoder makes of
@@ -45,7 +45,6 @@ from netwright.runtime.transformer.program import LastVisit, Mean, Program
 from netwright.runtime.transformer.visit import Visit
 
 if TYPE_CHECKING:
-    from netwright.runtime.transformer.integers import IntegerTransformer
     from netwright.runtime.transformer.tables.engine import TableTransformer
 
 FIRST_TOKENS = 64
@@ -54,8 +53,6 @@ LATER = 8
 """How many times as many before there are tables for pointers, whose compiler takes longer."""
 MOST_KEPT = 1 << 12
 """The last token for which the definition is replayed where the state does not tell all."""
-LONG_WAY = 1 << 13
-"""From how many tokens on tables are faster, with all cells taken into them and out again."""
 
 
 class Place(NamedTuple):
@@ -100,8 +97,6 @@ class TokenEngine:
         watches: Sequence[Watch],
     ) -> None:
         self.network, self.X, self.seed = network, X, seed
-        self.tables = True
-        """Whether long ways are gone by tables."""
         self.watches = tuple(watches)
         self.moments = 0
         self.compile_seconds = 0.0
@@ -123,10 +118,7 @@ class TokenEngine:
         self._next: Iterator[bool] = iter(())
         self._kept: list[TokenVectors] = []
         self._keys: list[list[Vector]] = [[] for _ in network.decoder]
-        self._integers: IntegerTransformer | PointerTokens | None = None
-        self._by_tables: TableTransformer | None = None
-        self._from_tables: Mapping[str, NDArray[np.int64]] | None = None
-        """The state that the integers have from the tables."""
+        self._integers: TableTransformer | PointerTokens | None = None
         self._first: Place | None = None
         """Where the integers began."""
 
@@ -147,9 +139,7 @@ class TokenEngine:
         """The watches' codes for the next tokens."""
         if (integers := self._standing()) is not None:
             try:
-                codes = self._far(integers, count)
-                if codes is None:
-                    codes = integers.advance(count)
+                codes = integers.advance(count)
                 self.moments += len(codes)
                 return codes
             except UnsuitableError as unsuitable:
@@ -160,42 +150,18 @@ class TokenEngine:
         row = [watch.code(vectors[watch.vector]) for watch in self.watches]
         return np.array([row], dtype=np.int64)
 
-    def _far(self, integers: "IntegerTransformer | PointerTokens", count: int) -> Codes | None:
-        """Go a long way by tables, which have the same state; None where they are not for it."""
-        if not self.tables or count < LONG_WAY or isinstance(integers, PointerTokens):
-            return None
-        try:
-            if self._by_tables is None:
-                from netwright.runtime.transformer.tables.engine import TableTransformer
-
-                self._by_tables = TableTransformer(
-                    self.network, integers.program, self.seed, self.watches
-                )
-            tables = self._by_tables
-            if integers.state is not self._from_tables or integers.moments != tables.moments:
-                tables.restore(integers.state)
-            codes = tables.advance(count)
-        except UnsuitableError:
-            self.tables = False
-            return None
-        if not tables.has_stream:  # they stopped on the way
-            self.tables = False
-            return None
-        integers.state = self._from_tables = tables.state
-        return codes
-
     def place(self) -> Place:
         """A bookmark for `go_back`."""
         integers = self._integers
         if integers is None or integers.moments != self.moments:
             return Place(self.moments, None)
-        return Place(self.moments, {name: a.copy() for name, a in integers.state.items()})
+        return Place(self.moments, integers.state)
 
     def go_back(self, place: Place) -> None:
         """Stand where the engine stood."""
         self.moments = place.tokens
         if place.state is not None and self._integers is not None:
-            self._integers.state = {name: array.copy() for name, array in place.state.items()}
+            self._integers.put(place.state)
 
     def explain(self, run: "SeekableTokens") -> tuple[Explained, Codes]:
         """Everything about the next token, and its codes; later questions may need `run`."""
@@ -220,7 +186,7 @@ class TokenEngine:
         assert integers.y == found.vectors.y
         return found, codes
 
-    def _standing(self) -> "IntegerTransformer | PointerTokens | None":
+    def _standing(self) -> "TableTransformer | PointerTokens | None":
         """The integers, standing where we stand; None while, or if, there are none."""
         if self.reason is not None or self.moments < self.kept_first:
             return None
@@ -245,17 +211,18 @@ class TokenEngine:
             self.reason = str(unsuitable)
             return
         self.compile_seconds += perf_counter() - started
-        self._first = Place(made.moments, {name: a.copy() for name, a in made.state.items()})
+        self._first = Place(made.moments, made.state)
         self._integers = made
 
-    def _whole_numbers(self) -> "IntegerTransformer":
-        from netwright.runtime.transformer.integers import IntegerTransformer
+    def _whole_numbers(self) -> "TableTransformer":
+
+        from netwright.runtime.transformer.tables.engine import TableTransformer
 
         assert self.encoded is not None
         program = program_of(self.network, self.encoded, self.seed)
-        return IntegerTransformer(self.network, program, self.seed, self.watches)
+        return TableTransformer(self.network, program, self.seed, self.watches)
 
-    def _pointers(self) -> "IntegerTransformer | PointerTokens":
+    def _pointers(self) -> "TableTransformer | PointerTokens":
         """A network without encoder layers may follow pointers."""
         try:
             return PointerTokens(self.network, self.X, self.seed, self.watches)
@@ -295,7 +262,7 @@ class TokenEngine:
     # Tokens from the state of the integers.
 
     def _from_integers(
-        self, integers: "IntegerTransformer", t: int, run: "SeekableTokens"
+        self, integers: "TableTransformer", t: int, run: "SeekableTokens"
     ) -> Explained:
         network, program, state = self.network, integers.program, integers.state
         z = start = network.positioned(integers.y, t)
@@ -317,7 +284,7 @@ class TokenEngine:
                 sums += len(attention.terms)
                 attended = (ONE / t) * (Vector(network.layout, before) + v)
             elif isinstance(attention, LastVisit):
-                visit = Visit(integers, attention, visits, t, q, k)
+                visit = Visit(state, program, attention, visits, t, q, k)
                 visits += 1
                 attended = v if visit.value is None else visit.value
                 seen = self._visited(visit, n, run)
@@ -370,7 +337,7 @@ class TokenEngine:
                 if integers is None:  # a later token was none for the integers
                     self._remembered(visit.t)
                     return self._from_kept(visit.t).attentions[f"decoder.{n + 1}.self"].runner_up
-                rivals = visit.rivals(integers)
+                rivals = visit.rivals(integers.state)
             known.update(rivals)
             return max(rivals, key=lambda token: (score_of(token), token), default=None)
 

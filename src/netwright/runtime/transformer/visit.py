@@ -1,6 +1,6 @@
 """What a token attends to in a layer that looks for a last visit, from the state before it."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,10 +9,10 @@ from netwright.exact.rational import ONE, Rational
 from netwright.exact.vector import Vector
 from netwright.runtime.transformer.arrays import BEFORE, FIRST_CELL, LATEST, VALUE
 from netwright.runtime.transformer.attention import LastVisitForm
-from netwright.runtime.transformer.program import LastVisit
+from netwright.runtime.transformer.program import LastVisit, Program
 
-if TYPE_CHECKING:
-    from netwright.runtime.transformer.integers import IntegerTransformer
+State = Mapping[str, NDArray[np.int64]]
+"""The arrays of `arrays.first_state`."""
 
 
 class Visit:
@@ -20,7 +20,8 @@ class Visit:
 
     def __init__(
         self,
-        integers: "IntegerTransformer",
+        state: State,
+        program: Program,
         attention: LastVisit,
         layer: int,
         t: int,
@@ -34,12 +35,12 @@ class Visit:
         self.winner, self.winning_key = t, k
         self.value: Vector | None = None
         """That of the winner; None where that is token t itself."""
-        kept, first = self._cells(integers)
+        kept, first = self._cells(state)
         place = self.wanted - first
         if wanted != here and 0 <= place < len(kept) and kept[place, LATEST]:
             self.winner = int(kept[place, LATEST])
             self.winning_key = self._key(self.winner, self.wanted)
-            scales = integers.program.vectors[attention.value]
+            scales = program.vectors[attention.value]
             row = kept[place, VALUE:].tolist()
             self.value = Vector(
                 k.layout,
@@ -49,21 +50,20 @@ class Visit:
                 },
             )
 
-    def _cells(self, integers: "IntegerTransformer") -> tuple[NDArray[np.int64], int]:
+    def _cells(self, state: State) -> tuple[NDArray[np.int64], int]:
         """The rows of all cells, and the first cell."""
-        state = integers.state
         return state["kept"][self.layer], int(state["clock"][FIRST_CELL])
 
     def _key(self, token: int, cell: int) -> Vector:
         return Vector(self.layout, self.form.key(token, cell * ONE))
 
-    def rivals(self, integers: "IntegerTransformer") -> dict[int, Vector]:
+    def rivals(self, state: State) -> dict[int, Vector]:
         """The tokens of which one comes second, with their keys, from the state before token t.
 
         The latest visits of other cells, of which floating point leaves the nearest, and the visit
         before the winner's to its own cell (see `attention`).
         """
-        kept, first = self._cells(integers)
+        kept, first = self._cells(state)
         latest, before = kept[:, LATEST], kept[:, BEFORE]
         own = self.here if self.winner == self.t else self.wanted
         cells = np.flatnonzero(latest) + first

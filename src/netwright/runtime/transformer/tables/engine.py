@@ -1,6 +1,6 @@
 """A decoder run by tables: the kernel, its arrays, and what fills them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import prod
 from typing import Any
 
@@ -11,10 +11,14 @@ from netwright.exact.snapshot import Snapshot
 from netwright.exact.vector import Vector
 from netwright.nets.transformer import Transformer
 from netwright.runtime.transformer.arrays import (
+    DONE,
     LATEST,
+    MORE_CELLS,
+    OTHER_FORM,
     OWN,
     STATUS,
     TOKENS,
+    TOO_LARGE,
     VALUE,
     WANTED_CELL,
     Integers,
@@ -24,7 +28,6 @@ from netwright.runtime.transformer.arrays import (
     vector_of,
     with_more_cells,
 )
-from netwright.runtime.transformer.native import DONE, MORE_CELLS, OTHER_FORM, TOO_LARGE
 from netwright.runtime.transformer.program import OUTPUT, STREAM, External, Program
 from netwright.runtime.transformer.tables.finite import Evaluation, FinitePart, Numbers
 from netwright.runtime.transformer.tables.kernel import (
@@ -55,8 +58,11 @@ class TableTransformer:
         program: Program,
         seed: Vector,
         watches: Sequence[Watch] = (),
+        *,
+        shows_outputs: bool = False,
     ) -> None:
-        self.network, self.program = network, program
+        """With `shows_outputs` the last code of a token is the number of its output."""
+        self.network, self.program, self.shows_outputs = network, program, shows_outputs
         self.residual = residual = residual_of(program)
         self.watches = [watched(watch, network.layout, program, residual) for watch in watches]
         self.finite = FinitePart(program, residual)
@@ -234,14 +240,16 @@ class TableTransformer:
         keys = dict(zip(self.shape.keys, ids, strict=True))
         found = self._evaluated(y, keys)
         codes = tuple(code_of(watch, found) for watch in self.watches)
+        following = self._number_of(found.vectors[OUTPUT])
+        if self.shows_outputs:
+            codes = (*codes, following)
         if codes not in self._codes:
             if len(self._codes) >= MOST_CODES:
                 raise UnsuitableError("there are too many codes")
             self._codes[codes] = len(self._codes)
             self.code_rows = np.array(list(self._codes), dtype=np.int64).reshape(
-                len(self._codes), len(self.watches)
+                len(self._codes), len(codes)
             )
-        following = self._number_of(found.vectors[OUTPUT])
         entry = following | self._codes[codes] << NEXT_BITS
         self.entries[y, tuple(ids)] = entry
         full = 1 + len(self._rest) >= self.arrays["final"].shape[1] and tuple(ids) not in self._rest
@@ -304,7 +312,7 @@ class TableTransformer:
             raise UnsuitableError(f"token {self.moments + 1}: its cells are too far apart")
         self._replace("kept", found)
 
-    # Vectors, and the state as the engine without tables has it.
+    # Vectors, and the state.
 
     @property
     def y(self) -> Vector:
@@ -353,7 +361,7 @@ class TableTransformer:
                 kept[layer, :, VALUE + place] = old[layer, :, n]
         return {
             "clock": clock,
-            "stream": self.stream,
+            **({"stream": self.stream} if self.has_stream else {}),
             "output": _array(self.outputs[self.clock[OWN]], self.program.dimension),
             "total": self.arrays["total"].copy(),
             "visits": self.arrays["visits"].copy(),
@@ -365,8 +373,11 @@ class TableTransformer:
         return {name: array.copy() for name, array in self.state.items()}
 
     def restore(self, state: Snapshot) -> None:
-        """Go on from a state of this or of the other engine; FormatError if it is none."""
-        found = checked_state(self.program, state)
+        """Go on from a state; FormatError if it is none."""
+        self.put(checked_state(self.program, state))
+
+    def put(self, found: Mapping[str, Integers]) -> None:
+        """Go on from a state of this network, with the stream or without."""
         self.clock = found["clock"].copy()
         self.clock[OWN] = self._number_of(_nonzero(found["output"]))
         self.arrays |= {name: found[name].copy() for name in ("total", "visits")}
@@ -382,7 +393,9 @@ class TableTransformer:
             for n, place in enumerate(part.numeric, start=CLASS + 1):
                 kept[layer, :, n] = old[layer, :, VALUE + place]
         self._replace("kept", kept)
-        self._restored, self._stored_at = found["stream"].copy(), self.moments
+        self._restored, self._stored_at = None, -1
+        if "stream" in found:
+            self._restored, self._stored_at = found["stream"].copy(), self.moments
 
 
 def _nonzero(numbers: Integers) -> Numbers:

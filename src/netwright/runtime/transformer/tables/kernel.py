@@ -12,17 +12,20 @@ from netwright.assembler import WORD, Assembler, Number
 from netwright.runtime.transformer.arrays import (
     BEFORE,
     CELLS,
+    DONE,
     FIRST_CELL,
     HIGHEST,
     LATEST,
     LOWEST,
+    MORE_CELLS,
+    OTHER_FORM,
     OWN,
     STATUS,
     TOKENS,
+    TOO_LARGE,
     VALUE,
     WANTED_CELL,
 )
-from netwright.runtime.transformer.native import DONE, MORE_CELLS, OTHER_FORM, TOO_LARGE
 from netwright.runtime.transformer.tables.linear import ONE, Linear
 from netwright.runtime.transformer.tables.residual import Y
 
@@ -184,7 +187,11 @@ class _Writer(Assembler):
         numbers: Sequence[Linear],
         found: Sequence[int],
     ) -> None:
-        """As in `native`: the latest visit of the wanted cell, or the newest token itself."""
+        """The latest visit of the wanted cell, or the newest token itself.
+
+        `kept` has a row for each cell: the tokens of its latest visit and of the one before, 0 for
+        none, and the value of the latest.
+        """
         here_at, wanted_at = (self.word(self.value(each)) for each in (here, wanted))
         place_here = self.b.sub(here_at, self.first)
         in_range = self.b.icmp_unsigned("<", place_here, self.cells)

@@ -329,7 +329,7 @@ class _Analysis:
         return self._new("quotient", x, unit)
 
     def _last_visit(self, i: int, each: LastVisit) -> None:
-        """The form of `native`: (ε, −ε·here, ε²) and (ε·wanted, ε, ε²/3); or with four numbers."""
+        """The form is (ε, −ε·here, ε²) and (ε·wanted, ε, ε²/3); or with four numbers."""
 
         def number(vector: int, place: int) -> tuple[Linear, int]:
             k = each.places[place]

@@ -9,10 +9,11 @@ from contextlib import contextmanager
 from ctypes import CFUNCTYPE, c_int64, c_void_p
 from typing import Any, cast
 
-import llvmlite.binding as llvm
 import numpy as np
 from llvmlite import ir
 from numpy.typing import NDArray
+
+from netwright.jit import machine_code
 
 WORD = ir.IntType(64)
 SHORT = ir.IntType(16)
@@ -88,21 +89,7 @@ class Assembler:
 
         To optimise it pays for code that is small and used by many networks.
         """
-        llvm.initialize_native_target()
-        llvm.initialize_native_asmprinter()
-        machine = llvm.Target.from_default_triple().create_target_machine(
-            cpu=llvm.get_host_cpu_name(),
-            features=llvm.get_host_cpu_features().flatten(),
-            opt=2,
-        )
-        parsed = llvm.parse_assembly(str(self.module))
-        parsed.verify()
-        if optimised:
-            tuning = llvm.create_pipeline_tuning_options(speed_level=2)
-            passes = llvm.create_pass_builder(machine, tuning)
-            passes.getModulePassManager().run(parsed, passes)
-        engine = llvm.create_mcjit_compiler(parsed, machine)
-        engine.finalize_object()
+        engine = machine_code(self.module, optimised=optimised)
         pointers = [c_void_p] * (self.number_of_arguments - 1)
         code: Any = CFUNCTYPE(c_int64, *pointers, c_int64)(engine.get_function_address("advance"))
         code.kept = engine, self.tables  # they go when the function goes

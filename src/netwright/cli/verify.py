@@ -18,7 +18,7 @@ from netwright.machine.formats import bbchallenge
 from netwright.machine.load import read_text_file
 from netwright.machine.turing_machine import TuringMachine
 from netwright.networks.kind import Kind, check_options
-from netwright.networks.network import Network, compile_network
+from netwright.networks.network import MOST_STEP_BY_STEP, Network, compile_network
 from netwright.networks.registry import kind_with, kinds_of_the_paper
 from netwright.networks.running import Source, machine_in, network_of
 from netwright.networks.weight import weights_by_place
@@ -34,7 +34,6 @@ Examples:
   netwright verify palindrome abba --break decoder.3.V.s4
   netwright verify palindrome abba --without residual:decoder.2.self --break U.S"""
 DIFFERS = 1
-MOST_STEPS = 1_000_000
 
 
 @with_kind_options
@@ -86,10 +85,12 @@ def command(
     """Compare networks with their machine at every step of a run."""
     kinds, options = read_kinds(on or ",".join(kinds_of_the_paper()), options)
     check_options(kinds, options)
-    if max_steps > MOST_STEPS:
+    slow = [kind.name for kind in kinds if not kind.proof.is_vectorised]
+    if max_steps > MOST_STEP_BY_STEP and slow:
         raise InputError(
-            f"--max-steps is {max_steps:,}, and verify compares every vector of every step; at "
-            f"most {MOST_STEPS:,} (netwright certify covers all of them)"
+            f"--max-steps is {max_steps:,}, and {', '.join(slow)} is compared step by step; at "
+            f"most {MOST_STEP_BY_STEP:,} (netwright certify covers all of them; the "
+            "Transformers have no limit)"
         )
     draw = random.Random(seed)
     subjects = list(_subjects(machine, inputs or [], separator, format_name, machines))

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import NamedTuple
 
-from netwright.engine.assembler import Assembler
+from netwright.assembler import Assembler
 
 DONE, BY_HAND = range(2)
 """Why it stopped: all moments, or a row with flags, which is not for the loop."""

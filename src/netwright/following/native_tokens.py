@@ -8,7 +8,7 @@ the code is one for all networks.
 from collections.abc import Callable
 from functools import cache
 
-from netwright.engine.assembler import Assembler
+from netwright.assembler import Assembler
 
 GIVEN, FINAL, STOP = 1, 2, 4
 """What a code can be: a state of the given machine, a final one, one that shows no step."""

@@ -39,6 +39,7 @@ from netwright.runtime.transformer.tokens import TokenEngine
 from netwright.theorems.decoder import CompiledDecoder, CompiledNormalDecoder
 from netwright.verify.certificate.reading import Checker
 from netwright.verify.comparison import Check
+from netwright.verify.proposal import Proposal
 
 D = TypeVar("D", bound=CompiledDecoder)
 N = TypeVar("N", bound=CompiledNormalDecoder)
@@ -145,12 +146,25 @@ class DecoderProof(Proof[D]):
         reading: DecoderReading[D],
         checks: Callable[[D, Shown, Sequence[str], int], Iterator[Check]],
         checker: Checker,
+        proposal: Callable[[D, Shown, Sequence[str]], Proposal] | None = None,
     ) -> None:
         self.reading, self._checks, self.checker = reading, checks, checker
+        self._proposal = proposal
 
     def checks(self, compiled: D, word: Sequence[str], max_steps: int) -> Iterator[Check]:
         """Every vector of every token, and whom it attends to."""
         return self._checks(compiled, self.reading.shown(compiled, word), word, max_steps)
+
+    @property
+    def is_vectorised(self) -> bool:
+        """Whether there is a proposal for vector code."""
+        return self._proposal is not None
+
+    def proposal(self, compiled: D, word: Sequence[str]) -> Proposal | None:
+        """The machine's run, with what is claimed of every token."""
+        if self._proposal is None:
+            return None
+        return self._proposal(compiled, self.reading.shown(compiled, word), word)
 
 
 class DecoderLook(ShownLook[D]):

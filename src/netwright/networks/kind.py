@@ -37,6 +37,7 @@ from netwright.networks.tree import maps
 from netwright.networks.view import History, Says, View
 from netwright.verify.certificate.reading import Checker
 from netwright.verify.comparison import Check
+from netwright.verify.proposal import Proposal
 from netwright.verify.shown import shown_checks
 
 if TYPE_CHECKING:
@@ -295,6 +296,15 @@ class Proof(ABC, Generic[C]):
     @abstractmethod
     def checks(self, compiled: C, word: Sequence[str], max_steps: int) -> Iterator[Check]:
         """Every vector against what is proved of it, and every step against the machine's."""
+
+    @property
+    def is_vectorised(self) -> bool:
+        """Whether it has a `proposal`."""
+        return False
+
+    def proposal(self, compiled: C, word: Sequence[str]) -> Proposal | None:
+        """The same for vector code, which compares very long runs; None if there is none."""
+        return None
 
     def jumping(
         self, compiled: C, history: History, word: Sequence[str], max_steps: int

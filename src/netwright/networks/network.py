@@ -17,6 +17,7 @@ from os import PathLike
 from random import Random
 from typing import Any
 
+from netwright.engine.moments import UnsuitableError
 from netwright.errors import InputError, NetwrightError, unknown
 from netwright.exact.layout import Layout
 from netwright.exact.rational import Number
@@ -43,6 +44,8 @@ from netwright.verify.comparison import Comparison, Verification, compare
 from netwright.verify.draw import random_words
 
 Word = Iterable[str]
+FEW_STEPS, MOST_STEP_BY_STEP = 200, 1_000_000
+"""Steps that are compared one by one before vector code does all; and the most of them."""
 WITHOUT = "without "
 """How a change begins that leaves out a part."""
 
@@ -231,9 +234,30 @@ class Network:
     def compare(self, word: Word, max_steps: int = 100) -> Comparison:
         """The network against its machine on a word, step by step, lemma by lemma."""
         check_limit(max_steps)
-        symbols = self.machine.check_word(word)
-        checks = self.kind.proof.checks(self.compiled, symbols, min(max_steps, FARTHEST))
-        return compare(self.kind.name, self.kind.statement, symbols, checks)
+        symbols, limit = self.machine.check_word(word), min(max_steps, FARTHEST)
+        kind, proof = self.kind, self.kind.proof
+
+        def step_by_step(steps: int) -> Comparison:
+            checks = proof.checks(self.compiled, symbols, steps)
+            return compare(kind.name, kind.statement, symbols, checks)
+
+        proposal = proof.proposal(self.compiled, symbols) if limit > FEW_STEPS else None
+        if proposal is None:
+            return step_by_step(limit)
+        first = step_by_step(FEW_STEPS)
+        if first.difference is not None or first.steps < FEW_STEPS:
+            return first
+        from netwright.verify.at_scale import compare_at_scale  # the compiler
+
+        try:
+            return compare_at_scale(kind.name, proposal, limit)
+        except UnsuitableError as unsuitable:
+            if limit > MOST_STEP_BY_STEP:
+                raise InputError(
+                    f"vector code does not follow this {kind.name} ({unsuitable}); token by token "
+                    f"it is compared for at most {MOST_STEP_BY_STEP:,} steps"
+                ) from None
+            return step_by_step(limit)
 
     def verify(
         self, *words: Word, random: int = 0, seed: int = 0, max_steps: int = 100

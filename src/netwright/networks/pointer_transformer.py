@@ -32,7 +32,7 @@ from netwright.theorems.beyond.pointers.pointer_transformer import (
     compile_pointer_transformer,
 )
 from netwright.verify.certificate.pointer_transformer import CHECKER
-from netwright.verify.pointers import pointer_checks
+from netwright.verify.pointers import pointer_checks, pointer_proposal
 
 if TYPE_CHECKING:
     from netwright.precision.laboratory import Experiment
@@ -123,5 +123,5 @@ class PointerLook(NormalLook):
 
 
 READING = DecoderReading[CompiledPointerTransformer](_shown, PointerEngine)
-PROOF = PointerProof(READING, pointer_checks, CHECKER)
+PROOF = PointerProof(READING, pointer_checks, CHECKER, pointer_proposal)
 KIND = Kind(PointerConstruction(), READING, PROOF, PointerLook(READING))

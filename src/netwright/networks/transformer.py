@@ -32,7 +32,7 @@ from netwright.theorems.theorem_3_4_transformer.proof_values import ProofValuesO
 from netwright.theorems.theorem_3_4_transformer.scores import PAPER, SCORES
 from netwright.verify.certificate.transformer import CHECKER
 from netwright.verify.comparison import Check
-from netwright.verify.transformer import lemmas, transformer_checks
+from netwright.verify.transformer import lemmas, transformer_checks, transformer_proposal
 
 if TYPE_CHECKING:
     from netwright.precision.laboratory import Experiment
@@ -142,5 +142,5 @@ class TransformerLook(NormalLook):
 
 
 READING = TransformerReading(_shown, FastDecoder)
-PROOF = TransformerProof(READING, transformer_checks, CHECKER)
+PROOF = TransformerProof(READING, transformer_checks, CHECKER, transformer_proposal)
 KIND = Kind(TransformerConstruction(), READING, PROOF, TransformerLook(READING))

@@ -43,7 +43,7 @@ from netwright.verify.certificate.universal import (
     prompt_obligations,
     weights_digest,
 )
-from netwright.verify.pointers import rule_checks
+from netwright.verify.pointers import rule_checks, rule_proposal
 
 U = TypeVar("U", bound=CompiledUniversal)
 RUNNING = 5
@@ -194,5 +194,5 @@ class RulesLook(UniversalLook, NormalLook):
 
 
 READING = DecoderReading[CompiledUniversalRules](_shown, PointerEngine)
-PROOF = DecoderProof(READING, rule_checks, RULES_CHECKER)
+PROOF = DecoderProof(READING, rule_checks, RULES_CHECKER, rule_proposal)
 KIND = Kind(RulesConstruction(), READING, PROOF, RulesLook(READING))

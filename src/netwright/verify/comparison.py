@@ -88,7 +88,7 @@ def compare(on: str, statement: str, word: Sequence[str], checks: Iterator[Check
         for check in checks:
             count, time = count + 1, check.time
             if check.found != check.wanted:
-                difference = _difference(check)
+                difference = difference_of(check)
                 break
             steps = max(steps, check.steps)
     except NetworkError as error:
@@ -97,7 +97,7 @@ def compare(on: str, statement: str, word: Sequence[str], checks: Iterator[Check
     return Comparison(on, tuple(word), steps, count, difference)
 
 
-def _difference(check: Check) -> Difference:
+def difference_of(check: Check) -> Difference:
     """Where two things differ; in vectors, the first coordinate."""
     part, wanted, found = check.name, check.wanted, check.found
     if isinstance(found, Vector) and isinstance(wanted, Vector):

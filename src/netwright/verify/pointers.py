@@ -5,15 +5,31 @@ The statements are those of the proofs in `theorems.beyond.pointers`.
 
 from collections.abc import Iterator, Sequence
 
+from netwright.engine.full.program import (
+    Chosen,
+    Counted,
+    Part,
+    Pointed,
+    one_hot,
+    positioned,
+    signed,
+)
+from netwright.engine.moments import ZERO_BLOCK
+from netwright.exact.rational import ONE, Rational
 from netwright.following.shown import Shown
 from netwright.nets.transformer import LayerTrace, Token
-from netwright.theorems.beyond.pointers.pointer_transformer import CompiledPointerTransformer
+from netwright.theorems.beyond.pointers.codes import code_1, code_2
+from netwright.theorems.beyond.pointers.pointer_transformer import (
+    MOVES,
+    CompiledPointerTransformer,
+)
 from netwright.theorems.beyond.pointers.pointer_values import PointerValues
 from netwright.theorems.beyond.pointers.rule_values import RuleValues
 from netwright.theorems.beyond.pointers.text_values import TextValues
-from netwright.theorems.beyond.pointers.universal_rules import CompiledUniversalRules
+from netwright.theorems.beyond.pointers.universal_rules import RULE, CompiledUniversalRules
 from netwright.theorems.beyond.pointers.universal_text import CompiledUniversalText
 from netwright.verify.comparison import Check
+from netwright.verify.proposal import Claimed, Proposal, Where
 from netwright.verify.shown import Claim
 from netwright.verify.transformer import Claims, attended, decoder_checks
 
@@ -126,3 +142,130 @@ def _ends(values: RuleValues | TextValues, i: int, token: Token, tokens: int) ->
         accepted = i == values.end and values.accepts
         shown = {"r": token.y.number("r"), "on": token.y.number("on")}
         yield "After the halt", "r and on", shown, {"r": int(accepted), "on": 0}
+
+
+def pointer_proposal(
+    compiled: CompiledPointerTransformer, shown: Shown, word: Sequence[str]
+) -> Proposal:
+    """Every token of a pointer Transformer, for vector code."""
+    layout, machine = compiled.layout, compiled.normal.machine
+    symbols = compiled.normal.check_word(word)
+    at = layout.index
+
+    def output(shift: int) -> list[Part]:
+        state, symbol = one_hot("q", layout.places("q1"), shift), layout.places("s1")
+        pointers = [Pointed("right", at("R"), shift), Pointed("left", at("L"), shift)]
+        return [state, one_hot("s", symbol, shift), *pointers]
+
+    given: list[Part] = []
+    if symbols:
+        given = [one_hot("alpha", layout.places("al")), Counted("beta", at("be"))]
+    if compiled.stays:
+        moves = {
+            at(block): [Rational(int(move.offset == n)) for n in (-1, 0, 1)]
+            for move, block in MOVES.items()
+        }
+        move = Chosen("turn", moves, first=-1)
+    else:
+        move = signed("m", at("m"))
+    a1 = [*output(0), *positioned(compiled.network), *given]
+    rule = [one_hot("q", layout.places("q2"), 1), one_hot("v", layout.places("w")), move]
+    z1 = [*a1, *rule, Pointed("followed", at("sel"), unless="m")]
+    found = [one_hot("found", layout.places("v"))]
+    p2 = [*z1, *found, Pointed("R of it", at("RR")), Pointed("L of it", at("LL"))]
+    looks_up, runs_on = Where("m", 0), Where("q", -1, 1)
+    asked = []
+    if symbols:
+        asked = [
+            Claimed("Lemma B.1", name, f"decoder.{n}.external", [Counted("beta", 0)])
+            for n, name in ((1, "the symbol of the input"), (2, "the symbol, again"))
+        ]
+    claims = [
+        *asked,
+        Claimed("Lemma B.1", "a1", "a1", a1),
+        Claimed("The rule", "z1", "z1", z1),
+        Claimed(
+            LEMMA, "the token attended to", "decoder.2.self", [Counted("followed", 0)], looks_up
+        ),
+        Claimed(LEMMA, "p2", "p2", p2, looks_up),
+        Claimed(LEMMA, "z2", "z2", [*p2, *given], looks_up),
+        Claimed(LEMMA, "y", "y", output(1), runs_on),
+        Claimed("After the halt", "q1", "y:q1", [], runs_on._replace(has_it=True)),
+    ]
+    states, codes = len(machine.states), len(machine.symbols)
+    return Proposal(
+        compiled.network,
+        compiled.embed(word),
+        machine,
+        symbols,
+        output(0),
+        claims,
+        shown,
+        [*range(states), ZERO_BLOCK],
+        [*range(codes), ZERO_BLOCK],
+        SIMULATION,
+    )
+
+
+def rule_proposal(compiled: CompiledUniversalRules, shown: Shown, word: Sequence[str]) -> Proposal:
+    """Every token of the universal Transformer on a prompt of rules, for vector code."""
+    layout, machine, prompt = compiled.layout, compiled.normal.machine, compiled.prompt
+    symbols, X = compiled.normal.check_word(word), compiled.embed(word)
+    at = layout.index
+    numbers = [prompt.symbols[symbol] for symbol in machine.symbols]
+
+    def output(shift: int) -> list[Part]:
+        states = [code_2(prompt.states[state]) for state in machine.states]
+        state = {at("r"): states, at("on"): [ONE] * len(states)}
+        pointers = [Pointed("right", at("R"), shift), Pointed("left", at("L"), shift)]
+        symbol = {at("s"): [code_1(number) for number in numbers]}
+        return [Chosen("q", state, shift), Chosen("s", symbol, shift), *pointers]
+
+    rules = [
+        X[len(symbols) + prompt.states[state] * len(prompt.symbols) + number]
+        for state in machine.states
+        for number in numbers
+    ]
+    fields = Chosen("rule", {at(name): [x.number(name) for x in rules] for name in RULE})
+    kept = {at(f"{name}3"): [x.number(f"{name}2") for x in rules] for name in ("r", "m", "on")}
+    position = positioned(compiled.network)
+    pointers = output(0)[2:]
+    chosen: list[Part] = [
+        Chosen("rule", kept),
+        Pointed("followed", at("sel")),
+        Counted("", at("one_")),
+    ]
+    z1: list[Part] = [*pointers, *position, fields, *chosen, Counted("", at("e_"), -1)]
+    wrote = Chosen("found", {at("v"): [code_1(number) for number in numbers]})
+    p2: list[Part] = [*z1, wrote, Pointed("R of it", at("RR")), Pointed("L of it", at("LL"))]
+    asked = {at(name): [x.number(name) for x in X] for name in RULE}
+    z2 = [*p2, Chosen("asked", asked, first=1)]
+    accepts = [Rational(int(state in machine.accepting)) for state in machine.states]
+    ended = Chosen("q", {at("r"): accepts})
+    place = [Rational(X.index(x) + 1) for x in rules]
+    attended_rule, followed = Chosen("rule", {0: place}), Counted("followed", 0)
+    next_token, runs_on = Counted("asked", 0), Where("q", -1, 1)
+    claims = [
+        Claimed("The rule", "the rule attended to", "decoder.1.external", [attended_rule]),
+        Claimed("The rule", "a1", "a1", [*output(0), *position, fields]),
+        Claimed("The rule", "z1", "z1", z1),
+        Claimed(LEMMA, "the token attended to", "decoder.2.self", [followed]),
+        Claimed(LEMMA, "p2", "p2", p2),
+        Claimed("Lemma B.1", "the next token of the prompt", "decoder.2.external", [next_token]),
+        Claimed("Lemma B.1", "z2", "z2", z2),
+        Claimed(LEMMA, "y", "y", output(1), runs_on),
+        Claimed("After the halt", "r and on", "y:r on", [ended], runs_on._replace(has_it=True)),
+    ]
+    return Proposal(
+        compiled.network,
+        X,
+        machine,
+        symbols,
+        output(0),
+        claims,
+        shown,
+        [*(prompt.states[state] for state in machine.states), ZERO_BLOCK],
+        [*numbers, ZERO_BLOCK],
+        SIMULATION,
+        machine.accepting,
+    )

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from netwright.engine.assembler import WORD, Assembler, Number
+from netwright.assembler import WORD, Assembler, Number
 from netwright.runtime.pointers.kernel import (
     CARRIED,
     DONE,

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from netwright.engine.assembler import WORD, Assembler, Number
+from netwright.assembler import WORD, Assembler, Number
 from netwright.engine.moments import NEITHER, ZERO_BLOCK, Watch
 from netwright.exact.rational import sigma
 from netwright.nets.transformer import Transformer

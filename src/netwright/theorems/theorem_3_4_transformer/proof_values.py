@@ -24,6 +24,21 @@ from netwright.theorems.theorem_3_4_transformer.vectors import vector_layout
 
 T = TypeVar("T", covariant=True)
 
+# What the blocks of a vector have, by the names of `ProofVectors.value`.
+OUTPUT = {"q1": "q", "s1": "s", "x1": "m before"}
+INPUT = {"s3": "alpha next", "x6": "beta next"}
+TRANSITION = {"q2": "q next", "s2": "v", "x2": "m", "x3": "m before"}
+CELLS = {"x4": "c next / p", "x5": "c / p"}
+VISIT = {"s4": "v at ell next", "x7": "ell next"}
+VECTORS = {
+    "y": OUTPUT,
+    "a1": OUTPUT | INPUT,
+    "z1": TRANSITION | INPUT,
+    "p2": TRANSITION | INPUT | CELLS,
+    "p3": TRANSITION | INPUT | CELLS | VISIT,
+}
+"""The vectors of token i, with p = i + 1: all but y have pos(p) beside this."""
+
 
 class _Times(Generic[T]):
     """A value for every time, found when it is asked for."""
@@ -59,40 +74,51 @@ class ProofVectors:
         """β^(i): i, or the input's length beyond its end."""
         return min(i, len(self.word))
 
+    def value(self, name: str, i: int) -> Part | None:
+        """A value of the proof at time i."""
+        match name.split():
+            case ["q" | "s" | "v" | "m" as letter]:
+                return getattr(self, letter)[i]  # type: ignore[no-any-return]
+            case ["q", "next"]:
+                return self.q[i + 1]
+            case ["m", "before"]:
+                return self.m[i - 1] if i else 0
+            case ["alpha", _]:
+                return self.alpha(i + 1)
+            case ["beta", _]:
+                return self.beta(i + 1)
+            case ["c", *later, "/", "p"]:
+                return fmpq(self.c[i + len(later)], i + 1)
+            case ["v", "at", *_]:
+                return self.v[self.ell[i + 1]]
+            case _:
+                return self.ell[i + 1]
+
     def y(self, i: int) -> Vector:
         """y_i = [⟦q^(i)⟧, ⟦s^(i)⟧, m^(i−1), 0, …]."""
-        return self._vector(q1=self.q[i], s1=self.s[i], x1=self.m[i - 1] if i else 0)
+        return self._vector("y", i)
 
     def a1(self, i: int) -> Vector:
         """a¹_i: y_i, what the encoder says of i + 1, and pos(i + 1)."""
-        return self.y(i) + self._input_and_position(i)
+        return self._vector("a1", i)
 
     def z1(self, i: int) -> Vector:
         """z¹_i: ⟦q^(i+1)⟧, ⟦v^(i)⟧, m^(i), m^(i−1), and the same."""
-        return self._transition(i) + self._input_and_position(i)
+        return self._vector("z1", i)
 
     def p2(self, i: int) -> Vector:
         """p²_i = z²_i: with c^(i+1)/(i+1) and c^(i)/(i+1)."""
-        cells = self._vector(x4=fmpq(self.c[i + 1], i + 1), x5=fmpq(self.c[i], i + 1))
-        return self.z1(i) + cells
+        return self._vector("p2", i)
 
     def p3(self, i: int) -> Vector:
         """p³_i = z³_i: with ⟦v^(ℓ(i+1))⟧ and ℓ(i+1)."""
-        attended = self.ell[i + 1]
-        return self.p2(i) + self._vector(s4=self.v[attended], x7=attended)
+        return self._vector("p3", i)
 
-    def _transition(self, i: int) -> Vector:
-        return self._vector(
-            q2=self.q[i + 1], s2=self.v[i], x2=self.m[i], x3=self.m[i - 1] if i else 0
-        )
-
-    def _input_and_position(self, i: int) -> Vector:
-        t = i + 1
-        powers = [fmpq(1, t**e) for e in range(1, len(self.positions) - 1)]
-        position = dict(zip(self.positions, (fmpq(1), fmpq(t), *powers), strict=True))
-        return self._vector(s3=self.alpha(t), x6=self.beta(t), **position)
-
-    def _vector(self, **parts: Part | None) -> Vector:
+    def _vector(self, name: str, i: int) -> Vector:
+        parts = {block: self.value(value, i) for block, value in VECTORS[name].items()}
+        if name != "y":
+            powers = [fmpq(i + 1) ** -e for e in range(1, len(self.positions) - 1)]
+            parts |= zip(self.positions, (fmpq(1), fmpq(i + 1), *powers), strict=True)
         return Vector.of(self.layout, {k: part for k, part in parts.items() if part is not None})
 
 

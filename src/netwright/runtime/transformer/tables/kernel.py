@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
-from netwright.engine.assembler import WORD, Assembler, Number
+from netwright.assembler import WORD, Assembler, Number
 from netwright.runtime.transformer.arrays import (
     BEFORE,
     CELLS,

@@ -1,0 +1,236 @@
+"""A proposal, checked chunk by chunk: the arrays of columns, and what is kept between chunks."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netwright.engine.full.forms import Column, Number, Vector
+from netwright.engine.full.lanes import (
+    CLOCK,
+    DONE,
+    LANES,
+    Compiled,
+    Stage,
+    compiled,
+    is_wide,
+    name_of,
+)
+from netwright.engine.full.program import Decoder
+from netwright.exact.rational import Rational
+from netwright.exact.vector import Vector as Exact
+
+CHUNK = 1 << 12
+"""Tokens at once: what they need stays in the processor's cache."""
+AHEAD = LANES + 1
+"""What is read beyond a chunk: the tokens of the last vector, and one that comes next."""
+LOWEST, HIGHEST, FIRST, CELLS = map(CLOCK.index, ("lowest", "highest", "first", "cells"))
+FAR = 1 << 61
+
+
+class Checked:
+    """How far a proposed run is what a network makes of it."""
+
+    def __init__(self, decoder: Decoder) -> None:
+        self.decoder, self.tokens = decoder, 0
+        self.reached: dict[int, int] = {}
+        """How many tokens of the chunk each pass did."""
+        self.code: Compiled = compiled(decoder.forms)
+        self.arrays: dict[str, NDArray[Any]] = {}
+        self._where: dict[str, tuple[NDArray[np.int64], int, int]] = {}
+        """The addresses of a stage's arrays, and of its clock."""
+        self.clocks: dict[int, NDArray[np.int64]] = {}
+        self._clock = np.zeros(len(CLOCK), np.int64)
+        for column in (*self.code.stored, *self.code.passes):
+            self._make(name_of(column), column.wide)
+        for column in self.code.passes:
+            name, arguments = decoder.forms.operations[column.operation]
+            self.clocks[column.operation] = clock = np.zeros(len(CLOCK), np.int64)
+            if name == "seek":
+                values: Any = arguments[3]
+                for n, value in enumerate(values):
+                    self._make(f"found {column.operation} {n}", is_wide(value))
+                clock[[LOWEST, HIGHEST, CELLS]] = FAR, -FAR, 65
+                clock[FIRST] = -32
+                rows = np.zeros((65, 1 + len(values)), np.int64)
+                self.arrays[f"cells {column.operation}"] = rows
+        for n, table in enumerate(decoder.tables):
+            self.arrays[f"table {n}"] = np.ascontiguousarray(table)
+        for stage in self.code.stages:
+            for name in stage.arrays:
+                if name.startswith("flags "):
+                    self.arrays[name] = np.zeros(CHUNK // LANES + 1, np.uint16)
+                elif name not in self.arrays:
+                    self._make(name, wide=True)
+        given = [name for name in self.arrays if name.startswith("given ")]
+        self.given = {name.removeprefix("given "): self.arrays[name] for name in given}
+        """What is proposed, by name."""
+
+    def _make(self, name: str, wide: bool) -> None:
+        self.arrays[name] = np.zeros(CHUNK + AHEAD, np.int64 if wide else np.int32)
+
+    def advance(self, count: int) -> int:
+        """How many of the next tokens, a chunk at most, are as proposed.
+
+        What is given stands in `given` for them, and for one token more, which is the first of the
+        next chunk.
+        """
+        self.reached = {}
+        for stage in self.code.stages:
+            if stage.over is None:
+                count = self._lanes(stage, count)
+            else:
+                count = self.reached[stage.over.operation] = self._pass(stage, stage.over, count)
+            if not count:
+                break
+        self.tokens += count
+        return count
+
+    def shift(self, count: int) -> None:
+        """Let the last of some tokens be the first."""
+        for array in self.given.values():
+            array[0] = array[count]
+
+    def _call(self, stage: Stage, clock: NDArray[np.int64], count: int) -> int:
+        clock[1] = self.tokens
+        name = stage.arrays[0]  # its flags, or the column of its pass
+        if name not in self._where:
+            where = np.array([self.arrays[each].ctypes.data for each in stage.arrays], np.int64)
+            self._where[name] = where, where.ctypes.data, clock.ctypes.data
+        _, *addresses = self._where[name]
+        return int(stage.code(*addresses, count))
+
+    def _lanes(self, stage: Stage, count: int) -> int:
+        self._call(stage, self._clock, count)
+        flags = self.arrays[stage.arrays[0]][: -(-count // LANES)]
+        wrong = np.flatnonzero(flags != (1 << LANES) - 1)
+        if wrong.size:
+            missing = int(flags[wrong[0]]) ^ ((1 << LANES) - 1)
+            lane = (missing & -missing).bit_length() - 1
+            return min(count, int(wrong[0]) * LANES + lane)
+        return count
+
+    def _pass(self, stage: Stage, column: Column, count: int) -> int:
+        clock = self.clocks[column.operation]
+        name, arguments = self.decoder.forms.operations[column.operation]
+        if name == "seek":
+            cells: Any = arguments[1]
+            if arguments[0] == "pointer":
+                both = [self.arrays[name][:count] for name in ("given cell", "given look")]
+                here = np.concatenate(both)
+            elif isinstance(cells, int):
+                here = np.array([cells])
+            else:
+                here = self._column(cells)[:count]
+            self._make_room(column, int(here.min()), int(here.max()))
+        done = self._call(stage, clock, count)
+        assert clock[0] != DONE or done == count
+        return done
+
+    def _column(self, column: Column) -> NDArray[Any]:
+        name, arguments = self.decoder.forms.operations[column.operation]
+        return self.arrays[f"given {arguments[0]}" if name == "given" else name_of(column)]
+
+    def _make_room(self, column: Column, lowest: int, highest: int) -> None:
+        clock, name = self.clocks[column.operation], f"cells {column.operation}"
+        first, size = int(clock[FIRST]), int(clock[CELLS]) - 1
+        if first <= lowest and highest < first + size:
+            return
+        start = lowest - size if lowest < first else first
+        end = highest + size + 1 if highest >= first + size else first + size
+        rows = np.zeros((1 + end - start, self.arrays[name].shape[1]), np.int64)
+        rows[0] = self.arrays[name][0]
+        rows[1 + first - start : 1 + first - start + size] = self.arrays[name][1:]
+        self.arrays[name] = rows
+        self._where.clear()
+        clock[FIRST], clock[CELLS] = start, len(rows)
+
+    # One token of the chunk, in exact numbers.
+
+    def exact(self, vector: Vector, k: int, tokens: int) -> Exact | None:
+        """A vector of the k-th token of the chunk, `tokens` being those before the chunk.
+
+        None where it depends on a look-up that failed, or on a mean.
+        """
+        forms, p = self.decoder.forms, tokens + k + 1
+        numbers = self._numbers(k, p)
+        found: dict[int, Rational] = {}
+        for place, form in vector.items():
+            total = Rational(0)
+            for (unknown, power), (number, over) in form.items():
+                factor = _value(number, numbers)
+                kind, u = forms.unknowns[unknown]
+                value = _value(u, numbers)
+                if factor is None or (factor and (value is None or kind == "mean")):
+                    return None
+                if factor:
+                    assert value is not None
+                    whole = Rational(1, value) if kind == "pointer" else Rational(value)
+                    total += Rational(factor, over) * whole * Rational(p) ** power
+            found[place] = total
+        return Exact(self.decoder.network.layout, found)
+
+    def _numbers(self, k: int, p: int) -> list[int | None]:
+        """What every operation gives for a token, as its definition says."""
+        numbers: list[int | None] = []
+        for n, (name, arguments) in enumerate(self.decoder.forms.operations):
+            try:
+                numbers.append(self._number(n, name, arguments, numbers, k, p))
+            except _UnknownError:
+                numbers.append(None)
+        return numbers
+
+    def _number(
+        self, n: int, name: str, arguments: Any, numbers: list[int | None], k: int, p: int
+    ) -> int | None:
+        def of(x: Any) -> int:
+            found = _value(x, numbers)
+            if found is None:
+                raise _UnknownError
+            return found
+
+        if name in ("running sum", "seek", "found"):
+            operation = arguments[0].operation if name == "found" else n
+            if k >= self.reached.get(operation, 0):
+                raise _UnknownError
+            where = f"found {operation} {arguments[1]}" if name == "found" else f"column {n}"
+            return int(self.arrays[where][k])
+        if name in ("given", "code"):
+            code = int(self.given[arguments[0]][k + arguments[1]])
+            if name == "given":
+                return code
+            row = dict(enumerate(arguments[3], start=arguments[2]))
+            return int(row.get(code, 0))
+        if name == "whole":
+            terms, over = arguments
+            whole, rest = divmod(sum(f * of(x) * of(u) * p**e for f, x, u, e in terms), over)
+            if rest:
+                raise _UnknownError
+            return int(whole)
+        if name == "sum":
+            return int(arguments[1] + sum(factor * of(x) for x, factor in arguments[0]))
+        if name in ("clip", "clip wide"):
+            x, top = of(arguments[0]), arguments[1]
+            return max(0, x if top < 0 else min(x, top))
+        if name == "at most":
+            return int(of(arguments[0]) <= arguments[1])
+        if name == "choose":
+            return of(arguments[1] if of(arguments[0]) else arguments[2])
+        if name == "minus absolute":
+            return -abs(of(arguments[0]))
+        if name == "best":
+            scores = [*map(of, arguments[0])]
+            return scores.index(max(scores))
+        if name == "row":
+            return int(min(max(of(arguments[0]), 1), arguments[1])) - 1
+        if name == "at":
+            return int(self.decoder.tables[arguments[1]][of(arguments[0])])
+        return None  # something that must hold
+
+
+class _UnknownError(Exception):
+    """A number depends on a look-up that failed."""
+
+
+def _value(x: Number, numbers: list[int | None]) -> int | None:
+    return x if isinstance(x, int) else numbers[x.operation]

@@ -1,4 +1,4 @@
-"""Machine code by llvmlite, and loops for it that are written in Python.
+"""Loops that are written in Python, as machine code.
 
 A loop is a function of numbers, arrays and tuples of numbers, in a small part of Python that is
 read from its source: int64, float64 and conditions; `if`, `while`, `for … in range(…)`; elements of
@@ -18,9 +18,10 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any, NamedTuple, cast
 
-import llvmlite.binding as llvm
 import numpy as np
 from llvmlite import ir
+
+from netwright.assembler import machine_code
 
 BIT, INT, WORD = map(ir.IntType, (1, 32, 64))
 FLOAT, NOTHING = ir.DoubleType(), ir.VoidType()
@@ -32,27 +33,6 @@ REFUSED = -(1 << 63)
 """What a loop returns if an array is not of the type that it is compiled for."""
 _LOOPS: dict[Any, Callable[..., int]] = {}
 """What is compiled in this process, by function and types."""
-
-
-def machine_code(module: ir.Module, *, optimised: bool = True) -> Any:
-    """An engine that has a module as code for this machine, which lives as long as it.
-
-    To optimise it pays for code that is small or much used.
-    """
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
-    machine = llvm.Target.from_default_triple().create_target_machine(
-        cpu=llvm.get_host_cpu_name(), features=llvm.get_host_cpu_features().flatten(), opt=2
-    )
-    parsed = llvm.parse_assembly(str(module))
-    parsed.verify()
-    if optimised:
-        tuning = llvm.create_pipeline_tuning_options(speed_level=2)
-        passes = llvm.create_pass_builder(machine, tuning)
-        passes.getModulePassManager().run(parsed, passes)
-    engine = llvm.create_mcjit_compiler(parsed, machine)
-    engine.finalize_object()
-    return engine
 
 
 class Compiled(NamedTuple):

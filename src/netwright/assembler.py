@@ -88,21 +88,7 @@ class Assembler:
 
         To optimise it pays for code that is small and used by many networks.
         """
-        llvm.initialize_native_target()
-        llvm.initialize_native_asmprinter()
-        machine = llvm.Target.from_default_triple().create_target_machine(
-            cpu=llvm.get_host_cpu_name(),
-            features=llvm.get_host_cpu_features().flatten(),
-            opt=2,
-        )
-        parsed = llvm.parse_assembly(str(self.module))
-        parsed.verify()
-        if optimised:
-            tuning = llvm.create_pipeline_tuning_options(speed_level=2)
-            passes = llvm.create_pass_builder(machine, tuning)
-            passes.getModulePassManager().run(parsed, passes)
-        engine = llvm.create_mcjit_compiler(parsed, machine)
-        engine.finalize_object()
+        engine = machine_code(self.module, optimised=optimised)
         pointers = [c_void_p] * (self.number_of_arguments - 1)
         code: Any = CFUNCTYPE(c_int64, *pointers, c_int64)(engine.get_function_address("advance"))
         code.kept = engine, self.tables  # they go when the function goes
@@ -205,3 +191,24 @@ class Assembler:
         i.add_incoming(self.b.add(i, WORD(1)), self.b.block)
         self.b.branch(head)
         self.b.position_at_end(behind)
+
+
+def machine_code(module: ir.Module, *, optimised: bool = True) -> Any:
+    """An engine that has a module as code for this machine, which lives as long as it.
+
+    To optimise it pays for code that is small or much used.
+    """
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    machine = llvm.Target.from_default_triple().create_target_machine(
+        cpu=llvm.get_host_cpu_name(), features=llvm.get_host_cpu_features().flatten(), opt=2
+    )
+    parsed = llvm.parse_assembly(str(module))
+    parsed.verify()
+    if optimised:
+        tuning = llvm.create_pipeline_tuning_options(speed_level=2)
+        passes = llvm.create_pass_builder(machine, tuning)
+        passes.getModulePassManager().run(parsed, passes)
+    engine = llvm.create_mcjit_compiler(parsed, machine)
+    engine.finalize_object()
+    return engine

@@ -14,9 +14,10 @@ from tests.precision.types_of_numpy import TYPES
 
 from netwright.errors import InputError
 from netwright.exact.rounding import rounded
+from netwright.jit import compiled
 from netwright.precision.arithmetic import Numbers
 from netwright.precision.float_arithmetic import FloatArithmetic, arithmetic_of
-from netwright.precision.float_loops import over
+from netwright.precision.float_loops import Form, over, plus, times
 from netwright.precision.formats import FORMATS, binary
 from netwright.precision.rational_arithmetic import RationalArithmetic
 
@@ -72,8 +73,30 @@ def test_beyond_the_largest_number_there_is_infinity_or_a_word_of_it() -> None:
         half.nearest(fmpq(70000))
 
 
+def all_over(x: Numbers, y: Numbers, out: Numbers, form: Form) -> None:
+    for k in range(len(x)):
+        out[k] = over(x[k], y[k], form)
+
+
 def quotients(here: FloatArithmetic, x: Numbers, y: Numbers) -> Numbers:
-    return np.array([over(a, b, here.form) for a, b in zip(x, y, strict=True)])
+    out = np.empty(len(x))
+    compiled(all_over, x, y, out, bound=(here.form,)).loop(x, y, out)
+    return out
+
+
+@given(st.lists(st.tuples(st.floats(), st.floats(1e-300)), min_size=1), st.integers(2, 53))
+def test_python_does_the_same_as_the_machine_code(pairs: list[Any], bits: int) -> None:
+    for form in (binary(bits), FORMATS["float16"]):
+        here = FloatArithmetic(form)
+        x, y = map(np.array, zip(*pairs, strict=True))
+        for operation, found in (
+            (plus, here.plus(x, y)),
+            (times, here.times(x, y)),
+            (over, quotients(here, x, y)),
+        ):
+            with np.errstate(all="ignore"):
+                wanted = [operation(a, b, here.form) for a, b in zip(x, y, strict=True)]
+            assert found.tobytes() == np.array(wanted).tobytes(), operation
 
 
 @pytest.mark.parametrize("name", ["float32", "float16", "bfloat16", "float64"])

@@ -23,7 +23,7 @@ from netwright.text import shortened
 if TYPE_CHECKING:
     from netwright.exact.snapshot import CheckpointStore  # it imports numpy
 
-AUTO_REFERENCE_STEPS = 100_000  # a fifth of a second: less than importing the compiler takes
+AUTO_REFERENCE_STEPS = 50_000  # some 60 ms: what it takes to load the compiler and to use it
 Progress = Callable[[int, int], None]
 """Called now and then with the steps done and the cells the tape takes."""
 

@@ -135,13 +135,14 @@ def _draw(
 ) -> None:
     """Columns of a diagram: the tape at each of `times`, and where the head is up to the next."""
     row, head, time, steps = position
+    outside = levels[levels.size - 1]
     for column in range(image.shape[0]):
         for y in range(image.shape[1]):
             first, last = edges[y], edges[y + 1]
             stride = max(1, (last - first) // 16)
             total, seen, cell = 0, 0, first
             while cell < last:
-                total += levels[tape[cell]] if 0 <= cell < tape.size else levels[-1]
+                total += levels[tape[cell]] if 0 <= cell < tape.size else outside
                 seen += 1
                 cell += stride
             image[column, y] = total // max(1, seen)

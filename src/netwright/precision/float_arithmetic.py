@@ -66,7 +66,7 @@ class FloatArithmetic(Arithmetic[FloatMap]):
     def affine(self, affine: FloatMap, x: Numbers) -> Numbers:
         """The image of a vector."""
         out = np.empty(len(affine.bias))
-        loop(loops.affine)(*affine, x, out, self.form, self.sums_form)
+        loop(loops.affine, self.form, self.sums_form)(*affine, x, out)
         return out
 
     def plus(self, x: Numbers, y: Numbers) -> Numbers:
@@ -79,7 +79,7 @@ class FloatArithmetic(Arithmetic[FloatMap]):
 
     def _combined(self, operation: object, x: Numbers, y: Numbers) -> Numbers:
         out = np.empty(len(x))
-        loop(operation)(x, y, out, self.form)
+        loop(operation, self.form)(x, y, out)
         return out
 
     def tokens(self, size: int, keys: Sequence[int], values: Sequence[int]) -> Tokens:
@@ -113,7 +113,7 @@ class _FloatTokens(Tokens):
         self.count += 1
         if not len(self.key_places):  # all scores are 0
             forms = self.arithmetic.form, self.arithmetic.sums_form
-            loop(loops.mean)(self.running, newest, self.count, self.shares, *forms)
+            loop(loops.mean, *forms)(self.running, newest, self.count, self.shares)
 
     def attend(self, query: Numbers, tau: float | None) -> Attended:
         """Hard attention, or softmax."""
@@ -126,22 +126,22 @@ class _FloatTokens(Tokens):
             found[self.value_places] = self.shares
             return Attended(found, [*range(min(count, MOST_WINNERS))], score)
         shares = np.empty(len(self.value_places))
-        loop(loops.products)(query[self.key_places], self.keys, count, self.sizes, here.sums_form)
+        loop(loops.products, here.sums_form)(query[self.key_places], self.keys, count, self.sizes)
         patterns = self.sizes.view(np.int64)
         most = loop(loops.winners_of)(patterns, count, self.winners)
         names = self.winners[: min(most, MOST_WINNERS)].tolist()
         if tau is None:
-            loop(loops.hard)(patterns, most, self.winners, count, self.values, shares, *forms)
+            loop(loops.hard, *forms)(patterns, most, self.winners, count, self.values, shares)
         else:
             low = self.sizes[names[0]]
-            loop(loops.soft)(self.sizes, low, count, tau, self.values, shares, *forms)
+            loop(loops.soft, *forms)(self.sizes, low, count, tau, self.values, shares)
         found[self.value_places] = shares
         return Attended(found, names, score)
 
     def score(self, query: Numbers, token: int) -> float:
         """−|⟨q, k⟩|, as in `attend`."""
         size, keys = np.zeros(1), self.keys[:, token : token + 1].copy()
-        loop(loops.products)(query[self.key_places], keys, 1, size, self.arithmetic.sums_form)
+        loop(loops.products, self.arithmetic.sums_form)(query[self.key_places], keys, 1, size)
         return -float(size[0])
 
 

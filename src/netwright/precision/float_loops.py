@@ -6,17 +6,16 @@ rounding never moves a result onto the middle between two numbers of the format,
 ≤ p ≤ 52 it may, so what the first rounding took away is computed too (Dekker's product, Knuth's
 sum): its sign decides where the float64 is a middle. The middles have p + 1 bits, so they are
 float64s, and rounding to float64 does not carry a number across one.
-
-The loops and their parts are one file, as the compiled code that is kept on disk is known by it.
 """
 
 from functools import cache
+from math import exp, sqrt
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from netwright.jit import compiled, part
+from netwright.jit import compiled
 
 Form = tuple[int, float, float, float]
 """A format: its bits, the least quantum, the least normal number, the largest number."""
@@ -25,7 +24,6 @@ Integers = NDArray[np.int64]
 SPLIT = 134217729.0  # 2^27 + 1
 
 
-@part
 def nearest(hi: float, lo: float, form: Form) -> float:
     """The number of a format nearest to hi + lo, |lo| being at most half a unit of hi."""
     bits, least, normal, largest = form
@@ -35,7 +33,8 @@ def nearest(hi: float, lo: float, form: Form) -> float:
         scaled = hi / least  # a power of two: exact
         below = float(np.floor(scaled))
         rest = scaled - below
-        if rest > 0.5 or (rest == 0.5 and (lo > 0.0 or (lo == 0.0 and below % 2.0 != 0.0))):
+        is_odd = 2.0 * np.floor(below / 2.0) != below
+        if rest > 0.5 or (rest == 0.5 and (lo > 0.0 or (lo == 0.0 and is_odd))):
             below += 1.0
         return below * least
     drop = 53 - bits
@@ -55,7 +54,6 @@ def nearest(hi: float, lo: float, form: Form) -> float:
     return near
 
 
-@part
 def product_rest(a: float, b: float, product: float) -> float:
     """What is missing from the float64 product a · b: its two factors in halves (Dekker)."""
     t = SPLIT * a
@@ -67,7 +65,6 @@ def product_rest(a: float, b: float, product: float) -> float:
     return ((a1 * b1 - product) + a1 * b2 + a2 * b1) + a2 * b2
 
 
-@part
 def times(a: float, b: float, form: Form) -> float:
     """a · b, rounded."""
     hi = a * b
@@ -75,7 +72,6 @@ def times(a: float, b: float, form: Form) -> float:
     return nearest(hi, lo, form)
 
 
-@part
 def plus(a: float, b: float, form: Form) -> float:
     """a + b, rounded."""
     hi = a + b
@@ -86,7 +82,6 @@ def plus(a: float, b: float, form: Form) -> float:
     return nearest(hi, lo, form)
 
 
-@part
 def over(a: float, b: float, form: Form) -> float:
     """a / b, rounded, for any two float64s: a temperature is no number of the format."""
     hi = a / b
@@ -172,7 +167,6 @@ def winners_of(patterns: Integers, count: int, winners: Integers) -> int:
     return found
 
 
-@part
 def shared(out: Floats, found: int, storage: Form, sums: Form) -> None:
     """Sums over a number of tokens, divided by it."""
     number = nearest(float(found), 0.0, storage)
@@ -191,7 +185,8 @@ def hard(
     sums: Form,
 ) -> None:
     """The mean of the values of the winners."""
-    out[:] = 0.0
+    for k in range(len(out)):
+        out[k] = 0.0
     low = patterns[winners[0]]
     for j in range(winners[0], count if found > 1 else winners[0] + 1):
         if patterns[j] == low:
@@ -222,12 +217,13 @@ def soft(
 ) -> None:
     """Softmax at temperature τ of the scores −size, of which −low is the greatest."""
     weights = 0.0
-    out[:] = 0.0
+    for k in range(len(out)):
+        out[k] = 0.0
     for j in range(count):
         below = over(plus(low, -size[j], sums), tau, sums)
         if below < -800.0:
             continue  # exp of it is 0, as Python's own exp has no number for it
-        weight = nearest(np.exp(below), 0.0, sums)
+        weight = nearest(exp(below), 0.0, sums)
         weights = plus(weights, weight, sums)
         for k in range(len(out)):
             out[k] = plus(out[k], times(weight, values[k, j], sums), sums)
@@ -235,7 +231,6 @@ def soft(
         out[k] = nearest(over(out[k], weights, sums), 0.0, storage)
 
 
-@part
 def visit(
     query: Floats,
     cell: float,
@@ -277,7 +272,7 @@ def wrong_order(
     the four numbers of a query. With `prune`, visits are left out that the bounds of `horizon`
     prove to be in order, with a margin of a tenth.
     """
-    unit = 0.5 ** storage[0]
+    unit = 1.0 / (1 << storage[0])
     third = nearest(1.0 / 3.0, 1.0, storage)  # its float64 is below 1/3, and of lo the sign counts
     for i in range(first, last + 1):
         n = i + 1.0
@@ -293,7 +288,7 @@ def wrong_order(
                 high = min(high, int(20.0 * unit * c * n * n))
             if prune and c and not recency:
                 # 9uc(i+1)(j+1)(j+3) ≥ 1 needs (j + 2)² > 1/(9uc(i+1)).
-                low = max(low, int(np.sqrt(1.0 / (10.0 * unit * c * n))) - 3)
+                low = max(low, int(sqrt(1.0 / (10.0 * unit * c * n))) - 3)
                 low += (low - c) % 2
             for side in range(sides):
                 cell = -float(c) if side else float(c)
@@ -308,23 +303,22 @@ def wrong_order(
     return False
 
 
-_FORM: Form = (24, 0.0, 0.0, np.inf)
 _FLOATS, _INTEGERS, _TABLE = np.zeros(0), np.zeros(1, np.int64), np.zeros((1, 0))
 _SAMPLES: dict[Any, tuple[Any, ...]] = {
-    all_plus: (_FLOATS, _FLOATS, _FLOATS, _FORM),
-    all_times: (_FLOATS, _FLOATS, _FLOATS, _FORM),
-    affine: (_INTEGERS, _INTEGERS, _FLOATS, _FLOATS, _FLOATS, _FLOATS, _FORM, _FORM),
-    products: (_FLOATS, _TABLE, 0, _FLOATS, _FORM),
+    all_plus: (_FLOATS, _FLOATS, _FLOATS),
+    all_times: (_FLOATS, _FLOATS, _FLOATS),
+    affine: (_INTEGERS, _INTEGERS, _FLOATS, _FLOATS, _FLOATS, _FLOATS),
+    products: (_FLOATS, _TABLE, 0, _FLOATS),
     winners_of: (_INTEGERS, 0, _INTEGERS),
-    hard: (_INTEGERS, 1, _INTEGERS, 0, _TABLE, _FLOATS, _FORM, _FORM),
-    mean: (_FLOATS, _FLOATS, 1, _FLOATS, _FORM, _FORM),
-    soft: (_FLOATS, 0.0, 0, 1.0, _TABLE, _FLOATS, _FORM, _FORM),
-    wrong_order: (1, 0, 1, False, True, np.zeros((3, 1)), _FLOATS, _INTEGERS, _FORM, _FORM),
+    hard: (_INTEGERS, 1, _INTEGERS, 0, _TABLE, _FLOATS),
+    mean: (_FLOATS, _FLOATS, 1, _FLOATS),
+    soft: (_FLOATS, 0.0, 0, 1.0, _TABLE, _FLOATS),
+    wrong_order: (1, 0, 1, False, True, _TABLE, _FLOATS, _INTEGERS),
 }
-"""Arguments that give each loop nothing to do."""
+"""Arguments of the types that each loop takes, but for the formats."""
 
 
 @cache
-def loop(function: Any) -> Any:
-    """One of the loops, compiled when it is first wanted."""
-    return compiled(function, *_SAMPLES[function]).loop
+def loop(function: Any, *forms: Form) -> Any:
+    """One of the loops for some formats, compiled when it is first wanted."""
+    return compiled(function, *_SAMPLES[function], bound=forms).loop

@@ -94,11 +94,10 @@ def first_possible(
     for k in range(1, last + 2):
         reciprocals[:, k] = [arithmetic.number(ONE / k**e) for e in (1, 2, 3)]
     found = np.zeros(4, dtype=np.int64)
-    search = loop(wrong_order)
+    search = loop(wrong_order, arithmetic.form, arithmetic.sums_form)
     first = safe_until(form, score) if prune else 0
     for start in range(max(3, first), last + 1, _CHUNK):  # so that Ctrl-C is heard
-        forms = arithmetic.form, arithmetic.sums_form
-        rest = prune, reciprocals, np.zeros(4), found, *forms
+        rest = prune, reciprocals, np.zeros(4), found
         end = min(start + _CHUNK - 1, last)
         tell(start)
         if search(start, end, 1 + two_way, score.has_time_in_keys, *rest):

@@ -130,11 +130,7 @@ class _Builder:
         self._join(target, [*needed, *((k, Scale(int(b.q))) for k, b in bias.items())])
         if self.only_scales:
             return [], []
-        terms = [
-            Term(j, k, top * target[k].D // (bottom * source[j].D), target[k].e - source[j].e)
-            for j, k, top, bottom in used
-        ]
-        return terms, self._numbers(bias, target)
+        return terms_of(used, source, target), self._numbers(bias, target)
 
     def _copy(self, source: Scales, target: Scales) -> list[Term]:
         return self._map([(k, k, 1, 1) for k in source], {}, source, target)[0]
@@ -185,7 +181,7 @@ class _Builder:
             )
             activation = None if final else net.activation
             self.program.instructions.append(
-                Step(source, target, terms, bias, activation, into_stream)
+                Step(source, target, terms, bias, activation, into_stream, affine)
             )
             source = target
         if adds and source != STREAM and (terms := self._copy(scales, self.stream)):
@@ -240,6 +236,17 @@ class _Builder:
             scale = self.stream[k]
             columns[k] = (scale.e, column.numbers * (scale.D // column.over))
         self.program.instructions.append(External(places, units, count, columns))
+
+
+def terms_of(
+    weights: Iterable[tuple[int, int, int, int]], source: Scales, target: Scales
+) -> list[Term]:
+    """The terms of weights between coordinates of known scales."""
+    return [
+        Term(j, k, top * target[k].D // (bottom * source[j].D), target[k].e - source[j].e)
+        for j, k, top, bottom in weights
+        if j in source
+    ]
 
 
 def has_equal_scores(layer: Layer) -> bool:

@@ -21,10 +21,10 @@ from netwright.engine.staged import StagedEngine, Vectors
 from netwright.exact.snapshot import Snapshot
 from netwright.exact.vector import Vector
 from netwright.nets.transformer import Transformer
-from netwright.runtime.transformer.analysis import decoder_program
 from netwright.runtime.transformer.attention import AttentionCache
 from netwright.runtime.transformer.encoded import Encoded
 from netwright.runtime.transformer.program import Program
+from netwright.runtime.transformer.shared import shared_program
 
 if TYPE_CHECKING:
     from netwright.runtime.transformer.full import FullTransformer
@@ -158,7 +158,7 @@ def fast_tokens(network: Transformer, X: Sequence[Vector], seed: Vector) -> Iter
 def program_of(network: Transformer, external: Encoded, seed: Vector) -> Program:
     """The decoder's program over 64-bit integers; UnsuitableError where there is none."""
     keys = _first_keys(network, external, seed)
-    return decoder_program(network, external, seed, keys)
+    return shared_program(network, external, seed, keys)
 
 
 def _first_keys(network: Transformer, external: Encoded, seed: Vector) -> list[Vector]:

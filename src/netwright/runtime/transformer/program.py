@@ -12,12 +12,13 @@ beforehand, N / (D·p^e): its `Scale`. The decoder works on
 
 from dataclasses import dataclass, field
 from math import gcd, lcm
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from netwright.engine.moments import UnsuitableError, Watch
+from netwright.exact.feed_forward import Affine
 from netwright.exact.rational import Activation
 
 LARGEST_DENOMINATOR = 1 << 20
@@ -67,6 +68,10 @@ class Step:
     bias: list[Term]  # with no source
     activation: Activation | None = None
     adds: bool = False
+    map: Affine | None = None
+    """What it is made of."""
+    is_shared: bool = True
+    """Whether networks of one shape have it in common (see `shared`)."""
 
 
 @dataclass
@@ -133,3 +138,5 @@ class Program:
     """For how many tokens nothing overflows."""
     output_bound: dict[int, int] = field(default_factory=dict)
     """What no |N| of an output may exceed for that, where the weights do not see to it."""
+    found: dict[str, Any] = field(default_factory=dict)
+    """What later analyses found; networks of one shape share it (see `shared`)."""

@@ -14,9 +14,11 @@ The third layer may have another query and key than the paper's: `scores` has th
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from netwright.exact.feed_forward import affine_network
+from netwright.exact.layout import Layout
 from netwright.machine.normal_form import NormalMachine, normalize
 from netwright.machine.turing_machine import TuringMachine
 from netwright.nets.positional import Positions
@@ -56,14 +58,27 @@ def compile_transformer(
     score = read_score(score)
     machine = normal.machine
     layout = vectors.vector_layout(normal, score.positions)
-    nothing = affine_network(layout)
-    transition_layer = Layer(
-        Q=nothing,
-        K=nothing,
-        V=nothing,  # with V = 0 the attention is 0, and p¹ = y + pos by the residual connection
-        O=lemma_b2_transition.transition_network(layout, machine),
+    network = _without_transitions(layout, machine.blank, score)
+    first, *others = network.decoder
+    first = replace(first, O=lemma_b2_transition.transition_network(layout, machine))
+    network = replace(network, decoder=(first, *others))
+    return CompiledTransformer(
+        normal=normal,
+        network=network,
+        embedding={symbol: vectors.embedding(layout, symbol) for symbol in normal.input_alphabet},
+        seed=vectors.seed(layout, normal),
+        final_states=machine.accepting,
+        score=score,
     )
-    network = Transformer(
+
+
+@lru_cache(maxsize=256)
+def _without_transitions(layout: Layout, blank: str, score: Score) -> Transformer:
+    """Trans_M but for O₁: all that machines with the same states and symbols have in common."""
+    nothing = affine_network(layout)
+    # With V = 0 the attention is 0, and p¹ = y + pos by the residual connection.
+    transition_layer = Layer(Q=nothing, K=nothing, V=nothing, O=nothing)
+    return Transformer(
         layout=layout,
         encoder=(lemma_b1_encoder_attention.encoder_layer(layout),),
         K=lemma_b1_encoder_attention.keys(layout),
@@ -73,16 +88,8 @@ def compile_transformer(
             lemma_b3_head_position.head_position_layer(layout),
             score.layer(layout),
         ),
-        F=lemma_b5_next_symbol.next_symbol_network(layout, machine),
+        F=lemma_b5_next_symbol.next_symbol_network(layout, blank),
         pos=Positions.reciprocal(layout, score.positions),
-    )
-    return CompiledTransformer(
-        normal=normal,
-        network=network,
-        embedding={symbol: vectors.embedding(layout, symbol) for symbol in normal.input_alphabet},
-        seed=vectors.seed(layout, normal),
-        final_states=machine.accepting,
-        score=score,
     )
 
 

@@ -11,6 +11,7 @@ then 0, and the network sits in the dead vector for ever.
 """
 
 from collections.abc import Mapping
+from functools import lru_cache
 
 from flint import fmpq
 
@@ -19,10 +20,12 @@ from netwright.exact.layout import Layout
 from netwright.machine.turing_machine import TuringMachine
 
 
-def transition_network(layout: Layout, machine: TuringMachine) -> FeedForward:
-    """O₁ = h₄ h₃ h₂ σ h₁, with |Q| + |Σ| + 1 + |Q||Σ| hidden coordinates."""
-    pair = {(q, s): f"{q!r}, {s!r}" for q in machine.states for s in machine.symbols}
-    hidden = Layout.of(q=machine.states, s=machine.symbols, m="", qs=tuple(pair.values()))
+@lru_cache(maxsize=256)
+def pairs_of(layout: Layout) -> tuple[Mapping[tuple[str, str], str], Affine]:
+    """The pairs of a state and a symbol, by the names of hidden coordinates, and h₁."""
+    states, symbols = layout.labels("q1"), layout.labels("s1")
+    pair = {(q, s): f"{q!r}, {s!r}" for q in states for s in symbols}
+    hidden = Layout.of(q=states, s=symbols, m="", qs=tuple(pair.values()))
 
     # h₁. The hidden ⟦q⟧ and ⟦s⟧ are copies: they are 0 or 1, where σ is the identity. So is
     # m̂ = m/2 + 1/2, which is 0, 1/2 or 1. The hidden coordinate of the pair (q, s) is
@@ -40,6 +43,13 @@ def transition_network(layout: Layout, machine: TuringMachine) -> FeedForward:
         },
         bias={"m": fmpq(1, 2), "qs": dict.fromkeys(pair.values(), -1)},
     )
+    return pair, h1
+
+
+def transition_network(layout: Layout, machine: TuringMachine) -> FeedForward:
+    """O₁ = h₄ h₃ h₂ σ h₁, with |Q| + |Σ| + 1 + |Q||Σ| hidden coordinates."""
+    pair, h1 = pairs_of(layout)
+    hidden = h1.output
 
     # h₄ h₃ h₂. The row of a pair (q, s) with δ(q, s) = (p, v, m) is ⟦p⟧ ⟦v⟧ m in q2 s2 x2, so
     # ⟦(q^(i), s^(i))⟧ is mapped to ⟦q^(i+1)⟧ ⟦v^(i)⟧ m^(i). The rest moves and negates what h₁

@@ -19,13 +19,12 @@ from flint import fmpq
 
 from netwright.exact.feed_forward import Affine, FeedForward
 from netwright.exact.layout import Layout
-from netwright.machine.turing_machine import TuringMachine
 from netwright.theorems.theorem_3_4_transformer.lemma_b6_if import if_maps
 
 
-def next_symbol_network(layout: Layout, machine: TuringMachine) -> FeedForward:
+def next_symbol_network(layout: Layout, blank: str) -> FeedForward:
     """The network F."""
-    states, symbols = machine.states, machine.symbols
+    states, symbols = layout.labels("q1"), layout.labels("s1")
     conditions = Layout.of(
         {
             "q": states,
@@ -56,7 +55,7 @@ def next_symbol_network(layout: Layout, machine: TuringMachine) -> FeedForward:
             ("x7", "b2"): 1,
             ("x9", "b2"): -1,
         },
-        bias={"m": {"+": fmpq(1, 2), "-": fmpq(1, 2)}, "blank": machine.blank, "b2": 2},
+        bias={"m": {"+": fmpq(1, 2), "-": fmpq(1, 2)}, "blank": blank, "b2": 2},
     )
     # f₂: if b₂ then ⟦#⟧ else ⟦v^(ℓ(r+1))⟧.
     visited, chosen = if_maps(

@@ -35,11 +35,14 @@ class FinitePart:
 
     def __init__(self, program: Program, residual: Residual) -> None:
         self.program, self.residual = program, residual
-        self.steps = {
-            i: self._sparse(i, each)
-            for i, each in enumerate(program.instructions)
-            if isinstance(each, Step) and i in residual.finite
-        }
+        self.steps: dict[int, _Sparse] = {}
+        known = program.found.setdefault("sparse", {})
+        for i, each in enumerate(program.instructions):
+            if isinstance(each, Step) and i in residual.finite:
+                sparse = known.get(i) if each.is_shared else None
+                self.steps[i] = sparse or self._sparse(i, each)
+                if each.is_shared:
+                    known[i] = self.steps[i]
         self.slots: dict[int, list[tuple[str, int, Slot]]] = {}
         for key, slots in residual.slots.items():
             for n, slot in enumerate(slots):

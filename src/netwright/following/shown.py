@@ -174,10 +174,13 @@ class ShownFollower:
         return self.moments
 
     def remaining(self) -> int:
-        """A step of the given machine takes one token at least."""
+        """A step of the given machine takes one token at least, and reading some before it."""
         if self.moments >= self.most_moments:
             self._complain(self.moments + 1)
-        return min(self.max_steps - self.steps, self.most_moments - self.moments)
+        left = self.max_steps - self.steps
+        if self.steps < 0:
+            left = max(left, self.reading.before - self.moments)
+        return min(left, self.most_moments - self.moments)
 
     def take(self, codes: Codes) -> None:
         """Follow some tokens."""

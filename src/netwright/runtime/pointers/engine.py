@@ -1,11 +1,13 @@
 """A network that follows pointers, run with tables: the same codes as the definition's.
 
 What a token does for each distinct case is evaluated from the weights once (`evaluation`), and
-kept as a row of a table; positions and pointers are followed at every token (`kernel`). A changed
-weight changes the rows, or makes the network unsuitable: then the definition goes on.
+kept as a record of a table; positions and pointers are followed at every token (`kernel`). A
+changed weight changes records, or makes the network unsuitable: then the definition goes on.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from random import Random
 
 import numpy as np
 
@@ -21,15 +23,25 @@ from netwright.exact.snapshot import Snapshot, require_consistent
 from netwright.exact.vector import Vector
 from netwright.nets.transformer import Transformer
 from netwright.runtime.pointers import kernel
-from netwright.runtime.pointers.evaluation import Ended, Evaluation, Output, Value
-from netwright.runtime.pointers.input_attention import External
+from netwright.runtime.pointers.content import Content
+from netwright.runtime.pointers.evaluation import (
+    ByContent,
+    Ended,
+    LookUp,
+    Node,
+    Output,
+    Value,
+    evaluation_of,
+)
+from netwright.runtime.pointers.inputs import Input, Query
 from netwright.runtime.transformer.decoder import fast_tokens
 
-MOST_ROWS = 60_000
+MOST_RECORDS, MOST_ROWS = 1 << 22, 1 << 16
 CHUNK = 1 << 20
 NOT_BEGUN = (-2, 0)
-Case = tuple[Output, External | None, int]
-"""An output, the input token, and how many different things tokens have shown so far."""
+LONG = 1 << 10
+"""From this length on an input is not for the definition, which reads all of it at first."""
+TRIES, SPREAD = 8, 4
 
 
 class PointerEngine(StagedEngine["Tables"]):
@@ -45,7 +57,7 @@ class PointerEngine(StagedEngine["Tables"]):
         reference_steps: int = 0,
     ) -> None:
         self.network, self.X, self.seed = network, X, seed
-        super().__init__(watches, reference_steps)
+        super().__init__(watches, reference_steps if len(X) < LONG else 0)
 
     @staticmethod
     def is_warm() -> bool:
@@ -71,30 +83,43 @@ def has_code() -> bool:
     return kernel.compiled.cache_info().currsize > 0
 
 
+@dataclass(eq=False)
+class Case:
+    """An output, and the symbol of the input that is read."""
+
+    output: Output
+    symbol: int
+    base: int
+    begun: tuple[int, int] = NOT_BEGUN
+    """The pointer that it follows, or −1, and its value."""
+    found: list[int] = field(default_factory=list)
+    """The values for which it has a record."""
+    leading: "list[tuple[Case, int]]" = field(default_factory=list)
+    """The records that lead to it: cases and values."""
+
+
 class Tables:
-    """The cases that came up, their rows, and where the run stands."""
+    """The cases that came up, their records, and where the run stands."""
 
     def __init__(
         self, network: Transformer, X: Sequence[Vector], seed: Vector, watches: Sequence[Watch]
     ) -> None:
-        self.evaluation = Evaluation(network, X, watches)
+        self.evaluation = evaluation_of(network, watches)
         if len(self.evaluation.pointers) != 2:
             raise UnsuitableError("its outputs have not two pointers")
-        self.X = X
-        self.cases: dict[Case, int] = {}
-        self.begun: dict[int, tuple[int, int]] = {}
-        """By case: the pointer that it follows, or −1, and its value."""
-        self.values: dict[Value, int] = {}
-        self.ended: list[Ended] = []
-        self.records = np.full((16, 17, kernel.RECORD), -1, np.int64)
-        self.leading: dict[int, list[tuple[int, int]]] = {}
-        """By case: the records that lead to it."""
-        self.codes = np.zeros((16, len(watches)), np.int64)
-        self.slots = np.zeros((1024, kernel.RECORD), np.int64)
-        self.externals: dict[tuple[Vector, int | None], External] = {}
+        self.input = Input(network, self.evaluation.encoder, X)
+        self.content = Content(network)
+        self.values: list[Value | None] = []
+        self._value_numbers: dict[Value | None, int] = {}
+        self._rows: dict[tuple[int, ...], int] = {}
+        """The codes of tokens, with their numbers."""
+        self._codes = np.zeros((0, len(watches)), np.int64)
+        self.slots = np.zeros((1024, kernel.SLOT), np.int64)
         self.clock = np.zeros(kernel.CLOCK, np.int64)
-        self.clock[kernel.USED] = 1
-        self.output, _ = self.evaluation.of(seed)
+        self.clock[[kernel.USED, kernel.LENGTH]] = 1, len(X)
+        self.output = self.evaluation.of(seed)
+        self._draw = Random(0)
+        self._forget()
         self._loop = kernel.compiled()
 
     @property
@@ -103,7 +128,7 @@ class Tables:
         return int(self.clock[kernel.TOKEN])
 
     def snapshot(self) -> Snapshot:
-        """Nothing: tables take a second for some sixty million tokens, and do them again."""
+        """Nothing: tables take a second for some hundred million tokens, and do them again."""
         return {}
 
     def restore(self, state: Snapshot) -> None:
@@ -111,105 +136,193 @@ class Tables:
         require_consistent(False, "it has more than its moments")
 
     def advance(self, count: int) -> Coded:
-        """The next tokens, one at least: up to one that is not for tables, which is the next time.
-
-        They come one by one while the input is read, and then many at once.
-        """
-        count = min(count, CHUNK)
-        reading = len(self.X) - int(self.clock[kernel.TOKEN])
-        numbers = np.zeros(1 if reading > 0 else count, np.uint16)
+        """The next tokens, one at least: up to one that is not for tables, which is the next."""
+        numbers = np.empty(min(count, CHUNK), np.uint16)
         done = 0
         while done < len(numbers):
-            case = (self.output, self.external(), len(self.evaluation.shown))
-            self.clock[kernel.CASE] = number = self._case(case)
-            self.clock[[kernel.FOLLOWS, kernel.VALUE]] = self.begun.get(number, NOT_BEGUN)
-            self.clock[[kernel.NOBODY, kernel.ROOM]] = self.records.shape[1] - 1, len(self.slots)
-            arrays = (self.records, self.slots, numbers[done:], self.clock)
+            if self._version != self.input.version + self.content.version:
+                self._forget()
+            case = self.case
+            clock = self.clock
+            clock[[kernel.CASE, kernel.FOLLOWS, kernel.VALUE]] = case.base, *case.begun
+            clock[kernel.ROOM] = len(self.slots)
+            more = (self._headers, self.input.symbols, clock)
+            arrays = (self._records, self.slots, numbers[done:], *more)
             now = self._loop(*(array.ctypes.data for array in arrays), len(numbers) - done)
-            status = self.clock[kernel.STATUS]
             done += now
             if now:
-                self.output = self.ended[numbers[done - 1]].output
-            if status == kernel.MISSING:
-                if now:
-                    continue  # the case may be another one, and is looked up above
-                try:
-                    self._complete(case)
-                except UnsuitableError:
-                    if done:
-                        break
-                    raise
-            elif status == kernel.STALE:
+                at = int(clock[kernel.CASE])
+                self.output = self._cases[at].output if at >= 0 else self._outputs[-1 - at]
+            try:
+                if clock[kernel.STATUS] == kernel.NO_ROOM:
+                    self._make_room()
+                elif clock[kernel.STATUS] == kernel.STALE:
+                    raise UnsuitableError("a pointer is to a token that was visited since")
+                elif clock[kernel.STATUS] == kernel.MISSING and not now:
+                    self._complete(case)  # else the case is another one, and looked up above
+            except UnsuitableError:
                 if done:
                     break
-                raise UnsuitableError("a pointer is to a token that was visited since")
-            elif status == kernel.NO_ROOM:
-                self.slots = np.concatenate([self.slots, np.zeros_like(self.slots)])
-        return Coded(numbers[:done], self.codes[: len(self.ended)])
+                raise
+        if len(self._codes) != len(self._rows):
+            self._codes = np.array([*self._rows], np.int64)
+        return Coded(numbers[:done], self._codes)
 
-    def external(self) -> External | None:
-        """The input token of the token that comes next: the next one, or the last for ever."""
-        if not self.X:
-            return None
-        token, last = int(self.clock[kernel.TOKEN]), len(self.X)
-        at_end = token >= last
-        place = (self.X[min(token, last - 1)], last if at_end else None)
-        if place not in self.externals:
-            self.externals[place] = External(*place, first=last + 1 if at_end else 1)
-        return self.externals[place]
+    def _make_room(self) -> None:
+        """A quarter more slots, where they are if the system can do so."""
+        size = len(self.slots)
+        if size >= kernel.SLOTS or self.moments >= kernel.TOKENS:
+            raise UnsuitableError("more cells than a slot can tell")
+        self.slots.resize((size + size // 4, kernel.SLOT), refcheck=False)
 
-    def _case(self, case: Case) -> int:
-        number = self.cases.setdefault(case, len(self.cases))
-        if number == len(self.records):
-            self.records = np.concatenate([self.records, np.full_like(self.records, -1)])
-        return number
+    # Evaluation.
+
+    @property
+    def case(self) -> Case:
+        """The case of the next token."""
+        return self._case(self.output, self.input.symbol(self.moments))
+
+    def asks(self, case: Case) -> Node | None:
+        """A token of a case that has not looked up; None if symbols are others than they were."""
+        root = self.evaluation.root(case.output, self.input.first(case.symbol))
+        return self._answered(root, case.symbol)
+
+    def _answered(self, node: Node | None, symbol: int) -> Node | None:
+        """The first node from here on that is not answered by the input, or by content."""
+        while node is not None:
+            if isinstance(node.asks, Query):
+                answer = self.input.answer(node.asks, symbol)
+                node = None if answer is None else self.evaluation.after(node, answer)
+            elif isinstance(node.asks, ByContent):
+                self.content.check_keys(node.asks.own.layer, None)
+                node = self.evaluation.after(node, self.content.best(node.asks))
+            else:
+                break
+        return node
 
     def _complete(self, case: Case) -> None:
         """Evaluate what is missing of a case: its beginning, or what comes of what it looked up."""
-        number = self.cases[case]
-        output, external, _ = case
-        if number not in self.begun:
-            begun = self.evaluation.begin(output, external)
-            follows = -1 if begun.follows is None else begun.follows
-            self.begun[number] = follows, self._value(begun.value)
-            for place in self.leading.get(number, ()):
-                self.records[place][[kernel.NEXT_FOLLOWS, kernel.NEXT_VALUE]] = self.begun[number]
+        node = self.asks(case)
+        if node is None:
+            return
+        if case.begun == NOT_BEGUN:
+            follows, value = -1, None
+            if isinstance(node.asks, LookUp):
+                self.content.check_keys(node.asks.layer, node.asks.keys)
+                follows, value = node.asks.follows, node.asks.value
+            case.begun = follows, self._number(value)
+            self._announce(case)
             return
         found = self._looked_up()
-        nobody = self.records.shape[1] - 1
-        value = None if found == nobody else list(self.values)[found]
-        ended = self.evaluation.end(output, external, value)
-        if self.evaluation.show(ended.shown):
-            return  # with what is new it is another case
-        row = len(self.ended)
-        if row == MOST_ROWS:
-            raise UnsuitableError(f"more than {MOST_ROWS:,} different tokens")
-        if row == len(self.codes):
-            self.codes = np.concatenate([self.codes, self.codes])
-        self.ended.append(ended)
-        self.codes[row] = ended.codes
-        # What comes next is a case with the same input token, once the input is over.
-        following = -1
-        if external is None or external.position is not None:
-            following = self._case((ended.output, *case[1:]))
-            place = (number, -1 if found == nobody else found)  # the last column may move
-            self.leading.setdefault(following, []).append(place)
-        after = self.begun.get(following, NOT_BEGUN)
-        self.records[number, found, :6] = (row, following, *after, *ended.pointers)
+        if isinstance(node.asks, LookUp):
+            value = self.values[found] if found >= 0 else None
+            node = self._answered(self.evaluation.after(node, value), case.symbol)
+        if node is None:
+            return
+        if not isinstance(node.asks, Ended):
+            raise UnsuitableError("it looks up twice")
+        self.content.show(node.asks.shown)
+        if self._version == self.input.version + self.content.version:
+            self._record(case, found, node.asks)  # else it is a case of other tables
 
     def _looked_up(self) -> int:
-        """The value that the next token looks up."""
+        """The number of the value that the next token looks up; −1 for no single one."""
         follows = int(self.clock[kernel.FOLLOWS])
         if follows < 0:
-            return self.records.shape[1] - 1
+            return -1
         slot = int(self.clock[kernel.SECOND if follows else kernel.FIRST])
-        return int(self.slots[slot, 1])
+        return int(self.slots[slot, 0]) % kernel.VALUES
 
-    def _value(self, value: Value) -> int:
-        number = self.values.setdefault(value, len(self.values))
-        nobody = self.records.shape[1] - 1
-        if number == nobody:  # the last column is for no single token
-            more = np.full_like(self.records[:, :nobody], -1)
-            parts = (self.records[:, :nobody], more, self.records[:, nobody:])
-            self.records = np.concatenate(parts, axis=1)
+    def _number(self, value: Value | None) -> int:
+        number = self._value_numbers.setdefault(value, len(self.values))
+        if number == len(self.values):
+            if number == kernel.VALUES:
+                raise UnsuitableError(f"more than {kernel.VALUES:,} different values")
+            self.values.append(value)
+            self._reach(self._end)
         return number
+
+    # Records.
+
+    def _forget(self) -> None:
+        """Begin tables anew: input or content answer otherwise than they did."""
+        self._version = self.input.version + self.content.version
+        self._known: dict[tuple[Output, int], Case] = {}
+        self._cases: dict[int, Case] = {}
+        """By base."""
+        self._outputs: list[Output] = []
+        self._output_numbers: dict[Output, int] = {}
+        self._headers = np.zeros((0, self.input.end, kernel.HEADER), np.int64)
+        """By output and symbol; a base of −1 − n is that of no case yet, with output n."""
+        self._records = np.full((64, kernel.RECORD), -1, np.int64)
+        self._end = 0
+        """No record is owned from here on."""
+
+    def _case(self, output: Output, symbol: int) -> Case:
+        case = self._known.get((output, symbol))
+        if case is None:
+            case = self._known[output, symbol] = Case(output, symbol, self._end + 1)
+            self._cases[case.base] = case
+            self._reach(self._end + SPREAD)
+        return case
+
+    def _reach(self, end: int) -> None:
+        """Let every place be one of the array where a record of some value may be looked for."""
+        self._end = max(self._end, end)
+        if self._end > MOST_RECORDS:
+            raise UnsuitableError(f"more than {MOST_RECORDS:,} different tokens")
+        while self._end + len(self.values) + 1 > len(self._records):
+            self._records = np.concatenate([self._records, np.full_like(self._records, -1)])
+
+    def _record(self, case: Case, found: int, ended: Ended) -> None:
+        """Note what comes of a case for a value."""
+        row = self._rows.setdefault(ended.codes, len(self._rows))
+        if row == MOST_ROWS:
+            raise UnsuitableError(f"more than {MOST_ROWS:,} different tokens")
+        if self._is_taken(case.base, [found]):
+            self._move(case, [*case.found, found])
+        case.found.append(found)
+        following = self._case(ended.output, self.input.end)
+        following.leading.append((case, found))
+        headers = 0 if case.symbol == self.input.end else self._headers_of(ended.output)
+        header = (following.base, *following.begun)
+        fields = (case.base, row, *ended.pointers, headers, *header)
+        self._records[case.base + found] = fields
+        self._end = max(self._end, case.base + found + 1)
+
+    def _is_taken(self, base: int, found: Iterable[int]) -> bool:
+        return any(self._records[base + each, kernel.OWNER] >= 0 for each in found)
+
+    def _move(self, case: Case, found: Sequence[int]) -> None:
+        """Give a case a base with room for records of some values: between others, or after all."""
+        bases = (self._draw.randrange(1, self._end + 1) for _ in range(TRIES))
+        fitting = (n for n in bases if n not in self._cases and not self._is_taken(n, found))
+        base = next(fitting, self._end + 1)
+        self._reach(base + max(found) + 1)
+        for each in case.found:
+            self._records[base + each] = self._records[case.base + each]
+            self._records[base + each, kernel.OWNER] = base
+            self._records[case.base + each] = -1
+        del self._cases[case.base]
+        case.base, self._cases[base] = base, case
+        self._announce(case)
+
+    def _announce(self, case: Case) -> None:
+        """Tell those that lead to a case what it is."""
+        header = (case.base, *case.begun)
+        for other, found in case.leading:
+            self._records[other.base + found, kernel.NEXT :] = header
+        if case.symbol != self.input.end:
+            first = self._headers_of(case.output)
+            self._headers.reshape(-1)[first + kernel.HEADER * case.symbol :][:3] = header
+
+    def _headers_of(self, output: Output) -> int:
+        """Where the headers of an output begin."""
+        number = self._output_numbers.setdefault(output, len(self._outputs))
+        if number == len(self._outputs):
+            self._outputs.append(output)
+            if number == len(self._headers):
+                empty = np.zeros((max(16, number), *self._headers.shape[1:]), np.int64)
+                self._headers = np.concatenate([self._headers, empty])
+            self._headers[number] = (-1 - number, *NOT_BEGUN)
+        return number * self.input.end * kernel.HEADER

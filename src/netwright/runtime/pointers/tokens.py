@@ -16,8 +16,9 @@ from netwright.nets.transformer import Layer, Transformer
 from netwright.runtime.attended import Attention, EqualAttention, OneWinner
 from netwright.runtime.pointers import kernel
 from netwright.runtime.pointers.engine import Tables
-from netwright.runtime.pointers.evaluation import Output, Shown
-from netwright.runtime.pointers.maps import is_zero
+from netwright.runtime.pointers.evaluation import LookUp, Output
+from netwright.runtime.pointers.forms import known, vector_of
+from netwright.runtime.pointers.maps import position_values
 from netwright.runtime.transformer.analysis import has_equal_scores
 
 
@@ -47,7 +48,7 @@ class PointerTokens:
         return {
             "clock": tables.clock.copy(),
             "slots": tables.slots[: int(tables.clock[kernel.USED])].copy(),
-            "more": np.array([number, len(tables.evaluation.shown)]),
+            "more": np.array([number, len(tables.content.shown)]),
         }
 
     @state.setter
@@ -57,7 +58,8 @@ class PointerTokens:
         tables.clock[:] = state["clock"]
         tables.slots[: len(state["slots"])] = state["slots"]
         tables.output = list(self._outputs)[number]
-        tables.evaluation.forget(shown)
+        if shown != len(tables.content.shown):
+            tables.content.forget(shown)
 
     @property
     def y(self) -> Vector:
@@ -77,29 +79,33 @@ class PointerTokens:
 
     def looked_up(self, n: int, layer: Layer, z: Vector, t: int) -> tuple[Vector, Attention | None]:
         """What token t finds in layer n, and how; None if that takes all keys to say."""
-        layout, evaluation = self.network.layout, self.tables.evaluation
+        layout, tables = self.network.layout, self.tables
         q, k, v = layer.Q(z), layer.K(z), layer.V(z)
-        if is_zero(layer.V):
+        if tables.evaluation.layers[n].V.is_zero:
             equal = EqualAttention(q, t, self.network.score(q, k))
             return v, equal if has_equal_scores(layer) else None
-        if n not in evaluation.key_forms:
-            own = Shown(n, tuple(sorted(k.entries.items())), tuple(sorted(v.entries.items())))
-            best = evaluation.best(tuple(sorted(q.entries.items())), own)
+        keys = tables.content.keys.get(n)
+        if keys is None:
+            asked = (known(each.entries) for each in (q, k, v))
+            best = tables.content.best(tables.evaluation.by_content(n, *asked))
             if len(best) != 1:
                 raise UnsuitableError("a mean of what different tokens show")
-            return Vector(layout, dict(best[0])), None
-        begun = evaluation.begin(self.tables.output, self.tables.external())
-        if begun.follows is None:
+            return vector_of(layout, next(iter(best)).forms), None
+        node = tables.asks(tables.case)
+        if node is None or not isinstance(node.asks, LookUp) or node.asks.follows < 0:
             raise UnsuitableError("a look at no single token")
-        slot, token = self._pointed()[begun.follows]
-        there = self.tables.slots[slot].tolist()
-        if there[0] != token:
+        slot, token = self._pointed()[node.asks.follows]
+        there = tables.slots[slot].tolist()
+        if there[0] // kernel.VALUES != token:
             raise UnsuitableError("a pointer is to a token that was visited since")
-        value = list(self.tables.values)[there[1]]
-        pointers = {place: ONE / (there[3 + 2 * number] + 1) for place, number in value.pointers}
+        value = tables.values[there[0] % kernel.VALUES]
+        assert value is not None
+        pointers = {place: ONE / (there[2 + number] + 1) for place, number in value.pointers}
 
         def score_of(other: int) -> Rational:
-            return self.network.score(q, evaluation.key(n, other))
+            values = position_values(other)
+            key = Vector(layout, {place: form.at(values) for place, form in keys.items()})
+            return self.network.score(q, key)
 
         def second() -> int | None:
             # The score falls on both sides of the winner.

@@ -1,0 +1,246 @@
+"""Attention to the input: by a query that is known, or by position, the next token of the input.
+
+An input has many tokens and few different ones, so what a query finds is found by different tokens:
+their keys and values are forms in the position where they stand.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from netwright.engine.moments import UnsuitableError
+from netwright.exact.rational import ONE, ZERO, Rational
+from netwright.exact.vector import Vector, combine
+from netwright.nets.attention import dot_product
+from netwright.nets.transformer import Transformer
+from netwright.runtime.pointers.forms import (
+    NOTHING,
+    Form,
+    Forms,
+    Numbers,
+    added,
+    known,
+    scores,
+    spelled,
+    vector_of,
+)
+from netwright.runtime.pointers.maps import (
+    TWO,
+    AffineForms,
+    affine_forms,
+    feed_forward,
+    position_values,
+    positions,
+)
+
+MOST_EMBEDDED = 1 << 12
+
+
+@dataclass(frozen=True, eq=False)
+class Interned:
+    """A vector of which there is one object, so that it is compared by its identity."""
+
+    forms: Forms
+
+
+@dataclass(frozen=True, eq=False)
+class Query:
+    """What a token asks of the input in a layer, as far as keys have something there."""
+
+    layer: int
+    forms: Forms
+    by_position: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Embedded:
+    """An input token, with key and value as forms in its position."""
+
+    x: Vector
+    key: Forms
+    value: Forms
+    scores: dict[Query, Mapping[str, Form]] = field(default_factory=dict)
+    """Those that came up."""
+
+    def score(self, query: Query) -> Mapping[str, Form]:
+        """⟨query, key⟩ as a form in the position of the key."""
+        found = self.scores.get(query)
+        if found is None:
+            found = self.scores[query] = scores(query.forms, self.key)
+        return found
+
+
+class Encoder:
+    """What a network makes of the tokens of any input."""
+
+    def __init__(
+        self, network: Transformer, powers: Mapping[int, int], live: Sequence[set[int]]
+    ) -> None:
+        self.live, self.is_dot = live, network.score == dot_product
+        maps = [feed_forward(network.K).maps, feed_forward(network.V).maps]
+        self.is_affine = all(len(each) == 1 for each in maps)
+        self.places = AffineForms(maps[0][-1]).columns
+        """The coordinates of a query that keys have."""
+        self._positions = positions(powers)
+        self._embedded: dict[int, Embedded] = {}
+        self._queries: dict[object, Query] = {}
+        self._vectors: dict[object, Interned] = {}
+        self.asked_next: frozenset[int] = frozenset()
+        """The layers that asked by position."""
+        if self.is_affine:
+            self._key, self._value = affine_forms(network.K), affine_forms(network.V)
+
+    def embedded(self, x: Vector) -> Embedded:
+        """An input token; vectors are known by their identity, as hashes take long."""
+        found = self._embedded.get(id(x))
+        if found is None:
+            placed = added(known(x.entries), self._positions) if self.is_affine else {}
+            images = (self._key(placed), self._value(placed)) if self.is_affine else ({}, {})
+            if len(self._embedded) >= MOST_EMBEDDED:
+                self._embedded, self._queries = {}, {}
+            found = self._embedded[id(x)] = Embedded(x, *images)
+        return found
+
+    def query(self, layer: int, p: Forms) -> Query:
+        """The query that a token has in a layer."""
+        asked = {place: form for place, form in p.items() if place in self.places}
+        by_position = any(form.terms for form in asked.values())
+        made = Query(layer, asked, by_position)
+        return self._queries.setdefault((layer, spelled(asked)), made)
+
+    def found(self, layer: int, forms: Forms) -> Interned:
+        """What is found, as far as somebody reads it."""
+        forms = {place: form for place, form in forms.items() if place in self.live[layer]}
+        return self.interned(forms)
+
+    def interned(self, forms: Forms) -> Interned:
+        """The object of a vector."""
+        return self._vectors.setdefault(spelled(forms), Interned(forms))
+
+
+class Input:
+    """The input of a run, and what queries find in it.
+
+    Tokens among which nobody has made a difference yet have one *symbol*. The first layer that asks
+    by position tells more of them apart; then `version` grows, and symbols are others.
+    """
+
+    def __init__(self, network: Transformer, encoder: Encoder, X: Sequence[Vector]) -> None:
+        self.network, self.encoder, self.X, self.length = network, encoder, X, len(X)
+        different = {id(x): x for x in X}
+        numbers = {number: n for n, number in enumerate(different)}
+        self._which = np.fromiter(map(numbers.__getitem__, map(id, X)), np.int64, len(X))
+        self._tokens = [encoder.embedded(x) for x in different.values()]
+        self._answers: dict[Query, Interned] = {}
+        self._checked: set[Query] = set()
+        self.version = 0
+        self._tell_apart(encoder.asked_next)
+
+    def _tell_apart(self, layers: frozenset[int]) -> None:
+        """Number the symbols by what is found of them in the layers that ask by position."""
+        self._asked = layers
+        find, symbols = self.encoder.found, dict[tuple[Interned, ...], int]()
+        found = [tuple(find(n, token.value) for n in layers) for token in self._tokens]
+        codes = [symbols.setdefault(each, len(symbols)) for each in found]
+        self._of_symbol = [dict(zip(layers, each, strict=True)) for each in symbols]
+        self.end = len(symbols)
+        """The symbol after the last: the last token of the input, for ever."""
+        if self.end >= 1 << 16:
+            raise UnsuitableError("more than 65,535 different symbols")
+        if self.length:
+            values = position_values(self.length)
+            last = {k: form.at(values) for k, form in self._tokens[self._which[-1]].value.items()}
+            of_last = {layer: find(layer, known(last)) for layer in layers}
+        else:
+            of_last = dict.fromkeys(layers, self.encoder.interned({}))
+        self._of_symbol.append(of_last)
+        self.symbols = np.array([*codes, 0], np.uint16)[self._which]
+        self.version += 1
+
+    def symbol(self, token: int) -> int:
+        """The symbol that a token reads by its position, from 0 on."""
+        return int(self.symbols[token]) if token < self.length else self.end
+
+    def first(self, symbol: int) -> int:
+        """The least position that a token may have that reads a symbol."""
+        return self.length + 1 if symbol == self.end else 1
+
+    def answer(self, query: Query, symbol: int) -> Interned | None:
+        """What a query finds, of a token that reads a symbol; None if symbols are others now."""
+        if not self.length:
+            return self.encoder.interned({})
+        if query.by_position:
+            if query not in self._checked:
+                self._check(query)
+                self._checked.add(query)
+            if query.layer not in self._asked:
+                self.encoder.asked_next |= {query.layer}
+                self._tell_apart(self.encoder.asked_next)
+                return None
+            return self._of_symbol[symbol][query.layer]
+        if query not in self._answers:
+            self._answers[query] = self.encoder.found(query.layer, known(self._by_content(query)))
+        return self._answers[query]
+
+    def _by_content(self, query: Query) -> Numbers:
+        """What a query finds that is known: the mean of the values with the greatest score."""
+        encoder, live = self.encoder, self.encoder.live[query.layer]
+        if not encoder.is_affine:
+            return self._by_definition(query)
+        found = [token.score(query) for token in self._tokens]
+        if any(score.keys() - {""} for score in found):
+            return self._by_definition(query)
+        numbers = [score.get("", NOTHING).constant for score in found]
+        if not encoder.is_dot:
+            numbers = [-abs(number) for number in numbers]
+        top = max(numbers)
+        best = [n for n, number in enumerate(numbers) if number == top]
+        values = [self._tokens[n].value for n in best]
+        if any(form.terms for value in values for k, form in value.items() if k in live):
+            return self._by_definition(query)
+        if len(best) == 1:
+            return {place: form.constant for place, form in values[0].items()}
+        counts = np.bincount(self._which, minlength=len(numbers))[best].tolist()
+        total = dict[int, Rational]()
+        for count, value in zip(counts, values, strict=True):
+            for place, form in value.items():
+                total[place] = total.get(place, ZERO) + count * form.constant / sum(counts)
+        return total
+
+    def _by_definition(self, query: Query) -> Numbers:
+        """The same, where it depends on positions: token by token."""
+        network, layout = self.network, self.network.layout
+        q = vector_of(layout, query.forms)
+        top: Rational | None = None
+        best: list[Vector] = []
+        for j, x in enumerate(self.X, start=1):
+            placed = network.positioned(x, j)
+            score = network.score(q, network.K(placed))
+            if top is None or score >= top:
+                best = [] if score != top else best
+                best.append(placed)
+                top = score
+        weight = ONE / len(best)
+        return combine(layout, ((weight, network.V(each)) for each in best)).entries
+
+    def _check(self, query: Query) -> None:
+        """UnsuitableError unless input token min(i+1, N) alone has the greatest score."""
+        if not self.encoder.is_affine:
+            raise UnsuitableError("the encoder's keys or values are not affine")
+        score = self._tokens[0].score(query)
+        if any(token.score(query) != score for token in self._tokens):
+            raise UnsuitableError("input tokens differ in more than their positions")
+        one, n, e, e2 = (score.get(name, NOTHING) for name in ("", "n", "e", "e2"))
+        if self.encoder.is_dot:
+            # 2κε_{i+1}ε_j − κε_j², and what is the same for all j.
+            kappa = -e2.constant
+            fine = n == NOTHING and not e2.terms and kappa > ZERO
+            fine = fine and e == Form(ZERO, (("e", TWO * kappa),))
+        else:
+            # κ(j − n) or κ(j e − 1), with n = i + 1 and e = 1/(i + 1).
+            by_n = not n.terms and n.constant and one == Form(ZERO, (("n", -n.constant),))
+            by_e = len(n.terms) == 1 and n == Form(ZERO, (("e", -one.constant),)) and not one.terms
+            fine = e == NOTHING and e2 == NOTHING and bool(by_n or by_e)
+        if not fine:
+            raise UnsuitableError("a query does not ask for the input's next token")

@@ -174,10 +174,11 @@ class ShownFollower:
         return self.moments
 
     def remaining(self) -> int:
-        """A step of the given machine takes one token at least."""
+        """A step of the given machine takes one token at least, and those before step 0 come first."""
         if self.moments >= self.most_moments:
             self._complain(self.moments + 1)
-        return min(self.max_steps - self.steps, self.most_moments - self.moments)
+        before = 0 if self.steps >= 0 else max(0, self.reading.before - self.moments - 1)
+        return min(self.max_steps - self.steps + before, self.most_moments - self.moments)
 
     def take(self, codes: Codes) -> None:
         """Follow some tokens."""

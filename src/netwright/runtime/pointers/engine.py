@@ -97,6 +97,11 @@ class Case:
     leading: "list[tuple[Case, int]]" = field(default_factory=list)
     """The records that lead to it: cases and values."""
 
+    @property
+    def header(self) -> tuple[int, int, int]:
+        """What the loop has of it before it looks anything up."""
+        return self.base, *self.begun
+
 
 class Tables:
     """The cases that came up, their records, and where the run stands."""
@@ -116,7 +121,8 @@ class Tables:
         self._codes = np.zeros((0, len(watches)), np.int64)
         self.slots = np.zeros((1024, kernel.SLOT), np.int64)
         self.clock = np.zeros(kernel.CLOCK, np.int64)
-        self.clock[[kernel.USED, kernel.LENGTH]] = 1, len(X)
+        self.clock[kernel.USED] = 1
+        self.clock[kernel.ROOM], self.clock[kernel.LENGTH] = len(self.slots), len(X)
         self.output = self.evaluation.of(seed)
         self._draw = Random(0)
         self._forget()
@@ -142,24 +148,22 @@ class Tables:
         while done < len(numbers):
             if self._version != self.input.version + self.content.version:
                 self._forget()
-            case = self.case
-            clock = self.clock
-            clock[[kernel.CASE, kernel.FOLLOWS, kernel.VALUE]] = case.base, *case.begun
-            clock[kernel.ROOM] = len(self.slots)
-            more = (self._headers, self.input.symbols, clock)
-            arrays = (self._records, self.slots, numbers[done:], *more)
-            now = self._loop(*(array.ctypes.data for array in arrays), len(numbers) - done)
+            clock, case = self.clock, self.case
+            clock[: kernel.HEADER] = case.header
+            if self._addresses is None:
+                self._addresses = self._found_in_memory()
+            records, slots, headers, symbols, at = self._addresses
+            first = numbers[done:].ctypes.data
+            now = self._loop(records, slots, first, headers, symbols, at, len(numbers) - done)
             done += now
             if now:
-                at = int(clock[kernel.CASE])
-                self.output = self._cases[at].output if at >= 0 else self._outputs[-1 - at]
+                base = int(clock[kernel.CASE])
+                self.output = self._cases[base].output if base >= 0 else self._outputs[-1 - base]
             try:
                 if clock[kernel.STATUS] == kernel.NO_ROOM:
                     self._make_room()
-                elif clock[kernel.STATUS] == kernel.STALE:
-                    raise UnsuitableError("a pointer is to a token that was visited since")
-                elif clock[kernel.STATUS] == kernel.MISSING and not now:
-                    self._complete(case)  # else the case is another one, and looked up above
+                elif clock[kernel.STATUS] != kernel.DONE:
+                    self._complete(self.case)
             except UnsuitableError:
                 if done:
                     break
@@ -174,6 +178,13 @@ class Tables:
         if size >= kernel.SLOTS or self.moments >= kernel.TOKENS:
             raise UnsuitableError("more cells than a slot can tell")
         self.slots.resize((size + size // 4, kernel.SLOT), refcheck=False)
+        self.clock[kernel.ROOM] = len(self.slots)
+        self._addresses = None
+
+    def _found_in_memory(self) -> tuple[int, ...]:
+        """Where the arrays of the loop are."""
+        arrays = (self._records, self.slots, self._headers, self.input.symbols, self.clock)
+        return tuple(array.ctypes.data for array in arrays)
 
     # Evaluation.
 
@@ -212,8 +223,7 @@ class Tables:
                 follows, value = node.asks.follows, node.asks.value
             case.begun = follows, self._number(value)
             self._announce(case)
-            return
-        found = self._looked_up()
+        found = self.looked_up(case.begun[0])
         if isinstance(node.asks, LookUp):
             value = self.values[found] if found >= 0 else None
             node = self._answered(self.evaluation.after(node, value), case.symbol)
@@ -225,13 +235,21 @@ class Tables:
         if self._version == self.input.version + self.content.version:
             self._record(case, found, node.asks)  # else it is a case of other tables
 
-    def _looked_up(self) -> int:
+    def looked_up(self, follows: int) -> int:
         """The number of the value that the next token looks up; −1 for no single one."""
-        follows = int(self.clock[kernel.FOLLOWS])
         if follows < 0:
             return -1
-        slot = int(self.clock[kernel.SECOND if follows else kernel.FIRST])
-        return int(self.slots[slot, 0]) % kernel.VALUES
+        slot, token = self.pointed[follows]
+        there, value = divmod(int(self.slots[slot, 0]), kernel.VALUES)
+        if there != token:
+            raise UnsuitableError("a pointer is to a token that was visited since")
+        return value
+
+    @property
+    def pointed(self) -> list[tuple[int, int]]:
+        """Where the two pointers of the next token are to: slots, and the numbers of tokens."""
+        clock = self.clock.tolist()
+        return [(clock[n], clock[n + 1]) for n in (kernel.FIRST, kernel.SECOND)]
 
     def _number(self, value: Value | None) -> int:
         number = self._value_numbers.setdefault(value, len(self.values))
@@ -255,6 +273,7 @@ class Tables:
         self._headers = np.zeros((0, self.input.end, kernel.HEADER), np.int64)
         """By output and symbol; a base of −1 − n is that of no case yet, with output n."""
         self._records = np.full((64, kernel.RECORD), -1, np.int64)
+        self._addresses: tuple[int, ...] | None = None
         self._end = 0
         """No record is owned from here on."""
 
@@ -273,6 +292,7 @@ class Tables:
             raise UnsuitableError(f"more than {MOST_RECORDS:,} different tokens")
         while self._end + len(self.values) + 1 > len(self._records):
             self._records = np.concatenate([self._records, np.full_like(self._records, -1)])
+            self._addresses = None
 
     def _record(self, case: Case, found: int, ended: Ended) -> None:
         """Note what comes of a case for a value."""
@@ -285,8 +305,7 @@ class Tables:
         following = self._case(ended.output, self.input.end)
         following.leading.append((case, found))
         headers = 0 if case.symbol == self.input.end else self._headers_of(ended.output)
-        header = (following.base, *following.begun)
-        fields = (case.base, row, *ended.pointers, headers, *header)
+        fields = (case.base, row, *ended.pointers, headers, *following.header)
         self._records[case.base + found] = fields
         self._end = max(self._end, case.base + found + 1)
 
@@ -309,12 +328,11 @@ class Tables:
 
     def _announce(self, case: Case) -> None:
         """Tell those that lead to a case what it is."""
-        header = (case.base, *case.begun)
         for other, found in case.leading:
-            self._records[other.base + found, kernel.NEXT :] = header
+            self._records[other.base + found, kernel.NEXT :] = case.header
         if case.symbol != self.input.end:
-            first = self._headers_of(case.output)
-            self._headers.reshape(-1)[first + kernel.HEADER * case.symbol :][:3] = header
+            first = self._headers_of(case.output) // kernel.HEADER
+            self._headers.reshape(-1, kernel.HEADER)[first + case.symbol] = case.header
 
     def _headers_of(self, output: Output) -> int:
         """Where the headers of an output begin."""
@@ -324,5 +342,6 @@ class Tables:
             if number == len(self._headers):
                 empty = np.zeros((max(16, number), *self._headers.shape[1:]), np.int64)
                 self._headers = np.concatenate([self._headers, empty])
+                self._addresses = None
             self._headers[number] = (-1 - number, *NOT_BEGUN)
         return number * self.input.end * kernel.HEADER

@@ -118,10 +118,12 @@ class _Token(NamedTuple):
 
     z: Forms
     bounds: Mapping[str, Bound]
+    first: int | None
+    """The least position, if bounds follow from it; None if there are more."""
     layer: int = 0
     shown: tuple[Shown, ...] = ()
-    seen: tuple[Forms, ...] = ()
-    """The z of each layer."""
+    codes: tuple[tuple[int, int], ...] = ()
+    """What watches see so far, with their numbers."""
 
 
 @dataclass(eq=False)
@@ -168,25 +170,29 @@ class Evaluation:
         powers = {place: power(two.entries[place]) for place in one.entries}
         """The coordinates of positions, with the power of the position that stands there."""
         self.positions = positions(powers)
-        self._watched = [_Watched(watch, network.layout) for watch in watches]
+        count = len(network.decoder)
+        self._watched: dict[str, list[_Watched]] = {}
+        """By vector."""
+        for number, watch in enumerate(watches):
+            name = f"z{count}" if watch.vector == "z" else watch.vector
+            each = _Watched(number, watch, network.layout)
+            self._watched.setdefault(name, []).append(each)
         self.pointers = self._pointer_places(network, powers)
         self.F = NetworkForms(network.F)  # the paper's letter
         places = AffineForms(feed_forward(network.K).maps[-1]).columns
-        live, count = self.F.reads | self._reads("z"), len(network.decoder)
+        live = self.F.reads
         self.layers: list[_LayerForms] = []
         for number in range(count, 0, -1):
-            live = live | self._reads(f"z{number}")
+            live = live.union(*(each.reads for each in self._watched.get(f"z{number}", ())))
             self.layers.insert(0, _LayerForms(network.decoder[number - 1], places, live))
             live = self.layers[0].live_before
         self.encoder = Encoder(network, powers, [each.live_after_input for each in self.layers])
         self.nodes = 0
         self._roots: dict[tuple[Output, int], Node] = {}
+        self._nodes: dict[Hashable, Node] = {}
+        """By what a token is after a layer."""
         self.objects: dict[Hashable, object] = {}
         """Outputs, values and what is shown: of each there is one object."""
-
-    def _reads(self, vector: str) -> set[int]:
-        """The coordinates of a vector that are watched."""
-        return {k for each in self._watched if each.vector == vector for k in each.reads}
 
     def _pointer_places(self, network: Transformer, powers: Mapping[int, int]) -> tuple[int, ...]:
         """The coordinates of y that F writes where it reads 1/i: those of pointers."""
@@ -203,7 +209,7 @@ class Evaluation:
     def root(self, output: Output, first: int) -> Node:
         """A token that begins with an output, at a position that is `first` at least."""
         if self.nodes > MOST_NODES:
-            self._roots, self.nodes = {}, 0
+            self._roots, self._nodes, self.nodes = {}, {}, 0
         found = self._roots.get((output, first))
         if found is None:
             found = self._roots[output, first] = self._first(output, first)
@@ -227,21 +233,33 @@ class Evaluation:
         y = known(output.finite)
         y |= {place: Form(ZERO, ((f"p{place}", ONE),)) for place in output.pointers}
         live = self.layers[0].live_before if self.layers else self.F.reads
-        return self._before_layer(_Token(_only(live, added(y, self.positions)), bounds))
+        return self._before_layer(_Token(_only(live, added(y, self.positions)), bounds, first))
 
     def _answered(self, node: Node, answer: Answer) -> Node:
         token, layer = node.token, self.layers[node.token.layer]
         if isinstance(answer, Interned):
             a = added(token.z, answer.forms)
             z = _only(layer.live, added(a, layer.O(a, token.bounds)))
-            token = token._replace(z=z, layer=token.layer + 1, seen=(*token.seen, z))
-            return self._before_layer(token)
+            codes = token.codes + self._codes(f"z{token.layer + 1}", z)
+            return self._met(token._replace(z=z, layer=token.layer + 1, codes=codes))
         if isinstance(answer, frozenset):
             found, more = self._best(answer, token.layer)
         else:
             found, more = self._looked_up(answer, layer)
         p = _only(layer.live_after_self, added(token.z, found))
-        return self._before_input(token._replace(z=p, bounds={**token.bounds, **more}))
+        if more:
+            token = token._replace(bounds={**token.bounds, **more}, first=None)
+        return self._before_input(token._replace(z=p))
+
+    def _met(self, token: _Token) -> Node:
+        """The node of a token after a layer, whichever way it came to be what it is."""
+        if token.first is None:
+            return self._before_layer(token)
+        name = (token.layer, token.first, spelled(token.z), token.shown, token.codes)
+        found = self._nodes.get(name)
+        if found is None:
+            found = self._nodes[name] = self._before_layer(token)
+        return found
 
     def _before_layer(self, token: _Token) -> Node:
         """Self attention of the next layer: to nothing, by pointer, or by content."""
@@ -342,8 +360,7 @@ class Evaluation:
 
     def _ended(self, token: _Token) -> Ended:
         y = self.F(token.z, token.bounds)
-        vectors = {f"z{n}": z for n, z in enumerate(token.seen, start=1)} | {"z": token.z, "y": y}
-        codes = tuple(watch.code(vectors[watch.vector]) for watch in self._watched)
+        codes = tuple(code for _, code in sorted(token.codes + self._codes("y", y)))
         finite, there, moves = {**y}, list[int](), list[int]()
         for place in self.pointers:
             form = finite.pop(place, NOTHING)
@@ -353,6 +370,10 @@ class Evaluation:
         is_known = not any(form.terms for form in finite.values())
         output = self._output(finite, tuple(there), is_known)
         return Ended(output, tuple(moves), codes, token.shown)
+
+    def _codes(self, name: str, vector: Forms) -> tuple[tuple[int, int], ...]:
+        """What the watches of a vector see."""
+        return tuple((each.number, each.code(vector)) for each in self._watched.get(name, ()))
 
     def _origin(self, form: Form) -> int:
         """Where a pointer comes from."""
@@ -389,8 +410,8 @@ class Evaluation:
 class _Watched:
     """A watch, on vectors of forms."""
 
-    def __init__(self, watch: Watch, layout: Layout) -> None:
-        self.vector, self._watch = watch.vector, replace(watch, through=None)
+    def __init__(self, number: int, watch: Watch, layout: Layout) -> None:
+        self.number, self._watch = number, replace(watch, through=None)
         self._through = None if watch.through is None else AffineForms(watch.through)
         self._layout = layout if watch.through is None else watch.through.output
         self._places = self._layout.places(watch.block)

@@ -4,7 +4,7 @@ A pointer is a number in [0, 1], a position is one that is 1 at least. A vector 
 all vectors that they can be, and a map is evaluated once for all of them (`maps`).
 """
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from typing import NamedTuple
 
 from netwright.engine.moments import UnsuitableError
@@ -25,14 +25,19 @@ class Form(NamedTuple):
     """In the order of their names, without zeros."""
 
     @staticmethod
-    def sum(parts: "Iterable[tuple[Rational, Form]]") -> "Form":
+    def sum(parts: "Sequence[tuple[Rational, Form]]") -> "Form":
         """Σ w f."""
+        if len(parts) == 1 and parts[0][0] is ONE:
+            return parts[0][1]
         constant, terms = ZERO, dict[str, Rational]()
         for weight, form in parts:
             if form.constant:
                 constant += form.constant if weight is ONE else weight * form.constant
             for name, factor in form.terms:
-                terms[name] = terms.get(name, ZERO) + weight * factor
+                term = factor if weight is ONE else weight * factor
+                terms[name] = terms[name] + term if name in terms else term
+        if not terms:
+            return Form(constant)
         return Form(constant, tuple(sorted((x, c) for x, c in terms.items() if c)))
 
     @property
@@ -63,7 +68,8 @@ class Form(NamedTuple):
     def clipped(self, bounds: Bounds) -> "Form":
         """σ of it; UnsuitableError where σ bends inside the bounds."""
         if not self.terms:
-            return Form(sigma(self.constant))
+            number = sigma(self.constant)
+            return Form(number) if number else NOTHING
         least, most = self.within(bounds)
         if most is not None and most <= ZERO:
             return NOTHING

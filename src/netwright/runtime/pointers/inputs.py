@@ -18,7 +18,6 @@ from netwright.runtime.pointers.forms import (
     NOTHING,
     Form,
     Forms,
-    Numbers,
     added,
     known,
     scores,
@@ -61,10 +60,12 @@ class Embedded:
     key: Forms
     value: Forms
     scores: dict[Query, Mapping[str, Form]] = field(default_factory=dict)
-    """Those that came up."""
+    """⟨query, key⟩ as forms in the position of the key, for queries that came up."""
+    found: dict[int, Interned] = field(default_factory=dict)
+    """By layer: the value, as far as somebody reads it."""
 
     def score(self, query: Query) -> Mapping[str, Form]:
-        """⟨query, key⟩ as a form in the position of the key."""
+        """⟨query, key⟩."""
         found = self.scores.get(query)
         if found is None:
             found = self.scores[query] = scores(query.forms, self.key)
@@ -109,6 +110,13 @@ class Encoder:
         made = Query(layer, asked, by_position)
         return self._queries.setdefault((layer, spelled(asked)), made)
 
+    def value(self, layer: int, token: Embedded) -> Interned:
+        """The value of a token, as far as somebody reads it."""
+        found = token.found.get(layer)
+        if found is None:
+            found = token.found[layer] = self.found(layer, token.value)
+        return found
+
     def found(self, layer: int, forms: Forms) -> Interned:
         """What is found, as far as somebody reads it."""
         forms = {place: form for place, form in forms.items() if place in self.live[layer]}
@@ -141,7 +149,8 @@ class Input:
         """Number the symbols by what is found of them in the layers that ask by position."""
         self._asked = layers
         find, symbols = self.encoder.found, dict[tuple[Interned, ...], int]()
-        found = [tuple(find(n, token.value) for n in layers) for token in self._tokens]
+        value = self.encoder.value
+        found = [tuple([value(n, token) for n in layers]) for token in self._tokens]
         codes = [symbols.setdefault(each, len(symbols)) for each in found]
         self._of_symbol = [dict(zip(layers, each, strict=True)) for each in symbols]
         self.end = len(symbols)
@@ -180,35 +189,33 @@ class Input:
                 return None
             return self._of_symbol[symbol][query.layer]
         if query not in self._answers:
-            self._answers[query] = self.encoder.found(query.layer, known(self._by_content(query)))
+            self._answers[query] = self._by_content(query)
         return self._answers[query]
 
-    def _by_content(self, query: Query) -> Numbers:
+    def _by_content(self, query: Query) -> Interned:
         """What a query finds that is known: the mean of the values with the greatest score."""
-        encoder, live = self.encoder, self.encoder.live[query.layer]
-        if not encoder.is_affine:
+        tokens, encoder = self._tokens, self.encoder
+        found = [token.score(query) for token in tokens]
+        if not encoder.is_affine or any([score.keys() > {""} for score in found]):
             return self._by_definition(query)
-        found = [token.score(query) for token in self._tokens]
-        if any(score.keys() - {""} for score in found):
-            return self._by_definition(query)
-        numbers = [score.get("", NOTHING).constant for score in found]
+        numbers = [score[""].constant if score else ZERO for score in found]
         if not encoder.is_dot:
             numbers = [-abs(number) for number in numbers]
         top = max(numbers)
         best = [n for n, number in enumerate(numbers) if number == top]
-        values = [self._tokens[n].value for n in best]
-        if any(form.terms for value in values for k, form in value.items() if k in live):
+        values = [encoder.value(query.layer, tokens[n]) for n in best]
+        if any(form.terms for value in values for form in value.forms.values()):
             return self._by_definition(query)
-        if len(best) == 1:
-            return {place: form.constant for place, form in values[0].items()}
-        counts = np.bincount(self._which, minlength=len(numbers))[best].tolist()
-        total = dict[int, Rational]()
+        if len(set(values)) == 1:
+            return values[0]
+        counts = np.bincount(self._which, minlength=len(tokens))[best].tolist()
+        parts: dict[int, list[tuple[Rational, Form]]] = {}
         for count, value in zip(counts, values, strict=True):
-            for place, form in value.items():
-                total[place] = total.get(place, ZERO) + count * form.constant / sum(counts)
-        return total
+            for place, form in value.forms.items():
+                parts.setdefault(place, []).append((Rational(count, sum(counts)), form))
+        return encoder.found(query.layer, {place: Form.sum(each) for place, each in parts.items()})
 
-    def _by_definition(self, query: Query) -> Numbers:
+    def _by_definition(self, query: Query) -> Interned:
         """The same, where it depends on positions: token by token."""
         network, layout = self.network, self.network.layout
         q = vector_of(layout, query.forms)
@@ -222,7 +229,8 @@ class Input:
                 best.append(placed)
                 top = score
         weight = ONE / len(best)
-        return combine(layout, ((weight, network.V(each)) for each in best)).entries
+        mean = combine(layout, ((weight, network.V(each)) for each in best))
+        return self.encoder.found(query.layer, known(mean.entries))
 
     def _check(self, query: Query) -> None:
         """UnsuitableError unless input token min(i+1, N) alone has the greatest score."""

@@ -21,11 +21,11 @@ from functools import cache
 DONE, MISSING, STALE, NO_ROOM = range(4)
 """Why it stopped: all tokens, a case without a record, a pointer to a token that is gone, no slot.
 """
-CARRIED = ("case", "here", "token", "used", "follows", "value", "a", "a token", "b", "b token")
-"""Places of the clock: the case's base, the token's slot and number, the slots in use; the pointer
-that the token follows (−1: none, −2: not known yet) and its value; its two pointers, each a slot
-and a token's number."""
-CASE, _, TOKEN, USED, FOLLOWS, VALUE, FIRST, _, SECOND, _ = range(len(CARRIED))
+CARRIED = ("case", "follows", "value", "here", "token", "used", "a", "a token", "b", "b token")
+"""Places of the clock: the case's base, the pointer that the token follows (−1: none, −2: not known
+yet) and its value; the token's slot and number, the slots in use; its two pointers, each a slot and
+a token's number."""
+CASE, _, _, _, TOKEN, USED, FIRST, _, SECOND, _ = range(len(CARRIED))
 STATUS, ROOM, LENGTH = range(len(CARRIED), len(CARRIED) + 3)
 """And: why it stopped, how many slots there are, and the length of the input."""
 CLOCK = LENGTH + 1

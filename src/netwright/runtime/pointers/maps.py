@@ -12,7 +12,7 @@ from netwright.engine.moments import UnsuitableError
 from netwright.exact.feed_forward import Affine, FeedForward
 from netwright.exact.rational import ONE, ZERO, Rational, sigma
 from netwright.nets.transformer import Map
-from netwright.runtime.pointers.forms import NOTHING, Bounds, Form, Forms, known
+from netwright.runtime.pointers.forms import Bounds, Form, Forms, known
 
 TWO = ONE + ONE
 NAMES = {0: "", 1: "n", -1: "e", -2: "e2"}
@@ -35,10 +35,10 @@ def position_values(position: int) -> dict[str, Rational]:
 
 def power(value: Rational) -> int:
     """The power of 2 that a number is, as a position's."""
-    powers = {ONE: 0, TWO: 1, ONE / 2: -1, ONE / 4: -2}
-    if value not in powers:
-        raise UnsuitableError("its positions are not 1, i, 1/i, 1/i²")
-    return powers[value]
+    for exponent, number in ((0, ONE), (1, TWO), (-1, ONE / 2), (-2, ONE / 4)):
+        if value == number:
+            return exponent
+    raise UnsuitableError("its positions are not 1, i, 1/i, 1/i²")
 
 
 def feed_forward(map_: Map) -> FeedForward:
@@ -77,7 +77,7 @@ class AffineForms:
         for place, form in self.bias.items():
             parts.setdefault(place, []).append((ONE, form))
         found = {column: Form.sum(each) for column, each in parts.items()}
-        return {column: form for column, form in found.items() if form != NOTHING}
+        return {column: form for column, form in found.items() if form.terms or form.constant}
 
 
 class Units:
@@ -88,21 +88,22 @@ class Units:
     """
 
     def __init__(self, affine: Affine) -> None:
-        self.bias = affine.bias.entries
+        self.bias = known(affine.bias.entries)
         self.inputs: dict[int, list[tuple[int, Rational]]] = {}
         self.rows: dict[int, list[int]] = {}
         for (row, unit), weight in affine.weights.items():
-            self.inputs.setdefault(unit, []).append((row, weight))
+            self.inputs.setdefault(unit, []).append((row, ONE if weight == ONE else weight))
             self.rows.setdefault(row, []).append(unit)
-        self.always = [unit for unit, bias in self.bias.items() if bias > ZERO]
+        most = dict(affine.bias.entries)
+        self.always = [unit for unit, bias in most.items() if bias > ZERO]
         """Those that are more than 0 for the vector 0."""
         self.guarded: dict[int, list[int]] = {}
-        for unit, inputs in self.inputs.items():
-            most = self.bias.get(unit, ZERO)
-            for row, weight in sorted(inputs, key=lambda each: -len(self.rows[each[0]])):
-                if weight <= ZERO or most + weight <= ZERO:
-                    most += max(weight, ZERO)
-                else:
+        for row, units in sorted(self.rows.items(), key=lambda each: -len(each[1])):
+            for unit in units:
+                weight = max(affine.weights[row, unit], ZERO)
+                if most.get(unit, ZERO) + weight <= ZERO:
+                    most[unit] = most.get(unit, ZERO) + weight
+                elif weight:
                     self.guarded.setdefault(row, []).append(unit)
 
     def __call__(self, x: Forms, bounds: Bounds) -> Forms:
@@ -114,8 +115,10 @@ class Units:
         found: Forms = {}
         for unit in units:
             parts = [(w, x[row]) for row, w in self.inputs.get(unit, ()) if row in x]
-            form = Form.sum([*parts, (ONE, Form(self.bias.get(unit, ZERO)))]).clipped(bounds)
-            if form != NOTHING:
+            if unit in self.bias:
+                parts.append((ONE, self.bias[unit]))
+            form = Form.sum(parts).clipped(bounds)
+            if form.terms or form.constant:
                 found[unit] = form
         return found
 

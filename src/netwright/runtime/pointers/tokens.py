@@ -67,15 +67,9 @@ class PointerTokens:
         output = self.tables.output
         if not output.is_known:
             raise UnsuitableError("a number of an output depends on a pointer, or on a mean")
-        pointers = zip(self.tables.evaluation.pointers, self._pointed(), strict=True)
+        pointers = zip(self.tables.evaluation.pointers, self.tables.pointed, strict=True)
         there = {place: ONE / (j + 1) for place, (_, j) in pointers if place in output.pointers}
         return Vector(self.network.layout, dict(output.finite) | there)
-
-    def _pointed(self) -> list[tuple[int, int]]:
-        """Where the two pointers are to: slots, and the numbers of tokens."""
-        first, second = kernel.FIRST, kernel.SECOND
-        clock = self.tables.clock.tolist()
-        return [(clock[first], clock[first + 1]), (clock[second], clock[second + 1])]
 
     def looked_up(self, n: int, layer: Layer, z: Vector, t: int) -> tuple[Vector, Attention | None]:
         """What token t finds in layer n, and how; None if that takes all keys to say."""
@@ -94,11 +88,9 @@ class PointerTokens:
         node = tables.asks(tables.case)
         if node is None or not isinstance(node.asks, LookUp) or node.asks.follows < 0:
             raise UnsuitableError("a look at no single token")
-        slot, token = self._pointed()[node.asks.follows]
+        slot, token = tables.pointed[node.asks.follows]
         there = tables.slots[slot].tolist()
-        if there[0] // kernel.VALUES != token:
-            raise UnsuitableError("a pointer is to a token that was visited since")
-        value = tables.values[there[0] % kernel.VALUES]
+        value = tables.values[tables.looked_up(node.asks.follows)]
         assert value is not None
         pointers = {place: ONE / (there[2 + number] + 1) for place, number in value.pointers}
 

@@ -116,11 +116,10 @@ class WrittenTape:
 
     def tape(self, symbols: list[str], blank: str) -> Tape:
         """What stands there; several codes may stand for the blank."""
-        blanks = [code for code, symbol in enumerate(symbols) if symbol == blank]
-        written = np.flatnonzero(~np.isin(self.codes, blanks))
-        if not written.size:
+        written = np.array([symbol != blank for symbol in symbols])[self.codes]
+        if not written.any():
             return Tape(0, ())
-        first, last = int(written[0]), int(written[-1])
+        first, last = int(written.argmax()), len(written) - 1 - int(written[::-1].argmax())
         cells = map(symbols.__getitem__, self.codes[first : last + 1].tolist())
         return Tape(self.origin + first, tuple(cells))
 

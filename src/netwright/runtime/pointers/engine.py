@@ -7,6 +7,7 @@ changed weight changes records, or makes the network unsuitable: then the defini
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from random import Random
 
 import numpy as np
@@ -65,8 +66,8 @@ class PointerEngine(StagedEngine["Tables"]):
         return has_code()
 
     def ways(self) -> Iterator[Callable[[], "Tables"]]:
-        """By tables."""
-        yield lambda: Tables(self.network, self.X, self.seed, self.watches)
+        """By tables; without a reference to the engine, which would keep it until a collection."""
+        return iter([partial(Tables, self.network, self.X, self.seed, self.watches)])
 
     def definition(self) -> Vectors:
         """Token by token."""

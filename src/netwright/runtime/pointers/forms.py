@@ -32,7 +32,8 @@ class Form(NamedTuple):
         constant, terms = ZERO, dict[str, Rational]()
         for weight, form in parts:
             if form.constant:
-                constant += form.constant if weight is ONE else weight * form.constant
+                term = form.constant if weight is ONE else weight * form.constant
+                constant = term if constant is ZERO else constant + term
             for name, factor in form.terms:
                 term = factor if weight is ONE else weight * factor
                 terms[name] = terms[name] + term if name in terms else term
@@ -69,12 +70,12 @@ class Form(NamedTuple):
         """σ of it; UnsuitableError where σ bends inside the bounds."""
         if not self.terms:
             number = sigma(self.constant)
-            return Form(number) if number else NOTHING
+            return UNIT if number == ONE else Form(number) if number else NOTHING
         least, most = self.within(bounds)
         if most is not None and most <= ZERO:
             return NOTHING
         if least is not None and least >= ONE:
-            return Form(ONE)
+            return UNIT
         if least is not None and most is not None and least >= ZERO and most <= ONE:
             return self
         raise UnsuitableError("a unit is neither 0 nor 1 nor what it reads, for some pointers")
@@ -84,7 +85,7 @@ class Form(NamedTuple):
         return self.constant + sum((c * values[name] for name, c in self.terms), ZERO)
 
 
-NOTHING = Form(ZERO)
+NOTHING, UNIT = Form(ZERO), Form(ONE)
 Forms = dict[int, Form]
 """A vector of them, by coordinate; those that are not there are 0."""
 Numbers = Mapping[int, Rational]
@@ -124,8 +125,10 @@ def scores(query: Forms, key: Forms) -> dict[str, Form]:
 
 def spelled(vector: Forms) -> Hashable:
     """A vector as integers: its hash takes a tenth of the time that a rational's takes."""
-    return tuple(
-        (place, int(form.constant.p), int(form.constant.q))
-        + tuple((name, int(c.p), int(c.q)) for name, c in form.terms)
-        for place, form in sorted(vector.items())
-    )
+    found = []
+    for place, form in sorted(vector.items()):
+        c = form.constant
+        found.append((place, 1, 1) if c is ONE else (place, int(c.p), int(c.q)))
+        for name, c in form.terms:
+            found.append((name, 1, 1) if c is ONE else (name, int(c.p), int(c.q)))
+    return tuple(found)

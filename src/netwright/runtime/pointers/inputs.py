@@ -43,13 +43,24 @@ class Interned:
     forms: Forms
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Query:
     """What a token asks of the input in a layer, as far as keys have something there."""
 
     layer: int
     forms: Forms
     by_position: bool
+    scores: "dict[Embedded, Mapping[str, Form]]" = field(default_factory=dict)
+    """⟨query, key⟩ as forms in the position of the key, for the keys that came up."""
+    numbers: "dict[Embedded, Rational | None]" = field(default_factory=dict)
+    """The scores of a query that is known; None for one that depends on the position."""
+
+    def score(self, token: "Embedded") -> Mapping[str, Form]:
+        """⟨query, key⟩."""
+        found = self.scores.get(token)
+        if found is None:
+            found = self.scores[token] = scores(self.forms, token.key)
+        return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,17 +70,8 @@ class Embedded:
     x: Vector
     key: Forms
     value: Forms
-    scores: dict[Query, Mapping[str, Form]] = field(default_factory=dict)
-    """⟨query, key⟩ as forms in the position of the key, for queries that came up."""
     found: dict[int, Interned] = field(default_factory=dict)
     """By layer: the value, as far as somebody reads it."""
-
-    def score(self, query: Query) -> Mapping[str, Form]:
-        """⟨query, key⟩."""
-        found = self.scores.get(query)
-        if found is None:
-            found = self.scores[query] = scores(query.forms, self.key)
-        return found
 
 
 class Encoder:
@@ -99,7 +101,9 @@ class Encoder:
             placed = added(known(x.entries), self._positions) if self.is_affine else {}
             images = (self._key(placed), self._value(placed)) if self.is_affine else ({}, {})
             if len(self._embedded) >= MOST_EMBEDDED:
-                self._embedded, self._queries = {}, {}
+                self._embedded = {}
+                for query in [*self._queries.values()]:
+                    query.scores, query.numbers = {}, {}
             found = self._embedded[id(x)] = Embedded(x, *images)
         return found
 
@@ -115,6 +119,14 @@ class Encoder:
         found = token.found.get(layer)
         if found is None:
             found = token.found[layer] = self.found(layer, token.value)
+        return found
+
+    def number(self, query: Query, token: Embedded) -> Rational | None:
+        """The score of a query that is known; None if it depends on the position."""
+        score = query.score(token)
+        number = score[""].constant if score else ZERO
+        found = None if score.keys() > {""} else number if self.is_dot else -abs(number)
+        query.numbers[token] = found
         return found
 
     def found(self, layer: int, forms: Forms) -> Interned:
@@ -195,12 +207,10 @@ class Input:
     def _by_content(self, query: Query) -> Interned:
         """What a query finds that is known: the mean of the values with the greatest score."""
         tokens, encoder = self._tokens, self.encoder
-        found = [token.score(query) for token in tokens]
-        if not encoder.is_affine or any([score.keys() > {""} for score in found]):
+        there = query.numbers
+        numbers = [there[t] if t in there else encoder.number(query, t) for t in tokens]
+        if not encoder.is_affine or None in numbers:
             return self._by_definition(query)
-        numbers = [score[""].constant if score else ZERO for score in found]
-        if not encoder.is_dot:
-            numbers = [-abs(number) for number in numbers]
         top = max(numbers)
         best = [n for n, number in enumerate(numbers) if number == top]
         values = [encoder.value(query.layer, tokens[n]) for n in best]
@@ -236,8 +246,8 @@ class Input:
         """UnsuitableError unless input token min(i+1, N) alone has the greatest score."""
         if not self.encoder.is_affine:
             raise UnsuitableError("the encoder's keys or values are not affine")
-        score = self._tokens[0].score(query)
-        if any(token.score(query) != score for token in self._tokens):
+        score = query.score(self._tokens[0])
+        if any(query.score(token) != score for token in self._tokens):
             raise UnsuitableError("input tokens differ in more than their positions")
         one, n, e, e2 = (score.get(name, NOTHING) for name in ("", "n", "e", "e2"))
         if self.encoder.is_dot:

@@ -91,19 +91,22 @@ class Units:
         self.bias = known(affine.bias.entries)
         self.inputs: dict[int, list[tuple[int, Rational]]] = {}
         self.rows: dict[int, list[int]] = {}
-        for (row, unit), weight in affine.weights.items():
-            self.inputs.setdefault(unit, []).append((row, ONE if weight == ONE else weight))
+        raising: dict[int, list[tuple[int, Rational]]] = {}
+        for (row, unit), given in affine.weights.items():
+            weight = ONE if given == ONE else given
+            self.inputs.setdefault(unit, []).append((row, weight))
             self.rows.setdefault(row, []).append(unit)
+            if weight is ONE or weight > ZERO:
+                raising.setdefault(row, []).append((unit, weight))
         most = dict(affine.bias.entries)
         self.always = [unit for unit, bias in most.items() if bias > ZERO]
         """Those that are more than 0 for the vector 0."""
         self.guarded: dict[int, list[int]] = {}
-        for row, units in sorted(self.rows.items(), key=lambda each: -len(each[1])):
-            for unit in units:
-                weight = max(affine.weights[row, unit], ZERO)
-                if most.get(unit, ZERO) + weight <= ZERO:
-                    most[unit] = most.get(unit, ZERO) + weight
-                elif weight:
+        for row, units in sorted(raising.items(), key=lambda each: -len(each[1])):
+            for unit, weight in units:
+                if unit in most and (above := most[unit] + weight) <= ZERO:
+                    most[unit] = above
+                else:
                     self.guarded.setdefault(row, []).append(unit)
 
     def __call__(self, x: Forms, bounds: Bounds) -> Forms:

@@ -173,7 +173,7 @@ class ShownFollower:
         return self.moments
 
     def remaining(self) -> int:
-        """A step of the given machine takes one token at least, and those before step 0 come first."""
+        """A step of the given machine takes one token at least; tokens before step 0 come first."""
         if self.moments >= self.most_moments:
             self._complain(self.moments + 1)
         before = 0 if self.steps >= 0 else max(0, self.reading.before - self.moments - 1)

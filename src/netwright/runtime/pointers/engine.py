@@ -42,7 +42,7 @@ CHUNK = 1 << 20
 NOT_BEGUN = (-2, 0)
 LONG = 1 << 10
 """From this length on an input is not for the definition, which reads all of it at first."""
-TRIES, SPREAD = 8, 4
+FIRST_SLOTS, TRIES, SPREAD = 1024, 8, 4
 
 
 class PointerEngine(StagedEngine["Tables"]):
@@ -120,12 +120,13 @@ class Tables:
         self._rows: dict[tuple[int, ...], int] = {}
         """The codes of tokens, with their numbers."""
         self._codes = np.zeros((0, len(watches)), np.int64)
-        self.slots = np.zeros((1024, kernel.SLOT), np.int64)
+        self.slots = np.zeros((FIRST_SLOTS, kernel.SLOT), np.int64)
         self.clock = np.zeros(kernel.CLOCK, np.int64)
         self.clock[kernel.USED] = 1
         self.clock[kernel.ROOM], self.clock[kernel.LENGTH] = len(self.slots), len(X)
         self.output = self.evaluation.of(seed)
         self._draw = Random(0)
+        self._addresses: tuple[int, ...] | None = None
         self._forget()
         self._loop = kernel.compiled()
 
@@ -178,7 +179,7 @@ class Tables:
         size = len(self.slots)
         if size >= kernel.SLOTS or self.moments >= kernel.TOKENS:
             raise UnsuitableError("more cells than a slot can tell")
-        self.slots.resize((size + size // 4, kernel.SLOT), refcheck=False)
+        self.slots.resize((size + size // 4 + 1, kernel.SLOT), refcheck=False)
         self.clock[kernel.ROOM] = len(self.slots)
         self._addresses = None
 
@@ -274,7 +275,7 @@ class Tables:
         self._headers = np.zeros((0, self.input.end, kernel.HEADER), np.int64)
         """By output and symbol; a base of −1 − n is that of no case yet, with output n."""
         self._records = np.full((64, kernel.RECORD), -1, np.int64)
-        self._addresses: tuple[int, ...] | None = None
+        self._addresses = None
         self._end = 0
         """No record is owned from here on."""
 

@@ -64,7 +64,7 @@ class Form(NamedTuple):
         if self.constant is ONE and not self.terms:
             return True
         least, most = self.within(bounds)
-        return least is not None and most is not None and ZERO <= least and most <= ONE
+        return least is not None and most is not None and least >= ZERO and most <= ONE
 
     def clipped(self, bounds: Bounds) -> "Form":
         """σ of it; UnsuitableError where σ bends inside the bounds."""
@@ -125,7 +125,7 @@ def scores(query: Forms, key: Forms) -> dict[str, Form]:
 
 def spelled(vector: Forms) -> Hashable:
     """A vector as integers: its hash takes a tenth of the time that a rational's takes."""
-    found = []
+    found: list[tuple[int | str, int, int]] = []
     for place, form in sorted(vector.items()):
         c = form.constant
         found.append((place, 1, 1) if c is ONE else (place, int(c.p), int(c.q)))

@@ -6,8 +6,12 @@ their keys and values are forms in the position where they stand.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+from math import lcm
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from netwright.engine.moments import UnsuitableError
 from netwright.exact.rational import ONE, ZERO, Rational
@@ -34,6 +38,7 @@ from netwright.runtime.pointers.maps import (
 )
 
 MOST_EMBEDDED = 1 << 12
+FITS = 1 << 62
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,8 +57,6 @@ class Query:
     by_position: bool
     scores: "dict[Embedded, Mapping[str, Form]]" = field(default_factory=dict)
     """⟨query, key⟩ as forms in the position of the key, for the keys that came up."""
-    numbers: "dict[Embedded, Rational | None]" = field(default_factory=dict)
-    """The scores of a query that is known; None for one that depends on the position."""
 
     def score(self, token: "Embedded") -> Mapping[str, Form]:
         """⟨query, key⟩."""
@@ -70,6 +73,9 @@ class Embedded:
     x: Vector
     key: Forms
     value: Forms
+    numbers: tuple[int, ...]
+    """The key as far as it has no position in it, in integers over a denominator."""
+    over: int
     found: dict[int, Interned] = field(default_factory=dict)
     """By layer: the value, as far as somebody reads it."""
 
@@ -91,21 +97,32 @@ class Encoder:
         self._vectors: dict[object, Interned] = {}
         self.asked_next: frozenset[int] = frozenset()
         """The layers that asked by position."""
+        self.fixed: list[int] = []
+        """Those that are the same wherever a token stands."""
         if self.is_affine:
             self._key, self._value = affine_forms(network.K), affine_forms(network.V)
+            moving = self._key({k: form for k, form in self._positions.items() if form.terms})
+            self.fixed = sorted(k for k in self.places if not moving.get(k, NOTHING).terms)
 
     def embedded(self, x: Vector) -> Embedded:
         """An input token; vectors are known by their identity, as hashes take long."""
         found = self._embedded.get(id(x))
         if found is None:
-            placed = added(known(x.entries), self._positions) if self.is_affine else {}
-            images = (self._key(placed), self._value(placed)) if self.is_affine else ({}, {})
             if len(self._embedded) >= MOST_EMBEDDED:
                 self._embedded = {}
                 for query in [*self._queries.values()]:
-                    query.scores, query.numbers = {}, {}
-            found = self._embedded[id(x)] = Embedded(x, *images)
+                    query.scores = {}
+            found = self._embedded[id(x)] = self._embed(x)
         return found
+
+    def _embed(self, x: Vector) -> Embedded:
+        if not self.is_affine:
+            return Embedded(x, {}, {}, (), 1)
+        placed = added(known(x.entries), self._positions)
+        key, value = self._key(placed), self._value(placed)
+        fixed = [key.get(place, NOTHING).constant for place in self.fixed]
+        over = lcm(*(int(number.q) for number in fixed))
+        return Embedded(x, key, value, tuple(int((over * n).p) for n in fixed), over)
 
     def query(self, layer: int, p: Forms) -> Query:
         """The query that a token has in a layer."""
@@ -119,14 +136,6 @@ class Encoder:
         found = token.found.get(layer)
         if found is None:
             found = token.found[layer] = self.found(layer, token.value)
-        return found
-
-    def number(self, query: Query, token: Embedded) -> Rational | None:
-        """The score of a query that is known; None if it depends on the position."""
-        score = query.score(token)
-        number = score[""].constant if score else ZERO
-        found = None if score.keys() > {""} else number if self.is_dot else -abs(number)
-        query.numbers[token] = found
         return found
 
     def found(self, layer: int, forms: Forms) -> Interned:
@@ -207,12 +216,16 @@ class Input:
     def _by_content(self, query: Query) -> Interned:
         """What a query finds that is known: the mean of the values with the greatest score."""
         tokens, encoder = self._tokens, self.encoder
-        there = query.numbers
-        numbers = [there[t] if t in there else encoder.number(query, t) for t in tokens]
-        if not encoder.is_affine or None in numbers:
+        if not encoder.is_affine or query.forms.keys() - encoder.fixed:
             return self._by_definition(query)
-        top = max(numbers)
-        best = [n for n, number in enumerate(numbers) if number == top]
+        over = lcm(*(int(form.constant.q) for form in query.forms.values()))
+        q = [int((over * query.forms.get(k, NOTHING).constant).p) for k in encoder.fixed]
+        keys, largest = self._keys
+        if largest * max(1, sum(map(abs, q))) >= FITS:
+            keys = keys.astype(object)
+        products = keys @ np.array(q, keys.dtype)
+        numbers = products if encoder.is_dot else -abs(products)
+        best = np.flatnonzero(numbers == numbers.max()).tolist()
         values = [encoder.value(query.layer, tokens[n]) for n in best]
         if any(form.terms for value in values for form in value.forms.values()):
             return self._by_definition(query)
@@ -224,6 +237,15 @@ class Input:
             for place, form in value.forms.items():
                 parts.setdefault(place, []).append((Rational(count, sum(counts)), form))
         return encoder.found(query.layer, {place: Form.sum(each) for place, each in parts.items()})
+
+    @cached_property
+    def _keys(self) -> tuple[NDArray[Any], int]:
+        """The keys of different tokens in integers over one denominator, and the largest."""
+        over = lcm(*[token.over for token in self._tokens])
+        rows = [[n * (over // token.over) for n in token.numbers] for token in self._tokens]
+        largest = max((abs(n) for row in rows for n in row), default=0)
+        keys = np.array(rows, np.int64 if largest < FITS else object)
+        return keys.reshape(len(rows), -1), largest
 
     def _by_definition(self, query: Query) -> Interned:
         """The same, where it depends on positions: token by token."""

@@ -5,12 +5,12 @@ kept as a record of a table; positions and pointers are followed at every token 
 changed weight changes records, or makes the network unsuitable: then the definition goes on.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from functools import partial
-from random import Random
 
 import numpy as np
+from numpy.typing import NDArray
 
 from netwright.engine.moments import (
     Coded,
@@ -37,12 +37,12 @@ from netwright.runtime.pointers.evaluation import (
 from netwright.runtime.pointers.inputs import Input, Query
 from netwright.runtime.transformer.decoder import fast_tokens
 
-MOST_RECORDS, MOST_ROWS = 1 << 22, 1 << 16
+MOST_RECORDS, MOST_ROWS = 1 << 23, 1 << 16
 CHUNK = 1 << 20
 NOT_BEGUN = (-2, 0)
 LONG = 1 << 10
 """From this length on an input is not for the definition, which reads all of it at first."""
-FIRST_SLOTS, TRIES, SPREAD = 1024, 8, 4
+FIRST_SLOTS = 1024
 
 
 class PointerEngine(StagedEngine["Tables"]):
@@ -84,28 +84,11 @@ def has_code() -> bool:
     return kernel.compiled.cache_info().currsize > 0
 
 
-@dataclass(eq=False)
-class Case:
-    """An output, and the symbol of the input that is read."""
-
-    output: Output
-    symbol: int
-    base: int
-    begun: tuple[int, int] = NOT_BEGUN
-    """The pointer that it follows, or −1, and its value."""
-    found: list[int] = field(default_factory=list)
-    """The values for which it has a record."""
-    leading: "list[tuple[Case, int]]" = field(default_factory=list)
-    """The records that lead to it: cases and values."""
-
-    @property
-    def header(self) -> tuple[int, int, int]:
-        """What the loop has of it before it looks anything up."""
-        return self.base, *self.begun
-
-
 class Tables:
-    """The cases that came up, their records, and where the run stands."""
+    """The cases that came up, their records, and where the run stands.
+
+    A case is an output, by its number, with the symbol of the input that is read.
+    """
 
     def __init__(
         self, network: Transformer, X: Sequence[Vector], seed: Vector, watches: Sequence[Watch]
@@ -113,8 +96,8 @@ class Tables:
         self.evaluation = evaluation_of(network, watches)
         if len(self.evaluation.pointers) != 2:
             raise UnsuitableError("its outputs have not two pointers")
-        self.input = Input(network, self.evaluation.encoder, X)
-        self.content = Content(network)
+        self.input, self.content = Input(network, self.evaluation.encoder, X), Content(network)
+        self.output = self.evaluation.of(seed)
         self.values: list[Value | None] = []
         self._value_numbers: dict[Value | None, int] = {}
         self._rows: dict[tuple[int, ...], int] = {}
@@ -122,18 +105,44 @@ class Tables:
         self._codes = np.zeros((0, len(watches)), np.int64)
         self.slots = np.zeros((FIRST_SLOTS, kernel.SLOT), np.int64)
         self.clock = np.zeros(kernel.CLOCK, np.int64)
-        self.clock[kernel.USED] = 1
-        self.clock[kernel.ROOM], self.clock[kernel.LENGTH] = len(self.slots), len(X)
-        self.output = self.evaluation.of(seed)
-        self._draw = Random(0)
-        self._addresses: tuple[int, ...] | None = None
+        self.clock[kernel.USED], self.clock[kernel.ROOM] = 1, FIRST_SLOTS
+        self._width = 8
+        """How many records a case has: one for each value, and one for no single one."""
         self._forget()
         self._loop = kernel.compiled()
+
+    def _forget(self) -> None:
+        """Begin tables anew, as input or content answer otherwise, or there are more values."""
+        self._version = self._answers
+        self._outputs: list[Output] = []
+        self._numbers: dict[Output, int] = {}
+        self._headers = np.zeros((16, self.input.end + 1, kernel.HEADER), np.int64)
+        """Of all cases; a base of −1 − n is that of output n, with which no case has begun."""
+        self._owners: list[int] = []
+        """The outputs of cases that have begun, in the order of their records."""
+        self._records = np.zeros((16 * self._width, kernel.RECORD), np.int64)
+        self._addresses: tuple[int, ...] | None = None
+
+    @property
+    def _answers(self) -> tuple[int, int, int]:
+        """Another one for other answers, or more values."""
+        return self.input.version, self.content.version, self._width
 
     @property
     def moments(self) -> int:
         """How many tokens were done."""
         return int(self.clock[kernel.TOKEN])
+
+    @property
+    def symbol(self) -> int:
+        """The symbol of the input that the next token reads."""
+        return int(self.input.symbols[min(self.moments, self.input.length)])
+
+    @property
+    def pointed(self) -> list[tuple[int, int]]:
+        """Where the two pointers of the next token are to: slots, and the numbers of tokens."""
+        clock = self.clock.tolist()
+        return [(clock[n], clock[n + 1]) for n in (kernel.FIRST, kernel.SECOND)]
 
     def snapshot(self) -> Snapshot:
         """Nothing: tables take a second for some hundred million tokens, and do them again."""
@@ -147,32 +156,38 @@ class Tables:
         """The next tokens, one at least: up to one that is not for tables, which is the next."""
         numbers = np.empty(min(count, CHUNK), np.uint16)
         done = 0
-        while done < len(numbers):
-            if self._version != self.input.version + self.content.version:
-                self._forget()
-            clock, case = self.clock, self.case
-            clock[: kernel.HEADER] = case.header
-            if self._addresses is None:
-                self._addresses = self._found_in_memory()
-            records, slots, headers, symbols, at = self._addresses
-            first = numbers[done:].ctypes.data
-            now = self._loop(records, slots, first, headers, symbols, at, len(numbers) - done)
-            done += now
-            if now:
-                base = int(clock[kernel.CASE])
-                self.output = self._cases[base].output if base >= 0 else self._outputs[-1 - base]
-            try:
-                if clock[kernel.STATUS] == kernel.NO_ROOM:
-                    self._make_room()
-                elif clock[kernel.STATUS] != kernel.DONE:
-                    self._complete(self.case)
-            except UnsuitableError:
-                if done:
-                    break
+        try:
+            while done < len(numbers):
+                done += self._follow(numbers[done:])
+        except UnsuitableError:
+            if not done:
                 raise
         if len(self._codes) != len(self._rows):
             self._codes = np.array([*self._rows], np.int64)
         return Coded(numbers[:done], self._codes)
+
+    def _follow(self, numbers: NDArray[np.uint16]) -> int:
+        """Do tokens as far as there are records, or make the one that is missing."""
+        if self._version != self._answers:
+            self._forget()
+        output, symbol, clock = self._number(self.output), self.symbol, self.clock
+        self._begin(output, symbol)
+        if self._version != self._answers:
+            return 0
+        clock[: kernel.HEADER] = header = self._headers[output, symbol]
+        if not self.moments:
+            self.slots[0, 0] = header[2]  # the first token may look itself up
+        if self._addresses is None:
+            arrays = (self._records, self.slots, self._headers, self.input.symbols, clock)
+            self._addresses = tuple(array.ctypes.data for array in arrays)
+        done = self._loop(*self._addresses, numbers.ctypes.data, len(numbers))
+        base = int(clock[kernel.CASE])
+        self.output = self._outputs[self._owners[base // self._width] if base > 0 else -1 - base]
+        if clock[kernel.STATUS] == kernel.NO_ROOM:
+            self._make_room()
+        elif clock[kernel.STATUS] != kernel.DONE and not done:
+            self._end(output, symbol)
+        return done
 
     def _make_room(self) -> None:
         """A quarter more slots, where they are if the system can do so."""
@@ -180,25 +195,11 @@ class Tables:
         if size >= kernel.SLOTS or self.moments >= kernel.TOKENS:
             raise UnsuitableError("more cells than a slot can tell")
         self.slots.resize((size + size // 4 + 1, kernel.SLOT), refcheck=False)
-        self.clock[kernel.ROOM] = len(self.slots)
-        self._addresses = None
+        self.clock[kernel.ROOM], self._addresses = len(self.slots), None
 
-    def _found_in_memory(self) -> tuple[int, ...]:
-        """Where the arrays of the loop are."""
-        arrays = (self._records, self.slots, self._headers, self.input.symbols, self.clock)
-        return tuple(array.ctypes.data for array in arrays)
-
-    # Evaluation.
-
-    @property
-    def case(self) -> Case:
-        """The case of the next token."""
-        return self._case(self.output, self.input.symbol(self.moments))
-
-    def asks(self, case: Case) -> Node | None:
-        """A token of a case that has not looked up; None if symbols are others than they were."""
-        root = self.evaluation.root(case.output, self.input.first(case.symbol))
-        return self._answered(root, case.symbol)
+    def asks(self, output: Output, symbol: int) -> Node | None:
+        """A token before it looks anything up; None if symbols are others than they were."""
+        return self._answered(self.evaluation.root(output, self.input.first(symbol)), symbol)
 
     def _answered(self, node: Node | None, symbol: int) -> Node | None:
         """The first node from here on that is not answered by the input, or by content."""
@@ -213,29 +214,55 @@ class Tables:
                 break
         return node
 
-    def _complete(self, case: Case) -> None:
-        """Evaluate what is missing of a case: its beginning, or what comes of what it looked up."""
-        node = self.asks(case)
+    def _begin(self, output: int, symbol: int) -> None:
+        """Evaluate a case as far as nothing is looked up."""
+        if self._headers[output, symbol, 0] > 0:
+            return
+        node = self.asks(self._outputs[output], symbol)
         if node is None:
             return
-        if case.begun == NOT_BEGUN:
-            follows, value = -1, None
-            if isinstance(node.asks, LookUp):
-                self.content.check_keys(node.asks.layer, node.asks.keys)
-                follows, value = node.asks.follows, node.asks.value
-            case.begun = follows, self._number(value)
-            self._announce(case)
-        found = self.looked_up(case.begun[0])
+        follows, value = -1, None
         if isinstance(node.asks, LookUp):
+            self.content.check_keys(node.asks.layer, node.asks.keys)
+            follows, value = node.asks.follows, node.asks.value
+        number = self._value_numbers.setdefault(value, len(self.values))
+        if number == len(self.values):
+            self.values.append(value)
+            self._width = max(self._width, 2 ** (number + 1).bit_length())
+        base = len(self._owners) * self._width
+        if number == kernel.VALUES or base >= MOST_RECORDS:
+            raise UnsuitableError("more different tokens than tables have room for")
+        if base >= len(self._records):
+            self._records = np.concatenate([self._records, np.zeros_like(self._records)])
+            self._addresses = None
+        if self._version == self._answers:
+            self._owners.append(output)
+            self._headers[output, symbol] = base + 1, follows, number
+
+    def _end(self, output: int, symbol: int) -> None:
+        """Note what comes of a case for the value that the next token looks up."""
+        node = self.asks(self._outputs[output], symbol)
+        base, follows, _ = self._headers[output, symbol].tolist()
+        found = self.looked_up(follows)
+        if node is not None and isinstance(node.asks, LookUp):
             value = self.values[found] if found >= 0 else None
-            node = self._answered(self.evaluation.after(node, value), case.symbol)
+            node = self._answered(self.evaluation.after(node, value), symbol)
         if node is None:
             return
         if not isinstance(node.asks, Ended):
             raise UnsuitableError("it looks up twice")
+        following, end = self._number(node.asks.output), self.input.end
+        if symbol == end:
+            with suppress(UnsuitableError):  # that is for the next token, if there is one
+                self._begin(following, end)
         self.content.show(node.asks.shown)
-        if self._version == self.input.version + self.content.version:
-            self._record(case, found, node.asks)  # else it is a case of other tables
+        row = self._rows.setdefault(node.asks.codes, len(self._rows))
+        if row == MOST_ROWS:
+            raise UnsuitableError(f"more than {MOST_ROWS:,} different tokens")
+        if self._version == self._answers:
+            headers = -1 if symbol == end else following * self._headers[0].size
+            fields = (row, *node.asks.pointers, headers, *self._headers[following, end])
+            self._records[base + found, : len(fields)] = fields
 
     def looked_up(self, follows: int) -> int:
         """The number of the value that the next token looks up; −1 for no single one."""
@@ -247,103 +274,12 @@ class Tables:
             raise UnsuitableError("a pointer is to a token that was visited since")
         return value
 
-    @property
-    def pointed(self) -> list[tuple[int, int]]:
-        """Where the two pointers of the next token are to: slots, and the numbers of tokens."""
-        clock = self.clock.tolist()
-        return [(clock[n], clock[n + 1]) for n in (kernel.FIRST, kernel.SECOND)]
-
-    def _number(self, value: Value | None) -> int:
-        number = self._value_numbers.setdefault(value, len(self.values))
-        if number == len(self.values):
-            if number == kernel.VALUES:
-                raise UnsuitableError(f"more than {kernel.VALUES:,} different values")
-            self.values.append(value)
-            self._reach(self._end)
-        return number
-
-    # Records.
-
-    def _forget(self) -> None:
-        """Begin tables anew: input or content answer otherwise than they did."""
-        self._version = self.input.version + self.content.version
-        self._known: dict[tuple[Output, int], Case] = {}
-        self._cases: dict[int, Case] = {}
-        """By base."""
-        self._outputs: list[Output] = []
-        self._output_numbers: dict[Output, int] = {}
-        self._headers = np.zeros((0, self.input.end, kernel.HEADER), np.int64)
-        """By output and symbol; a base of −1 − n is that of no case yet, with output n."""
-        self._records = np.full((64, kernel.RECORD), -1, np.int64)
-        self._addresses = None
-        self._end = 0
-        """No record is owned from here on."""
-
-    def _case(self, output: Output, symbol: int) -> Case:
-        case = self._known.get((output, symbol))
-        if case is None:
-            case = self._known[output, symbol] = Case(output, symbol, self._end + 1)
-            self._cases[case.base] = case
-            self._reach(self._end + SPREAD)
-        return case
-
-    def _reach(self, end: int) -> None:
-        """Let every place be one of the array where a record of some value may be looked for."""
-        self._end = max(self._end, end)
-        if self._end > MOST_RECORDS:
-            raise UnsuitableError(f"more than {MOST_RECORDS:,} different tokens")
-        while self._end + len(self.values) + 1 > len(self._records):
-            self._records = np.concatenate([self._records, np.full_like(self._records, -1)])
-            self._addresses = None
-
-    def _record(self, case: Case, found: int, ended: Ended) -> None:
-        """Note what comes of a case for a value."""
-        row = self._rows.setdefault(ended.codes, len(self._rows))
-        if row == MOST_ROWS:
-            raise UnsuitableError(f"more than {MOST_ROWS:,} different tokens")
-        if self._is_taken(case.base, [found]):
-            self._move(case, [*case.found, found])
-        case.found.append(found)
-        following = self._case(ended.output, self.input.end)
-        following.leading.append((case, found))
-        headers = 0 if case.symbol == self.input.end else self._headers_of(ended.output)
-        fields = (case.base, row, *ended.pointers, headers, *following.header)
-        self._records[case.base + found] = fields
-        self._end = max(self._end, case.base + found + 1)
-
-    def _is_taken(self, base: int, found: Iterable[int]) -> bool:
-        return any(self._records[base + each, kernel.OWNER] >= 0 for each in found)
-
-    def _move(self, case: Case, found: Sequence[int]) -> None:
-        """Give a case a base with room for records of some values: between others, or after all."""
-        bases = (self._draw.randrange(1, self._end + 1) for _ in range(TRIES))
-        fitting = (n for n in bases if n not in self._cases and not self._is_taken(n, found))
-        base = next(fitting, self._end + 1)
-        self._reach(base + max(found) + 1)
-        for each in case.found:
-            self._records[base + each] = self._records[case.base + each]
-            self._records[base + each, kernel.OWNER] = base
-            self._records[case.base + each] = -1
-        del self._cases[case.base]
-        case.base, self._cases[base] = base, case
-        self._announce(case)
-
-    def _announce(self, case: Case) -> None:
-        """Tell those that lead to a case what it is."""
-        for other, found in case.leading:
-            self._records[other.base + found, kernel.NEXT :] = case.header
-        if case.symbol != self.input.end:
-            first = self._headers_of(case.output) // kernel.HEADER
-            self._headers.reshape(-1, kernel.HEADER)[first + case.symbol] = case.header
-
-    def _headers_of(self, output: Output) -> int:
-        """Where the headers of an output begin."""
-        number = self._output_numbers.setdefault(output, len(self._outputs))
+    def _number(self, output: Output) -> int:
+        number = self._numbers.setdefault(output, len(self._outputs))
         if number == len(self._outputs):
             self._outputs.append(output)
             if number == len(self._headers):
-                empty = np.zeros((max(16, number), *self._headers.shape[1:]), np.int64)
-                self._headers = np.concatenate([self._headers, empty])
+                self._headers = np.concatenate([self._headers, np.zeros_like(self._headers)])
                 self._addresses = None
             self._headers[number] = (-1 - number, *NOT_BEGUN)
-        return number * self.input.end * kernel.HEADER
+        return number

@@ -185,12 +185,9 @@ class Input:
         else:
             of_last = dict.fromkeys(layers, self.encoder.interned({}))
         self._of_symbol.append(of_last)
-        self.symbols = np.array([*codes, 0], np.uint16)[self._which]
+        self.symbols = np.append(np.array(codes, np.uint16)[self._which], np.uint16(self.end))
+        """By position; and after the last one, which is that of all tokens from there on."""
         self.version += 1
-
-    def symbol(self, token: int) -> int:
-        """The symbol that a token reads by its position, from 0 on."""
-        return int(self.symbols[token]) if token < self.length else self.end
 
     def first(self, symbol: int) -> int:
         """The least position that a token may have that reads a symbol."""

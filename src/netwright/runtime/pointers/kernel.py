@@ -10,9 +10,9 @@ A slot is 32 bytes: a token's number (48 bits) and the number of its value (16 b
 its two pointers (32 bits each), and the numbers of the tokens that these are to (64 bits each).
 
 A *case* is an output with the symbol of the input that is read. It has a base: the record of what
-comes of it for value v is `records[base + v]` (v = −1: of no single token). Cases may lie between
-each other, so a record has the base of its owner. While the input is read, the next case is the
-header that the next output has for the next symbol; then it is in the record itself.
+comes of it for value v is `records[base + v]` (v = −1: of no single token). While the input is
+read, the header of the next case is the one that the next output has for the next symbol; after
+that, it is in the record itself.
 """
 
 from collections.abc import Callable
@@ -26,16 +26,15 @@ CARRIED = ("case", "follows", "value", "here", "token", "used", "a", "a token", 
 yet) and its value; the token's slot and number, the slots in use; its two pointers, each a slot and
 a token's number."""
 CASE, _, _, _, TOKEN, USED, FIRST, _, SECOND, _ = range(len(CARRIED))
-STATUS, ROOM, LENGTH = range(len(CARRIED), len(CARRIED) + 3)
-"""And: why it stopped, how many slots there are, and the length of the input."""
-CLOCK = LENGTH + 1
-OWNER, ROW, MOVE, SECOND_MOVE, HEADERS, NEXT = range(6)
-"""Fields of a record: the base of its case, the number of the row of codes, where each of the next
-token's pointers comes from, the next output's first header, and the header of the next case after
-the input."""
+STATUS, ROOM = range(len(CARRIED), len(CARRIED) + 2)
+"""And: why it stopped, and how many slots there are."""
+CLOCK = ROOM + 1
+ROW, MOVE, SECOND_MOVE, HEADERS, NEXT = range(5)
+"""Fields of a record: the number of the row of codes, where each of the next token's pointers comes
+from, the next output's first header, or −1, and the next case's header; 0 if there is no record."""
 HEADER = 3
 """A header is a case's base, the pointer that it follows, and its value."""
-RECORD = NEXT + HEADER  # eight numbers: a line of the processor's cache
+RECORD = 8  # numbers: a line of the processor's cache
 SLOT = 4
 TOKENS, VALUES, SLOTS = 1 << 47, 1 << 16, 1 << 31
 """How many there may be of each."""

@@ -6,25 +6,8 @@ from typing import Any
 from llvmlite import ir
 
 from netwright.engine.assembler import WORD, Assembler, Number
-from netwright.runtime.pointers.kernel import (
-    CARRIED,
-    DONE,
-    HEADER,
-    HEADERS,
-    LENGTH,
-    MISSING,
-    MOVE,
-    NEXT,
-    NO_ROOM,
-    OWNER,
-    RECORD,
-    ROOM,
-    ROW,
-    SECOND_MOVE,
-    SLOT,
-    STALE,
-    STATUS,
-)
+from netwright.runtime.pointers import kernel
+from netwright.runtime.pointers.kernel import HEADER, NEXT, SLOT
 
 HALF = ir.IntType(32)
 
@@ -33,13 +16,13 @@ class Writer(Assembler):
     """Writes the loop."""
 
     def __init__(self) -> None:
-        carried = {name: ("clock", place) for place, name in enumerate(CARRIED)}
-        arrays = ("records", "slots", "numbers", "headers", "symbols", "clock")
-        super().__init__((*arrays, "count"), STATUS, carried)
-        room, length = self.at_first("clock", ROOM), self.at_first("clock", LENGTH)
+        carried = {name: ("clock", place) for place, name in enumerate(kernel.CARRIED)}
+        arrays = ("records", "slots", "headers", "symbols", "clock", "numbers")
+        super().__init__((*arrays, "count"), kernel.STATUS, carried)
+        room = self.at_first("clock", kernel.ROOM)
         now = self.carried
-        self.go_on_if(self.compare("<", self.done, self.arguments["count"]), DONE)
-        self.go_on_if(self.compare("!=", now["follows"], -2), MISSING)
+        self.go_on_if(self.compare("<", self.done, self.arguments["count"]), kernel.DONE)
+        self.go_on_if(self.compare("!=", now["follows"], -2), kernel.MISSING)
         looks = self.compare(">=", now["follows"], 0)
         is_second = self.compare("==", now["follows"], 1)
         looked = self.choose(looks, self.choose(is_second, now["b"], now["a"]), 0)
@@ -47,17 +30,17 @@ class Writer(Assembler):
         there = self.product(looked, SLOT)
         number = self.b.ashr(self.load("slots", there), self.word(16))
         is_there = self.compare("==", number, wanted)
-        self.go_on_if(self.b.or_(is_there, self.b.not_(looks)), STALE)
+        self.go_on_if(self.b.or_(is_there, self.b.not_(looks)), kernel.STALE)
         value = self.load_short("slots", self.product(there, 4))
         found = self.choose(looks, value, -1)
-        record = self.product(self.sum(now["case"], found), RECORD)
-        fields = [self.load("records", self.sum(record, n)) for n in range(RECORD)]
-        self.go_on_if(self.compare("==", fields[OWNER], now["case"]), MISSING)
+        record = self.product(self.sum(now["case"], found), kernel.RECORD)
+        fields = [self.load("records", self.sum(record, n)) for n in range(NEXT + HEADER)]
+        self.go_on_if(self.compare("!=", fields[NEXT], 0), kernel.MISSING)
         is_new = self.compare("<", now["here"], 0)
         has_room = self.compare("<", now["used"], room)
-        self.go_on_if(self.b.or_(has_room, self.b.not_(is_new)), NO_ROOM)
+        self.go_on_if(self.b.or_(has_room, self.b.not_(is_new)), kernel.NO_ROOM)
         here = self.choose(is_new, now["used"], now["here"])
-        self.store_short(fields[ROW], "numbers", self.done)
+        self.store_short(fields[kernel.ROW], "numbers", self.done)
         # What is there is read before the slot of this token is written, as it may be the same.
         pointers = [
             (self.b.zext(self.b.load(self._half(there, n)), WORD), self.load("slots", after))
@@ -73,13 +56,13 @@ class Writer(Assembler):
         first, second = (now["a"], now["a token"]), (now["b"], now["b token"])
         new = (here, now["token"])
         origins = [(0, 0), (0, 0), new, first, second, *pointers, (0, 0)]
-        a, a_token = self._moved(fields[MOVE], origins)
-        b, b_token = self._moved(fields[SECOND_MOVE], origins)
+        a, a_token = self._moved(fields[kernel.MOVE], origins)
+        b, b_token = self._moved(fields[kernel.SECOND_MOVE], origins)
         # The next token's slot: the one looked up, a new one behind token 0, or this one again.
         keeps_0 = self.choose(looks, self.compare("==", looked, 0), self.compare("==", here, 0))
         stays = self.choose(looks, looked, here)
         token = self.sum(now["token"], 1)
-        case, follows, its_value = self._next(fields, token, length)
+        case, follows, its_value = self._next(fields, token)
         self.again(
             **{"a token": a_token, "b token": b_token},
             case=case,
@@ -97,13 +80,14 @@ class Writer(Assembler):
         base = self.b.bitcast(self.arguments["slots"], HALF.as_pointer())
         return self.b.gep(base, [self.word(self.sum(self.product(slot, 2), n))])
 
-    def _next(self, fields: Sequence[Number], token: Number, length: Number) -> Sequence[Number]:
+    def _next(self, fields: Sequence[Number], token: Number) -> Sequence[Number]:
         """The header of the next case: by the next symbol, or the record's, as foreseen."""
         before, reading, after = (self.b.block, *(self.b.append_basic_block() for _ in range(2)))
-        self.b.cbranch(self.compare("<", token, length), reading, after)
+        is_reading = self.compare(">=", fields[kernel.HEADERS], 0)
+        self.b.cbranch(is_reading, reading, after)
         self.b.position_at_end(reading)
         symbol = self.product(self.load_short("symbols", token), HEADER)
-        header = self.sum(fields[HEADERS], symbol)
+        header = self.sum(fields[kernel.HEADERS], symbol)
         read = [self.load("headers", self.sum(header, n)) for n in range(HEADER)]
         self.b.branch(after)
         self.b.position_at_end(after)

@@ -85,7 +85,7 @@ class PointerTokens:
             if len(best) != 1:
                 raise UnsuitableError("a mean of what different tokens show")
             return vector_of(layout, next(iter(best)).forms), None
-        node = tables.asks(tables.case)
+        node = tables.asks(tables.output, tables.symbol)
         if node is None or not isinstance(node.asks, LookUp) or node.asks.follows < 0:
             raise UnsuitableError("a look at no single token")
         slot, token = tables.pointed[node.asks.follows]

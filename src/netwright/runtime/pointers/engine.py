@@ -105,7 +105,7 @@ class Tables:
         self._codes = np.zeros((0, len(watches)), np.int64)
         self.slots = np.zeros((FIRST_SLOTS, kernel.SLOT), np.int64)
         self.clock = np.zeros(kernel.CLOCK, np.int64)
-        self.clock[kernel.USED], self.clock[kernel.ROOM] = 1, FIRST_SLOTS
+        self.clock[kernel.USED] = 1
         self._width = 8
         """How many records a case has: one for each value, and one for no single one."""
         self._forget()
@@ -174,6 +174,7 @@ class Tables:
         self._begin(output, symbol)
         if self._version != self._answers:
             return 0
+        clock[kernel.ROOM] = len(self.slots)
         clock[: kernel.HEADER] = header = self._headers[output, symbol]
         if not self.moments:
             self.slots[0, 0] = header[2]  # the first token may look itself up
@@ -195,7 +196,7 @@ class Tables:
         if size >= kernel.SLOTS or self.moments >= kernel.TOKENS:
             raise UnsuitableError("more cells than a slot can tell")
         self.slots.resize((size + size // 4 + 1, kernel.SLOT), refcheck=False)
-        self.clock[kernel.ROOM], self._addresses = len(self.slots), None
+        self._addresses = None
 
     def asks(self, output: Output, symbol: int) -> Node | None:
         """A token before it looks anything up; None if symbols are others than they were."""

@@ -186,7 +186,9 @@ class Evaluation:
             live = live.union(*(each.reads for each in self._watched.get(f"z{number}", ())))
             self.layers.insert(0, _LayerForms(network.decoder[number - 1], places, live))
             live = self.layers[0].live_before
-        self.encoder = Encoder(network, powers, [each.live_after_input for each in self.layers])
+        self.encoder = Encoder(
+            network, self.positions, [each.live_after_input for each in self.layers]
+        )
         self.nodes = 0
         self._roots: dict[tuple[Output, int], Node] = {}
         self._nodes: dict[Hashable, Node] = {}
@@ -271,8 +273,7 @@ class Evaluation:
         query, key, value = layer.Q(z), layer.K(z), layer.V(z)
         if any(form.terms for form in key.values()):
             follows = self._followed(scores(query, key))
-            look_up = LookUp(token.layer, key, follows, self._value(value))
-            return Node(token, look_up)
+            return Node(token, LookUp(token.layer, key, follows, self._value(value)))
         if any(form.terms for form in (*query.values(), *value.values())):
             raise UnsuitableError("an attention by content depends on a pointer")
         asks = self.by_content(token.layer, query, key, value)

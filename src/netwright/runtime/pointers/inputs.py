@@ -34,7 +34,6 @@ from netwright.runtime.pointers.maps import (
     affine_forms,
     feed_forward,
     position_values,
-    positions,
 )
 
 MOST_EMBEDDED = 1 << 12
@@ -73,36 +72,32 @@ class Embedded:
     x: Vector
     key: Forms
     value: Forms
-    numbers: tuple[int, ...]
-    """The key as far as it has no position in it, in integers over a denominator."""
-    over: int
-    found: dict[int, Interned] = field(default_factory=dict)
-    """By layer: the value, as far as somebody reads it."""
+    by_layer: Sequence[Interned]
+    """The value, as far as somebody reads it."""
+    fixed: Sequence[Rational]
+    """The key, as far as it is the same wherever the token stands."""
 
 
 class Encoder:
     """What a network makes of the tokens of any input."""
 
-    def __init__(
-        self, network: Transformer, powers: Mapping[int, int], live: Sequence[set[int]]
-    ) -> None:
+    def __init__(self, network: Transformer, positions: Forms, live: Sequence[set[int]]) -> None:
         self.live, self.is_dot = live, network.score == dot_product
         maps = [feed_forward(network.K).maps, feed_forward(network.V).maps]
         self.is_affine = all(len(each) == 1 for each in maps)
         self.places = AffineForms(maps[0][-1]).columns
         """The coordinates of a query that keys have."""
-        self._positions = positions(powers)
+        self._positions = positions
         self._embedded: dict[int, Embedded] = {}
         self._queries: dict[object, Query] = {}
         self._vectors: dict[object, Interned] = {}
         self.asked_next: frozenset[int] = frozenset()
         """The layers that asked by position."""
-        self.fixed: list[int] = []
-        """Those that are the same wherever a token stands."""
         if self.is_affine:
             self._key, self._value = affine_forms(network.K), affine_forms(network.V)
-            moving = self._key({k: form for k, form in self._positions.items() if form.terms})
+            moving = self._key(positions)
             self.fixed = sorted(k for k in self.places if not moving.get(k, NOTHING).terms)
+            """Those that are the same wherever a token stands."""
 
     def embedded(self, x: Vector) -> Embedded:
         """An input token; vectors are known by their identity, as hashes take long."""
@@ -117,12 +112,11 @@ class Encoder:
 
     def _embed(self, x: Vector) -> Embedded:
         if not self.is_affine:
-            return Embedded(x, {}, {}, (), 1)
+            return Embedded(x, {}, {}, [self.interned({})] * len(self.live), [])
         placed = added(known(x.entries), self._positions)
         key, value = self._key(placed), self._value(placed)
-        fixed = [key.get(place, NOTHING).constant for place in self.fixed]
-        over = lcm(*(int(number.q) for number in fixed))
-        return Embedded(x, key, value, tuple(int((over * n).p) for n in fixed), over)
+        values = [self.found(layer, value) for layer in range(len(self.live))]
+        return Embedded(x, key, value, values, [key.get(k, NOTHING).constant for k in self.fixed])
 
     def query(self, layer: int, p: Forms) -> Query:
         """The query that a token has in a layer."""
@@ -130,13 +124,6 @@ class Encoder:
         by_position = any(form.terms for form in asked.values())
         made = Query(layer, asked, by_position)
         return self._queries.setdefault((layer, spelled(asked)), made)
-
-    def value(self, layer: int, token: Embedded) -> Interned:
-        """The value of a token, as far as somebody reads it."""
-        found = token.found.get(layer)
-        if found is None:
-            found = token.found[layer] = self.found(layer, token.value)
-        return found
 
     def found(self, layer: int, forms: Forms) -> Interned:
         """What is found, as far as somebody reads it."""
@@ -168,23 +155,19 @@ class Input:
 
     def _tell_apart(self, layers: frozenset[int]) -> None:
         """Number the symbols by what is found of them in the layers that ask by position."""
-        self._asked = layers
-        find, symbols = self.encoder.found, dict[tuple[Interned, ...], int]()
-        value = self.encoder.value
-        found = [tuple([value(n, token) for n in layers]) for token in self._tokens]
+        self._asked, symbols = layers, dict[tuple[Interned, ...], int]()
+        found = [tuple([token.by_layer[n] for n in layers]) for token in self._tokens]
         codes = [symbols.setdefault(each, len(symbols)) for each in found]
-        self._of_symbol = [dict(zip(layers, each, strict=True)) for each in symbols]
         self.end = len(symbols)
         """The symbol after the last: the last token of the input, for ever."""
         if self.end >= 1 << 16:
             raise UnsuitableError("more than 65,535 different symbols")
+        there, values = position_values(max(1, self.length)), dict[int, Form]()
         if self.length:
-            values = position_values(self.length)
-            last = {k: form.at(values) for k, form in self._tokens[self._which[-1]].value.items()}
-            of_last = {layer: find(layer, known(last)) for layer in layers}
-        else:
-            of_last = dict.fromkeys(layers, self.encoder.interned({}))
-        self._of_symbol.append(of_last)
+            values = self._tokens[self._which[-1]].value
+        last = known({k: form.at(there) for k, form in values.items()})
+        of_last = tuple([self.encoder.found(n, last) for n in layers])
+        self._of_symbol = [dict(zip(layers, each, strict=True)) for each in (*symbols, of_last)]
         self.symbols = np.append(np.array(codes, np.uint16)[self._which], np.uint16(self.end))
         """By position; and after the last one, which is that of all tokens from there on."""
         self.version += 1
@@ -215,15 +198,14 @@ class Input:
         tokens, encoder = self._tokens, self.encoder
         if not encoder.is_affine or query.forms.keys() - encoder.fixed:
             return self._by_definition(query)
-        over = lcm(*(int(form.constant.q) for form in query.forms.values()))
-        q = [int((over * query.forms.get(k, NOTHING).constant).p) for k in encoder.fixed]
+        q = _whole_numbers([[query.forms.get(k, NOTHING).constant for k in encoder.fixed]])[0]
         keys, largest = self._keys
         if largest * max(1, sum(map(abs, q))) >= FITS:
             keys = keys.astype(object)
         products = keys @ np.array(q, keys.dtype)
         numbers = products if encoder.is_dot else -abs(products)
         best = np.flatnonzero(numbers == numbers.max()).tolist()
-        values = [encoder.value(query.layer, tokens[n]) for n in best]
+        values = [tokens[n].by_layer[query.layer] for n in best]
         if any(form.terms for value in values for form in value.forms.values()):
             return self._by_definition(query)
         if len(set(values)) == 1:
@@ -238,8 +220,7 @@ class Input:
     @cached_property
     def _keys(self) -> tuple[NDArray[Any], int]:
         """The keys of different tokens in integers over one denominator, and the largest."""
-        over = lcm(*[token.over for token in self._tokens])
-        rows = [[n * (over // token.over) for n in token.numbers] for token in self._tokens]
+        rows = _whole_numbers([token.fixed for token in self._tokens])
         largest = max((abs(n) for row in rows for n in row), default=0)
         keys = np.array(rows, np.int64 if largest < FITS else object)
         return keys.reshape(len(rows), -1), largest
@@ -281,3 +262,10 @@ class Input:
             fine = e == NOTHING and e2 == NOTHING and bool(by_n or by_e)
         if not fine:
             raise UnsuitableError("a query does not ask for the input's next token")
+
+
+def _whole_numbers(rows: Sequence[Sequence[Rational]]) -> list[list[int]]:
+    """Numbers times their common denominator."""
+    pairs = [[(int(number.p), int(number.q)) for number in row] for row in rows]
+    over = lcm(*{q for row in pairs for _, q in row})
+    return [[p * (over // q) for p, q in row] for row in pairs]

@@ -27,7 +27,7 @@ from netwright.machine.turing_machine import Action, Move, TuringMachine
 from netwright.nets.transformer import Transformer
 from netwright.networks.running import run as run_on
 from netwright.runtime.pointers import engine as pointer_engine
-from netwright.runtime.pointers import evaluation, inputs
+from netwright.runtime.pointers import evaluation
 from netwright.runtime.pointers.engine import PointerEngine, Tables
 from netwright.runtime.pointers.evaluation import evaluation_of
 from netwright.theorems.beyond.pointers import universal_rules, universal_text
@@ -272,7 +272,7 @@ def test_what_a_network_is_known_by_goes_with_it() -> None:
 
 def test_a_tree_that_is_too_large_grows_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(evaluation, "MOST_NODES", 5)
-    monkeypatch.setattr(inputs, "MOST_EMBEDDED", 3)
+    monkeypatch.setattr(evaluation, "MOST_OBJECTS", 3)
     machine = total_machine(random.Random(6), 3, 3)
     for attention in Attention:
         assert on_pointers(machine, ["s1", "s2"], attention).check(40) is None

@@ -13,12 +13,11 @@ tree. QED.
 """
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import NamedTuple, TypeVar, cast
+from dataclasses import dataclass, field
+from typing import NamedTuple
 from weakref import ref
 
 from netwright.engine.moments import UnsuitableError, Watch
-from netwright.exact.layout import Layout
 from netwright.exact.rational import ONE, ZERO, Rational
 from netwright.exact.vector import Vector
 from netwright.nets.attention import dot_product, hardmax, score_phi
@@ -42,15 +41,13 @@ from netwright.runtime.pointers.maps import (
     NetworkForms,
     affine_forms,
     feed_forward,
-    positions,
-    power,
+    position_forms,
 )
 
 NONE, NULL, NEW = range(3)
 """Where a pointer goes: nowhere (0), to token 0 (1), to the token itself; then those that it had,
 then those that the token that was looked up had."""
 MOST_NODES, MOST_OBJECTS, MOST_TREES = 1 << 14, 1 << 16, 8
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,28 +159,26 @@ class Evaluation:
     def __init__(self, network: Transformer, watches: tuple[Watch, ...]) -> None:
         if network.rho != hardmax or network.score not in (score_phi, dot_product):
             raise UnsuitableError("its attention is not hard, with −|⟨q, k⟩| or ⟨q, k⟩")
-        if network.encoder or network.pos is None:
-            raise UnsuitableError("it has an encoder layer, or no positions")
+        if network.encoder:
+            raise UnsuitableError("it has an encoder layer")
         self.layout, self.watches = network.layout, watches
         self.is_dot = network.score == dot_product
-        one, two = network.pos(1), network.pos(2)
-        powers = {place: power(two.entries[place]) for place in one.entries}
-        """The coordinates of positions, with the power of the position that stands there."""
-        self.positions = positions(powers)
-        count = len(network.decoder)
-        self._watched: dict[str, list[_Watched]] = {}
-        """By vector."""
+        self.positions, count = position_forms(network), len(network.decoder)
+        self.pointers = self._pointer_places(network)
+        self._watched: dict[str, list[tuple[int, Watch, set[int]]]] = {}
+        """By vector: watches with their numbers, and the coordinates that they read."""
         for number, watch in enumerate(watches):
             name = f"z{count}" if watch.vector == "z" else watch.vector
-            each = _Watched(number, watch, network.layout)
-            self._watched.setdefault(name, []).append(each)
-        self.pointers = self._pointer_places(network, powers)
+            through = watch.through
+            reads = {row for row, _ in through.weights} if through is not None else None
+            places = {*network.layout.places(watch.block)} if reads is None else reads
+            self._watched.setdefault(name, []).append((number, watch, places))
         self.F = NetworkForms(network.F)  # the paper's letter
         places = AffineForms(feed_forward(network.K).maps[-1]).columns
         live = self.F.reads
         self.layers: list[_LayerForms] = []
         for number in range(count, 0, -1):
-            live = live.union(*(each.reads for each in self._watched.get(f"z{number}", ())))
+            live = live.union(*(reads for _, _, reads in self._watched.get(f"z{number}", ())))
             self.layers.insert(0, _LayerForms(network.decoder[number - 1], places, live))
             live = self.layers[0].live_before
         self.encoder = Encoder(
@@ -193,16 +188,14 @@ class Evaluation:
         self._roots: dict[tuple[Output, int], Node] = {}
         self._nodes: dict[Hashable, Node] = {}
         """By what a token is after a layer."""
-        self.objects: dict[Hashable, object] = {}
-        """Outputs, values and what is shown: of each there is one object."""
 
-    def _pointer_places(self, network: Transformer, powers: Mapping[int, int]) -> tuple[int, ...]:
+    def _pointer_places(self, network: Transformer) -> tuple[int, ...]:
         """The coordinates of y that F writes where it reads 1/i: those of pointers."""
         F = feed_forward(network.F)
         if len(F.maps) != 2:
             raise UnsuitableError("F has not two maps")
         reads, writes = F.maps
-        inverse = [place for place, power in powers.items() if power == -1]
+        inverse = [place for place, form in self.positions.items() if form.unknown == "e"]
         units = {column for row, column in reads.weights if row in inverse}
         return tuple(sorted({column for row, column in writes.weights if row in units}))
 
@@ -288,7 +281,7 @@ class Evaluation:
         """A question to earlier tokens by what they show; all forms are known."""
         found = self.encoder.interned(value)
         own = Shown(layer, vector_of(self.layout, key), found)
-        own = self._only_one(("shown", layer, spelled(key), found), own)
+        own = self.encoder.one(("shown", layer, spelled(key), found), own)
         return ByContent(self.encoder.interned(query), own)
 
     def _best(self, best: frozenset[Interned], layer: int) -> tuple[Forms, Mapping[str, Bound]]:
@@ -342,7 +335,7 @@ class Evaluation:
                 raise UnsuitableError("a value is neither known nor a pointer")
         if any(not ZERO <= number <= ONE for number in finite.values()):
             raise UnsuitableError("a value is not between 0 and 1")
-        return self._only_one(("value", spelled(forms)), Value(finite, tuple(pointers)))
+        return self.encoder.one(("value", spelled(forms)), Value(finite, tuple(pointers)))
 
     def _looked_up(
         self, value: Value | None, layer: _LayerForms
@@ -373,8 +366,14 @@ class Evaluation:
         return Ended(output, tuple(moves), codes, token.shown)
 
     def _codes(self, name: str, vector: Forms) -> tuple[tuple[int, int], ...]:
-        """What the watches of a vector see."""
-        return tuple((each.number, each.code(vector)) for each in self._watched.get(name, ()))
+        """What the watches of a vector see, if what they look at is known."""
+        found = []
+        for number, watch, reads in self._watched.get(name, ()):
+            seen = _only(reads, vector)
+            if any(form.terms for form in seen.values()):
+                raise UnsuitableError("what is watched depends on a pointer")
+            found.append((number, watch.code(vector_of(self.layout, seen))))
+        return tuple(found)
 
     def _origin(self, form: Form) -> int:
         """Where a pointer comes from."""
@@ -393,7 +392,7 @@ class Evaluation:
     def _output(self, finite: Forms, there: tuple[int, ...], is_known: bool) -> Output:
         numbers = {place: form.constant for place, form in finite.items() if not form.terms}
         name = ("output", spelled(known(numbers)), there, is_known)
-        return self._only_one(name, Output(numbers, there, is_known))
+        return self.encoder.one(name, Output(numbers, there, is_known))
 
     def of(self, y: Vector) -> Output:
         """An output whose pointers are to token 0 or none: a seed."""
@@ -402,29 +401,6 @@ class Evaluation:
         if any(value != ONE for value in there.values()):
             raise UnsuitableError("a pointer of the seed is not to token 0")
         return self._output(known(entries), tuple(there), is_known=True)
-
-    def _only_one(self, name: Hashable, made: T) -> T:
-        """The object of a name: the first that was made."""
-        return cast(T, self.objects.setdefault(name, made))
-
-
-class _Watched:
-    """A watch, on vectors of forms."""
-
-    def __init__(self, number: int, watch: Watch, layout: Layout) -> None:
-        self.number, self._watch = number, replace(watch, through=None)
-        self._through = None if watch.through is None else AffineForms(watch.through)
-        self._layout = layout if watch.through is None else watch.through.output
-        self._places = self._layout.places(watch.block)
-        self.reads = set(self._places) if self._through is None else set(self._through.rows)
-
-    def code(self, vector: Forms) -> int:
-        """What the watch sees, if what it looks at is known."""
-        seen = vector if self._through is None else self._through(vector)
-        block = {place: form for place, form in seen.items() if place in self._places}
-        if any(form.terms for form in block.values()):
-            raise UnsuitableError("what is watched depends on a pointer")
-        return self._watch.code(vector_of(self._layout, block))
 
 
 def _only(places: set[int], vector: Forms) -> Forms:
@@ -441,7 +417,7 @@ def evaluation_of(network: Transformer, watches: Sequence[Watch]) -> Evaluation:
     number, watches = id(network), tuple(watches)
     if number not in _kept:
         _kept[number] = ref(network, lambda _: _kept.pop(number, None)), []
-    trees = [each for each in _kept[number][1] if len(each.objects) < MOST_OBJECTS]
+    trees = [each for each in _kept[number][1] if len(each.encoder.objects) < MOST_OBJECTS]
     found = next((each for each in trees if each.watches == watches), None)
     if found is None:
         found = Evaluation(network, watches)

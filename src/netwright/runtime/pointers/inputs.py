@@ -4,18 +4,18 @@ An input has many tokens and few different ones, so what a query finds is found 
 their keys and values are forms in the position where they stand.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import lcm
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from netwright.engine.moments import UnsuitableError
-from netwright.exact.rational import ONE, ZERO, Rational
-from netwright.exact.vector import Vector, combine
+from netwright.exact.rational import ZERO, Rational
+from netwright.exact.vector import Vector
 from netwright.nets.attention import dot_product
 from netwright.nets.transformer import Transformer
 from netwright.runtime.pointers.forms import (
@@ -36,8 +36,8 @@ from netwright.runtime.pointers.maps import (
     position_values,
 )
 
-MOST_EMBEDDED = 1 << 12
 FITS = 1 << 62
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +47,7 @@ class Interned:
     forms: Forms
 
 
-@dataclass(eq=False)
+@dataclass(frozen=True, eq=False)
 class Query:
     """What a token asks of the input in a layer, as far as keys have something there."""
 
@@ -82,15 +82,15 @@ class Encoder:
     """What a network makes of the tokens of any input."""
 
     def __init__(self, network: Transformer, positions: Forms, live: Sequence[set[int]]) -> None:
+        """`live` has for each layer the coordinates that somebody reads of what is found."""
         self.live, self.is_dot = live, network.score == dot_product
         maps = [feed_forward(network.K).maps, feed_forward(network.V).maps]
         self.is_affine = all(len(each) == 1 for each in maps)
         self.places = AffineForms(maps[0][-1]).columns
         """The coordinates of a query that keys have."""
         self._positions = positions
-        self._embedded: dict[int, Embedded] = {}
-        self._queries: dict[object, Query] = {}
-        self._vectors: dict[object, Interned] = {}
+        self.objects: dict[Any, Any] = {}
+        """What there is one object of, by what it consists of."""
         self.asked_next: frozenset[int] = frozenset()
         """The layers that asked by position."""
         if self.is_affine:
@@ -101,14 +101,12 @@ class Encoder:
 
     def embedded(self, x: Vector) -> Embedded:
         """An input token; vectors are known by their identity, as hashes take long."""
-        found = self._embedded.get(id(x))
-        if found is None:
-            if len(self._embedded) >= MOST_EMBEDDED:
-                self._embedded = {}
-                for query in [*self._queries.values()]:
-                    query.scores = {}
-            found = self._embedded[id(x)] = self._embed(x)
+        found: Embedded = self.objects.get(id(x)) or self.one(id(x), self._embed(x))
         return found
+
+    def one(self, name: Hashable, made: T) -> T:
+        """The object of a name: the first that was made."""
+        return cast(T, self.objects.setdefault(name, made))
 
     def _embed(self, x: Vector) -> Embedded:
         if not self.is_affine:
@@ -122,8 +120,7 @@ class Encoder:
         """The query that a token has in a layer."""
         asked = {place: form for place, form in p.items() if place in self.places}
         by_position = any(form.terms for form in asked.values())
-        made = Query(layer, asked, by_position)
-        return self._queries.setdefault((layer, spelled(asked)), made)
+        return self.one((layer, spelled(asked)), Query(layer, asked, by_position))
 
     def found(self, layer: int, forms: Forms) -> Interned:
         """What is found, as far as somebody reads it."""
@@ -132,7 +129,7 @@ class Encoder:
 
     def interned(self, forms: Forms) -> Interned:
         """The object of a vector."""
-        return self._vectors.setdefault(spelled(forms), Interned(forms))
+        return self.one(spelled(forms), Interned(forms))
 
 
 class Input:
@@ -227,20 +224,9 @@ class Input:
 
     def _by_definition(self, query: Query) -> Interned:
         """The same, where it depends on positions: token by token."""
-        network, layout = self.network, self.network.layout
-        q = vector_of(layout, query.forms)
-        top: Rational | None = None
-        best: list[Vector] = []
-        for j, x in enumerate(self.X, start=1):
-            placed = network.positioned(x, j)
-            score = network.score(q, network.K(placed))
-            if top is None or score >= top:
-                best = [] if score != top else best
-                best.append(placed)
-                top = score
-        weight = ONE / len(best)
-        mean = combine(layout, ((weight, network.V(each)) for each in best))
-        return self.encoder.found(query.layer, known(mean.entries))
+        q = vector_of(self.network.layout, query.forms)
+        _, found = self.network.attend(q, *self.network.encode(self.X))
+        return self.encoder.found(query.layer, known(found.entries))
 
     def _check(self, query: Query) -> None:
         """UnsuitableError unless input token min(i+1, N) alone has the greatest score."""

@@ -6,39 +6,31 @@ coordinates with short rows: where all guards are 0 and its other inputs are in 
 0, and nobody looks at it.
 """
 
-from collections.abc import Mapping
-
 from netwright.engine.moments import UnsuitableError
 from netwright.exact.feed_forward import Affine, FeedForward
 from netwright.exact.rational import ONE, ZERO, Rational, sigma
-from netwright.nets.transformer import Map
-from netwright.runtime.pointers.forms import Bounds, Form, Forms, known
+from netwright.nets.positional import Positions
+from netwright.nets.transformer import Map, Transformer
+from netwright.runtime.pointers.forms import UNIT, Bounds, Form, Forms, known
 
 TWO = ONE + ONE
 NAMES = {0: "", 1: "n", -1: "e", -2: "e2"}
 """Powers of a position, as unknowns."""
 
 
-def positions(powers: Mapping[int, int]) -> Forms:
-    """pos(i + 1), with the position as an unknown; `powers` are those of its coordinates."""
-    return {
-        place: Form(ONE) if power == 0 else Form(ZERO, ((NAMES[power], ONE),))
-        for place, power in powers.items()
-    }
+def position_forms(network: Transformer) -> Forms:
+    """pos(i + 1), with the position as an unknown."""
+    pos = network.pos
+    if not isinstance(pos, Positions) or any(power not in NAMES for _, power in pos.powers):
+        raise UnsuitableError("its positions are not 1, i, 1/i, 1/i²")
+    forms = {power: Form(ZERO, ((name, ONE),)) for power, name in NAMES.items()} | {0: UNIT}
+    return {network.layout.index(block): forms[power] for block, power in pos.powers}
 
 
 def position_values(position: int) -> dict[str, Rational]:
     """What the unknowns of positions are at one."""
     e = ONE / position
     return {"n": ONE * position, "e": e, "e2": e * e}
-
-
-def power(value: Rational) -> int:
-    """The power of 2 that a number is, as a position's."""
-    for exponent, number in ((0, ONE), (1, TWO), (-1, ONE / 2), (-2, ONE / 4)):
-        if value == number:
-            return exponent
-    raise UnsuitableError("its positions are not 1, i, 1/i, 1/i²")
 
 
 def feed_forward(map_: Map) -> FeedForward:

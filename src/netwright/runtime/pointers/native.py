@@ -1,15 +1,10 @@
 """The loop over tokens of a network that follows pointers, as machine code (see `kernel`)."""
 
 from collections.abc import Sequence
-from typing import Any
-
-from llvmlite import ir
 
 from netwright.engine.assembler import WORD, Assembler, Number
 from netwright.runtime.pointers import kernel
 from netwright.runtime.pointers.kernel import HEADER, NEXT, SLOT
-
-HALF = ir.IntType(32)
 
 
 class Writer(Assembler):
@@ -28,10 +23,11 @@ class Writer(Assembler):
         looked = self.choose(looks, self.choose(is_second, now["b"], now["a"]), 0)
         wanted = self.choose(is_second, now["b token"], now["a token"])
         there = self.product(looked, SLOT)
-        number = self.b.ashr(self.load("slots", there), self.word(16))
+        word = self.load("slots", there)
+        number = self.b.ashr(word, self.word(16))
         is_there = self.compare("==", number, wanted)
         self.go_on_if(self.b.or_(is_there, self.b.not_(looks)), kernel.STALE)
-        value = self.load_short("slots", self.product(there, 4))
+        value = self.b.and_(word, self.word(0xFFFF))
         found = self.choose(looks, value, -1)
         record = self.product(self.sum(now["case"], found), kernel.RECORD)
         fields = [self.load("records", self.sum(record, n)) for n in range(NEXT + HEADER)]
@@ -42,16 +38,16 @@ class Writer(Assembler):
         here = self.choose(is_new, now["used"], now["here"])
         self.store_short(fields[kernel.ROW], "numbers", self.done)
         # What is there is read before the slot of this token is written, as it may be the same.
+        both = self.load("slots", self.sum(there, 1))
         pointers = [
-            (self.b.zext(self.b.load(self._half(there, n)), WORD), self.load("slots", after))
-            for n, after in ((2, self.sum(there, 2)), (3, self.sum(there, 3)))
+            (self.b.and_(both, self.word(0xFFFFFFFF)), self.load("slots", self.sum(there, 2))),
+            (self.b.lshr(both, self.word(32)), self.load("slots", self.sum(there, 3))),
         ]
         own = self.product(here, SLOT)
         kept = self.b.or_(self.b.shl(now["token"], self.word(16)), now["value"])
-        self.store(kept, "slots", own)
-        for n, name in enumerate("ab", start=2):
-            self.b.store(self.b.trunc(now[name], HALF), self._half(own, n))
-            self.store(now[f"{name} token"], "slots", self.sum(own, n))
+        slots = self.b.or_(self.b.shl(now["b"], self.word(32)), now["a"])
+        for n, each in enumerate((kept, slots, now["a token"], now["b token"])):
+            self.store(each, "slots", self.sum(own, n))
         # Where a pointer comes from: nowhere, this token, one of its pointers, or of those found.
         first, second = (now["a"], now["a token"]), (now["b"], now["b token"])
         new = (here, now["token"])
@@ -74,11 +70,6 @@ class Writer(Assembler):
             a=a,
             b=b,
         )
-
-    def _half(self, slot: Number, n: int) -> Any:
-        """The address of a number of 32 bits in a slot."""
-        base = self.b.bitcast(self.arguments["slots"], HALF.as_pointer())
-        return self.b.gep(base, [self.word(self.sum(self.product(slot, 2), n))])
 
     def _next(self, fields: Sequence[Number], token: Number) -> Sequence[Number]:
         """The header of the next case: by the next symbol, or the record's, as foreseen."""

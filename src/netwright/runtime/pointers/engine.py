@@ -12,13 +12,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from netwright.engine.moments import (
-    Coded,
-    ReferenceEngine,
-    UnsuitableError,
-    Watch,
-    watched,
-)
+from netwright.engine.moments import Coded, ReferenceEngine, UnsuitableError, Watch, watched
 from netwright.engine.staged import StagedEngine, Vectors
 from netwright.exact.snapshot import Snapshot, require_consistent
 from netwright.exact.vector import Vector
@@ -38,11 +32,10 @@ from netwright.runtime.pointers.inputs import Input, Query
 from netwright.runtime.transformer.decoder import fast_tokens
 
 MOST_RECORDS, MOST_ROWS = 1 << 23, 1 << 16
-CHUNK = 1 << 20
+CHUNK, FIRST_SLOTS = 1 << 20, 1 << 10
 NOT_BEGUN = (-2, 0)
 LONG = 1 << 10
-"""From this length on an input is not for the definition, which reads all of it at first."""
-FIRST_SLOTS = 1024
+"""Inputs of this length are not for the definition, which reads all of an input at first."""
 
 
 class PointerEngine(StagedEngine["Tables"]):

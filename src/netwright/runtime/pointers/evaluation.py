@@ -4,8 +4,8 @@ A token begins with the finite part of y, and for each of some coordinates wheth
 there. On its way through the layers it asks: what does the input have for a query, what have
 earlier tokens shown, what has the token that a pointer is to. Answers are finite, too. So a network
 is a tree: a node asks, its children are the answers, a leaf has the next output; each node is
-evaluated once from the weights, with pointers and positions as unknowns. Where an attention is not
-to one token that these forms tell, or a pointer does not stay one, `UnsuitableError` says so.
+evaluated once from the weights, with pointers and positions as unknowns. Where these forms do not
+decide which token an attention is to, or a pointer does not stay one, it is an `UnsuitableError`.
 
 A node follows from the weights and the answers on the way to it, and from nothing else: whatever a
 run's input is, or what its tokens have shown, is in the answers. So all runs of a network share its
@@ -125,7 +125,7 @@ class _Token(NamedTuple):
 
 @dataclass(eq=False)
 class Node:
-    """A token as far as answers tell, and what it asks next; or what comes of it."""
+    """A token after some answers: what it asks next, or what comes of it."""
 
     token: _Token
     asks: Query | ByContent | LookUp | Ended

@@ -34,7 +34,7 @@ class PointerTokens:
     @property
     def moments(self) -> int:
         """How many were done."""
-        return int(self.tables.clock[kernel.TOKEN])
+        return self.tables.moments
 
     def advance(self, count: int) -> Codes:
         """The next tokens, one at least."""

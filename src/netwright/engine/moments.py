@@ -50,7 +50,8 @@ class Watch:
         (1, -1, -1)
         """
         seen = vector if self.through is None else self.through(vector)
-        content = seen[self.block]
+        places = seen.layout.places(self.block)
+        content = [(k, number) for k, number in seen.entries.items() if k in places]
         if self.sign:
             number = seen.number(self.block)
             return int(number.p) if number in (-ONE, 0, ONE) else NEITHER
@@ -58,9 +59,9 @@ class Watch:
             return self.numbers.get(seen.number(self.block), NEITHER)
         if not content:
             return ZERO_BLOCK
-        if len(content) != 1 or set(content.values()) != {ONE}:
+        if len(content) != 1 or content[0][1] != ONE:
             return NEITHER
-        return seen.layout.labels(self.block).index(next(iter(content)))
+        return content[0][0] - places.start
 
 
 @dataclass(frozen=True)

@@ -116,11 +116,10 @@ class WrittenTape:
 
     def tape(self, symbols: list[str], blank: str) -> Tape:
         """What stands there; several codes may stand for the blank."""
-        blanks = [code for code, symbol in enumerate(symbols) if symbol == blank]
-        written = np.flatnonzero(~np.isin(self.codes, blanks))
-        if not written.size:
+        written = np.array([symbol != blank for symbol in symbols])[self.codes]
+        if not written.any():
             return Tape(0, ())
-        first, last = int(written[0]), int(written[-1])
+        first, last = int(written.argmax()), len(written) - 1 - int(written[::-1].argmax())
         cells = map(symbols.__getitem__, self.codes[first : last + 1].tolist())
         return Tape(self.origin + first, tuple(cells))
 
@@ -174,13 +173,11 @@ class ShownFollower:
         return self.moments
 
     def remaining(self) -> int:
-        """A step of the given machine takes one token at least, and reading some before it."""
+        """A step of the given machine takes one token at least; tokens before step 0 come first."""
         if self.moments >= self.most_moments:
             self._complain(self.moments + 1)
-        left = self.max_steps - self.steps
-        if self.steps < 0:
-            left = max(left, self.reading.before - self.moments)
-        return min(left, self.most_moments - self.moments)
+        before = 0 if self.steps >= 0 else max(0, self.reading.before - self.moments - 1)
+        return min(self.max_steps - self.steps + before, self.most_moments - self.moments)
 
     def take(self, codes: Codes) -> None:
         """Follow some tokens."""

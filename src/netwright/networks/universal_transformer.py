@@ -6,6 +6,7 @@ prompt is a word, is here, too.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, TypeVar
 
 from netwright.engine.moments import ZERO_BLOCK, Watch
@@ -65,6 +66,7 @@ class PromptToken:
         return PromptToken(means, shown)
 
 
+@cache
 def coded_state(layout: Layout, states: int) -> Watch:
     """The number of the state whose code is r, with on = 1; `accepted` for r = 1 and on = 0."""
     numbers = {RUNNING + code_2(number): number for number in range(states)}
@@ -73,6 +75,7 @@ def coded_state(layout: Layout, states: int) -> Watch:
     return Watch("y", "shown", through=through, numbers=numbers)
 
 
+@cache
 def coded_symbol(vector: str, block: str, symbols: int) -> Watch:
     """The number of the symbol whose code stands in a block."""
     return Watch(vector, block, numbers={code_1(number): number for number in range(symbols)})

@@ -1,10 +1,12 @@
 """The engine for pointers equals the definition, also on networks that were changed."""
 
+import gc
 import random
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import islice
 from typing import NamedTuple
+from weakref import ref
 
 import numpy as np
 import pytest
@@ -18,10 +20,16 @@ from netwright.engine.moments import ReferenceEngine, Watch, rows_of, watched
 from netwright.exact.feed_forward import FeedForward
 from netwright.exact.vector import Vector
 from netwright.machine.library import library_machine
+from netwright.machine.load import load_machine
 from netwright.machine.normal_form import normalize
-from netwright.machine.turing_machine import TuringMachine
+from netwright.machine.simulate import simulate
+from netwright.machine.turing_machine import Action, Move, TuringMachine
 from netwright.nets.transformer import Transformer
-from netwright.runtime.pointers.engine import PointerEngine
+from netwright.networks.running import run as run_on
+from netwright.runtime.pointers import engine as pointer_engine
+from netwright.runtime.pointers import evaluation
+from netwright.runtime.pointers.engine import PointerEngine, Tables
+from netwright.runtime.pointers.evaluation import evaluation_of
 from netwright.theorems.beyond.pointers import universal_rules, universal_text
 from netwright.theorems.beyond.pointers.pointer_transformer import (
     Attention,
@@ -182,3 +190,147 @@ def test_changed_networks(attention: Attention) -> None:
     run = on_universal(library_machine("busy-beaver-3"), (), attention)
     for network in mutants(run.network, repeated(40, 10), 5):
         run._replace(network=network).check(30)
+
+
+def total_machine(draw: random.Random, states: int, symbols: int) -> TuringMachine:
+    """A machine with a rule for every pair, so that it never halts."""
+    names, tape = [f"q{n}" for n in range(states)], [f"s{n}" for n in range(symbols)]
+
+    def action() -> Action:
+        return Action(draw.choice(names), draw.choice(tape), draw.choice([Move.L, Move.R]))
+
+    delta = {(q, s): action() for q in names for s in tape}
+    return TuringMachine(states=names, symbols=tape, blank=tape[0], start=names[0], delta=delta)
+
+
+@pytest.mark.parametrize("attention", list(Attention))
+def test_inputs_are_read_symbol_by_symbol(attention: Attention) -> None:
+    draw = random.Random(3)
+    for length in (1, 2, 7, 20):
+        machine = total_machine(draw, 3, 5)
+        word = draw.choices(machine.symbols[1:], k=length)
+        assert on_pointers(machine, word, attention).check(2 * length + 20) is None
+        assert on_universal(machine, word, attention).check(2 * length + 12) is None
+
+
+@pytest.mark.parametrize("kind", ["pointer-transformer", "universal-transformer"])
+def test_long_inputs_end_as_the_machine_does(kind: str) -> None:
+    draw, machine = random.Random(4), library_machine("binary-increment")
+    word = draw.choices("01", k=20_000)
+    found, wanted = run_on(machine, word, on=kind), simulate(machine, word, 10**6)
+    assert found.note is None
+    assert (found.outcome, found.steps, found.tape) == (wanted.outcome, wanted.steps, wanted.tape)
+
+
+@pytest.mark.parametrize("attention", list(Attention))
+def test_changed_networks_with_inputs_and_runs_that_share_them(attention: Attention) -> None:
+    """One network does several inputs: what is kept of it must not depend on any of them."""
+    draw = random.Random(12)
+    differs = 0
+    for number in range(repeated(6, 2)):
+        machine = total_machine(draw, 2, 3)
+        run = on_pointers(machine, (), attention)
+        embedded = [on_pointers(machine, [s], attention).X[0] for s in machine.symbols[1:]]
+        for network in mutants(run.network, repeated(25, 8), number):
+            for length in (5, 0, 2):
+                X = draw.choices(embedded, k=length)
+                run = run._replace(X=X, watches=WATCHES[:2])
+                run._replace(network=network).check(14)
+                differs += not np.array_equal(
+                    run._replace(network=network).by_definition(14), run.by_definition(14)
+                )
+    assert differs > repeated(30, 5)
+    rules = [on_universal(total_machine(draw, 2, 2), ["s1"] * n, attention) for n in (0, 2)]
+    for network in mutants(rules[0].network, repeated(40, 8), 6):
+        for run in (*rules, rules[0]._replace(X=rules[0].X[::-1]), rules[0]):
+            run._replace(network=network).check(12)
+
+
+def test_runs_of_one_network_go_side_by_side() -> None:
+    draw = random.Random(5)
+    runs = [on_universal(total_machine(draw, 3, 2), ["s1"], Attention.ABSOLUTE) for _ in range(4)]
+    engines = [PointerEngine(*run) for run in runs]
+    codes: list[list[Codes]] = [[] for _ in runs]
+    for _ in range(30):
+        for found, engine in zip(codes, engines, strict=True):
+            found.append(rows_of(engine.advance(1)))
+    for found, run in zip(codes, runs, strict=True):
+        np.testing.assert_array_equal(np.concatenate(found), run.by_definition(30))
+
+
+def test_what_a_network_is_known_by_goes_with_it() -> None:
+    run = on_pointers(library_machine("busy-beaver-3"), (), Attention.ABSOLUTE)
+    before = len(evaluation._kept)
+    assert evaluation_of(run.network, run.watches) is evaluation_of(run.network, [*run.watches])
+    assert len(evaluation._kept) == before + 1
+    network = ref(run.network)
+    del run
+    gc.collect()
+    assert network() is None
+    assert len(evaluation._kept) == before
+
+
+def test_a_tree_that_is_too_large_grows_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(evaluation, "MOST_NODES", 5)
+    monkeypatch.setattr(evaluation, "MOST_OBJECTS", 3)
+    machine = total_machine(random.Random(6), 3, 3)
+    for attention in Attention:
+        assert on_pointers(machine, ["s1", "s2"], attention).check(40) is None
+        assert on_universal(machine, ["s1", "s2"], attention).check(30) is None
+
+
+@pytest.mark.parametrize("first", [1, 2, 3, 7])
+def test_slots_grow_at_any_moment(first: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pointer_engine, "FIRST_SLOTS", first)
+    draw = random.Random(first)
+    for machine in (total_machine(draw, 3, 2), load_machine("1RA1RA")):
+        run = on_pointers(machine, (), Attention.ABSOLUTE)
+        assert run.check(50) is None
+        engine, found = PointerEngine(*run), list[Codes]()
+        while (done := sum(map(len, found))) < 50:
+            found.append(rows_of(engine.advance(min(draw.randrange(1, 9), 50 - done))))
+        np.testing.assert_array_equal(np.concatenate(found), run.by_definition(50))
+
+
+def test_a_slot_takes_32_bytes() -> None:
+    run = on_pointers(load_machine("1RA1RA"), (), Attention.ABSOLUTE)
+    tables = Tables(*run)
+    while tables.moments < 10_000:
+        tables.advance(10_000 - tables.moments)
+    assert 10_000 * 32 <= tables.slots.nbytes <= 10_000 * 32 * 1.26
+
+
+def test_many_symbols() -> None:
+    """Records of cases with far values lie between others."""
+    machine = total_machine(random.Random(7), 5, 60)
+    for kind in ("pointer-transformer", "universal-transformer"):
+        found, wanted = run_on(machine, (), 5_000, on=kind), simulate(machine, (), 5_000)
+        assert (found.steps, found.tape, found.note) == (wanted.steps, wanted.tape, None)
+
+
+def test_a_pointer_to_a_token_that_is_gone_is_not_followed() -> None:
+    """Mutants whose pointers lag behind: the slot is another token's, and the engine leaves."""
+    draw, reasons = random.Random(8), set[str | None]()
+    for _ in range(30):
+        run = on_pointers(total_machine(draw, 2, 2), (), Attention.ABSOLUTE)
+        run = run._replace(watches=WATCHES[:2])
+        for network in crossed(run.network):
+            reasons.add(run._replace(network=network).check(25))
+        if "a pointer is to a token that was visited since" in reasons:
+            return
+    raise AssertionError(reasons)
+
+
+def crossed(network: Transformer) -> list[Transformer]:
+    """Networks whose F takes another pointer in place of one that was found."""
+    assert isinstance(network.F, FeedForward)
+    reads, writes = network.F.maps
+    names = [("RR", "R", "R"), ("LL", "L", "L"), ("RR", "LL", "R"), ("LL", "RR", "L")]
+    found = []
+    for source, other, unit in names:
+        row, column = network.layout.index(source), reads.output.index(unit, "found")
+        weights = dict(reads.weights)
+        weights[network.layout.index(other), column] = weights.pop((row, column))
+        changed = replace(network.F, maps=(replace(reads, weights=weights), writes))
+        found.append(replace(network, F=changed))
+    return found

@@ -1,35 +1,41 @@
 """A network that follows pointers, run with tables: the same codes as the definition's.
 
 What a token does for each distinct case is evaluated from the weights once (`evaluation`), and
-kept as a row of a table; positions and pointers are followed at every token (`kernel`). A changed
-weight changes the rows, or makes the network unsuitable: then the definition goes on.
+kept as a record of a table; positions and pointers are followed at every token (`kernel`). A
+changed weight changes records, or makes the network unsuitable: then the definition goes on.
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from functools import partial
 
 import numpy as np
+from numpy.typing import NDArray
 
-from netwright.engine.moments import (
-    Coded,
-    ReferenceEngine,
-    UnsuitableError,
-    Watch,
-    watched,
-)
+from netwright.engine.moments import Coded, ReferenceEngine, UnsuitableError, Watch, watched
 from netwright.engine.staged import StagedEngine, Vectors
 from netwright.exact.snapshot import Snapshot, require_consistent
 from netwright.exact.vector import Vector
 from netwright.nets.transformer import Transformer
 from netwright.runtime.pointers import kernel
-from netwright.runtime.pointers.evaluation import Ended, Evaluation, Output, Value
-from netwright.runtime.pointers.input_attention import External
+from netwright.runtime.pointers.content import Content
+from netwright.runtime.pointers.evaluation import (
+    ByContent,
+    Ended,
+    LookUp,
+    Node,
+    Output,
+    Value,
+    evaluation_of,
+)
+from netwright.runtime.pointers.inputs import Input, Query
 from netwright.runtime.transformer.decoder import fast_tokens
 
-MOST_ROWS = 60_000
-CHUNK = 1 << 20
+MOST_RECORDS, MOST_ROWS = 1 << 23, 1 << 16
+CHUNK, FIRST_SLOTS = 1 << 20, 1 << 10
 NOT_BEGUN = (-2, 0)
-Case = tuple[Output, External | None, int]
-"""An output, the input token, and how many different things tokens have shown so far."""
+LONG = 1 << 10
+"""Inputs of this length are not for the definition, which reads all of an input at first."""
 
 
 class PointerEngine(StagedEngine["Tables"]):
@@ -45,7 +51,7 @@ class PointerEngine(StagedEngine["Tables"]):
         reference_steps: int = 0,
     ) -> None:
         self.network, self.X, self.seed = network, X, seed
-        super().__init__(watches, reference_steps)
+        super().__init__(watches, reference_steps if len(X) < LONG else 0)
 
     @staticmethod
     def is_warm() -> bool:
@@ -53,8 +59,8 @@ class PointerEngine(StagedEngine["Tables"]):
         return has_code()
 
     def ways(self) -> Iterator[Callable[[], "Tables"]]:
-        """By tables."""
-        yield lambda: Tables(self.network, self.X, self.seed, self.watches)
+        """By tables; without a reference to the engine, which would keep it until a collection."""
+        return iter([partial(Tables, self.network, self.X, self.seed, self.watches)])
 
     def definition(self) -> Vectors:
         """Token by token."""
@@ -72,38 +78,67 @@ def has_code() -> bool:
 
 
 class Tables:
-    """The cases that came up, their rows, and where the run stands."""
+    """The cases that came up, their records, and where the run stands.
+
+    A case is an output, by its number, with the symbol of the input that is read.
+    """
 
     def __init__(
         self, network: Transformer, X: Sequence[Vector], seed: Vector, watches: Sequence[Watch]
     ) -> None:
-        self.evaluation = Evaluation(network, X, watches)
+        self.evaluation = evaluation_of(network, watches)
         if len(self.evaluation.pointers) != 2:
             raise UnsuitableError("its outputs have not two pointers")
-        self.X = X
-        self.cases: dict[Case, int] = {}
-        self.begun: dict[int, tuple[int, int]] = {}
-        """By case: the pointer that it follows, or −1, and its value."""
-        self.values: dict[Value, int] = {}
-        self.ended: list[Ended] = []
-        self.records = np.full((16, 17, kernel.RECORD), -1, np.int64)
-        self.leading: dict[int, list[tuple[int, int]]] = {}
-        """By case: the records that lead to it."""
-        self.codes = np.zeros((16, len(watches)), np.int64)
-        self.slots = np.zeros((1024, kernel.RECORD), np.int64)
-        self.externals: dict[tuple[Vector, int | None], External] = {}
+        self.input, self.content = Input(network, self.evaluation.encoder, X), Content(network)
+        self.output = self.evaluation.of(seed)
+        self.values: list[Value | None] = []
+        self._value_numbers: dict[Value | None, int] = {}
+        self._rows: dict[tuple[int, ...], int] = {}
+        """The codes of tokens, with their numbers."""
+        self._codes = np.zeros((0, len(watches)), np.int64)
+        self.slots = np.zeros((FIRST_SLOTS, kernel.SLOT), np.int64)
         self.clock = np.zeros(kernel.CLOCK, np.int64)
         self.clock[kernel.USED] = 1
-        self.output, _ = self.evaluation.of(seed)
+        self._width = 8
+        """How many records a case has: one for each value, and one for no single one."""
+        self._forget()
         self._loop = kernel.compiled()
+
+    def _forget(self) -> None:
+        """Begin tables anew, as input or content answer otherwise, or there are more values."""
+        self._version = self._answers
+        self._outputs: list[Output] = []
+        self._numbers: dict[Output, int] = {}
+        self._headers = np.zeros((16, self.input.end + 1, kernel.HEADER), np.int64)
+        """Of all cases; a base of −1 − n is that of output n, with which no case has begun."""
+        self._owners: list[int] = []
+        """The outputs of cases that have begun, in the order of their records."""
+        self._records = np.zeros((16 * self._width, kernel.RECORD), np.int64)
+        self._addresses: tuple[int, ...] | None = None
+
+    @property
+    def _answers(self) -> tuple[int, int, int]:
+        """Another one for other answers, or more values."""
+        return self.input.version, self.content.version, self._width
 
     @property
     def moments(self) -> int:
         """How many tokens were done."""
         return int(self.clock[kernel.TOKEN])
 
+    @property
+    def symbol(self) -> int:
+        """The symbol of the input that the next token reads."""
+        return int(self.input.symbols[min(self.moments, self.input.length)])
+
+    @property
+    def pointed(self) -> list[tuple[int, int]]:
+        """Where the two pointers of the next token are to: slots, and the numbers of tokens."""
+        clock = self.clock.tolist()
+        return [(clock[n], clock[n + 1]) for n in (kernel.FIRST, kernel.SECOND)]
+
     def snapshot(self) -> Snapshot:
-        """Nothing: tables take a second for some sixty million tokens, and do them again."""
+        """Nothing: tables take a second for some hundred million tokens, and do them again."""
         return {}
 
     def restore(self, state: Snapshot) -> None:
@@ -111,105 +146,134 @@ class Tables:
         require_consistent(False, "it has more than its moments")
 
     def advance(self, count: int) -> Coded:
-        """The next tokens, one at least: up to one that is not for tables, which is the next time.
-
-        They come one by one while the input is read, and then many at once.
-        """
-        count = min(count, CHUNK)
-        reading = len(self.X) - int(self.clock[kernel.TOKEN])
-        numbers = np.zeros(1 if reading > 0 else count, np.uint16)
+        """The next tokens, one at least: up to one that is not for tables, which is the next."""
+        numbers = np.empty(min(count, CHUNK), np.uint16)
         done = 0
-        while done < len(numbers):
-            case = (self.output, self.external(), len(self.evaluation.shown))
-            self.clock[kernel.CASE] = number = self._case(case)
-            self.clock[[kernel.FOLLOWS, kernel.VALUE]] = self.begun.get(number, NOT_BEGUN)
-            self.clock[[kernel.NOBODY, kernel.ROOM]] = self.records.shape[1] - 1, len(self.slots)
-            arrays = (self.records, self.slots, numbers[done:], self.clock)
-            now = self._loop(*(array.ctypes.data for array in arrays), len(numbers) - done)
-            status = self.clock[kernel.STATUS]
-            done += now
-            if now:
-                self.output = self.ended[numbers[done - 1]].output
-            if status == kernel.MISSING:
-                if now:
-                    continue  # the case may be another one, and is looked up above
-                try:
-                    self._complete(case)
-                except UnsuitableError:
-                    if done:
-                        break
-                    raise
-            elif status == kernel.STALE:
-                if done:
-                    break
-                raise UnsuitableError("a pointer is to a token that was visited since")
-            elif status == kernel.NO_ROOM:
-                self.slots = np.concatenate([self.slots, np.zeros_like(self.slots)])
-        return Coded(numbers[:done], self.codes[: len(self.ended)])
+        try:
+            while done < len(numbers):
+                done += self._follow(numbers[done:])
+        except UnsuitableError:
+            if not done:
+                raise
+        if len(self._codes) != len(self._rows):
+            self._codes = np.array([*self._rows], np.int64)
+        return Coded(numbers[:done], self._codes)
 
-    def external(self) -> External | None:
-        """The input token of the token that comes next: the next one, or the last for ever."""
-        if not self.X:
-            return None
-        token, last = int(self.clock[kernel.TOKEN]), len(self.X)
-        at_end = token >= last
-        place = (self.X[min(token, last - 1)], last if at_end else None)
-        if place not in self.externals:
-            self.externals[place] = External(*place, first=last + 1 if at_end else 1)
-        return self.externals[place]
+    def _follow(self, numbers: NDArray[np.uint16]) -> int:
+        """Do tokens as far as there are records, or make the one that is missing."""
+        if self._version != self._answers:
+            self._forget()
+        output, symbol, clock = self._number(self.output), self.symbol, self.clock
+        self._begin(output, symbol)
+        if self._version != self._answers:
+            return 0
+        clock[kernel.ROOM] = len(self.slots)
+        clock[: kernel.HEADER] = header = self._headers[output, symbol]
+        if not self.moments:
+            self.slots[0, 0] = header[2]  # the first token may look itself up
+        if self._addresses is None:
+            arrays = (self._records, self.slots, self._headers, self.input.symbols, clock)
+            self._addresses = tuple(array.ctypes.data for array in arrays)
+        done = self._loop(*self._addresses, numbers.ctypes.data, len(numbers))
+        base = int(clock[kernel.CASE])
+        self.output = self._outputs[self._owners[base // self._width] if base > 0 else -1 - base]
+        if clock[kernel.STATUS] == kernel.NO_ROOM:
+            self._make_room()
+        elif clock[kernel.STATUS] != kernel.DONE and not done:
+            self._end(output, symbol)
+        return done
 
-    def _case(self, case: Case) -> int:
-        number = self.cases.setdefault(case, len(self.cases))
-        if number == len(self.records):
-            self.records = np.concatenate([self.records, np.full_like(self.records, -1)])
-        return number
+    def _make_room(self) -> None:
+        """A quarter more slots, where they are if the system can do so."""
+        size = len(self.slots)
+        if size >= kernel.SLOTS or self.moments >= kernel.TOKENS:
+            raise UnsuitableError("more cells than a slot can tell")
+        self.slots.resize((size + size // 4 + 1, kernel.SLOT), refcheck=False)
+        self._addresses = None
 
-    def _complete(self, case: Case) -> None:
-        """Evaluate what is missing of a case: its beginning, or what comes of what it looked up."""
-        number = self.cases[case]
-        output, external, _ = case
-        if number not in self.begun:
-            begun = self.evaluation.begin(output, external)
-            follows = -1 if begun.follows is None else begun.follows
-            self.begun[number] = follows, self._value(begun.value)
-            for place in self.leading.get(number, ()):
-                self.records[place][[kernel.NEXT_FOLLOWS, kernel.NEXT_VALUE]] = self.begun[number]
+    def asks(self, output: Output, symbol: int) -> Node | None:
+        """A token before it looks anything up; None if symbols are others than they were."""
+        return self._answered(self.evaluation.root(output, self.input.first(symbol)), symbol)
+
+    def _answered(self, node: Node | None, symbol: int) -> Node | None:
+        """The first node from here on that is not answered by the input, or by content."""
+        while node is not None:
+            if isinstance(node.asks, Query):
+                answer = self.input.answer(node.asks, symbol)
+                node = None if answer is None else self.evaluation.after(node, answer)
+            elif isinstance(node.asks, ByContent):
+                self.content.check_keys(node.asks.own.layer, None)
+                node = self.evaluation.after(node, self.content.best(node.asks))
+            else:
+                break
+        return node
+
+    def _begin(self, output: int, symbol: int) -> None:
+        """Evaluate a case as far as nothing is looked up."""
+        if self._headers[output, symbol, 0] > 0:
             return
-        found = self._looked_up()
-        nobody = self.records.shape[1] - 1
-        value = None if found == nobody else list(self.values)[found]
-        ended = self.evaluation.end(output, external, value)
-        if self.evaluation.show(ended.shown):
-            return  # with what is new it is another case
-        row = len(self.ended)
+        node = self.asks(self._outputs[output], symbol)
+        if node is None:
+            return
+        follows, value = -1, None
+        if isinstance(node.asks, LookUp):
+            self.content.check_keys(node.asks.layer, node.asks.keys)
+            follows, value = node.asks.follows, node.asks.value
+        number = self._value_numbers.setdefault(value, len(self.values))
+        if number == len(self.values):
+            self.values.append(value)
+            self._width = max(self._width, 2 ** (number + 1).bit_length())
+        base = len(self._owners) * self._width
+        if number == kernel.VALUES or base >= MOST_RECORDS:
+            raise UnsuitableError("more different tokens than tables have room for")
+        if base >= len(self._records):
+            self._records = np.concatenate([self._records, np.zeros_like(self._records)])
+            self._addresses = None
+        if self._version == self._answers:
+            self._owners.append(output)
+            self._headers[output, symbol] = base + 1, follows, number
+
+    def _end(self, output: int, symbol: int) -> None:
+        """Note what comes of a case for the value that the next token looks up."""
+        node = self.asks(self._outputs[output], symbol)
+        base, follows, _ = self._headers[output, symbol].tolist()
+        found = self.looked_up(follows)
+        if node is not None and isinstance(node.asks, LookUp):
+            value = self.values[found] if found >= 0 else None
+            node = self._answered(self.evaluation.after(node, value), symbol)
+        if node is None:
+            return
+        if not isinstance(node.asks, Ended):
+            raise UnsuitableError("it looks up twice")
+        following, end = self._number(node.asks.output), self.input.end
+        if symbol == end:
+            with suppress(UnsuitableError):  # that is for the next token, if there is one
+                self._begin(following, end)
+        self.content.show(node.asks.shown)
+        row = self._rows.setdefault(node.asks.codes, len(self._rows))
         if row == MOST_ROWS:
             raise UnsuitableError(f"more than {MOST_ROWS:,} different tokens")
-        if row == len(self.codes):
-            self.codes = np.concatenate([self.codes, self.codes])
-        self.ended.append(ended)
-        self.codes[row] = ended.codes
-        # What comes next is a case with the same input token, once the input is over.
-        following = -1
-        if external is None or external.position is not None:
-            following = self._case((ended.output, *case[1:]))
-            place = (number, -1 if found == nobody else found)  # the last column may move
-            self.leading.setdefault(following, []).append(place)
-        after = self.begun.get(following, NOT_BEGUN)
-        self.records[number, found, :6] = (row, following, *after, *ended.pointers)
+        if self._version == self._answers:
+            headers = -1 if symbol == end else following * self._headers[0].size
+            fields = (row, *node.asks.pointers, headers, *self._headers[following, end])
+            self._records[base + found, : len(fields)] = fields
 
-    def _looked_up(self) -> int:
-        """The value that the next token looks up."""
-        follows = int(self.clock[kernel.FOLLOWS])
+    def looked_up(self, follows: int) -> int:
+        """The number of the value that the next token looks up; −1 for no single one."""
         if follows < 0:
-            return self.records.shape[1] - 1
-        slot = int(self.clock[kernel.SECOND if follows else kernel.FIRST])
-        return int(self.slots[slot, 1])
+            return -1
+        slot, token = self.pointed[follows]
+        there, value = divmod(int(self.slots[slot, 0]), kernel.VALUES)
+        if there != token:
+            raise UnsuitableError("a pointer is to a token that was visited since")
+        return value
 
-    def _value(self, value: Value) -> int:
-        number = self.values.setdefault(value, len(self.values))
-        nobody = self.records.shape[1] - 1
-        if number == nobody:  # the last column is for no single token
-            more = np.full_like(self.records[:, :nobody], -1)
-            parts = (self.records[:, :nobody], more, self.records[:, nobody:])
-            self.records = np.concatenate(parts, axis=1)
+    def _number(self, output: Output) -> int:
+        number = self._numbers.setdefault(output, len(self._outputs))
+        if number == len(self._outputs):
+            self._outputs.append(output)
+            if number == len(self._headers):
+                self._headers = np.concatenate([self._headers, np.zeros_like(self._headers)])
+                self._addresses = None
+            self._headers[number] = (-1 - number, *NOT_BEGUN)
         return number

@@ -1,15 +1,21 @@
-"""One token of a network that follows pointers, evaluated for all pointers at once.
+"""What a network that follows pointers makes of a token, for all pointers at once.
 
-What a token is: the finite part of y, and for each of some coordinates whether a pointer stands
-there; which token of the input it attends to by its position; and what the token that it looks up
-has for it. Each such case is evaluated once from the weights, with the pointers as unknowns. Where
-an attention is not to one token that these forms tell, or a pointer does not stay one,
-`UnsuitableError` says so.
+A token begins with the finite part of y, and for each of some coordinates whether a pointer stands
+there. On its way through the layers it asks: what does the input have for a query, what have
+earlier tokens shown, what has the token that a pointer is to. Answers are finite, too. So a network
+is a tree: a node asks, its children are the answers, a leaf has the next output; each node is
+evaluated once from the weights, with pointers and positions as unknowns. Where these forms do not
+decide which token an attention is to, or a pointer does not stay one, it is an `UnsuitableError`.
+
+A node follows from the weights and the answers on the way to it, and from nothing else: whatever a
+run's input is, or what its tokens have shown, is in the answers. So all runs of a network share its
+tree. QED.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import NamedTuple
+from weakref import ref
 
 from netwright.engine.moments import UnsuitableError, Watch
 from netwright.exact.rational import ONE, ZERO, Rational
@@ -21,31 +27,31 @@ from netwright.runtime.pointers.forms import (
     Bound,
     Form,
     Forms,
+    Numbers,
     added,
-    image,
-    through,
+    known,
+    scores,
+    spelled,
+    vector_of,
 )
-from netwright.runtime.pointers.input_attention import External, InputAttention
+from netwright.runtime.pointers.inputs import Encoder, Interned, Query
 from netwright.runtime.pointers.maps import (
     TWO,
-    affine_image,
+    AffineForms,
+    NetworkForms,
+    affine_forms,
     feed_forward,
-    is_zero,
-    plain,
-    positions,
-    power,
+    position_forms,
 )
 
 NONE, NULL, NEW = range(3)
 """Where a pointer goes: nowhere (0), to token 0 (1), to the token itself; then those that it had,
 then those that the token that was looked up had."""
+MOST_NODES, MOST_OBJECTS, MOST_TREES = 1 << 14, 1 << 16, 8
 
 
-Numbers = tuple[tuple[int, Rational], ...]
-"""Coordinates, each with the number that stands there."""
-
-
-class Output(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Output:
     """What y shows, without its pointers: known numbers, and which pointers there are."""
 
     finite: Numbers
@@ -55,7 +61,8 @@ class Output(NamedTuple):
     """Whether the numbers are all; if not, the next token cannot be told."""
 
 
-class Value(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Value:
     """What a token has for those who look it up: known numbers, and copies of its pointers."""
 
     finite: Numbers
@@ -63,35 +70,31 @@ class Value(NamedTuple):
     """Coordinates, each with the pointer, by its number, that stands there."""
 
 
-class Shown(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Shown:
     """A key and a value of a layer whose keys are known numbers."""
 
     layer: int
-    key: Numbers
-    value: Numbers
+    key: Vector
+    value: Interned
 
 
-class Best(NamedTuple):
-    """Of the first `seen` things that tokens showed, those with the greatest score."""
+class ByContent(NamedTuple):
+    """What a token asks earlier ones in such a layer, and shows there itself."""
 
-    seen: int
-    top: Rational | None
-    values: Mapping[Numbers, None]
-
-    def with_one(self, score: Rational, value: Numbers) -> "Best":
-        """With one more, or one that is there already."""
-        if self.top is not None and score < self.top:
-            return self
-        if self.top is not None and score == self.top:
-            return self._replace(values={**self.values, value: None})
-        return self._replace(top=score, values={value: None})
+    query: Interned
+    own: Shown
 
 
-class Begun(NamedTuple):
-    """What is known of a token before it looks anything up."""
+@dataclass(frozen=True, eq=False)
+class LookUp:
+    """Which pointer a token follows, and what it has for others."""
 
-    follows: int | None
-    """The number of the pointer that it follows; None if it looks at no single token."""
+    layer: int
+    keys: Forms
+    """The token's own key, as a form in its position."""
+    follows: int
+    """The number of the pointer; −1 if the token looks at no single one."""
     value: Value
 
 
@@ -103,224 +106,213 @@ class Ended(NamedTuple):
     """Where each of the pointers goes."""
     codes: tuple[int, ...]
     """What the watches see."""
-    shown: "tuple[Shown, ...]" = ()
+    shown: tuple[Shown, ...]
     """What it shows to those that ask by content."""
 
 
-@dataclass
-class _Token:
-    """A token on its way through the layers."""
+class _Token(NamedTuple):
+    """A token on its way through the layers; z is p once self attention is over."""
 
     z: Forms
-    bounds: dict[str, Bound]
-    shown: list[Shown] = field(default_factory=list)
-    seen: dict[str, Forms] = field(default_factory=dict)
+    bounds: Mapping[str, Bound]
+    first: int | None
+    """The least position, if bounds follow from it; None if there are more."""
     layer: int = 0
+    shown: tuple[Shown, ...] = ()
+    codes: tuple[tuple[int, int], ...] = ()
+    """What watches see so far, with their numbers."""
 
-    def copy(self) -> "_Token":
-        return _Token(self.z, dict(self.bounds), [*self.shown], dict(self.seen), self.layer)
+
+@dataclass(eq=False)
+class Node:
+    """A token after some answers: what it asks next, or what comes of it."""
+
+    token: _Token
+    asks: Query | ByContent | LookUp | Ended
+    children: "dict[Answer, Node]" = field(default_factory=dict)
+
+
+Answer = Interned | frozenset[Interned] | Value | None
+"""Of the input; the best values of those shown; of the token that is looked up, or no single one.
+"""
+
+
+class _LayerForms:
+    """The maps of a decoder layer, and the coordinates that somebody reads of its vectors."""
+
+    def __init__(self, layer: Layer, places: set[int], live: set[int]) -> None:
+        self.O = NetworkForms(layer.O)
+        self.V = affine_forms(layer.V)
+        self.live = live
+        """Of z, after the layer."""
+        self.live_after_input = self.O.reads | live
+        self.live_after_self = self.live_after_input | places
+        self.live_before = {*self.live_after_self}
+        if not self.V.is_zero:
+            self.Q, self.K = affine_forms(layer.Q), affine_forms(layer.K)
+            self.live_before |= {row for each in (self.Q, self.K, self.V) for row in each.rows}
 
 
 class Evaluation:
-    """The tokens of a network on an input."""
+    """The tree of a network, as watches see its tokens."""
 
-    def __init__(self, network: Transformer, X: Sequence[Vector], watches: Sequence[Watch]) -> None:
+    def __init__(self, network: Transformer, watches: tuple[Watch, ...]) -> None:
         if network.rho != hardmax or network.score not in (score_phi, dot_product):
             raise UnsuitableError("its attention is not hard, with −|⟨q, k⟩| or ⟨q, k⟩")
-        if network.encoder or network.pos is None:
-            raise UnsuitableError("it has an encoder layer, or no positions")
-        self.network, self.X, self.watches = network, X, watches
-        self.layout = network.layout
+        if network.encoder:
+            raise UnsuitableError("it has an encoder layer")
+        self.layout, self.watches = network.layout, watches
         self.is_dot = network.score == dot_product
-        one, two = network.pos(1), network.pos(2)
-        self.powers = {place: power(two.entries[place]) for place in one.entries}
-        """The coordinates of positions, with the power of the position that stands there."""
-        self.input = InputAttention(network, X, self.powers)
-        self.pointers = self._pointer_places()
-        self.key_forms: dict[int, Forms] = {}
-        self.shown: dict[Shown, None] = {}
-        """What tokens have shown so far."""
-        self.in_layer: dict[int, list[Shown]] = {}
-        """The same by layer."""
-        self.found: dict[tuple[int, Numbers], Best] = {}
-        """What was found for a query of a layer."""
-        self._last: tuple[object, tuple[_Token, Begun]] | None = None
+        self.positions, count = position_forms(network), len(network.decoder)
+        self.pointers = self._pointer_places(network)
+        self._watched: dict[str, list[tuple[int, Watch, set[int]]]] = {}
+        """By vector: watches with their numbers, and the coordinates that they read."""
+        for number, watch in enumerate(watches):
+            name = f"z{count}" if watch.vector == "z" else watch.vector
+            through = watch.through
+            reads = {row for row, _ in through.weights} if through is not None else None
+            places = {*network.layout.places(watch.block)} if reads is None else reads
+            self._watched.setdefault(name, []).append((number, watch, places))
+        self.F = NetworkForms(network.F)  # the paper's letter
+        places = AffineForms(feed_forward(network.K).maps[-1]).columns
+        live = self.F.reads
+        self.layers: list[_LayerForms] = []
+        for number in range(count, 0, -1):
+            live = live.union(*(reads for _, _, reads in self._watched.get(f"z{number}", ())))
+            self.layers.insert(0, _LayerForms(network.decoder[number - 1], places, live))
+            live = self.layers[0].live_before
+        self.encoder = Encoder(
+            network, self.positions, [each.live_after_input for each in self.layers]
+        )
+        self.nodes = 0
+        self._roots: dict[tuple[Output, int], Node] = {}
+        self._nodes: dict[Hashable, Node] = {}
+        """By what a token is after a layer."""
 
-    def _pointer_places(self) -> tuple[int, ...]:
+    def _pointer_places(self, network: Transformer) -> tuple[int, ...]:
         """The coordinates of y that F writes where it reads 1/i: those of pointers."""
-        F = feed_forward(self.network.F)
+        F = feed_forward(network.F)
         if len(F.maps) != 2:
             raise UnsuitableError("F has not two maps")
         reads, writes = F.maps
-        inverse = [place for place, power in self.powers.items() if power == -1]
+        inverse = [place for place, form in self.positions.items() if form.unknown == "e"]
         units = {column for row, column in reads.weights if row in inverse}
         return tuple(sorted({column for row, column in writes.weights if row in units}))
 
-    # A token.
+    # The tree.
 
-    def begin(self, output: Output, external: External | None) -> Begun:
-        """As far as nothing is looked up."""
-        return self._begun(output, external)[1]
+    def root(self, output: Output, first: int) -> Node:
+        """A token that begins with an output, at a position that is `first` at least."""
+        if self.nodes > MOST_NODES:
+            self._roots, self._nodes, self.nodes = {}, {}, 0
+        found = self._roots.get((output, first))
+        if found is None:
+            found = self._roots[output, first] = self._first(output, first)
+            self.nodes += 1
+        return found
 
-    def end(self, output: Output, external: External | None, looked_up: Value | None) -> Ended:
-        """All of it, with what the token that is looked up has; None if it is no single one."""
-        token = self._begun(output, external)[0].copy()
-        if token.layer < len(self.network.decoder):
-            layer = self.network.decoder[token.layer]
-            found = self._found(looked_up, layer, token.bounds)
-            self._finish_layer(token, added(token.z, found), external)
-            if self._to_look_up(token, external) is not None:
-                raise UnsuitableError("it looks up twice")
-        F = through(feed_forward(self.network.F), token.z, token.bounds)  # the paper's letter
-        return self._ended(token.seen, F)._replace(shown=tuple(token.shown))
+    def after(self, node: Node, answer: Answer) -> Node:
+        """The node that an answer leads to."""
+        found = node.children.get(answer)
+        if found is None:
+            found = node.children[answer] = self._answered(node, answer)
+            self.nodes += 1
+        return found
 
-    def _begun(self, output: Output, external: External | None) -> "tuple[_Token, Begun]":
-        """A token that stands before its look-up; the last one is kept, as it is often asked."""
-        asked = (output, external, len(self.shown))
-        if self._last is None or self._last[0] != asked:
-            token = self._first(output, external)
-            begun = self._to_look_up(token, external) or Begun(None, Value((), ()))
-            self._last = asked, (token, begun)
-        return self._last[1]
-
-    def _first(self, output: Output, external: External | None) -> "_Token":
+    def _first(self, output: Output, first: int) -> Node:
         if not output.is_known:
             raise UnsuitableError("a number of an output depends on a pointer, or on a mean")
-        first = external.first if external is not None else 1
         unit = (ZERO, ONE)
         bounds: dict[str, Bound] = {"n": (ONE * first, None), "e": unit, "e2": unit}
         bounds |= {name: unit for place in self.pointers for name in (f"p{place}", f"f{place}")}
-        y: Forms = {place: Form(value) for place, value in output.finite}
+        y = known(output.finite)
         y |= {place: Form(ZERO, ((f"p{place}", ONE),)) for place in output.pointers}
-        return _Token(added(y, positions(self.powers)), bounds)
+        live = self.layers[0].live_before if self.layers else self.F.reads
+        return self._before_layer(_Token(_only(live, added(y, self.positions)), bounds, first))
 
-    def _to_look_up(self, token: "_Token", external: External | None) -> Begun | None:
-        """Go through the layers up to one that looks something up; None if there is none."""
-        for number in range(token.layer, len(self.network.decoder)):
-            layer, z = self.network.decoder[number], token.z
-            keys = affine_image(layer.K, z)
-            if is_zero(layer.V):
-                p = z
-            elif any(form.terms for form in keys.values()):
-                return self._look(number, layer, z, keys)
-            else:
-                found = self._found_by_content(number, layer, z, keys, token.shown, token.bounds)
-                p = added(z, found)
-            self._finish_layer(token, p, external)
-        return None
+    def _answered(self, node: Node, answer: Answer) -> Node:
+        token, layer = node.token, self.layers[node.token.layer]
+        if isinstance(answer, Interned):
+            a = added(token.z, answer.forms)
+            z = _only(layer.live, added(a, layer.O(a, token.bounds)))
+            codes = token.codes + self._codes(f"z{token.layer + 1}", z)
+            return self._met(token._replace(z=z, layer=token.layer + 1, codes=codes))
+        if isinstance(answer, frozenset):
+            found, more = self._best(answer, token.layer)
+        else:
+            found, more = self._looked_up(answer, layer)
+        p = _only(layer.live_after_self, added(token.z, found))
+        if more:
+            token = token._replace(bounds={**token.bounds, **more}, first=None)
+        return self._before_input(token._replace(z=p))
 
-    def _finish_layer(self, token: "_Token", p: Forms, external: External | None) -> None:
-        """Attention to the input, and O."""
-        layer = self.network.decoder[token.layer]
-        a = added(p, self.input.found(p, external))
-        token.z = added(a, through(feed_forward(layer.O), a, token.bounds))
-        token.layer += 1
-        token.seen |= {"z": token.z, f"z{token.layer}": token.z}
+    def _met(self, token: _Token) -> Node:
+        """The node of a token after a layer, whichever way it came to be what it is."""
+        if token.first is None:
+            return self._before_layer(token)
+        name = (token.layer, token.first, spelled(token.z), token.shown, token.codes)
+        found = self._nodes.get(name)
+        if found is None:
+            found = self._nodes[name] = self._before_layer(token)
+        return found
+
+    def _before_layer(self, token: _Token) -> Node:
+        """Self attention of the next layer: to nothing, by pointer, or by content."""
+        if token.layer == len(self.layers):
+            return Node(token, self._ended(token))
+        layer, z = self.layers[token.layer], token.z
+        if layer.V.is_zero:
+            return self._before_input(token._replace(z=_only(layer.live_after_self, z)))
+        query, key, value = layer.Q(z), layer.K(z), layer.V(z)
+        if any(form.terms for form in key.values()):
+            follows = self._followed(scores(query, key))
+            return Node(token, LookUp(token.layer, key, follows, self._value(value)))
+        if any(form.terms for form in (*query.values(), *value.values())):
+            raise UnsuitableError("an attention by content depends on a pointer")
+        asks = self.by_content(token.layer, query, key, value)
+        return Node(token._replace(shown=(*token.shown, asks.own)), asks)
+
+    def _before_input(self, token: _Token) -> Node:
+        return Node(token, self.encoder.query(token.layer, token.z))
 
     # Self attention.
 
-    def show(self, shown: Sequence[Shown]) -> bool:
-        """Note what a token shows to those that ask by content; whether any of it is new."""
-        new = [each for each in shown if each not in self.shown]
-        self.shown |= dict.fromkeys(new)
-        for each in new:
-            self.in_layer.setdefault(each.layer, []).append(each)
-        return bool(new)
+    def by_content(self, layer: int, query: Forms, key: Forms, value: Forms) -> ByContent:
+        """A question to earlier tokens by what they show; all forms are known."""
+        found = self.encoder.interned(value)
+        own = Shown(layer, vector_of(self.layout, key), found)
+        own = self.encoder.one(("shown", layer, spelled(key), found), own)
+        return ByContent(self.encoder.interned(query), own)
 
-    def forget(self, count: int) -> None:
-        """Go back to the first things that were shown; what was found among more is not kept."""
-        if count == len(self.shown):
-            return
-        self.shown = dict.fromkeys([*self.shown][:count])
-        self.in_layer = {}
-        for each in self.shown:
-            self.in_layer.setdefault(each.layer, []).append(each)
-        self.found, self._last = {}, None
+    def _best(self, best: frozenset[Interned], layer: int) -> tuple[Forms, Mapping[str, Bound]]:
+        """What is found by keys that are known.
 
-    def key(self, number: int, t: int) -> Vector:
-        """The key of token t, from 1 on, in a layer whose keys are forms in the position."""
-        e = ONE / t
-        values = {"n": ONE * t, "e": e, "e2": e * e}
-        parts = {
-            place: form.constant + sum((c * values[name] for name, c in form.terms), ZERO)
-            for place, form in self.key_forms[number].items()
-        }
-        return Vector(self.layout, parts)
-
-    def _found_by_content(
-        self,
-        number: int,
-        layer: Layer,
-        z: Forms,
-        keys: Forms,
-        shown: list[Shown],
-        bounds: dict[str, Bound],
-    ) -> Forms:
-        """What is found by keys that are known, among all tokens so far and this one.
-
-        If the best of them have different values, it is a mean of these, which nobody may use.
+        If the best have different values, it is a mean of these, which nobody may use.
         """
-        query = affine_image(layer.Q, z)
-        value = affine_image(layer.V, z)
-        if any(form.terms for form in (*query.values(), *value.values())):
-            raise UnsuitableError("an attention by content depends on a pointer")
-        own = Shown(number, plain(keys), plain(value))
-        shown.append(own)
-        best = self.best(plain(query), own)
         if len(best) == 1:
-            return {place: Form(value) for place, value in best[0]}
-        found: Forms = {}
-        for place in sorted({place for each in best for place, _ in each}):
-            numbers = [dict(each).get(place, ZERO) for each in best]
-            name = f"content{number}.{place}"
+            return next(iter(best)).forms, {}
+        found, bounds = dict[int, Form](), dict[str, Bound]()
+        for place in {place for each in best for place in each.forms}:
+            numbers = [each.forms.get(place, NOTHING).constant for each in best]
+            name = f"content{layer}.{place}"
             bounds[name] = min(numbers), max(numbers)
             found[place] = Form(ZERO, ((name, ONE),))
-        return found
+        return found, bounds
 
-    def best(self, query: Numbers, own: Shown) -> list[Numbers]:
-        """The values with the greatest score for a query: of those that were shown, and its own.
-
-        What was found for a query before is kept, and only what is new since is looked at.
-        """
-        q, there = Vector(self.layout, dict(query)), self.in_layer.get(own.layer, [])
-        found = self.found.setdefault((own.layer, query), Best(0, None, {}))
-        for each in there[found.seen :]:
-            found = found.with_one(self._score(q, each), each.value)
-        self.found[own.layer, query] = found = found._replace(seen=len(there))
-        return list(found.with_one(self._score(q, own), own.value).values)
-
-    def _score(self, q: Vector, each: Shown) -> Rational:
-        return self.network.score(q, Vector(self.layout, dict(each.key)))
-
-    def _look(self, number: int, layer: Layer, z: Forms, keys: Forms) -> Begun:
-        """Which pointer a token follows, and what it has for others."""
-        queries = affine_image(layer.Q, z)
-        if self.key_forms.setdefault(number, keys) != keys:
-            raise UnsuitableError("keys differ in more than their positions")
-        # Σ q_c k_c(j) as a form in the position of token j, whose factors are forms themselves.
-        factors: dict[str, list[tuple[Rational, Form]]] = {}
-        for place, key in keys.items():
-            if place in queries:
-                for name, factor in (("", key.constant), *key.terms):
-                    factors.setdefault(name, []).append((factor, queries[place]))
-        score = {name: Form.sum(parts) for name, parts in factors.items()}
-        score = {name: form for name, form in score.items() if form != NOTHING}
-        return Begun(self._followed(score), self._value(affine_image(layer.V, z)))
-
-    def _followed(self, score: Mapping[str, Form]) -> int | None:
+    def _followed(self, score: Mapping[str, Form]) -> int:
         """The pointer P whose token alone has the greatest score: at j + 1 = 1/P."""
         one, n, e, e2 = (score.get(name, NOTHING) for name in ("", "n", "e", "e2"))
         if set(score) - {"", "n", "e", "e2"}:
             raise UnsuitableError("keys have pointers in them")
-        if self.is_dot and n == NOTHING and not e2.terms and e2.constant < 0:
+        if self.is_dot and n == NOTHING and not e2.terms and e2.constant < ZERO:
             # 2κPε − κε² = κP² − κ(P − ε)²; with P = 0 the newest token wins.
             if e == NOTHING:
-                return None
+                return -1
             return self._number(Form.sum([(-ONE / (TWO * e2.constant), e)]))
         if not self.is_dot and e == NOTHING and e2 == NOTHING and not one.terms and one.constant:
             # −|κ(P (j+1) − 1)|; with P = 0 all are equal.
             if n == NOTHING:
-                return None
+                return -1
             return self._number(Form.sum([(-ONE / one.constant, n)]))
         raise UnsuitableError("a query does not follow a pointer")
 
@@ -331,80 +323,103 @@ class Evaluation:
             raise UnsuitableError("a query does not follow a pointer")
         return self.pointers.index(int(name[1:]))
 
-    def _value(self, value: Forms) -> Value:
-        finite, pointers = [], []
-        for place, form in sorted(value.items()):
+    def _value(self, forms: Forms) -> Value:
+        finite, pointers = dict[int, Rational](), []
+        for place, form in sorted(forms.items()):
             name = form.unknown
             if not form.terms:
-                finite.append((place, form.constant))
+                finite[place] = form.constant
             elif name is not None and name.startswith("p"):
                 pointers.append((place, self.pointers.index(int(name[1:]))))
             else:
                 raise UnsuitableError("a value is neither known nor a pointer")
-        if any(not 0 <= number <= 1 for _, number in finite):
+        if any(not ZERO <= number <= ONE for number in finite.values()):
             raise UnsuitableError("a value is not between 0 and 1")
-        return Value(tuple(finite), tuple(pointers))
+        return self.encoder.one(("value", spelled(forms)), Value(finite, tuple(pointers)))
 
-    def _found(self, value: Value | None, layer: Layer, bounds: dict[str, Bound]) -> Forms:
+    def _looked_up(
+        self, value: Value | None, layer: _LayerForms
+    ) -> tuple[Forms, Mapping[str, Bound]]:
         """What is looked up; a mean of values is something between 0 and 1."""
         if value is not None:
-            found = {place: Form(number) for place, number in value.finite}
+            found = known(value.finite)
             for place, number in value.pointers:
                 found[place] = Form(ZERO, ((f"f{self.pointers[number]}", ONE),))
-            return found
-        affine = feed_forward(layer.V).maps[0]
-        places = {column for _, column in affine.weights} | set(affine.bias.entries)
-        bounds |= {f"mean{place}": (ZERO, ONE) for place in places}
-        return {place: Form(ZERO, ((f"mean{place}", ONE),)) for place in places}
+            return found, {}
+        places = layer.V.columns
+        bounds = {f"mean{place}": (ZERO, ONE) for place in places}
+        return {place: Form(ZERO, ((f"mean{place}", ONE),)) for place in places}, bounds
 
     # What comes out.
 
-    def _ended(self, seen: Mapping[str, Forms], y: Forms) -> Ended:
-        there: list[int] = []
-        moves: list[int] = []
+    def _ended(self, token: _Token) -> Ended:
+        y = self.F(token.z, token.bounds)
+        codes = tuple(code for _, code in sorted(token.codes + self._codes("y", y)))
+        finite, there, moves = {**y}, list[int](), list[int]()
         for place in self.pointers:
-            form = y.pop(place, NOTHING)
-            name = form.unknown
-            if form == NOTHING:
-                moves.append(NONE)
-                continue
-            if form == Form(ONE):
-                moves.append(NULL)
-            elif name == "e":
-                moves.append(NEW)
-            elif name is not None and name[0] in "pf" and name[1:].isdigit():
-                number = self.pointers.index(int(name[1:]))
-                found = len(self.pointers) if name[0] == "f" else 0
-                moves.append(NEW + 1 + found + number)
-            else:
-                raise UnsuitableError("a pointer does not stay a pointer")
-            there.append(place)
-        is_known = not any(form.terms for form in y.values())
-        finite = [(k, form.constant) for k, form in sorted(y.items()) if not form.terms]
-        vectors = {**seen, "y": y}
-        codes = tuple(self._code(watch, vectors[watch.vector]) for watch in self.watches)
-        return Ended(Output(tuple(finite), tuple(there), is_known), tuple(moves), codes)
+            form = finite.pop(place, NOTHING)
+            moves.append(self._origin(form))
+            if form != NOTHING:
+                there.append(place)
+        is_known = not any(form.terms for form in finite.values())
+        output = self._output(finite, tuple(there), is_known)
+        return Ended(output, tuple(moves), codes, token.shown)
 
-    def _code(self, watch: Watch, vector: Forms) -> int:
-        """What a watch sees, if what it looks at is known."""
-        seen = vector if watch.through is None else image(watch.through, vector)
-        layout = self.layout if watch.through is None else watch.through.output
-        block = {place: seen[place] for place in layout.places(watch.block) if place in seen}
-        if any(form.terms for form in block.values()):
-            raise UnsuitableError("what is watched depends on a pointer")
-        entries = {place: form.constant for place, form in block.items()}
-        return replace(watch, through=None).code(Vector(layout, entries))
+    def _codes(self, name: str, vector: Forms) -> tuple[tuple[int, int], ...]:
+        """What the watches of a vector see, if what they look at is known."""
+        found = []
+        for number, watch, reads in self._watched.get(name, ()):
+            seen = _only(reads, vector)
+            if any(form.terms for form in seen.values()):
+                raise UnsuitableError("what is watched depends on a pointer")
+            found.append((number, watch.code(vector_of(self.layout, seen))))
+        return tuple(found)
 
-    def of(self, y: Vector) -> tuple[Output, tuple[int, ...]]:
+    def _origin(self, form: Form) -> int:
+        """Where a pointer comes from."""
+        name = form.unknown
+        if form == NOTHING:
+            return NONE
+        if form == Form(ONE):
+            return NULL
+        if name == "e":
+            return NEW
+        if name is not None and name[0] in "pf" and name[1:].isdigit():
+            found = len(self.pointers) if name[0] == "f" else 0
+            return NEW + 1 + found + self.pointers.index(int(name[1:]))
+        raise UnsuitableError("a pointer does not stay a pointer")
+
+    def _output(self, finite: Forms, there: tuple[int, ...], is_known: bool) -> Output:
+        numbers = {place: form.constant for place, form in finite.items() if not form.terms}
+        name = ("output", spelled(known(numbers)), there, is_known)
+        return self.encoder.one(name, Output(numbers, there, is_known))
+
+    def of(self, y: Vector) -> Output:
         """An output whose pointers are to token 0 or none: a seed."""
         entries = dict(y.entries)
-        moves = []
-        there = []
-        for place in self.pointers:
-            value = entries.pop(place, ZERO)
-            if value not in (ZERO, ONE):
-                raise UnsuitableError("a pointer of the seed is not to token 0")
-            moves.append(NULL if value else NONE)
-            if value:
-                there.append(place)
-        return Output(tuple(sorted(entries.items())), tuple(there)), tuple(moves)
+        there = {place: entries.pop(place) for place in self.pointers if place in entries}
+        if any(value != ONE for value in there.values()):
+            raise UnsuitableError("a pointer of the seed is not to token 0")
+        return self._output(known(entries), tuple(there), is_known=True)
+
+
+def _only(places: set[int], vector: Forms) -> Forms:
+    """Some coordinates of a vector."""
+    return {place: form for place, form in vector.items() if place in places}
+
+
+_kept: dict[int, tuple[ref[Transformer], list[Evaluation]]] = {}
+"""The trees of networks that are still there, by their identity, as weights have no hash."""
+
+
+def evaluation_of(network: Transformer, watches: Sequence[Watch]) -> Evaluation:
+    """The tree of a network for some watches, which all of its runs share."""
+    number, watches = id(network), tuple(watches)
+    if number not in _kept:
+        _kept[number] = ref(network, lambda _: _kept.pop(number, None)), []
+    trees = [each for each in _kept[number][1] if len(each.encoder.objects) < MOST_OBJECTS]
+    found = next((each for each in trees if each.watches == watches), None)
+    if found is None:
+        found = Evaluation(network, watches)
+    _kept[number][1][:] = [found, *(each for each in trees if each is not found)][:MOST_TREES]
+    return found

@@ -1,15 +1,14 @@
 """Affine forms: what a network computes while some of its numbers are not known, only bounded.
 
-A pointer is a number in [0, 1], a position is one that is 1 at least. A map is evaluated once for
-all of them: a hidden unit's value is a form c + Σ c_x x, and σ of it is 0, 1 or the form itself
-wherever its bounds say so. Where they do not, nothing is claimed.
+A pointer is a number in [0, 1], a position is one that is 1 at least. A vector of forms stands for
+all vectors that they can be, and a map is evaluated once for all of them (`maps`).
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from typing import NamedTuple
 
 from netwright.engine.moments import UnsuitableError
-from netwright.exact.feed_forward import Affine, FeedForward
+from netwright.exact.layout import Layout
 from netwright.exact.rational import ONE, ZERO, Rational, sigma
 from netwright.exact.vector import Vector
 
@@ -26,13 +25,20 @@ class Form(NamedTuple):
     """In the order of their names, without zeros."""
 
     @staticmethod
-    def sum(parts: "Iterable[tuple[Rational, Form]]") -> "Form":
+    def sum(parts: "Sequence[tuple[Rational, Form]]") -> "Form":
         """Σ w f."""
+        if len(parts) == 1 and parts[0][0] is ONE:
+            return parts[0][1]
         constant, terms = ZERO, dict[str, Rational]()
         for weight, form in parts:
-            constant += weight * form.constant
+            if form.constant:
+                term = form.constant if weight is ONE else weight * form.constant
+                constant = term if constant is ZERO else constant + term
             for name, factor in form.terms:
-                terms[name] = terms.get(name, ZERO) + weight * factor
+                term = factor if weight is ONE else weight * factor
+                terms[name] = terms[name] + term if name in terms else term
+        if not terms:
+            return Form(constant)
         return Form(constant, tuple(sorted((x, c) for x, c in terms.items() if c)))
 
     @property
@@ -48,70 +54,81 @@ class Form(NamedTuple):
         most: Rational | None = self.constant
         for name, factor in self.terms:
             low, high = bounds[name]
-            ends = (low, high) if factor > 0 else (high, low)
+            ends = (low, high) if factor > ZERO else (high, low)
             least = None if least is None or ends[0] is None else least + factor * ends[0]
             most = None if most is None or ends[1] is None else most + factor * ends[1]
         return least, most
 
+    def is_in_unit(self, bounds: Bounds) -> bool:
+        """Whether it is between 0 and 1 for certain."""
+        if self.constant is ONE and not self.terms:
+            return True
+        least, most = self.within(bounds)
+        return least is not None and most is not None and least >= ZERO and most <= ONE
 
-NOTHING = Form(ZERO)
+    def clipped(self, bounds: Bounds) -> "Form":
+        """σ of it; UnsuitableError where σ bends inside the bounds."""
+        if not self.terms:
+            number = sigma(self.constant)
+            return UNIT if number == ONE else Form(number) if number else NOTHING
+        least, most = self.within(bounds)
+        if most is not None and most <= ZERO:
+            return NOTHING
+        if least is not None and least >= ONE:
+            return UNIT
+        if least is not None and most is not None and least >= ZERO and most <= ONE:
+            return self
+        raise UnsuitableError("a unit is neither 0 nor 1 nor what it reads, for some pointers")
+
+    def at(self, values: Mapping[str, Rational]) -> Rational:
+        """Its number where all of its unknowns are known."""
+        return self.constant + sum((c * values[name] for name, c in self.terms), ZERO)
+
+
+NOTHING, UNIT = Form(ZERO), Form(ONE)
 Forms = dict[int, Form]
 """A vector of them, by coordinate; those that are not there are 0."""
+Numbers = Mapping[int, Rational]
+"""A vector that is known, by coordinate."""
 
 
-def known(vector: Vector) -> Forms:
-    """A vector that is known."""
-    return {place: Form(value) for place, value in vector.entries.items()}
+def known(numbers: Numbers) -> Forms:
+    """A vector that is known, as forms."""
+    return {place: Form(value) for place, value in numbers.items() if value}
+
+
+def vector_of(layout: Layout, forms: Forms) -> Vector:
+    """The vector whose forms are all known."""
+    return Vector(layout, {place: form.constant for place, form in forms.items()})
 
 
 def added(*vectors: Forms) -> Forms:
     """The sum of vectors."""
-    total: Forms = {}
-    for vector in vectors:
+    total: Forms = dict(vectors[0])
+    for vector in vectors[1:]:
         for place, form in vector.items():
             there = total.get(place)
             total[place] = form if there is None else Form.sum([(ONE, there), (ONE, form)])
-    return {place: form for place, form in total.items() if form != NOTHING}
+    return {place: form for place, form in total.items() if form.terms or form.constant}
 
 
-def image(affine: Affine, x: Forms) -> Forms:
-    """The image of a vector under a map."""
-    constants = dict(affine.bias.entries)
-    terms: dict[int, dict[str, Rational]] = {}
-    for (row, column), weight in affine.weights.items():
-        form = x.get(row)
-        if form is None:
-            continue
-        if form.constant:
-            constants[column] = constants.get(column, ZERO) + weight * form.constant
-        for name, factor in form.terms:
-            there = terms.setdefault(column, {})
-            there[name] = there.get(name, ZERO) + weight * factor
-    found = {column: Form(constant) for column, constant in constants.items() if constant}
-    for column, factors in terms.items():
-        named = tuple(sorted((name, factor) for name, factor in factors.items() if factor))
-        if named:
-            found[column] = Form(constants.get(column, ZERO), named)
-    return found
+def scores(query: Forms, key: Forms) -> dict[str, Form]:
+    """Σ q_c k_c as a form in the unknowns of the key, whose factors are forms themselves."""
+    factors: dict[str, list[tuple[Rational, Form]]] = {}
+    for place, form in key.items():
+        if place in query:
+            for name, factor in (("", form.constant), *form.terms):
+                factors.setdefault(name, []).append((factor, query[place]))
+    found = {name: Form.sum(parts) for name, parts in factors.items()}
+    return {name: form for name, form in found.items() if form != NOTHING}
 
 
-def through(network: FeedForward, x: Forms, bounds: Bounds) -> Forms:
-    """The image of a vector under a network; UnsuitableError where σ bends inside the bounds."""
-    if network.activation != sigma and len(network.maps) > 1:
-        raise UnsuitableError("its activation is not σ")
-    for affine in network.maps[:-1]:
-        x = {place: _clipped(form, bounds) for place, form in image(affine, x).items()}
-        x = {place: form for place, form in x.items() if form != NOTHING}
-    return image(network.maps[-1], x)
-
-
-def _clipped(form: Form, bounds: Bounds) -> Form:
-    """σ of a form."""
-    least, most = form.within(bounds)
-    if most is not None and most <= 0:
-        return NOTHING
-    if least is not None and least >= 1:
-        return Form(ONE)
-    if least is not None and most is not None and least >= 0 and most <= 1:
-        return form
-    raise UnsuitableError("a unit is neither 0 nor 1 nor what it reads, for some pointers")
+def spelled(vector: Forms) -> Hashable:
+    """A vector as integers: its hash takes a tenth of the time that a rational's takes."""
+    found: list[tuple[int | str, int, int]] = []
+    for place, form in sorted(vector.items()):
+        c = form.constant
+        found.append((place, 1, 1) if c is ONE else (place, int(c.p), int(c.q)))
+        for name, c in form.terms:
+            found.append((name, 1, 1) if c is ONE else (name, int(c.p), int(c.q)))
+    return tuple(found)

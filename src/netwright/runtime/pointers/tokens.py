@@ -16,8 +16,9 @@ from netwright.nets.transformer import Layer, Transformer
 from netwright.runtime.attended import Attention, EqualAttention, OneWinner
 from netwright.runtime.pointers import kernel
 from netwright.runtime.pointers.engine import Tables
-from netwright.runtime.pointers.evaluation import Output, Shown
-from netwright.runtime.pointers.maps import is_zero
+from netwright.runtime.pointers.evaluation import LookUp, Output
+from netwright.runtime.pointers.forms import known, vector_of
+from netwright.runtime.pointers.maps import position_values
 from netwright.runtime.transformer.analysis import has_equal_scores
 
 
@@ -33,7 +34,7 @@ class PointerTokens:
     @property
     def moments(self) -> int:
         """How many were done."""
-        return int(self.tables.clock[kernel.TOKEN])
+        return self.tables.moments
 
     def advance(self, count: int) -> Codes:
         """The next tokens, one at least."""
@@ -47,7 +48,7 @@ class PointerTokens:
         return {
             "clock": tables.clock.copy(),
             "slots": tables.slots[: int(tables.clock[kernel.USED])].copy(),
-            "more": np.array([number, len(tables.evaluation.shown)]),
+            "more": np.array([number, len(tables.content.shown)]),
         }
 
     def put(self, state: Mapping[str, NDArray[np.int64]]) -> None:
@@ -57,7 +58,8 @@ class PointerTokens:
         tables.clock[:] = state["clock"]
         tables.slots[: len(state["slots"])] = state["slots"]
         tables.output = list(self._outputs)[number]
-        tables.evaluation.forget(shown)
+        if shown != len(tables.content.shown):
+            tables.content.forget(shown)
 
     @property
     def y(self) -> Vector:
@@ -65,41 +67,37 @@ class PointerTokens:
         output = self.tables.output
         if not output.is_known:
             raise UnsuitableError("a number of an output depends on a pointer, or on a mean")
-        pointers = zip(self.tables.evaluation.pointers, self._pointed(), strict=True)
+        pointers = zip(self.tables.evaluation.pointers, self.tables.pointed, strict=True)
         there = {place: ONE / (j + 1) for place, (_, j) in pointers if place in output.pointers}
         return Vector(self.network.layout, dict(output.finite) | there)
 
-    def _pointed(self) -> list[tuple[int, int]]:
-        """Where the two pointers are to: slots, and the numbers of tokens."""
-        first, second = kernel.FIRST, kernel.SECOND
-        clock = self.tables.clock.tolist()
-        return [(clock[first], clock[first + 1]), (clock[second], clock[second + 1])]
-
     def looked_up(self, n: int, layer: Layer, z: Vector, t: int) -> tuple[Vector, Attention | None]:
         """What token t finds in layer n, and how; None if that takes all keys to say."""
-        layout, evaluation = self.network.layout, self.tables.evaluation
+        layout, tables = self.network.layout, self.tables
         q, k, v = layer.Q(z), layer.K(z), layer.V(z)
-        if is_zero(layer.V):
+        if tables.evaluation.layers[n].V.is_zero:
             equal = EqualAttention(q, t, self.network.score(q, k))
             return v, equal if has_equal_scores(layer) else None
-        if n not in evaluation.key_forms:
-            own = Shown(n, tuple(sorted(k.entries.items())), tuple(sorted(v.entries.items())))
-            best = evaluation.best(tuple(sorted(q.entries.items())), own)
+        keys = tables.content.keys.get(n)
+        if keys is None:
+            asked = (known(each.entries) for each in (q, k, v))
+            best = tables.content.best(tables.evaluation.by_content(n, *asked))
             if len(best) != 1:
                 raise UnsuitableError("a mean of what different tokens show")
-            return Vector(layout, dict(best[0])), None
-        begun = evaluation.begin(self.tables.output, self.tables.external())
-        if begun.follows is None:
+            return vector_of(layout, next(iter(best)).forms), None
+        node = tables.asks(tables.output, tables.symbol)
+        if node is None or not isinstance(node.asks, LookUp) or node.asks.follows < 0:
             raise UnsuitableError("a look at no single token")
-        slot, token = self._pointed()[begun.follows]
-        there = self.tables.slots[slot].tolist()
-        if there[0] != token:
-            raise UnsuitableError("a pointer is to a token that was visited since")
-        value = list(self.tables.values)[there[1]]
-        pointers = {place: ONE / (there[3 + 2 * number] + 1) for place, number in value.pointers}
+        slot, token = tables.pointed[node.asks.follows]
+        there = tables.slots[slot].tolist()
+        value = tables.values[tables.looked_up(node.asks.follows)]
+        assert value is not None
+        pointers = {place: ONE / (there[2 + number] + 1) for place, number in value.pointers}
 
         def score_of(other: int) -> Rational:
-            return self.network.score(q, evaluation.key(n, other))
+            values = position_values(other)
+            key = Vector(layout, {place: form.at(values) for place, form in keys.items()})
+            return self.network.score(q, key)
 
         def second() -> int | None:
             # The score falls on both sides of the winner.

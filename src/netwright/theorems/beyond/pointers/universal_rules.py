@@ -49,7 +49,7 @@ first.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 
 from netwright.exact.feed_forward import FeedForward, affine_network
 from netwright.exact.layout import Layout
@@ -203,7 +203,7 @@ class RulePrompt:
     def input_tokens(self, layout: Layout) -> dict[str, Vector]:
         """The token of each symbol that an input may have."""
         return {
-            symbol: self._token(layout, Rational(NO_RULE), al=code_1(self.symbols[symbol]))
+            symbol: _token(layout, self.attention, None, al=(1, self.symbols[symbol]))
             for symbol in self.normal.input_alphabet
         }
 
@@ -217,25 +217,36 @@ class RulePrompt:
 
     def _rule(self, layout: Layout, state: str, symbol: str) -> Vector:
         number = self.symbols[symbol]
-        kap = code_2(self.states[state]) + code_1(number)
+        pair = self.states[state], number
         if state in self.normal.machine.accepting:
-            return self._token(layout, kap, r2=1, w2=code_1(number), m2=1)
+            return _token(layout, self.attention, pair, r2=(0, 1), w2=(1, number), m2=(0, 1))
         action = self.normal.machine.action(state, symbol)
         if action is None:
-            return self._token(layout, kap, m2=1)
-        return self._token(
+            return _token(layout, self.attention, pair, m2=(0, 1))
+        return _token(
             layout,
-            kap,
-            r2=code_2(self.states[action.state]),
-            w2=code_1(self.symbols[action.write]),
-            m2=action.move.offset,
-            on2=1,
+            self.attention,
+            pair,
+            r2=(2, self.states[action.state]),
+            w2=(1, self.symbols[action.write]),
+            m2=(0, action.move.offset),
+            on2=(0, 1),
         )
 
-    def _token(self, layout: Layout, kap: Rational, **parts: Number) -> Vector:
-        is_dot = self.attention is Attention.DOT_PRODUCT
-        beside: dict[str, Number] = {"r": kap * kap} if is_dot else {"one_": 1}
-        return Vector.of(layout, {"on": kap, **beside, **parts})
+
+@lru_cache(maxsize=1 << 14)
+def _token(
+    layout: Layout, attention: Attention, pair: tuple[int, int] | None, **parts: tuple[int, int]
+) -> Vector:
+    """A token of a prompt: machines of one size share most, and engines know what they have seen.
+
+    Each part is a number: itself (0), or that of which it is code₁ or code₂ (1, 2).
+    """
+    kap = Rational(NO_RULE) if pair is None else code_2(pair[0]) + code_1(pair[1])
+    is_dot = attention is Attention.DOT_PRODUCT
+    beside: dict[str, Number] = {"r": kap * kap} if is_dot else {"one_": 1}
+    codes = {name: (Rational, code_1, code_2)[code](n) for name, (code, n) in parts.items()}
+    return Vector.of(layout, {"on": kap, **beside, **codes})
 
 
 @dataclass(frozen=True, kw_only=True)

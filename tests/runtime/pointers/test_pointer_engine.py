@@ -18,18 +18,22 @@ from tests.strategies import machines, words
 
 from netwright.engine.moments import ReferenceEngine, Watch, rows_of, watched
 from netwright.exact.feed_forward import FeedForward
+from netwright.exact.rational import Rational
 from netwright.exact.vector import Vector
 from netwright.machine.library import library_machine
 from netwright.machine.load import load_machine
 from netwright.machine.normal_form import normalize
 from netwright.machine.simulate import simulate
 from netwright.machine.turing_machine import Action, Move, TuringMachine
+from netwright.nets.attention import dot_product, score_phi
 from netwright.nets.transformer import Transformer
 from netwright.networks.running import run as run_on
 from netwright.runtime.pointers import engine as pointer_engine
 from netwright.runtime.pointers import evaluation
+from netwright.runtime.pointers.content import _Keys
 from netwright.runtime.pointers.engine import PointerEngine, Tables
-from netwright.runtime.pointers.evaluation import evaluation_of
+from netwright.runtime.pointers.evaluation import Shown, evaluation_of
+from netwright.runtime.pointers.inputs import Interned
 from netwright.theorems.beyond.pointers import universal_rules, universal_text
 from netwright.theorems.beyond.pointers.pointer_transformer import (
     Attention,
@@ -268,6 +272,39 @@ def test_what_a_network_is_known_by_goes_with_it() -> None:
     gc.collect()
     assert network() is None
     assert len(evaluation._kept) == before
+
+
+def test_a_prompt_that_was_read_is_not_read_again() -> None:
+    """Its answers are kept with the network, also for another input and for a longer run."""
+    machine = total_machine(random.Random(8), 4, 3)
+    run = over_eleven(machine, ["s1"])
+    tree = evaluation_of(run.network, run.watches)
+    assert run.check(len(run.X) + 20) is None
+    nodes, answers = tree.nodes, len(tree.answers)
+    assert answers > len(run.X)
+    assert run.check(len(run.X) + 20) is None
+    assert (tree.nodes, len(tree.answers)) == (nodes, answers)
+    assert over_eleven(machine, ["s2", "s1"]).check(len(run.X) + 20) is None
+    assert len(tree.answers) < answers * 5 / 4
+
+
+@given(st.data(), st.booleans())
+def test_the_nearest_keys_are_those_of_the_greatest_score(
+    data: st.DataObject, is_dot: bool
+) -> None:
+    number = st.builds(Rational, st.integers(-9, 9), st.sampled_from([1, 2, 3, 4, 16]))
+    vectors = st.builds(
+        lambda entries: Vector(U2.layout, entries), st.dictionaries(st.integers(0, 4), number)
+    )
+    shown = [Shown(0, key, Interned({})) for key in data.draw(st.lists(vectors))]
+    keys = _Keys()
+    for each in shown:
+        keys.append(each)
+    query, first = data.draw(vectors), data.draw(st.integers(0, 3))
+    score = dot_product if is_dot else score_phi
+    scores = {each: score(query, each.key) for each in shown[first:]}
+    best = [each for each in shown[first:] if scores[each] == max(scores.values())]
+    assert keys.nearest(query, first, is_dot=is_dot) == best
 
 
 def test_a_tree_that_is_too_large_grows_again(monkeypatch: pytest.MonkeyPatch) -> None:

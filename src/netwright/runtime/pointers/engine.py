@@ -89,7 +89,10 @@ class Tables:
         self.evaluation = evaluation_of(network, watches)
         if len(self.evaluation.pointers) != 2:
             raise UnsuitableError("its outputs have not two pointers")
-        self.input, self.content = Input(network, self.evaluation.encoder, X), Content(network)
+        self.input, self.content = (
+            Input(network, self.evaluation.encoder, X),
+            Content(network, self.evaluation),
+        )
         self.output = self.evaluation.of(seed)
         self.values: list[Value | None] = []
         self._value_numbers: dict[Value | None, int] = {}

@@ -47,7 +47,7 @@ from netwright.runtime.pointers.maps import (
 NONE, NULL, NEW = range(3)
 """Where a pointer goes: nowhere (0), to token 0 (1), to the token itself; then those that it had,
 then those that the token that was looked up had."""
-MOST_NODES, MOST_OBJECTS, MOST_TREES = 1 << 14, 1 << 16, 8
+MOST_NODES, MOST_OBJECTS, MOST_TREES = 1 << 16, 1 << 16, 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,6 +188,10 @@ class Evaluation:
         self._roots: dict[tuple[Output, int], Node] = {}
         self._nodes: dict[Hashable, Node] = {}
         """By what a token is after a layer."""
+        self.contents: dict[tuple[object, Shown], object] = {}
+        """What stands for all that was shown: by what stands for all before, and the last."""
+        self.answers: dict[tuple[object, ByContent], frozenset[Interned]] = {}
+        """What was found by content, by all that was shown."""
 
     def _pointer_places(self, network: Transformer) -> tuple[int, ...]:
         """The coordinates of y that F writes where it reads 1/i: those of pointers."""
@@ -205,6 +209,8 @@ class Evaluation:
         """A token that begins with an output, at a position that is `first` at least."""
         if self.nodes > MOST_NODES:
             self._roots, self._nodes, self.nodes = {}, {}, 0
+            self.contents.clear()
+            self.answers.clear()
         found = self._roots.get((output, first))
         if found is None:
             found = self._roots[output, first] = self._first(output, first)

@@ -18,6 +18,8 @@ NAMES = {
     *("dictionary simulator", "automata-lib DTM", "fast simulator"),
     *exact_kinds(),
     "transformer, full",
+    "pointer-transformer, full",
+    "universal-transformer, full",
 }
 
 

@@ -79,7 +79,7 @@ def test_the_prompt_of_a_language_model_is_as_before(capsys: pytest.CaptureFixtu
             ("export", "palindrome", "--on", "pointer-transformer", "--to", "hf", "-o", "x"),
             "pointer-transformer has no code for hf; it can be exported to numpy, onnx",
         ),
-        (("run", "palindrome", *ON, "--engine", "full"), "no engine for universal-transformer"),
+        (("run", "palindrome", *ON, "--engine", "torch"), "no engine for universal-transformer"),
     ],
 )
 def test_bad_input(

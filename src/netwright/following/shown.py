@@ -334,6 +334,7 @@ def shown_course(
 ) -> Course[M]:
     """The given machine's run as the network does it, by an engine."""
     follower = ShownFollower(shown, max_steps)
+    engine = Engine.FAST if getattr(moments, "tables", True) else Engine.FULL
 
     def reached() -> Run:
         return Run(
@@ -342,7 +343,7 @@ def shown_course(
             shown.states[follower.state],
             follower.head,
             follower.written.tape(list(shown.symbols), shown.given.blank),
-            Engine.FAST if moments.fast else Engine.REFERENCE,
+            engine if moments.fast else Engine.REFERENCE,
             perf_counter() - started - moments.compile_seconds,
             moments.compile_seconds,
             network_steps=follower.moments,

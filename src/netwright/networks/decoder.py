@@ -98,7 +98,8 @@ def normal_facts(normal: NormalMachine) -> dict[str, Any]:
 class DecoderReading(ShownReading[D]):
     """A token is a moment."""
 
-    engines: tuple[Engine, ...] = (Engine.AUTO, Engine.FAST, Engine.REFERENCE)
+    engines: tuple[Engine, ...] = (Engine.AUTO, Engine.FAST, Engine.FULL, Engine.REFERENCE)
+    has_tables = True
     benchmark_steps = 10**7
 
     def __init__(

@@ -8,7 +8,6 @@ from netwright.exact.rational import ONE
 from netwright.following.from_machine import JumpingTracing
 from netwright.following.shown import Shown, normal_shown
 from netwright.machine.normal_form import normalize
-from netwright.machine.simulate import Engine
 from netwright.machine.turing_machine import TuringMachine
 from netwright.nets.transformer import Transformer
 from netwright.networks.decoder import (
@@ -78,13 +77,6 @@ def _shown(compiled: CompiledTransformer, word: Sequence[str]) -> Shown:
     return normal_shown(compiled, word, watches)
 
 
-class TransformerReading(DecoderReading[CompiledTransformer]):
-    """With tables, or every weight at every token."""
-
-    engines = (Engine.AUTO, Engine.FAST, Engine.FULL, Engine.REFERENCE)
-    has_tables = True
-
-
 class TransformerProof(DecoderProof[CompiledTransformer]):
     """Lemmas B.1 to B.5."""
 
@@ -141,6 +133,6 @@ class TransformerLook(NormalLook):
         return Says(state, symbol, z.label("s2"), move, z.label("q2"))
 
 
-READING = TransformerReading(_shown, FastDecoder)
+READING = DecoderReading[CompiledTransformer](_shown, FastDecoder)
 PROOF = TransformerProof(READING, transformer_checks, CHECKER, transformer_proposal)
 KIND = Kind(TransformerConstruction(), READING, PROOF, TransformerLook(READING))

@@ -5,6 +5,7 @@ from typing import Any
 
 from netwright.engine.moments import Watch
 from netwright.following.shown import Shown
+from netwright.machine.simulate import Engine
 from netwright.machine.timeline import Timeline
 from netwright.machine.turing_machine import TuringMachine
 from netwright.networks.decoder import DecoderProof, DecoderReading
@@ -93,6 +94,13 @@ class TextLook(UniversalLook):
         return History(timeline, lead, lead - 1)
 
 
-READING = DecoderReading[CompiledUniversalText](_shown, PointerEngine)
+class TextReading(DecoderReading[CompiledUniversalText]):
+    """By tables alone: vector code does not ask earlier tokens by what they show."""
+
+    engines = (Engine.AUTO, Engine.FAST, Engine.REFERENCE)
+    has_tables = False
+
+
+READING = TextReading(_shown, PointerEngine)
 PROOF = DecoderProof(READING, text_checks, TEXT_CHECKER)
 KIND = Kind(TextConstruction(), READING, PROOF, TextLook(READING))

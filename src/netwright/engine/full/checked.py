@@ -199,9 +199,9 @@ class Checked:
                 raise _UnknownError
             where = f"found {operation} {arguments[1]}" if name == "found" else f"column {n}"
             return int(self.arrays[where][k])
-        if name in ("given", "code"):
+        if name in ("given", "code", "number"):
             code = int(self.given[arguments[0]][k + arguments[1]])
-            if name == "given":
+            if name != "code":
                 return code
             row = dict(enumerate(arguments[3], start=arguments[2]))
             return int(row.get(code, 0))

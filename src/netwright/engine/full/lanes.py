@@ -195,8 +195,11 @@ class _Lanes(Assembler):
             self.given[name, shift] = self._read(f"given {name}", WIDE, shift)
         return self.given[name, shift]
 
+    def _number(self, name: str, shift: int) -> Any:
+        return self.b.trunc(self._given(name, shift), NARROW)
+
     def _code(self, name: str, shift: int, first: int, numbers: Sequence[int]) -> Any:
-        codes = self.b.trunc(self._given(name, shift), NARROW)
+        codes = self._number(name, shift)
         some = [(first + n, x) for n, x in enumerate(numbers) if x]
         if len(some) > FEW:
             table = self.table([0, *numbers, 0])
@@ -313,7 +316,7 @@ def is_wide(value: Number) -> bool:
 def _arrays_of(operation: Operation) -> list[str]:
     """The arrays of an operation, beside columns."""
     name, arguments = operation
-    if name in ("given", "code"):
+    if name in ("given", "code", "number"):
         return [f"given {arguments[0]}"]
     if name == "at":
         return [f"table {arguments[1]}"]

@@ -63,7 +63,17 @@ class Pointed(NamedTuple):
     unless: str = ""
 
 
-Part = Chosen | Counted | Pointed
+class Numbered(NamedTuple):
+    """A number that is given over a denominator; it is at most `most`, up or down."""
+
+    hint: str
+    coordinate: int
+    over: int
+    most: int
+    shift: int = 0
+
+
+Part = Chosen | Counted | Pointed | Numbered
 
 
 def one_hot(hint: str, places: Sequence[int], shift: int = 0) -> Chosen:
@@ -175,6 +185,10 @@ class Decoder:
         forms = self.forms
         if isinstance(part, Chosen):
             return {k: self._chosen(part, row) for k, row in part.rows.items() if any(row)}
+        if isinstance(part, Numbered):
+            most, column = part.most, (part.hint, part.shift)
+            number: Number = forms.column("number", *column, low=-most, high=most)
+            return {part.coordinate: {UNIT: (number, part.over)}}
         if isinstance(part, Counted) and not part.hint:
             return {part.coordinate: {(ONE, part.power): (1, 1)}}
         kind = "whole" if isinstance(part, Counted) else "pointer"

@@ -8,6 +8,7 @@ changed weight changes records, or makes the network unsuitable: then the defini
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,14 +32,17 @@ from netwright.runtime.pointers.evaluation import (
 from netwright.runtime.pointers.inputs import Input, Query
 from netwright.runtime.transformer.decoder import fast_tokens
 
+if TYPE_CHECKING:
+    from netwright.runtime.pointers.full import FullPointers
+
 MOST_RECORDS, MOST_ROWS = 1 << 23, 1 << 16
-CHUNK, FIRST_SLOTS = 1 << 20, 1 << 10
+CHUNK, FIRST_SLOTS, MOST_RECORDED = 1 << 20, 1 << 10, 1 << 14
 NOT_BEGUN = (-2, 0)
 LONG = 1 << 10
 """Inputs of this length are not for the definition, which reads all of an input at first."""
 
 
-class PointerEngine(StagedEngine["Tables"]):
+class PointerEngine(StagedEngine["Tables | FullPointers"]):
     """A decoder's run on an input, token by token."""
 
     def __init__(
@@ -49,8 +53,9 @@ class PointerEngine(StagedEngine["Tables"]):
         watches: Sequence[Watch],
         *,
         reference_steps: int = 0,
+        tables: bool = True,
     ) -> None:
-        self.network, self.X, self.seed = network, X, seed
+        self.network, self.X, self.seed, self.tables = network, X, seed, tables
         super().__init__(watches, reference_steps if len(X) < LONG else 0)
 
     @staticmethod
@@ -58,9 +63,15 @@ class PointerEngine(StagedEngine["Tables"]):
         """Whether there is code for tables."""
         return has_code()
 
-    def ways(self) -> Iterator[Callable[[], "Tables"]]:
-        """By tables; without a reference to the engine, which would keep it until a collection."""
-        return iter([partial(Tables, self.network, self.X, self.seed, self.watches)])
+    def ways(self) -> "Iterator[Callable[[], Tables | FullPointers]]":
+        """By tables, or in full.
+
+        Without a reference to the engine, which would keep it until a collection.
+        """
+        from netwright.runtime.pointers.full import FullPointers
+
+        way = Tables if self.tables else FullPointers
+        return iter([partial(way, self.network, self.X, self.seed, self.watches)])
 
     def definition(self) -> Vectors:
         """Token by token."""
@@ -84,8 +95,15 @@ class Tables:
     """
 
     def __init__(
-        self, network: Transformer, X: Sequence[Vector], seed: Vector, watches: Sequence[Watch]
+        self,
+        network: Transformer,
+        X: Sequence[Vector],
+        seed: Vector,
+        watches: Sequence[Watch],
+        *,
+        recording: bool = False,
     ) -> None:
+        """With `recording` tokens say the numbers of their outputs, slots and pointers, too."""
         self.evaluation = evaluation_of(network, watches)
         if len(self.evaluation.pointers) != 2:
             raise UnsuitableError("its outputs have not two pointers")
@@ -98,14 +116,19 @@ class Tables:
         self._value_numbers: dict[Value | None, int] = {}
         self._rows: dict[tuple[int, ...], int] = {}
         """The codes of tokens, with their numbers."""
-        self._codes = np.zeros((0, len(watches)), np.int64)
+        self._codes = np.zeros((0, len(watches) + recording), np.int64)
+        size = MOST_RECORDED if recording else 0
+        self.recorded = np.zeros((size, len(kernel.RECORDED)), np.int64)
+        self.shown: list[Output] = [self.output]
+        self._shown: dict[Output, int] = {self.output: 0}
+        """The outputs that tokens say the numbers of."""
         self.slots = np.zeros((FIRST_SLOTS, kernel.SLOT), np.int64)
         self.clock = np.zeros(kernel.CLOCK, np.int64)
         self.clock[kernel.USED] = 1
         self._width = 8
         """How many records a case has: one for each value, and one for no single one."""
         self._forget()
-        self._loop = kernel.compiled()
+        self._loop = kernel.compiled(recording=recording)
 
     def _forget(self) -> None:
         """Begin tables anew, as input or content answer otherwise, or there are more values."""
@@ -150,11 +173,11 @@ class Tables:
 
     def advance(self, count: int) -> Coded:
         """The next tokens, one at least: up to one that is not for tables, which is the next."""
-        numbers = np.empty(min(count, CHUNK), np.uint16)
+        numbers = np.empty(min(count, len(self.recorded) or CHUNK), np.uint16)
         done = 0
         try:
             while done < len(numbers):
-                done += self._follow(numbers[done:])
+                done += self._follow(numbers[done:], self.recorded[done:])
         except UnsuitableError:
             if not done:
                 raise
@@ -162,7 +185,7 @@ class Tables:
             self._codes = np.array([*self._rows], np.int64)
         return Coded(numbers[:done], self._codes)
 
-    def _follow(self, numbers: NDArray[np.uint16]) -> int:
+    def _follow(self, numbers: NDArray[np.uint16], recorded: NDArray[np.int64]) -> int:
         """Do tokens as far as there are records, or make the one that is missing."""
         if self._version != self._answers:
             self._forget()
@@ -177,7 +200,8 @@ class Tables:
         if self._addresses is None:
             arrays = (self._records, self.slots, self._headers, self.input.symbols, clock)
             self._addresses = tuple(array.ctypes.data for array in arrays)
-        done = self._loop(*self._addresses, numbers.ctypes.data, len(numbers))
+        written = recorded.ctypes.data, numbers.ctypes.data
+        done = self._loop(*self._addresses, *written, len(numbers))
         base = int(clock[kernel.CASE])
         self.output = self._outputs[self._owners[base // self._width] if base > 0 else -1 - base]
         if clock[kernel.STATUS] == kernel.NO_ROOM:
@@ -253,7 +277,12 @@ class Tables:
             with suppress(UnsuitableError):  # that is for the next token, if there is one
                 self._begin(following, end)
         self.content.show(node.asks.shown)
-        row = self._rows.setdefault(node.asks.codes, len(self._rows))
+        codes = node.asks.codes
+        if len(self.recorded):
+            shown = self._shown.setdefault(node.asks.output, len(self.shown))
+            self.shown += [node.asks.output] if shown == len(self.shown) else []
+            codes = (*codes, shown)
+        row = self._rows.setdefault(codes, len(self._rows))
         if row == MOST_ROWS:
             raise UnsuitableError(f"more than {MOST_ROWS:,} different tokens")
         if self._version == self._answers:

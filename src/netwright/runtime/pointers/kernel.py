@@ -40,9 +40,14 @@ TOKENS, VALUES, SLOTS = 1 << 47, 1 << 16, 1 << 31
 """How many there may be of each."""
 
 
+RECORDED = ("here", "looked", "a token", "b token")
+"""What is written down of each token, if asked for: its slot, the slot that it looks up, and the
+tokens that its pointers are to."""
+
+
 @cache
-def compiled() -> Callable[..., int]:
+def compiled(*, recording: bool = False) -> Callable[..., int]:
     """The loop: do `count` tokens, return how many were done."""
     from netwright.runtime.pointers.native import Writer  # the compiler
 
-    return Writer().compiled(optimised=True)
+    return Writer(recording=recording).compiled(optimised=True)

@@ -10,9 +10,9 @@ from netwright.runtime.pointers.kernel import HEADER, NEXT, SLOT
 class Writer(Assembler):
     """Writes the loop."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, recording: bool) -> None:
         carried = {name: ("clock", place) for place, name in enumerate(kernel.CARRIED)}
-        arrays = ("records", "slots", "headers", "symbols", "clock", "numbers")
+        arrays = ("records", "slots", "headers", "symbols", "clock", "recorded", "numbers")
         super().__init__((*arrays, "count"), kernel.STATUS, carried)
         room = self.at_first("clock", kernel.ROOM)
         now = self.carried
@@ -37,6 +37,10 @@ class Writer(Assembler):
         self.go_on_if(self.b.or_(has_room, self.b.not_(is_new)), kernel.NO_ROOM)
         here = self.choose(is_new, now["used"], now["here"])
         self.store_short(fields[kernel.ROW], "numbers", self.done)
+        if recording:
+            place = self.product(self.done, len(kernel.RECORDED))
+            for n, x in enumerate((here, looked, now["a token"], now["b token"])):
+                self.store(x, "recorded", self.sum(place, n))
         # What is there is read before the slot of this token is written, as it may be the same.
         both = self.load("slots", self.sum(there, 1))
         pointers = [

@@ -1,26 +1,20 @@
-"""A decoder with every weight at every token: tables propose its run, vector code checks it.
-
-See `engine.full`. A token that is not as the tables say would be a fault of theirs; one that vector
-code does not follow, such as an output that is not made of blocks with one 1, is left to rationals.
-"""
+"""The paper's Transformer with every weight at every token; see `engine.full.run`."""
 
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
-from netwright.engine.full.checked import CHUNK, HIGHEST, LOWEST, Checked
-from netwright.engine.full.program import Decoder, Part, one_hot, signed
-from netwright.engine.moments import NEITHER, Coded, UnsuitableError, Watch
-from netwright.exact.snapshot import Snapshot
+from netwright.engine.full.checked import HIGHEST, LOWEST
+from netwright.engine.full.run import FullRun
+from netwright.engine.moments import Watch
 from netwright.exact.vector import Vector
 from netwright.nets.transformer import Transformer
 from netwright.runtime.transformer import arrays
-from netwright.runtime.transformer.program import OUTPUT, LastVisit, Mean, Program
+from netwright.runtime.transformer.program import LastVisit, Mean, Program
 from netwright.runtime.transformer.tables.engine import TableTransformer
 
 
-class FullTransformer:
+class FullTransformer(FullRun[TableTransformer]):
     """A decoder's run, as `TableTransformer` has it."""
 
     def __init__(
@@ -31,32 +25,8 @@ class FullTransformer:
         seed: Vector,
         watches: Sequence[Watch] = (),
     ) -> None:
-        self.tables = TableTransformer(network, program, seed, watches, shows_outputs=True)
-        self.watches, layout = watches, network.layout
-        self.blocks = [
-            (block, layout.places(block))
-            for block, _ in layout.blocks
-            if any(k in program.vectors[OUTPUT] for k in layout.places(block))
-        ]
-        decoder = Decoder(network, X, self._output(0))
-        decoder.require(decoder.vectors["y"], decoder.vector(self._output(1)))
-        for n, watch in enumerate(watches):
-            decoder.require_watched(watch, f"watch {n}")
-        self.checked = Checked(decoder)
-        self._codes = np.zeros((0, len(self.blocks)), np.int64)
-        self._known, self._given = 0, dict[str, tuple[int, NDArray[np.int64]]]()
-        self._stand()
-
-    def _output(self, shift: int) -> list[Part]:
-        return [
-            signed(block, places[0], shift) if len(places) == 1 else one_hot(block, places, shift)
-            for block, places in self.blocks
-        ]
-
-    @property
-    def moments(self) -> int:
-        """How many tokens are done."""
-        return self.tables.moments
+        tables = TableTransformer(network, program, seed, watches, shows_outputs=True)
+        super().__init__(network, X, seed, watches, tables)
 
     @property
     def has_stream(self) -> bool:
@@ -73,67 +43,10 @@ class FullTransformer:
         """What the last layer made of the newest token."""
         return self.tables.z
 
-    def advance(self, tokens: int) -> Coded:
-        """The next tokens, a chunk at most; UnsuitableError if the next is not as proposed."""
-        if self.checked.tokens != self.moments:
-            raise UnsuitableError("vector code does not follow the next token")
-        proposed = self.tables.advance(min(tokens, CHUNK))
-        count, given = len(proposed), self.checked.given
-        for name, (shift, codes) in self._columns(proposed.rows).items():
-            np.take(codes, proposed.numbers, out=given[name][shift : shift + count], mode="clip")
-        done = self.checked.advance(count)
-        self.checked.shift(count)
-        if not done:
-            raise UnsuitableError("vector code does not follow the next token")
-        return Coded(proposed.numbers[:done], proposed.rows[:, :-1])
-
-    def _columns(self, rows: NDArray[np.int64]) -> dict[str, tuple[int, NDArray[np.int64]]]:
-        """What is given, by the numbers of codes: how much later, and the code."""
-        if len(rows) != self._known:
-            blocks = np.ascontiguousarray(self._block_codes()[rows[:, -1]].T)
-            found = {block: (1, codes) for (block, _), codes in zip(self.blocks, blocks)}  # noqa: B905
-            for n in range(len(self.watches)):
-                found[f"watch {n}"] = 0, np.ascontiguousarray(rows[:, n])
-            self._known = len(rows)
-            self._given = {k: each for k, each in found.items() if k in self.checked.given}
-        return self._given
-
-    def _block_codes(self) -> NDArray[np.int64]:
-        """By the number of an output: a code for each block."""
-        outputs, old = self.tables.outputs, len(self._codes)
-        if len(outputs) > old:
-            new = [[self._code(y, places) for _, places in self.blocks] for y in outputs[old:]]
-            self._codes = np.concatenate([self._codes, np.array(new, np.int64)])
-        return self._codes
-
-    def _code(self, output: dict[int, int], places: range) -> int:
-        scales = self.tables.program.vectors[OUTPUT]
-        shown = [(n, output[k], scales[k].D) for n, k in enumerate(places) if output.get(k)]
-        if not shown:
-            return 0 if len(places) == 1 else -1
-        (n, number, one), *others = shown
-        if len(places) == 1:
-            return number // one if abs(number) == one else NEITHER
-        return n if number == one and not others else NEITHER
-
-    # Snapshots are those of the tables.
-
-    def snapshot(self) -> Snapshot:
-        """The state, copied."""
-        return self.tables.snapshot()
-
-    def restore(self, state: Snapshot) -> None:
-        """Go on from a state; FormatError if it is none."""
-        self.tables.restore(state)
-        self._stand()
-
-    def _stand(self) -> None:
-        """Let vector code stand where the tables stand."""
+    def stand(self) -> None:
+        """With the running sums and the cells of the tables."""
+        super().stand()
         checked, program, state = self.checked, self.tables.program, self.tables.state
-        checked.tokens = self.moments
-        codes = self._block_codes()[self.tables.clock[arrays.OWN]]
-        for n, (block, _) in enumerate(self.blocks):
-            checked.given[block][0] = codes[n]
         sums = iter(state["total"].tolist())
         totals: dict[int, tuple[int, int]] = {}
         for each in program.attentions:

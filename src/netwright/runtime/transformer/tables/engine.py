@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from netwright.engine.moments import Coded, UnsuitableError, Watch
+from netwright.exact.rational import Rational
 from netwright.exact.snapshot import Snapshot
 from netwright.exact.vector import Vector
 from netwright.nets.transformer import Transformer
@@ -267,6 +268,22 @@ class TableTransformer:
         )
 
     # The run.
+
+    pointers: tuple[int, ...] = ()
+    """No coordinate of an output is a pointer."""
+
+    @property
+    def standing(self) -> int:
+        """The number of the newest output."""
+        return int(self.clock[OWN])
+
+    def known(self, number: int) -> tuple[dict[int, Rational], tuple[int, ...]]:
+        """The numbers of an output."""
+        scales = self.program.vectors[OUTPUT]
+        return {k: Rational(x, scales[k].D) for k, x in self.outputs[number].items()}, ()
+
+    def propose(self, given: object, count: int) -> None:
+        """Nothing: there are no pointers, and cells are read off keys and queries."""
 
     @property
     def moments(self) -> int:

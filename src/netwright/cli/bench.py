@@ -66,7 +66,7 @@ def _print(measured: Benchmark) -> None:
 
     out = console()
     table = Table(box=None, pad_edge=False)
-    for heading in ("", "steps/s", "× dictionary", "× automata-lib", "peak memory"):
+    for heading in ("", "steps/s", "× dictionary", "× automata-lib", "memory"):
         table.add_column(heading, justify="right" if heading else "left")
     for name, each in measured.rates.items():
         memory = measured.memory.get(name)

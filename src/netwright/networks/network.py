@@ -44,8 +44,9 @@ from netwright.verify.comparison import Comparison, Verification, compare
 from netwright.verify.draw import random_words
 
 Word = Iterable[str]
-FEW_STEPS, MOST_STEP_BY_STEP = 200, 1_000_000
-"""Steps that are compared one by one before vector code does all; and the most of them."""
+FIRST_STEPS, FEW_STEPS, MOST_STEP_BY_STEP = 50, 300, 1_000_000
+"""Steps that are compared one by one: before vector code does all, where that does not pay, and at
+most, as the time grows with their square."""
 WITHOUT = "without "
 """How a change begins that leaves out a part."""
 
@@ -244,8 +245,8 @@ class Network:
         proposal = proof.proposal(self.compiled, symbols) if limit > FEW_STEPS else None
         if proposal is None:
             return step_by_step(limit)
-        first = step_by_step(FEW_STEPS)
-        if first.difference is not None or first.steps < FEW_STEPS:
+        first = step_by_step(FIRST_STEPS)
+        if first.difference is not None or first.steps < FIRST_STEPS:
             return first
         from netwright.verify.at_scale import compare_at_scale  # the compiler
 

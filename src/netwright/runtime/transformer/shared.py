@@ -24,7 +24,7 @@ from netwright.runtime.transformer.encoded import Encoded
 from netwright.runtime.transformer.program import Program, Step
 from netwright.runtime.transformer.tables.residual import residual_of
 
-MOST_SHAPES = 256
+MOST_SHAPES, MOST_WEIGHTS = 256, 1 << 12
 Blocks = dict[tuple[str, str], int]
 """By the blocks that are connected: the greatest weight."""
 Common = tuple[Program, dict[int, int]]
@@ -43,7 +43,8 @@ def shared_program(
         if isinstance(layer.O, FeedForward) and len(layer.O.maps) > 1
     }
     blocks = {n: _blocks(affine) for n, affine in own.items()}
-    if len(external) or not own or any(each is None for each in blocks.values()):
+    sizes = [affine.input.dimension * affine.output.dimension for affine in own.values()]
+    if len(external) or not own or sum(sizes) > MOST_WEIGHTS or None in blocks.values():
         return decoder_program(network, external, seed, first_keys)
     shape = _shape(network, seed, own, blocks)
     if shape not in _programs:

@@ -1,8 +1,7 @@
 """From a URL to an answer: all that the page asks, without a server.
 
     /api/run        the run: machine, layout, how a moment is shown, where it ends
-    /api/moments    from, count: some moments; far ahead of the network's own run from the machine's
-                    run, and with `own` from its own alone
+    /api/moments    from, count: some moments
     /api/diagram    from, to, columns, first, last, rows: the space-time diagram, binary
     /api/machines   the library, and the kinds of network with their options
     /api/statements what the paper's statements say
@@ -236,11 +235,10 @@ class Answers:
         count = max(1, min(_number(query, "count", 1), MOST_MOMENTS, last + 1 - start))
         found = []
         for t in range(start, start + count):
-            at_once = None if query.get("own") else explored.at_once(t)
-            moment = at_once or explored.moment(t, go_on)
+            moment = explored.moment(t, go_on)
             if moment is None:
                 return STOPPED
-            found.append(moment_data(explored, moment, own=at_once is None))
+            found.append(moment_data(explored, moment))
         return json_answer(found)
 
     def _diagram(self, query: Query, go_on: GoOn) -> Answer:

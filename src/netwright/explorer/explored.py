@@ -6,7 +6,6 @@ from functools import cached_property
 from time import monotonic
 from typing import Any, NamedTuple
 
-from netwright.engine.moments import UnsuitableError
 from netwright.errors import InputError
 from netwright.following.tracing import EndedError, Tracing
 from netwright.machine.simulate import outcome_of
@@ -21,7 +20,6 @@ LIMIT = 50_000_000
 FIRST_AT_ONCE = 1 << 10  # moments between two looks at whether to go on
 SHORT, LONG = 0.03, 0.1  # seconds in which there are more of them, or fewer
 MOST_STEPS = 10**9
-FAR = 1 << 18  # moments that take longer than is noticed
 MOST_COLUMNS, MOST_ROWS = 2000, 400
 MOST_INPUT = 2000
 MOST_RULES = 20_000
@@ -61,28 +59,11 @@ class Explored:
         kind, compiled = network.kind, network.compiled
         by_steps = kind.look.steps(compiled, word, steps)
         self.tracing: Tracing[Any] = by_steps or kind.reading.trace(compiled, word, steps)
-        self.jumping: Tracing[Any] | None = None
-        if not network.changes:
-            self.jumping = kind.proof.jumping(compiled, self.history, word, steps)
 
     @property
     def lead(self) -> int:
         """How far the network's time is ahead of the machine's."""
         return self.history.lead
-
-    def at_once(self, t: int) -> Moment | None:
-        """A moment from the machine's run, if the network's own would take long to come there."""
-        self.check(t)
-        lead = self.tracing.lead
-        far = t - (self.tracing.seeker.nearest(max(0, t - lead)) + lead) > FAR
-        if not far or self.jumping is None:
-            return None
-        try:
-            self.jumping.check(t)
-        except UnsuitableError:
-            self.jumping = None
-            return None
-        return Moment(self.jumping, t)
 
     def moment(self, t: int, go_on: Callable[[float], bool] = lambda done: True) -> Moment | None:
         """A moment of the network's own run; None where `go_on`, told how far it is, ended it."""

@@ -20,13 +20,12 @@ LONGEST_NUMBER = 80
 MOST_VECTORS = 12
 
 
-def moment_data(explored: Explored, moment: Moment, *, own: bool = True) -> dict[str, Any]:
-    """All that the page shows of a moment; `own` if it is one of the network's own run."""
+def moment_data(explored: Explored, moment: Moment) -> dict[str, Any]:
+    """All that the page shows of a moment."""
     network, kind = explored.network, explored.network.kind
     t, timeline = moment.t, explored.history.timeline
     data: dict[str, Any] = {
         "t": t,
-        "own": own,
         "vectors": _vectors_data(explored, moment),
     }
     try:

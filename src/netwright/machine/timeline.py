@@ -52,15 +52,6 @@ class Diagram(NamedTuple):
     highest: Integers
 
 
-class Arrays(NamedTuple):
-    """The tape, and for each cell 1 + its last two visits; `first` is the first cell."""
-
-    first: int
-    tape: Cells
-    latest: Integers
-    before: Integers
-
-
 class _Place(NamedTuple):
     """A configuration in arrays: the tape, and for each cell 1 + its last two visits, or 0."""
 
@@ -319,14 +310,6 @@ class Timeline:
                 for array in (self._here.latest, self._here.before)
             )
             return list(zip(latest, before, strict=True))
-
-    def arrays(self, time: int) -> "Arrays":
-        """All cells at a time, as codes, with 1 + the last two times of visits before, or 0."""
-        with self.lock:
-            if not self._stand(time):
-                raise InputError(f"the machine has no time {time:,}")
-            place = self._here.copy()
-            return Arrays(place.origin, place.tape, place.latest, place.before)
 
     def _part(self, array: NDArray[Any], first: int, last: int, outside: int) -> list[int]:
         start, stop = first - self._here.origin, last - self._here.origin + 1

@@ -306,15 +306,6 @@ class Proof(ABC, Generic[C]):
         """The same for vector code, which compares very long runs; None if there is none."""
         return None
 
-    def jumping(
-        self, compiled: C, history: History, word: Sequence[str], max_steps: int
-    ) -> Tracing[Any] | None:
-        """A trace that begins anywhere with what is proved of the network; None if there is none.
-
-        Not the network's own run: callers must say so.
-        """
-        return None
-
     def lemmas(self, compiled: C, history: History, moment: Moment) -> list[Check]:
         """What is proved of a moment, against what is found there; the times are the moment's."""
         return []

@@ -5,11 +5,9 @@ from typing import TYPE_CHECKING, Any
 
 from netwright.engine.moments import Watch
 from netwright.exact.rational import ONE
-from netwright.following.from_machine import JumpingTracing
 from netwright.following.shown import Shown, normal_shown
 from netwright.machine.normal_form import normalize
 from netwright.machine.turing_machine import TuringMachine
-from netwright.nets.transformer import Transformer
 from netwright.networks.decoder import (
     BLANKS,
     DecoderProof,
@@ -81,19 +79,6 @@ class TransformerProof(DecoderProof[CompiledTransformer]):
     """Lemmas B.1 to B.5."""
 
     is_predicted = True
-
-    def jumping(
-        self,
-        compiled: CompiledTransformer,
-        history: History,
-        word: Sequence[str],
-        max_steps: int,
-    ) -> JumpingTracing | None:
-        """From the machine's run, where the network is whole."""
-        if type(compiled.network) is not Transformer:
-            return None
-        course = self.reading.trace(compiled, word, max_steps).seeker.course
-        return JumpingTracing(course, compiled, compiled.embed(word), history.timeline)
 
     def lemmas(
         self, compiled: CompiledTransformer, history: History, moment: Moment

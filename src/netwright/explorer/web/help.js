@@ -21,7 +21,7 @@ const KEYS = [
 export function showHelp() {
   openDialog(
     element("h2", {}, "What is shown"),
-    element("p", {}, "One number rules: t, the network's time. On a Transformer it is the token whose input is y of t − 1 and whose output is y of t. All numbers of the table, the scores and the sentence are read off the network's own vectors, exactly, at any t. Far ahead of the network's own run a token is shown at once from what the machine's run says of its state, and marked so until the network's own run has come there and agreed. The tape, the cells' last visits and the diagrams are the machine's own run."),
+    element("p", {}, "One number rules: t, the network's time. On a Transformer it is the token whose input is y of t − 1 and whose output is y of t. All numbers of the table, the scores and the sentence are read off the network's own vectors, exactly, at any t. The tape, the cells' last visits and the diagrams are the machine's own run."),
     element("p", {}, "Green chips: that vector is, number for number, the value that the proof of the theorem gives. In the diagram time goes to the right and cells downwards; the orange line is the head. Attention to the last visit of a cell is a horizontal line: from the cell that the head goes to back to where its path last crossed that row. The other dot is the token that comes second. Below the cells of the tape is when each was visited last. States such as q_init, q_read and q_rewind are the construction's own: they read the input first."),
     element("p", {}, "In the table, colour is what a layer adds, struck out what it cancels; −8790/t is exact, and pointing at a number shows it as a fraction."),
     element("h2", {}, "Keys"),

@@ -23,11 +23,7 @@ function trouble(error) {
   $("trouble").hidden = !error;
 }
 
-function progress(done, kind) {
-  if (kind === "own") {
-    if (done !== null) $("own").textContent = `from the machine's run; the network's own run: ${Math.floor(100 * done)} %`;
-    return;
-  }
+function progress(done) {
   const what = source?.only ? "the diagram" : "the network's own run";
   $("busy").textContent = done === null ? "" : `${what}: ${Math.floor(100 * done)} %`;
   $("stop").hidden = done === null;
@@ -77,20 +73,9 @@ async function loadMoment() {
     shown = moment;
     document.body.classList.remove("loading");
     draw();
-    if (moment.own === false) await comeThere(moment);
   } catch (error) {
     trouble(error);
   }
-}
-
-// A moment that was shown from the machine's run, once the network's own run has come there.
-async function comeThere(moment) {
-  const own = await source.own(moment.t);
-  if (!own || own.t !== shown?.t) return;
-  const same = JSON.stringify(own.vectors) === JSON.stringify(moment.vectors);
-  shown = own;
-  draw();
-  if (!same) trouble(new Trouble("the network's own run has other vectors here than the machine's run says; they are shown now"));
 }
 
 function draw() {
@@ -101,8 +86,6 @@ function draw() {
   drawStream(run, shown);
   drawRule(run, shown);
   picture.draw(shown);
-  $("own").textContent = shown.own === false ? "from the machine's run; the network's own run is on its way" : "the network's own run: reached";
-  $("own").className = shown.own === false ? "quiet" : "reached";
   document.body.dataset.shown = shown.t;
 }
 

@@ -104,15 +104,6 @@ class ServerSource {
     return this.moments.get(t) ?? answers[0];
   }
 
-  // The same moment from the network's own run, which may have to come there first.
-  async own(t) {
-    const key = this.key;
-    const answers = await this.ask("api/moments", { from: t, own: 1 }, "own");
-    if (!answers || this.key !== key) return null;
-    this.keep(answers);
-    return answers[0];
-  }
-
   async fetchAhead(t, direction) {
     if (this.waiting.ahead) return;
     const key = this.key, from = Math.max(1, direction > 0 ? t : t - AHEAD + 1);

@@ -41,7 +41,7 @@ from netwright.runtime.transformer.decoder import (
     program_of,
 )
 from netwright.runtime.transformer.encoded import Encoded
-from netwright.runtime.transformer.program import LastVisit, Mean, Program
+from netwright.runtime.transformer.program import LastVisit, Mean
 from netwright.runtime.transformer.visit import Visit
 
 if TYPE_CHECKING:
@@ -126,14 +126,6 @@ class TokenEngine:
     def fast(self) -> bool:
         """Whether the tokens are in integers."""
         return self._integers is not None and self.reason is None
-
-    @property
-    def program(self) -> Program | None:
-        """The program of the integers; None if there is none."""
-        if self._integers is None and self.reason is None:
-            self._make_integers()
-        found: Program | None = getattr(self._integers, "program", None)
-        return found
 
     def advance(self, count: int) -> Codes:
         """The watches' codes for the next tokens."""

@@ -19,7 +19,17 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from netwright.engine.full.forms import ONE, UNIT, Form, Forms, Monomial, Number, Vector, ends
+from netwright.engine.full.forms import (
+    ONE,
+    UNIT,
+    WIDE,
+    Form,
+    Forms,
+    Monomial,
+    Number,
+    Vector,
+    ends,
+)
 from netwright.engine.moments import UnsuitableError, Watch
 from netwright.exact.feed_forward import FeedForward
 from netwright.exact.rational import Rational
@@ -127,8 +137,12 @@ class Input:
         slope = self.value_slopes[1].entries.get(k, 0) if self.value_slopes else 0
         bases = [each.entries.get(k, Rational(0)) for each in self.values]
         over = lcm(*(int(Rational(x).q) for x in (*bases, slope)))
-        numbers = np.array([int((x * over).p) for x in bases], np.int64)[self.rows]
-        return numbers + int((Rational(slope) * over).p) * np.arange(1, len(self.rows) + 1), over
+        tops = [int((x * over).p) for x in bases]
+        step, places = int((Rational(slope) * over).p), len(self.rows)
+        if max(map(abs, tops), default=0) + abs(step) * places >= WIDE:
+            raise UnsuitableError("a value of the encoder is too large")
+        numbers = np.array(tops, np.int64)[self.rows]
+        return numbers + step * np.arange(1, places + 1), over
 
     @property
     def coordinates(self) -> list[int]:
@@ -468,15 +482,18 @@ class Decoder:
         for k in given.coordinates:
             bases = [each.entries.get(k, Rational(0)) for each in given.values]
             over = lcm(*(int(x.q) for x in bases))
-            numbers = np.array([int((x * over).p) for x in bases], np.int64)
-            low, high = int(numbers.min()), int(numbers.max())
-            number = low if low == high else self._at_symbol(symbol, numbers, low, high)
+            tops = [int((x * over).p) for x in bases]
+            low, high = min(tops), max(tops)
+            number = low if low == high else self._at_symbol(symbol, tops, low, high)
             if number != 0:
                 found[k] = {UNIT: (number, over)}
         return found
 
-    def _at_symbol(self, row: Number, numbers: NDArray[np.int64], low: int, high: int) -> Number:
-        return self.forms.column("at", row, self._table(numbers), low=low, high=high)
+    def _at_symbol(self, row: Number, tops: Sequence[int], low: int, high: int) -> Number:
+        if max(-low, high) >= WIDE:
+            raise UnsuitableError("a value of the encoder is too large")
+        table = self._table(np.array(tops, np.int64))
+        return self.forms.column("at", row, table, low=low, high=high)
 
     def _minus_absolute(self, x: Number) -> Number:
         low, high = ends(x)

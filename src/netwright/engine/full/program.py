@@ -278,7 +278,8 @@ class Decoder:
         ones = [k for k, form in fixed.items() if form == {UNIT: Fraction(1)}]
         lasts = [k for k, form in fixed.items() if form == last]
         rest = squares or [*ones, *lasts]
-        if len(a) != 1 or len(rest) not in (1, 2) or (len(rest) == 2) == bool(squares):
+        counts = len(a), len(squares), *((len(ones), len(lasts)) if not squares else ())
+        if counts not in ((1, 1), (1, 0, 1, 1)):
             return None
         cells = [k for k in {**K, **Q} if k not in (*a, *rest)]
         if len(cells) != 1:

@@ -88,8 +88,9 @@ def signed(hint: str, coordinate: int, shift: int = 0) -> Chosen:
 
 
 def positioned(network: Transformer) -> list[Counted]:
-    """pos(p)."""
-    assert isinstance(network.pos, Positions)
+    """pos(p); UnsuitableError if there is none."""
+    if not isinstance(network.pos, Positions):
+        raise UnsuitableError("it has no positions")
     return [Counted("", network.layout.index(k), power) for k, power in network.pos.powers]
 
 

@@ -75,6 +75,8 @@ class _Comparison:
     def run(self) -> Found:
         checked, follower = self.checked, self.follower
         self.recorded.advance(0, 1)
+        if checked.exact(self.decoder.vector(self.proposal.y), 0, 0) != self.proposal.seed:
+            raise UnsuitableError("the seed is not as proposed")
         tokens = checks = 0
         while True:
             self.recorded.advance(1, CHUNK)

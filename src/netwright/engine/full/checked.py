@@ -158,13 +158,17 @@ class Checked:
 
     # One token of the chunk, in exact numbers.
 
-    def exact(self, vector: Vector, k: int, tokens: int) -> Exact | None:
+    def exact(self, vector: Vector, k: int, tokens: int, name: str = "") -> Exact | None:
         """A vector of the k-th token of the chunk, `tokens` being those before the chunk.
 
-        None where it depends on a look-up that failed, or on a mean.
+        None where it depends on a look-up that failed, or on a mean; or, if it is one of the
+        network's by its name, on anything that did not hold before it.
         """
         forms, p = self.decoder.forms, tokens + k + 1
         numbers = self._numbers(k, p)
+        before = forms.operations[: self.decoder.made.get(name, 0)]
+        if any(n.startswith("require") and not x for (n, _), x in zip(before, numbers)):  # noqa: B905
+            return None
         found: dict[int, Rational] = {}
         for place, form in vector.items():
             total = Rational(0)
@@ -231,16 +235,21 @@ class Checked:
             return -abs(of(arguments[0]))
         if name == "best":
             scores = [*map(of, arguments[0])]
+            if scores.count(max(scores)) > 1:
+                raise _UnknownError
             return scores.index(max(scores))
         if name == "row":
             return int(min(max(of(arguments[0]), 1), arguments[1])) - 1
         if name == "at":
             return int(self.decoder.tables[arguments[1]][of(arguments[0])])
-        return None  # something that must hold
+        if name == "require 0":
+            return int(of(arguments[0]) == 0)
+        assert name == "require between", name
+        return int(arguments[1] <= of(arguments[0]) <= arguments[2])
 
 
 class _UnknownError(Exception):
-    """A number depends on a look-up that failed."""
+    """A number depends on something that failed: a look-up, a division, a choice."""
 
 
 def _value(x: Number, numbers: list[int | None]) -> int | None:

@@ -172,13 +172,21 @@ class Decoder:
         """By look-up: the coordinate of each value that cells keep, and what it is over."""
         self.winners: dict[str, Number] = {}
         """By attention: the number of the one token that is attended to, from 1 on."""
+        self.made: dict[str, int] = {}
+        """By vector or attention: how many operations there were before it was known."""
         z = self.vector([*y, *positioned(network)])
         for n, layer in enumerate(network.decoder, start=1):
-            p = self.forms.added(z, self._attended(n, layer, z))
-            a = self.forms.added(p, self._asked(n, p))
-            z = self.forms.added(a, self.forms.through(layer.O, a))
-            self.vectors |= {f"p{n}": p, f"a{n}": a, f"z{n}": z}
-        self.vectors |= {"z": z, "y": self.forms.through(network.F, z)}
+            p = self._known(f"p{n}", self.forms.added(z, self._attended(n, layer, z)))
+            a = self._known(f"a{n}", self.forms.added(p, self._asked(n, p)))
+            z = self._known(f"z{n}", self.forms.added(a, self.forms.through(layer.O, a)))
+        self._known("z", z)
+        self._known("y", self.forms.through(network.F, z))
+
+    def _known(self, name: str, vector: Vector) -> Vector:
+        self.vectors[name] = vector
+        for each in (name, *self.winners):
+            self.made.setdefault(each, len(self.forms.operations))
+        return vector
 
     # What is proposed, and what must hold.
 
@@ -475,9 +483,10 @@ class Decoder:
             symbol: Number = 0
         else:
             symbol = self.forms.column("best", tuple(scores), low=0, high=len(contents) - 1)
-            # The last token of a symbol; those of the prompt that are asked for have but one.
+            # The token of a symbol; 0 where there are several, which are no one token.
             tokens = np.zeros(len(contents), np.int64)
             tokens[given.rows] = np.arange(1, len(given.rows) + 1)
+            tokens[np.bincount(given.rows) > 1] = 0
             place = self.forms.column("at", symbol, self._table(tokens), high=len(given.rows))
             self.winners[f"decoder.{n}.external"] = place
         found: dict[int, Form] = {}

@@ -60,8 +60,8 @@ class FullTransformer:
 
     @property
     def has_stream(self) -> bool:
-        """Whether z is known."""
-        return self.tables.has_stream
+        """Whether z is known: not where the tables are further than what is checked."""
+        return self.tables.has_stream and self.checked.tokens == self.moments
 
     @property
     def y(self) -> Vector:

@@ -166,10 +166,10 @@ class Decoder:
         self.tables: list[NDArray[np.int64]] = []
         """What rows of the input have, by the number of a table."""
         self.vectors: dict[str, Vector] = {}
-        self.sums: dict[int, tuple[int, int]] = {}
-        """By operation: the coordinate of a value that is summed up, and what it is over."""
-        self.kept: dict[int, list[tuple[int, int]]] = {}
-        """By look-up: the coordinate of each value that cells keep, and what it is over."""
+        self.sums: dict[int, tuple[int, int, int]] = {}
+        """By operation: the layer and coordinate of a value that is summed up, and its `over`."""
+        self.kept: dict[int, tuple[int, list[tuple[int, int]]]] = {}
+        """By look-up: the layer; the coordinate of each value that cells keep, and its `over`."""
         self.winners: dict[str, Number] = {}
         """By attention: the number of the one token that is attended to, from 1 on."""
         self.made: dict[str, int] = {}
@@ -257,7 +257,7 @@ class Decoder:
             return {}
         K, Q = forms.through(layer.K, z), forms.through(layer.Q, z)
         if not Q or (isinstance(layer.K, FeedForward) and not layer.K.maps[-1].weights):
-            return {k: self._mean(k, form) for k, form in V.items()}
+            return {k: self._mean(n, k, form) for k, form in V.items()}
         if not self.is_dot and (visit := self._last_visit(K, Q)) is not None:
             return self._found(n, "visit", *visit, V)[0]
         wanted, present = forms.pointer(self._pointer(self._score(K, Q)))
@@ -268,13 +268,13 @@ class Decoder:
         lost = {k: {(forms.unknown("mean"), 0): (none, 1)} for k in means}
         return forms.added(found, lost)
 
-    def _mean(self, k: int, form: Form) -> Form:
+    def _mean(self, n: int, k: int, form: Form) -> Form:
         if set(form) != {UNIT}:
             raise UnsuitableError("a mean of what is not finite")
         number, over = form[UNIT]
         high = max(map(abs, ends(number)))
         total = self.forms.column("running sum", k, number, high=high, wide=True)
-        self.sums[total.operation] = k, over
+        self.sums[total.operation] = n, k, over
         return {(self.forms.unknown("whole", total), -1): (1, over)}
 
     def _last_visit(self, K: Vector, Q: Vector) -> tuple[Number, Number] | None:
@@ -358,7 +358,7 @@ class Decoder:
                 values += forms.pointer(form)
         seek = forms.column("seek", how, first, second, tuple(values), high=1, wide=True)
         self.winners[f"decoder.{n}.self"] = seek
-        self.kept[seek.operation] = [(k, over) for k, _, over, _ in made]
+        self.kept[seek.operation] = n, [(k, over) for k, _, over, _ in made]
         found: dict[int, Form] = {}
         for k, kind, over, place in made:
             number = self._kept(seek, values[place], place)

@@ -242,8 +242,7 @@ class Network:
             checks = proof.checks(self.compiled, symbols, steps)
             return compare(kind.name, kind.statement, symbols, checks)
 
-        proposal = proof.proposal(self.compiled, symbols) if limit > FEW_STEPS else None
-        if proposal is None:
+        if limit <= FEW_STEPS or not proof.is_vectorised:
             return step_by_step(limit)
         first = step_by_step(FIRST_STEPS)
         if first.difference is not None or first.steps < FIRST_STEPS:
@@ -251,6 +250,8 @@ class Network:
         from netwright.verify.at_scale import compare_at_scale  # the compiler
 
         try:
+            proposal = proof.proposal(self.compiled, symbols)
+            assert proposal is not None, "a proof that is vectorised has one"
             return compare_at_scale(kind.name, proposal, limit)
         except UnsuitableError as unsuitable:
             if limit > MOST_STEP_BY_STEP:

@@ -75,6 +75,8 @@ class _Comparison:
     def run(self) -> Found:
         checked, follower = self.checked, self.follower
         self.recorded.advance(0, 1)
+        if checked.exact(self.decoder.vector(self.proposal.y), 0, 0) != self.proposal.seed:
+            raise UnsuitableError("the seed is not as proposed")
         tokens = checks = 0
         while True:
             self.recorded.advance(1, CHUNK)
@@ -168,7 +170,8 @@ class _Comparison:
             if there is not None and not there.entries:
                 continue
             checks += 1
-            have, want = (self.checked.exact(each, k, tokens) for each in (found, wanted))
+            have = self.checked.exact(found, k, tokens, claim.found.partition(":")[0])
+            want = self.checked.exact(wanted, k, tokens)
             if have is None or want is None:
                 break
             if have != want:
@@ -176,6 +179,8 @@ class _Comparison:
                 if claim.found in self.decoder.winners:
                     # Tokens are counted from 0, and those of the input from 1.
                     first = not claim.found.endswith("external")
+                    if not have.entries:
+                        break  # it is not one token
                     shown = [[int(x.entries.get(0, ZERO).p) - first] for x in (have, want)]
                 steps = max(0, steps)
                 check = Check(tokens + k, claim.statement, claim.name, shown[0], shown[1], steps)

@@ -196,6 +196,7 @@ def pointer_proposal(
     return Proposal(
         compiled.network,
         compiled.embed(word),
+        compiled.seed,
         machine,
         symbols,
         output(0),
@@ -259,6 +260,7 @@ def rule_proposal(compiled: CompiledUniversalRules, shown: Shown, word: Sequence
     return Proposal(
         compiled.network,
         X,
+        compiled.seed,
         machine,
         symbols,
         output(0),

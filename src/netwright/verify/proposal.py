@@ -35,6 +35,7 @@ class Proposal(NamedTuple):
 
     network: Transformer
     X: Sequence[Vector]
+    seed: Vector
     machine: TuringMachine
     word: Sequence[str]
     y: Sequence[Part]

@@ -145,6 +145,7 @@ def transformer_proposal(
     return Proposal(
         compiled.network,
         compiled.embed(word),
+        compiled.seed,
         machine,
         symbols,
         parts("y"),

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from netwright.engine.full.forms import Column, Number, Vector
+from netwright.engine.full.forms import LONGEST, Column, Number, Vector
 from netwright.engine.full.lanes import (
     CLOCK,
     DONE,
@@ -17,6 +17,7 @@ from netwright.engine.full.lanes import (
     name_of,
 )
 from netwright.engine.full.program import Decoder
+from netwright.engine.moments import UnsuitableError
 from netwright.exact.rational import Rational
 from netwright.exact.vector import Vector as Exact
 
@@ -26,6 +27,8 @@ AHEAD = LANES + 1
 """What is read beyond a chunk: the tokens of the last vector, and one that comes next."""
 LOWEST, HIGHEST, FIRST, CELLS = map(CLOCK.index, ("lowest", "highest", "first", "cells"))
 FAR = 1 << 61
+FARTHEST = 8
+"""Cells for each token, beyond which a head jumps, and memory would be for what is not visited."""
 
 
 class Checked:
@@ -73,8 +76,10 @@ class Checked:
         """How many of the next tokens, a chunk at most, are as proposed.
 
         What is given stands in `given` for them, and for one token more, which is the first of the
-        next chunk.
+        next chunk. UnsuitableError beyond the tokens for which all numbers are known to fit.
         """
+        if self.tokens + count > LONGEST:
+            raise UnsuitableError(f"a run of more than {LONGEST:,} tokens")
         self.reached = {}
         for stage in self.code.stages:
             if stage.over is None:
@@ -138,6 +143,8 @@ class Checked:
             return
         start = lowest - size if lowest < first else first
         end = highest + size + 1 if highest >= first + size else first + size
+        if max(first + size, highest) - min(first, lowest) > FARTHEST * (self.tokens + CHUNK):
+            raise UnsuitableError("cells are too far apart")
         rows = np.zeros((1 + end - start, self.arrays[name].shape[1]), np.int64)
         rows[0] = self.arrays[name][0]
         rows[1 + first - start : 1 + first - start + size] = self.arrays[name][1:]
@@ -151,13 +158,17 @@ class Checked:
 
     # One token of the chunk, in exact numbers.
 
-    def exact(self, vector: Vector, k: int, tokens: int) -> Exact | None:
+    def exact(self, vector: Vector, k: int, tokens: int, name: str = "") -> Exact | None:
         """A vector of the k-th token of the chunk, `tokens` being those before the chunk.
 
-        None where it depends on a look-up that failed, or on a mean.
+        None where it depends on a look-up that failed, or on a mean; or, if it is one of the
+        network's by its name, on anything that did not hold before it.
         """
         forms, p = self.decoder.forms, tokens + k + 1
         numbers = self._numbers(k, p)
+        before = forms.operations[: self.decoder.made.get(name, 0)]
+        if any(n.startswith("require") and not x for (n, _), x in zip(before, numbers)):  # noqa: B905
+            return None
         found: dict[int, Rational] = {}
         for place, form in vector.items():
             total = Rational(0)
@@ -224,16 +235,21 @@ class Checked:
             return -abs(of(arguments[0]))
         if name == "best":
             scores = [*map(of, arguments[0])]
+            if scores.count(max(scores)) > 1:
+                raise _UnknownError
             return scores.index(max(scores))
         if name == "row":
             return int(min(max(of(arguments[0]), 1), arguments[1])) - 1
         if name == "at":
             return int(self.decoder.tables[arguments[1]][of(arguments[0])])
-        return None  # something that must hold
+        if name == "require 0":
+            return int(of(arguments[0]) == 0)
+        assert name == "require between", name
+        return int(arguments[1] <= of(arguments[0]) <= arguments[2])
 
 
 class _UnknownError(Exception):
-    """A number depends on a look-up that failed."""
+    """A number depends on something that failed: a look-up, a division, a choice."""
 
 
 def _value(x: Number, numbers: list[int | None]) -> int | None:

@@ -110,7 +110,8 @@ class Forms:
             return x
         if isinstance(x, int) or high <= 0 or (top is not None and low >= top):
             return max(0, low if top is None else min(low, top)) if high > 0 else 0
-        bounds = max(0, low), high if top is None else min(high, top)
+        top = None if top is not None and high <= top else top  # it may take more than 32 bits
+        bounds = max(0, low), high if top is None else top
         return self.column("clip", x, -1 if top is None else top, low=bounds[0], high=bounds[1])
 
     def at_most(self, x: Number, limit: int) -> Number:
@@ -148,7 +149,7 @@ class Forms:
         if any(e not in (0, 1) or (e and u != 1) for _, u, e in merged):
             raise UnsuitableError("a sum has powers of the position")
         size = sum(abs(f) * _size(n) * _size(u) for (n, u, _), f in merged.items())
-        if size * LONGEST >= WIDE:
+        if size * LONGEST >= WIDE or over >= WIDE:
             raise UnsuitableError("a sum is too large for 64 bits")
         kept = tuple((f, n, u, e) for (n, u, e), f in merged.items())
         return self.column("whole", kept, over, high=size, wide=True)
@@ -171,7 +172,7 @@ class Forms:
         if least < low or most > high:
             if most < low or least > high:
                 raise UnsuitableError("something is never as it should be")
-            self.column("require between", x, low, high)
+            self.column("require between", x, max(low, least), min(high, most))
 
     # Forms.
 

@@ -13,6 +13,7 @@ from llvmlite import ir
 
 from netwright.assembler import WORD, Assembler
 from netwright.engine.full.forms import Column, Number, Operation
+from netwright.engine.moments import UnsuitableError
 
 LANES = 16
 NARROW, WIDE = ir.VectorType(ir.IntType(32), LANES), ir.VectorType(WORD, LANES)
@@ -164,7 +165,7 @@ class _Lanes(Assembler):
     def number(self, x: Number, kind: Any = NARROW) -> Any:
         """A number as a vector: of 32 bits, or of 64."""
         if isinstance(x, int):
-            return ir.Constant(kind, [x] * LANES)
+            return constant(kind, x)
         if x.operation not in self.values:
             name, arguments = self.operations[x.operation]
             stored = WIDE if x.wide else NARROW
@@ -177,16 +178,16 @@ class _Lanes(Assembler):
     def _times(self, x: Any, factor: int) -> Any:
         if factor in (1, -1):
             return x if factor == 1 else self.b.neg(x)
-        return self.b.mul(x, ir.Constant(x.type, [factor] * LANES))
+        return self.b.mul(x, constant(x.type, factor))
 
     def _is(self, how: str, x: Any, y: int) -> Any:
-        return self.b.icmp_signed(how, x, ir.Constant(x.type, [y] * LANES))
+        return self.b.icmp_signed(how, x, constant(x.type, y))
 
     def _least(self, x: Any, y: int) -> Any:
-        return self.b.select(self._is("<", x, y), x, ir.Constant(x.type, [y] * LANES))
+        return self.b.select(self._is("<", x, y), x, constant(x.type, y))
 
     def _greatest(self, x: Any, y: int) -> Any:
-        return self.b.select(self._is(">", x, y), x, ir.Constant(x.type, [y] * LANES))
+        return self.b.select(self._is(">", x, y), x, constant(x.type, y))
 
     # Operations.
 
@@ -308,6 +309,14 @@ class _Lanes(Assembler):
         return WIDE if is_wide(value) else NARROW
 
 
+def constant(kind: Any, x: int) -> Any:
+    """A vector of one number; UnsuitableError if it does not fit, as LLVM would cut it off."""
+    most = 1 << (kind.element.width - 1)
+    if not -most <= x < most:
+        raise UnsuitableError("a constant is too large")
+    return ir.Constant(kind, [x] * LANES)
+
+
 def is_wide(value: Number) -> bool:
     """Whether a number takes 64 bits."""
     return not isinstance(value, int) and value.wide
@@ -346,6 +355,12 @@ class _Pass(Assembler):
             self.again(total=total)
         else:
             self._seek(*arguments)  # type: ignore[arg-type]  # those of a seek
+
+    def word(self, x: Any) -> Any:
+        """A number of 64 bits; UnsuitableError if it does not fit."""
+        if isinstance(x, int) and not -(1 << 63) <= x < 1 << 63:
+            raise UnsuitableError("a constant is too large")
+        return super().word(x)
 
     def _name(self, column: Column) -> str:
         name, arguments = self.operations[column.operation]

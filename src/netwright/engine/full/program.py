@@ -19,7 +19,17 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from netwright.engine.full.forms import ONE, UNIT, Form, Forms, Monomial, Number, Vector, ends
+from netwright.engine.full.forms import (
+    ONE,
+    UNIT,
+    WIDE,
+    Form,
+    Forms,
+    Monomial,
+    Number,
+    Vector,
+    ends,
+)
 from netwright.engine.moments import UnsuitableError, Watch
 from netwright.exact.feed_forward import FeedForward
 from netwright.exact.rational import Rational
@@ -88,8 +98,9 @@ def signed(hint: str, coordinate: int, shift: int = 0) -> Chosen:
 
 
 def positioned(network: Transformer) -> list[Counted]:
-    """pos(p)."""
-    assert isinstance(network.pos, Positions)
+    """pos(p); UnsuitableError if there is none."""
+    if not isinstance(network.pos, Positions):
+        raise UnsuitableError("it has no positions")
     return [Counted("", network.layout.index(k), power) for k, power in network.pos.powers]
 
 
@@ -137,8 +148,12 @@ class Input:
         slope = self.value_slopes[1].entries.get(k, 0) if self.value_slopes else 0
         bases = [each.entries.get(k, Rational(0)) for each in self.values]
         over = lcm(*(int(Rational(x).q) for x in (*bases, slope)))
-        numbers = np.array([int((x * over).p) for x in bases], np.int64)[self.rows]
-        return numbers + int((Rational(slope) * over).p) * np.arange(1, len(self.rows) + 1), over
+        tops = [int((x * over).p) for x in bases]
+        step, places = int((Rational(slope) * over).p), len(self.rows)
+        if max(map(abs, tops), default=0) + abs(step) * places >= WIDE:
+            raise UnsuitableError("a value of the encoder is too large")
+        numbers = np.array(tops, np.int64)[self.rows]
+        return numbers + step * np.arange(1, places + 1), over
 
     @property
     def coordinates(self) -> list[int]:
@@ -161,19 +176,27 @@ class Decoder:
         self.tables: list[NDArray[np.int64]] = []
         """What rows of the input have, by the number of a table."""
         self.vectors: dict[str, Vector] = {}
-        self.sums: dict[int, tuple[int, int]] = {}
-        """By operation: the coordinate of a value that is summed up, and what it is over."""
-        self.kept: dict[int, list[tuple[int, int]]] = {}
-        """By look-up: the coordinate of each value that cells keep, and what it is over."""
+        self.sums: dict[int, tuple[int, int, int]] = {}
+        """By operation: the layer and coordinate of a value that is summed up, and its `over`."""
+        self.kept: dict[int, tuple[int, list[tuple[int, int]]]] = {}
+        """By look-up: the layer; the coordinate of each value that cells keep, and its `over`."""
         self.winners: dict[str, Number] = {}
         """By attention: the number of the one token that is attended to, from 1 on."""
+        self.made: dict[str, int] = {}
+        """By vector or attention: how many operations there were before it was known."""
         z = self.vector([*y, *positioned(network)])
         for n, layer in enumerate(network.decoder, start=1):
-            p = self.forms.added(z, self._attended(n, layer, z))
-            a = self.forms.added(p, self._asked(n, p))
-            z = self.forms.added(a, self.forms.through(layer.O, a))
-            self.vectors |= {f"p{n}": p, f"a{n}": a, f"z{n}": z}
-        self.vectors |= {"z": z, "y": self.forms.through(network.F, z)}
+            p = self._known(f"p{n}", self.forms.added(z, self._attended(n, layer, z)))
+            a = self._known(f"a{n}", self.forms.added(p, self._asked(n, p)))
+            z = self._known(f"z{n}", self.forms.added(a, self.forms.through(layer.O, a)))
+        self._known("z", z)
+        self._known("y", self.forms.through(network.F, z))
+
+    def _known(self, name: str, vector: Vector) -> Vector:
+        self.vectors[name] = vector
+        for each in (name, *self.winners):
+            self.made.setdefault(each, len(self.forms.operations))
+        return vector
 
     # What is proposed, and what must hold.
 
@@ -248,7 +271,7 @@ class Decoder:
             return {}
         K, Q = forms.through(layer.K, z), forms.through(layer.Q, z)
         if not Q or (isinstance(layer.K, FeedForward) and not layer.K.maps[-1].weights):
-            return {k: self._mean(k, form) for k, form in V.items()}
+            return {k: self._mean(n, k, form) for k, form in V.items()}
         if not self.is_dot and (visit := self._last_visit(K, Q)) is not None:
             return self._found(n, "visit", *visit, V)[0]
         wanted, present = forms.pointer(self._pointer(self._score(K, Q)))
@@ -259,13 +282,13 @@ class Decoder:
         lost = {k: {(forms.unknown("mean"), 0): (none, 1)} for k in means}
         return forms.added(found, lost)
 
-    def _mean(self, k: int, form: Form) -> Form:
+    def _mean(self, n: int, k: int, form: Form) -> Form:
         if set(form) != {UNIT}:
             raise UnsuitableError("a mean of what is not finite")
         number, over = form[UNIT]
         high = max(map(abs, ends(number)))
         total = self.forms.column("running sum", k, number, high=high, wide=True)
-        self.sums[total.operation] = k, over
+        self.sums[total.operation] = n, k, over
         return {(self.forms.unknown("whole", total), -1): (1, over)}
 
     def _last_visit(self, K: Vector, Q: Vector) -> tuple[Number, Number] | None:
@@ -278,7 +301,8 @@ class Decoder:
         ones = [k for k, form in fixed.items() if form == {UNIT: Fraction(1)}]
         lasts = [k for k, form in fixed.items() if form == last]
         rest = squares or [*ones, *lasts]
-        if len(a) != 1 or len(rest) not in (1, 2) or (len(rest) == 2) == bool(squares):
+        counts = len(a), len(squares), *((len(ones), len(lasts)) if not squares else ())
+        if counts not in ((1, 1), (1, 0, 1, 1)):
             return None
         cells = [k for k in {**K, **Q} if k not in (*a, *rest)]
         if len(cells) != 1:
@@ -348,7 +372,7 @@ class Decoder:
                 values += forms.pointer(form)
         seek = forms.column("seek", how, first, second, tuple(values), high=1, wide=True)
         self.winners[f"decoder.{n}.self"] = seek
-        self.kept[seek.operation] = [(k, over) for k, _, over, _ in made]
+        self.kept[seek.operation] = n, [(k, over) for k, _, over, _ in made]
         found: dict[int, Form] = {}
         for k, kind, over, place in made:
             number = self._kept(seek, values[place], place)
@@ -473,24 +497,28 @@ class Decoder:
             symbol: Number = 0
         else:
             symbol = self.forms.column("best", tuple(scores), low=0, high=len(contents) - 1)
-            # The last token of a symbol; those of the prompt that are asked for have but one.
+            # The token of a symbol; 0 where there are several, which are no one token.
             tokens = np.zeros(len(contents), np.int64)
             tokens[given.rows] = np.arange(1, len(given.rows) + 1)
+            tokens[np.bincount(given.rows) > 1] = 0
             place = self.forms.column("at", symbol, self._table(tokens), high=len(given.rows))
             self.winners[f"decoder.{n}.external"] = place
         found: dict[int, Form] = {}
         for k in given.coordinates:
             bases = [each.entries.get(k, Rational(0)) for each in given.values]
             over = lcm(*(int(x.q) for x in bases))
-            numbers = np.array([int((x * over).p) for x in bases], np.int64)
-            low, high = int(numbers.min()), int(numbers.max())
-            number = low if low == high else self._at_symbol(symbol, numbers, low, high)
+            tops = [int((x * over).p) for x in bases]
+            low, high = min(tops), max(tops)
+            number = low if low == high else self._at_symbol(symbol, tops, low, high)
             if number != 0:
                 found[k] = {UNIT: (number, over)}
         return found
 
-    def _at_symbol(self, row: Number, numbers: NDArray[np.int64], low: int, high: int) -> Number:
-        return self.forms.column("at", row, self._table(numbers), low=low, high=high)
+    def _at_symbol(self, row: Number, tops: Sequence[int], low: int, high: int) -> Number:
+        if max(-low, high) >= WIDE:
+            raise UnsuitableError("a value of the encoder is too large")
+        table = self._table(np.array(tops, np.int64))
+        return self.forms.column("at", row, table, low=low, high=high)
 
     def _minus_absolute(self, x: Number) -> Number:
         low, high = ends(x)

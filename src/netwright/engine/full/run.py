@@ -23,8 +23,6 @@ from netwright.nets.transformer import Transformer
 
 LARGEST = 1 << 20
 """Denominator of an output's numbers."""
-OTHER = -9
-"""The code of a block that has more than one 1: no coordinate has it, so the check fails."""
 
 
 class Proposer(Protocol):
@@ -100,6 +98,8 @@ class FullRun(Generic[P]):
         self.checked = Checked(decoder)
         self._codes: list[dict[str, int]] = []
         """By the number of an output: what is given of it."""
+        self._others: set[int] = set()
+        """The numbers of outputs that are not what is given of them: the check of them fails."""
         self._known, self._columns = 0, Columns()
         self.stand()
 
@@ -117,22 +117,27 @@ class FullRun(Generic[P]):
 
     def _given(self, number: int) -> dict[str, int]:
         """What is given of an output."""
-        while len(self._codes) <= number:
-            numbers, pointers = self.tables.known(len(self._codes))
+        while (n := len(self._codes)) <= number:
+            numbers, pointers = self.tables.known(n)
             found: dict[str, int] = {}
+            fits = True
             for block, places in self.blocks:
                 k = places[0]
                 if k in self.tables.pointers:
                     found[f"has {block}"] = int(k in pointers)
                 elif len(places) == 1:
                     whole = numbers.get(k, Rational(0)) * self.over
-                    fits = whole.q == 1 and abs(whole) <= 2 * self.over
-                    found[block] = int(whole.p) if fits else 0
+                    small = whole.q == 1 and abs(whole) <= 2 * self.over
+                    found[block], fits = int(whole.p) if small else 0, fits and small
                 else:
-                    shown = [(n, numbers[k]) for n, k in enumerate(places) if numbers.get(k)]
+                    shown = [
+                        (place, numbers[k]) for place, k in enumerate(places) if numbers.get(k)
+                    ]
                     one = len(shown) == 1 and shown[0][1] == ONE
-                    found[block] = shown[0][0] if one else OTHER if shown else -1
+                    found[block] = shown[0][0] if one else -1
+                    fits = fits and (one or not shown)
             self._codes.append(found)
+            self._others |= set() if fits else {n}
         return self._codes[number]
 
     @property
@@ -180,7 +185,10 @@ class FullRun(Generic[P]):
     def stand(self) -> None:
         """Let vector code stand where the tables stand."""
         self.checked.tokens = self.moments
-        given = self.checked.given
-        for name, code in self._given(self.tables.standing).items():
+        given, number = self.checked.given, self.tables.standing
+        codes = self._given(number)
+        if number in self._others:
+            raise UnsuitableError("an output is not made of ones, numbers and pointers")
+        for name, code in codes.items():
             if name in given:
                 given[name][0] = code

@@ -1,12 +1,15 @@
 """The paper's Transformer with every weight at every token; see `engine.full.run`."""
 
 from collections.abc import Sequence
+from math import gcd
 
 import numpy as np
+from numpy.typing import NDArray
 
 from netwright.engine.full.checked import HIGHEST, LOWEST
+from netwright.engine.full.forms import WIDE
 from netwright.engine.full.run import FullRun
-from netwright.engine.moments import Watch
+from netwright.engine.moments import UnsuitableError, Watch
 from netwright.exact.vector import Vector
 from netwright.nets.transformer import Transformer
 from netwright.runtime.transformer import arrays
@@ -30,8 +33,8 @@ class FullTransformer(FullRun[TableTransformer]):
 
     @property
     def has_stream(self) -> bool:
-        """Whether z is known."""
-        return self.tables.has_stream
+        """Whether z is known: not where the tables are further than what is checked."""
+        return self.tables.has_stream and self.checked.tokens == self.moments
 
     @property
     def y(self) -> Vector:
@@ -47,25 +50,40 @@ class FullTransformer(FullRun[TableTransformer]):
         """With the running sums and the cells of the tables."""
         super().stand()
         checked, program, state = self.checked, self.tables.program, self.tables.state
-        sums = iter(state["total"].tolist())
-        totals: dict[int, tuple[int, int]] = {}
-        for each in program.attentions:
+        sums, visits = iter(state["total"].tolist()), 0
+        totals: dict[tuple[int, int], tuple[int, int]] = {}
+        looked: dict[int, tuple[int, LastVisit]] = {}
+        for n, each in enumerate(program.attentions, start=1):
             if isinstance(each, Mean):
                 scales = program.vectors[each.vector]
-                totals |= {t.source: (next(sums), scales[t.source].D) for t in each.terms}
-        for operation, (k, over) in checked.decoder.sums.items():
-            total, scale = totals[k]
-            checked.clocks[operation][LOWEST] = total * over // scale
-        looked = [each for each in program.attentions if isinstance(each, LastVisit)]
-        for visits, (operation, values) in enumerate(checked.decoder.kept.items()):
-            scales, terms = program.vectors[looked[visits].value], looked[visits].terms
-            kept, places = state["kept"][visits], [term.source for term in terms]
+                totals |= {(n, t.source): (next(sums), scales[t.source].D) for t in each.terms}
+            elif isinstance(each, LastVisit):
+                looked[n], visits = (visits, each), visits + 1
+        for operation, (n, k, over) in checked.decoder.sums.items():
+            total, scale = totals.get((n, k), (0, 1))  # what is not there is always 0
+            checked.clocks[operation][LOWEST] = _rescaled(np.array([total]), over, scale)[0]
+        for operation, (n, values) in checked.decoder.kept.items():
+            if n not in looked:
+                raise UnsuitableError("the tables do not look up what vector code looks up")
+            place, attention = looked[n]
+            scales, places = program.vectors[attention.value], [t.source for t in attention.terms]
+            kept = state["kept"][place]
             rows = np.zeros((1 + len(kept), 1 + len(values)), np.int64)
             rows[1:, 0] = kept[:, arrays.LATEST]
-            for n, (k, over) in enumerate(values, start=1):
+            for column, (k, over) in enumerate(values, start=1):
                 if k in places:
-                    column = kept[:, arrays.VALUE + places.index(k)]
-                    rows[1:, n] = column * over // scales[k].D
+                    found = kept[:, arrays.VALUE + places.index(k)]
+                    rows[1:, column] = _rescaled(found, over, scales[k].D)
             checked.keep_cells(operation, int(self.tables.clock[arrays.FIRST_CELL]), rows)
-            clock = checked.clocks[operation]
-            clock[[LOWEST, HIGHEST]] = state["visits"][visits]
+            checked.clocks[operation][[LOWEST, HIGHEST]] = state["visits"][place]
+
+
+def _rescaled(numbers: NDArray[np.int64], over: int, scale: int) -> NDArray[np.int64]:
+    """Numbers over `scale`, over another one; UnsuitableError if they are not integers of it."""
+    divisor = gcd(over, scale)
+    factor, scale = over // divisor, scale // divisor
+    most = max(map(abs, (int(numbers.min()), int(numbers.max())))) if numbers.size else 0
+    if most * factor >= WIDE or scale >= WIDE or (numbers % scale).any():
+        raise UnsuitableError("what is kept is too large, or has another denominator")
+    found: NDArray[np.int64] = numbers // scale * factor
+    return found

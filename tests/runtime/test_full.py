@@ -21,7 +21,7 @@ from netwright.runtime.transformer.decoder import FastDecoder
 from netwright.runtime.transformer.full import FullTransformer
 from netwright.theorems.theorem_3_4_transformer.construction import CompiledTransformer
 
-CHUNKS = ("netwright.runtime.transformer.full.CHUNK", "netwright.engine.full.checked.CHUNK")
+CHUNKS = ("netwright.engine.full.run.CHUNK", "netwright.engine.full.checked.CHUNK")
 
 
 def engine(compiled: CompiledTransformer, word: object, *, tables: bool) -> FastDecoder:
@@ -142,7 +142,7 @@ def test_a_seed_that_is_not_made_of_ones_is_for_rationals() -> None:
     seed = {place: 2 * number for place, number in compiled.seed.entries.items()}
     full = FastDecoder(compiled.network, (), Vector(compiled.layout, seed), WATCHES, tables=False)
     full.advance(10)
-    assert full.reason == "an output is not made of blocks with one 1"
+    assert full.reason == "an output is not made of ones, numbers and pointers"
 
 
 def test_no_more_tokens_than_the_bounds_are_for() -> None:

@@ -76,7 +76,7 @@ def drawn(draw: random.Random, kind: str, options: dict[str, str]) -> tuple[Netw
 def test_both_agree_on_networks_as_compiled(
     kind: str, options: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for seed in range(repeated(60, 2)):
+    for seed in range(repeated(60, 1)):
         draw = random.Random(seed)
         in_chunks(monkeypatch, draw.choice([1, 7, 16, 33, 1 << 14]))
         net, word = drawn(draw, kind, options)
@@ -89,7 +89,7 @@ def test_both_agree_on_networks_as_compiled(
 def test_both_agree_on_damaged_networks(
     kind: str, options: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for seed in range(repeated(150, 4)):
+    for seed in range(repeated(150, 2)):
         draw = random.Random(seed)
         in_chunks(monkeypatch, draw.choice([1, 7, 16, 33, 1 << 14]))
         net, word = drawn(draw, kind, options)

@@ -197,6 +197,16 @@ def test_keys_of_a_last_visit_need_both_a_one_and_the_time(
     assert step_by_step(net, (), 60).difference is not None
 
 
+@pytest.mark.parametrize("value", [-1, 1])
+def test_a_query_for_the_next_token_has_no_other_part(value: int) -> None:
+    """κ(−ε_j² + 2εε_j) + εε_j² is greatest at another token of the input."""
+    machine = library_machine("palindrome")
+    net = network_for_word(machine, "universal-transformer", "ab", attention="dot-product")
+    damaged = net.with_weight("encoder.K", "e2", "e_", value)
+    assert never_more(damaged, "ab") is None
+    assert step_by_step(damaged, "ab", 60).difference is not None
+
+
 # What else a proposal rests on.
 
 

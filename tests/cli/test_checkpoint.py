@@ -70,6 +70,28 @@ def test_a_run_that_reaches_its_limit_is_kept(
     assert answer(capsys, *start, "--resume", file) == answer(capsys, *start)
 
 
+@pytest.mark.parametrize("engines", [("fast", "full"), ("full", "fast"), ("full", "full")])
+@pytest.mark.parametrize(
+    ("machine", "word", "limit"),
+    [("binary-multiplication", "1101*1011", 77), (BB5, "", 20_011), ("copy", "ab" * 30, 501)],
+)
+def test_full_and_fast_go_on_from_each_others_files(
+    engines: tuple[str, str],
+    machine: str,
+    word: str,
+    limit: int,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+) -> None:
+    file, start = str(tmp_path / "kept"), (machine, word, "--on", "transformer")
+    keep = ("--checkpoint", file, "--checkpoint-every", "0")
+    assert main(["run", *start, "--engine", engines[0], "--max-steps", str(limit), *keep]) == 3
+    capsys.readouterr()
+    whole = answer(capsys, *start, "--engine", "fast", "--max-steps", "60000")
+    resumed = (*start, "--engine", engines[1], "--max-steps", "60000", "--resume", file)
+    assert answer(capsys, *resumed) == whole
+
+
 @pytest.mark.parametrize("on", ["transformer", "rnn", "neural-gpu"])
 @pytest.mark.parametrize("engine", ["auto", "reference"])
 def test_engines_that_keep_only_the_time(
@@ -150,9 +172,11 @@ def test_arrays_in_a_file_come_back_equal() -> None:
     assert all(np.array_equal(arrays[name], again[name]) for name in arrays)
 
 
-def running(file: Path, machine: str, on: str, steps: int, every: float) -> Any:
+def running(
+    file: Path, machine: str, on: str, steps: int, every: float, engine: str = "auto"
+) -> Any:
     """A process that keeps a run in a file, and goes on with what is there."""
-    keep = ["--resume" if file.exists() else "--checkpoint", str(file)]
+    keep = ["--resume" if file.exists() else "--checkpoint", str(file), "--engine", engine]
     call = ["run", machine, "--on", on, "--max-steps", str(steps), "--json", *keep]
     return netwright(*call, "--checkpoint-every", str(every))
 
@@ -200,14 +224,19 @@ def test_a_run_killed_ten_times_goes_on(on: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("on", "number"),
-    [("transformer", signal.SIGINT), ("rnn", signal.SIGTERM), ("machine", signal.SIGINT)],
+    ("on", "number", "engine"),
+    [
+        ("transformer", signal.SIGINT, "auto"),
+        ("transformer", signal.SIGINT, "full"),
+        ("rnn", signal.SIGTERM, "auto"),
+        ("machine", signal.SIGINT, "auto"),
+    ],
 )
 def test_ctrl_c_keeps_the_run_and_says_how_to_go_on(
-    on: str, number: signal.Signals, tmp_path: Path
+    on: str, number: signal.Signals, engine: str, tmp_path: Path
 ) -> None:
     file = tmp_path / "kept"
-    with running(file, "binary-counter", on, 10**15, 0.05) as process:
+    with running(file, "binary-counter", on, 10**15, 0.05, engine) as process:
         wait_for_change(file, process, 0)
         before = file.stat().st_mtime_ns
         process.send_signal(number)

@@ -100,6 +100,18 @@ def test_means_in_two_layers_are_kept_apart() -> None:
     goes_on(net, "", 77, 100)
 
 
+def test_full_goes_on_by_rationals_where_only_tables_follow_a_network() -> None:
+    """Its encoder attends, which vector code refuses; the snapshot is as good as any."""
+    net = compile_network(library_machine("copy")).with_weight("encoder.1.V", "x8", "x7", 1)
+    fast, full = (engine(net.compiled, "ab", tables=tables) for tables in (True, False))
+    codes = advanced(engine(net.compiled, "ab", tables=True), 40)
+    advanced(fast, 17)
+    assert fast.reason is None
+    full.restore(fast.snapshot())
+    assert full.reason == "the encoder attends"
+    assert advanced(full, 23) == codes[17:]
+
+
 def twofold(state: str) -> CompiledTransformer:
     """A network that shows a state by a 2: not by one 1, as vector code has it."""
     net = compile_network(library_machine("copy"))

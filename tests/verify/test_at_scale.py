@@ -76,7 +76,7 @@ def drawn(draw: random.Random, kind: str, options: dict[str, str]) -> tuple[Netw
 def test_both_agree_on_networks_as_compiled(
     kind: str, options: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for seed in range(repeated(60, 2)):
+    for seed in range(repeated(60, 1)):
         draw = random.Random(seed)
         in_chunks(monkeypatch, draw.choice([1, 7, 16, 33, 1 << 14]))
         net, word = drawn(draw, kind, options)
@@ -89,11 +89,13 @@ def test_both_agree_on_networks_as_compiled(
 def test_both_agree_on_damaged_networks(
     kind: str, options: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for seed in range(repeated(150, 4)):
+    for seed in range(repeated(150, 2)):
         draw = random.Random(seed)
         in_chunks(monkeypatch, draw.choice([1, 7, 16, 33, 1 << 14]))
         net, word = drawn(draw, kind, options)
-        compiled = mutated_transformer(net.compiled, draw)
+        compiled = net.compiled
+        for _ in range(draw.choice([1, 1, 2, 3])):
+            compiled = mutated_transformer(compiled, draw)
         never_more(replace(net, compiled=compiled), word, draw.choice([1, 20, 60]))
 
 
@@ -197,6 +199,16 @@ def test_keys_of_a_last_visit_need_both_a_one_and_the_time(
     assert step_by_step(net, (), 60).difference is not None
 
 
+@pytest.mark.parametrize("value", [-1, 1])
+def test_a_query_for_the_next_token_has_no_other_part(value: int) -> None:
+    """κ(−ε_j² + 2εε_j) + εε_j² is greatest at another token of the input."""
+    machine = library_machine("palindrome")
+    net = network_for_word(machine, "universal-transformer", "ab", attention="dot-product")
+    damaged = net.with_weight("encoder.K", "e2", "e_", value)
+    assert never_more(damaged, "ab") is None
+    assert step_by_step(damaged, "ab", 60).difference is not None
+
+
 # What else a proposal rests on.
 
 
@@ -292,6 +304,8 @@ def test_chunks_of_any_size_say_the_same(
     column = {"transformer": "s2[y]", "pointer-transformer": "w[y]"}[kind]
     damaged = net.with_weight("decoder.1.O.2", row, column, 0)
     in_chunks(monkeypatch, size)
+    if size == 17:  # codes as rows, as for machines with very many states
+        monkeypatch.setattr("netwright.verify.at_scale.MOST_CODES", 1)
     for each in (net, damaged):
         found = never_more(each, word, 100)
         assert found is not None

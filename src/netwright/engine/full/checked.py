@@ -27,8 +27,8 @@ AHEAD = LANES + 1
 """What is read beyond a chunk: the tokens of the last vector, and one that comes next."""
 LOWEST, HIGHEST, FIRST, CELLS = map(CLOCK.index, ("lowest", "highest", "first", "cells"))
 FAR = 1 << 61
-FARTHEST = 8
-"""Cells for each token, beyond which a head jumps, and memory would be for what is not visited."""
+CELLS_A_TOKEN = 8
+"""Beyond so many the head jumps, and most memory would be for cells that nobody visits."""
 
 
 class Checked:
@@ -143,7 +143,7 @@ class Checked:
             return
         start = lowest - size if lowest < first else first
         end = highest + size + 1 if highest >= first + size else first + size
-        if max(first + size, highest) - min(first, lowest) > FARTHEST * (self.tokens + CHUNK):
+        if max(first + size, highest) - min(first, lowest) > CELLS_A_TOKEN * (self.tokens + CHUNK):
             raise UnsuitableError("cells are too far apart")
         rows = np.zeros((1 + end - start, self.arrays[name].shape[1]), np.int64)
         rows[0] = self.arrays[name][0]

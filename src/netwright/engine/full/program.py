@@ -442,7 +442,8 @@ class Decoder:
         fixed = {power: _constants(form) for power, form in score.items()}
         if self.is_dot:
             kappa = -(fixed.get(-2) or {}).get(UNIT, Fraction(0))
-            if kappa > 0 and fixed.get(-1) == {(ONE, -1): 2 * kappa} and set(score) <= {-2, -1, 0}:
+            fixed.pop(0, None)  # the same for all tokens
+            if kappa > 0 and fixed == {-2: {UNIT: -kappa}, -1: {(ONE, -1): 2 * kappa}}:
                 return self.forms.whole([(1, 1, TOKEN)])
             raise UnsuitableError("a query does not ask for the input's next token")
         slope, constant = fixed.get(1) or {}, score.get(0, {})

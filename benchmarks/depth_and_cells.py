@@ -22,7 +22,7 @@ from typing import Any
 from netwright.benchmark import dictionary_run
 from netwright.machine.library import library_machine
 from netwright.machine.turing_machine import Action, Move, TuringMachine
-from netwright.networks.running import run, run_many
+from netwright.network.running import run, run_many
 from netwright.verify.draw import random_machine
 
 KINDS = ("rnn", "neural-gpu")

@@ -19,11 +19,11 @@ from functools import partial
 from time import perf_counter, process_time
 
 from netwright.benchmark import dictionary_run
+from netwright.kind.registry import exact_kinds
 from netwright.machine.library import library_machine
 from netwright.machine.load import load_machine
 from netwright.machine.turing_machine import Action, Move, TuringMachine
-from netwright.networks.registry import exact_kinds
-from netwright.networks.running import network_of, run, run_many
+from netwright.network.running import network_of, run, run_many
 from netwright.verify.draw import random_machine
 
 KINDS = ("transformer", "pointer-transformer", "universal-transformer")

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 from netwright.exact.meanings import Meanings
-from netwright.networks.registry import exact_kinds
+from netwright.kind.registry import exact_kinds
 
 PAGE = Path(__file__).with_name("networks.md")
 

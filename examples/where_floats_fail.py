@@ -8,13 +8,13 @@ finds. float64 takes ten seconds or more.
 
 import sys
 
+from netwright.kind.transformer.construction import compile_transformer
+from netwright.kind.transformer.scores import PAPER, RECENCY
 from netwright.precision.failures import first_failures
 from netwright.precision.float_arithmetic import FloatArithmetic
 from netwright.precision.formats import FORMATS
 from netwright.precision.horizon import first_possible, safe_until, search_limit
 from netwright.precision.wiggle import meeting
-from netwright.theorems.theorem_3_4_transformer.construction import compile_transformer
-from netwright.theorems.theorem_3_4_transformer.scores import PAPER, RECENCY
 
 name = sys.argv[1] if len(sys.argv) > 1 else "float32"
 if name not in FORMATS:

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from netwright.machine.turing_machine import TuringMachine
-from netwright.networks.network import Network, network_for_word
+from netwright.network.network import Network, network_for_word
 
 
 class Choice(NamedTuple):

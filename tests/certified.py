@@ -6,16 +6,16 @@ from typing import Any
 
 from flint import fmpq
 
+from netwright.definitions.neural_gpu import Convolution, NeuralGPU
+from netwright.definitions.positional import Positions
+from netwright.definitions.rnn import RNN, Matrix
+from netwright.definitions.transformer import Layer, Transformer
 from netwright.exact.feed_forward import Affine, FeedForward, LinearMap
 from netwright.exact.layout import Layout
 from netwright.exact.rational import ONE, sigma
 from netwright.exact.vector import Vector
 from netwright.machine.simulate import configurations
 from netwright.machine.written import machine_of
-from netwright.nets.neural_gpu import Convolution, NeuralGPU
-from netwright.nets.positional import Positions
-from netwright.nets.rnn import RNN, Matrix
-from netwright.nets.transformer import Layer, Transformer
 
 Place = tuple[str | int, ...]
 

@@ -7,12 +7,12 @@ from typing import Any, TypeVar
 from flint import fmpq
 from tests.networks import networks_in, with_network
 
+from netwright.definitions.neural_gpu import NeuralGPU
+from netwright.definitions.rnn import RNN, Matrix
 from netwright.exact.feed_forward import Affine, FeedForward, LinearMap
 from netwright.exact.rational import Rational
 from netwright.exact.vector import Vector
-from netwright.nets.neural_gpu import NeuralGPU
-from netwright.nets.rnn import RNN, Matrix
-from netwright.theorems.decoder import CompiledDecoder
+from netwright.kind.compiled_decoder import CompiledDecoder
 
 
 def mutated_number(old: Rational, draw: random.Random) -> Rational:

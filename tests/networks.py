@@ -9,18 +9,18 @@ from typing import Any, TypeVar
 from netwright.engine.moments import Watch
 from netwright.exact.feed_forward import FeedForward
 from netwright.exact.vector import Vector, pointwise
-from netwright.following.rnn import Decoder
+from netwright.kind.neural_gpu.construction import CompiledNeuralGPU, in_block
+from netwright.kind.record import Following
+from netwright.kind.registry import kind_named, kinds_of_the_paper
+from netwright.kind.rnn.construction import CompiledRNN
+from netwright.kind.rnn.reading import Decoder
+from netwright.kind.transformer.construction import CompiledTransformer
 from netwright.machine.simulate import Engine, Run, configurations
 from netwright.machine.turing_machine import TuringMachine
-from netwright.networks.certificate import check_written
-from netwright.networks.kind import Following
-from netwright.networks.network import Network, network_for_word
-from netwright.networks.registry import kind_named, kinds_of_the_paper
-from netwright.networks.tree import feed_forwards, maps, replaced
-from netwright.networks.weight import flipped, weights_into
-from netwright.theorems.theorem_2_3_rnn.construction import CompiledRNN
-from netwright.theorems.theorem_3_4_transformer.construction import CompiledTransformer
-from netwright.theorems.theorem_4_1_neural_gpu import CompiledNeuralGPU, in_block
+from netwright.network.certificate import check_written
+from netwright.network.network import Network, network_for_word
+from netwright.network.tree import feed_forwards, maps, replaced
+from netwright.network.weight import flipped, weights_into
 
 KINDS = kinds_of_the_paper()
 T = TypeVar("T")

@@ -2,15 +2,15 @@
 
 from hypothesis import strategies as st
 
+from netwright.definitions.attention import dot_product, hardmax, score_phi, square_plus_one
+from netwright.definitions.neural_gpu import Convolution, NeuralGPU
+from netwright.definitions.recognizer import Recognizer
+from netwright.definitions.transformer import Layer, Transformer
 from netwright.exact.feed_forward import Affine, FeedForward
 from netwright.exact.layout import Layout
 from netwright.exact.rational import Rational, rational, relu, sigma
 from netwright.exact.vector import Vector
 from netwright.machine.turing_machine import Action, Move, TuringMachine
-from netwright.nets.attention import dot_product, hardmax, score_phi, square_plus_one
-from netwright.nets.neural_gpu import Convolution, NeuralGPU
-from netwright.nets.recognizer import Recognizer
-from netwright.nets.transformer import Layer, Transformer
 
 letters = st.sampled_from("abcdefgh")
 wild_names = st.text(min_size=1, max_size=5)

@@ -14,10 +14,10 @@ from tests.networks import KINDS
 
 import netwright as nw
 from netwright.errors import FormatError, InputError, NetwrightError, OutputError
+from netwright.kind.neural_gpu.construction import compile_neural_gpu
+from netwright.kind.rnn.construction import compile_rnn
 from netwright.machine.library import library_machine
-from netwright.networks.network import Network, compile_network
-from netwright.theorems.theorem_2_3_rnn.construction import compile_rnn
-from netwright.theorems.theorem_4_1_neural_gpu import compile_neural_gpu
+from netwright.network.network import Network, compile_network
 
 
 def test_what_the_readme_promises(tmp_path: Path) -> None:

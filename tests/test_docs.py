@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from netwright.cli import main
-from netwright.runtime.transformer.tables import kernel
+from netwright.engine.transformer.tables import kernel
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = {
@@ -35,7 +35,7 @@ def test_a_session_prints_what_a_page_shows(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("netwright.engine.staged.REFERENCE_SECONDS", 10**9)  # names its engine
     kernel.compiled.cache_clear()
-    monkeypatch.setattr("netwright.runtime.pointers.engine.has_code", lambda: False)
+    monkeypatch.setattr("netwright.engine.pointers.engine.has_code", lambda: False)
     main(shlex.split(arguments))
     shown = [line.rstrip() for line in printed.splitlines()]
     found = [line.rstrip() for line in capsys.readouterr().out.splitlines()]

@@ -1,6 +1,7 @@
 """Imports point one way: definitions know nothing of constructions, constructions of speed."""
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -8,36 +9,45 @@ from pathlib import Path
 import netwright
 
 SOURCE = Path(netwright.__file__).parent
-# errors ← exact ← machine, nets ← engine ← runtime, theorems ← following ← verify, precision
-# ← networks ← claims, benchmark ← explorer ← cli. A package imports lower ranks only.
-RANKS = {
-    "errors": 0,
-    "files": 1,
-    "html": 0,
-    "interrupts": 0,
-    "text": 0,
-    "assembler": 0,
-    "jit": 1,
-    "exact": 1,
-    "machine": 2,
-    "nets": 2,
-    "theorems": 4,
-    "engine": 3,
-    "runtime": 4,
-    "following": 5,
-    "verify": 6,
-    "precision": 6,
-    "networks": 7,
-    "claims": 8,
-    "benchmark": 8,
-    "export": 8,
-    "campaign": 8,
-    "auditing": 9,
-    "explorer": 9,
-    "cli": 10,
-    "__init__": 11,
-    "__main__": 11,
+# errors ← exact ← machine, definitions ← engine, constructions ← what follows a machine, readings
+# ← certificates, verify, checks, precision ← what a network is ← kinds ← what users hold ← claims,
+# export, campaign ← explorer ← cli. A file imports lower ranks only, and files of its own role. The
+# first pattern that fits counts.
+ROLES = (
+    ("errors|html|interrupts|text|assembler", 0),
+    ("files|jit|exact/.*", 1),
+    ("machine/.*|definitions/.*|kind/language_model/definition", 2),
+    ("engine/following/.*|kind/[^/]+/(reading|tracing)", 5),
+    ("engine/(pointers|transformer)/.*|engine/attended|kind/language_model/evaluators", 4),
+    ("engine/.*", 3),
+    ("certificates/.*|verify/.*|precision/.*|kind/[^/]+/checks", 6),
+    ("network/(labelled|plain|trace|tree|view|weight|without|__init__)", 7),
+    ("kind/(__init__|record|registry|decoder)|kind/[^/]+/(kind|parse)", 8),
+    ("network/audit|explorer/.*", 11),
+    ("network/.*", 9),
+    ("kind/.*|statements/.*", 4),
+    ("claims/.*|benchmark|export/.*|campaign/.*", 10),
+    ("cli/.*", 12),
+    ("__init__|__main__", 13),
+)
+MODULES = {
+    path.relative_to(SOURCE).with_suffix("").as_posix(): path for path in SOURCE.rglob("*.py")
 }
+
+
+def role_of(module: str) -> int:
+    """The number of the pattern that fits a module: its role."""
+    return next(n for n, (pattern, _) in enumerate(ROLES) if re.fullmatch(pattern, module))
+
+
+def file_of(imported: str) -> str:
+    """The module that an import means: "netwright.exact.vector.Vector" is in exact/vector."""
+    parts = imported.split(".")[1:]
+    for end in range(len(parts), 0, -1):
+        for name in ("/".join(parts[:end]), "/".join([*parts[:end], "__init__"])):
+            if name in MODULES:
+                return name
+    return "__init__"
 
 
 def imported_modules(path: Path) -> list[str]:
@@ -52,28 +62,51 @@ def imported_modules(path: Path) -> list[str]:
     return [module for module in found if module.split(".")[0] == "netwright"]
 
 
-def violations(importer: str, modules: list[str]) -> list[str]:
-    """The imports by a part of the house that do not point downwards."""
+def violations(importer: str, imports: list[str]) -> list[str]:
+    """The imports by a file that do not point downwards."""
+    own = role_of(importer)
     wrong = []
-    for module in modules:
-        target = [*module.split("."), "__init__"][1]
-        if target not in RANKS or (target != importer and RANKS[target] >= RANKS[importer]):
-            wrong.append(module)
+    for each in imports:
+        other = role_of(file_of(each))
+        if other != own and ROLES[other][1] >= ROLES[own][1]:
+            wrong.append(each)
     return wrong
 
 
 def test_imports_point_one_way() -> None:
-    for path in SOURCE.rglob("*.py"):
-        part = path.relative_to(SOURCE).parts[0].removesuffix(".py")
-        assert not violations(part, imported_modules(path)), path
+    for module, path in MODULES.items():
+        assert not violations(module, imported_modules(path)), path
+
+
+def folders_imported(module: str) -> set[str]:
+    """The folders, or single files, that a file imports."""
+    return {file_of(each).split("/")[0] for each in imported_modules(MODULES[module])}
 
 
 def test_engines_read_weights_and_never_machines() -> None:
-    for package in ("engine", "runtime"):
-        for path in (SOURCE / package).rglob("*.py"):
-            parts = {module.split(".")[1] for module in imported_modules(path)}
-            others = {"assembler", "errors", "exact", "html", "nets", "text", "engine", package}
-            assert parts <= others, path
+    """What follows a machine's run is a folder of its own."""
+    known = {"assembler", "definitions", "engine", "errors", "exact", "html", "text"}
+    for module in MODULES:
+        if module.startswith("engine/") and not module.startswith("engine/following/"):
+            assert folders_imported(module) <= known, module
+
+
+def test_a_kind_imports_no_other_but_those_that_it_names() -> None:
+    uses = {
+        "neural_gpu": {"rnn"},
+        "pointer_transformer": {"transformer", "universal_text", "universal_transformer"},
+        "universal_text": {"pointer_transformer", "transformer", "universal_transformer"},
+        "universal_transformer": {"pointer_transformer"},
+        "language_model": {"universal_transformer", "pointer_transformer"},
+    }
+    for module in MODULES:
+        kind = re.match("kind/([^/]+)/", module)
+        if kind is None:
+            continue
+        for each in imported_modules(MODULES[module]):
+            other = re.match("kind/([^/]+)/", file_of(each))
+            if other is not None and other[1] != kind[1]:
+                assert other[1] in uses.get(kind[1], set()), (module, each)
 
 
 def test_a_trace_comes_from_the_network_alone() -> None:
@@ -83,28 +116,19 @@ def test_a_trace_comes_from_the_network_alone() -> None:
         "netwright.machine.configuration.Configuration",
         "netwright.machine.simulate.Run",
     }
-    for name in ("networks/trace.py", "following/tracing.py", "following/seek.py"):
-        modules = set(imported_modules(SOURCE / name)) - types
-        parts = {module.split(".")[1] for module in modules}
-        assert parts <= {
-            "engine",
-            "errors",
-            "exact",
-            "following",
-            "html",
-            "nets",
-            "networks",
-            "runtime",
-            "text",
-        }, name
+    known = {"definitions", "engine", "errors", "exact", "html", "network", "text"}
+    for name in ("network/trace", "engine/following/tracing", "engine/following/seek"):
+        found = {file_of(each) for each in imported_modules(MODULES[name]) if each not in types}
+        assert {module.split("/")[0] for module in found} <= known, name
 
 
 def test_a_wrong_import_would_be_found() -> None:
-    assert violations("machine", ["netwright.cli.run"]) == ["netwright.cli.run"]
-    assert violations("machine", ["netwright.nets.rnn"]) == ["netwright.nets.rnn"]
-    assert violations("following", ["netwright.theorems.x", "netwright.errors.E"]) == []
-    assert violations("runtime", ["netwright.theorems.x"]) == ["netwright.theorems.x"]
-    assert violations("cli", ["netwright.load_machine"]) == ["netwright.load_machine"]
+    assert violations("machine/load", ["netwright.cli.run"]) == ["netwright.cli.run"]
+    assert violations("machine/load", ["netwright.definitions.rnn"]) == []
+    assert violations("engine/following/drive", ["netwright.kind.rnn.neurons"]) == []
+    wrong = ["netwright.kind.rnn.neurons"]
+    assert violations("engine/kernel", wrong) == wrong
+    assert violations("cli/run", ["netwright.load_machine"]) == ["netwright.load_machine"]
 
 
 def test_the_public_names_are_few_and_there() -> None:
@@ -132,8 +156,9 @@ def test_what_is_not_named_is_not_loaded() -> None:
     """A machine alone needs nothing of networks, and a kind nothing of other kinds."""
     alone = loaded("run", "palindrome", "abba", "--on", "machine")
     assert len(alone) <= 40
-    assert not any("runtime" in name or "theorems" in name for name in alone)
+    assert not any("engine" in name for name in alone)
+    assert [name for name in alone if ".kind." in name] == ["netwright.kind.registry"]
     rnn = loaded("run", "palindrome", "abba", "--on", "rnn")
-    assert "netwright.networks.rnn" in rnn
-    others = ("networks.transformer", "networks.language_model", "networks.pointer_transformer")
-    assert not {f"netwright.{name}" for name in others} & rnn
+    assert "netwright.kind.rnn.kind" in rnn
+    kinds = {name.split(".")[2] for name in rnn if name.count(".") > 2 and ".kind." in name}
+    assert kinds == {"rnn"}

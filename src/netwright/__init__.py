@@ -19,26 +19,26 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from netwright import campaign
-    from netwright.auditing import audit
+    from netwright.engine.attended import Attention
     from netwright.errors import FormatWarning, NetwrightError
     from netwright.explorer.page import explore
     from netwright.export.texts import decode, generate, prompt
+    from netwright.kind.registry import kinds
     from netwright.machine.configuration import Configuration, Tape
     from netwright.machine.formats import write_text
     from netwright.machine.library import library_names
     from netwright.machine.load import load_machine
     from netwright.machine.simulate import Engine, Outcome, Run
     from netwright.machine.turing_machine import Move, TuringMachine
-    from netwright.networks.certificate import Certificate, check_certificate
-    from netwright.networks.network import Network
-    from netwright.networks.registry import kinds
-    from netwright.networks.running import compile_source as compile
-    from netwright.networks.running import run_many
-    from netwright.networks.saved import load_network as load
-    from netwright.networks.trace import Moment, Trace
-    from netwright.networks.universal import UniversalNetwork, universal
-    from netwright.networks.weight import Weight
-    from netwright.runtime.attended import Attention
+    from netwright.network.audit import audit
+    from netwright.network.certificate import Certificate, check_certificate
+    from netwright.network.network import Network
+    from netwright.network.running import compile_source as compile
+    from netwright.network.running import run_many
+    from netwright.network.saved import load_network as load
+    from netwright.network.trace import Moment, Trace
+    from netwright.network.universal import UniversalNetwork, universal
+    from netwright.network.weight import Weight
 
 __all__ = [
     "Attention",
@@ -74,7 +74,7 @@ __all__ = [
     "write_text",
 ]
 _HOMES = {
-    "auditing": ("audit",),
+    "network.audit": ("audit",),
     "explorer.page": ("explore",),
     "export.texts": ("decode", "generate", "prompt"),
     "errors": ("FormatWarning", "NetwrightError"),
@@ -84,15 +84,15 @@ _HOMES = {
     "machine.load": ("load_machine",),
     "machine.simulate": ("Engine", "Outcome", "Run"),
     "machine.turing_machine": ("Move", "TuringMachine"),
-    "networks.certificate": ("Certificate", "check_certificate"),
-    "networks.registry": ("kinds",),
-    "networks.network": ("Network",),
-    "networks.running": ("compile", "run_many"),
-    "networks.saved": ("load",),
-    "networks.trace": ("Moment", "Trace"),
-    "networks.universal": ("UniversalNetwork", "universal"),
-    "networks.weight": ("Weight",),
-    "runtime.attended": ("Attention",),
+    "network.certificate": ("Certificate", "check_certificate"),
+    "kind.registry": ("kinds",),
+    "network.network": ("Network",),
+    "network.running": ("compile", "run_many"),
+    "network.saved": ("load",),
+    "network.trace": ("Moment", "Trace"),
+    "network.universal": ("UniversalNetwork", "universal"),
+    "network.weight": ("Weight",),
+    "engine.attended": ("Attention",),
 }
 _PACKAGES = ("campaign",)
 _OTHER_NAMES = {"compile": "compile_source", "load": "load_network"}

@@ -15,11 +15,11 @@ from itertools import islice
 from time import perf_counter
 from typing import Any, NamedTuple
 
+from netwright.kind.registry import MACHINE, exact_kinds
 from netwright.machine.remove_stays import fresh_name
 from netwright.machine.simulate import Engine
 from netwright.machine.turing_machine import TuringMachine
-from netwright.networks.registry import MACHINE, exact_kinds
-from netwright.networks.running import run, run_many
+from netwright.network.running import run, run_many
 from netwright.verify.draw import random_machine
 
 DICTIONARY, AUTOMATA = "dictionary simulator", "automata-lib DTM"

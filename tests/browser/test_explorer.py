@@ -9,10 +9,10 @@ from tests.browser.conftest import Opened
 from tests.browser.looking import PALINDROME, at, press, text
 
 from netwright.explorer.explored import Explored
+from netwright.kind.transformer.proof_values import ProofValuesOf
 from netwright.machine.library import library_machine
 from netwright.machine.timeline import normal_timeline
-from netwright.networks.network import compile_network
-from netwright.theorems.theorem_3_4_transformer.proof_values import ProofValuesOf
+from netwright.network.network import compile_network
 
 SIZES = [(1280, 800, ""), (1024, 768, "&big=1"), (390, 844, "")]
 

@@ -13,7 +13,7 @@ from netwright.errors import InputError
 from netwright.machine.library import library_names
 from netwright.machine.load import load_machine
 from netwright.machine.written import machine_parts
-from netwright.networks.network import network_for_word
+from netwright.network.network import network_for_word
 
 BEAVER = Item(7, "1RB1LC_1RC1RB_1RD0LE_1LA1LD_1RZ0LA", "the beaver")
 ALL = ("machine", *KINDS)

@@ -9,10 +9,10 @@ import pytest
 
 from netwright import benchmark
 from netwright.cli import main
+from netwright.kind.registry import exact_kinds
 from netwright.machine.load import load_machine
 from netwright.machine.simulate import simulate
 from netwright.machine.turing_machine import Action, Move, TuringMachine
-from netwright.networks.registry import exact_kinds
 
 NAMES = {
     *("dictionary simulator", "automata-lib DTM", "fast simulator"),

@@ -13,8 +13,8 @@ import pytest
 from tests.processes import ended, netwright
 
 from netwright.cli import main
+from netwright.engine.following.checkpoint import KIND, Checkpoint
 from netwright.files import seal, unseal, write_whole
-from netwright.following.checkpoint import KIND, Checkpoint
 
 BB5 = "1RB1LC_1RC1RB_1RD0LE_1LA1LD_1RZ0LA"
 ALL = ["transformer", "rnn", "neural-gpu", "machine"]
@@ -261,7 +261,7 @@ def test_ctrl_c_as_a_file_is_written(
         if fresh:
             signal.raise_signal(signal.SIGINT)
 
-    monkeypatch.setattr("netwright.following.checkpoint.write_whole", write_and_interrupt)
+    monkeypatch.setattr("netwright.engine.following.checkpoint.write_whole", write_and_interrupt)
     file = tmp_path / "kept"
     limit = ("--on", on, "--max-steps", str(10**15))
     keep = ("--checkpoint", str(file), "--checkpoint-every", "0")

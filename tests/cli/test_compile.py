@@ -12,7 +12,7 @@ from tests.networks import KINDS
 
 from netwright.cli import main
 from netwright.cli.verb import VERBS
-from netwright.networks.registry import kinds
+from netwright.kind.registry import kinds
 
 
 def test_a_weight_is_printed_with_its_names(capsys: pytest.CaptureFixture[str]) -> None:

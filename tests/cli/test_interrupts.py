@@ -13,8 +13,8 @@ import pytest
 from netwright import benchmark
 from netwright.claims.experiments import run_claim
 from netwright.cli import bench, certify, claims, main
-from netwright.networks.certificate import check_written
-from netwright.networks.network import Network
+from netwright.network.certificate import check_written
+from netwright.network.network import Network
 from netwright.precision.laboratory import AttentionExperiment
 
 

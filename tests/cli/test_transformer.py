@@ -9,9 +9,9 @@ from tests.corpora import inputs, load, needs_corpora, short_runs
 from tests.networks import facts
 
 from netwright.cli import main
+from netwright.engine.transformer.tables import kernel
 from netwright.machine.simulate import simulate
-from netwright.networks.running import run
-from netwright.runtime.transformer.tables import kernel
+from netwright.network.running import run
 
 BB5 = "1RB1LC_1RC1RB_1RD0LE_1LA1LD_1RZ0LA"
 ANSWER = ("outcome", "steps", "state", "tape", "tape_start", "head", "input", "non_blank")

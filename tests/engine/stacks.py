@@ -8,18 +8,18 @@ from itertools import islice
 from tests.mutations import mutated_rnn
 from tests.networks import Word
 
+from netwright.definitions.neural_gpu import NeuralGPU
+from netwright.definitions.rnn import RNN
 from netwright.engine.neural_gpu import FastNeuralGPU
 from netwright.engine.rnn import FastRNN
 from netwright.exact.vector import Vector
-from netwright.machine.library import library_machine
-from netwright.machine.turing_machine import TuringMachine
-from netwright.nets.neural_gpu import NeuralGPU
-from netwright.nets.rnn import RNN
-from netwright.theorems.theorem_2_3_rnn.construction import CompiledRNN, compile_rnn
-from netwright.theorems.theorem_4_1_neural_gpu import (
+from netwright.kind.neural_gpu.construction import (
     CompiledNeuralGPU,
     compile_neural_gpu,
 )
+from netwright.kind.rnn.construction import CompiledRNN, compile_rnn
+from netwright.machine.library import library_machine
+from netwright.machine.turing_machine import TuringMachine
 
 
 def agree(network: RNN, X: list[Vector], seed: Vector, n: int) -> FastRNN:

@@ -18,7 +18,7 @@ from netwright.engine.stack_moments import vector_of
 from netwright.exact.vector import Vector
 from netwright.machine.library import library_machine
 from netwright.machine.turing_machine import TuringMachine
-from netwright.networks.network import compile_network
+from netwright.network.network import compile_network
 
 
 def hidden(network: Any, X: list[Vector]) -> Vector:

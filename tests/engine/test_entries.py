@@ -13,19 +13,19 @@ from tests.mutations import mutated_neural_gpu, mutated_rnn
 from tests.networks import facts
 from tests.repetition import repeated, some
 
+from netwright.definitions.rnn import RNN
 from netwright.engine import tables
 from netwright.engine.neural_gpu import FastNeuralGPU
 from netwright.engine.rnn import FastRNN, RNNMoments
 from netwright.exact.feed_forward import Affine
 from netwright.exact.layout import Layout
 from netwright.exact.vector import Vector
+from netwright.kind.neural_gpu.construction import compile_neural_gpu
+from netwright.kind.rnn.construction import compile_rnn
 from netwright.machine.library import library_machine, library_names
 from netwright.machine.simulate import simulate
 from netwright.machine.turing_machine import Action, Move, TuringMachine
-from netwright.nets.rnn import RNN
-from netwright.networks.running import run
-from netwright.theorems.theorem_2_3_rnn.construction import compile_rnn
-from netwright.theorems.theorem_4_1_neural_gpu import compile_neural_gpu
+from netwright.network.running import run
 
 WIDE = Layout.of(x="abcdef")
 LONGEST = {machine: max(inputs, key=len) for machine, (inputs, _) in ORACLES.items()}

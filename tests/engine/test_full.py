@@ -18,6 +18,7 @@ from tests.repetition import examples, repeated, some
 from tests.strategies import machines
 from tests.strategies import words as random_words
 
+from netwright.definitions.transformer import Token
 from netwright.engine.full.checked import Checked
 from netwright.engine.full.forms import NARROW, UNIT, WIDE, Forms
 from netwright.engine.full.lanes import name_of
@@ -27,8 +28,7 @@ from netwright.exact.vector import Vector
 from netwright.machine.library import library_machine
 from netwright.machine.recorded import Recorded
 from netwright.machine.turing_machine import Action, Move, TuringMachine
-from netwright.nets.transformer import Token
-from netwright.networks.network import Network, compile_network, network_for_word
+from netwright.network.network import Network, compile_network, network_for_word
 from netwright.verify.proposal import Proposal
 
 CHUNK = "netwright.engine.full.checked.CHUNK"

@@ -9,6 +9,8 @@ from flint import fmpq
 from tests.engine.stacks import agree, tensors_agree
 from tests.mutations import mutated_rnn
 
+from netwright.definitions.neural_gpu import Convolution, NeuralGPU
+from netwright.definitions.rnn import RNN
 from netwright.engine.digits import Digits
 from netwright.engine.moments import UnsuitableError
 from netwright.engine.rnn import FastRNN, last_hidden
@@ -16,10 +18,8 @@ from netwright.engine.stack_moments import vector_of
 from netwright.exact.feed_forward import Affine, Weights
 from netwright.exact.layout import Layout
 from netwright.exact.vector import Vector
+from netwright.kind.rnn.construction import compile_rnn
 from netwright.machine.library import library_machine
-from netwright.nets.neural_gpu import Convolution, NeuralGPU
-from netwright.nets.rnn import RNN
-from netwright.theorems.theorem_2_3_rnn.construction import compile_rnn
 
 THIRD = fmpq(1, 3)
 

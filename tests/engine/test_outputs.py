@@ -5,20 +5,20 @@ from itertools import islice
 
 import pytest
 
+from netwright.definitions.neural_gpu import NeuralGPU
+from netwright.definitions.recognizer import Recognizer
+from netwright.definitions.rnn import RNN
+from netwright.definitions.transformer import Transformer
 from netwright.engine.neural_gpu import FastNeuralGPU
 from netwright.engine.rnn import FastRNN
+from netwright.engine.transformer.decoder import FastDecoder
 from netwright.errors import NetworkError
 from netwright.exact.vector import Vector
+from netwright.kind.neural_gpu.construction import compile_neural_gpu
+from netwright.kind.rnn.construction import compile_rnn
+from netwright.kind.transformer.construction import to_transformer
 from netwright.machine.library import library_machine
-from netwright.nets.neural_gpu import NeuralGPU
-from netwright.nets.recognizer import Recognizer
-from netwright.nets.rnn import RNN
-from netwright.nets.transformer import Transformer
-from netwright.runtime.transformer.decoder import FastDecoder
-from netwright.theorems.proposition_3_3_majority import LAYOUT, majority_recognizer
-from netwright.theorems.theorem_2_3_rnn.construction import compile_rnn
-from netwright.theorems.theorem_3_4_transformer.construction import to_transformer
-from netwright.theorems.theorem_4_1_neural_gpu import compile_neural_gpu
+from netwright.statements.proposition_3_3_majority import LAYOUT, majority_recognizer
 
 MACHINE = library_machine("even-as")
 COMPILED = compile_rnn(MACHINE)

@@ -15,20 +15,20 @@ from tests.repetition import examples, repeated, some
 from tests.strategies import D, machines, neural_gpus, vectors
 from tests.strategies import words as random_words
 
+from netwright.definitions.neural_gpu import NeuralGPU
+from netwright.definitions.rnn import RNN
 from netwright.engine.neural_gpu import FastNeuralGPU
 from netwright.engine.rnn import FastRNN
 from netwright.exact.feed_forward import Affine
 from netwright.exact.vector import Vector
-from netwright.machine.library import library_machine
-from netwright.machine.simulate import simulate
-from netwright.nets.neural_gpu import NeuralGPU
-from netwright.nets.rnn import RNN
-from netwright.networks.running import run
-from netwright.theorems.theorem_2_3_rnn.construction import compile_rnn
-from netwright.theorems.theorem_4_1_neural_gpu import (
+from netwright.kind.neural_gpu.construction import (
     compile_neural_gpu,
     with_padding,
 )
+from netwright.kind.rnn.construction import compile_rnn
+from netwright.machine.library import library_machine
+from netwright.machine.simulate import simulate
+from netwright.network.running import run
 
 
 @pytest.mark.parametrize("case", some([case for case in TABLE if len(case.word) <= 4][::9], 16))

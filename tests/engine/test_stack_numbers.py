@@ -9,17 +9,17 @@ from tests.engine.stacks import agree, tensors_agree
 from tests.networks import facts
 from tests.strategies import D
 
+from netwright.definitions.neural_gpu import Convolution, NeuralGPU
+from netwright.definitions.rnn import RNN
 from netwright.engine.rnn import FastRNN
 from netwright.errors import FormatError
 from netwright.exact.feed_forward import Affine, LinearMap
 from netwright.exact.rational import rational, relu
 from netwright.exact.vector import Vector
+from netwright.kind.rnn.construction import compile_rnn
 from netwright.machine.library import library_machine
 from netwright.machine.simulate import simulate
-from netwright.nets.neural_gpu import Convolution, NeuralGPU
-from netwright.nets.rnn import RNN
-from netwright.networks.running import run
-from netwright.theorems.theorem_2_3_rnn.construction import compile_rnn
+from netwright.network.running import run
 
 
 def matrix(**weights: object) -> Affine:

@@ -18,7 +18,7 @@ from netwright.explorer.page import explore
 from netwright.machine.library import library_machine
 from netwright.machine.simulate import configurations
 from netwright.machine.turing_machine import TuringMachine
-from netwright.networks.network import compile_network
+from netwright.network.network import compile_network
 
 LONGEST = {machine: max(words, key=len) for machine, (words, _) in ORACLES.items()}
 

@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from netwright.cli import main
+from netwright.engine.following.tracing import EndedError
 from netwright.explorer.explored import Explored
 from netwright.explorer.moments import moment_data
-from netwright.following.tracing import EndedError
 from netwright.machine.library import library_machine
-from netwright.networks.network import compile_network
+from netwright.network.network import compile_network
 
 
 def explored(name: str, word: str, context: int = 128) -> Explored:

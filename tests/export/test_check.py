@@ -18,8 +18,8 @@ from netwright.export.numpy_target import NumpyTarget
 from netwright.export.place import read_report
 from netwright.machine.library import library_machine
 from netwright.machine.turing_machine import TuringMachine
-from netwright.networks.network import compile_network
-from netwright.networks.plain import Plain
+from netwright.network.network import compile_network
+from netwright.network.plain import Plain
 
 PALINDROME = compile_network(library_machine("palindrome"))
 

@@ -16,11 +16,11 @@ from netwright.export.checkpoint import CheckpointTarget, read_tensors, write_te
 from netwright.export.folder import CheckFailedError
 from netwright.export.targets import TARGETS
 from netwright.export.universal import export_universal
+from netwright.kind.language_model.universal import UniversalVocabulary, universal_text
 from netwright.machine.library import library_machine
 from netwright.machine.turing_machine import TuringMachine
-from netwright.networks.network import Network, compile_network
-from netwright.networks.plain import Plain
-from netwright.theorems.beyond.language_model.universal import UniversalVocabulary, universal_text
+from netwright.network.network import Network, compile_network
+from netwright.network.plain import Plain
 
 
 @pytest.fixture(autouse=True)
@@ -207,7 +207,7 @@ def test_texts_are_decoded_with_their_model(tmp_path: Path) -> None:
     none = nw.decode("a a <run>", model=tmp_path / "universal").problem
     assert "is no text of the universal model: it has no rules" in str(none)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("netwright.networks.language_model.find_spec", lambda _name: None)
+        patch.setattr("netwright.kind.language_model.kind.find_spec", lambda _name: None)
         with pytest.raises(InputError, match="engine torch needs torch and transformers"):
             nw.generate(tmp_path / "own", engine="torch")
     compile_network(library_machine("palindrome")).export("numpy", tmp_path / "numpy")

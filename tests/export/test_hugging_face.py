@@ -17,8 +17,8 @@ from netwright.export.folder import CheckFailedError
 from netwright.export.hugging_face import HuggingFaceTarget
 from netwright.machine.library import library_machine
 from netwright.machine.turing_machine import Action, Move, TuringMachine
-from netwright.networks.network import Network, compile_network
-from netwright.networks.plain import Plain
+from netwright.network.network import Network, compile_network
+from netwright.network.plain import Plain
 from netwright.text import as_token
 
 torch = heavy("torch")

@@ -16,15 +16,15 @@ from tests.machine_table import TABLE
 
 import netwright as nw
 from netwright.export.universal import export_universal
-from netwright.machine.library import library_machine, library_names
-from netwright.machine.turing_machine import TuringMachine
-from netwright.networks.network import compile_network
-from netwright.theorems.beyond.language_model.construction import (
+from netwright.kind.language_model.construction import (
     CompiledLanguageModel,
     compile_language_model,
 )
-from netwright.theorems.beyond.language_model.text import Start, machine_text
-from netwright.theorems.beyond.language_model.universal import UniversalVocabulary, universal_text
+from netwright.kind.language_model.text import Start, machine_text
+from netwright.kind.language_model.universal import UniversalVocabulary, universal_text
+from netwright.machine.library import library_machine, library_names
+from netwright.machine.turing_machine import TuringMachine
+from netwright.network.network import compile_network
 from netwright.verify.draw import random_machine
 
 torch = heavy("torch")

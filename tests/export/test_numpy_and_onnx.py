@@ -20,8 +20,8 @@ from netwright.export.targets import TARGETS
 from netwright.machine.library import library_machine
 from netwright.machine.simulate import Outcome
 from netwright.machine.turing_machine import Action, Move, TuringMachine
-from netwright.networks.network import Network, compile_network
-from netwright.networks.saved import load_network
+from netwright.network.network import Network, compile_network
+from netwright.network.saved import load_network
 
 LIGHT = ("numpy", "onnx")
 OUTCOMES = {True: "accepted", False: "rejected"}

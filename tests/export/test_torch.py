@@ -16,8 +16,8 @@ from netwright.export.folder import CheckFailedError
 from netwright.export.targets import TARGETS
 from netwright.export.torch_target import TorchTarget
 from netwright.machine.library import library_machine
-from netwright.networks.network import Network, compile_network
-from netwright.networks.plain import Plain
+from netwright.network.network import Network, compile_network
+from netwright.network.plain import Plain
 
 torch = heavy("torch")
 pytestmark = pytest.mark.filterwarnings("ignore")  # of torch and of those who use it

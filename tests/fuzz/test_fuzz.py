@@ -17,16 +17,16 @@ from tests.fuzz.mutated import MACHINES, mutated_arrays, mutated_bytes, mutated_
 from tests.networks import KINDS as NAMES
 from tests.networks import compiled_network, written
 
+from netwright.certificates.check import certificate, read_certificate
 from netwright.errors import NetwrightError
 from netwright.files import seal, unseal
 from netwright.machine.formats import WRITABLE, read_text, write_text
 from netwright.machine.formats.draft import Source
 from netwright.machine.library import library_machine
 from netwright.machine.load import load_machine
-from netwright.networks.certificate import check_written
-from netwright.networks.network import compile_network
-from netwright.networks.saved import from_bytes, to_bytes
-from netwright.verify.certificate.check import certificate, read_certificate
+from netwright.network.certificate import check_written
+from netwright.network.network import compile_network
+from netwright.network.saved import from_bytes, to_bytes
 
 KINDS = [*MACHINES, "certificates", "checkpoints", "saved networks"]
 MOST_SECONDS = 2.0

@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from tests.repetition import examples
 from tests.strategies import machines, words
 
+from netwright.kind.pointer_transformer.linked_visits import LinkedVisits
+from netwright.kind.transformer.proof_values import ProofValues
 from netwright.machine.library import library_machine
 from netwright.machine.normal_form import NormalMachine, normalize
 from netwright.machine.recorded import Recorded
 from netwright.machine.turing_machine import Action, Move, TuringMachine
-from netwright.theorems.beyond.pointers.linked_visits import LinkedVisits
-from netwright.theorems.theorem_3_4_transformer.proof_values import ProofValues
 
 PROOF = ("q", "s", "v", "m", "before", "cell", "latest", "w")
 LINKED = ("rule", "turn", "right", "left", "followed", "look", "found", "R of it", "L of it")

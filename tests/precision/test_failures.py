@@ -5,12 +5,12 @@ from typing import Any
 import pytest
 from flint import fmpq
 
+from netwright.kind.transformer.construction import to_transformer
+from netwright.kind.transformer.scores import PAPER, RECENCY, SCORES, Score
 from netwright.machine.library import library_machine
 from netwright.precision.failures import Failures, first_failures, plain
 from netwright.precision.float_arithmetic import FloatArithmetic
 from netwright.precision.formats import FORMATS, binary
-from netwright.theorems.theorem_3_4_transformer.construction import to_transformer
-from netwright.theorems.theorem_3_4_transformer.scores import PAPER, RECENCY, SCORES, Score
 
 
 def failures(

@@ -15,12 +15,18 @@ from tests.repetition import examples
 from tests.strategies import machines
 from tests.strategies import words as random_words
 
+from netwright.definitions.attention import hardmax, square_plus_one
+from netwright.definitions.transformer import Transformer
 from netwright.errors import InputError
 from netwright.exact.rational import Rational
 from netwright.exact.vector import Vector
+from netwright.kind.transformer.construction import (
+    CompiledTransformer,
+    to_transformer,
+)
+from netwright.kind.transformer.proof_values import ProofValues
+from netwright.kind.transformer.scores import RECENCY, SCORES, Score
 from netwright.machine.library import library_machine
-from netwright.nets.attention import hardmax, square_plus_one
-from netwright.nets.transformer import Transformer
 from netwright.precision.arithmetic import MOST_WINNERS, Arithmetic
 from netwright.precision.failures import first_failures
 from netwright.precision.float_arithmetic import FloatArithmetic, arithmetic_of
@@ -28,13 +34,7 @@ from netwright.precision.formats import FORMATS, Format, binary
 from netwright.precision.rational_arithmetic import RationalArithmetic
 from netwright.precision.softmax import constant
 from netwright.precision.transformer import FloatTransformer
-from netwright.theorems.proposition_3_3_majority import majority_recognizer
-from netwright.theorems.theorem_3_4_transformer.construction import (
-    CompiledTransformer,
-    to_transformer,
-)
-from netwright.theorems.theorem_3_4_transformer.proof_values import ProofValues
-from netwright.theorems.theorem_3_4_transformer.scores import RECENCY, SCORES, Score
+from netwright.statements.proposition_3_3_majority import majority_recognizer
 
 
 def vectors(

@@ -4,6 +4,8 @@ from functools import cache
 
 import pytest
 
+from netwright.kind.transformer.construction import compile_transformer
+from netwright.kind.transformer.scores import PAPER, RECENCY, SCORES, Score
 from netwright.machine.normal_form import ASSUMPTIONS, NormalMachine
 from netwright.machine.turing_machine import Action, Move, TuringMachine
 from netwright.precision import horizon
@@ -12,8 +14,6 @@ from netwright.precision.float_arithmetic import FloatArithmetic
 from netwright.precision.formats import FORMATS, Format, binary
 from netwright.precision.horizon import WrongOrder, first_possible, safe_until, search_limit
 from netwright.precision.wiggle import in_normal_form, meeting
-from netwright.theorems.theorem_3_4_transformer.construction import compile_transformer
-from netwright.theorems.theorem_3_4_transformer.scores import PAPER, RECENCY, SCORES, Score
 
 PAPER, RECENCY = PAPER, RECENCY
 

@@ -11,9 +11,9 @@ import pytest
 from numpy.typing import NDArray
 from tests.precision.types_of_numpy import TYPES
 
+from netwright.kind.transformer.scores import PAPER, RECENCY, Score
 from netwright.precision.formats import FORMATS
 from netwright.precision.horizon import first_possible
-from netwright.theorems.theorem_3_4_transformer.scores import PAPER, RECENCY, Score
 
 
 def sizes(i: int, wanted: int, kind: Any, score: Score) -> NDArray[np.float64]:

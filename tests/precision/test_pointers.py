@@ -8,16 +8,16 @@ from tests.strategies import machines
 
 import netwright as nw
 from netwright.errors import InputError
+from netwright.kind.pointer_transformer.construction import (
+    CompiledPointerTransformer,
+    compile_pointer_transformer,
+)
 from netwright.machine.library import library_machine
 from netwright.machine.normal_form import normalize
 from netwright.machine.turing_machine import TuringMachine
 from netwright.precision.float_arithmetic import arithmetic_of
 from netwright.precision.formats import FORMATS
 from netwright.precision.pointers import first_pointer_failures, in_good_order
-from netwright.theorems.beyond.pointers.pointer_transformer import (
-    CompiledPointerTransformer,
-    compile_pointer_transformer,
-)
 
 
 def compiled(machine: TuringMachine) -> CompiledPointerTransformer:

@@ -13,6 +13,11 @@ from tests.repetition import examples
 from tests.strategies import machines
 from tests.strategies import words as random_words
 
+from netwright.kind.transformer.construction import (
+    CompiledTransformer,
+    to_transformer,
+)
+from netwright.kind.transformer.scores import PAPER, RECENCY, SCORES, Score
 from netwright.machine.library import library_machine
 from netwright.machine.turing_machine import TuringMachine
 from netwright.precision.curves import margins
@@ -20,11 +25,6 @@ from netwright.precision.failures import first_failures
 from netwright.precision.float_arithmetic import FloatArithmetic
 from netwright.precision.formats import FORMATS
 from netwright.precision.softmax import constant, scaled, schedule, snapped
-from netwright.theorems.theorem_3_4_transformer.construction import (
-    CompiledTransformer,
-    to_transformer,
-)
-from netwright.theorems.theorem_3_4_transformer.scores import PAPER, RECENCY, SCORES, Score
 
 FLOAT64 = FloatArithmetic(FORMATS["float64"])
 MACHINES = ("sweeper", "binary-counter", "busy-beaver-5")

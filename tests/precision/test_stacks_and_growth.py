@@ -10,9 +10,13 @@ from tests.repetition import examples
 from tests.strategies import machines
 from tests.strategies import words as random_words
 
+from netwright.definitions.neural_gpu import NeuralGPU
 from netwright.errors import InputError
+from netwright.kind.neural_gpu.construction import compile_neural_gpu, with_padding
+from netwright.kind.rnn.construction import compile_rnn
+from netwright.kind.transformer.construction import to_transformer
+from netwright.kind.transformer.scores import SCORES, Score
 from netwright.machine.library import library_machine
-from netwright.nets.neural_gpu import NeuralGPU
 from netwright.precision.float_arithmetic import FloatArithmetic, arithmetic_of
 from netwright.precision.formats import FORMATS, binary
 from netwright.precision.growth import Size, rnn_sizes, transformer_sizes
@@ -25,10 +29,6 @@ from netwright.precision.stacks import (
     neural_gpu_hidden,
     rnn_hidden,
 )
-from netwright.theorems.theorem_2_3_rnn.construction import compile_rnn
-from netwright.theorems.theorem_3_4_transformer.construction import to_transformer
-from netwright.theorems.theorem_3_4_transformer.scores import SCORES, Score
-from netwright.theorems.theorem_4_1_neural_gpu import compile_neural_gpu, with_padding
 
 
 def stack_failures(

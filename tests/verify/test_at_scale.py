@@ -18,8 +18,8 @@ from netwright.exact.vector import Vector
 from netwright.machine.library import library_machine
 from netwright.machine.simulate import configurations
 from netwright.machine.turing_machine import Action, Move, TuringMachine
-from netwright.networks import network as network_module
-from netwright.networks.network import Network, compile_network, network_for_word
+from netwright.network import network as network_module
+from netwright.network.network import Network, compile_network, network_for_word
 from netwright.verify.at_scale import compare_at_scale
 from netwright.verify.comparison import Comparison, compare
 from netwright.verify.draw import random_machine

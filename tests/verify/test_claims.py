@@ -12,16 +12,16 @@ from netwright.claims import experiments as claims
 from netwright.claims.experiments import EXPERIMENTS, claim_names, run_claim
 from netwright.claims.paper import statements
 from netwright.cli import main
+from netwright.definitions.neural_gpu import NeuralGPU
+from netwright.definitions.transformer import Layer, Transformer
 from netwright.exact.feed_forward import affine_network
 from netwright.exact.vector import Vector
+from netwright.kind.pointer_transformer.linked_visits import LinkedVisits
+from netwright.kind.transformer.construction import to_transformer
+from netwright.kind.transformer.lemma_b6_if import if_maps
 from netwright.machine.library import library_machine
-from netwright.nets.neural_gpu import NeuralGPU
-from netwright.nets.transformer import Layer, Transformer
-from netwright.networks.network import Network, network_for_word
-from netwright.theorems.beyond.pointers.linked_visits import LinkedVisits
-from netwright.theorems.proposition_3_3_majority import majority_recognizer
-from netwright.theorems.theorem_3_4_transformer.construction import to_transformer
-from netwright.theorems.theorem_3_4_transformer.lemma_b6_if import if_maps
+from netwright.network.network import Network, network_for_word
+from netwright.statements.proposition_3_3_majority import majority_recognizer
 
 WORD = tuple("abba")
 

@@ -16,12 +16,12 @@ from tests.strategies import words as random_words
 
 from netwright.cli.verify import read_kinds
 from netwright.errors import InputError
+from netwright.kind.rnn.construction import CompiledRNN
+from netwright.kind.transformer.construction import CompiledTransformer
 from netwright.machine.library import library_machine, library_names
 from netwright.machine.simulate import simulate
 from netwright.machine.turing_machine import TuringMachine
-from netwright.networks.network import network_for_word
-from netwright.theorems.theorem_2_3_rnn.construction import CompiledRNN
-from netwright.theorems.theorem_3_4_transformer.construction import CompiledTransformer
+from netwright.network.network import network_for_word
 from netwright.verify.comparison import Comparison
 from netwright.verify.draw import random_machine
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from netwright.errors import InputError, unknown
+from netwright.kind.record import Kind, check_options
+from netwright.kind.registry import MACHINE, kind_named, kind_with, read_kind
 from netwright.machine.simulate import check_limit
-from netwright.networks.kind import Kind, check_options
-from netwright.networks.registry import MACHINE, kind_named, kind_with, read_kind
 
 RUN, VERIFY, CERTIFY = DOINGS = ("run", "verify", "certify")
 COLUMNS = {

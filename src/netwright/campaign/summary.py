@@ -9,9 +9,9 @@ from typing import Any
 
 from netwright.campaign.plan import FAILED
 from netwright.campaign.work import Row
+from netwright.kind.registry import MACHINE, is_kind, kind_named
 from netwright.machine.formats import bbchallenge
 from netwright.machine.simulate import Outcome
-from netwright.networks.registry import MACHINE, is_kind, kind_named
 
 SHOWN = 5
 MOST_WRONG = 20

@@ -12,13 +12,13 @@ from typing import Any, NamedTuple
 
 from netwright.campaign.plan import CERTIFY, COLUMNS, RUN, VERIFY, Plan
 from netwright.errors import NetworkError, NetwrightError
+from netwright.kind.registry import MACHINE, kind_named
 from netwright.machine.formats import bbchallenge
 from netwright.machine.formats.draft import Source
 from netwright.machine.simulate import Engine, Outcome, Run, simulate
 from netwright.machine.turing_machine import TuringMachine
 from netwright.machine.written import machine_of
-from netwright.networks.network import Network, network_for_word
-from netwright.networks.registry import MACHINE, kind_named
+from netwright.network.network import Network, network_for_word
 from netwright.text import shortened
 
 COMPARED = ("outcome", "steps", "state", "head", "non_blank", "tape_digest")

@@ -5,16 +5,16 @@ from collections.abc import Iterator
 from itertools import islice
 
 from netwright.claims.cases import Case, Experiment, some_runs
+from netwright.definitions.attention import hardmax, square_plus_one
+from netwright.definitions.transformer import Layer, Transformer
 from netwright.exact.feed_forward import Affine, FeedForward
 from netwright.exact.layout import Layout
 from netwright.exact.rational import rational
 from netwright.exact.vector import Vector
+from netwright.kind.pointer_transformer.linked_visits import LinkedVisits
 from netwright.machine.library import library_machine, library_names
-from netwright.nets.attention import hardmax, square_plus_one
-from netwright.nets.transformer import Layer, Transformer
-from netwright.networks.network import network_for_word
-from netwright.networks.without import TransformerWithout
-from netwright.theorems.beyond.pointers.linked_visits import LinkedVisits
+from netwright.network.network import network_for_word
+from netwright.network.without import TransformerWithout
 
 UNIVERSAL = "universal-transformer"
 

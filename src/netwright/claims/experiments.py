@@ -12,28 +12,28 @@ from itertools import product
 from netwright.claims.beyond import BEYOND
 from netwright.claims.cases import Case, Experiment, some_runs
 from netwright.claims.paper import statements
+from netwright.definitions.attention import dot_product, hardmax, score_phi, square_plus_one
+from netwright.definitions.neural_gpu import Convolution, NeuralGPU
+from netwright.definitions.recognizer import Recognizer
+from netwright.definitions.transformer import Layer, Transformer
 from netwright.errors import InputError
 from netwright.exact.feed_forward import Affine, FeedForward
 from netwright.exact.layout import Layout
 from netwright.exact.rational import rational
 from netwright.exact.vector import Vector
+from netwright.kind.transformer.construction import to_transformer
+from netwright.kind.transformer.lemma_b6_if import if_maps
 from netwright.machine.library import library_machine
 from netwright.machine.turing_machine import TuringMachine
-from netwright.nets.attention import dot_product, hardmax, score_phi, square_plus_one
-from netwright.nets.neural_gpu import Convolution, NeuralGPU
-from netwright.nets.recognizer import Recognizer
-from netwright.nets.transformer import Layer, Transformer
-from netwright.networks.network import network_for_word
-from netwright.theorems.corollary_3_2_parity import parity_pair
-from netwright.theorems.proposition_3_3_majority import majority_recognizer
-from netwright.theorems.proposition_4_2_circular import length_pair
-from netwright.theorems.section_3_3_fixed_precision import (
+from netwright.network.network import network_for_word
+from netwright.statements.corollary_3_2_parity import parity_pair
+from netwright.statements.proposition_3_3_majority import majority_recognizer
+from netwright.statements.proposition_4_2_circular import length_pair
+from netwright.statements.section_3_3_fixed_precision import (
     RoundedPositions,
     first_collision,
     palindrome_and_swapped,
 )
-from netwright.theorems.theorem_3_4_transformer.construction import to_transformer
-from netwright.theorems.theorem_3_4_transformer.lemma_b6_if import if_maps
 from netwright.verify.comparison import Check
 
 

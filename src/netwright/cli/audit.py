@@ -5,11 +5,11 @@ from typing import Annotated
 
 import typer
 
-from netwright.auditing import SAMPLE, SIGNS, audit
 from netwright.cli.arguments import AsJson
 from netwright.cli.output import console, print_indented, print_json, visible
 from netwright.cli.progress import Working
 from netwright.errors import InputError, StoppedError
+from netwright.network.audit import SAMPLE, SIGNS, audit
 
 EXAMPLE = """\b
 Examples:

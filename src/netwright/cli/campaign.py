@@ -29,9 +29,9 @@ from netwright.cli.output import print_json, save_file, say
 from netwright.cli.progress import Working
 from netwright.errors import InputError, StoppedError
 from netwright.files import locked
+from netwright.kind.registry import MACHINE, REGISTRY
 from netwright.machine.formats import bbchallenge
 from netwright.machine.simulate import Outcome
-from netwright.networks.registry import MACHINE, REGISTRY
 from netwright.text import counted, shortened
 
 EXAMPLE = """\b

@@ -5,6 +5,8 @@ from typing import Annotated, Any
 
 import typer
 
+from netwright.certificates.check import certificate, read_certificate
+from netwright.certificates.reading import Obligation
 from netwright.cli.arguments import AsJson, Force, FormatName, Output
 from netwright.cli.given import load
 from netwright.cli.kind_options import OnKind, with_kind_options
@@ -15,11 +17,9 @@ from netwright.errors import InputError, StoppedError
 from netwright.files import check_output, read_file
 from netwright.machine.turing_machine import TuringMachine
 from netwright.machine.written import machine_of
-from netwright.networks.certificate import LARGEST, check_written
-from netwright.networks.running import machine_in, network_of
+from netwright.network.certificate import LARGEST, check_written
+from netwright.network.running import machine_in, network_of
 from netwright.text import counted, shortened
-from netwright.verify.certificate.check import certificate, read_certificate
-from netwright.verify.certificate.reading import Obligation
 
 EXAMPLE = """\b
 Examples:

@@ -22,12 +22,12 @@ from netwright.cli.kind_options import on_option, with_kind_options
 from netwright.cli.output import console, listed, print_json, save_file, say, visible
 from netwright.errors import InputError, unknown
 from netwright.exact.layout import Layout
+from netwright.kind.registry import is_kind, kind_named
 from netwright.machine.turing_machine import TuringMachine
-from netwright.networks.network import Network
-from netwright.networks.registry import is_kind, kind_named
-from netwright.networks.running import network_of
-from netwright.networks.saved import to_bytes
-from netwright.networks.weight import Weight
+from netwright.network.network import Network
+from netwright.network.running import network_of
+from netwright.network.saved import to_bytes
+from netwright.network.weight import Weight
 from netwright.text import counted
 
 EXAMPLE = """\b
@@ -167,8 +167,8 @@ def _print_prompt(
 ) -> None:
     """The prompt on standard output; what was renamed on standard error."""
     from netwright.export.texts import prompt
-    from netwright.networks.language_model import read_context
-    from netwright.theorems.beyond.language_model.universal import UniversalVocabulary
+    from netwright.kind.language_model.kind import read_context
+    from netwright.kind.language_model.universal import UniversalVocabulary
 
     if {*options} - {"context"}:
         raise InputError(f"{', '.join(options)} is no option of a prompt")

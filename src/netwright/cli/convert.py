@@ -8,7 +8,7 @@ from netwright.cli.arguments import AsJson, Force, FormatName, Machine, Output
 from netwright.cli.given import load
 from netwright.cli.output import print_json, save_file, say
 from netwright.machine.formats import WRITABLE, write_text
-from netwright.networks.running import machine_in
+from netwright.network.running import machine_in
 
 EXAMPLE = "Example: netwright convert palindrome --to morphett -o palindrome.txt"
 

@@ -31,7 +31,7 @@ from netwright.files import check_output
 from netwright.machine.formats import bbchallenge
 from netwright.machine.library import library_names
 from netwright.machine.turing_machine import TuringMachine
-from netwright.networks.running import network_of
+from netwright.network.running import network_of
 
 EXAMPLE = """\b
 Examples:

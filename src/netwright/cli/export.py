@@ -26,11 +26,11 @@ from netwright.export.subject import prediction_text
 from netwright.export.targets import TARGETS
 from netwright.export.universal import export_universal
 from netwright.export.zoo import Animal, write_zoo
+from netwright.kind.language_model.kind import read_context
+from netwright.kind.registry import DEFAULT, kind_named, kinds
 from netwright.machine.turing_machine import TuringMachine
-from netwright.networks.language_model import read_context
-from netwright.networks.network import Network
-from netwright.networks.registry import DEFAULT, kind_named, kinds
-from netwright.networks.running import machine_in, network_of
+from netwright.network.network import Network
+from netwright.network.running import machine_in, network_of
 from netwright.text import counted, shortened
 
 EXAMPLE = """\b

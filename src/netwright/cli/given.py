@@ -9,13 +9,13 @@ from netwright.machine.load import load_machine, names_a_machine
 from netwright.machine.turing_machine import TuringMachine
 
 if TYPE_CHECKING:
-    from netwright.networks.running import Source
+    from netwright.network.running import Source
 
 
 def load(argument: str, *, format_name: str | None = None, also: Iterable[str] = ()) -> "Source":
     """The machine that MACHINE names, or the network if it is a file with a saved one."""
     if format_name is None and is_safetensors(argument, "network"):
-        from netwright.networks.saved import load_network  # what a machine alone does without
+        from netwright.network.saved import load_network  # what a machine alone does without
 
         return load_network(argument)
     return load_machine(argument, format_name=format_name, also=also)

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from netwright.cli.arguments import completer
-from netwright.networks.registry import DEFAULT, MACHINE, REGISTRY, kinds, modules, read_kind
+from netwright.kind.registry import DEFAULT, MACHINE, REGISTRY, kinds, modules, read_kind
 
 if TYPE_CHECKING:
-    from netwright.networks.kind import Option
+    from netwright.kind.record import Option
 
 
 def on_option(help_text: str, *others: str) -> Any:

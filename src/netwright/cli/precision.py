@@ -20,10 +20,10 @@ from netwright.cli.output import print_json, save_file, say
 from netwright.cli.plots import check_plot
 from netwright.cli.progress import Working
 from netwright.errors import InputError, StoppedError
+from netwright.kind.registry import DEFAULT, kind_named
+from netwright.kind.transformer.scores import read_score
 from netwright.machine.turing_machine import TuringMachine
-from netwright.networks.registry import DEFAULT, kind_named
 from netwright.text import counted
-from netwright.theorems.theorem_3_4_transformer.scores import read_score
 
 EXAMPLE = """\b
 Examples:

@@ -5,7 +5,7 @@ from typing import Any
 
 from netwright.cli.output import visible
 from netwright.cli.plots import COLOURS, MARKERS, drawn
-from netwright.theorems.theorem_3_4_transformer.scores import SCORES
+from netwright.kind.transformer.scores import SCORES
 
 _NAMES = {name: score.title for name, score in SCORES.items()}
 

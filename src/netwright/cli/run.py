@@ -26,14 +26,14 @@ from netwright.cli.kind_options import OnTarget, with_kind_options
 from netwright.cli.output import console, print_indented, print_json, say, visible
 from netwright.cli.progress import StepProgress
 from netwright.errors import InputError, NetworkError, StoppedError
+from netwright.kind.registry import MACHINE
 from netwright.machine.simulate import Engine, Interrupted, Outcome, Run, simulate
 from netwright.machine.turing_machine import TuringMachine
 from netwright.machine.written import machine_parts
-from netwright.networks.registry import MACHINE
 from netwright.text import counted, shortened
 
 if TYPE_CHECKING:
-    from netwright.networks.network import Network
+    from netwright.network.network import Network
 
 EXAMPLE = """\b
 Examples:
@@ -96,7 +96,7 @@ def command(
     given_or_changed = network is not None and (source is network or bool(network.changes))
     bookmark = None
     if keep is not None:
-        from netwright.following.checkpoint import Checkpoint, fingerprint
+        from netwright.engine.following.checkpoint import Checkpoint, fingerprint
 
         about = {
             "version": version("netwright"),
@@ -145,7 +145,7 @@ def _network(
     """What it is to run on; None for the machine itself, which needs nothing of networks."""
     if on == MACHINE and isinstance(source, TuringMachine) and not options:
         return None
-    from netwright.networks.running import target_of
+    from netwright.network.running import target_of
 
     return target_of(source, on, word, **options)
 

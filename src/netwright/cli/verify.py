@@ -14,14 +14,14 @@ from netwright.cli.kind_options import with_kind_options
 from netwright.cli.output import console, print_indented, print_json, say, visible
 from netwright.cli.progress import Working
 from netwright.errors import InputError, StoppedError
+from netwright.kind.record import Kind, check_options
+from netwright.kind.registry import kind_with, kinds_of_the_paper
 from netwright.machine.formats import bbchallenge
 from netwright.machine.load import read_text_file
 from netwright.machine.turing_machine import TuringMachine
-from netwright.networks.kind import Kind, check_options
-from netwright.networks.network import MOST_STEP_BY_STEP, Network, compile_network
-from netwright.networks.registry import kind_with, kinds_of_the_paper
-from netwright.networks.running import Source, machine_in, network_of
-from netwright.networks.weight import weights_by_place
+from netwright.network.network import MOST_STEP_BY_STEP, Network, compile_network
+from netwright.network.running import Source, machine_in, network_of
+from netwright.network.weight import weights_by_place
 from netwright.text import counted, shortened
 from netwright.verify.comparison import Comparison
 from netwright.verify.draw import random_machine, random_words

@@ -1,4 +1,4 @@
-"""A Neural GPU (Equations 14 and 15) by its entries: the same cells as `nets.neural_gpu`.
+"""A Neural GPU (Equations 14 and 15) by its entries: the same cells as `definitions.neural_gpu`.
 
 A cell depends on itself and on the cells above it. So the last cell is that of a grid that ends
 with it, and of the cells above only those coordinates matter on which it can depend: their slice.
@@ -10,6 +10,7 @@ on with that alone, however long the input was.
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
+from netwright.definitions.neural_gpu import Convolution, Grid, NeuralGPU
 from netwright.engine.cells import Held, made_of, uses
 from netwright.engine.control import OTHERS, Begun, Context, Control, Entry, Key, Source
 from netwright.engine.digits import Digits, Stack
@@ -31,7 +32,6 @@ from netwright.engine.stack_moments import DEEPEST, StackEngine, StackMoments
 from netwright.engine.staged import Vectors
 from netwright.exact.rational import sigma
 from netwright.exact.vector import Vector
-from netwright.nets.neural_gpu import Convolution, Grid, NeuralGPU
 
 ZERO, ONE = (0, 1, ()), (1, 1, ())
 

@@ -1,7 +1,8 @@
-"""An RNN (Equations 2 and 3) by its entries: the same hidden vectors as `nets.rnn`."""
+"""An RNN (Equations 2 and 3) by its entries: the same hidden vectors as `definitions.rnn`."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
+from netwright.definitions.rnn import RNN, Matrix, identity
 from netwright.engine.cells import Held, read, step
 from netwright.engine.control import Begin, Begun, Context, Control, Key
 from netwright.engine.digits import Digits
@@ -11,7 +12,6 @@ from netwright.engine.stack_moments import DEEPEST, StackEngine, StackMoments
 from netwright.engine.staged import Vectors
 from netwright.exact.rational import ONE, sigma
 from netwright.exact.vector import Vector, combine
-from netwright.nets.rnn import RNN, Matrix, identity
 
 
 def one_layer(layer: Layer) -> Begin:

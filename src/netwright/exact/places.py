@@ -1,4 +1,4 @@
-"""Metadata of fields: what a field adds to the name of a weight (`networks.tree`)."""
+"""Metadata of fields: what a field adds to the name of a weight (`network.tree`)."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self

@@ -33,12 +33,12 @@ from netwright.errors import InputError, NetwrightError
 from netwright.explorer.demos import DEMOS
 from netwright.explorer.explored import Explored
 from netwright.explorer.moments import moment_data
+from netwright.kind.record import Kind
+from netwright.kind.registry import DEFAULT, kind_named, kind_with, kinds
 from netwright.machine.library import library_machine, library_names
 from netwright.machine.load import machine_of_text
 from netwright.machine.turing_machine import TuringMachine
-from netwright.networks.kind import Kind
-from netwright.networks.network import Network, network_for_word
-from netwright.networks.registry import DEFAULT, kind_named, kind_with, kinds
+from netwright.network.network import Network, network_for_word
 from netwright.text import shortened
 
 JSON, BINARY = "application/json", "application/octet-stream"

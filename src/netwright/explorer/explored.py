@@ -6,13 +6,13 @@ from functools import cached_property
 from time import monotonic
 from typing import Any, NamedTuple
 
+from netwright.engine.following.tracing import EndedError, Tracing
 from netwright.errors import InputError
-from netwright.following.tracing import EndedError, Tracing
 from netwright.machine.simulate import outcome_of
 from netwright.machine.timeline import Diagram, Instant
-from netwright.networks.network import Network
-from netwright.networks.trace import Moment
-from netwright.networks.view import History, View
+from netwright.network.network import Network
+from netwright.network.trace import Moment
+from netwright.network.view import History, View
 from netwright.text import printable
 
 LIMIT = 50_000_000

@@ -11,7 +11,7 @@ from netwright.errors import NetworkError
 from netwright.exact.rational import ZERO, Rational, as_float
 from netwright.exact.vector import Vector
 from netwright.explorer.explored import Explored
-from netwright.networks.trace import Moment
+from netwright.network.trace import Moment
 from netwright.text import shortened
 
 TAPE = 30

@@ -22,8 +22,8 @@ from netwright.explorer.moments import moment_data
 from netwright.files import check_output, output_path, write_whole
 from netwright.machine.load import load_machine
 from netwright.machine.turing_machine import TuringMachine
-from netwright.networks.network import Network
-from netwright.networks.running import network_of
+from netwright.network.network import Network
+from netwright.network.running import network_of
 
 TYPES = {
     ".html": "text/html; charset=utf-8",

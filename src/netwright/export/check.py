@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from netwright.engine.following.tracing import EndedError
 from netwright.exact.rational import as_float
 from netwright.export.target import Opened, Step
-from netwright.following.tracing import EndedError
-from netwright.networks.network import Network
-from netwright.networks.plain import Plain
+from netwright.network.network import Network
+from netwright.network.plain import Plain
 from netwright.text import counted
 
 FIRST_FEW = 5

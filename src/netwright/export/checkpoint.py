@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 from netwright.export.check import Checked, WrongToken
 from netwright.export.target import Target, write_json
 from netwright.export.tokenizer import quiet_transformers, write_tokenizer
-from netwright.networks.plain import Plain
-from netwright.runtime.language_model import FloatEvaluator
-from netwright.theorems.beyond.language_model.checkpoint import HEADS, KAPPA
+from netwright.kind.language_model.checkpoint import HEADS, KAPPA
+from netwright.kind.language_model.evaluators import FloatEvaluator
+from netwright.network.plain import Plain
 
 DTYPES = ("bfloat16", "float32", "float16")
 AT_ONCE = 1024

@@ -20,8 +20,8 @@ from netwright.export.targets import TARGETS, target_named
 from netwright.files import output_path
 from netwright.html import table
 from netwright.machine.simulate import check_limit
-from netwright.networks.network import Network, Word
-from netwright.networks.plain import Plain
+from netwright.network.network import Network, Word
+from netwright.network.plain import Plain
 from netwright.text import shortened
 
 MOST_NUMBERS = 1 << 28

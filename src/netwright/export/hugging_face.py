@@ -24,8 +24,8 @@ from netwright.export.target import (
     write_text,
 )
 from netwright.export.tokenizer import quiet_transformers, write_tokenizer
-from netwright.networks.plain import Plain
-from netwright.networks.registry import kind_named
+from netwright.kind.registry import kind_named
+from netwright.network.plain import Plain
 from netwright.text import as_token
 
 if TYPE_CHECKING:

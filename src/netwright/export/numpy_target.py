@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from netwright.export.sources import source_of
 from netwright.export.target import NOTICE, Target, running, word_text, write_text
-from netwright.networks.plain import Plain
+from netwright.network.plain import Plain
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -6,7 +6,7 @@ products over the shifted column of cells. Positions are computed in float64 and
 
 from typing import Any
 
-from netwright.networks.plain import Plain
+from netwright.network.plain import Plain
 
 OPSET, IR = 17, 8
 """Old enough for any runtime of the last years."""

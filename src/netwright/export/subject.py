@@ -8,13 +8,13 @@ from typing import Any
 from netwright.export.check import Checked, ExactRun, check_outputs
 from netwright.export.checkpoint import CheckedText, CheckpointTarget
 from netwright.export.target import AT_ONCE, Opened, Target
-from netwright.following.language_model_tracing import LanguageModelTracing
-from netwright.networks.network import Network
-from netwright.networks.plain import Plain
-from netwright.networks.running import run_difference
-from netwright.networks.saved import to_bytes
+from netwright.kind.language_model.tracing import LanguageModelTracing
+from netwright.kind.language_model.vocabulary import ACCEPT, REJECT
+from netwright.network.network import Network
+from netwright.network.plain import Plain
+from netwright.network.running import run_difference
+from netwright.network.saved import to_bytes
 from netwright.text import printable
-from netwright.theorems.beyond.language_model.vocabulary import ACCEPT, REJECT
 
 Say = Callable[[str], None]
 PAPER = (

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from netwright.errors import InputError, unknown
 from netwright.export.sources import has_source
-from netwright.networks.plain import Plain
-from netwright.networks.registry import is_kind, kind_named
+from netwright.kind.registry import is_kind, kind_named
+from netwright.network.plain import Plain
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

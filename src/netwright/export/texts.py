@@ -13,23 +13,23 @@ from netwright.export.checkpoint import CheckpointTarget, read_tensors
 from netwright.export.place import check_intact
 from netwright.export.targets import TARGETS
 from netwright.export.universal import vocabulary_of
-from netwright.following.language_model import run_language_model
-from netwright.machine.load import load_machine
-from netwright.machine.remove_stays import remove_stays
-from netwright.machine.simulate import Engine, Run, check_limit, read_engine
-from netwright.machine.turing_machine import TuringMachine
-from netwright.networks.decoding import Decoded, Known, Rule, decode_texts
-from netwright.networks.language_model import DTYPE, check_engine
-from netwright.networks.network import Network, Word
-from netwright.networks.saved import load_network
-from netwright.runtime.language_model import FloatEvaluator, TorchEvaluator
-from netwright.text import shortened
-from netwright.theorems.beyond.language_model.checkpoint import pack
-from netwright.theorems.beyond.language_model.universal import (
+from netwright.kind.language_model.checkpoint import pack
+from netwright.kind.language_model.evaluators import FloatEvaluator, TorchEvaluator
+from netwright.kind.language_model.kind import DTYPE, check_engine
+from netwright.kind.language_model.parse import Decoded, Known, Rule, decode_texts
+from netwright.kind.language_model.reading import run_language_model
+from netwright.kind.language_model.universal import (
     Renaming,
     UniversalVocabulary,
     prompt_text,
 )
+from netwright.machine.load import load_machine
+from netwright.machine.remove_stays import remove_stays
+from netwright.machine.simulate import Engine, Run, check_limit, read_engine
+from netwright.machine.turing_machine import TuringMachine
+from netwright.network.network import Network, Word
+from netwright.network.saved import load_network
+from netwright.text import shortened
 
 LANGUAGE_MODEL = "language-model"
 

@@ -17,7 +17,7 @@ from netwright.export.target import (
     write_arrays,
     write_text,
 )
-from netwright.networks.plain import Plain
+from netwright.network.plain import Plain
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -18,12 +18,9 @@ from netwright.export.subject import Subject
 from netwright.export.target import Opened, Target
 from netwright.export.targets import target_named
 from netwright.files import output_path
-from netwright.machine.library import library_machine, library_names
-from netwright.machine.turing_machine import Action, Move, TuringMachine
-from netwright.networks.language_model import plain_language_model
-from netwright.text import counted
-from netwright.theorems.beyond.language_model.stream import MEANINGS
-from netwright.theorems.beyond.language_model.universal import (
+from netwright.kind.language_model.kind import plain_language_model
+from netwright.kind.language_model.stream import MEANINGS
+from netwright.kind.language_model.universal import (
     ACCEPT,
     HALT,
     UniversalModel,
@@ -32,6 +29,9 @@ from netwright.theorems.beyond.language_model.universal import (
     universal_model,
     universal_text,
 )
+from netwright.machine.library import library_machine, library_names
+from netwright.machine.turing_machine import Action, Move, TuringMachine
+from netwright.text import counted
 
 KIND = "universal-language-model"
 FIRST = ("palindrome", "busy-beaver-4", "binary-increment")

@@ -15,10 +15,10 @@ from netwright.export.folder import OUTPUTS, check_count, export
 from netwright.export.place import check_place, is_intact, read_report
 from netwright.export.target import Target, write_json, write_text
 from netwright.export.targets import target_named
+from netwright.kind.registry import kind_named, kinds_of_the_paper, modules
 from netwright.machine.library import library_machine, library_names
-from netwright.networks.network import Network, compile_network
-from netwright.networks.registry import kind_named, kinds_of_the_paper, modules
-from netwright.networks.saved import to_bytes
+from netwright.network.network import Network, compile_network
+from netwright.network.saved import to_bytes
 
 INDEX = "index.json"
 KIND = "netwright zoo 1"

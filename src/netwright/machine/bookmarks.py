@@ -1,7 +1,7 @@
 """Bookmarks of a run: at equal distances, which double when there are too many, and near a goal.
 
 So going on is cheap, going back a little is cheap, and going anywhere else costs a fraction of the
-run. The runs of machines (`timeline`) and of networks (`following.seek`) use the same.
+run. The runs of machines (`timeline`) and of networks (`engine.following.seek`) use the same.
 """
 
 from bisect import bisect_right

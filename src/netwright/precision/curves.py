@@ -4,6 +4,13 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from netwright.exact.rational import Rational
+from netwright.kind.rnn.construction import compile_rnn
+from netwright.kind.transformer.construction import (
+    CompiledTransformer,
+    to_transformer,
+)
+from netwright.kind.transformer.proof_values import ProofValues
+from netwright.kind.transformer.scores import SCORES, Score
 from netwright.machine.turing_machine import TuringMachine
 from netwright.precision.failures import first_failures
 from netwright.precision.float_arithmetic import FloatArithmetic
@@ -15,13 +22,6 @@ from netwright.precision.horizon import (
     search_limit,
 )
 from netwright.precision.softmax import constant, snapped
-from netwright.theorems.theorem_2_3_rnn.construction import compile_rnn
-from netwright.theorems.theorem_3_4_transformer.construction import (
-    CompiledTransformer,
-    to_transformer,
-)
-from netwright.theorems.theorem_3_4_transformer.proof_values import ProofValues
-from netwright.theorems.theorem_3_4_transformer.scores import SCORES, Score
 
 BITS = (*range(6, 25, 2), 28, 32, 40, 48, 53)
 TEMPERATURES = tuple(10.0**-e for e in range(1, 15))

@@ -17,14 +17,14 @@ from functools import cached_property
 from itertools import islice
 from typing import Any
 
+from netwright.definitions.attention import score_phi
 from netwright.exact.layout import Layout
 from netwright.exact.rational import ZERO, Rational
 from netwright.exact.vector import Vector
-from netwright.nets.attention import score_phi
+from netwright.kind.transformer.construction import CompiledTransformer
+from netwright.kind.transformer.proof_values import ProofValues
 from netwright.precision.arithmetic import Arithmetic, Attended, Numbers
 from netwright.precision.transformer import FloatToken, FloatTransformer, Temperature
-from netwright.theorems.theorem_3_4_transformer.construction import CompiledTransformer
-from netwright.theorems.theorem_3_4_transformer.proof_values import ProofValues
 
 Tell = Callable[[int], None]
 """Called with the number of outputs so far."""

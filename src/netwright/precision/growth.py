@@ -20,13 +20,13 @@ from itertools import islice
 from math import ceil, log2
 from typing import NamedTuple
 
+from netwright.engine.transformer.decoder import FastDecoder
 from netwright.exact.rational import Rational
 from netwright.exact.vector import Vector
+from netwright.kind.rnn.construction import CompiledRNN
+from netwright.kind.transformer.construction import CompiledTransformer
+from netwright.kind.transformer.proof_values import ProofValues
 from netwright.machine.simulate import configurations
-from netwright.runtime.transformer.decoder import FastDecoder
-from netwright.theorems.theorem_2_3_rnn.construction import CompiledRNN
-from netwright.theorems.theorem_3_4_transformer.construction import CompiledTransformer
-from netwright.theorems.theorem_3_4_transformer.proof_values import ProofValues
 
 SCORES = "score"
 _BOUNDS = {  # block: multiples of L, and bits more, for numerator and denominator

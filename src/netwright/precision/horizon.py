@@ -37,10 +37,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from netwright.exact.rational import ONE
+from netwright.kind.transformer.scores import Score
 from netwright.precision.float_arithmetic import FloatArithmetic
 from netwright.precision.float_loops import loop, wrong_order
 from netwright.precision.formats import Format
-from netwright.theorems.theorem_3_4_transformer.scores import Score
 
 _PRUNED = 12  # bits, from which on 3u(i+1) is a tenth at most as far as a search goes, and u too
 _CHUNK = 64
@@ -60,7 +60,7 @@ def safe_until(form: Format, score: Score) -> int:
     """The last token at which the order of visits is right, whatever the machine, by the proof.
 
     >>> from netwright.precision.formats import FORMATS
-    >>> from netwright.theorems.theorem_3_4_transformer.scores import PAPER, RECENCY
+    >>> from netwright.kind.transformer.scores import PAPER, RECENCY
     >>> safe_until(FORMATS["float32"], PAPER), safe_until(FORMATS["float64"], PAPER)
     (36, 5624)
     >>> safe_until(FORMATS["float64"], RECENCY)

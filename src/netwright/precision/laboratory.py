@@ -7,6 +7,13 @@ from functools import partial
 from typing import Any, ClassVar
 
 from netwright.exact.rational import Number
+from netwright.kind.rnn.construction import CompiledRNN, compile_rnn
+from netwright.kind.transformer.construction import (
+    CompiledTransformer,
+    compile_transformer,
+    to_transformer,
+)
+from netwright.kind.transformer.scores import PAPER, Score, read_score
 from netwright.machine.turing_machine import TuringMachine
 from netwright.precision.arithmetic import Arithmetic, Numbers
 from netwright.precision.curves import Say
@@ -23,13 +30,6 @@ from netwright.precision.softmax import snapped
 from netwright.precision.stacks import digits_held, first_stack_failures, rnn_hidden
 from netwright.precision.transformer import Temperature
 from netwright.precision.wiggle import meeting
-from netwright.theorems.theorem_2_3_rnn.construction import CompiledRNN, compile_rnn
-from netwright.theorems.theorem_3_4_transformer.construction import (
-    CompiledTransformer,
-    compile_transformer,
-    to_transformer,
-)
-from netwright.theorems.theorem_3_4_transformer.scores import PAPER, Score, read_score
 
 
 @dataclass(frozen=True)

@@ -14,14 +14,20 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, ClassVar
 
+from netwright.definitions.attention import score_phi
+from netwright.definitions.positional import Positions
+from netwright.definitions.transformer import Map, Transformer
 from netwright.exact.feed_forward import Affine, FeedForward
 from netwright.exact.layout import Layout
 from netwright.exact.rational import ZERO, Rational
 from netwright.exact.vector import Vector
+from netwright.kind.pointer_transformer.construction import (
+    Attention,
+    CompiledPointerTransformer,
+    compile_pointer_transformer,
+)
+from netwright.kind.pointer_transformer.proof_values import PointerValues
 from netwright.machine.normal_form import normalize
-from netwright.nets.attention import score_phi
-from netwright.nets.positional import Positions
-from netwright.nets.transformer import Map, Transformer
 from netwright.precision.arithmetic import Arithmetic, Attended, Numbers
 from netwright.precision.curves import Say
 from netwright.precision.failures import (
@@ -35,12 +41,6 @@ from netwright.precision.float_arithmetic import arithmetic_of
 from netwright.precision.formats import Format
 from netwright.precision.laboratory import Experiment
 from netwright.precision.transformer import FloatToken, FloatTransformer
-from netwright.theorems.beyond.pointers.pointer_transformer import (
-    Attention,
-    CompiledPointerTransformer,
-    compile_pointer_transformer,
-)
-from netwright.theorems.beyond.pointers.pointer_values import PointerValues
 
 POINTERS = ("R", "L", "sel", "RR", "LL", "e", "e2")
 ORDERS = {"constants first": True, "constants last": False}

@@ -3,12 +3,12 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from netwright.definitions.neural_gpu import Convolution, NeuralGPU
+from netwright.definitions.rnn import RNN, identity, multiplied_out
 from netwright.errors import InputError
 from netwright.exact.layout import Layout
 from netwright.exact.rational import ONE
 from netwright.exact.vector import Vector
-from netwright.nets.neural_gpu import Convolution, NeuralGPU
-from netwright.nets.rnn import RNN, identity, multiplied_out
 from netwright.precision.arithmetic import Arithmetic, Numbers
 
 

@@ -31,8 +31,8 @@ from flint import fmpq
 from netwright.errors import InputError
 from netwright.exact.feed_forward import Affine, FeedForward
 from netwright.exact.vector import Vector
-from netwright.theorems.theorem_3_4_transformer.construction import CompiledTransformer
-from netwright.theorems.theorem_3_4_transformer.scores import Score
+from netwright.kind.transformer.construction import CompiledTransformer
+from netwright.kind.transformer.scores import Score
 
 
 def schedule(score: Score) -> Callable[[int], float]:
@@ -57,7 +57,7 @@ def scaled(tau: float) -> Callable[[int], float]:
 def read_temperature(text: str, score: Score) -> Callable[[int], float]:
     """`schedule`, a constant such as 1e-6, or one that falls, such as 1e-3/t2.
 
-    >>> from netwright.theorems.theorem_3_4_transformer.scores import PAPER
+    >>> from netwright.kind.transformer.scores import PAPER
     >>> read_temperature("1e-3/t2", PAPER)(9)
     1e-05
     """

@@ -14,18 +14,18 @@ from itertools import islice
 from math import log2
 from typing import Any
 
+from netwright.definitions.rnn import multiplied_out
 from netwright.exact.layout import Layout
 from netwright.exact.rational import ZERO, Rational
 from netwright.exact.vector import Vector
-from netwright.following.rnn import Decoder
+from netwright.kind.neural_gpu.construction import compile_neural_gpu
+from netwright.kind.rnn.construction import CompiledRNN
+from netwright.kind.rnn.reading import Decoder
 from netwright.machine.simulate import configurations
-from netwright.nets.rnn import multiplied_out
 from netwright.precision.arithmetic import Arithmetic, Numbers
 from netwright.precision.failures import Tell
 from netwright.precision.formats import Format
 from netwright.precision.recurrent import decoder_states, tensors
-from netwright.theorems.theorem_2_3_rnn.construction import CompiledRNN
-from netwright.theorems.theorem_4_1_neural_gpu import compile_neural_gpu
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ def digits_held(form: Format, compiled: CompiledRNN) -> int | None:
 
     >>> from netwright.machine.library import library_machine
     >>> from netwright.precision.formats import FORMATS
-    >>> from netwright.theorems.theorem_2_3_rnn.construction import compile_rnn
+    >>> from netwright.kind.rnn.construction import compile_rnn
     >>> machine, form = library_machine("sweeper"), FORMATS["float32"]
     >>> [digits_held(form, compile_rnn(machine, base)) for base in (3, 4, 8)]
     [None, 12, None]

@@ -4,13 +4,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from netwright.definitions.attention import hardmax, score_phi
+from netwright.definitions.transformer import Layer, Map, Transformer
+from netwright.engine.transformer.attention import written_by
 from netwright.errors import InputError
 from netwright.exact.feed_forward import FeedForward
 from netwright.exact.vector import Vector
-from netwright.nets.attention import hardmax, score_phi
-from netwright.nets.transformer import Layer, Map, Transformer
 from netwright.precision.arithmetic import Arithmetic, Attended, Numbers, Tokens
-from netwright.runtime.transformer.attention import written_by
 
 Temperature = Callable[[int], float] | None
 """τ_i of softmax for token i; None is hard attention."""

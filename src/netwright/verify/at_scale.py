@@ -9,13 +9,13 @@ does not hold is looked at in exact numbers, to say what.
 import numpy as np
 from numpy.typing import NDArray
 
+from netwright.engine.following.shown import ShownFollower
 from netwright.engine.full.checked import CHUNK, Checked
 from netwright.engine.full.forms import Number
 from netwright.engine.full.forms import Vector as Forms
 from netwright.engine.full.program import Decoder
 from netwright.engine.moments import Coded, Codes, UnsuitableError
 from netwright.exact.rational import ZERO
-from netwright.following.shown import ShownFollower
 from netwright.machine.recorded import Recorded
 from netwright.machine.simulate import Engine, simulate
 from netwright.verify.comparison import Check, Comparison, difference_of

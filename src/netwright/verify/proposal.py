@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from netwright.definitions.transformer import Transformer
+from netwright.engine.following.shown import Shown
 from netwright.engine.full.program import Part
 from netwright.exact.vector import Vector
-from netwright.following.shown import Shown
 from netwright.machine.turing_machine import TuringMachine
-from netwright.nets.transformer import Transformer
 
 
 class Where(NamedTuple):

@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, TypeVar
 
+from netwright.engine.following.shown import Shown, ShownFollower
 from netwright.engine.moments import ReferenceEngine
 from netwright.exact.vector import Vector
-from netwright.following.shown import Shown, ShownFollower
 from netwright.machine.simulate import configurations, simulate
 from netwright.verify.comparison import Check
 

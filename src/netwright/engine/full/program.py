@@ -19,6 +19,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from netwright.definitions.attention import dot_product, hardmax, score_phi
+from netwright.definitions.positional import Positions
+from netwright.definitions.transformer import Layer, Transformer
 from netwright.engine.full.forms import (
     ONE,
     UNIT,
@@ -34,9 +37,6 @@ from netwright.engine.moments import UnsuitableError, Watch
 from netwright.exact.feed_forward import FeedForward
 from netwright.exact.rational import Rational
 from netwright.exact.vector import Vector as Exact
-from netwright.nets.attention import dot_product, hardmax, score_phi
-from netwright.nets.positional import Positions
-from netwright.nets.transformer import Layer, Transformer
 
 TOKEN: Monomial = (ONE, 1)
 MOST_KEYS = 1 << 10

@@ -12,6 +12,7 @@ from typing import Generic, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from netwright.definitions.transformer import Transformer
 from netwright.engine.full.checked import CHUNK, Checked
 from netwright.engine.full.program import Decoder, Numbered, Part, Pointed, one_hot
 from netwright.engine.moments import Coded, UnsuitableError, Watch
@@ -19,7 +20,6 @@ from netwright.exact.feed_forward import FeedForward
 from netwright.exact.rational import ONE, Rational
 from netwright.exact.snapshot import Snapshot
 from netwright.exact.vector import Vector
-from netwright.nets.transformer import Transformer
 
 LARGEST = 1 << 20
 """Denominator of an output's numbers."""

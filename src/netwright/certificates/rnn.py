@@ -1,0 +1,350 @@
+"""The obligations of an RNN: together they imply that it simulates its machine, always.
+
+A configuration is written as a vector that is affine in the two stacks X_R, X_L ∈ [0, τ]. So are
+the pre-activations, and intervals tell what σ makes of them, for every content of the stacks.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from itertools import product
+from typing import Any, NamedTuple
+
+from flint import fmpq
+
+from netwright.certificates.products import Long, Products
+from netwright.certificates.reading import (
+    NOTHING,
+    ONE,
+    Blocks,
+    Cases,
+    Checker,
+    Machine,
+    Nothing,
+    Numbers,
+    Obligation,
+    number,
+    oblige,
+    read_vector,
+)
+from netwright.certificates.schema import RNN, unique
+
+ZERO = fmpq(0)
+
+
+class Affine(NamedTuple):
+    """c + x·X + y·Y for two parameters."""
+
+    c: fmpq = ZERO
+    x: fmpq = ZERO
+    y: fmpq = ZERO
+
+    def plus(self, other: "Affine") -> "Affine":
+        """The sum."""
+        return Affine(self.c + other.c, self.x + other.x, self.y + other.y)
+
+    def most(self, x: tuple[fmpq, fmpq], y: tuple[fmpq, fmpq]) -> fmpq:
+        """The greatest value for parameters in two intervals."""
+        return self.c + max(self.x * end for end in x) + max(self.y * end for end in y)
+
+    def least(self, x: tuple[fmpq, fmpq], y: tuple[fmpq, fmpq]) -> fmpq:
+        """The least."""
+        return self.c + min(self.x * end for end in x) + min(self.y * end for end in y)
+
+
+ALWAYS_0, ALWAYS_1 = Affine(), Affine(ONE)
+Symbolic = dict[int, Affine]
+
+
+def parts_of(vector: Symbolic) -> list[Numbers]:
+    """The constants, the factors of X and those of Y."""
+    return [{k: v[part] for k, v in vector.items() if v[part]} for part in range(3)]
+
+
+def joined(parts: Sequence[Mapping[int, fmpq]]) -> Symbolic:
+    """The vector with these parts."""
+    places = {k for part in parts for k in part}
+    return {k: Affine(*(part.get(k, ZERO) for part in parts)) for k in places}
+
+
+class Image(NamedTuple):
+    """The sum of a vector that others share, and of one of its own."""
+
+    shared: Symbolic
+    above: set[int]
+    """Where the shared one is not at most 0 for all stacks."""
+    own: Symbolic
+
+    def at(self, places: Iterable[int]) -> Symbolic:
+        """The sum at some places, as far as it is not 0."""
+        sums = ((k, self.shared.get(k, ALWAYS_0).plus(self.own.get(k, ALWAYS_0))) for k in places)
+        return {k: total for k, total in sums if total != ALWAYS_0}
+
+
+PLAIN = {"R": None, "b1": None, "b2": None, "O": "identity", "f1": "sigma", "f2": "sigma"}
+"""What an RNN has beside W, V and U."""
+
+
+def read_embedding(written: Mapping[str, Any], size: int) -> dict[str, Numbers]:
+    """The vectors of symbols."""
+    found = unique(written["embedding"], "the embedding")
+    return {symbol: read_vector(vector, size) for symbol, vector in found.items()}
+
+
+class RNNCheck:
+    """What is written down of an RNN, and its obligations."""
+
+    def __init__(
+        self,
+        written: Mapping[str, Any],
+        at: Blocks,
+        matrices: Mapping[str, Products],
+        embedding: Mapping[str, Numbers],
+        plain: bool,
+    ) -> None:
+        self.at, self.matrices = at, matrices
+        self.machine = Machine(written["given"])
+        neurons = written["neurons"]
+        self.base = number(neurons["base"])
+        self.digits: dict[str, int] = unique(neurons["digits"], "digits")
+        self.k = len(self.machine.symbols)
+        tops = (((q, move, a), label) for label, (q, move, a) in neurons["tops"])
+        self.tops: dict[tuple[str, str, int], str] = unique(tops, "neurons P")
+        self.embedding = embedding
+        self.final = set(written["final_states"])
+        self.plain = plain
+        self.tau = fmpq(self.k - 1) / (self.base - 1) if self.base != 1 else fmpq(1)
+        self.whole = (ZERO, self.tau)
+        self.stacks = self.whole, self.whole
+
+    @staticmethod
+    def read(written: Mapping[str, Any]) -> "RNNCheck":
+        """From a certificate."""
+        layouts = [Blocks(blocks) for blocks in written["layouts"]]
+        sizes = [len(layout.names) for layout in layouts]
+        network = written["network"]
+        layout = network["layout"]
+        matrices = {letter: Products.read(network[letter], sizes, layout) for letter in "WVU"}
+        functions = {name: network[name] for name in PLAIN}
+        embedding = read_embedding(written, sizes[layout])
+        return RNNCheck(written, layouts[layout], matrices, embedding, functions == PLAIN)
+
+    def obligations(self) -> Iterator[Obligation]:
+        """All of them."""
+        yield oblige("neurons: one for each part of a configuration", self._neurons())
+        if self.base > self.k:
+            yield oblige("encoder: the first token", self._first_token())
+            yield oblige("encoder: every other token", self._next_token())
+            yield oblige("start: the decoder takes over what the encoder leaves", self._start())
+            yield oblige("step: every state, symbol and last move, all stacks", self._steps())
+            yield oblige("end: what has halted stays so", self._end())
+
+    def _neurons(self) -> Cases:
+        machine, at = self.machine, self.at
+        yield set(self.embedding) == set(machine.symbols), "the embedding has other symbols"
+        yield self.plain, "there are biases, an R, another O or another activation"
+        yield self.base > self.k, f"base {self.base} is not above {self.k}"
+        values = sorted(self.digits.values())
+        yield values == list(range(self.k)), "digits are not 0 to k − 1"
+        yield set(self.digits) == set(machine.symbols), "digits of other symbols"
+        yield self.digits.get(machine.blank) == 0, "the blank's digit is not 0"
+        yield list(at["S"]) == machine.states, "S has other states"
+        yield self.final == machine.final, "the final set is another"
+        labels = list(self.tops.values())
+        yield sorted(at["P"]) == sorted(labels), "P has other neurons"
+        for (q, move), a in product(self._pairs(), range(1, self.k)):
+            yield (q, move, a) in self.tops, f"no neuron P for {q}, {move}, {a}"
+
+    def _pairs(self) -> list[tuple[str, str]]:
+        """States with the move that may have led to them."""
+        rules = (self.machine.rule(q, s) for q, s in self.machine.delta)
+        led = ((rule[0], rule[2]) for rule in rules if rule is not None)
+        return list(dict.fromkeys([(self.machine.start, "R"), *led]))
+
+    def _configuration(self, q: str, move: str, digit: int) -> Symbolic:
+        """The vector of a configuration; X is the right stack and Y the left one."""
+        at, inverse = self.at, 1 / self.base
+        vector = {at.one("u"): Affine(ONE), at.one("S", q): Affine(ONE)}
+        for a in range(1, digit + 1):
+            vector[at.one("P", self.tops[q, move, a])] = Affine(ONE)
+        if move == "R":
+            vector[at.one("Rpop")] = Affine(digit * inverse, inverse)
+            vector[at.one("Lpush")] = Affine(y=ONE)
+        elif move == "L":
+            vector[at.one("Lpop")] = Affine(digit * inverse, y=inverse)
+            vector[at.one("Rpush")] = Affine(x=ONE)
+        else:
+            vector[at.one("Rstay")] = Affine(x=ONE)
+            vector[at.one("Lstay")] = Affine(y=ONE)
+        return vector
+
+    def _through(self, letter: str, vector: Symbolic) -> Symbolic:
+        """The image of a vector, which is linear in each of its three parts."""
+        return joined([self.matrices[letter](part) for part in parts_of(vector)])
+
+    def _images(self) -> Callable[[Symbolic], Image]:
+        """What U makes of vectors; a summand that many of them share is looked at once."""
+        U = self.matrices["U"]  # the paper's letter
+
+        @lru_cache(maxsize=16)
+        def shared(*long: Long) -> tuple[Symbolic, set[int]]:
+            vector = joined([U.shared(each) for each in long])
+            return vector, {k for k, v in vector.items() if v.most(*self.stacks) > 0}
+
+        def image(vector: Symbolic) -> Image:
+            split = [U.split(part) for part in parts_of(vector)]
+            return Image(*shared(*(long for long, _ in split)), joined([own for _, own in split]))
+
+        return image
+
+    def _compare(
+        self,
+        found: Symbolic,
+        wanted: Mapping[int, Affine],
+        x: tuple[fmpq, fmpq],
+        y: tuple[fmpq, fmpq],
+        where: str,
+    ) -> Cases:
+        """Whether σ of a vector is another, for all parameters in two intervals.
+
+        A coordinate must be 0, or 1, or a part of a stack: then the pre-activation is that itself.
+        """
+        for k in sorted({*found, *wanted}):
+            have, want = found.get(k, ALWAYS_0), wanted.get(k, ALWAYS_0)
+            name = f"{self.at.names[k]} after {where}"
+            if want == ALWAYS_0:
+                yield have.most(x, y) <= 0, f"{name} is not always 0"
+            elif want == ALWAYS_1:
+                yield have.least(x, y) >= 1, f"{name} is not always 1"
+            else:
+                yield have == want, f"{name} is {have}, expected {want}"
+                yield want.least(x, y) >= 0 and want.most(x, y) <= 1, f"{name} leaves [0, 1]"
+
+    def _compare_image(
+        self, found: Image, wanted: Mapping[int, Affine], but: Collection[int], where: str
+    ) -> Cases:
+        """The same for all stacks, without some places; as many cases, but few are looked at.
+
+        A place where the shared summand is all there is holds a number that is not above 0, and
+        should.
+        """
+        near = {*found.own, *found.above, *wanted, *but}
+        cases = [*self._compare(found.at(near.difference(but)), wanted, *self.stacks, where)]
+        if all(holds for holds, _ in cases):
+            yield len(cases) + len(found.shared) - len(near & found.shared.keys()), where
+        else:
+            whole = {*found.shared, *found.own}.difference(but)
+            yield from self._compare(found.at(whole), wanted, *self.stacks, where)
+
+    def _steps(self) -> Cases:
+        image = self._images()
+        for (q, last), s in product(self._pairs(), self.machine.symbols):
+            digit = self.digits[s]
+            found = image(self._configuration(q, last, digit))
+            where = f"({q}, {s}) that came by {last}"
+            rule = self.machine.rule(q, s)
+            if rule is None:
+                yield from self._compare_image(found, self._halted(q), (), where)
+                continue
+            target, write, move = rule
+            after = self._after(target, self.digits[write], move)
+            # Neurons P of the new symbol depend on the top of the stack that is popped.
+            popped = {"R": "x", "L": "y"}.get(move)
+            tops = {self.at.one("P", self.tops[target, move, a]): a for a in range(1, self.k)}
+            yield from self._compare_image(found, after, tops if popped else (), where)
+            if popped is None:
+                continue
+            shown = dict.fromkeys(tops, ALWAYS_0) | found.at(tops)
+            for t in range(self.k):
+                part = (t / self.base, (t + self.tau) / self.base)
+                x, y = (part, self.whole) if popped == "x" else (self.whole, part)
+                new = {k: Affine(ONE) for k, a in tops.items() if t >= a}
+                yield from self._compare(shown, new, x, y, f"{where}, top {t}")
+
+    def _after(self, target: str, written: int, move: str) -> Symbolic:
+        """The configuration after a step, but for the neurons P of a symbol that was popped."""
+        at, inverse = self.at, 1 / self.base
+        vector = {at.one("u"): Affine(ONE), at.one("S", target): Affine(ONE)}
+        if move == "R":
+            vector[at.one("Rpop")] = Affine(x=ONE)
+            vector[at.one("Lpush")] = Affine(written * inverse, y=inverse)
+        elif move == "L":
+            vector[at.one("Lpop")] = Affine(y=ONE)
+            vector[at.one("Rpush")] = Affine(written * inverse, inverse)
+        else:
+            vector[at.one("Rstay")] = Affine(x=ONE)
+            vector[at.one("Lstay")] = Affine(y=ONE)
+            for a in range(1, written + 1):
+                vector[at.one("P", self.tops[target, "S", a])] = Affine(ONE)
+        return vector
+
+    def _halted(self, q: str | Nothing) -> Symbolic:
+        """u alone; and a start state that accepts stays, so that some y_r with r ≥ 1 shows it."""
+        vector = {self.at.one("u"): Affine(ONE)}
+        if q is not NOTHING and q == self.machine.start and q in self.final:
+            vector[self.at.one("S", q)] = Affine(ONE)
+        return vector
+
+    def _end(self) -> Cases:
+        for q in (NOTHING, self.machine.start):
+            halted = self._halted(q)
+            found = self._through("U", halted)
+            yield from self._compare(found, halted, *self.stacks, "the end")
+
+    def _read(self, first: int, last: int) -> Symbolic:
+        """What the encoder has read: X is the scale B^(−i), Y the digits before the last.
+
+        `first` is the digit of the first symbol, `last` that of the last one.
+        """
+        at, start = self.at, self.machine.start
+        vector = {at.one("u"): Affine(ONE), at.one("S", start): Affine(ONE)}
+        for a in range(1, first + 1):
+            vector[at.one("P", self.tops[start, "R", a])] = Affine(ONE)
+        vector[at.one("sc")] = Affine(x=ONE)
+        vector[at.one("Rpop")] = Affine(y=ONE)
+        if last:
+            vector[at.one("e", str(last))] = Affine(x=ONE)
+        return vector
+
+    def _first_token(self) -> Cases:
+        for symbol in self.machine.symbols:
+            token = {k: Affine(v) for k, v in self.embedding[symbol].items()}
+            found = self._through("W", token)
+            digit = self.digits[symbol]
+            scale = 1 / self.base
+            wanted = {k: Affine(v.c + v.x * scale) for k, v in self._read(digit, digit).items()}
+            wanted = {k: v for k, v in wanted.items() if v.c}
+            yield from self._compare(found, wanted, *self.stacks, f"first token {symbol}")
+
+    def _next_token(self) -> Cases:
+        scale = (ZERO, 1 / self.base)
+        digits = range(self.k)
+        state = {
+            (first, last): self._through("V", self._read(first, last))
+            for first, last in product(digits, digits)
+        }
+        for symbol in self.machine.symbols:
+            token = {k: Affine(v) for k, v in self.embedding[symbol].items()}
+            added = self._through("W", token)
+            for first, last in product(digits, digits):
+                before = state[first, last]
+                found = {
+                    k: before.get(k, ALWAYS_0).plus(added.get(k, ALWAYS_0))
+                    for k in {*before, *added}
+                }
+                wanted = self._read(first, self.digits[symbol])
+                wanted = {k: Affine(v.c, v.x / self.base, v.y) for k, v in wanted.items()}
+                # The last digit joins the others: Σ dig_j B^(−j) ≤ τ < 1, so σ leaves the sum.
+                sum_of = Affine(x=fmpq(last), y=ONE)
+                place = self.at.one("Rpop")
+                wanted.pop(place)
+                where = f"token {symbol}, first digit {first}, last {last}"
+                yield found.pop(place, ALWAYS_0) == sum_of, f"Rpop after {where}"
+                yield from self._compare(found, wanted, scale, self.whole, where)
+
+    def _start(self) -> Cases:
+        # Behind the input a blank is read, which leaves e at 0; the scale must not matter.
+        rest = self.matrices["U"]({self.at.one("sc"): ONE})
+        yield not rest, f"the scale reaches {self.at.show(rest)}"
+
+
+CHECKER = Checker(RNN, lambda written: RNNCheck.read(written).obligations())

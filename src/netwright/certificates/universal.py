@@ -1,0 +1,70 @@
+"""What checks certificates of universal networks: the network once, and each prompt."""
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from typing import Any
+
+from netwright.certificates.reading import Checker, Obligation
+from netwright.certificates.schema import (
+    RULES_ALONE,
+    TEXT_ALONE,
+    UNIVERSAL_RULES,
+    UNIVERSAL_TEXT,
+    Shape,
+)
+from netwright.certificates.universal_rules import RulesNetworkCheck, RulesPromptCheck
+from netwright.certificates.universal_text import TextNetworkCheck, TextPromptCheck
+
+CONSTANT = ("layouts", "network", "seed", "embedding")
+"""What is the same for all machines."""
+
+
+def constant_part(written: Mapping[str, Any]) -> dict[str, Any]:
+    """The network without its prompt."""
+    return {name: written[name] for name in CONSTANT if name in written}
+
+
+def weights_digest(written: Mapping[str, Any]) -> str:
+    """A digest of all that is the same for all machines: every weight, the seed, the positions."""
+    constant = json.dumps(constant_part(written), sort_keys=True, ensure_ascii=False)
+    return hashlib.sha256(constant.encode()).hexdigest()
+
+
+def network_obligations(written: Mapping[str, Any]) -> tuple[Obligation, ...]:
+    """Those of the network; a network that was checked before is not checked again."""
+    return _checked(json.dumps(constant_part(written), ensure_ascii=False))
+
+
+@lru_cache(maxsize=16)
+def _checked(constant: str) -> tuple[Obligation, ...]:
+    written = json.loads(constant)
+    check = TextNetworkCheck(written) if "embedding" in written else RulesNetworkCheck(written)
+    return tuple(check.obligations())
+
+
+def prompt_obligations(written: Mapping[str, Any]) -> Iterator[Obligation]:
+    """Those of the prompt alone."""
+    if "prompt" in written:
+        return TextPromptCheck(written).obligations()
+    return RulesPromptCheck(written, RulesNetworkCheck(written)).obligations()
+
+
+def _checker(alone: Shape, whole: Shape) -> Checker:
+    """For a network alone, and for one with a machine as its prompt."""
+
+    def shape(value: object) -> None:
+        (whole if isinstance(value, dict) and "given" in value else alone)(value)
+
+    def obligations(written: Mapping[str, Any]) -> Iterator[Obligation]:
+        found = network_obligations(written)
+        yield from found
+        if "given" in written and found[0].failure is None:  # else its blocks are not the prompt's
+            yield from prompt_obligations(written)
+
+    return Checker(shape, obligations)
+
+
+RULES_CHECKER = _checker(RULES_ALONE, UNIVERSAL_RULES)
+TEXT_CHECKER = _checker(TEXT_ALONE, UNIVERSAL_TEXT)

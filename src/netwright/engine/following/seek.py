@@ -1,0 +1,128 @@
+"""Any moment of a network's run, in any order: an engine and its follower, with bookmarks."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
+
+from netwright.engine.following.drive import MOST_AT_ONCE, Course
+from netwright.engine.moments import Codes, Place, SeekableEngine
+from netwright.errors import NetworkError
+from netwright.exact.snapshot import Snapshot
+from netwright.machine.bookmarks import Bookmarks
+
+if TYPE_CHECKING:
+    from netwright.machine.simulate import Run
+
+S = TypeVar("S", bound=SeekableEngine)
+X = TypeVar("X")
+
+
+class Bookmark(NamedTuple):
+    """The engine and the follower at a moment; None for a follower that lost the machine."""
+
+    time: int
+    engine: Place
+    follower: Snapshot | None
+
+    @property
+    def bytes(self) -> int:
+        """How much memory it takes."""
+        arrays = self.follower.values() if self.follower is not None else ()
+        return self.engine.bytes + sum(array.nbytes for array in arrays)
+
+
+class Seeker(Generic[S]):
+    """A course that can be moved to any moment, up to its end."""
+
+    def __init__(self, course: Course[S]) -> None:
+        self.course = course
+        self.end: int | None = None
+        """The last moment, once it is known."""
+        self.lost: tuple[int, NetworkError] | None = None
+        """The first moment that shows no machine, once it is known, and what is wrong with it."""
+        self.result: Run | None = None
+        """The run, once its end is known."""
+        self._following = True
+        self._moving = False
+        """Whether a move was begun and, by an exception, not ended."""
+        self._marks = Bookmarks(self._bookmark())
+
+    @property
+    def moments(self) -> int:
+        """Where the course stands."""
+        return self.course.moments.moments
+
+    def nearest(self, moments: int) -> int:
+        """From where the way to a moment would begin."""
+        mark = self._marks.last(moments).time
+        return self.moments if mark <= self.moments <= moments and not self._moving else mark
+
+    def reaches(self, moments: int, *, even_if_lost: bool = True) -> bool:
+        """Go to a moment; if the run or its limit ends before, return False, and stand anywhere."""
+        if moments > (self.course.follower.most_moments if self.end is None else self.end):
+            return False
+        mark = self._marks.last(moments)
+        if self._moving or not mark.time <= self.moments <= moments:
+            self._go_to(mark)
+        self._moving = True
+        self._marks.set_out(self.moments, moments)
+        while self.moments < moments and (self.end is None or self.end >= moments):
+            if self.lost is not None and not even_if_lost:
+                break
+            count = self._marks.goal(self.moments, moments) - self.moments
+            if self._following and not self._has_ended():
+                # No further than the limit: what is reached is read off the engine where it stands.
+                count = min(count, max(1, self.course.follower.remaining()))
+            self._take(self.course.moments.advance(min(count, MOST_AT_ONCE)))
+            if self._has_ended():
+                continue  # no bookmark: from one, the run would go on behind its end
+            self._marks.pass_by(self.moments, self._bookmark)
+        self._moving = False
+        return self.end is None or self.end >= moments
+
+    def go_to_the_end(self) -> int:
+        """The last moment; NetworkError if the network stops showing a machine."""
+        while self.end is None:
+            if self.lost is not None:
+                raise self.lost[1]
+            most = self.course.follower.most_moments
+            if self._following and not self._moving and self.moments >= most:
+                self.course.follower.remaining()  # complains: no run takes so long
+            self.reaches(min(self.moments + MOST_AT_ONCE, most), even_if_lost=False)
+        return self.end
+
+    def do(self, moment: Callable[[], tuple[X, Codes]]) -> X:
+        """Let the engine do a moment in another way than by `advance`, and follow it."""
+        self._moving = True
+        found, codes = moment()
+        self._take(codes)
+        self._moving = False
+        return found
+
+    def _has_ended(self) -> bool:
+        return self.course.follower.outcome is not None
+
+    def _take(self, codes: Codes) -> None:
+        follower = self.course.follower
+        if not self._following or self._has_ended():
+            return
+        try:
+            follower.take(codes)
+        except NetworkError as error:
+            self._following, self.lost = False, (follower.shown + 1, error)
+        if self._has_ended() and self.end is None:
+            try:
+                self.result = self.course.reached()
+            except NetworkError as error:  # a tape that cannot be read
+                self.lost = (follower.shown, error)
+            self.end = follower.shown  # last: Ctrl-C may come before
+
+    def _bookmark(self) -> Bookmark:
+        follower = self.course.follower.snapshot() if self._following else None
+        return Bookmark(self.moments, self.course.moments.place(), follower)
+
+    def _go_to(self, mark: Bookmark) -> None:
+        self.course.moments.go_back(mark.engine)
+        self._following = mark.follower is not None
+        if mark.follower is not None:
+            self.course.follower.put(mark.follower)
+            self.course.follower.outcome = None

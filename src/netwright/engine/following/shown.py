@@ -1,0 +1,357 @@
+"""How moments of a network show the run of a machine, and the run that they show.
+
+A moment has the state of an output, the symbol that is written and the move. Kinds that show a
+machine in this way have a `Shown`; `ShownFollower` makes of the codes where the machine stands.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from time import perf_counter
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netwright.engine.following.drive import Course, M, first_place
+from netwright.engine.moments import ZERO_BLOCK, Coded, Codes, Watch
+from netwright.errors import NetworkError
+from netwright.exact.snapshot import FARTHEST, Snapshot, checked_array, require_consistent
+from netwright.kind.compiled_decoder import CompiledNormalDecoder
+from netwright.machine.configuration import Tape
+from netwright.machine.simulate import Engine, Outcome, Run
+from netwright.machine.turing_machine import TuringMachine
+
+Watches = tuple[Watch, Watch, Watch]
+"""The state of an output; the symbol that is written; and the move."""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What is watched in the moments of one run, and what the codes mean."""
+
+    given: TuringMachine
+    watches: Watches
+    states: tuple[str, ...]
+    """What the codes of the first watch stand for; the code after them says: accepted."""
+    given_states: frozenset[str]
+    """Those that stand for the given machine at a step."""
+    final_states: frozenset[str]
+    """Those that are final as soon as they are shown."""
+    symbols: tuple[str, ...]
+    """What the codes of the second watch stand for, in the given machine's names."""
+    blank: int
+    laid: Sequence[int]
+    """The codes on the tape before the first moment, from cell 0 on."""
+    cell: int
+    """Where the head begins."""
+    before: int
+    """The number of the moment that shows the given machine at step 0."""
+    stays: bool = False
+    short: bool = False
+    """Whether `accepted` comes in place of the accepting configuration, not after it."""
+
+    @property
+    def accepted(self) -> int:
+        """The code of acceptance."""
+        return len(self.states)
+
+
+def normal_shown(
+    compiled: CompiledNormalDecoder, word: Sequence[str], watches: Watches, *, stays: bool = False
+) -> Shown:
+    """One state and symbol in each output; the input is read, then the head goes back."""
+    normal = compiled.normal
+    machine, symbols = normal.machine, normal.check_word(word)
+    return Shown(
+        given=normal.given,
+        watches=watches,
+        states=machine.states,
+        given_states=frozenset(filter(normal.is_given_state, machine.states)),
+        final_states=compiled.final_states,
+        symbols=tuple(map(normal.given_symbol, machine.symbols)),
+        blank=machine.symbols.index(machine.blank),
+        laid=[*map(machine.symbols.index, symbols)],
+        cell=-1,
+        before=2 * len(symbols) + 3,
+        stays=stays,
+    )
+
+
+class WrittenTape:
+    """A tape of codes that grows where it is written."""
+
+    def __init__(self, blank: int, symbols: int) -> None:
+        self.blank, self.symbols = blank, symbols
+        self.origin = 0
+        self.codes = np.full(0, blank, dtype=np.int64)
+        self.lowest, self.highest = 0, -1
+
+    @property
+    def cells(self) -> int:
+        """How many cells there are from the first to the last that was written."""
+        return self.highest - self.lowest + 1
+
+    def write(self, cells: NDArray[np.int64], codes: NDArray[np.int64]) -> None:
+        """Write some codes, in order: the last one stays where a cell is written twice."""
+        if not cells.size:
+            return
+        lowest, highest = int(cells.min()), int(cells.max())
+        fresh = self.cells == 0
+        self.lowest = lowest if fresh else min(self.lowest, lowest)
+        self.highest = highest if fresh else max(self.highest, highest)
+        self.reach(lowest, highest)
+        self.codes[cells - self.origin] = codes
+
+    def reach(self, lowest: int, highest: int) -> None:
+        """Make room for some cells."""
+        size = self.codes.size
+        end = self.origin + size
+        if self.origin <= lowest and highest < end:
+            return
+        room = size + 64
+        first = min(self.origin, lowest - room) if lowest < self.origin else self.origin
+        last = max(end, highest + room) if highest >= end else end
+        larger = np.full(last - first, self.blank, dtype=np.int64)
+        larger[self.origin - first : end - first] = self.codes
+        self.codes, self.origin = larger, first
+
+    def tape(self, symbols: list[str], blank: str) -> Tape:
+        """What stands there; several codes may stand for the blank."""
+        written = np.array([symbol != blank for symbol in symbols])[self.codes]
+        if not written.any():
+            return Tape(0, ())
+        first, last = int(written.argmax()), len(written) - 1 - int(written[::-1].argmax())
+        cells = map(symbols.__getitem__, self.codes[first : last + 1].tolist())
+        return Tape(self.origin + first, tuple(cells))
+
+    def snapshot(self) -> Snapshot:
+        """The tape."""
+        place = [self.origin, self.lowest, self.highest]
+        return {"tape_place": np.array(place, dtype=np.int64), "tape": self.codes.copy()}
+
+    def restore(self, state: Snapshot) -> None:
+        """The tape of a snapshot."""
+        place = checked_array(state, "tape_place", (3,), -FARTHEST, FARTHEST)
+        self.codes = checked_array(state, "tape", (None,), 0, self.symbols - 1).copy()
+        self.origin, self.lowest, self.highest = place.tolist()
+        lowest, end = self.lowest, self.highest + 1
+        inside = self.origin <= lowest <= end <= self.origin + self.codes.size
+        require_consistent(inside, "its tape ends before its cells do")
+
+
+class ShownFollower:
+    """The given machine's configuration, followed from what moments show."""
+
+    def __init__(self, reading: Shown, max_steps: int) -> None:
+        self.reading = reading
+        self.max_steps = max_steps
+        self.outcome: Outcome | None = None
+        states = reading.states
+        # One more for `accepted`, which is no state.
+        self.is_given = np.array([*(state in reading.given_states for state in states), False])
+        self.is_final = np.array([*(state in reading.final_states for state in states), False])
+        self.written = WrittenTape(reading.blank, len(reading.symbols))
+        self.written.write(np.arange(len(reading.laid)), np.array([*reading.laid], int))
+        self._meanings: tuple[NDArray[np.int64], ...] | None = None
+        """Of the numbers of tokens: flags, symbols, moves and states."""
+        self.moments = 0
+        self.cell = reading.cell
+        self.steps = -1  # the given machine's run has not yet begun
+        self.at_a_step = False
+        self.before_end = False
+        self.state, self.head = states.index(reading.given.start), 0
+        # A stay may take two tokens; one more shows the limit.
+        self.most_moments = reading.before + 2 * max_steps + 1
+
+    @property
+    def cells(self) -> int:
+        """How many cells the tape takes."""
+        return self.written.cells
+
+    @property
+    def shown(self) -> int:
+        """Every moment that it took."""
+        return self.moments
+
+    def remaining(self) -> int:
+        """A step of the given machine takes one token at least; tokens before step 0 come first."""
+        if self.moments >= self.most_moments:
+            self._complain(self.moments + 1)
+        before = 0 if self.steps >= 0 else max(0, self.reading.before - self.moments - 1)
+        return min(self.max_steps - self.steps + before, self.most_moments - self.moments)
+
+    def take(self, codes: Codes) -> None:
+        """Follow some tokens."""
+        if isinstance(codes, Coded):
+            self._take_numbers(codes)
+        else:
+            self._take_rows(codes)
+
+    def _take_numbers(self, codes: Coded) -> None:
+        """The same in machine code, for tokens that are numbers."""
+        from netwright.engine.following import (
+            native_tokens,  # the compiler, which such an engine has
+        )
+
+        if self._meanings is None or len(self._meanings[0]) != len(codes.rows):
+            state, written, move = codes.rows.T.copy()
+            shown = np.maximum(state, 0)
+            stop = self._stops(codes.rows)
+            given = self.is_given[shown] & ~stop
+            final = self.is_final[shown] & ~stop
+            flags = native_tokens.GIVEN * given + native_tokens.FINAL * final
+            flags += native_tokens.STOP * stop
+            self._meanings = (flags.astype(np.int64), written, move, state)
+        flags, written, move, state = self._meanings
+        tape, done, loop = self.written, 0, native_tokens.compiled()
+        names = native_tokens.PLACES
+        while True:
+            bounds = (tape.lowest, tape.highest) if tape.cells else (FARTHEST, -FARTHEST)
+            now = (self.cell, self.steps, int(self.at_a_step), -1, self.head, *bounds, 0)
+            limit = min(self.max_steps, FARTHEST)
+            clock = np.array([*now, 0, limit, tape.origin, tape.codes.size], dtype=np.int64)
+            numbers = codes.numbers[done:]
+            arrays = (numbers, flags, written, move, tape.codes, clock)
+            count = loop(*(array.ctypes.data for array in arrays), len(numbers))
+            found = dict(zip(names, clock.tolist(), strict=True))
+            done += count
+            self.moments += count
+            self.cell, self.steps, self.head = found["cell"], found["steps"], found["head"]
+            self.at_a_step = bool(found["at_a_step"])
+            if found["code"] >= 0:
+                self.state = int(state[found["code"]])
+            if found["lowest"] <= found["highest"]:
+                tape.lowest, tape.highest = found["lowest"], found["highest"]
+            if found["status"] != native_tokens.NO_ROOM:
+                break
+            tape.reach(self.cell, self.cell)
+        if found["status"] == native_tokens.ENDED:
+            self.outcome = self._accepted
+        elif found["status"] == native_tokens.LIMIT:
+            self.outcome = Outcome.UNDECIDED
+        elif found["status"] == native_tokens.STOPPED:
+            self._end_with(int(state[codes.numbers[done]]))
+
+    def _take_rows(self, codes: NDArray[np.int64]) -> None:
+        state = codes.T[0]
+        # What held before each token: whether the given machine stood at a step, and which.
+        shown = np.maximum(state, 0)
+        given = self.is_given[shown] & (state >= 0)
+        steps = self.steps + np.cumsum(given)
+        before = np.concatenate(([self.at_a_step], given[:-1]))
+        steps_before = np.concatenate(([self.steps], steps[:-1]))
+        limit = before & (steps_before == self.max_steps)  # and the network goes on from there
+        ends = first_place(limit | self._stops(codes))
+        final = first_place(self.is_final[shown] & (state >= 0))
+        if final < ends:
+            self._apply(codes[: final + 1], given, steps)
+            self.outcome = self._accepted
+            return
+        self._apply(codes[:ends], given, steps)
+        if ends < len(codes):
+            self._end_with(int(state[ends]))
+
+    def _stops(self, codes: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Which tokens show no step of a machine."""
+        state, written, move = codes.T
+        moves = abs(move) <= 1 if self.reading.stays else abs(move) == 1
+        stops: NDArray[np.bool_] = (state < 0) | (state == self.reading.accepted)
+        stops |= (written < 0) | ~moves
+        return stops
+
+    @property
+    def _accepted(self) -> Outcome:
+        return Outcome.ACCEPTED if self.reading.given.accepting else Outcome.HALTED
+
+    def _end_with(self, state: int) -> None:
+        """End at a token that shows no step.
+
+        Acceptance; or no rule applied to the last configuration; or it is the limit; or something
+        is wrong.
+        """
+        if self.at_a_step and state == self.reading.accepted:
+            given = self.reading.given
+            final = given.accepting or frozenset(given.halting_states)
+            if self.reading.short and self.reading.states[self.state] not in final:
+                # It stands for a step whose configuration is not shown, within the limit or not.
+                if self.steps == self.max_steps:
+                    self.outcome = Outcome.UNDECIDED
+                    return
+                self.steps += 1
+                self.before_end = True
+            self.outcome = self._accepted
+        elif self.at_a_step and state == ZERO_BLOCK:
+            self.outcome = Outcome.REJECTED if self.reading.given.accepting else Outcome.HALTED
+        elif self.at_a_step and self.steps == self.max_steps:
+            self.outcome = Outcome.UNDECIDED
+        else:
+            self._complain(self.moments + 1)
+
+    def _apply(
+        self, codes: NDArray[np.int64], given: NDArray[np.bool_], steps: NDArray[np.int64]
+    ) -> None:
+        if not len(codes):
+            return
+        state, written, move = codes.T
+        after = self.cell + np.cumsum(move)
+        self.written.write(after - move, written)
+        self.moments += len(codes)
+        self.cell, self.at_a_step = int(after[-1]), bool(given[len(codes) - 1])
+        self.steps = int(steps[len(codes) - 1])
+        at_steps = np.flatnonzero(given[: len(codes)])
+        if at_steps.size:
+            self.state, self.head = int(state[at_steps[-1]]), int(after[at_steps[-1]])
+
+    def _complain(self, number: int) -> None:
+        raise NetworkError(f"from output {number} on its vectors show no machine")
+
+    def snapshot(self) -> Snapshot:
+        """Where the machine stands."""
+        place = [self.moments, self.cell, self.steps, self.at_a_step, self.state, self.head]
+        return {"place": np.array(place, dtype=np.int64), **self.written.snapshot()}
+
+    def put(self, state: Snapshot) -> None:
+        """Stand there again."""
+        self.written.restore(state)
+        place = state["place"].tolist()
+        self.moments, self.cell, self.steps, at_a_step, self.state, self.head = place
+        self.at_a_step = bool(at_a_step)
+
+    def restore(self, state: Snapshot) -> None:
+        """Stand there again, if there is such a place."""
+        at_a_step = checked_array(state, "place", (6,), -FARTHEST, FARTHEST)[3]
+        self.put(state)
+        require_consistent(-1 <= self.steps <= self.moments, f"{self.steps} steps")
+        most = self.most_moments - 2 * (self.max_steps - self.steps) + 2
+        require_consistent(0 <= self.moments <= most, f"{self.moments} tokens")
+        require_consistent(at_a_step in (0, 1), f"at_a_step is {at_a_step}")
+        require_consistent(0 <= self.state < len(self.is_given), f"no state {self.state}")
+        # The head is never more than a cell away from where something was written.
+        for cell in (self.cell, self.head):
+            near = self.written.lowest - 1 <= cell <= self.written.highest + 1
+            require_consistent(near, f"the head is at {cell}")
+
+
+def shown_course(
+    shown: Shown, moments: M, max_steps: int, dimension: int, started: float
+) -> Course[M]:
+    """The given machine's run as the network does it, by an engine."""
+    follower = ShownFollower(shown, max_steps)
+    engine = Engine.FAST if getattr(moments, "tables", True) else Engine.FULL
+
+    def reached() -> Run:
+        return Run(
+            follower.outcome or Outcome.UNDECIDED,
+            max(0, follower.steps),
+            shown.states[follower.state],
+            follower.head,
+            follower.written.tape(list(shown.symbols), shown.given.blank),
+            engine if moments.fast else Engine.REFERENCE,
+            perf_counter() - started - moments.compile_seconds,
+            moments.compile_seconds,
+            network_steps=follower.moments,
+            dimension=dimension,
+            note=moments.reason,
+            before_end=follower.before_end,
+        )
+
+    return Course(moments, follower, reached, shown.given.blank)

@@ -1,0 +1,311 @@
+"""A network that follows pointers, run with tables: the same codes as the definition's.
+
+What a token does for each distinct case is evaluated from the weights once (`evaluation`), and
+kept as a record of a table; positions and pointers are followed at every token (`kernel`). A
+changed weight changes records, or makes the network unsuitable: then the definition goes on.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netwright.definitions.transformer import Transformer
+from netwright.engine.moments import Coded, ReferenceEngine, UnsuitableError, Watch, watched
+from netwright.engine.pointers import kernel
+from netwright.engine.pointers.content import Content
+from netwright.engine.pointers.evaluation import (
+    ByContent,
+    Ended,
+    LookUp,
+    Node,
+    Output,
+    Value,
+    evaluation_of,
+)
+from netwright.engine.pointers.inputs import Input, Query
+from netwright.engine.staged import StagedEngine, Vectors
+from netwright.engine.transformer.decoder import fast_tokens
+from netwright.exact.snapshot import Snapshot, require_consistent
+from netwright.exact.vector import Vector
+
+if TYPE_CHECKING:
+    from netwright.engine.pointers.full import FullPointers
+
+MOST_RECORDS, MOST_ROWS = 1 << 23, 1 << 16
+CHUNK, FIRST_SLOTS, MOST_RECORDED = 1 << 20, 1 << 10, 1 << 14
+NOT_BEGUN = (-2, 0)
+LONG = 1 << 10
+"""Inputs of this length are not for the definition, which reads all of an input at first."""
+
+
+class PointerEngine(StagedEngine["Tables | FullPointers"]):
+    """A decoder's run on an input, token by token."""
+
+    def __init__(
+        self,
+        network: Transformer,
+        X: Sequence[Vector],
+        seed: Vector,
+        watches: Sequence[Watch],
+        *,
+        reference_steps: int = 0,
+        tables: bool = True,
+    ) -> None:
+        self.network, self.X, self.seed, self.tables = network, X, seed, tables
+        super().__init__(watches, reference_steps if len(X) < LONG else 0)
+
+    @staticmethod
+    def is_warm() -> bool:
+        """Whether there is code for tables."""
+        return has_code()
+
+    def ways(self) -> "Iterator[Callable[[], Tables | FullPointers]]":
+        """By tables, or in full.
+
+        Without a reference to the engine, which would keep it until a collection.
+        """
+        from netwright.engine.pointers.full import FullPointers
+
+        way = Tables if self.tables else FullPointers
+        return iter([partial(way, self.network, self.X, self.seed, self.watches)])
+
+    def definition(self) -> Vectors:
+        """Token by token."""
+        return map(watched, self.network.tokens(self.X, self.seed))
+
+    def rationals(self) -> ReferenceEngine:
+        """From the first token on, as they need every key."""
+        vectors = map(watched, fast_tokens(self.network, self.X, self.seed))
+        return ReferenceEngine(vectors, self.watches, fast=True)
+
+
+def has_code() -> bool:
+    """Whether there is code for tables in this process; asking does not import the compiler."""
+    return kernel.compiled.cache_info().currsize > 0
+
+
+class Tables:
+    """The cases that came up, their records, and where the run stands.
+
+    A case is an output, by its number, with the symbol of the input that is read.
+    """
+
+    def __init__(
+        self,
+        network: Transformer,
+        X: Sequence[Vector],
+        seed: Vector,
+        watches: Sequence[Watch],
+        *,
+        recording: bool = False,
+    ) -> None:
+        """With `recording` tokens say the numbers of their outputs, slots and pointers, too."""
+        self.evaluation = evaluation_of(network, watches)
+        if len(self.evaluation.pointers) != 2:
+            raise UnsuitableError("its outputs have not two pointers")
+        self.input, self.content = (
+            Input(network, self.evaluation.encoder, X),
+            Content(network, self.evaluation),
+        )
+        self.output = self.evaluation.of(seed)
+        self.values: list[Value | None] = []
+        self._value_numbers: dict[Value | None, int] = {}
+        self._rows: dict[tuple[int, ...], int] = {}
+        """The codes of tokens, with their numbers."""
+        self._codes = np.zeros((0, len(watches) + recording), np.int64)
+        size = MOST_RECORDED if recording else 0
+        self.recorded = np.zeros((size, len(kernel.RECORDED)), np.int64)
+        self.shown: list[Output] = [self.output]
+        self._shown: dict[Output, int] = {self.output: 0}
+        """The outputs that tokens say the numbers of."""
+        self.slots = np.zeros((FIRST_SLOTS, kernel.SLOT), np.int64)
+        self.clock = np.zeros(kernel.CLOCK, np.int64)
+        self.clock[kernel.USED] = 1
+        self._width = 8
+        """How many records a case has: one for each value, and one for no single one."""
+        self._forget()
+        self._loop = kernel.compiled(recording=recording)
+
+    def _forget(self) -> None:
+        """Begin tables anew, as input or content answer otherwise, or there are more values."""
+        self._version = self._answers
+        self._outputs: list[Output] = []
+        self._numbers: dict[Output, int] = {}
+        self._headers = np.zeros((16, self.input.end + 1, kernel.HEADER), np.int64)
+        """Of all cases; a base of −1 − n is that of output n, with which no case has begun."""
+        self._owners: list[int] = []
+        """The outputs of cases that have begun, in the order of their records."""
+        self._records = np.zeros((16 * self._width, kernel.RECORD), np.int64)
+        self._addresses: tuple[int, ...] | None = None
+
+    @property
+    def _answers(self) -> tuple[int, int, int]:
+        """Another one for other answers, or more values."""
+        return self.input.version, self.content.version, self._width
+
+    @property
+    def moments(self) -> int:
+        """How many tokens were done."""
+        return int(self.clock[kernel.TOKEN])
+
+    @property
+    def symbol(self) -> int:
+        """The symbol of the input that the next token reads."""
+        return int(self.input.symbols[min(self.moments, self.input.length)])
+
+    @property
+    def pointed(self) -> list[tuple[int, int]]:
+        """Where the two pointers of the next token are to: slots, and the numbers of tokens."""
+        clock = self.clock.tolist()
+        return [(clock[n], clock[n + 1]) for n in (kernel.FIRST, kernel.SECOND)]
+
+    def snapshot(self) -> Snapshot:
+        """Nothing: tables take a second for some hundred million tokens, and do them again."""
+        return {}
+
+    def restore(self, state: Snapshot) -> None:
+        """Refuse what is none of theirs."""
+        require_consistent(False, "it has more than its moments")
+
+    def advance(self, count: int) -> Coded:
+        """The next tokens, one at least: up to one that is not for tables, which is the next."""
+        numbers = np.empty(min(count, len(self.recorded) or CHUNK), np.uint16)
+        done = 0
+        try:
+            while done < len(numbers):
+                done += self._follow(numbers[done:], self.recorded[done:])
+        except UnsuitableError:
+            if not done:
+                raise
+        if len(self._codes) != len(self._rows):
+            self._codes = np.array([*self._rows], np.int64)
+        return Coded(numbers[:done], self._codes)
+
+    def _follow(self, numbers: NDArray[np.uint16], recorded: NDArray[np.int64]) -> int:
+        """Do tokens as far as there are records, or make the one that is missing."""
+        if self._version != self._answers:
+            self._forget()
+        output, symbol, clock = self._number(self.output), self.symbol, self.clock
+        self._begin(output, symbol)
+        if self._version != self._answers:
+            return 0
+        clock[kernel.ROOM] = len(self.slots)
+        clock[: kernel.HEADER] = header = self._headers[output, symbol]
+        if not self.moments:
+            self.slots[0, 0] = header[2]  # the first token may look itself up
+        if self._addresses is None:
+            arrays = (self._records, self.slots, self._headers, self.input.symbols, clock)
+            self._addresses = tuple(array.ctypes.data for array in arrays)
+        written = recorded.ctypes.data, numbers.ctypes.data
+        done = self._loop(*self._addresses, *written, len(numbers))
+        base = int(clock[kernel.CASE])
+        self.output = self._outputs[self._owners[base // self._width] if base > 0 else -1 - base]
+        if clock[kernel.STATUS] == kernel.NO_ROOM:
+            self._make_room()
+        elif clock[kernel.STATUS] != kernel.DONE and not done:
+            self._end(output, symbol)
+        return done
+
+    def _make_room(self) -> None:
+        """A quarter more slots, where they are if the system can do so."""
+        size = len(self.slots)
+        if size >= kernel.SLOTS or self.moments >= kernel.TOKENS:
+            raise UnsuitableError("more cells than a slot can tell")
+        self.slots.resize((size + size // 4 + 1, kernel.SLOT), refcheck=False)
+        self._addresses = None
+
+    def asks(self, output: Output, symbol: int) -> Node | None:
+        """A token before it looks anything up; None if symbols are others than they were."""
+        return self._answered(self.evaluation.root(output, self.input.first(symbol)), symbol)
+
+    def _answered(self, node: Node | None, symbol: int) -> Node | None:
+        """The first node from here on that is not answered by the input, or by content."""
+        while node is not None:
+            if isinstance(node.asks, Query):
+                answer = self.input.answer(node.asks, symbol)
+                node = None if answer is None else self.evaluation.after(node, answer)
+            elif isinstance(node.asks, ByContent):
+                self.content.check_keys(node.asks.own.layer, None)
+                node = self.evaluation.after(node, self.content.best(node.asks))
+            else:
+                break
+        return node
+
+    def _begin(self, output: int, symbol: int) -> None:
+        """Evaluate a case as far as nothing is looked up."""
+        if self._headers[output, symbol, 0] > 0:
+            return
+        node = self.asks(self._outputs[output], symbol)
+        if node is None:
+            return
+        follows, value = -1, None
+        if isinstance(node.asks, LookUp):
+            self.content.check_keys(node.asks.layer, node.asks.keys)
+            follows, value = node.asks.follows, node.asks.value
+        number = self._value_numbers.setdefault(value, len(self.values))
+        if number == len(self.values):
+            self.values.append(value)
+            self._width = max(self._width, 2 ** (number + 1).bit_length())
+        base = len(self._owners) * self._width
+        if number == kernel.VALUES or base >= MOST_RECORDS:
+            raise UnsuitableError("more different tokens than tables have room for")
+        if base >= len(self._records):
+            self._records = np.concatenate([self._records, np.zeros_like(self._records)])
+            self._addresses = None
+        if self._version == self._answers:
+            self._owners.append(output)
+            self._headers[output, symbol] = base + 1, follows, number
+
+    def _end(self, output: int, symbol: int) -> None:
+        """Note what comes of a case for the value that the next token looks up."""
+        node = self.asks(self._outputs[output], symbol)
+        base, follows, _ = self._headers[output, symbol].tolist()
+        found = self.looked_up(follows)
+        if node is not None and isinstance(node.asks, LookUp):
+            value = self.values[found] if found >= 0 else None
+            node = self._answered(self.evaluation.after(node, value), symbol)
+        if node is None:
+            return
+        if not isinstance(node.asks, Ended):
+            raise UnsuitableError("it looks up twice")
+        following, end = self._number(node.asks.output), self.input.end
+        if symbol == end:
+            with suppress(UnsuitableError):  # that is for the next token, if there is one
+                self._begin(following, end)
+        self.content.show(node.asks.shown)
+        codes = node.asks.codes
+        if len(self.recorded):
+            shown = self._shown.setdefault(node.asks.output, len(self.shown))
+            self.shown += [node.asks.output] if shown == len(self.shown) else []
+            codes = (*codes, shown)
+        row = self._rows.setdefault(codes, len(self._rows))
+        if row == MOST_ROWS:
+            raise UnsuitableError(f"more than {MOST_ROWS:,} different tokens")
+        if self._version == self._answers:
+            headers = -1 if symbol == end else following * self._headers[0].size
+            fields = (row, *node.asks.pointers, headers, *self._headers[following, end])
+            self._records[base + found, : len(fields)] = fields
+
+    def looked_up(self, follows: int) -> int:
+        """The number of the value that the next token looks up; −1 for no single one."""
+        if follows < 0:
+            return -1
+        slot, token = self.pointed[follows]
+        there, value = divmod(int(self.slots[slot, 0]), kernel.VALUES)
+        if there != token:
+            raise UnsuitableError("a pointer is to a token that was visited since")
+        return value
+
+    def _number(self, output: Output) -> int:
+        number = self._numbers.setdefault(output, len(self._outputs))
+        if number == len(self._outputs):
+            self._outputs.append(output)
+            if number == len(self._headers):
+                self._headers = np.concatenate([self._headers, np.zeros_like(self._headers)])
+                self._addresses = None
+            self._headers[number] = (-1 - number, *NOT_BEGUN)
+        return number

@@ -1,0 +1,257 @@
+"""Attention to the input: by a query that is known, or by position, the next token of the input.
+
+An input has many tokens and few different ones, so what a query finds is found by different tokens:
+their keys and values are forms in the position where they stand.
+"""
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from math import lcm
+from typing import Any, TypeVar, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netwright.definitions.attention import dot_product
+from netwright.definitions.transformer import Transformer
+from netwright.engine.moments import UnsuitableError
+from netwright.engine.pointers.forms import (
+    NOTHING,
+    Form,
+    Forms,
+    added,
+    known,
+    scores,
+    spelled,
+    vector_of,
+)
+from netwright.engine.pointers.maps import (
+    TWO,
+    AffineForms,
+    affine_forms,
+    feed_forward,
+    position_values,
+)
+from netwright.exact.rational import ZERO, Rational
+from netwright.exact.vector import Vector
+
+FITS = 1 << 62
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, eq=False)
+class Interned:
+    """A vector of which there is one object, so that it is compared by its identity."""
+
+    forms: Forms
+
+
+@dataclass(frozen=True, eq=False)
+class Query:
+    """What a token asks of the input in a layer, as far as keys have something there."""
+
+    layer: int
+    forms: Forms
+    by_position: bool
+    scores: "dict[Embedded, Mapping[str, Form]]" = field(default_factory=dict)
+    """⟨query, key⟩ as forms in the position of the key, for the keys that came up."""
+
+    def score(self, token: "Embedded") -> Mapping[str, Form]:
+        """⟨query, key⟩."""
+        found = self.scores.get(token)
+        if found is None:
+            found = self.scores[token] = scores(self.forms, token.key)
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class Embedded:
+    """An input token, with key and value as forms in its position."""
+
+    x: Vector
+    key: Forms
+    value: Forms
+    by_layer: Sequence[Interned]
+    """The value, as far as somebody reads it."""
+    fixed: Sequence[Rational]
+    """The key, as far as it is the same wherever the token stands."""
+
+
+class Encoder:
+    """What a network makes of the tokens of any input."""
+
+    def __init__(self, network: Transformer, positions: Forms, live: Sequence[set[int]]) -> None:
+        """`live` has for each layer the coordinates that somebody reads of what is found."""
+        self.live, self.is_dot = live, network.score == dot_product
+        maps = [feed_forward(network.K).maps, feed_forward(network.V).maps]
+        self.is_affine = all(len(each) == 1 for each in maps)
+        self.places = AffineForms(maps[0][-1]).columns
+        """The coordinates of a query that keys have."""
+        self._positions = positions
+        self.objects: dict[Any, Any] = {}
+        """What there is one object of, by what it consists of."""
+        self.asked_next: frozenset[int] = frozenset()
+        """The layers that asked by position."""
+        if self.is_affine:
+            self._key, self._value = affine_forms(network.K), affine_forms(network.V)
+            moving = self._key(positions)
+            self.fixed = sorted(k for k in self.places if not moving.get(k, NOTHING).terms)
+            """Those that are the same wherever a token stands."""
+
+    def embedded(self, x: Vector) -> Embedded:
+        """An input token; vectors are known by their identity, as hashes take long."""
+        found: Embedded = self.objects.get(id(x)) or self.one(id(x), self._embed(x))
+        return found
+
+    def one(self, name: Hashable, made: T) -> T:
+        """The object of a name: the first that was made."""
+        return cast(T, self.objects.setdefault(name, made))
+
+    def _embed(self, x: Vector) -> Embedded:
+        if not self.is_affine:
+            return Embedded(x, {}, {}, [self.interned({})] * len(self.live), [])
+        placed = added(known(x.entries), self._positions)
+        key, value = self._key(placed), self._value(placed)
+        values = [self.found(layer, value) for layer in range(len(self.live))]
+        return Embedded(x, key, value, values, [key.get(k, NOTHING).constant for k in self.fixed])
+
+    def query(self, layer: int, p: Forms) -> Query:
+        """The query that a token has in a layer."""
+        asked = {place: form for place, form in p.items() if place in self.places}
+        by_position = any(form.terms for form in asked.values())
+        return self.one((layer, spelled(asked)), Query(layer, asked, by_position))
+
+    def found(self, layer: int, forms: Forms) -> Interned:
+        """What is found, as far as somebody reads it."""
+        forms = {place: form for place, form in forms.items() if place in self.live[layer]}
+        return self.interned(forms)
+
+    def interned(self, forms: Forms) -> Interned:
+        """The object of a vector."""
+        return self.one(spelled(forms), Interned(forms))
+
+
+class Input:
+    """The input of a run, and what queries find in it.
+
+    Tokens among which nobody has made a difference yet have one *symbol*. The first layer that asks
+    by position tells more of them apart; then `version` grows, and symbols are others.
+    """
+
+    def __init__(self, network: Transformer, encoder: Encoder, X: Sequence[Vector]) -> None:
+        self.network, self.encoder, self.X, self.length = network, encoder, X, len(X)
+        different = {id(x): x for x in X}
+        numbers = {number: n for n, number in enumerate(different)}
+        self._which = np.fromiter(map(numbers.__getitem__, map(id, X)), np.int64, len(X))
+        self._tokens = [encoder.embedded(x) for x in different.values()]
+        self._answers: dict[Query, Interned] = {}
+        self._checked: set[Query] = set()
+        self.version = 0
+        self._tell_apart(encoder.asked_next)
+
+    def _tell_apart(self, layers: frozenset[int]) -> None:
+        """Number the symbols by what is found of them in the layers that ask by position."""
+        self._asked, symbols = layers, dict[tuple[Interned, ...], int]()
+        found = [tuple([token.by_layer[n] for n in layers]) for token in self._tokens]
+        codes = [symbols.setdefault(each, len(symbols)) for each in found]
+        self.end = len(symbols)
+        """The symbol after the last: the last token of the input, for ever."""
+        if self.end >= 1 << 16:
+            raise UnsuitableError("more than 65,535 different symbols")
+        there, values = position_values(max(1, self.length)), dict[int, Form]()
+        if self.length:
+            values = self._tokens[self._which[-1]].value
+        last = known({k: form.at(there) for k, form in values.items()})
+        of_last = tuple([self.encoder.found(n, last) for n in layers])
+        self._of_symbol = [dict(zip(layers, each, strict=True)) for each in (*symbols, of_last)]
+        self.symbols = np.append(np.array(codes, np.uint16)[self._which], np.uint16(self.end))
+        """By position; and after the last one, which is that of all tokens from there on."""
+        self.version += 1
+
+    def first(self, symbol: int) -> int:
+        """The least position that a token may have that reads a symbol."""
+        return self.length + 1 if symbol == self.end else 1
+
+    def answer(self, query: Query, symbol: int) -> Interned | None:
+        """What a query finds, of a token that reads a symbol; None if symbols are others now."""
+        if not self.length:
+            return self.encoder.interned({})
+        if query.by_position:
+            if query not in self._checked:
+                self._check(query)
+                self._checked.add(query)
+            if query.layer not in self._asked:
+                self.encoder.asked_next |= {query.layer}
+                self._tell_apart(self.encoder.asked_next)
+                return None
+            return self._of_symbol[symbol][query.layer]
+        if query not in self._answers:
+            self._answers[query] = self._by_content(query)
+        return self._answers[query]
+
+    def _by_content(self, query: Query) -> Interned:
+        """What a query finds that is known: the mean of the values with the greatest score."""
+        tokens, encoder = self._tokens, self.encoder
+        if not encoder.is_affine or query.forms.keys() - encoder.fixed:
+            return self._by_definition(query)
+        q = _whole_numbers([[query.forms.get(k, NOTHING).constant for k in encoder.fixed]])[0]
+        keys, largest = self._keys
+        if largest * max(1, sum(map(abs, q))) >= FITS:
+            keys = keys.astype(object)
+        products = keys @ np.array(q, keys.dtype)
+        numbers = products if encoder.is_dot else -abs(products)
+        best = np.flatnonzero(numbers == numbers.max()).tolist()
+        values = [tokens[n].by_layer[query.layer] for n in best]
+        if any(form.terms for value in values for form in value.forms.values()):
+            return self._by_definition(query)
+        if len(set(values)) == 1:
+            return values[0]
+        counts = np.bincount(self._which, minlength=len(tokens))[best].tolist()
+        parts: dict[int, list[tuple[Rational, Form]]] = {}
+        for count, value in zip(counts, values, strict=True):
+            for place, form in value.forms.items():
+                parts.setdefault(place, []).append((Rational(count, sum(counts)), form))
+        return encoder.found(query.layer, {place: Form.sum(each) for place, each in parts.items()})
+
+    @cached_property
+    def _keys(self) -> tuple[NDArray[Any], int]:
+        """The keys of different tokens in integers over one denominator, and the largest."""
+        rows = _whole_numbers([token.fixed for token in self._tokens])
+        largest = max((abs(n) for row in rows for n in row), default=0)
+        keys = np.array(rows, np.int64 if largest < FITS else object)
+        return keys.reshape(len(rows), -1), largest
+
+    def _by_definition(self, query: Query) -> Interned:
+        """The same, where it depends on positions: token by token."""
+        q = vector_of(self.network.layout, query.forms)
+        _, found = self.network.attend(q, *self.network.encode(self.X))
+        return self.encoder.found(query.layer, known(found.entries))
+
+    def _check(self, query: Query) -> None:
+        """UnsuitableError unless input token min(i+1, N) alone has the greatest score."""
+        if not self.encoder.is_affine:
+            raise UnsuitableError("the encoder's keys or values are not affine")
+        score = query.score(self._tokens[0])
+        if any(query.score(token) != score for token in self._tokens):
+            raise UnsuitableError("input tokens differ in more than their positions")
+        one, n, e, e2 = (score.get(name, NOTHING) for name in ("", "n", "e", "e2"))
+        if self.encoder.is_dot:
+            # 2κε_{i+1}ε_j − κε_j², and what is the same for all j.
+            kappa = -e2.constant
+            fine = n == NOTHING and not e2.terms and kappa > ZERO
+            fine = fine and e == Form(ZERO, (("e", TWO * kappa),))
+        else:
+            # κ(j − n) or κ(j e − 1), with n = i + 1 and e = 1/(i + 1).
+            by_n = not n.terms and n.constant and one == Form(ZERO, (("n", -n.constant),))
+            by_e = len(n.terms) == 1 and n == Form(ZERO, (("e", -one.constant),)) and not one.terms
+            fine = e == NOTHING and e2 == NOTHING and bool(by_n or by_e)
+        if not fine:
+            raise UnsuitableError("a query does not ask for the input's next token")
+
+
+def _whole_numbers(rows: Sequence[Sequence[Rational]]) -> list[list[int]]:
+    """Numbers times their common denominator."""
+    pairs = [[(int(number.p), int(number.q)) for number in row] for row in rows]
+    over = lcm(*{q for row in pairs for _, q in row})
+    return [[p * (over // q) for p, q in row] for row in pairs]

@@ -1,0 +1,108 @@
+"""A run by tables that can go back, and everything about its next token.
+
+What a token looks up is the value of the slot that its pointer is to, and a key is a form in the
+position of its token: so a token follows from the state before it, however many came before.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netwright.definitions.transformer import Layer, Transformer
+from netwright.engine.attended import Attention, EqualAttention, OneWinner
+from netwright.engine.moments import Codes, UnsuitableError, Watch
+from netwright.engine.pointers import kernel
+from netwright.engine.pointers.engine import Tables
+from netwright.engine.pointers.evaluation import LookUp, Output
+from netwright.engine.pointers.forms import known, vector_of
+from netwright.engine.pointers.maps import position_values
+from netwright.engine.transformer.analysis import has_equal_scores
+from netwright.exact.rational import ONE, Rational
+from netwright.exact.vector import Vector
+
+
+class PointerTokens:
+    """A decoder's run, as `engine.transformer.tokens` has it."""
+
+    def __init__(
+        self, network: Transformer, X: Sequence[Vector], seed: Vector, watches: Sequence[Watch]
+    ) -> None:
+        self.network, self.tables = network, Tables(network, X, seed, watches)
+        self._outputs: dict[Output, int] = {}
+
+    @property
+    def moments(self) -> int:
+        """How many were done."""
+        return self.tables.moments
+
+    def advance(self, count: int) -> Codes:
+        """The next tokens, one at least."""
+        return self.tables.advance(count)
+
+    @property
+    def state(self) -> dict[str, NDArray[np.int64]]:
+        """All that the tokens from here on depend on, but for tables, which only grow."""
+        tables = self.tables
+        number = self._outputs.setdefault(tables.output, len(self._outputs))
+        return {
+            "clock": tables.clock.copy(),
+            "slots": tables.slots[: int(tables.clock[kernel.USED])].copy(),
+            "more": np.array([number, len(tables.content.shown)]),
+        }
+
+    def put(self, state: Mapping[str, NDArray[np.int64]]) -> None:
+        """Go back to a state."""
+        tables = self.tables
+        number, shown = state["more"].tolist()
+        tables.clock[:] = state["clock"]
+        tables.slots[: len(state["slots"])] = state["slots"]
+        tables.output = list(self._outputs)[number]
+        if shown != len(tables.content.shown):
+            tables.content.forget(shown)
+
+    @property
+    def y(self) -> Vector:
+        """The newest output: a pointer to token j, from 0 on, is 1/(j+1)."""
+        output = self.tables.output
+        if not output.is_known:
+            raise UnsuitableError("a number of an output depends on a pointer, or on a mean")
+        pointers = zip(self.tables.evaluation.pointers, self.tables.pointed, strict=True)
+        there = {place: ONE / (j + 1) for place, (_, j) in pointers if place in output.pointers}
+        return Vector(self.network.layout, dict(output.finite) | there)
+
+    def looked_up(self, n: int, layer: Layer, z: Vector, t: int) -> tuple[Vector, Attention | None]:
+        """What token t finds in layer n, and how; None if that takes all keys to say."""
+        layout, tables = self.network.layout, self.tables
+        q, k, v = layer.Q(z), layer.K(z), layer.V(z)
+        if tables.evaluation.layers[n].V.is_zero:
+            equal = EqualAttention(q, t, self.network.score(q, k))
+            return v, equal if has_equal_scores(layer) else None
+        keys = tables.content.keys.get(n)
+        if keys is None:
+            asked = (known(each.entries) for each in (q, k, v))
+            best = tables.content.best(tables.evaluation.by_content(n, *asked))
+            if len(best) != 1:
+                raise UnsuitableError("a mean of what different tokens show")
+            return vector_of(layout, next(iter(best)).forms), None
+        node = tables.asks(tables.output, tables.symbol)
+        if node is None or not isinstance(node.asks, LookUp) or node.asks.follows < 0:
+            raise UnsuitableError("a look at no single token")
+        slot, token = tables.pointed[node.asks.follows]
+        there = tables.slots[slot].tolist()
+        value = tables.values[tables.looked_up(node.asks.follows)]
+        assert value is not None
+        pointers = {place: ONE / (there[2 + number] + 1) for place, number in value.pointers}
+
+        def score_of(other: int) -> Rational:
+            values = position_values(other)
+            key = Vector(layout, {place: form.at(values) for place, form in keys.items()})
+            return self.network.score(q, key)
+
+        def second() -> int | None:
+            # The score falls on both sides of the winner.
+            near = [other for other in (token, token + 2) if 1 <= other <= t]
+            return max(near, key=lambda other: (score_of(other), other), default=None)
+
+        found = Vector(layout, dict(value.finite) | pointers)
+        return found, OneWinner(q, t, token + 1, score_of, second)

@@ -1,0 +1,294 @@
+"""The program of a Transformer's decoder: static analysis of its denominators.
+
+The embedding, the seed and the weights bring denominators D, the positional encoding and the mean
+over p tokens bring powers of p. The scales of outputs are found by repetition: those of the seed
+first, then those of what comes out, until nothing is new. A map between coordinates of known scales
+has integer weights and powers of p.
+
+Not every network has such a program: `UnsuitableError` says why, and exact rationals take over.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+
+from netwright.definitions.attention import hardmax, score_phi
+from netwright.definitions.positional import Positions
+from netwright.definitions.transformer import Layer, Map, Transformer
+from netwright.engine.moments import UnsuitableError
+from netwright.engine.transformer.attention import written_by
+from netwright.engine.transformer.bounds import set_bounds
+from netwright.engine.transformer.encoded import Column, Columns, Encoded
+from netwright.engine.transformer.program import (
+    OUTPUT,
+    STREAM,
+    External,
+    LastVisit,
+    Mean,
+    Program,
+    Rescale,
+    Scale,
+    Scales,
+    Step,
+    Term,
+)
+from netwright.exact.feed_forward import FeedForward
+from netwright.exact.rational import ONE, Rational, relu, sigma
+from netwright.exact.vector import Vector
+
+
+def decoder_program(
+    network: Transformer,
+    external: Encoded,
+    seed: Vector,
+    first_keys: Sequence[Vector],
+) -> Program:
+    """The program of a decoder over the encoder's keys and values.
+
+    `first_keys` has each layer's key of the first token: it tells which coordinate plays which
+    part in keys that look alike.
+    """
+    if (network.score, network.rho) != (score_phi, hardmax):
+        raise UnsuitableError("its attention is not hard with the score −|⟨q, k⟩|")
+    pos = network.pos
+    if not (pos is None or (isinstance(pos, Positions) and pos.is_reciprocal)):
+        raise UnsuitableError("its positional encoding is not 1, i, 1/i, 1/i², …")
+    # What F writes may come out. Its scales grow in a round or two; the last one is for them all.
+    output = dict.fromkeys(written_by(network.F), Scale())
+    output |= {k: Scale(int(value.q)) for k, value in seed.entries.items()}
+    for number in range(16):
+        is_first = number == 0
+        builder = _Builder(network, external, first_keys, dict(output), only_scales=is_first)
+        builder.build()
+        if builder.output == output and not is_first:
+            set_bounds(builder.program, seed)
+            return builder.program
+        output = builder.output
+    raise UnsuitableError("a denominator grows from token to token")
+
+
+class _Builder:
+    """One round of the analysis: instructions for given scales, and the outputs' scales then."""
+
+    def __init__(
+        self,
+        network: Transformer,
+        external: Encoded,
+        first_keys: Sequence[Vector],
+        output: Scales,
+        *,
+        only_scales: bool,
+    ) -> None:
+        self.only_scales = only_scales
+        self.network, self.external, self.first_keys = network, external, first_keys
+        self.stream: Scales = {}
+        self.output = output
+        dimension = network.layout.dimension
+        self.program = Program(dimension, [self.stream, output], [dimension, dimension])
+
+    def build(self) -> None:
+        """All instructions."""
+        self._load()
+        for layer, first_key in zip(self.network.decoder, self.first_keys, strict=True):
+            self._self_attention(layer, first_key)
+            self._external()
+            self._network(layer.O, adds=True)
+        self._network(self.network.F, last=OUTPUT)
+        if any(scale.e for scale in self.output.values()):
+            raise UnsuitableError("an output has the position in its denominator")
+
+    def _join(self, target: Scales, needed: Iterable[tuple[int, Scale]]) -> None:
+        """Make the scales of some coordinates large enough; numbers that are there follow."""
+        before = dict(target) if target is self.stream else {}
+        for k, scale in needed:
+            if target.get(k) != scale:
+                target[k] = target.get(k, Scale()).join(scale)
+        grown = [
+            Term(k, k, target[k].D // old.D, target[k].e - old.e)
+            for k, old in before.items()
+            if target[k] != old
+        ]
+        if grown:
+            self.program.instructions.append(Rescale(grown))
+
+    def _numbers(self, numbers: Mapping[int, Rational], target: Scales) -> list[Term]:
+        """Terms that add given numbers, once the scales are joined."""
+        return [
+            Term(-1, k, int((number * target[k].D).p), target[k].e) for k, number in numbers.items()
+        ]
+
+    def _map(
+        self,
+        weights: Iterable[tuple[int, int, int, int]],
+        bias: Mapping[int, Rational],
+        source: Scales,
+        target: Scales,
+    ) -> tuple[list[Term], list[Term]]:
+        """The terms of a matrix, given by row, column and fractions, and of a bias."""
+        used = [each for each in weights if each[0] in source]
+        needed = [(k, source[j].times(top, bottom)) for j, k, top, bottom in used]
+        self._join(target, [*needed, *((k, Scale(int(b.q))) for k, b in bias.items())])
+        if self.only_scales:
+            return [], []
+        return terms_of(used, source, target), self._numbers(bias, target)
+
+    def _copy(self, source: Scales, target: Scales) -> list[Term]:
+        return self._map([(k, k, 1, 1) for k in source], {}, source, target)[0]
+
+    def _load(self) -> None:
+        """The stream is y + pos."""
+        bias: list[tuple[int, int, int]] = []
+        if isinstance(self.network.pos, Positions):
+            places = [self.network.layout.index(block) for block in self.network.pos.blocks]
+            # 1, p, 1/p, 1/p², …: a power of p, upstairs or downstairs.
+            bias = [(k, int(n == 1), max(0, n - 1)) for n, k in enumerate(places)]
+        for k, scale in (*self.output.items(), *((k, Scale(1, down)) for k, _, down in bias)):
+            self.stream[k] = self.stream.get(k, Scale()).join(scale)
+        self.program.instructions.append(
+            Step(
+                OUTPUT,
+                STREAM,
+                self._copy(self.output, self.stream),
+                [
+                    Term(-1, k, self.stream[k].D, self.stream[k].e - down + up)
+                    for k, up, down in bias
+                ],
+            )
+        )
+
+    def _new_vector(self, size: int) -> tuple[int, Scales]:
+        self.program.vectors.append({})
+        self.program.sizes.append(size)
+        return len(self.program.vectors) - 1, self.program.vectors[-1]
+
+    def _network(self, net: Map, *, adds: bool = False, last: int | None = None) -> int:
+        """A feed-forward network of the stream: the vector that has its image."""
+        net = _feed_forward(net)
+        source = STREAM
+        for number, affine in enumerate(net.maps, start=1):
+            final = number == len(net.maps)
+            into_stream = final and adds and source != STREAM
+            if into_stream:
+                target, scales = STREAM, self.stream
+            elif final and last is not None:
+                target, scales = last, self.output
+            else:
+                target, scales = self._new_vector(affine.output.dimension)
+            if not final and net.activation not in (sigma, relu):
+                raise UnsuitableError("an activation is neither σ nor relu")
+            terms, bias = self._map(
+                affine.fractions, affine.bias.entries, self.program.vectors[source], scales
+            )
+            activation = None if final else net.activation
+            self.program.instructions.append(
+                Step(source, target, terms, bias, activation, into_stream, affine)
+            )
+            source = target
+        if adds and source != STREAM and (terms := self._copy(scales, self.stream)):
+            # One map from the stream to itself: its image first, then the sum.
+            self.program.instructions.append(Step(source, STREAM, terms, [], adds=True))
+        return source
+
+    def _self_attention(self, layer: Layer, first_key: Vector) -> None:
+        attention = self._attention(layer, first_key)
+        self.program.attentions.append(attention)
+        if attention is not None:
+            self.program.instructions.append(attention)
+
+    def _attention(self, layer: Layer, first_key: Vector) -> Mean | LastVisit | None:
+        K, V, Q = map(_feed_forward, (layer.K, layer.V, layer.Q))
+        if not written_by(V):
+            return None  # every value is 0
+        value = self._network(V)
+        scales = self.program.vectors[value]
+        if any(scale.e for scale in scales.values()):
+            raise UnsuitableError("a value has the position in its denominator")
+        if has_equal_scores(layer):
+            # The mean is a sum over p.
+            over_p = {k: Scale(scale.D, 1) for k, scale in scales.items()}
+            return Mean(value, self._copy(over_p, self.stream))
+        key, query = self._network(K), self._network(Q)
+        places = _last_visit_places(self.program.vectors[key], written_by(K), first_key)
+        queries = self.program.vectors[query]
+        if [queries.get(k, Scale()).e for k in places] != [1, 1, 2, 3][: len(places)]:
+            raise UnsuitableError("the query is not that of a last visit")
+        return LastVisit(key, query, value, places, self._copy(scales, self.stream))
+
+    def _external(self) -> None:
+        encoded = self.external
+        if not len(encoded):
+            return
+        places, units, count, values = None, (1, 1), len(encoded), encoded.values
+        if all((column.numbers == column.numbers[0]).all() for column in encoded.keys.values()):
+            count, values = 1, _means(values)
+        elif encoded.line is None:
+            raise UnsuitableError("the encoder's keys are not on a line")
+        else:
+            places = encoded.line
+        self._join(self.stream, ((k, Scale(column.over)) for k, column in values.items()))
+        if places:
+            first, second = (self.stream.get(k, Scale(1, 1)) for k in places)
+            if first.e or second.e:
+                raise UnsuitableError("a query of the encoder is not on its line")
+            units = first.D, second.D
+        columns = {}
+        for k, column in values.items():
+            scale = self.stream[k]
+            columns[k] = (scale.e, column.numbers * (scale.D // column.over))
+        self.program.instructions.append(External(places, units, count, columns))
+
+
+def terms_of(
+    weights: Iterable[tuple[int, int, int, int]], source: Scales, target: Scales
+) -> list[Term]:
+    """The terms of weights between coordinates of known scales."""
+    return [
+        Term(j, k, top * target[k].D // (bottom * source[j].D), target[k].e - source[j].e)
+        for j, k, top, bottom in weights
+        if j in source
+    ]
+
+
+def has_equal_scores(layer: Layer) -> bool:
+    """Whether the keys of a layer are equal, or its queries 0, whatever the tokens are."""
+    maps = (layer.Q, layer.K)
+    if not all(isinstance(each, FeedForward) for each in maps):
+        return False
+    Q, K = map(_feed_forward, maps)
+    return not K.maps[-1].weights or not written_by(Q)
+
+
+def _feed_forward(net: Map) -> FeedForward:
+    if not isinstance(net, FeedForward):
+        raise UnsuitableError("a part of it is not a feed-forward network")
+    return net
+
+
+def _means(columns: Columns) -> Columns:
+    """The mean of each column, as its only row."""
+    found = {}
+    for k, column in columns.items():
+        mean = Rational(int(column.numbers.sum()), column.over * len(column.numbers))
+        if mean:
+            found[k] = Column(int(mean.q), np.array([int(mean.p)], dtype=np.int64))
+    return found
+
+
+def _last_visit_places(
+    scales: Scales, written: Sequence[int], first_key: Vector
+) -> tuple[int, ...]:
+    """The coordinates in which the keys may be (ε_j, −ε_j c_j, ε_j²) or (ε_j, −ε_j c_j, 1, j).
+
+    The first key, with ε_0 = 1, c_0 = 0 and j = 0, tells those of one power apart.
+    """
+    power = {k: scales.get(k, Scale()).e for k in written}
+    ones = [k for k in written if first_key.entries.get(k) == ONE]
+
+    def of(e: int) -> list[int]:
+        """The coordinates with p^e in the denominator, those with 1 in the first key first."""
+        return sorted((k for k in written if power[k] == e), key=lambda k: k not in ones)
+
+    pairs = {(1, 1, 2): [of(1)], (0, 0, 1, 1): [of(1), of(0)]}.get(tuple(sorted(power.values())))
+    if pairs is None or not all(a in ones and b not in ones for a, b in pairs):
+        raise UnsuitableError("a layer's attention is not equal and not to a last visit")
+    return (*of(1), *of(2), *of(0))

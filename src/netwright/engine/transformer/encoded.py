@@ -1,0 +1,163 @@
+"""What a Transformer's encoder makes of an input, as arrays: a column for each coordinate.
+
+Where the encoder's attention adds nothing and its maps are affine, as in Theorem 3.4, a key or
+value is an affine function of the symbol's vector and of the position's: A(x) + A'(pos(i)). So maps
+are evaluated at each symbol once and at each coordinate of the positions, and the columns are sums
+of these. All other encoders are evaluated symbol by symbol (`AttentionCache`).
+"""
+
+from collections.abc import Sequence
+from functools import cached_property
+from math import lcm
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netwright.definitions.attention import hardmax, score_phi
+from netwright.definitions.positional import Positions
+from netwright.definitions.transformer import Map, Transformer
+from netwright.engine.moments import UnsuitableError
+from netwright.engine.transformer.attention import AttentionCache, written_by
+from netwright.exact.feed_forward import FeedForward
+from netwright.exact.rational import ONE, ZERO, Rational
+from netwright.exact.vector import Vector, combine
+
+LARGEST = 1 << 40  # numbers of a column
+
+
+class Column(NamedTuple):
+    """A coordinate of all rows: integers over a common denominator."""
+
+    over: int
+    numbers: NDArray[np.int64]
+
+    def at(self, row: int) -> Rational:
+        """The number in a row."""
+        return Rational(int(self.numbers[row]), self.over)
+
+
+Columns = dict[int, Column]
+
+
+class Encoded:
+    """K(X) and V(X) of an encoder on an input (Equation 8)."""
+
+    def __init__(self, network: Transformer, X: Sequence[Vector]) -> None:
+        self.network, self.X = network, X
+        self._arrays = _by_symbols(network, X)
+
+    def __len__(self) -> int:
+        return len(self.X)
+
+    @cached_property
+    def cache(self) -> AttentionCache:
+        """The keys and values as vectors, with the attention over them."""
+        network = self.network
+        X = [network.positioned(x, i) for i, x in enumerate(self.X, start=1)]
+        for layer in network.encoder:
+            cache = AttentionCache(layer.K, network.score, network.rho)
+            for x in X:
+                cache.append(layer.K(x), layer.V(x))
+            A = [cache.attend(layer.Q(x)) + x for x in X]
+            X = [layer.O(a) + a for a in A]
+        external = AttentionCache(network.K, network.score, network.rho)
+        for x in X:
+            external.append(network.K(x), network.V(x))
+        return external
+
+    @cached_property
+    def keys(self) -> Columns:
+        """The keys; UnsuitableError if a number is too large."""
+        return self._arrays[0] if self._arrays else _from_vectors(self.cache.keys)
+
+    @cached_property
+    def values(self) -> Columns:
+        """The values."""
+        return self._arrays[1] if self._arrays else _from_vectors(self.cache.values)
+
+    @cached_property
+    def line(self) -> tuple[int, int] | None:
+        """The coordinates a and b in which the i-th key is (i, −1), if there are such."""
+        if len(self.keys) != 2 or any(column.over != 1 for column in self.keys.values()):
+            return None
+        for a, b in (tuple(self.keys), tuple(self.keys)[::-1]):
+            counts = (self.keys[a].numbers == np.arange(1, len(self) + 1)).all()
+            if counts and (self.keys[b].numbers == -1).all():
+                return a, b
+        return None
+
+    def attend(self, q: Vector) -> Vector:
+        """Att(q, K, V)."""
+        if self._arrays is None or self.line is None:
+            return self.cache.attend(q)
+        hard = (self.network.score, self.network.rho) == (score_phi, hardmax)
+        a, b = self.line
+        place = q.entries.get(b, ZERO)
+        if not hard or q.entries.get(a) != ONE or place.q != 1:
+            return self.cache.attend(q)
+        row = int(min(max(place, ONE), len(self) * ONE).p) - 1
+        return Vector(q.layout, {k: column.at(row) for k, column in self.values.items()})
+
+
+def _affine(part: Map) -> bool:
+    return isinstance(part, FeedForward) and len(part.maps) == 1
+
+
+def _by_symbols(network: Transformer, X: Sequence[Vector]) -> tuple[Columns, Columns] | None:
+    """Keys and values of an encoder whose attention adds nothing and whose maps are affine."""
+    maps = [network.K, network.V, *(layer.O for layer in network.encoder)]
+    adds_nothing = all(
+        isinstance(layer.V, FeedForward) and not written_by(layer.V) for layer in network.encoder
+    )
+    pos = network.pos
+    if not X or type(network) is not Transformer or not adds_nothing:
+        return None
+    if not all(map(_affine, maps)) or not (isinstance(pos, Positions) and pos.is_reciprocal):
+        return None
+    symbols: dict[int, int] = {}
+    places = np.array([symbols.setdefault(id(x), len(symbols)) for x in X])
+    distinct = list({id(x): x for x in X}.values())
+    zero = Vector.zero(network.layout)
+    units = [Vector(network.layout, {network.layout.index(block): ONE}) for block in pos.blocks]
+
+    def columns(last: Map) -> Columns | None:
+        def image(x: Vector) -> Vector:
+            for layer in network.encoder:
+                x = layer.O(x) + x
+            return last(x)
+
+        at_zero = image(zero)
+        bases = [image(x) for x in distinct]
+        slopes = [combine(zero.layout, [(ONE, image(u)), (-ONE, at_zero)]) for u in units]
+        if any(slope.entries for slope in slopes[2:]):
+            return None  # a reciprocal of the position
+        found: Columns = {}
+        for k in dict.fromkeys(k for each in (*bases, *slopes) for k in each.entries):
+            base = [each.entries.get(k, ZERO) for each in bases]
+            once, often = (slope.entries.get(k, ZERO) for slope in slopes[:2])
+            over = lcm(*(int(number.q) for number in (*base, once, often)))
+            numbers = [int((number * over).p) for number in (*base, once, often)]
+            if over >= LARGEST or any(abs(n) * len(X) >= LARGEST for n in numbers):
+                return None
+            row = np.array(numbers[:-2], dtype=np.int64)[places]
+            row = row + numbers[-2] + numbers[-1] * np.arange(1, len(X) + 1)
+            if row.any():
+                found[k] = Column(over, row)
+        return found
+
+    keys, values = columns(network.K), columns(network.V)
+    return None if keys is None or values is None else (keys, values)
+
+
+def _from_vectors(vectors: Sequence[Vector]) -> Columns:
+    """Columns of any vectors."""
+    found: Columns = {}
+    for k in dict.fromkeys(k for vector in vectors for k in vector.entries):
+        numbers = [vector.entries.get(k, ZERO) for vector in vectors]
+        over = lcm(*{int(number.q) for number in numbers})
+        whole = [int((number * over).p) for number in numbers]
+        if over >= LARGEST or max(map(abs, whole)) >= LARGEST:
+            raise UnsuitableError("what the encoder says is too large for 64 bits")
+        found[k] = Column(over, np.array(whole, dtype=np.int64))
+    return found

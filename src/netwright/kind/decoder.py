@@ -1,0 +1,252 @@
+"""What the kinds have in common whose networks are Transformers."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any, TypeVar
+
+from netwright.certificates.reading import Checker
+from netwright.definitions.attention import dot_product, score_phi
+from netwright.definitions.positional import Positions
+from netwright.definitions.transformer import Transformer
+from netwright.engine.following.shown import Shown
+from netwright.engine.following.tracing import TransformerTracing, transformer_names
+from netwright.engine.moments import ReferenceEngine, watched
+from netwright.engine.pointers.engine import PointerEngine
+from netwright.engine.transformer.decoder import FastDecoder
+from netwright.engine.transformer.tokens import TokenEngine
+from netwright.exact.feed_forward import Affine, FeedForward
+from netwright.exact.layout import Layout
+from netwright.exact.meanings import Meanings
+from netwright.exact.rational import ONE
+from netwright.exact.vector import Vector
+from netwright.kind.compiled_decoder import CompiledDecoder, CompiledNormalDecoder
+from netwright.kind.record import (
+    Construction,
+    Option,
+    Options,
+    Proof,
+    ShownLook,
+    ShownReading,
+    count_weights,
+)
+from netwright.machine.normal_form import NormalMachine
+from netwright.machine.simulate import Engine
+from netwright.machine.timeline import normal_timeline
+from netwright.machine.turing_machine import TuringMachine
+from netwright.network.plain import VECTOR, Plain, name_of_function, tensor_of
+from netwright.network.tree import feed_forwards
+from netwright.network.view import History
+from netwright.network.without import TransformerWithout
+from netwright.verify.comparison import Check
+from netwright.verify.proposal import Proposal
+
+D = TypeVar("D", bound=CompiledDecoder)
+N = TypeVar("N", bound=CompiledNormalDecoder)
+BLANKS = Option.flag("blanks", "Take inputs with blanks in them.")
+
+
+class DecoderConstruction(Construction[D]):
+    """A kind of Transformer that shows a machine's run token by token."""
+
+    def for_word(self, given: Options, machine: TuringMachine, word: Sequence[str]) -> Options:
+        """A word with blanks needs a network that takes such words, if there are two sorts."""
+        needs = BLANKS in self.options and machine.blank in word
+        return {**given, "blanks": True} if needs else given
+
+    def parts(self, compiled: D) -> dict[str, Callable[[], D]]:
+        """Residual connections, attentions, and the positions."""
+        network, names = compiled.network, []
+        for n in range(1, len(network.encoder) + 1):
+            names += [f"encoder.{n}.self", f"encoder.{n}.O"]
+        for n in range(1, len(network.decoder) + 1):
+            names += [f"decoder.{n}.self", f"decoder.{n}.external", f"decoder.{n}.O"]
+        attentions = [f"attention:{name}" for name in names if not name.endswith(".O")]
+        parts = [*(f"residual:{name}" for name in names), *attentions, "positions"]
+        return {part: partial(_without, compiled, part) for part in parts}
+
+    def sizes(self, compiled: D) -> dict[str, Any]:
+        """Layers, widths and weights."""
+        networks: Mapping[str, FeedForward] = feed_forwards(compiled.network)
+        widths = {n: list(net.hidden_widths) for n, net in networks.items() if net.hidden_widths}
+        return {
+            "encoder_layers": len(compiled.network.encoder),
+            "decoder_layers": len(compiled.network.decoder),
+            "hidden_widths": widths,
+            **count_weights(compiled.network),
+        }
+
+
+def _without(compiled: D, part: str) -> D:
+    return replace(compiled, network=TransformerWithout.of(compiled.network, part))
+
+
+class NormalConstruction(DecoderConstruction[N]):
+    """A kind that makes a Transformer of each machine in normal form."""
+
+    def plain(self, compiled: N, meanings: Meanings) -> Plain:
+        """Embedding, seed, positions and maps."""
+        return plain_transformer(self, compiled, meanings)
+
+
+def normal_facts(normal: NormalMachine) -> dict[str, Any]:
+    """The size of a machine in normal form."""
+    counts = {"states": len(normal.machine.states), "symbols": len(normal.machine.symbols)}
+    return {"normalized": counts, "takes_blanks": normal.takes_blanks}
+
+
+class DecoderReading(ShownReading[D]):
+    """A token is a moment."""
+
+    engines: tuple[Engine, ...] = (Engine.AUTO, Engine.FAST, Engine.FULL, Engine.REFERENCE)
+    has_tables = True
+    benchmark_steps = 10**7
+
+    def __init__(
+        self, shown: Callable[[D, Sequence[str]], Shown], fast: type[FastDecoder | PointerEngine]
+    ) -> None:
+        self._shown, self._fast = shown, fast
+
+    def shown(self, compiled: D, word: Sequence[str]) -> Shown:
+        """What the kind says of its tokens."""
+        return self._shown(compiled, word)
+
+    def moments(self, compiled: D, word: Sequence[str]) -> Iterator[Mapping[str, Vector]]:
+        """The tokens of Equation 13: y, and the z of each layer."""
+        return map(watched, compiled.network.tokens(compiled.embed(word), compiled.seed))
+
+    def engine(self, compiled: D, word: Sequence[str], shown: Shown, engine: Engine) -> Any:
+        """By the definition where a part is left out: faster engines know whole networks."""
+        if engine is Engine.REFERENCE or type(compiled.network) is not Transformer:
+            return ReferenceEngine(self.moments(compiled, word), shown.watches)
+        short = self._fast.SHORT if engine is Engine.AUTO else 0
+        options: dict[str, Any] = {"tables": False} if engine is Engine.FULL else {}
+        run = compiled.network, compiled.embed(word), compiled.seed, shown.watches
+        return self._fast(*run, reference_steps=short, **options)
+
+    def trace(self, compiled: D, word: Sequence[str], max_steps: int) -> TransformerTracing:
+        """Token by token."""
+        X = compiled.embed(word)
+
+        def tokens(shown: Shown) -> TokenEngine:
+            return TokenEngine(compiled.network, X, compiled.seed, shown.watches)
+
+        course = self.course_by(tokens, compiled, word, max_steps)
+        return TransformerTracing(course, compiled.network, X)
+
+    def vectors(self, compiled: D) -> list[str]:
+        """Input, q, k, v, p, a and z of every decoder layer, and the output."""
+        return [*transformer_names(compiled.network)]
+
+
+class DecoderProof(Proof[D]):
+    """What is claimed of every token."""
+
+    def __init__(
+        self,
+        reading: DecoderReading[D],
+        checks: Callable[[D, Shown, Sequence[str], int], Iterator[Check]],
+        checker: Checker,
+        proposal: Callable[[D, Shown, Sequence[str]], Proposal] | None = None,
+    ) -> None:
+        self.reading, self._checks, self.checker = reading, checks, checker
+        self._proposal = proposal
+
+    def checks(self, compiled: D, word: Sequence[str], max_steps: int) -> Iterator[Check]:
+        """Every vector of every token, and whom it attends to."""
+        return self._checks(compiled, self.reading.shown(compiled, word), word, max_steps)
+
+    @property
+    def is_vectorised(self) -> bool:
+        """Whether there is a proposal for vector code."""
+        return self._proposal is not None
+
+    def proposal(self, compiled: D, word: Sequence[str]) -> Proposal | None:
+        """The machine's run, with what is claimed of every token."""
+        if self._proposal is None:
+            return None
+        return self._proposal(compiled, self.reading.shown(compiled, word), word)
+
+
+class DecoderLook(ShownLook[D]):
+    """At a decoder's tokens."""
+
+    def score(self, compiled: D) -> str:
+        """−|⟨q, k⟩| or ⟨q, k⟩."""
+        return "⟨q, k⟩" if compiled.network.score == dot_product else super().score(compiled)
+
+
+class NormalLook(DecoderLook[Any]):
+    """At one that does the run of a machine in normal form."""
+
+    def history(self, compiled: Any, word: Sequence[str], limit: int) -> History:
+        """Token t takes y_{t−1}, which shows the normal machine at time t − 1; none the last."""
+        times = 2 * len(word) + 3 + limit + 1
+        return History(normal_timeline(compiled.normal, word, limit=times), 1, 0)
+
+
+SCORES: dict[Any, str] = {score_phi: "-|<q, k>|", dot_product: "<q, k>"}
+TOKENS, SYMBOLS = "tokens so far", "symbols of the input"
+"""What the last axis of an attention counts."""
+
+
+def plain_transformer(about: Any, compiled: CompiledNormalDecoder, meanings: Meanings) -> Plain:
+    """Embedding, seed, positions, every map, and y ↦ q1[q] + s1[s] − 1 to read it."""
+    layout, machine, network = compiled.layout, compiled.normal.machine, compiled.network
+    plain = Plain.of(about, compiled.normal.given, network, meanings)
+    plain.embedding(compiled.embedding, ())
+    plain.tensors["seed"] = tensor_of(compiled.seed)
+    assert isinstance(network.pos, Positions)
+    score = SCORES[network.score]
+    plain.names |= {
+        "score": score,
+        "layers": {"encoder": len(network.encoder), "decoder": len(network.decoder)},
+        "positions": [layout.index(block) for block in network.pos.blocks],
+        "networks": {
+            name: name_of_function(net.activation) for name, net in feed_forwards(network).items()
+        },
+        "activations": {
+            name: {"columns": columns, "meaning": meaning}
+            for name, columns, meaning in _activations(compiled, score)
+        },
+    }
+    pairs = [(q, s) for q in machine.states for s in machine.symbols]
+    columns = Layout.of(pair=[f"{q!r}, {s!r}" for q, s in pairs])
+    ones = {
+        (layout.index(block, label), n): ONE
+        for n, (q, s) in enumerate(pairs)
+        for block, label in (("q1", q), ("s1", s))
+    }
+    bias = Vector(columns, dict.fromkeys(range(len(pairs)), -ONE))
+    plain.readout(Affine(layout, columns, ones, bias), pairs, compiled.final_states)
+    return plain
+
+
+def _activations(compiled: CompiledNormalDecoder, score: str) -> Iterator[tuple[str, str, str]]:
+    """Every vector by name, with what its last axis counts and what it is."""
+    network = compiled.network
+    for n in range(1, len(network.encoder) + 1):
+        yield f"encoder.{n}.input", VECTOR, "the input's symbols with their positions"
+        yield from _self_attention(f"encoder.{n}.self", "x", SYMBOLS, score)
+        yield f"encoder.{n}.a", VECTOR, "Att(Q(x), K(X), V(X)) + x (Equation 6)"
+        yield f"encoder.{n}.z", VECTOR, "O(a) + a (Equation 7)"
+    yield "encoder.K", VECTOR, "the keys of the external attention (Equation 8)"
+    yield "encoder.V", VECTOR, "its values (Equation 8)"
+    for n in range(1, len(network.decoder) + 1):
+        yield f"decoder.{n}.input", VECTOR, "y + pos, or z of the layer before"
+        yield from _self_attention(f"decoder.{n}.self", "y", TOKENS, score)
+        yield f"decoder.{n}.p", VECTOR, "Att(Q(y), K(Y), V(Y)) + y (Equation 9)"
+        yield f"decoder.{n}.external.q", VECTOR, "p, as the query of the external attention"
+        yield f"decoder.{n}.external.scores", SYMBOLS, score
+        yield f"decoder.{n}.external.pattern", SYMBOLS, "1/r for the r greatest scores, else 0"
+        yield f"decoder.{n}.a", VECTOR, "Att(p, K, V of the encoder) + p (Equation 10)"
+        yield f"decoder.{n}.z", VECTOR, "O(a) + a (Equation 11)"
+    yield "y", VECTOR, "F(z): state, symbol and move of the next moment (Equation 12)"
+
+
+def _self_attention(name: str, x: str, counted: str, score: str) -> Iterator[tuple[str, str, str]]:
+    yield f"{name}.q", VECTOR, f"Q({x})"
+    yield f"{name}.k", VECTOR, f"K({x})"
+    yield f"{name}.v", VECTOR, f"V({x})"
+    yield f"{name}.scores", counted, score
+    yield f"{name}.pattern", counted, "1/r for the r greatest scores, else 0"

@@ -1,0 +1,302 @@
+"""The kind `language-model`: a stock GPT-2 of whole numbers, by the lemma of linked visits.
+
+It goes past the paper: softmax, layer norms and floats of fixed precision, within a context of so
+many tokens. `kinds.language_model` has the construction.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from importlib.util import find_spec
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+from numpy.typing import NDArray
+
+from netwright.errors import InputError
+from netwright.exact.layout import Layout
+from netwright.exact.meanings import Meanings
+from netwright.exact.vector import Vector
+from netwright.kind.language_model.checkpoint import HEADS, pack
+from netwright.kind.language_model.checks import language_model_checks
+from netwright.kind.language_model.construction import (
+    LONGEST,
+    SHORTEST,
+    CompiledLanguageModel,
+    compile_language_model,
+)
+from netwright.kind.language_model.definition import LanguageModel
+from netwright.kind.language_model.evaluators import (
+    ROUNDED,
+    Evaluator,
+    FloatEvaluator,
+    HardEvaluator,
+    TorchEvaluator,
+)
+from netwright.kind.language_model.reading import run_language_model
+from netwright.kind.language_model.stream import MEANINGS
+from netwright.kind.language_model.tracing import LanguageModelTracing, StepTracing, exact
+from netwright.kind.language_model.vocabulary import ACCEPT, REJECT
+from netwright.kind.record import (
+    Construction,
+    Following,
+    Kind,
+    Look,
+    Option,
+    Options,
+    Proof,
+    Reading,
+)
+from netwright.machine.simulate import Engine, Run
+from netwright.machine.timeline import Timeline
+from netwright.machine.turing_machine import TuringMachine
+from netwright.network.plain import Plain, Tensor, about_machine
+from netwright.network.trace import Moment
+from netwright.network.view import History, Says, view_named
+from netwright.text import as_token
+from netwright.verify.comparison import Check
+
+READING = (
+    "The text is the input's symbols, `<run>`, and two tokens for each step. `R:q:a>w` says: moved "
+    "right, now in state q, reads a, writes w; `@p` is the position at which the cell ahead was "
+    "last visited. A run ends with `{end}` or `<reject>`; without one of them it has not ended "
+    "within the context. White space and `% : < > @` in names are written `%20` and so on. To go "
+    "on with a longer run, the prompt is `x y <run> left:l @0 left:m:goto:q @0`: the head is on x "
+    "in state q, l and m stand left of it (add_special_tokens=False)."
+)
+
+
+def read_context(value: object) -> int:
+    """How many tokens a text may have."""
+    text = str(value).replace(",", "").replace("_", "")
+    if isinstance(value, bool) or not text.isdecimal() or len(text) > 9:
+        raise InputError(f"context is {str(value)[:40]!r}; expected a number of tokens")
+    if not SHORTEST <= int(text) <= LONGEST:
+        raise InputError(f"context is {int(text):,}; expected {SHORTEST:,} to {LONGEST:,} tokens")
+    return int(text)
+
+
+class WholeNumbers(Tensor):
+    """A tensor of whole numbers, as an array."""
+
+    def __init__(self, array: NDArray[np.float32]) -> None:
+        object.__setattr__(self, "array", array)
+        super().__init__(array.shape, {})
+
+    def to_numpy(self, dtype: str) -> NDArray[Any]:
+        """Each number rounded once to a format; bfloat16 is one."""
+        array: NDArray[np.float32] = self.array  # type: ignore[attr-defined]  # set above
+        return array.astype(ml_dtypes.bfloat16 if dtype == "bfloat16" else dtype)
+
+
+def plain_language_model(
+    names: dict[str, Any], network: LanguageModel, meanings: Meanings, ends: Sequence[str]
+) -> Plain:
+    """The tensors of GPT-2, and a name for every coordinate, head, slot, unit and token."""
+    weights = pack(network)
+    stream = _labels(network.stream)
+    unused = weights.width - len(stream) - 3
+    names |= {
+        "context": network.context,
+        "width": weights.width,
+        "hidden": weights.hidden,
+        "blocks": weights.blocks,
+        "heads": HEADS,
+        "vocabulary": list(network.vocabulary),
+        "ends": list(ends),
+        "layouts": {"vector": [*stream, *["unused"] * unused, "bal", "c1", "c2"]},
+        "meanings": dict(meanings.blocks),
+        "attention": [
+            {
+                "block": n,
+                "head": g,
+                "meaning": meanings.of_weight(head.name),
+                "slots": _labels(head.Q.columns),
+                "values": _labels(head.V.columns),
+            }
+            for n, block in enumerate(network.blocks)
+            for g, head in enumerate(block.heads)
+        ],
+        "units": [
+            list(block.units.A.columns.labels("unit")) if block.units else []
+            for block in network.blocks
+        ],
+    }
+    tensors: dict[str, Tensor] = {
+        name: WholeNumbers(array) for name, array in weights.tensors.items()
+    }
+    return Plain("language-model", names, meanings, network.stream, tensors)
+
+
+def _labels(layout: Layout) -> list[str]:
+    return [str(coordinate) for coordinate in layout.coordinates]
+
+
+DTYPE = Option.choice(
+    "dtype", {name: name for name in ROUNDED}, "float32", "The type of its numbers."
+)
+
+
+class LanguageModelConstruction(Construction[CompiledLanguageModel]):
+    """A GPT-2 that writes the run of a machine as text, two tokens a step."""
+
+    name = "language-model"
+    statement = "Linked visits"
+    options = (
+        Option("context", read_context, 1024, "How many tokens a text has.", metavar="T"),
+        DTYPE,
+    )
+
+    def construct(self, machine: TuringMachine, options: Options) -> CompiledLanguageModel:
+        """Embeddings, three blocks and the unembedding."""
+        compiled = compile_language_model(machine, options["context"])
+        return replace(compiled, dtype=options["dtype"])
+
+    def layout(self, compiled: CompiledLanguageModel) -> Layout:
+        """The layout of the stream."""
+        return compiled.network.stream
+
+    def facts(self, compiled: CompiledLanguageModel) -> dict[str, Any]:
+        """Sizes of the model and of its checkpoint."""
+        weights, vocabulary = pack(compiled.network), compiled.vocabulary
+        moving = vocabulary.machine
+        return {
+            "without_stays": {"states": len(moving.states), "symbols": len(moving.symbols)},
+            "dimension": compiled.network.stream.dimension,
+            "formula": "2|Q| + 5|Σ| + 10b + 10, b bits for a position",
+            "context": compiled.context,
+            "vocabulary": len(compiled.network.vocabulary),
+            "blocks": len(compiled.network.blocks),
+            "heads": 2,
+            "width": weights.width,
+            "hidden": weights.hidden,
+            "parameters": weights.parameters,
+        }
+
+    def plain(self, compiled: CompiledLanguageModel, meanings: Meanings) -> Plain:
+        """The checkpoint, with a name for everything in it."""
+        vocabulary, given = compiled.vocabulary, compiled.given
+        names = {
+            **about_machine(self, given),
+            "before": [],
+            "reading": READING.format(end=vocabulary.texts[ACCEPT]),
+            "example": " ".join(map(as_token, given.default_input)),
+            "states": list(vocabulary.machine.states),
+            "symbols": list(vocabulary.symbols),
+            "pauses": sorted(vocabulary.pauses),
+        }
+        ends = vocabulary.texts[ACCEPT : REJECT + 1]
+        return plain_language_model(names, compiled.network, meanings, ends)
+
+    def introduction(self, paper: str) -> str:
+        """It is past the paper, and no network of it."""
+        return (
+            "A stock language model whose weights are whole numbers that were computed, not "
+            "trained; it writes the machine's run"
+        )
+
+
+class LanguageModelReading(Reading[CompiledLanguageModel]):
+    """The text is read, one context after the other."""
+
+    engines = (Engine.AUTO, Engine.FAST, Engine.REFERENCE, Engine.TORCH)
+
+    def moments(
+        self, compiled: CompiledLanguageModel, word: Sequence[str]
+    ) -> Iterator[Mapping[str, Vector]]:
+        """The stream behind each token from `<run>` on, which says what the next one is."""
+        tracing = LanguageModelTracing(compiled, word, 10**9)
+        rows = compiled.network.streams(tracing.tokens)["output"]
+        return ({"y": exact(row, compiled.network.stream)} for row in rows[len(word) :])
+
+    def run(
+        self, compiled: CompiledLanguageModel, word: Sequence[str], following: Following
+    ) -> Run:
+        """In floats with softmax; by the definition, with hard attention, as reference."""
+        if following.store is not None:
+            raise InputError(
+                "language-model keeps no checkpoints; its text can be gone on with: netwright "
+                "decode"
+            )
+        engine = Engine.FAST if following.engine is Engine.AUTO else following.engine
+        evaluator = evaluator_of(compiled, engine)
+        limit, progress = following.max_steps, following.progress
+        return run_language_model(compiled, word, limit, evaluator, engine, progress)
+
+    def trace(
+        self, compiled: CompiledLanguageModel, word: Sequence[str], max_steps: int
+    ) -> LanguageModelTracing:
+        """The tokens of one context."""
+        return LanguageModelTracing(compiled, word, max_steps)
+
+    def output(self, moment: Moment) -> Vector | None:
+        """The stream behind the last block."""
+        return moment["output"]
+
+    def vectors(self, compiled: CompiledLanguageModel) -> list[str]:
+        """The stream between the parts of the model."""
+        return list(compiled.network.stream_names)
+
+
+class LanguageModelProof(Proof[CompiledLanguageModel]):
+    """Every token beside the machine's own text."""
+
+    uncertified = (
+        "it runs in floats, with softmax, and a proof for all inputs would have to bound every "
+        "rounding of a runtime; verify compares token by token"
+    )
+
+    def checks(
+        self, compiled: CompiledLanguageModel, word: Sequence[str], max_steps: int
+    ) -> Iterator[Check]:
+        """Of the definition, and of floats."""
+        floats = evaluator_of(compiled, Engine.FAST)
+        return language_model_checks(compiled, word, max_steps, floats)
+
+
+class LanguageModelLook(Look[CompiledLanguageModel]):
+    """At the stream."""
+
+    meanings = MEANINGS
+    view = view_named("language-model")
+
+    def steps(
+        self, compiled: CompiledLanguageModel, word: Sequence[str], limit: int
+    ) -> StepTracing:
+        """Step by step: the token that computes the next one, and the two visits it looks up."""
+        return StepTracing(compiled, word, limit)
+
+    def history(self, compiled: CompiledLanguageModel, word: Sequence[str], limit: int) -> History:
+        """As many steps as one context has; the first is the machine at time 0."""
+        moving = compiled.vocabulary.machine
+        room = (compiled.context - len(word) - 1) // 2
+        return History(Timeline(moving, word, limit=max(0, min(limit, room - 1))), 1, 1)
+
+    def says(self, compiled: CompiledLanguageModel, moment: Moment) -> Says | None:
+        """State and symbol of a step token; the rule is the machine's."""
+        x = moment["block.0.middle"]
+        state, symbol = x.label("q1"), x.label("s1")
+        if state is None or symbol is None:
+            return None
+        return Says.of(compiled.vocabulary.machine, state, symbol)
+
+
+def check_engine(engine: Engine) -> None:
+    """InputError with what to do if there is no torch for the engine torch."""
+    if engine is Engine.TORCH and not all(map(find_spec, ("torch", "transformers"))):
+        raise InputError("engine torch needs torch and transformers: pip install 'netwright[hf]'")
+
+
+def evaluator_of(compiled: CompiledLanguageModel, engine: Engine) -> Evaluator:
+    """What runs the model: its definition, our floats, or transformers."""
+    if engine is Engine.REFERENCE:
+        return HardEvaluator(compiled.network)
+    check_engine(engine)
+    weights = pack(compiled.network)
+    make = TorchEvaluator if engine is Engine.TORCH else FloatEvaluator
+    return make(weights.tensors, weights.blocks, compiled.dtype)
+
+
+KIND = Kind(
+    LanguageModelConstruction(), LanguageModelReading(), LanguageModelProof(), LanguageModelLook()
+)

@@ -1,0 +1,261 @@
+"""The tokens of a language model's text, by its definition: every vector, and whom heads look at.
+
+Time t is token t of the text, from 1 on, as far as one context goes; the stream behind token t says
+what token t + 1 is.
+"""
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from flint import fmpq
+from numpy.typing import NDArray
+
+from netwright.definitions.attention import hardmax
+from netwright.engine.attended import Attention, ListedAttention
+from netwright.engine.following.tracing import EndedError, Tracing
+from netwright.exact.layout import Layout
+from netwright.exact.vector import Vector
+from netwright.kind.language_model.construction import CompiledLanguageModel
+from netwright.kind.language_model.evaluators import HardEvaluator
+from netwright.kind.language_model.reading import run_language_model
+from netwright.kind.language_model.text import Follower
+from netwright.kind.language_model.vocabulary import ACCEPT, REJECT
+from netwright.machine.configuration import Configuration, Tape
+from netwright.machine.simulate import Engine, Run
+
+
+class LanguageModelTracing(Tracing[Any]):
+    """One context of a text."""
+
+    def __init__(
+        self, compiled: CompiledLanguageModel, word: Sequence[str], max_steps: int
+    ) -> None:
+        self.compiled, self.word, self.max_steps = compiled, tuple(word), max_steps
+        heads = [head for block in compiled.network.blocks for head in block.heads]
+        self.attentions = tuple(head.name for head in heads)
+        self._heads = {head.name: head for head in heads}
+
+    @cached_property
+    def tokens(self) -> list[int]:
+        """The text: the prompt, and what the model writes, to its end or to that of the context."""
+        compiled = self.compiled
+        ids = compiled.vocabulary.prompt(self.word)
+        follower = Follower(compiled.vocabulary, self.word)
+        evaluator = HardEvaluator(compiled.network)
+        logits = evaluator.extend(ids)
+        while len(ids) < compiled.context:
+            ids.append(int(logits.argmax()))
+            follower.take(ids[-1])
+            if ids[-1] in (ACCEPT, REJECT) or follower.steps > self.max_steps:
+                break
+            if len(ids) < compiled.context:
+                logits = evaluator.extend(ids[-1:])
+        return ids
+
+    @cached_property
+    def _streams(self) -> "dict[str, NDArray[np.float64]]":
+        """The stream of all tokens, between any two parts of the model."""
+        return self.compiled.network.streams(self.tokens)
+
+    def names(self, t: int) -> tuple[str, ...]:
+        """The same at every time."""
+        return self.compiled.network.stream_names
+
+    def vectors(self, t: int) -> Mapping[str, Vector]:
+        """The stream of a token."""
+        self.check(t)
+        return self._vectors_at(t)
+
+    def _vectors_at(self, t: int) -> Mapping[str, Vector]:
+        layout = self.compiled.network.stream
+        return {name: exact(rows[t - 1], layout) for name, rows in self._streams.items()}
+
+    def attention(self, t: int) -> Mapping[str, Attention]:
+        """Of every head, to the tokens so far."""
+        self.check(t)
+        found: dict[str, Attention] = {}
+        for n, block in enumerate(self.compiled.network.blocks):
+            x = self._streams[f"block.{n}.input"][:t]
+            for head in block.heads:
+                slots = head.Q.columns
+                keys = [exact(row, slots) for row in x @ head.K.array]
+                q = exact(head.scale * x[-1] @ head.Q.array, slots)
+                found[head.name] = ListedAttention(q, keys, Vector.dot, hardmax)
+        return found
+
+    def last(self) -> int:
+        """The last token of the text."""
+        return len(self.tokens)
+
+    def check(self, t: int) -> None:
+        """EndedError behind the end of the text."""
+        if t > len(self.tokens):
+            full = len(self.tokens) == self.compiled.context
+            why = f"the context of {self.compiled.context:,} tokens is full" if full else "it ends"
+            raise EndedError(f"there is no time {t:,}: {why} at time {len(self.tokens):,}")
+
+    go_to = check
+
+    def run(self) -> Run:
+        """The run of the machine; beyond the context, too."""
+        evaluator = HardEvaluator(self.compiled.network)
+        return run_language_model(
+            self.compiled, self.word, self.max_steps, evaluator, Engine.REFERENCE
+        )
+
+    def configuration(self, t: int) -> Configuration | None:
+        """Where the machine stands, if token t is a step."""
+        self.check(t)
+        return self._configuration_at(t)
+
+    def _configuration_at(self, t: int) -> Configuration | None:
+        vocabulary = self.compiled.vocabulary
+        step = vocabulary.step_of(self.tokens[t - 1])
+        if step is None or step.state in vocabulary.pauses:
+            return None
+        follower = Follower(vocabulary, self.word)
+        for token in self.tokens[:t]:
+            follower.take(token)
+        blank = self.compiled.given.blank
+        low, high = min(follower.tape, default=0), max(follower.tape, default=-1)
+        cells = [follower.tape.get(cell, blank) for cell in range(low, high + 1)]
+        tape = Tape.of(cells, low, blank)
+        return Configuration.on_tape(follower.state, follower.head, tape, blank)
+
+
+def exact(numbers: NDArray[np.float64], layout: Layout) -> Vector:
+    """Whole numbers as a vector."""
+    places = np.flatnonzero(numbers).tolist()
+    return Vector(layout, {k: fmpq(int(numbers[k])) for k in places})
+
+
+class Visited(Attention):
+    """What a pointer head looks at: the step of a visit, or none, where nobody was before."""
+
+    def __init__(self, step: int | None) -> None:
+        self._winners = () if step is None else (step,)
+
+    def __len__(self) -> int:
+        return 0
+
+    @property
+    def scores(self) -> tuple[()]:
+        """They are counted over tokens, not over steps."""
+        return ()
+
+    @property
+    def weights(self) -> tuple[()]:
+        """Likewise."""
+        return ()
+
+    @property
+    def winners(self) -> tuple[int, ...]:
+        """The step, if there is one."""
+        return self._winners
+
+    @property
+    def score(self) -> None:
+        """Not of steps."""
+        return
+
+    @property
+    def runner_up(self) -> None:
+        """Not of steps."""
+        return
+
+
+class StepTracing(LanguageModelTracing):
+    """The same text by its steps: time t is the step of the machine at time t − 1.
+
+    The vectors are those of its address token, which computes what follows; the last step of a run
+    has none, and shows its own. `AHEAD` is the head that is followed, to where the machine moves.
+    """
+
+    AHEAD = "ahead"
+
+    def __init__(
+        self, compiled: CompiledLanguageModel, word: Sequence[str], max_steps: int
+    ) -> None:
+        super().__init__(compiled, word, max_steps)
+        self.attentions = (self.AHEAD, *self.attentions)
+        self.seeker = _AllAtOnce(self)  # type: ignore[assignment]  # as much of one as pages need
+
+    @cached_property
+    def places(self) -> list[int]:
+        """The token, counted from 1, that each step is looked at."""
+        first = len(self.word) + 2
+        return [min(place + 1, len(self.tokens)) for place in range(first, len(self.tokens), 2)]
+
+    def _step_at(self, token: int) -> int | None:
+        """The step whose address token this is; None for a letter and `<run>`."""
+        step = (token - len(self.word) - 1) // 2
+        return step if step >= 1 else None
+
+    def check(self, t: int) -> None:
+        """EndedError behind the last step of the text."""
+        if t > len(self.places):
+            raise EndedError(
+                f"there is no step {t:,} in this text; the last is {len(self.places):,}"
+            )
+
+    go_to = check
+
+    def last(self) -> int:
+        """The last step of the text."""
+        return len(self.places)
+
+    def vectors(self, t: int) -> Mapping[str, Vector]:
+        """Of its address token."""
+        self.check(t)
+        return super()._vectors_at(self.places[t - 1])
+
+    def attention(self, t: int) -> Mapping[str, Attention]:
+        """The two visits, by their steps."""
+        self.check(t)
+        token = self.places[t - 1]
+        found: dict[str, Attention] = {}
+        for name in ("block.1.head.0", "block.1.head.1"):
+            winners = self._winners[name]
+            found[name] = Visited(self._step_at(int(winners[token - 1]) + 1))
+        layout = self.compiled.network.stream
+        right = self._streams["block.1.input"][token - 1][layout.index("m2", "R")]
+        left = self._streams["block.1.input"][token - 1][layout.index("m2", "L")]
+        ahead = "block.1.head.0" if right else "block.1.head.1"
+        return {self.AHEAD: found[ahead] if right or left else Visited(None), **found}
+
+    @cached_property
+    def _winners(self) -> "dict[str, NDArray[np.int64]]":
+        _, _, attended = self.compiled.network.forward(self.tokens)
+        return {each.name: each.winners for each in attended}
+
+    def configuration(self, t: int) -> Configuration | None:
+        """Where the machine stands."""
+        self.check(t)
+        return super()._configuration_at(len(self.word) + 2 * t)
+
+
+class _AllAtOnce:
+    """A text is computed at once: every moment is near."""
+
+    lost = None
+
+    def __init__(self, tracing: StepTracing) -> None:
+        self._tracing = tracing
+
+    def nearest(self, t: int) -> int:
+        """The moment itself."""
+        return t
+
+    @property
+    def moments(self) -> int:
+        """All of them."""
+        return self._tracing.last()
+
+    end = moments
+
+    @property
+    def result(self) -> Run:
+        """The run."""
+        return self._tracing.run()

@@ -1,0 +1,363 @@
+"""One language model for all machines within its bounds: the rules are text in the prompt.
+
+    <bos> q0:a #:R:q1 q1:a a:R:q1 … <tape> a b b a <run>
+
+A rule is a key `q0:a` (in state q0 on symbol a) and an action `#:R:q1` (write #, move right, go to
+q1). Rules stand in any order, at most one for each key, none for `acc`, in which all accepting
+states are one. The run begins in q0; its text is as for one machine, but a step `R:q1:b` does not
+say what is written: the rules do. It ends with `R:acc:# <accept>`, or, where no rule fits, with
+`R:q1:b @5 <halt>`.
+
+States and symbols are numbers in bits ±1, so that the stream grows with their logarithm. Block 1 is
+new: an address token, which has taken over its step, looks its rule up among the actions, which
+have taken over their keys. With a = aq + as bits of a key, the scores are
+
+| 3a | the action whose key is this one |
+| 3a − 1 | `<bos>`, which says: there is no rule |
+| ≤ 3a − 2 | other actions, as their keys differ in a bit |
+| ≤ a | all else |
+
+Tokens that need no rule look at `<tape>`, whose value is 0.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import count, islice
+
+from netwright.errors import InputError
+from netwright.exact.layout import Layout
+from netwright.kind.language_model.block_0_rule import add_addresses
+from netwright.kind.language_model.block_1_visits import SIDES, add_far_address
+from netwright.kind.language_model.block_2_address import address_block
+from netwright.kind.language_model.construction import (
+    LONGEST,
+    SHORTEST,
+    add_address_tokens,
+    positions,
+)
+from netwright.kind.language_model.definition import Block, Head, LanguageModel, Matrix
+from netwright.kind.language_model.parts import Sum, UnitList, lookup
+from netwright.kind.language_model.stream import MOVES, bits, bits_of
+from netwright.kind.language_model.vocabulary import check_size
+from netwright.machine.remove_stays import remove_stays
+from netwright.machine.turing_machine import TuringMachine
+
+ACCEPTING = "acc"
+RUN, ACCEPT, HALT, PAD, BOS, TAPE = range(6)
+FLAGS = ("isX", "isRUN", "isP", "isS", "isAct", "isTape", "isBOS", "first", "acc", "hlt")
+
+
+@dataclass(frozen=True)
+class UniversalVocabulary:
+    """The tokens for so many states, `acc` among them, symbols and positions."""
+
+    states: tuple[str, ...]
+    symbols: tuple[str, ...]
+    """The blank first."""
+    context: int
+
+    @staticmethod
+    def of(states: int, symbols: int, context: int) -> "UniversalVocabulary":
+        """With at least so many: the numbers are made powers of two."""
+        if not 2 <= states <= 1 << 12 or not 2 <= symbols <= 1 << 12:
+            raise InputError("a universal model has 2 to 4,096 states, and as many symbols")
+        if not SHORTEST <= context <= LONGEST:
+            raise InputError(f"context is {context:,}; expected {SHORTEST:,} to {LONGEST:,} tokens")
+        q, s = (1 << (number - 1).bit_length() for number in (states, symbols))
+        check_size(5 * q * s + context)
+        names = (*(f"q{n}" for n in range(q - 1)), ACCEPTING)
+        return UniversalVocabulary(names, tuple(islice(_symbol_names(), s)), context)
+
+    @property
+    def aq(self) -> int:
+        """How many bits a state has."""
+        return (len(self.states) - 1).bit_length()
+
+    @property
+    def a_s(self) -> int:
+        """How many bits a symbol has."""
+        return (len(self.symbols) - 1).bit_length()
+
+    @cached_property
+    def keys(self) -> list[tuple[str, str]]:
+        """State and symbol."""
+        return [(q, a) for q in self.states if q != ACCEPTING for a in self.symbols]
+
+    @cached_property
+    def actions(self) -> list[tuple[str, str, str]]:
+        """The symbol to write, the move, the next state."""
+        return [(w, m, q) for w in self.symbols for m in MOVES for q in self.states]
+
+    @cached_property
+    def steps(self) -> list[tuple[str, str, str]]:
+        """Move, state and symbol."""
+        return [(m, q, a) for m in MOVES for q in self.states for a in self.symbols]
+
+    @cached_property
+    def texts(self) -> tuple[str, ...]:
+        """The texts of all tokens."""
+        named = [self.symbols, *(map(":".join, each) for each in (self.keys, self.actions))]
+        return (
+            *("<run>", "<accept>", "<halt>", "<pad>", "<bos>", "<tape>"),
+            *(text for part in named for text in part),
+            *map(":".join, self.steps),
+            *(f"@{p}" for p in range(self.context)),
+        )
+
+    @cached_property
+    def number(self) -> dict[str, int]:
+        """The numbers of all texts."""
+        return {text: n for n, text in enumerate(self.texts)}
+
+    def code(self, name: str) -> list[int]:
+        """The bits of a state or of a symbol."""
+        if name in self.states:
+            return bits(self.states.index(name), self.aq)
+        return bits(self.symbols.index(name), self.a_s)
+
+
+def _symbol_names() -> Iterator[str]:
+    yield from ("#", "0", "1", *"abcdefghijklmnopqrstuvwxyz")
+    yield from (f"s{n}" for n in count(29))
+
+
+@dataclass(frozen=True)
+class Renaming:
+    """A machine in the names of a universal model; all accepting states are `acc`."""
+
+    states: dict[str, str]
+    symbols: dict[str, str]
+    pauses: frozenset[str]
+    """The model's states in the middle of a stay of the given machine."""
+
+    @staticmethod
+    def of(given: TuringMachine, vocabulary: UniversalVocabulary) -> "Renaming":
+        """The start is q0, the blank #; a symbol keeps its name where the model has it."""
+        moving, pauses = remove_stays(given)
+        if given.start in given.accepting:
+            raise InputError("a machine that accepts before its first step cannot be a prompt")
+        others = [q for q in moving.states if q not in moving.accepting and q != moving.start]
+        most = len(vocabulary.states) - 1
+        if len(others) + 1 > most or len(moving.symbols) > len(vocabulary.symbols):
+            stays = f", {len(pauses)} of them for stays" if pauses else ""
+            raise InputError(
+                f"the machine has {len(others) + 1:,} states that do not accept{stays}, and "
+                f"{len(moving.symbols):,} symbols; the model has {most:,} and "
+                f"{len(vocabulary.symbols):,}"
+            )
+        states = {moving.start: "q0", **{q: f"q{n}" for n, q in enumerate(others, start=1)}}
+        states |= dict.fromkeys(moving.accepting, ACCEPTING)
+        blank, *names = vocabulary.symbols
+        symbols = {moving.blank: blank}
+        kept = [s for s in moving.symbols if s in names and s != moving.blank]
+        symbols |= {symbol: symbol for symbol in kept}
+        free = [name for name in names if name not in kept]
+        rest = [symbol for symbol in moving.symbols if symbol not in symbols]
+        symbols |= dict(zip(rest, free, strict=False))
+        return Renaming(states, symbols, frozenset(states[state] for state in pauses))
+
+
+def prompt_text(
+    given: TuringMachine, word: Sequence[str], vocabulary: UniversalVocabulary
+) -> tuple[str, Renaming]:
+    """Rules, tape and input, as text; the tokenizer puts `<bos>` before and `<run>` behind it."""
+    renaming = Renaming.of(given, vocabulary)
+    moving, _ = remove_stays(given)
+    states, symbols = renaming.states, renaming.symbols
+    parts = []
+    for (q, a), action in moving.delta.items():
+        write, move, after = symbols[action.write], str(action.move), states[action.state]
+        parts += [f"{states[q]}:{symbols[a]}", f"{write}:{move}:{after}"]
+    letters = [symbols[symbol] for symbol in given.check_word(word)]
+    if len(parts) + len(letters) + 5 > vocabulary.context:
+        raise InputError(
+            f"{len(parts):,} tokens for rules and {len(letters):,} for the input do not fit into "
+            f"the model's context of {vocabulary.context:,}"
+        )
+    return " ".join([*parts, "<tape>", *letters]), renaming
+
+
+@dataclass(frozen=True)
+class UniversalModel:
+    """The tokens, and the model."""
+
+    vocabulary: UniversalVocabulary
+    network: LanguageModel
+
+    @property
+    def context(self) -> int:
+        """How many tokens a text can have."""
+        return self.vocabulary.context
+
+
+def universal_model(states: int, symbols: int, context: int) -> UniversalModel:
+    """One model for all machines with so many states and symbols, and texts of that length."""
+    vocabulary = UniversalVocabulary.of(states, symbols, context)
+    stream = _stream(vocabulary)
+    tokens = Layout.of(token=vocabulary.texts)
+    previous = {"q1": "q1", "s1": "s1", "m1": "m1", "isTape": "first"}
+    units = UnitList(stream)
+    add_addresses(units, stream)
+    network = LanguageModel(
+        stream,
+        _wte(vocabulary, tokens, stream),
+        positions(context, stream),
+        (
+            Block((lookup(stream, "block.0.head.0", "A", "T", previous),), units.done()),
+            Block((_rule_lookup(stream, vocabulary),)),
+            _visits(stream),
+            address_block(stream, 3),
+        ),
+        _unembedding(vocabulary, stream, tokens),
+    )
+    return UniversalModel(vocabulary, network)
+
+
+def _stream(vocabulary: UniversalVocabulary) -> Layout:
+    """Blocks as for one machine, states and symbols in bits; VQ, VW, VM are those of an action."""
+    q, s, b = (
+        [f"b{k}" for k in range(size)]
+        for size in (vocabulary.aq, vocabulary.a_s, bits_of(vocabulary.context))
+    )
+    return Layout.of(
+        {"q1": q, "s1": s, "m1": MOVES, "far": b, "T": b, "A": b, "N": b},
+        **dict.fromkeys(FLAGS, ""),
+        **{"VQ": q, "VW": s, "VM": MOVES, "q2": q, "w": s, "m2": MOVES, "R": b, "L": b},
+        **{"vA": s, "RR": b, "vB": s, "LL": b, "Ys": s, "FAR": b, "Z": b},
+    )
+
+
+def _wte(vocabulary: UniversalVocabulary, tokens: Layout, stream: Layout) -> Matrix:
+    """What a token is: codes of states and symbols, moves, and flags."""
+    wte, number = Matrix(tokens, stream), vocabulary.number
+
+    def put(text: str, codes: dict[str, str], moves: dict[str, str], *flags: str) -> None:
+        row = number[text]
+        for block, name in codes.items():
+            cells = zip(stream.places(block), vocabulary.code(name), strict=True)
+            wte.entries.update({(row, place): bit for place, bit in cells})
+        for block, move in moves.items():
+            wte.entries[row, stream.index(block, move)] = 1
+        for flag in flags:
+            wte.entries[row, stream.index(flag)] = 1
+
+    blank, start = vocabulary.symbols[0], vocabulary.states[0]
+    put("<run>", {"w": blank, "q2": start}, {"m2": "R"}, "isRUN")
+    put("<bos>", {}, {}, "isBOS")
+    put("<tape>", {}, {}, "isTape")
+    for symbol in vocabulary.symbols:
+        put(symbol, {"w": symbol}, {}, "isX")
+    for q, a in vocabulary.keys:
+        put(f"{q}:{a}", {"q1": q, "s1": a}, {})
+    for w, m, q in vocabulary.actions:
+        put(f"{w}:{m}:{q}", {"VQ": q, "VW": w}, {"VM": m}, "isAct")
+    for m, q, a in vocabulary.steps:
+        ends = ("acc",) if q == ACCEPTING else ()
+        put(f"{m}:{q}:{a}", {"q1": q, "s1": a}, {"m1": m}, "isS", *ends)
+    add_address_tokens(wte, number["@0"], vocabulary.context, stream)
+    return wte
+
+
+def _rule_lookup(stream: Layout, vocabulary: UniversalVocabulary) -> Head:
+    """The head of block 1; the scores stand above."""
+    a = vocabulary.aq + vocabulary.a_s
+    slots = Layout.of(q=stream.labels("q1"), s=stream.labels("s1"), act="", none="", rest="")
+    Q, K = (Matrix(stream, slots).connect("q1", "q").connect("s1", "s") for _ in range(2))
+    queries: dict[str, Sum] = {
+        "act": {"isP": 2 * a},
+        "none": {"isP": 3 * a - 1},
+        "rest": dict.fromkeys(("isX", "isRUN", "isS", "isTape"), 4 * a),
+    }
+    for slot, inputs in queries.items():
+        for source, weight in inputs.items():
+            Q.put((str(source), ""), (slot, ""), weight)
+    for slot, source in (("act", "isAct"), ("none", "isBOS"), ("rest", "isTape")):
+        K.put((source, ""), (slot, ""))
+    carried = {"VQ": "q2", "VW": "w", "VM": "m2", "isBOS": "hlt"}
+    values = Layout.of({target: stream.labels(target) for target in carried.values()})
+    V, O = Matrix(stream, values), Matrix(values, stream)
+    for source, target in carried.items():
+        V.connect(source, target)
+        O.connect(target, target)
+    return Head("block.1.head.0", Q, K, V, O, scale=2)
+
+
+def _visits(stream: Layout) -> Block:
+    """Both visits, as for one machine; `<run>` asks for the token that is first on the tape."""
+    heads = (
+        lookup(
+            stream,
+            "block.2.head.0",
+            "R",
+            "A",
+            {"w": "vA", "R": "RR"},
+            beside=("isRUN", 4 * len(stream.labels("R")), "first"),
+        ),
+        lookup(stream, "block.2.head.1", "L", "A", {"w": "vB", "L": "LL"}),
+    )
+    units = UnitList(stream)
+    for move, v, pointer in SIDES:
+        for k in stream.labels("Ys"):
+            units.add(f"Ys{k}, {move}", {(v, k): 1, ("m2", move): 2}, -2, {("Ys", k): 2})
+        closing: Sum = {("Ys", k): -1 for k in stream.labels("Ys")}
+        units.add(f"Ys gate, {move}", {("m2", move): 1}, 0, closing)
+        add_far_address(units, stream, move, pointer)
+    return Block(heads, units.done())
+
+
+def _unembedding(vocabulary: UniversalVocabulary, stream: Layout, tokens: Layout) -> Matrix:
+    """The right step has aq + as + 2, others 2 less; the right address b; an end has more."""
+    U, number, b = Matrix(stream, tokens), vocabulary.number, bits_of(vocabulary.context)
+    for m, q, a in vocabulary.steps:
+        column = number[f"{m}:{q}:{a}"]
+        for block, name in (("q2", q), ("Ys", a)):
+            cells = zip(stream.places(block), vocabulary.code(name), strict=True)
+            U.entries.update({(place, column): bit for place, bit in cells})
+        U.entries[stream.index("m2", m), column] = 2
+    for p in range(vocabulary.context):
+        cells = zip(stream.places("Z"), bits(p - 1, b), strict=True)
+        U.entries.update({(place, number["@0"] + p): bit for place, bit in cells})
+    U.entries[stream.index("acc"), ACCEPT] = b + 2
+    U.entries[stream.index("hlt"), HALT] = vocabulary.aq + vocabulary.a_s + b
+    return U
+
+
+def universal_text(
+    given: TuringMachine, word: Sequence[str], vocabulary: UniversalVocabulary
+) -> tuple[list[int], Iterator[int]]:
+    """The prompt, and the tokens behind it: a run of the machine, last visits by definition."""
+    text, renaming = prompt_text(given, word, vocabulary)
+    number, moving = vocabulary.number, remove_stays(given)[0]
+    prompt = [BOS, *(number[each] for each in text.split(" ")), RUN]
+    return prompt, _run_of(moving, renaming, given.check_word(word), len(prompt) - 1, number)
+
+
+def _run_of(
+    machine: TuringMachine,
+    renaming: Renaming,
+    word: Sequence[str],
+    null: int,
+    number: dict[str, int],
+) -> Iterator[int]:
+    """`null` is the position of `<run>`, behind the letters."""
+    tape = dict(enumerate(word))
+    visits = {cell: null - len(word) + cell for cell in tape}
+    cell, position, state, move = 0, null + 1, machine.start, "R"
+    while True:
+        symbol = tape.get(cell, machine.blank)
+        shown = renaming.states[state]
+        yield number[f"{move}:{shown}:{renaming.symbols[symbol]}"]
+        if shown == ACCEPTING:
+            yield ACCEPT
+            return
+        yield number["@0"] + visits.get(cell + (1 if move == "R" else -1), null)
+        visits[cell] = position + 1
+        position += 2
+        action = machine.action(state, symbol)
+        if action is None:
+            yield HALT
+            return
+        tape[cell] = action.write
+        state, move = action.state, str(action.move)
+        cell += 1 if move == "R" else -1

@@ -1,0 +1,1 @@
+"""Theorem 4.1: Neural GPUs are Turing complete (Appendix C)."""

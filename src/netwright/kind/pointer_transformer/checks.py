@@ -1,0 +1,273 @@
+"""Networks that follow pointers, token by token: every vector, every pointer, whom it attends to.
+
+The statements are those of the proofs in `kinds.pointer_transformer`.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from netwright.definitions.transformer import LayerTrace, Token
+from netwright.engine.following.shown import Shown
+from netwright.engine.full.program import (
+    Chosen,
+    Counted,
+    Part,
+    Pointed,
+    one_hot,
+    positioned,
+    signed,
+)
+from netwright.engine.moments import ZERO_BLOCK
+from netwright.exact.rational import ONE, Rational
+from netwright.kind.pointer_transformer.construction import (
+    MOVES,
+    CompiledPointerTransformer,
+)
+from netwright.kind.pointer_transformer.proof_values import PointerValues
+from netwright.kind.transformer.checks import Claims, attended, decoder_checks
+from netwright.kind.universal_text.construction import CompiledUniversalText
+from netwright.kind.universal_text.proof_values import TextValues
+from netwright.kind.universal_transformer.codes import code_1, code_2
+from netwright.kind.universal_transformer.construction import RULE, CompiledUniversalRules
+from netwright.kind.universal_transformer.proof_values import RuleValues
+from netwright.verify.comparison import Check
+from netwright.verify.proposal import Claimed, Proposal, Where
+from netwright.verify.shown import Claim
+
+LEMMA = "Linked visits"
+SIMULATION = "Simulation"
+
+
+def _asked(layer: LayerTrace) -> list[int]:
+    """The input tokens, from 1 on, that a layer attends to."""
+    return [j for j, weight in enumerate(layer.external_weights, start=1) if weight]
+
+
+def pointer_checks(
+    compiled: CompiledPointerTransformer, shown: Shown, word: Sequence[str], max_steps: int
+) -> Iterator[Check]:
+    """Every token of a pointer Transformer."""
+
+    def claims(tokens: int) -> Claims:
+        values = PointerValues(compiled, word, tokens)
+        length = len(values.word)
+
+        def of(i: int, token: Token) -> Iterator[Claim]:
+            if i > values.end:
+                yield "After the halt", "q1", token.y["q1"], {}
+                return
+            first, second = token.layers
+            if length:
+                place = min(i + 1, length)
+                yield "Lemma B.1", "the symbol of the input", _asked(first), [place]
+                yield "Lemma B.1", "the symbol, again", _asked(second), [place]
+            yield "Lemma B.1", "a1", first.a, values.a1(i)
+            yield "The rule", "z1", first.z, values.z1(i)
+            followed, z2 = values.followed(i), values.z2(i)
+            if followed is not None:
+                yield LEMMA, "the token attended to", attended(second), [followed]
+                yield LEMMA, "p2", second.p, values.p2(i)
+                yield LEMMA, "z2", second.z, z2
+            if i < values.end:
+                yield LEMMA, "y", token.y, values.y(i + 1)
+            else:
+                yield "After the halt", "q1", token.y["q1"], {}
+
+        return of
+
+    return decoder_checks(compiled, shown, word, max_steps, claims, SIMULATION)
+
+
+def rule_checks(
+    compiled: CompiledUniversalRules, shown: Shown, word: Sequence[str], max_steps: int
+) -> Iterator[Check]:
+    """Every token of the universal Transformer on a prompt of rules."""
+
+    def claims(tokens: int) -> Claims:
+        values = RuleValues(compiled, word, tokens)
+
+        def of(i: int, token: Token) -> Iterator[Claim]:
+            if i <= values.end:
+                first, second = token.layers
+                place = values.place_of_rule(i) + 1
+                yield "The rule", "the rule attended to", _asked(first), [place]
+                yield "The rule", "a1", first.a, values.a1(i)
+                yield "The rule", "z1", first.z, values.z1(i)
+                followed = [values.selected(i)]
+                yield LEMMA, "the token attended to", attended(second), followed
+                yield LEMMA, "p2", second.p, values.p2(i)
+                place = min(i + 1, len(values.X))
+                yield "Lemma B.1", "the next token of the prompt", _asked(second), [place]
+                yield "Lemma B.1", "z2", second.z, values.z2(i)
+            yield from _ends(values, i, token, tokens)
+
+        return of
+
+    return decoder_checks(compiled, shown, word, max_steps, claims, SIMULATION)
+
+
+def text_checks(
+    compiled: CompiledUniversalText, shown: Shown, word: Sequence[str], max_steps: int
+) -> Iterator[Check]:
+    """Every token of the universal Transformer over eleven symbols."""
+
+    def claims(tokens: int) -> Claims:
+        values = TextValues(compiled, word, tokens)
+
+        def of(i: int, token: Token) -> Iterator[Claim]:
+            first, second, third = token.layers
+            place = [min(i + 1, len(values.text))]
+            for number, layer in enumerate(token.layers, start=1):
+                yield "Lemma B.1", f"the prompt's symbol, layer {number}", _asked(layer), place
+            if i <= values.end:
+                yield "Reading", "z1", first.z, values.z1(i)
+                if (rule := values.rule(i)) is not None:
+                    yield "The rule", "the token of the rule", attended(second), [rule]
+                    yield "The rule", "z2", second.z, values.z2(i)
+                if (followed := values.selected(i)) is not None:
+                    yield LEMMA, "the token attended to", attended(third), [followed]
+                if (z3 := values.z3(i)) is not None:
+                    yield LEMMA, "z3", third.z, z3
+            yield from _ends(values, i, token, tokens)
+
+        return of
+
+    return decoder_checks(compiled, shown, word, max_steps, claims, SIMULATION)
+
+
+def _ends(values: RuleValues | TextValues, i: int, token: Token, tokens: int) -> Iterator[Claim]:
+    """What comes out: the next configuration; or the end, which is final or not, and then 0."""
+    if i < values.end:
+        yield LEMMA, "y", token.y, values.y(i + 1)
+    elif values.end < tokens:
+        accepted = i == values.end and values.accepts
+        shown = {"r": token.y.number("r"), "on": token.y.number("on")}
+        yield "After the halt", "r and on", shown, {"r": int(accepted), "on": 0}
+
+
+def pointer_proposal(
+    compiled: CompiledPointerTransformer, shown: Shown, word: Sequence[str]
+) -> Proposal:
+    """Every token of a pointer Transformer, for vector code."""
+    layout, machine = compiled.layout, compiled.normal.machine
+    symbols = compiled.normal.check_word(word)
+    at = layout.index
+
+    def output(shift: int) -> list[Part]:
+        state, symbol = one_hot("q", layout.places("q1"), shift), layout.places("s1")
+        pointers = [Pointed("right", at("R"), shift), Pointed("left", at("L"), shift)]
+        return [state, one_hot("s", symbol, shift), *pointers]
+
+    given: list[Part] = []
+    if symbols:
+        given = [one_hot("alpha", layout.places("al")), Counted("beta", at("be"))]
+    if compiled.stays:
+        moves = {
+            at(block): [Rational(int(move.offset == n)) for n in (-1, 0, 1)]
+            for move, block in MOVES.items()
+        }
+        move = Chosen("turn", moves, first=-1)
+    else:
+        move = signed("m", at("m"))
+    a1 = [*output(0), *positioned(compiled.network), *given]
+    rule = [one_hot("q", layout.places("q2"), 1), one_hot("v", layout.places("w")), move]
+    z1 = [*a1, *rule, Pointed("followed", at("sel"), unless="m")]
+    found = [one_hot("found", layout.places("v"))]
+    p2 = [*z1, *found, Pointed("R of it", at("RR")), Pointed("L of it", at("LL"))]
+    looks_up, runs_on = Where("m", 0), Where("q", -1, 1)
+    asked = []
+    if symbols:
+        asked = [
+            Claimed("Lemma B.1", name, f"decoder.{n}.external", [Counted("beta", 0)])
+            for n, name in ((1, "the symbol of the input"), (2, "the symbol, again"))
+        ]
+    claims = [
+        *asked,
+        Claimed("Lemma B.1", "a1", "a1", a1),
+        Claimed("The rule", "z1", "z1", z1),
+        Claimed(
+            LEMMA, "the token attended to", "decoder.2.self", [Counted("followed", 0)], looks_up
+        ),
+        Claimed(LEMMA, "p2", "p2", p2, looks_up),
+        Claimed(LEMMA, "z2", "z2", [*p2, *given], looks_up),
+        Claimed(LEMMA, "y", "y", output(1), runs_on),
+        Claimed("After the halt", "q1", "y:q1", [], runs_on._replace(has_it=True)),
+    ]
+    states, codes = len(machine.states), len(machine.symbols)
+    return Proposal(
+        compiled.network,
+        compiled.embed(word),
+        compiled.seed,
+        machine,
+        symbols,
+        output(0),
+        claims,
+        shown,
+        [*range(states), ZERO_BLOCK],
+        [*range(codes), ZERO_BLOCK],
+        SIMULATION,
+    )
+
+
+def rule_proposal(compiled: CompiledUniversalRules, shown: Shown, word: Sequence[str]) -> Proposal:
+    """Every token of the universal Transformer on a prompt of rules, for vector code."""
+    layout, machine, prompt = compiled.layout, compiled.normal.machine, compiled.prompt
+    symbols, X = compiled.normal.check_word(word), compiled.embed(word)
+    at = layout.index
+    numbers = [prompt.symbols[symbol] for symbol in machine.symbols]
+
+    def output(shift: int) -> list[Part]:
+        states = [code_2(prompt.states[state]) for state in machine.states]
+        state = {at("r"): states, at("on"): [ONE] * len(states)}
+        pointers = [Pointed("right", at("R"), shift), Pointed("left", at("L"), shift)]
+        symbol = {at("s"): [code_1(number) for number in numbers]}
+        return [Chosen("q", state, shift), Chosen("s", symbol, shift), *pointers]
+
+    rules = [
+        X[len(symbols) + prompt.states[state] * len(prompt.symbols) + number]
+        for state in machine.states
+        for number in numbers
+    ]
+    fields = Chosen("rule", {at(name): [x.number(name) for x in rules] for name in RULE})
+    kept = {at(f"{name}3"): [x.number(f"{name}2") for x in rules] for name in ("r", "m", "on")}
+    position = positioned(compiled.network)
+    pointers = output(0)[2:]
+    chosen: list[Part] = [
+        Chosen("rule", kept),
+        Pointed("followed", at("sel")),
+        Counted("", at("one_")),
+    ]
+    z1: list[Part] = [*pointers, *position, fields, *chosen, Counted("", at("e_"), -1)]
+    wrote = Chosen("found", {at("v"): [code_1(number) for number in numbers]})
+    p2: list[Part] = [*z1, wrote, Pointed("R of it", at("RR")), Pointed("L of it", at("LL"))]
+    asked = {at(name): [x.number(name) for x in X] for name in RULE}
+    z2 = [*p2, Chosen("asked", asked, first=1)]
+    accepts = [Rational(int(state in machine.accepting)) for state in machine.states]
+    ended = Chosen("q", {at("r"): accepts})
+    place = [Rational(X.index(x) + 1) for x in rules]
+    attended_rule, followed = Chosen("rule", {0: place}), Counted("followed", 0)
+    next_token, runs_on = Counted("asked", 0), Where("q", -1, 1)
+    claims = [
+        Claimed("The rule", "the rule attended to", "decoder.1.external", [attended_rule]),
+        Claimed("The rule", "a1", "a1", [*output(0), *position, fields]),
+        Claimed("The rule", "z1", "z1", z1),
+        Claimed(LEMMA, "the token attended to", "decoder.2.self", [followed]),
+        Claimed(LEMMA, "p2", "p2", p2),
+        Claimed("Lemma B.1", "the next token of the prompt", "decoder.2.external", [next_token]),
+        Claimed("Lemma B.1", "z2", "z2", z2),
+        Claimed(LEMMA, "y", "y", output(1), runs_on),
+        Claimed("After the halt", "r and on", "y:r on", [ended], runs_on._replace(has_it=True)),
+    ]
+    return Proposal(
+        compiled.network,
+        X,
+        compiled.seed,
+        machine,
+        symbols,
+        output(0),
+        claims,
+        shown,
+        [*(prompt.states[state] for state in machine.states), ZERO_BLOCK],
+        [*numbers, ZERO_BLOCK],
+        SIMULATION,
+        machine.accepting,
+    )

@@ -1,0 +1,93 @@
+"""The kinds of network there are: names, and the modules whose `KIND` they are.
+
+A kind is loaded when it is named. A new one is a module, and a line here; or, in a package of its
+own, an entry point of the group `netwright.kinds`.
+"""
+
+from collections.abc import Mapping
+from importlib import import_module
+from importlib.metadata import entry_points
+from typing import TYPE_CHECKING, Any
+from warnings import warn
+
+from netwright.errors import FormatWarning, InputError, unknown
+
+if TYPE_CHECKING:
+    from netwright.kind.record import Kind
+
+REGISTRY = {
+    "transformer": "netwright.kind.transformer.kind",
+    "rnn": "netwright.kind.rnn.kind",
+    "neural-gpu": "netwright.kind.neural_gpu.kind",
+    "pointer-transformer": "netwright.kind.pointer_transformer.kind",
+    "universal-transformer": "netwright.kind.universal_transformer.kind",
+    "universal-text": "netwright.kind.universal_text.kind",
+    "language-model": "netwright.kind.language_model.kind",
+}
+"""The first is what verbs take if none is named."""
+DEFAULT = next(iter(REGISTRY))
+MACHINE = "machine"
+"""Beside the kinds of network, what a machine can run on: itself."""
+
+
+def modules() -> dict[str, str]:
+    """All kinds with their modules, those of other packages last."""
+    others = {point.name: point.value for point in entry_points(group="netwright.kinds")}
+    return {**REGISTRY, **{name: others[name] for name in others if name not in REGISTRY}}
+
+
+def is_kind(name: object) -> bool:
+    """Whether there is a kind of this name; other packages are looked at last, as that is slow."""
+    return name in REGISTRY or name in modules()
+
+
+def read_kind(name: str, *others: str) -> str:
+    """The name of a kind, or of something else that a machine can run on."""
+    if name not in others and not is_kind(name):
+        raise InputError(unknown("network", str(name), [*modules(), *others]))
+    return name
+
+
+def kind_named(name: "str | Kind[Any]") -> "Kind[Any]":
+    """A kind by its name.
+
+    >>> kind_named("rnn").statement
+    'Theorem 2.3'
+    """
+    if not isinstance(name, str) and hasattr(name, "construction"):
+        return name
+    known = read_kind(str(name))
+    found: Kind[Any] = import_module(REGISTRY.get(known) or modules()[known]).KIND
+    return found
+
+
+def kind_with(
+    name: "str | Kind[Any]", options: Mapping[str, Any]
+) -> "tuple[Kind[Any], Mapping[str, Any]]":
+    """A kind and its options; a former name of it is resolved, with a FormatWarning."""
+    kind = kind_named(name)
+    for (option, value), other in kind.construction.aliases.items():
+        if str(options.get(option)) == value:
+            warn(f"{option}={value} is the kind {other} now", FormatWarning, stacklevel=3)
+            return kind_named(other), {k: v for k, v in options.items() if k != option}
+    return kind, options
+
+
+def kinds() -> "dict[str, Kind[Any]]":
+    """The kinds of network by name: what `netwright.compile(…, to=…)` takes.
+
+    >>> list(kinds())  # doctest: +NORMALIZE_WHITESPACE
+    ['transformer', 'rnn', 'neural-gpu', 'pointer-transformer', 'universal-transformer',
+     'universal-text', 'language-model']
+    """
+    return {name: kind_named(name) for name in modules()}
+
+
+def kinds_of_the_paper() -> "dict[str, Kind[Any]]":
+    """Those of the paper's theorems."""
+    return {name: kind for name, kind in kinds().items() if kind.construction.of_the_paper}
+
+
+def exact_kinds() -> "dict[str, Kind[Any]]":
+    """Those whose networks are exact, for any number of steps, and certified."""
+    return {name: kind for name, kind in kinds().items() if kind.proof.checker is not None}

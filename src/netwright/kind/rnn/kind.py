@@ -1,0 +1,222 @@
+"""The kind `rnn`: Theorem 2.3."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from netwright.certificates.rnn import CHECKER
+from netwright.engine.following.drive import Course
+from netwright.engine.following.tracing import RNNTracing
+from netwright.engine.moments import ReferenceEngine
+from netwright.engine.rnn import FastRNN
+from netwright.errors import InputError
+from netwright.exact.feed_forward import Affine
+from netwright.exact.layout import Layout
+from netwright.exact.rational import Number, Rational, rational
+from netwright.exact.vector import Vector
+from netwright.kind.record import (
+    C,
+    Construction,
+    FollowedReading,
+    Kind,
+    Look,
+    Option,
+    Options,
+    Proof,
+)
+from netwright.kind.rnn.checks import rnn_checks
+from netwright.kind.rnn.construction import CompiledRNN, compile_rnn
+from netwright.kind.rnn.meanings import MEANINGS
+from netwright.kind.rnn.neurons import Neurons
+from netwright.kind.rnn.reading import Decoder, rnn_course
+from netwright.kind.rnn.readouts import readouts
+from netwright.machine.simulate import Engine
+from netwright.machine.timeline import Timeline
+from netwright.machine.turing_machine import TuringMachine
+from netwright.network.plain import VECTOR, Plain
+from netwright.network.trace import Moment
+from netwright.network.view import History, Says
+from netwright.verify.comparison import Check
+
+if TYPE_CHECKING:
+    from netwright.precision.laboratory import Experiment
+
+
+def read_base(value: str | Number) -> Rational:
+    """The base of stacks as a number.
+
+    >>> read_base("7/2")
+    7/2
+    """
+    if isinstance(value, str) and re.fullmatch(r"\d{1,18}(/0*[1-9]\d{0,17})?", value):
+        return rational(Fraction(value))
+    if isinstance(value, int | Fraction | Rational) and not isinstance(value, bool):
+        return rational(value)
+    raise InputError(f"base is {str(value)[:40]!r}; expected a number such as 4 or 7/2")
+
+
+class StackConstruction(Construction[C]):
+    """What a network with stacks is made with."""
+
+    of_the_paper = True
+    options = (
+        Option(
+            "base",
+            read_base,
+            None,
+            "The base of the stacks, above |Σ|, such as 4 or 7/2.",
+            metavar="NUMBER",
+        ),
+    )
+
+    def for_export(self, given: Options, machine: TuringMachine) -> Options:
+        """Base 4 where nothing else is said: with two or three symbols its weights are binary."""
+        usual = given.get("base") is None and len(machine.symbols) <= 3
+        return {**given, "base": 4} if usual else given
+
+
+class StackLook(Look[C]):
+    """At a network that reads its input first."""
+
+    def history(self, compiled: C, word: Sequence[str], limit: int) -> History:
+        """The vectors of the word come first, then that of the blank that ends it."""
+        # One time more shows whether the machine has halted at the limit.
+        lead = len(word) + 1
+        return History(Timeline(compiled.machine, word, limit=limit + 1), lead, lead)
+
+
+def pair_readout(neurons: Neurons) -> tuple[Affine, list[tuple[str, str]]]:
+    """The read-outs n[q, s] of a hidden vector, and the pairs that they stand for."""
+    whole, machine = readouts(neurons), neurons.machine
+    pairs = [(q, s) for q in machine.states for s in machine.symbols]
+    columns = Layout.of(n=whole.output.labels("n"))
+    first = whole.output.places("n")[0]
+    weights = {(j, k - first): w for (j, k), w in whole.weights.items() if k >= first}
+    return Affine(whole.input, columns, weights, Vector.zero(columns)), pairs
+
+
+class RNNConstruction(StackConstruction[CompiledRNN]):
+    """An encoder-decoder RNN that takes one step for each of the machine's."""
+
+    name = "rnn"
+    statement = "Theorem 2.3"
+
+    def construct(self, machine: TuringMachine, options: Options) -> CompiledRNN:
+        """The real-time RNN."""
+        return compile_rnn(machine, options["base"])
+
+    def facts(self, compiled: CompiledRNN) -> dict[str, Any]:
+        """The number of neurons, beside the formulas for it."""
+        neurons = compiled.neurons
+        m, k = len(neurons.machine.states), neurons.k
+        encoder = k  # sc and e_1, …, e_{k−1}
+        return {
+            "dimension": neurons.layout.dimension,
+            "neurons": neurons.layout.dimension - encoder,
+            "encoder_neurons": encoder,
+            # Pairs (q, D) with D = R, L, and S in a machine that stays, with two more stacks.
+            "formula": "m(3k-2)+7" if neurons.stays else "m(2k-1)+5",
+            "formula_value": m * (3 * k - 2) + 7 if neurons.stays else m * (2 * k - 1) + 5,
+            "source_formula": "10m+30",
+            "source_value": 10 * m + 30,
+            "base": str(neurons.base),
+        }
+
+    def plain(self, compiled: CompiledRNN, meanings: Any) -> Plain:
+        """Embedding, W, V and U multiplied out, and the read-outs of state and symbol."""
+        plain = Plain.of(self, compiled.machine, compiled.network, meanings, linear=True)
+        plain.embedding(compiled.embedding, [compiled.machine.blank])
+        plain.names["activations"] = {
+            "h": {"columns": VECTOR, "meaning": "h_0 = 0, then σ(x W + h V) (Equation 2)"},
+            "g": {"columns": VECTOR, "meaning": "σ(g U), the output (Equation 3)"},
+        }
+        plain.readout(*pair_readout(compiled.neurons), compiled.final_states)
+        return plain
+
+
+class StackReading(FollowedReading[C]):
+    """Read by its stacks, or by the definition, moment by moment: `full` is the definition, too."""
+
+    engines = (Engine.AUTO, Engine.FAST, Engine.FULL, Engine.REFERENCE)
+    benchmark_steps = 10**7
+    fast: Any
+    """The engine that remembers cases."""
+    follow: Any
+    """From network, word, limit and what makes an engine to the course of a run."""
+
+    def course(
+        self, compiled: C, word: Sequence[str], max_steps: int, engine: Engine
+    ) -> Course[Any]:
+        """One moment is one step, once the input is read."""
+        short = self.fast.SHORT if engine is Engine.AUTO else 0
+
+        def make(*network_and_input: Any) -> Any:
+            if engine in (Engine.REFERENCE, Engine.FULL):  # every weight at every moment
+                *_, watches, _ = network_and_input
+                return ReferenceEngine(self.moments(compiled, word), watches)
+            return self.fast(*network_and_input, reference_steps=short)
+
+        found: Course[Any] = self.follow(compiled, word, max_steps, make)
+        return found
+
+
+class RNNReading(StackReading[CompiledRNN]):
+    """The hidden vectors, first those of the encoder."""
+
+    fast = FastRNN
+    follow = staticmethod(rnn_course)
+
+    def moments(self, compiled: CompiledRNN, word: Sequence[str]) -> Iterator[Mapping[str, Vector]]:
+        """g_0, g_1, … of Equation 3."""
+        seed = Vector.zero(compiled.neurons.layout)
+        return ({"0": g} for g in compiled.network.decoder_states(compiled.embed(word), seed))
+
+    def outputs(self, compiled: CompiledRNN, word: Sequence[str]) -> Iterator[Vector]:
+        """y_1, y_2, …."""
+        return compiled.recognizer.outputs((*word, compiled.machine.blank))
+
+    def trace(self, compiled: CompiledRNN, word: Sequence[str], max_steps: int) -> RNNTracing:
+        """h while it reads, then g."""
+        course = self.course(compiled, word, max_steps, Engine.AUTO)
+        return RNNTracing(course, compiled.network, compiled.embed(word))
+
+    def output(self, moment: Moment) -> Vector | None:
+        """g_1 is the first; g_0 is h_n."""
+        return None if "h" in moment else moment["g"]
+
+    def vectors(self, compiled: CompiledRNN) -> list[str]:
+        """Of encoder and decoder."""
+        return ["h", "g"]
+
+
+class RNNProof(Proof[CompiledRNN]):
+    """State, symbol, head and tape at every step."""
+
+    checker = CHECKER
+    is_predicted = True
+
+    def checks(self, compiled: CompiledRNN, word: Sequence[str], max_steps: int) -> Iterator[Check]:
+        """By the definition's hidden vectors."""
+        return rnn_checks(compiled, word, max_steps)
+
+    def laboratory(self, options: Options) -> "tuple[type[Experiment], dict[str, Any]]":
+        """Its stacks."""
+        from netwright.precision.laboratory import StackExperiment
+        from netwright.precision.stacks import rnn_hidden
+
+        return StackExperiment, {"base": options["base"], "hidden": rnn_hidden}
+
+
+class RNNLook(StackLook[CompiledRNN]):
+    """At the hidden vectors."""
+
+    meanings = MEANINGS
+
+    def says(self, compiled: CompiledRNN, moment: Moment) -> Says | None:
+        """State and symbol by the read-outs of g; the rule is the machine's."""
+        found = Decoder(compiled.neurons).decode(moment["g"]) if "g" in moment else None
+        return Says.of(compiled.machine, found.state, found.symbol) if found else None
+
+
+KIND = Kind(RNNConstruction(), RNNReading(), RNNProof(), RNNLook())

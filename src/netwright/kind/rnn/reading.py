@@ -1,0 +1,370 @@
+"""From the hidden vectors of the RNN back to the machine: state, head, tape, at every step."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Protocol, TypeVar, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netwright.definitions.rnn import RNN
+from netwright.engine.following.drive import Course, first_place
+from netwright.engine.moments import (
+    NEITHER,
+    Coded,
+    Codes,
+    Spelled,
+    VectorMoments,
+    Watch,
+    rows_of,
+)
+from netwright.errors import NetworkError
+from netwright.exact.rational import ONE, Rational, digits_in_base
+from netwright.exact.snapshot import (
+    FARTHEST,
+    Snapshot,
+    checked_array,
+    require_consistent,
+)
+from netwright.exact.vector import Vector
+from netwright.kind.rnn.construction import CompiledRNN
+from netwright.kind.rnn.neurons import Neurons
+from netwright.kind.rnn.readouts import pair_label, readouts
+from netwright.kind.rnn.update import move_readouts
+from netwright.machine.configuration import Tape
+from netwright.machine.simulate import Engine, Outcome, Run
+from netwright.machine.turing_machine import TuringMachine
+
+S = TypeVar("S", bound=VectorMoments)
+
+
+@dataclass(frozen=True)
+class Decoded:
+    """What a hidden vector says; the stacks are spelled out only when somebody asks."""
+
+    neurons: Neurons
+    state: str
+    symbol: str
+    left: Rational
+    right: Rational
+    move: int
+    """Where the head goes next: −1, 0 or 1."""
+
+    def tape(self, head: int) -> Tape:
+        """The tape, the head being on a cell."""
+        left, right = symbols_of(self.neurons, self.left), symbols_of(self.neurons, self.right)
+        cells = [*reversed(left), self.symbol, *right]
+        return Tape.of(cells, head - len(left), self.neurons.machine.blank)
+
+
+def symbols_of(neurons: Neurons, x: Rational) -> list[str]:
+    """The symbols of a stack, from the top: the digits of x in base B."""
+    digits = digits_in_base(x, neurons.base) if 0 <= x < 1 else None
+    if digits is None or any(not 0 <= digit < neurons.k for digit in digits):
+        raise NetworkError(f"{str(x)[:60]} is no stack in base {neurons.base}")
+    return [neurons.symbol_of[digit] for digit in digits]
+
+
+def symbols_spelled(neurons: Neurons, spelled: Spelled) -> list[str] | None:
+    """The same from digits (c, b) that an engine has; None if they are not (digit/B, 1/B).
+
+    Such digits are those of the number, as all are below k, and the others add up to less than 1.
+    """
+    symbols: list[str | None] = []
+    for c, b, over in spelled.pairs:
+        digit = c * neurons.base / over
+        fits = digit.q == 1 and 0 <= digit < neurons.k and b * neurons.base in (0, over)
+        symbols.append(neurons.symbol_of[int(digit.p)] if fits else None)
+    found = [symbols[digit] for digit in spelled.digits.tolist()]
+    is_end = np.array([b == 0 for _, b, _ in spelled.pairs])
+    if None in found or is_end[spelled.digits[:-1]].any():
+        return None
+    return cast(list[str], found)
+
+
+class Decoder:
+    """Reads hidden vectors of the RNN of a machine."""
+
+    def __init__(self, neurons: Neurons) -> None:
+        self.neurons = neurons
+        self.readouts = readouts(neurons)
+        self.moves = move_readouts(neurons)
+        machine = neurons.machine
+        self.pairs = {pair_label(q, s): (q, s) for q in machine.states for s in machine.symbols}
+
+    def decode(self, g: Vector) -> Decoded | None:
+        """What g says; None for a dead vector, in which no state is on."""
+        seen = self.readouts(g)
+        on = seen["n"]
+        if not on:
+            return None
+        if len(on) != 1 or set(on.values()) != {ONE}:
+            raise NetworkError(f"the read-outs {on} are no one-hot of state and symbol")
+        state, symbol = self.pairs[next(iter(on))]
+        moves = self.moves(seen)
+        move = moves.number("move", "R") - moves.number("move", "L")
+        stacks = seen.number("L"), seen.number("R")
+        return Decoded(self.neurons, state, symbol, *stacks, int(move.p))
+
+    def symbols(self, moments: VectorMoments, watch: Watch, side: str, before: bool) -> list[str]:
+        """The symbols of a stack, from the top: by the engine's digits, or by the number."""
+        assert watch.through is not None
+        spelled = moments.spelled(watch, side, before=before)
+        found = None if spelled is None else symbols_spelled(self.neurons, spelled)
+        if found is None:
+            seen = watch.through(moments.vector(watch.vector, before=before))
+            found = symbols_of(self.neurons, seen.number(side))
+        return found
+
+    def follow(self, states: Iterator[Vector]) -> Iterator[tuple[int, Decoded | None]]:
+        """Each g_t with the cell under its head, up to the first dead one."""
+        head = 0
+        for g in states:
+            decoded = self.decode(g)
+            yield head, decoded
+            if decoded is None:
+                return
+            head += decoded.move
+
+
+class HasStacks(Protocol):
+    """What is followed by its stacks: an RNN, or a network that carries one out."""
+
+    @property
+    def machine(self) -> TuringMachine: ...  # noqa: D102
+    @property
+    def final_states(self) -> frozenset[str]: ...  # noqa: D102
+
+
+class PairFollower:
+    """The machine's run, followed from the codes of its pairs of state and symbol.
+
+    One moment of the network is one step of the machine: g_t is the configuration at time t. The
+    network may have `skip` moments before g_0; the first watch shows g_0, the last one all others.
+    """
+
+    def __init__(
+        self, compiled: HasStacks, decoder: Decoder, max_steps: int, skip: int = 0
+    ) -> None:
+        self.machine, self.max_steps = compiled.machine, max_steps
+        self.outcome: Outcome | None = None
+        self.states = compiled.machine.states
+        symbols = compiled.machine.symbols
+        pairs = [(state, symbol) for state in self.states for symbol in symbols]
+        self.moves = np.array(_moves(decoder, len(pairs)), dtype=np.int64)
+        self.is_final = np.array([state in compiled.final_states for state, _ in pairs])
+        self.skip, self.time = skip, -1 - skip
+        self.head, self.move = 0, 0
+        self.lowest = self.highest = 0
+        self.pair = self.states.index(compiled.machine.start) * len(symbols)
+        """The number of the last pair of state and symbol."""
+        self.is_before = False
+        """Whether the last configuration is that of the moment before the newest."""
+        self._meanings: tuple[NDArray[np.int64], ...] | None = None
+        """Of the numbers of moments: flags, moves and pairs."""
+
+    @property
+    def state(self) -> str:
+        """The machine's state."""
+        return self.states[self.pair // len(self.machine.symbols)]
+
+    @property
+    def symbol(self) -> str:
+        """The symbol under the head."""
+        return self.machine.symbols[self.pair % len(self.machine.symbols)]
+
+    @property
+    def stops(self) -> list[int]:
+        """The codes of the pairs with which a run ends."""
+        return np.flatnonzero(self.is_final).tolist()
+
+    @property
+    def steps(self) -> int:
+        """How many steps the machine has done."""
+        return max(0, self.time - self.is_before)
+
+    @property
+    def cells(self) -> int:
+        """How many cells the head has seen."""
+        return self.highest - self.lowest + 1
+
+    @property
+    def moments(self) -> int:
+        """How many moments it has followed."""
+        return self.time + 1 + self.skip
+
+    @property
+    def shown(self) -> int:
+        """Those up to the last configuration."""
+        return self.moments - self.is_before
+
+    @property
+    def most_moments(self) -> int:
+        """One more than the limit shows what happens there."""
+        return self.skip + self.max_steps + 2
+
+    @property
+    def at_a_step(self) -> bool:
+        """From g_0 on, up to the last configuration."""
+        return self.time >= 0 and not self.is_before
+
+    def remaining(self) -> int:
+        """At the limit, one moment more shows whether the machine had a rule there."""
+        return self.max_steps - self.time
+
+    def take(self, codes: Codes) -> None:
+        """Follow some moments."""
+        if isinstance(codes, Coded) and self.time >= 0:
+            codes = self._walk(codes)
+        codes = rows_of(codes)
+        for_now = min(len(codes), max(0, -1 - self.time))
+        self.time += for_now
+        codes = codes[for_now:]
+        if not len(codes):
+            return
+        pairs = codes[:, -1].copy()
+        if self.time == -1:
+            pairs[0] = codes[0, 0]
+        ends = first_place((pairs < 0) | (self.time + 1 + np.arange(len(pairs)) > self.max_steps))
+        final = first_place(self.is_final[np.maximum(pairs, 0)] & (pairs >= 0))
+        last = min(ends, final + 1)
+        if last:
+            moves = np.concatenate(([self.move], self.moves[pairs[: last - 1]]))
+            heads = self.head + np.cumsum(moves)
+            self.head, self.move = int(heads[-1]), int(self.moves[pairs[last - 1]])
+            self.lowest = min(self.lowest, int(heads.min()))
+            self.highest = max(self.highest, int(heads.max()))
+            self.pair = int(pairs[last - 1])
+            self.time += last
+        accepting = bool(self.machine.accepting)
+        if final < ends:
+            self.outcome = Outcome.ACCEPTED if accepting else Outcome.HALTED
+        elif ends < len(pairs):
+            self.time += 1
+            self.is_before = True
+            if pairs[ends] == NEITHER or self.time == 0:  # which a run begins with
+                raise NetworkError(f"g_{self.time} shows no pair of a state and a symbol")
+            if pairs[ends] >= 0:
+                self.outcome = Outcome.UNDECIDED
+            else:  # dead: no rule applied to the configuration before
+                self.outcome = Outcome.REJECTED if accepting else Outcome.HALTED
+
+    def _walk(self, codes: Coded) -> Coded:
+        """Follow moments up to the first with which a run may end; the others are left."""
+        from netwright.engine.following import (
+            native_tokens,  # the compiler, which such an engine has
+        )
+
+        if self._meanings is None or len(self._meanings[0]) != len(codes.rows):
+            pairs = codes.rows[:, -1]
+            known = np.maximum(pairs, 0)
+            flags = (pairs < 0) | self.is_final[known]
+            self._meanings = flags.astype(np.int64), self.moves[known], known
+        flags, moves, pairs = self._meanings
+        clock = np.array([self.head, self.move, self.lowest, self.highest, 0], dtype=np.int64)
+        count = min(len(codes), self.max_steps - self.time)
+        arrays = (codes.numbers, flags, moves, clock)
+        done = native_tokens.walk()(*(array.ctypes.data for array in arrays), count)
+        if done:
+            self.head, self.move, self.lowest, self.highest = clock[:-1].tolist()
+            self.pair = int(pairs[codes.numbers[done - 1]])
+            self.time += done
+        return Coded(codes.numbers[done:], codes.rows)
+
+    def snapshot(self) -> Snapshot:
+        """Where the machine stands."""
+        place = [self.time, self.head, self.move, self.lowest, self.highest, self.pair]
+        return {"place": np.array(place, dtype=np.int64)}
+
+    def put(self, state: Snapshot) -> None:
+        """Stand there again."""
+        place = state["place"].tolist()
+        self.time, self.head, self.move, self.lowest, self.highest, self.pair = place
+        self.is_before = False
+
+    def restore(self, state: Snapshot) -> None:
+        """Stand there again, if there is such a place."""
+        pair = int(checked_array(state, "place", (6,), -FARTHEST, FARTHEST)[-1])
+        require_consistent(0 <= pair < len(self.moves), f"no state and symbol {pair}")
+        self.put(state)
+        require_consistent(self.time >= -1 - self.skip, f"time {self.time}")
+        require_consistent(self.lowest <= self.head <= self.highest, f"the head is at {self.head}")
+        require_consistent(abs(self.move) <= 1, f"a move of {self.move}")
+
+
+def _moves(decoder: Decoder, pairs: int) -> list[int]:
+    """Where the head goes from each pair of state and symbol, by the network's own read-outs.
+
+    The network has no coordinate for the head's cell, so the cell is counted.
+    """
+    moves, layout = decoder.moves, decoder.readouts.output
+    first = layout.index("n", layout.labels("n")[0])
+    images = (moves(Vector(layout, {first + n: ONE})) for n in range(pairs))
+    return [int((m.number("move", "R") - m.number("move", "L")).p) for m in images]
+
+
+def stack_course(
+    compiled: HasStacks,
+    decoder: Decoder,
+    moments: S,
+    follower: PairFollower,
+    watched: Callable[[int], Watch],
+    *,
+    started: float,
+    tokens: int,
+    dimension: int,
+) -> Course[S]:
+    """The machine's run, read off the moments of a network that has read `tokens` vectors.
+
+    `watched` gives the watch through which the read-outs are seen at a time.
+    """
+
+    def reached() -> Run:
+        tape = Tape(0, ())
+        if follower.time >= 0:
+            before = follower.is_before
+            watch = watched(follower.time - before)
+            left, right = (decoder.symbols(moments, watch, side, before) for side in "LR")
+            cells = [*reversed(left), follower.symbol, *right]
+            tape = Tape.of(cells, follower.head - len(left), compiled.machine.blank)
+        return Run(
+            follower.outcome or Outcome.UNDECIDED,
+            follower.steps,
+            follower.state,
+            follower.head,
+            tape,
+            Engine.FAST if moments.fast else Engine.REFERENCE,
+            perf_counter() - started - moments.compile_seconds,
+            moments.compile_seconds,
+            tokens + follower.steps,
+            dimension,
+            moments.reason,
+        )
+
+    return Course(moments, follower, reached, compiled.machine.blank)
+
+
+def rnn_course(
+    compiled: CompiledRNN,
+    word: Sequence[str],
+    max_steps: int,
+    decoding: Callable[[RNN, Sequence[Vector], Vector, Sequence[Watch], Sequence[int]], S],
+) -> Course[S]:
+    """The machine's run as the RNN does it, by an engine."""
+    started = perf_counter()
+    X = compiled.embed(compiled.machine.check_word(word))
+    layout = compiled.neurons.layout
+    decoder = Decoder(compiled.neurons)
+    follower = PairFollower(compiled, decoder, max_steps)
+    watch = Watch("0", "n", through=decoder.readouts)
+    return stack_course(
+        compiled,
+        decoder,
+        decoding(compiled.network, X, Vector.zero(layout), [watch], follower.stops),
+        follower,
+        lambda time: watch,
+        started=started,
+        tokens=len(X),
+        dimension=layout.dimension,
+    )

@@ -1,0 +1,1 @@
+"""One Transformer for all machines, over a prompt of eleven symbols."""

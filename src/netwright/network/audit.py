@@ -1,0 +1,299 @@
+"""Is this file or folder what it says? The chain of trust, followed and checked anew.
+
+    machine digest → certificate → network file → export → campaign row
+
+Nothing that a file says of itself is believed. Of an export no code is run: what it should be is
+written again from the exact network in it, and compared. Of a campaign some rows are done again.
+"""
+
+import random
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from importlib.metadata import version
+from itertools import chain
+from os import PathLike
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from netwright.errors import FormatError, InputError, NetwrightError
+from netwright.files import array_digest, open_regular, read_file, unseal
+from netwright.html import table
+from netwright.machine.load import load_machine
+from netwright.network.certificate import check_certificate
+from netwright.network.network import Network
+from netwright.network.saved import load_network
+from netwright.text import counted, shortened
+
+SAMPLE = 20
+"""Rows of a campaign that are done again, where nothing else is said."""
+Told = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that was looked at."""
+
+    what: str
+    holds: bool | None
+    """None where it cannot be told here."""
+    detail: str = ""
+
+
+@dataclass(frozen=True)
+class Audit:
+    """What was found out about a file or a folder."""
+
+    path: str
+    kind: str
+    digest: str | None
+    """Of the machine; of a campaign, of all of it."""
+    findings: tuple[Finding, ...]
+
+    @property
+    def holds(self) -> bool:
+        """Whether nothing was found that is not as it says."""
+        return all(each.holds is not False for each in self.findings)
+
+    def __bool__(self) -> bool:
+        return self.holds
+
+    def __repr__(self) -> str:
+        verdict = "is what it says" if self.holds else "is NOT what it says"
+        return f"<{self.kind} {self.path} {verdict}: {counted(len(self.findings), 'finding')}>"
+
+    def _repr_html_(self) -> str:
+        rows = [(each.what, SIGNS[each.holds], each.detail) for each in self.findings]
+        return table(repr(self)[1:-1], ["", "", ""], rows)
+
+
+Findings = Iterator[Finding | str]
+"""What is found, one after the other; a text is the digest."""
+SIGNS = {True: "yes", False: "NO", None: "not told"}
+
+
+def audit(
+    path: PathLike[str] | str,
+    *,
+    digest: str | None = None,
+    sample: int | None = SAMPLE,
+    progress: Told | None = None,
+) -> Audit:
+    """Check a certificate, saved network, checkpoint, export or campaign anew: `netwright.audit`.
+
+    Args:
+        path: the file or folder; or a machine's file, whose digest is told.
+        digest: what the digest of its machine, or of the campaign, must be.
+        sample: how many rows of a campaign are done again; None means all.
+        progress: is called with a few words on what is done now.
+
+    FormatError for what is none of these.
+    """
+    if not isinstance(path, str | PathLike):
+        raise FormatError(f"expected a path; got {path!r}")
+    if sample is not None and (not isinstance(sample, int) or sample < 0):
+        raise InputError(f"a sample of {sample!r} rows; expected 0 or more")
+    place, tell = Path(path), progress or (lambda _: None)
+    kind, found = _findings(place, sample, tell)
+    findings = []
+    own: str | None = None
+    try:
+        for each in found:
+            if isinstance(each, str):
+                own = each
+            else:
+                findings.append(each)
+                tell(each.what)
+    except NetwrightError as error:
+        findings.append(Finding("it can be read", False, str(error).replace("\n", "; ")))
+    if digest is not None:
+        findings.append(Finding("its digest is the one asked for", own == digest, own or "none"))
+    return Audit(str(path), kind, own, tuple(findings))
+
+
+def _findings(place: Path, sample: int | None, tell: Told) -> tuple[str, Findings]:
+    """What a path is, by what is in it."""
+    if place.is_dir():
+        if (place / "campaign.json").exists():
+            return "campaign", _campaign(place, sample, tell)
+        if (place / "checked.json").exists():
+            return "export", _export(place)
+        raise FormatError(f"{place} is no campaign and no export; there is no checked.json in it")
+    if not place.exists():
+        raise FormatError(f"{place}: there is no such file or folder")
+    with open_regular(place, "certificate, network or machine") as file:
+        begin = file.read(256)
+    if begin[8:9] == b"{" and b"netwright checkpoint" in _header(place):
+        return "checkpoint", _checkpoint(place)
+    if begin[8:9] == b"{" and int.from_bytes(begin[:8], "little") < 1 << 32:
+        return "network", _network(place)
+    if begin.lstrip().startswith(b"{") and b'"netwright certificate' in begin:
+        return "certificate", _certificate(place)
+    return "machine", _machine(place)
+
+
+def _header(place: Path) -> bytes:
+    """What a safetensors file says before its numbers, or the beginning of that."""
+    with open_regular(place, "network") as file:
+        return file.read(8 + min(int.from_bytes(file.read(8), "little"), 1 << 20))
+
+
+def _machine(place: Path) -> Findings:
+    machine = load_machine(str(place))
+    yield machine.digest
+    size = f"{counted(len(machine.states), 'state')}, {counted(len(machine.symbols), 'symbol')}"
+    yield Finding("it is a machine without faults", True, size)
+
+
+def _certificate(place: Path) -> Findings:
+    found = check_certificate(place)
+    if "given" in found.written:
+        yield found.machine.digest
+    yield Finding("it can be read", True, f"{found.on}, {_about(found.written)}")
+    failed = [each for each in found.obligations if each.failure is not None]
+    cases = sum(each.cases for each in found.obligations)
+    detail = f"{counted(len(found.obligations), 'obligation')}, {cases:,} cases"
+    if failed:
+        detail = f"{failed[0].name}: {failed[0].failure}"
+    yield Finding("all obligations hold, checked anew", not failed, detail)
+
+
+def _about(written: Any) -> str:
+    return "of one machine" if "given" in written else "for all machines"
+
+
+def _network(place: Path) -> Findings:
+    yield from _of_network(load_network(place))
+
+
+def _of_network(network: Network) -> Findings:
+    yield network.machine.digest
+    yield Finding("the network is whole", True, repr(network)[1:-1])
+    if network.changes:
+        yield Finding("it is as it was compiled", None, f"it says: {', '.join(network.changes)}")
+    standing = network.standing
+    holds = None if standing.verdict.startswith("no certificate") else not standing.is_doubtful
+    yield Finding("it is certified for its machine", holds, str(standing))
+
+
+def _checkpoint(place: Path) -> Findings:
+    about, arrays = unseal(read_file(place, 1 << 34, "checkpoint"), str(place), "checkpoint")
+    run, digests = about.get("run"), about.get("arrays")
+    if not isinstance(run, dict) or not isinstance(digests, dict):
+        raise FormatError(f"{place} is not a whole checkpoint: it does not say of what")
+    whole = {name: array_digest(array) for name, array in arrays.items()} == digests
+    yield Finding("its arrays are whole", whole, counted(len(arrays), "array"))
+    told = [f"{name} {shortened(run[name], 30)}" for name in ("on", "input", "engine", "version")]
+    yield Finding("it is a state of that run", None, f"{', '.join(told)}; --resume goes on with it")
+
+
+def _export(place: Path) -> Findings:
+    from netwright.export.place import digests, read_report
+    from netwright.export.targets import TARGETS
+
+    report = read_report(place)
+    if report is None:
+        raise FormatError(f"{place / 'checked.json'} is damaged, or of another version")
+    found = digests(place)
+    wrong = [name for name, digest in report["files"].items() if found.get(name) != digest]
+    more = sorted(set(found) - set(report["files"]))
+    yield Finding(
+        "its files are those checked",
+        not wrong,
+        f"{wrong[0]} is not" if wrong else counted(len(found), "file"),
+    )
+    if more:
+        yield Finding("there are no others", False, f"{more[0]} is none of the export's")
+    exact = place / "netwright.safetensors"
+    if not exact.exists():
+        yield Finding("the exact network is in it", None, "a universal model has none")
+        return
+    network = load_network(exact)
+    yield from _of_network(network)
+    same = report.get("machine_digest") == network.machine.digest
+    yield Finding("it is of the machine that it names", same, network.machine.name)
+    holds = report.get("holds") if report.get("checked") else None
+    yield Finding("its check went well", holds, f"{report.get('checked', 0):,} outputs")
+    target = TARGETS.get(str(report.get("target")))
+    if target is None or report["versions"].get("netwright") != version("netwright"):
+        said = f"netwright {report['versions'].get('netwright')} wrote it"
+        yield Finding("they are the exact network's", None, said)
+        return
+    with TemporaryDirectory() as again:
+        try:
+            target.write(network.plain(), Path(again), str(report["dtype"]))
+        except (ImportError, NetwrightError) as error:
+            yield Finding("they are the exact network's", None, str(error))
+            return
+        new = digests(Path(again))
+    differ = [name for name, digest in new.items() if found.get(name) != digest]
+    yield Finding(
+        "they are the exact network's",
+        not differ,
+        f"{differ[0]} is not" if differ else ", ".join(new),
+    )
+
+
+def _campaign(place: Path, sample: int | None, tell: Told) -> Findings:
+    from netwright.campaign.manifest import Work
+    from netwright.campaign.store import Store
+
+    store = Store(place)
+    manifest = store.manifest()
+    work = Work(manifest, place)
+    yield Finding("its plan is whole", True, counted(work.total, "machine"))
+    parts, tally = store.verified()
+    yield store.digest(tally)
+    yield Finding("its parts are whole", True, counted(len(parts), "part"))
+    rows = {(row["number"], row["on"]): row for row in work.rows(store)}
+    told = [f"{count:,} {name}" for name, count in tally.counts.items()]
+    yield Finding("its rows are those of the plan", True, ", ".join(told))
+    numbers = sorted({number for number, _ in rows})
+    finished = len(numbers) == work.total or None
+    yield Finding("every machine is done", finished, f"{len(numbers):,} of {work.total:,}")
+    if sample != 0:
+        yield from _rows_again(work, rows, numbers, sample, tell)
+
+
+def _rows_again(
+    work: Any,
+    rows: dict[tuple[int, str], dict[str, Any]],
+    numbers: list[int],
+    sample: int | None,
+    tell: Told,
+) -> Findings:
+    """Some machines of a campaign, from their sources, done again."""
+    from netwright.campaign.plan import MEASURED, Plan
+    from netwright.campaign.work import rows_of
+
+    plan = Plan(**work.manifest["plan"])
+    count = len(numbers) if sample is None else min(len(numbers), -(-sample // len(plan.targets)))
+    chosen = sorted(random.Random(0).sample(numbers, count))
+    wrong: list[str] = []
+    try:
+        unchanged = all(
+            source.same_as(told["digest"], skip_bad=work.manifest["skip_bad"])
+            for source, told in zip(work.sources, work.manifest["sources"], strict=True)
+        )
+    except NetwrightError as error:
+        yield Finding("its sources are as they were", None, str(error))
+        return
+    yield Finding("its sources are as they were", unchanged, counted(len(work.sources), "source"))
+    if not unchanged:
+        return
+    items = chain.from_iterable(work.items(number, number + 1) for number in chosen)
+    done = 0
+    for item in items:
+        for new in rows_of(item, plan):
+            old = rows[item.number, new["on"]]
+            if old["outcome"] in ("crashed", "timeout"):
+                continue  # what became of its worker is not the machine's
+            done += 1
+            differ = [n for n in new if n not in MEASURED and new[n] != old[n]]
+            if differ:
+                place = f"machine {item.number} on {new['on']}"
+                wrong.append(f"{place}: {differ[0]} is {old[differ[0]]}, not {new[differ[0]]}")
+        tell(f"{counted(done, 'row')} done again")
+    yield Finding(
+        "rows done again are the same", not wrong, wrong[0] if wrong else counted(done, "row")
+    )

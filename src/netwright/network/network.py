@@ -1,0 +1,452 @@
+"""The one object that users hold: a machine, a kind with its options, and the compiled weights.
+
+    net = netwright.compile("palindrome", to="transformer", score="recency")
+    net.run("abba"), net.accepts("abba"), net.trace("abba")[26]["decoder.3.z"]
+    net.verify("abba", "ab"), net.certify()
+    net.weights()["decoder.3.V"], net.without("residual:decoder.2.self").run("abba")
+    net.save(path); netwright.load(path)
+
+It does nothing itself: it asks its kind, and the packages below.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from importlib import import_module
+from os import PathLike
+from random import Random
+from typing import Any
+
+from netwright.engine.moments import UnsuitableError
+from netwright.errors import InputError, NetwrightError, unknown
+from netwright.exact.layout import Layout
+from netwright.exact.rational import Number
+from netwright.exact.snapshot import FARTHEST, CheckpointStore
+from netwright.exact.vector import Vector
+from netwright.html import table
+from netwright.kind.record import Following, Kind
+from netwright.kind.registry import DEFAULT, kind_with
+from netwright.machine.simulate import Engine, Progress, Run, check_limit, read_engine
+from netwright.machine.turing_machine import TuringMachine
+from netwright.network.certificate import Certificate, Standing, check_written
+from netwright.network.trace import Trace
+from netwright.network.tree import difference, filled, shapes, to_data
+from netwright.network.weight import (
+    WeightPlace,
+    Weights,
+    flipped,
+    weights_into,
+    weights_of,
+    with_weight,
+)
+from netwright.text import printable, shortened
+from netwright.verify.comparison import Comparison, Verification, compare
+from netwright.verify.draw import random_words
+
+Word = Iterable[str]
+FIRST_STEPS, FEW_STEPS, MOST_STEP_BY_STEP = 50, 300, 1_000_000
+"""Steps that are compared one by one: before vector code does all, where that does not pay, and at
+most, as the time grows with their square."""
+WITHOUT = "without "
+"""How a change begins that leaves out a part."""
+
+
+@dataclass(frozen=True, eq=False)
+class Network:
+    """A compiled network; immutable, and equal to what comes back from a file or a pickle.
+
+    >>> from netwright.machine.library import library_machine
+    >>> net = compile_network(library_machine("palindrome"), "rnn")
+    >>> net.accepts("abba"), net.run("ab").steps
+    (True, 4)
+    """
+
+    kind: Kind[Any]
+    machine: TuringMachine
+    options: Mapping[str, Any]
+    compiled: Any
+    changes: tuple[str, ...] = ()
+    """What was left out or broken since it was compiled."""
+    loaded: bool = False
+    """Whether it comes from a file, of which nothing is believed."""
+
+    def _key(self) -> tuple[Any, ...]:
+        return self.kind.name, self.machine, dict(self.options), self.changes, self.written
+
+    def __eq__(self, other: object) -> bool:
+        return self._key() == other._key() if isinstance(other, Network) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash((self.kind.name, self.machine, self.changes))
+
+    def __repr__(self) -> str:
+        usual = {option.name: option.default for option in self.kind.options}
+        options = "".join(f", {k}={v}" for k, v in self.options.items() if v != usual[k])
+        changes = "".join(f", {change}" for change in self.changes)
+        name = shortened(printable(self.machine.name), 60)
+        name = name or f"{len(self.machine.states)} states"
+        return f"<{self.kind.name} of {name}, dimension {self.layout.dimension}{options}{changes}>"
+
+    def _repr_html_(self) -> str:
+        rows = [(name.replace("_", " "), _plain(value)) for name, value in self.facts.items()]
+        blocks = [
+            (block, len(labels), self.kind.look.meanings.of_block(block))
+            for block, labels in self.layout.blocks
+        ]
+        caption = f"{repr(self)[1:-1]} ({self.kind.statement})"
+        header = ["block", "coordinates", "meaning"]
+        return table(caption, [], rows) + table("blocks of its vectors", header, blocks)
+
+    @cached_property
+    def written(self) -> dict[str, Any]:
+        """All of it as JSON, the given machine first."""
+        return to_data(self.compiled, self.machine)
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What it looks like: sizes, beside the formulas for them."""
+        return self.kind.construction.facts(self.compiled)
+
+    @property
+    def description(self) -> dict[str, Any]:
+        """What it is made of: the tree of its parts, with a shape for each map."""
+        found: dict[str, Any] = shapes(self.compiled.network)
+        return found
+
+    @property
+    def layout(self) -> Layout:
+        """The layout of the network's vectors."""
+        return self.kind.construction.layout(self.compiled)
+
+    @property
+    def dimension(self) -> int:
+        """The dimension of the network's vectors."""
+        return self.layout.dimension
+
+    def _symbols(self, word: Word | None) -> tuple[str, ...]:
+        return self.machine.check_word(self.machine.default_input if word is None else word)
+
+    # Running.
+
+    def run(
+        self,
+        word: Word | None = None,
+        max_steps: int = 10_000_000,
+        *,
+        engine: Engine | str = Engine.AUTO,
+        progress: Progress | None = None,
+        store: CheckpointStore | None = None,
+    ) -> Run:
+        """The answer on a word: the given machine's run, read off the network's vectors.
+
+        Args:
+            word: a string, one symbol a character, or any iterable of symbols; none means the
+                machine's default input.
+            max_steps: how many steps of the machine it may take; then the outcome is undecided.
+            engine: `auto`, `fast`, `full` or `reference` (`torch` for a language model); all give
+                the same answer.
+            progress: is called now and then with the steps done and the cells used.
+            store: where the run is kept, to go on with it another time.
+
+        NetworkError if the network was changed and its vectors show no machine any more; the
+        message says from which output on, and `trace` has what is there.
+        """
+        check_limit(max_steps)
+        symbols = self._symbols(word)
+        chosen = read_engine(engine)
+        known = self.kind.reading.engines
+        if chosen not in known:
+            raise InputError(unknown(f"engine for {self.kind.name}", chosen, known))
+        following = Following(max_steps, chosen, progress, store)
+        return self.kind.reading.run(self.compiled, symbols, following)
+
+    def accepts(self, word: Word, max_steps: int = 10_000_000) -> bool:
+        """Whether the run on a word ends in acceptance; InputError if it does not end."""
+        return self.run(word, max_steps).verdict
+
+    def outputs(self, word: Word) -> Iterator[Vector]:
+        """y_1, y_2, … on a word, whatever they show."""
+        return self.kind.reading.outputs(self.compiled, self.machine.check_word(word))
+
+    def trace(self, word: Word | None = None, max_steps: int = 10_000_000) -> Trace:
+        """Everything that the network does on a word: all vectors and attentions, at any time.
+
+        Args:
+            word: as for `run`.
+            max_steps: how far the trace goes if the run does not end.
+
+        >>> from netwright.machine.library import library_machine
+        >>> trace = compile_network(library_machine("palindrome")).trace("abba")
+        >>> len(trace), trace[26]["y"], trace[26].attention["decoder.3.self"].winner
+        (26, [q1[accept]=1, s1[_]=1, x1=1], 23)
+        """
+        check_limit(max_steps)
+        symbols = self._symbols(word)
+        title = f"{self!r} on {printable(shortened(' '.join(symbols), 60)) or 'the empty word'}"
+        return Trace(self.kind.reading.trace(self.compiled, symbols, max_steps), title)
+
+    def explore(self, word: Word | None = None, *, t: int | None = None, **options: Any) -> Any:
+        """The run as a page, which a notebook shows and `.save(path)` writes.
+
+        Args:
+            word: as for `run`.
+            t: the time at which the page begins.
+            options: `tokens` and `max_steps`, as `netwright.explore` takes them.
+        """
+        # The explorer is above: this way up and those of `export`, `to_torch` are the only ones.
+        page = import_module("netwright.explorer.page")
+        return page.explore(self, word, t=t, **options)
+
+    def export(self, to: str, path: PathLike[str] | str, **options: Any) -> Any:
+        """Write the network for another tool, as a folder that needs no netwright, and check it.
+
+        Args:
+            to: `numpy`, `onnx`, `torch` or `hf`; for a language model `gpt2` or `opt`.
+            path: the folder; one that exists is overwritten with `force` alone.
+            options: `dtype` ("float64" or "float32"; of a language model "bfloat16", "float32" or
+                "float16"), `inputs` (words; none means the default input), `check` (how many
+                outputs of each are compared with the exact run, 1,000 if nothing is said),
+                `keep_failed`, `force`.
+
+        The files are opened in their own runtime, and every output and attended index is compared
+        with the exact run. CheckFailedError, and nothing is written, if one is wrong, unless
+        `keep_failed`.
+        """
+        return import_module("netwright.export.folder").export(self, to, path, **options)
+
+    def to_torch(self, dtype: str = "float64") -> Any:
+        """The network as a PyTorch module with hook points, in float64 or float32."""
+        target = import_module("netwright.export.torch_target")
+        return target.to_torch(self.plain("it cannot be a module"), dtype)
+
+    def plain(self, otherwise: str = "it cannot be exported") -> Any:
+        """The network as tensors and names, for other tools; InputError if they are not all of it.
+
+        The message begins with `otherwise`.
+        """
+        if self._is_of_another_class:
+            raise InputError(f"{otherwise}: a part is left out")
+        if (reason := self.strange) is not None:
+            raise InputError(f"{otherwise}: {reason}")
+        return self.kind.construction.plain(self.compiled, self.kind.look.meanings)
+
+    # Trust.
+
+    def compare(self, word: Word, max_steps: int = 100) -> Comparison:
+        """The network against its machine on a word, step by step, lemma by lemma."""
+        check_limit(max_steps)
+        symbols, limit = self.machine.check_word(word), min(max_steps, FARTHEST)
+        kind, proof = self.kind, self.kind.proof
+
+        def step_by_step(steps: int) -> Comparison:
+            checks = proof.checks(self.compiled, symbols, steps)
+            return compare(kind.name, kind.statement, symbols, checks)
+
+        if limit <= FEW_STEPS or not proof.is_vectorised:
+            return step_by_step(limit)
+        first = step_by_step(FIRST_STEPS)
+        if first.difference is not None or first.steps < FIRST_STEPS:
+            return first
+        from netwright.verify.at_scale import compare_at_scale  # the compiler
+
+        try:
+            proposal = proof.proposal(self.compiled, symbols)
+            assert proposal is not None, "a proof that is vectorised has one"
+            return compare_at_scale(kind.name, proposal, limit)
+        except UnsuitableError as unsuitable:
+            if limit > MOST_STEP_BY_STEP:
+                raise InputError(
+                    f"vector code does not follow this {kind.name} ({unsuitable}); token by token "
+                    f"it is compared for at most {MOST_STEP_BY_STEP:,} steps"
+                ) from None
+            return step_by_step(limit)
+
+    def verify(
+        self, *words: Word, random: int = 0, seed: int = 0, max_steps: int = 100
+    ) -> Verification:
+        """Compare the network with its machine, step by step and lemma by lemma.
+
+        Args:
+            words: the inputs; with none, and no random ones, the machine's default input.
+            random: how many random words to take beside them.
+            seed: what these are drawn with.
+            max_steps: how far each run is compared.
+
+        >>> from netwright.machine.library import library_machine
+        >>> compile_network(library_machine("palindrome"), "rnn").verify("abba", random=3)
+        <4 runs, 323 checks: no difference>
+        """
+        if not hasattr(random, "__index__") or random < 0:
+            raise InputError(f"random is {random!r}; expected how many words, 0 or more")
+        if not hasattr(seed, "__index__"):
+            raise InputError(f"seed is {seed!r}; expected a whole number")
+        drawn = random_words(Random(int(seed)), self.machine, int(random), 6)
+        chosen = [*map(tuple, words), *drawn] or [self.machine.default_input]
+        return Verification(self.compare(word, max_steps) for word in chosen)
+
+    def certify(self) -> Certificate:
+        """The check of all obligations, of the network that is in the certificate.
+
+        InputError if that is not this one: if a part of it is more than can be written down.
+        """
+        written = self.to_prove()
+        found = tuple(check_written(self.kind.name, written, "the network"))
+        return Certificate(self.kind.name, written, found)
+
+    @property
+    def template(self) -> Any:
+        """What the construction gives for machine and options, with the same parts left out."""
+        construction = self.kind.construction
+        compiled = construction.construct(self.machine, self.options)
+        for change in self.changes:
+            if change.startswith(WITHOUT):
+                compiled = construction.without(compiled, change.removeprefix(WITHOUT))
+        return compiled
+
+    @property
+    def strange(self) -> str | None:
+        """How it differs from what its construction gives, but for numbers; None if it does not.
+
+        The numbers that are written of it are put into what the construction gives, and that is
+        compared with this network part by part.
+        """
+        try:
+            return difference(filled(self.template, self.written, self.machine), self.compiled)
+        except (NetwrightError, AttributeError, LookupError, TypeError, ValueError) as error:
+            return str(error)
+
+    def to_prove(self) -> dict[str, Any]:
+        """What is written of the network, if that is all of it; else InputError with the reason."""
+        self.kind.require_checker()
+        if self._is_of_another_class:
+            raise InputError("it cannot be certified: a part is left out")
+        if (found := self.strange) is not None:
+            raise InputError(f"it cannot be certified: {found}")
+        return self.written
+
+    @property
+    def _is_of_another_class(self) -> bool:
+        """Whether a part is left out in such a way that only its definition knows it."""
+        whole = replace(self, changes=())
+        return bool(self.changes) and type(self.compiled.network) is not type(
+            whole.template.network
+        )
+
+    @cached_property
+    def standing(self) -> Standing:
+        """Whether there is a reason to trust it: `compiled` in this process, or checked.
+
+        One that comes from a file is certified here and now, once.
+        """
+        if not self.loaded:
+            return Standing("changed" if self.changes else "compiled")
+        if self.kind.proof.checker is None:
+            return Standing("no certificate for this kind")
+        try:
+            return Standing.of(self.certify())
+        except NetwrightError as error:
+            return Standing("not certified", str(error))
+
+    def precision(self, word: Word | None = None, **settings: object) -> Iterator[dict[str, Any]]:
+        """The network in floating point beside the exact run: a row for each format."""
+        from netwright.precision.formats import read_formats
+
+        if self.changes:
+            raise InputError(f"precision takes networks as compiled; this is {self.changes[0]}")
+        symbols = self._symbols(word)
+        settings.setdefault("formats", read_formats(None, None, None))
+        return self.kind.experiment(self.machine, symbols, self.options, settings).results()
+
+    # Weights.
+
+    def weights(self) -> Weights:
+        """Every matrix by its name, such as `decoder.3.V`.
+
+        `decoder.1.O.2` is the second of a network with two maps, `U.1` the first factor of a
+        product, and `F.2.3.1` the first factor of the third product that `F.2` is the sum of.
+        """
+        return weights_of(self.compiled.network)
+
+    def with_weight(self, name: str, row: str, column: str, value: Number | str) -> "Network":
+        """The network with one weight changed: its matrix, and the names of row and column.
+
+        The row `bias` is that of the bias. A value is a whole number, a Fraction, or a text such as
+        `1/3`.
+        """
+        changed = self.weights()[name].with_entry(row, column, value)
+        change = f"{name}[{row}, {column}] = {value}"
+        return self._changed(with_weight(self.compiled.network, changed), change)
+
+    def _changed(self, network: Any, *changes: str) -> "Network":
+        compiled = replace(self.compiled, network=network)
+        return replace(self, compiled=compiled, changes=(*self.changes, *changes))
+
+    def without(self, *parts: str) -> "Network":
+        """The network without some of its parts, by kind and place.
+
+        residual:decoder.2.self      the residual connection around an attention
+        residual:decoder.1.external  around its attention to the encoder
+        residual:decoder.1.O         around its feed-forward network; also of encoder.1
+        attention:decoder.3.self     an attention itself: as if every value were 0
+        positions                    the positional encoding
+        gate:update, gate:reset      a gate of the Neural GPU: U = 0, or R = 1
+        """
+        compiled = self.compiled
+        for part in parts:
+            compiled = self.kind.construction.without(compiled, part)
+        changes = (*self.changes, *(f"{WITHOUT}{part}" for part in parts))
+        return replace(self, compiled=compiled, changes=changes)
+
+    def broken(self, *places: str, word: Word = (), max_steps: int = 100) -> "Network":
+        """The network with the sign of one weight into each of some blocks flipped.
+
+        For each block it is the first weight whose flipped sign matters on the word, if any does.
+        """
+
+        def matters(weight: WeightPlace) -> bool:
+            broken = self._changed(flipped(self.compiled.network, weight))
+            return broken.compare(word, max_steps).difference is not None
+
+        network = self.compiled.network
+        for place in dict.fromkeys(places):
+            weights = weights_into(self.compiled.network, place)
+            network = flipped(network, next(filter(matters, weights), weights[0]))
+        return self._changed(network, *(f"{place} broken" for place in dict.fromkeys(places)))
+
+    # Files.
+
+    def save(self, path: PathLike[str] | str, *, force: bool = False) -> None:
+        """Write the network to a safetensors file, exactly; `netwright.load` reads it.
+
+        A file that exists is overwritten with `force` alone.
+        """
+        from netwright.files import check_output, output_path, write_whole
+        from netwright.network.saved import to_bytes
+
+        place, content = output_path(path), to_bytes(self)
+        check_output(place, force=force)
+        write_whole(place, content)
+
+
+def _plain(value: object) -> str:
+    """A fact in a cell of a table."""
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {_plain(each)}" for name, each in value.items())
+    return " ".join(map(str, value)) if isinstance(value, list) else shortened(value, 80)
+
+
+def compile_network(
+    machine: TuringMachine, to: str | Kind[Any] = DEFAULT, /, **options: object
+) -> Network:
+    """The network of a machine, of a kind, with the options of that kind."""
+    kind, given = kind_with(to, options)
+    chosen = kind.construction.read_options(given)
+    return Network(kind, machine, chosen, kind.construction.construct(machine, chosen))
+
+
+def network_for_word(
+    machine: TuringMachine, to: str | Kind[Any], word: Sequence[str], **options: object
+) -> Network:
+    """The network of a machine that takes a word: one with blanks in it needs its own options."""
+    kind, given = kind_with(to, options)
+    return compile_network(machine, kind, **kind.construction.for_word(given, machine, word))

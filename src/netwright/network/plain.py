@@ -1,0 +1,136 @@
+"""A network as plain tensors and names: all that somebody needs to run it without netwright.
+
+`Network.plain` makes it with `Construction.plain`; `netwright.export` writes it down for other
+tools. Vectors are rows, as in the paper: a weight has the shape (input, output), and x is taken to
+x·A + b.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from netwright.exact.feed_forward import Affine
+from netwright.exact.layout import Layout
+from netwright.exact.meanings import Meanings
+from netwright.exact.rational import Rational, as_float
+from netwright.exact.rounding import rounded
+from netwright.exact.vector import Vector
+from netwright.machine.turing_machine import TuringMachine
+from netwright.network.tree import maps
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+VECTOR = "vector"
+"""The name of the layout of the network's own vectors."""
+
+
+@dataclass(frozen=True)
+class Tensor:
+    """An array of exact numbers, by those that are not 0."""
+
+    shape: tuple[int, ...]
+    entries: Mapping[Any, Rational]
+    """By place, a tuple of indices."""
+
+    def to_numpy(self, dtype: str) -> "NDArray[np.floating[Any]]":
+        """Each number rounded once to a format."""
+        import numpy as np
+
+        found = np.zeros(self.shape, dtype=dtype)
+        bits = np.finfo(found.dtype).nmant + 1
+        for place, number in self.entries.items():
+            found[place] = as_float(rounded(number, bits))
+        return found
+
+
+@dataclass
+class Plain:
+    """A network's tensors by name, and what every row and column of them means.
+
+    `names` is plain data, for a JSON file: what the network is, the symbols it reads, the names of
+    coordinates (`layouts`), weights and activations with their meanings, and how an output is read:
+    y·A + b of the tensors `readout` is above 1/2 for at most one pair of state and symbol.
+    """
+
+    kind: str
+    names: dict[str, Any]
+    meanings: Meanings
+    vector: Layout
+    """The layout of the network's own vectors."""
+    tensors: dict[str, Tensor] = field(default_factory=dict)
+
+    @staticmethod
+    def of(
+        about: Any,
+        machine: TuringMachine,
+        network: Any,
+        meanings: Meanings,
+        *,
+        linear: bool = False,
+    ) -> "Plain":
+        """What all kinds have: names, and every map; `linear` if none of them has a bias."""
+        plain = Plain(about.name, about_machine(about, machine), meanings, network.layout)
+        plain.layout(VECTOR, network.layout)
+        for leaf in maps(network, whole=True):
+            plain.names.setdefault("weights", {})[leaf.name] = {
+                "rows": plain.layout(f"into {leaf.name}", leaf.part.input),
+                "columns": plain.layout(f"out of {leaf.name}", leaf.part.output),
+                "meaning": meanings.of_weight(leaf.name),
+            }
+            plain.put(leaf.name, leaf.part, linear)
+        return plain
+
+    def layout(self, name: str, layout: Layout) -> str:
+        """A layout under a name; the name of one that is there already."""
+        known = self.names.setdefault("layouts", {})
+        coordinates = [str(coordinate) for coordinate in layout.coordinates]
+        found: str = next((key for key, there in known.items() if there == coordinates), name)
+        known.setdefault(found, coordinates)
+        return found
+
+    def put(self, name: str, affine: Affine, linear: bool = False) -> None:
+        """The matrix of a map and, if it is not linear, its bias."""
+        size = affine.input.dimension, affine.output.dimension
+        self.tensors[f"{name}.weight"] = Tensor(size, affine.weights)
+        if not linear:
+            self.tensors[f"{name}.bias"] = tensor_of(affine.bias)
+
+    def embedding(self, vectors: Mapping[str, Vector], behind: Sequence[str]) -> None:
+        """What symbols become, and the symbols that are read behind every word."""
+        entries = {(n, k): x for n, v in enumerate(vectors.values()) for k, x in v.entries.items()}
+        self.names |= {"vocabulary": list(vectors), "behind": list(behind)}
+        self.tensors["embedding"] = Tensor((len(vectors), self.vector.dimension), entries)
+
+    def readout(
+        self, affine: Affine, pairs: Iterable[tuple[str, str]], final: Iterable[str]
+    ) -> None:
+        """How an output shows a state and a symbol, and which states are final."""
+        self.names["readout"] = {"pairs": [list(pair) for pair in pairs], "final": sorted(final)}
+        self.put("readout", affine)
+
+
+def about_machine(about: Any, machine: TuringMachine) -> dict[str, Any]:
+    """The names that the networks of all kinds have; `about` is the kind's construction."""
+    accepting = bool(machine.accepting)
+    return {
+        "kind": about.name,
+        "statement": about.statement,
+        "machine": machine.name,
+        "default_input": list(machine.default_input),
+        "outcomes": {
+            "final": "accepted" if accepting else "halted",
+            "dead": "rejected" if accepting else "halted",
+        },
+    }
+
+
+def tensor_of(vector: Vector) -> Tensor:
+    """A vector."""
+    return Tensor((vector.layout.dimension,), {(k,): x for k, x in vector.entries.items()})
+
+
+def name_of_function(activation: Any) -> str:
+    """An activation's name."""
+    return str(activation.__name__)

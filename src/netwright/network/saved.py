@@ -1,0 +1,161 @@
+"""Networks as safetensors files, and back, exactly: all kinds, one serialiser.
+
+The file has what `Network.written` says as JSON, the same that certificates have, but the numbers
+are tensors: for each map and vector, rows of indices with a numerator and a denominator in 64 bits.
+The loaded network has the numbers that the tensors say, all of them, in what the construction makes
+of the machine and the options; if all else in the file is not that, it is refused. A digest over
+all of it keeps a damaged file from answering.
+"""
+
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, TypeGuard, cast
+
+import numpy as np
+from flint import fmpq
+from numpy.typing import NDArray
+
+from netwright.certificates.schema import require, writable
+from netwright.errors import FormatError, NetwrightError, OutputError
+from netwright.files import is_safetensors, read_file, seal, unseal
+from netwright.kind.registry import kind_named
+from netwright.machine.written import machine_of, machine_parts
+from netwright.network.network import Network
+from netwright.network.tree import filled
+
+FORMAT = "netwright network 2"
+LARGEST = 1 << 31  # bytes
+_DAMAGE = (
+    *(ArithmeticError, AttributeError, LookupError, TypeError, ValueError),
+    *(RecursionError, StopIteration, NetwrightError),
+)
+"""What reading a file that is not whole can end in."""
+
+
+def to_bytes(network: Network) -> bytes:
+    """The content of the file."""
+    if (reason := network.strange) is not None:
+        raise OutputError(f"it cannot be saved: {reason}")
+    try:
+        require(writable, network.written, "network")
+    except FormatError as error:
+        raise OutputError(f"it cannot be saved: {error}") from None
+    tensors: dict[str, NDArray[np.int64]] = {}
+    options = {option.name: option for option in network.kind.options}
+    about = {
+        "kind": FORMAT,
+        "on": network.kind.name,
+        "machine": machine_parts(network.machine),
+        "options": {name: options[name].written(v) for name, v in network.options.items()},
+        "changes": list(network.changes),
+        "written": _taken_out(network.written, "", tensors),
+    }
+    return seal(about, tensors)
+
+
+def load_network(path: os.PathLike[str] | str) -> Network:
+    """The network that was saved in a file: `netwright.load`; FormatError if there is none."""
+    if not isinstance(path, str | os.PathLike):
+        raise FormatError(f"expected the path of a saved network; got {path!r}")
+    if not Path(path).exists():
+        raise FormatError(f"{path}: there is no such file")
+    if not is_safetensors(str(path), "network"):
+        raise FormatError(
+            f"{path} is no file with a network saved by netwright (load_machine reads machines)"
+        )
+    return from_bytes(read_file(Path(path), LARGEST, "network"), str(path))
+
+
+def from_bytes(data: bytes, label: str = "file") -> Network:
+    """The network in a file's content."""
+    about, tensors = unseal(data, label, "network")
+    kind = str(about.get("kind"))[:60]
+    if kind != FORMAT:
+        raise FormatError(f"{label} is a {kind!r}; this netwright reads {FORMAT!r}")
+    try:
+        return _rebuilt(about, tensors)
+    except _DAMAGE as error:
+        reason = str(error).split("\n")[0][:200] or type(error).__name__
+        raise FormatError(
+            f"{label} is not a whole network as netwright saves it: {reason}"
+        ) from None
+
+
+def _rebuilt(about: dict[str, Any], tensors: dict[str, Any]) -> Network:
+    kind, machine = kind_named(about["on"]), machine_of(about["machine"])
+    options = kind.construction.read_options(about["options"])
+    unused = dict(tensors)
+    written = cast(dict[str, Any], _put_back(about["written"], unused))
+    changes = about["changes"]
+    if type(changes) is not list or not all(isinstance(change, str) for change in changes):
+        raise FormatError("changes that are no list of texts")
+    require(writable, changes, "changes")
+    empty = Network(kind, machine, options, None, tuple(changes), loaded=True)
+    network = replace(empty, compiled=filled(empty.template, written, machine))
+    # What is there is all that was written: no number twice, none in another form.
+    if json.dumps(network.written, sort_keys=True) != json.dumps(written, sort_keys=True):
+        raise FormatError("its parts contradict each other")
+    if unused:
+        raise FormatError(f"a tensor that nothing is made of: {sorted(unused)[0][:60]}")
+    kind.construction.check_loaded(written)
+    return network
+
+
+def _is_numbers(value: object) -> TypeGuard[list[list[Any]]]:
+    """Whether a list is of rows that end with a rational as text, after one or two indices."""
+    return (
+        isinstance(value, list)
+        and bool(value)
+        and all(
+            isinstance(row, list)
+            and len(row) in (2, 3)
+            and all(type(index) is int for index in row[:-1])
+            and isinstance(row[-1], str)
+            for row in value
+        )
+    )
+
+
+def _taken_out(value: object, place: str, tensors: dict[str, NDArray[np.int64]]) -> object:
+    """The JSON with numbers replaced by the names of their tensors."""
+    if _is_numbers(value):
+        tensors[place] = _integers(value)
+        return {"tensor": place}
+    if isinstance(value, dict):
+        return {key: _taken_out(item, f"{place}.{key}", tensors) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_taken_out(item, f"{place}.{n}", tensors) for n, item in enumerate(value)]
+    return value
+
+
+def _integers(rows: list[list[Any]]) -> NDArray[np.int64]:
+    numbers = []
+    for *indices, text in rows:
+        top, _, bottom = text.partition("/")
+        numbers.append([*indices, int(top), int(bottom or 1)])
+    try:
+        return np.array(numbers, dtype=np.int64)
+    except OverflowError:
+        raise OutputError("a weight has more than 64 bits, which the file cannot hold") from None
+
+
+def _put_back(value: object, tensors: dict[str, Any]) -> object:
+    """The JSON with its numbers, each tensor of which is used once."""
+    if isinstance(value, dict):
+        name = value.get("tensor") if value.keys() == {"tensor"} else None
+        if isinstance(name, str):
+            return list(_rows(tensors.pop(name)))
+        return {key: _put_back(item, tensors) for key, item in value.items()}
+    return [_put_back(item, tensors) for item in value] if isinstance(value, list) else value
+
+
+def _rows(tensor: NDArray[np.int64]) -> Iterator[list[Any]]:
+    if tensor.dtype != np.int64 or tensor.ndim != 2 or tensor.shape[1] not in (3, 4):
+        raise FormatError(f"a tensor of {tensor.dtype} and shape {tensor.shape}")
+    for *indices, top, bottom in tensor.tolist():
+        if bottom < 1:
+            raise FormatError(f"a denominator {bottom}")
+        yield [*indices, str(fmpq(top, bottom))]

@@ -1,0 +1,208 @@
+"""A weight matrix of a network, with the names of its rows and columns."""
+
+import re
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from netwright.errors import InputError, UnknownNameError, unknown
+from netwright.exact.feed_forward import Affine
+from netwright.exact.rational import ZERO, Number, Rational, as_float, rational
+from netwright.exact.vector import Vector
+from netwright.html import table
+from netwright.network.labelled import MOST_COLUMNS, MOST_ROWS
+from netwright.network.tree import Path, maps, replaced
+from netwright.text import shortened
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+LARGEST_BITS = 1000
+BIAS = "bias"
+"""The name of the row that is added whatever the vector is."""
+
+
+def read_number(value: Number | str) -> Rational:
+    """An exact number.
+
+    >>> read_number("1/3"), read_number(-2)
+    (1/3, -2)
+    """
+    if isinstance(value, str) and re.fullmatch(r"-?\d{1,18}(/0*[1-9]\d{0,17})?", value):
+        return rational(Fraction(value))
+    if hasattr(value, "__index__") and not isinstance(value, bool):
+        value = int(value.__index__())
+    if isinstance(value, int | Fraction | Rational) and not isinstance(value, bool):
+        number = rational(value)
+        if max(number.p.bit_length(), number.q.bit_length()) <= LARGEST_BITS:
+            return number
+        raise InputError(f"a weight has at most {LARGEST_BITS} bits above and below its line")
+    raise InputError(
+        "a weight is an exact number, such as 2, Fraction(1, 3) or '1/3'; got "
+        + shortened(repr(value), 60)
+    )
+
+
+@dataclass(frozen=True)
+class Weight:
+    """A matrix and its bias: x is taken to x·A + b. Indices are names of coordinates.
+
+    >>> from netwright.network.network import compile_network
+    >>> from netwright.machine.library import library_machine
+    >>> weight = compile_network(library_machine("palindrome")).weights()["decoder.3.V"]
+    >>> weight, weight["s2[a]", "s4[a]"], weight["x8", "x7"], weight.blocks
+    (<decoder.3.V: 45 × 45, 5 not 0>, 1, -1, ['s2 → s4', 'x9 → x7', 'x8 → x7'])
+    """
+
+    name: str
+    affine: Affine
+
+    @property
+    def labels(self) -> tuple[list[str], list[str]]:
+        """The names of the rows and of the columns."""
+        return (
+            [str(coordinate) for coordinate in self.affine.input.coordinates],
+            [str(coordinate) for coordinate in self.affine.output.coordinates],
+        )
+
+    @property
+    def bias(self) -> Vector:
+        """What is added."""
+        return self.affine.bias
+
+    @property
+    def blocks(self) -> list[str]:
+        """Which blocks lead to which, such as `s2 → s4`."""
+        rows, columns = self.affine.input.coordinates, self.affine.output.coordinates
+        pairs = ((rows[j].block, columns[k].block) for j, k in self.affine.weights)
+        return list(dict.fromkeys(f"{source} → {target}" for source, target in pairs))
+
+    @property
+    def entries(self) -> dict[tuple[str, str], Rational]:
+        """What is not 0, by the names of row and column."""
+        rows, columns = self.labels
+        return {(rows[j], columns[k]): value for (j, k), value in self.affine.weights.items()}
+
+    def _place(self, row: str, column: str) -> tuple[int | None, int]:
+        """The indices of a row, None for that of the bias, and of a column."""
+        found: list[int | None] = []
+        for label, labels in zip((row, column), self.labels, strict=True):
+            if label == BIAS and not found:
+                found.append(None)
+            elif label in labels:
+                found.append(labels.index(label))
+            else:
+                raise UnknownNameError(unknown(f"coordinate of {self.name}", str(label), labels))
+        assert found[1] is not None
+        return found[0], found[1]
+
+    def __getitem__(self, names: tuple[str, str]) -> Rational:
+        """One weight, exactly, by the names of its row (or `bias`) and its column."""
+        if not isinstance(names, tuple) or len(names) != 2:
+            raise InputError(f"{self.name} takes the names of a row and a column; got {names!r}")
+        row, column = self._place(*names)
+        if row is None:
+            return self.bias.entries.get(column, ZERO)
+        return self.affine.weights.get((row, column), ZERO)
+
+    def with_entry(self, row: str, column: str, value: Number | str) -> "Weight":
+        """The same with one number changed."""
+        j, k = self._place(row, column)
+        number = read_number(value)
+        a = self.affine
+        if j is None:
+            bias = Vector(a.output, {**a.bias.entries, k: number})
+            return Weight(self.name, Affine(a.input, a.output, a.weights, bias))
+        return Weight(self.name, Affine(a.input, a.output, {**a.weights, (j, k): number}, a.bias))
+
+    def to_numpy(self) -> "NDArray[np.float64]":
+        """The matrix as float64: no longer exact where a weight is no binary fraction."""
+        import numpy as np
+
+        found = np.zeros((self.affine.input.dimension, self.affine.output.dimension))
+        for place, weight in self.affine.weights.items():
+            found[place] = as_float(weight)
+        return found
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> "NDArray[Any]":
+        found = self.to_numpy()
+        return found if dtype is None else found.astype(dtype)
+
+    def __repr__(self) -> str:
+        shape = f"{self.affine.input.dimension} × {self.affine.output.dimension}"
+        return f"<{self.name}: {shape}, {len(self.affine.weights)} not 0>"
+
+    def _repr_html_(self) -> str:
+        weights = self.affine.weights
+        rows, columns = self.labels
+        used_rows = sorted({j for j, _ in weights})[:MOST_ROWS]
+        used_columns = sorted({k for _, k in weights} | set(self.bias.entries))[:MOST_COLUMNS]
+        lines = [
+            [rows[j], *(shortened(weights.get((j, k), "")) for k in used_columns)]
+            for j in used_rows
+        ]
+        if self.bias.entries:
+            lines.append(["bias", *(shortened(self.bias.entries.get(k, "")) for k in used_columns)])
+        return table(repr(self)[1:-1], ["", *(columns[k] for k in used_columns)], lines)
+
+
+class Weights(dict[str, Weight]):
+    """Weights by name."""
+
+    def __missing__(self, name: str) -> Weight:
+        several = [each for each in self if each.startswith(f"{name}.")]
+        if several:
+            raise UnknownNameError(f"{name} has several weights: {', '.join(several)}")
+        raise UnknownNameError(unknown("weight", str(name), list(self)))
+
+
+def weights_of(network: Any) -> Weights:
+    """Every matrix of a network by its name; one that is alone at its place has no number."""
+    return Weights((leaf.name, Weight(leaf.name, leaf.part)) for leaf in maps(network))
+
+
+def with_weight(network: Any, weight: Weight) -> Any:
+    """The network with another matrix of the same name."""
+    path = next(leaf.path for leaf in maps(network) if leaf.name == weight.name)
+    return replaced(network, path, weight.affine)
+
+
+# Damage: what must make a check fail. A weight is named by where it stands and by the block that it
+# leads to: `decoder.3.V.s4`, `F.x1`, `U.S`.
+
+
+class WeightPlace(NamedTuple):
+    """A weight of a network: where its matrix stands, its row and its column."""
+
+    path: Path
+    row: int
+    column: int
+
+
+def weights_into(network: Any, place: str) -> list[WeightPlace]:
+    """All weights that lead into a block, such as `decoder.3.V.s4`."""
+    found = weights_by_place(network)
+    if place not in found:
+        raise InputError(f"no weight leads to {place!r}; there are weights to {', '.join(found)}")
+    return found[place]
+
+
+def weights_by_place(network: Any) -> dict[str, list[WeightPlace]]:
+    """All weights, by the place of their matrix and the block they lead to."""
+    found: dict[str, list[WeightPlace]] = {}
+    for leaf in maps(network):
+        for row, column in leaf.part.weights:
+            block = f"{leaf.place}.{leaf.part.output.coordinates[column].block}"
+            found.setdefault(block, []).append(WeightPlace(leaf.path, row, column))
+    return found
+
+
+def flipped(network: Any, weight: WeightPlace) -> Any:
+    """The network with the sign of a weight flipped."""
+    affine = next(leaf.part for leaf in maps(network) if leaf.path == weight.path)
+    place = (weight.row, weight.column)
+    weights = {**affine.weights, place: -affine.weights[place]}
+    changed = Affine(affine.input, affine.output, weights, affine.bias)
+    return replaced(network, weight.path, changed)

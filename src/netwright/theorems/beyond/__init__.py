@@ -1,1 +1,0 @@
-"""Constructions that go past the paper."""

@@ -3,6 +3,7 @@
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -89,8 +90,7 @@ def command(
     if max_steps > MOST_STEP_BY_STEP and slow:
         raise InputError(
             f"--max-steps is {max_steps:,}, and {', '.join(slow)} is compared step by step; at "
-            f"most {MOST_STEP_BY_STEP:,} (netwright certify covers all of them; the "
-            "Transformers have no limit)"
+            f"most {MOST_STEP_BY_STEP:,} (netwright certify covers all of them)"
         )
     draw = random.Random(seed)
     subjects = list(_subjects(machine, inputs or [], separator, format_name, machines))
@@ -113,7 +113,7 @@ def command(
                 for made in subject.networks(kinds, options, word):
                     network = damage.applied_to(made, word)
                     if network is not None:
-                        found = network.compare(word, max_steps)
+                        found = network.compare(word, max_steps, partial(_tell, work, name))
                         row = _row(name, turing, found, separator)
                         changes = {"changed": list(network.changes)} if damage else {}
                         rows.append({**row, **changes})
@@ -137,6 +137,10 @@ def command(
         compared = counted(len(rows), "run")
         raise StoppedError(f"interrupted after {compared} of {counted(len(subjects), 'machine')}")
     return DIFFERS if differ else 0
+
+
+def _tell(work: Working, name: str, steps: int, cells: int) -> None:
+    work.tell(f"{name}: {steps:,} steps compared, {cells:,} cells")
 
 
 class Subject:

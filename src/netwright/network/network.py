@@ -232,7 +232,9 @@ class Network:
 
     # Trust.
 
-    def compare(self, word: Word, max_steps: int = 100) -> Comparison:
+    def compare(
+        self, word: Word, max_steps: int = 100, progress: Progress | None = None
+    ) -> Comparison:
         """The network against its machine on a word, step by step, lemma by lemma."""
         check_limit(max_steps)
         symbols, limit = self.machine.check_word(word), min(max_steps, FARTHEST)
@@ -252,7 +254,7 @@ class Network:
         try:
             proposal = proof.proposal(self.compiled, symbols)
             assert proposal is not None, "a proof that is vectorised has one"
-            return compare_at_scale(kind.name, proposal, limit)
+            return compare_at_scale(kind.name, proposal, limit, progress)
         except UnsuitableError as unsuitable:
             if limit > MOST_STEP_BY_STEP:
                 raise InputError(

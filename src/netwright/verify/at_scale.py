@@ -17,18 +17,22 @@ from netwright.engine.full.program import Decoder
 from netwright.engine.moments import Coded, Codes, UnsuitableError
 from netwright.exact.rational import ZERO
 from netwright.machine.recorded import Recorded
-from netwright.machine.simulate import Engine, simulate
+from netwright.machine.simulate import Engine, Progress, simulate
 from netwright.verify.comparison import Check, Comparison, difference_of
 from netwright.verify.proposal import Proposal
 
 MOST_CODES = 1 << 16
+TOLD = CHUNK << 6
+"""Tokens between two calls of `progress`."""
 ONCE = ("alpha", "beta", "asked")
 """What comes from the input: the symbol and the number min(i + 1, n), and that as a code."""
 
 
-def compare_at_scale(on: str, proposal: Proposal, max_steps: int) -> Comparison:
+def compare_at_scale(
+    on: str, proposal: Proposal, max_steps: int, progress: Progress | None = None
+) -> Comparison:
     """Check all tokens up to the end of the run or the limit; UnsuitableError if it cannot be."""
-    steps, checks, failed = _Comparison(proposal, max_steps).run()
+    steps, checks, failed = _Comparison(proposal, max_steps).run(progress)
     difference = None if failed is None else difference_of(failed)
     return Comparison(on, tuple(proposal.word), steps, checks, difference)
 
@@ -72,7 +76,7 @@ class _Comparison:
         found = decoder.vectors[vector].items()
         return {k: form for k, form in found if not blocks or k in chosen}
 
-    def run(self) -> Found:
+    def run(self, progress: Progress | None = None) -> Found:
         checked, follower = self.checked, self.follower
         self.recorded.advance(0, 1)
         if checked.exact(self.decoder.vector(self.proposal.y), 0, 0) != self.proposal.seed:
@@ -97,6 +101,8 @@ class _Comparison:
             tokens, checks = tokens + count, checks + self._claims(count)
             if follower.outcome is not None:
                 break
+            if progress is not None and tokens % TOLD == 0:
+                progress(max(0, follower.steps), follower.cells)
             checked.shift(CHUNK)
             for array in self.more.values():
                 array[0] = array[CHUNK]

@@ -7,11 +7,12 @@ machine in this way have a `Shown`; `ShownFollower` makes of the codes where the
 from collections.abc import Sequence
 from dataclasses import dataclass
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from netwright.engine.following.drive import Course, M, first_place
+from netwright.engine.following.drive import Course, M
 from netwright.engine.moments import ZERO_BLOCK, Coded, Codes, Watch
 from netwright.errors import NetworkError
 from netwright.exact.snapshot import FARTHEST, Snapshot, checked_array, require_consistent
@@ -138,6 +139,50 @@ class WrittenTape:
         require_consistent(inside, "its tape ends before its cells do")
 
 
+GIVEN, FINAL, STOP = 1, 2, 4
+"""What a token can show: a state of the given machine, a final one, no step."""
+ALL, LIMIT, STOPPED, NO_ROOM, ENDED = range(5)
+"""Why `_follow` stopped: no tokens left, the limit, a token that shows no step, no room on the
+tape, a final state."""
+FEW = 32
+"""Tokens that Python follows sooner than a compiler is loaded."""
+Meanings = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]
+
+
+def _follow(numbers: Any, flags: Any, written: Any, moves: Any, tape: Any, clock: Any) -> int:
+    """Follow tokens, by what their numbers mean; return how many were followed.
+
+    Compiled for many of them (see `jit`): `clock` has where the machine stands, and why it stopped.
+    """
+    cell, steps, at_a_step, code, head, lowest, highest, status, limit, origin = clock
+    done, status = 0, ALL
+    while done < numbers.size:
+        number = numbers[done]
+        flag, place = flags[number], cell - origin
+        if flag & STOP:
+            status = STOPPED
+            break
+        if at_a_step and steps == limit:
+            status = LIMIT
+            break
+        if place < 0 or place >= tape.size:
+            status = NO_ROOM
+            break
+        tape[place] = written[number]
+        lowest, highest = min(lowest, cell), max(highest, cell)
+        cell += moves[number]
+        done += 1
+        at_a_step = flag & GIVEN
+        if at_a_step:
+            steps, code, head = steps + 1, number, cell
+        if flag & FINAL:
+            status = ENDED
+            break
+    clock[0], clock[1], clock[2], clock[3], clock[4] = cell, steps, at_a_step, code, head
+    clock[5], clock[6], clock[7] = lowest, highest, status
+    return done
+
+
 class ShownFollower:
     """The given machine's configuration, followed from what moments show."""
 
@@ -151,7 +196,7 @@ class ShownFollower:
         self.is_final = np.array([*(state in reading.final_states for state in states), False])
         self.written = WrittenTape(reading.blank, len(reading.symbols))
         self.written.write(np.arange(len(reading.laid)), np.array([*reading.laid], int))
-        self._meanings: tuple[NDArray[np.int64], ...] | None = None
+        self._meanings: Meanings = (np.zeros(0, np.int64),) * 4
         """Of the numbers of tokens: flags, symbols, moves and states."""
         self.moments = 0
         self.cell = reading.cell
@@ -180,75 +225,48 @@ class ShownFollower:
         return min(self.max_steps - self.steps + before, self.most_moments - self.moments)
 
     def take(self, codes: Codes) -> None:
-        """Follow some tokens."""
-        if isinstance(codes, Coded):
-            self._take_numbers(codes)
-        else:
-            self._take_rows(codes)
-
-    def _take_numbers(self, codes: Coded) -> None:
-        """The same in machine code, for tokens that are numbers."""
-        from netwright.engine.following import (
-            native_tokens,  # the compiler, which such an engine has
-        )
-
-        if self._meanings is None or len(self._meanings[0]) != len(codes.rows):
-            state, written, move = codes.rows.T.copy()
-            shown = np.maximum(state, 0)
-            stop = self._stops(codes.rows)
-            given = self.is_given[shown] & ~stop
-            final = self.is_final[shown] & ~stop
-            flags = native_tokens.GIVEN * given + native_tokens.FINAL * final
-            flags += native_tokens.STOP * stop
-            self._meanings = (flags.astype(np.int64), written, move, state)
+        """Advance by a batch of tokens: update tape, head, state and step count."""
+        if not isinstance(codes, Coded):
+            codes = Coded(np.arange(len(codes), dtype=np.uint16), codes)
+            self._meanings = self._meanings_of(codes.rows)
+        elif len(self._meanings[0]) != len(codes.rows):
+            self._meanings = self._meanings_of(codes.rows)
+        numbers = codes.numbers
         flags, written, move, state = self._meanings
-        tape, done, loop = self.written, 0, native_tokens.compiled()
-        names = native_tokens.PLACES
-        while True:
-            bounds = (tape.lowest, tape.highest) if tape.cells else (FARTHEST, -FARTHEST)
-            now = (self.cell, self.steps, int(self.at_a_step), -1, self.head, *bounds, 0)
-            limit = min(self.max_steps, FARTHEST)
-            clock = np.array([*now, 0, limit, tape.origin, tape.codes.size], dtype=np.int64)
-            numbers = codes.numbers[done:]
-            arrays = (numbers, flags, written, move, tape.codes, clock)
-            count = loop(*(array.ctypes.data for array in arrays), len(numbers))
-            found = dict(zip(names, clock.tolist(), strict=True))
-            done += count
-            self.moments += count
-            self.cell, self.steps, self.head = found["cell"], found["steps"], found["head"]
-            self.at_a_step = bool(found["at_a_step"])
-            if found["code"] >= 0:
-                self.state = int(state[found["code"]])
-            if found["lowest"] <= found["highest"]:
-                tape.lowest, tape.highest = found["lowest"], found["highest"]
-            if found["status"] != native_tokens.NO_ROOM:
-                break
-            tape.reach(self.cell, self.cell)
-        if found["status"] == native_tokens.ENDED:
-            self.outcome = self._accepted
-        elif found["status"] == native_tokens.LIMIT:
-            self.outcome = Outcome.UNDECIDED
-        elif found["status"] == native_tokens.STOPPED:
-            self._end_with(int(state[codes.numbers[done]]))
+        tape, done, loop = self.written, 0, _follow
+        if len(numbers) > FEW:
+            from netwright.jit import compiled  # the compiler, which such an engine has
 
-    def _take_rows(self, codes: NDArray[np.int64]) -> None:
-        state = codes.T[0]
-        # What held before each token: whether the given machine stood at a step, and which.
-        shown = np.maximum(state, 0)
-        given = self.is_given[shown] & (state >= 0)
-        steps = self.steps + np.cumsum(given)
-        before = np.concatenate(([self.at_a_step], given[:-1]))
-        steps_before = np.concatenate(([self.steps], steps[:-1]))
-        limit = before & (steps_before == self.max_steps)  # and the network goes on from there
-        ends = first_place(limit | self._stops(codes))
-        final = first_place(self.is_final[shown] & (state >= 0))
-        if final < ends:
-            self._apply(codes[: final + 1], given, steps)
+            loop = compiled(_follow, numbers, flags, written, move, tape.codes, flags).loop
+        status = NO_ROOM
+        while status == NO_ROOM:
+            bounds = (tape.lowest, tape.highest) if tape.cells else (FARTHEST, -FARTHEST)
+            now = (self.cell, self.steps, self.at_a_step, -1, self.head, *bounds)
+            limit = min(self.max_steps, FARTHEST)
+            clock = np.array([*now, status, limit, tape.origin], dtype=np.int64)
+            count = loop(numbers[done:], flags, written, move, tape.codes, clock)
+            done, self.moments = done + count, self.moments + count
+            self.cell, self.steps, at_a_step, code, self.head, *bounds, status = clock.tolist()[:8]
+            self.at_a_step = bool(at_a_step)
+            if code >= 0:
+                self.state = int(state[code])
+            if bounds[0] <= bounds[1]:
+                tape.lowest, tape.highest = bounds
+            if status == NO_ROOM:
+                tape.reach(self.cell, self.cell)
+        if status == ENDED:
             self.outcome = self._accepted
-            return
-        self._apply(codes[:ends], given, steps)
-        if ends < len(codes):
-            self._end_with(int(state[ends]))
+        elif status == LIMIT:
+            self.outcome = Outcome.UNDECIDED
+        elif status == STOPPED:
+            self._end_with(int(state[numbers[done]]))
+
+    def _meanings_of(self, rows: NDArray[np.int64]) -> Meanings:
+        """What rows of codes mean to `_follow`."""
+        state, written, move = rows.T.copy()
+        shown, stop = np.maximum(state, 0), self._stops(rows)
+        flags = GIVEN * self.is_given[shown] + FINAL * self.is_final[shown]
+        return np.where(stop, STOP, flags).astype(np.int64), written, move, state
 
     def _stops(self, codes: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Which tokens show no step of a machine."""
@@ -285,21 +303,6 @@ class ShownFollower:
             self.outcome = Outcome.UNDECIDED
         else:
             self._complain(self.moments + 1)
-
-    def _apply(
-        self, codes: NDArray[np.int64], given: NDArray[np.bool_], steps: NDArray[np.int64]
-    ) -> None:
-        if not len(codes):
-            return
-        state, written, move = codes.T
-        after = self.cell + np.cumsum(move)
-        self.written.write(after - move, written)
-        self.moments += len(codes)
-        self.cell, self.at_a_step = int(after[-1]), bool(given[len(codes) - 1])
-        self.steps = int(steps[len(codes) - 1])
-        at_steps = np.flatnonzero(given[: len(codes)])
-        if at_steps.size:
-            self.state, self.head = int(state[at_steps[-1]]), int(after[at_steps[-1]])
 
     def _complain(self, number: int) -> None:
         raise NetworkError(f"from output {number} on its vectors show no machine")

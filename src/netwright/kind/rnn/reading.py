@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from time import perf_counter
-from typing import Protocol, TypeVar, cast
+from typing import Any, Protocol, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -137,6 +137,22 @@ class HasStacks(Protocol):
     def final_states(self) -> frozenset[str]: ...  # noqa: D102
 
 
+def _walk(numbers: Any, flags: Any, moves: Any, clock: Any) -> int:
+    """Follow pairs up to one with a flag; return how many. The head goes where the one before says.
+
+    Compiled by `jit`: `clock` has the head, its move, and the lowest and highest cells.
+    """
+    head, move, lowest, highest = clock
+    done = 0
+    while done < numbers.size and flags[numbers[done]] == 0:
+        head += move
+        move = moves[numbers[done]]
+        lowest, highest = min(lowest, head), max(highest, head)
+        done += 1
+    clock[0], clock[1], clock[2], clock[3] = head, move, lowest, highest
+    return done
+
+
 class PairFollower:
     """The machine's run, followed from the codes of its pairs of state and symbol.
 
@@ -252,9 +268,7 @@ class PairFollower:
 
     def _walk(self, codes: Coded) -> Coded:
         """Follow moments up to the first with which a run may end; the others are left."""
-        from netwright.engine.following import (
-            native_tokens,  # the compiler, which such an engine has
-        )
+        from netwright.jit import compiled  # the compiler, which such an engine has
 
         if self._meanings is None or len(self._meanings[0]) != len(codes.rows):
             pairs = codes.rows[:, -1]
@@ -262,12 +276,12 @@ class PairFollower:
             flags = (pairs < 0) | self.is_final[known]
             self._meanings = flags.astype(np.int64), self.moves[known], known
         flags, moves, pairs = self._meanings
-        clock = np.array([self.head, self.move, self.lowest, self.highest, 0], dtype=np.int64)
-        count = min(len(codes), self.max_steps - self.time)
-        arrays = (codes.numbers, flags, moves, clock)
-        done = native_tokens.walk()(*(array.ctypes.data for array in arrays), count)
+        clock = np.array([self.head, self.move, self.lowest, self.highest], dtype=np.int64)
+        numbers = codes.numbers[: max(0, self.max_steps - self.time)]
+        arrays = (numbers, flags, moves, clock)
+        done = compiled(_walk, *arrays).loop(*arrays)
         if done:
-            self.head, self.move, self.lowest, self.highest = clock[:-1].tolist()
+            self.head, self.move, self.lowest, self.highest = clock.tolist()
             self.pair = int(pairs[codes.numbers[done - 1]])
             self.time += done
         return Coded(codes.numbers[done:], codes.rows)

@@ -114,7 +114,7 @@ Instruction = Step | Rescale | Mean | External | LastVisit
 STREAM, OUTPUT = 0, 1
 
 
-def vector_of(watch: Watch) -> int:
+def watched_vector(watch: Watch) -> int:
     """The vector that a watch looks at; UnsuitableError if it is none of a program's."""
     if watch.through is not None or watch.numbers is not None:
         raise UnsuitableError("a watch looks through a map, or for numbers")

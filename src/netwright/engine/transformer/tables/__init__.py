@@ -5,7 +5,6 @@ that input first comes, and kept in a table. Positions, running sums, guards, vi
 that grow are computed at every token. Nothing here reads a machine; another weight is another
 table.
 
-- `linear`    sums of unknowns times powers of the position
 - `residual`  which numbers are finite, and what is left to compute at every token
 - `finite`    evaluates the finite part of the program for given inputs
 - `kernel`    the rest as machine code: one for each shape, kept

@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from netwright.definitions.transformer import Transformer
-from netwright.engine.moments import Coded, UnsuitableError, Watch
+from netwright.engine.moments import NEITHER, ZERO_BLOCK, Coded, UnsuitableError, Watch
 from netwright.engine.transformer.arrays import (
     DONE,
     LATEST,
@@ -26,7 +26,13 @@ from netwright.engine.transformer.arrays import (
     vector_of,
     with_more_cells,
 )
-from netwright.engine.transformer.program import OUTPUT, STREAM, External, Program
+from netwright.engine.transformer.program import (
+    OUTPUT,
+    STREAM,
+    External,
+    Program,
+    watched_vector,
+)
 from netwright.engine.transformer.tables.finite import Evaluation, FinitePart, Numbers
 from netwright.engine.transformer.tables.kernel import (
     CLASS,
@@ -36,8 +42,8 @@ from netwright.engine.transformer.tables.kernel import (
     Shape,
     compiled,
 )
-from netwright.engine.transformer.tables.residual import Y, residual_of
-from netwright.engine.transformer.tables.watched import code_of, watched
+from netwright.engine.transformer.tables.residual import Residual, Y, residual_of
+from netwright.exact.layout import Layout
 from netwright.exact.rational import Rational
 from netwright.exact.snapshot import Snapshot
 from netwright.exact.vector import Vector
@@ -48,6 +54,36 @@ MOST_TOGETHER = 1 << 10  # numbers of all keys but y, for entries by all keys at
 MOST_CODES = 1 << 16
 MOST_ENTRIES = 1 << 26
 REASONS = {OTHER_FORM: "no form of attention fits", TOO_LARGE: "too large for 64 bits"}
+
+
+class Watched(NamedTuple):
+    """A watch in the numbers of a program."""
+
+    vector: int
+    places: list[tuple[int, int]]  # coordinates, each with what stands for 1
+    sign: bool
+
+
+def watched(watch: Watch, layout: Layout, program: Program, residual: Residual) -> Watched:
+    """A watch on finite numbers; UnsuitableError if it is on others."""
+    number = watched_vector(watch)
+    scales, places = program.vectors[number], layout.places(watch.block)
+    if number == STREAM and any(k in residual.stream for k in places):
+        raise UnsuitableError("a watch is on a number that grows")
+    units = [(k, scales[k].D if k in scales else 1) for k in places]
+    return Watched(number, units, watch.sign)
+
+
+def code_of(watch: Watched, found: Evaluation) -> int:
+    """The code of a watch, as `Watch.code` has it."""
+    vector = found.vectors[watch.vector]
+    shown = [(n, vector[k], one) for n, (k, one) in enumerate(watch.places) if vector.get(k)]
+    if not shown:
+        return 0 if watch.sign else ZERO_BLOCK
+    (n, x, one), *others = shown
+    if watch.sign:
+        return x // one if abs(x) == one else NEITHER
+    return n if x == one and not others else NEITHER
 
 
 class TableTransformer:

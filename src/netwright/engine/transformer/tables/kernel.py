@@ -26,8 +26,7 @@ from netwright.engine.transformer.arrays import (
     VALUE,
     WANTED_CELL,
 )
-from netwright.engine.transformer.tables.linear import ONE, Linear
-from netwright.engine.transformer.tables.residual import Y
+from netwright.engine.transformer.tables.residual import ONE, Linear, Y
 
 MISSING = MORE_CELLS + 1  # there is no entry for the keys of the token
 CLASS = VALUE  # where a kept row has the class of its value; its other numbers follow

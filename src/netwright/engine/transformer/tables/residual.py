@@ -7,10 +7,11 @@ A number of a program is *finite* if it is a function of keys, each of which tak
     v0 …  the finite part of a value that an attention to a last visit finds
     s0 …  a switch: σ of a growing sum, where it is 0, 1 or one of few numbers between
 
-A map of finite numbers gives finite ones. All others are `Linear`: sums of positions, running sums
-and what was found at a last visit. Where a finite number goes into such a sum, it is looked up in a
-*slot* of its key's table. The operations that remain are plain data, the same for all networks of
-one shape, and `kernel` makes code of them.
+A map of finite numbers gives finite ones. All others are `Linear`: sums Σ c·x·p^e of positions,
+running sums and what was found at a last visit, so that what is known to be equal is seen to be so.
+Where a finite number goes into such a sum, it is looked up in a *slot* of its key's table. The
+operations that remain are plain data, the same for all networks of one shape, and `kernel` makes
+code of them.
 """
 
 from dataclasses import dataclass, field
@@ -31,17 +32,49 @@ from netwright.engine.transformer.program import (
     Step,
     Term,
 )
-from netwright.engine.transformer.tables.linear import (
-    ONE,
-    ZERO,
-    Linear,
-    constant,
-    is_constant,
-    plus,
-    times,
-    unknown,
-)
 from netwright.exact.rational import sigma
+
+Linear: TypeAlias = tuple[tuple[int, int, int], ...]
+"""Triples (unknown, power of p, coefficient), in order, with no coefficient 0."""
+ONE = 0
+ZERO: Linear = ()
+
+
+def constant(c: int, power: int = 0) -> Linear:
+    """c·p^power."""
+    return ((ONE, power, c),) if c else ZERO
+
+
+def unknown(x: int) -> Linear:
+    """An unknown."""
+    return ((x, 0, 1),)
+
+
+def is_constant(a: Linear) -> bool:
+    """Whether it is a number, the same at every token."""
+    return not a or (len(a) == 1 and a[0][:2] == (ONE, 0))
+
+
+def plus(a: Linear, b: Linear) -> Linear:
+    """a + b.
+
+    >>> plus(plus(unknown(3), constant(2)), constant(-2))
+    ((3, 0, 1),)
+    """
+    if not a or not b:
+        return a or b
+    sums = {(x, e): c for x, e, c in a}
+    for x, e, c in b:
+        sums[x, e] = sums.get((x, e), 0) + c
+    return tuple((x, e, c) for (x, e), c in sorted(sums.items()) if c)
+
+
+def times(a: Linear, factor: int, power: int = 0) -> Linear:
+    """a·factor·p^power."""
+    if factor == 1 and power == 0:
+        return a
+    return tuple((x, e + power, c * factor) for x, e, c in a) if factor else ZERO
+
 
 Y = "y"
 LOOKED_AT = 1000  # rows, before all are

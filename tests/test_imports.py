@@ -12,23 +12,35 @@ SOURCE = Path(netwright.__file__).parent
 # errors ← exact ← machine, definitions ← engine, constructions ← what follows a machine, readings
 # ← certificates, verify, checks, precision ← what a network is ← kinds ← what users hold ← claims,
 # export, campaign ← explorer ← cli. A file imports lower ranks only, and files of its own role. The
-# first pattern that fits counts.
+# first pattern that fits counts. `docs/imports.py` draws it.
 ROLES = (
-    ("errors|html|interrupts|text|assembler", 0),
-    ("files|jit|exact/.*", 1),
-    ("machine/.*|definitions/.*|kind/language_model/definition", 2),
-    ("engine/following/.*|kind/[^/]+/(reading|tracing)", 5),
-    ("engine/(pointers|transformer)/.*|engine/attended|kind/language_model/evaluators", 4),
-    ("engine/.*", 3),
-    ("certificates/.*|verify/.*|precision/.*|kind/[^/]+/checks", 6),
-    ("network/(labelled|plain|trace|tree|view|weight|without|__init__)", 7),
-    ("kind/(__init__|record|registry|decoder)|kind/[^/]+/(kind|parse)", 8),
-    ("network/audit|explorer/.*", 11),
-    ("network/.*", 9),
-    ("kind/.*|statements/.*", 4),
-    ("claims/.*|benchmark|export/.*|campaign/.*", 10),
-    ("cli/.*", 12),
-    ("__init__|__main__", 13),
+    ("errors, text", "errors|html|interrupts|text|assembler", 0),
+    ("exact", "files|jit|exact/.*", 1),
+    ("machine, definitions", "machine/.*|definitions/.*|kind/language_model/definition", 2),
+    ("engine/following, readings", "engine/following/.*|kind/[^/]+/(reading|tracing)", 5),
+    (
+        "engine/transformer, engine/pointers",
+        "engine/(pointers|transformer)/.*|engine/attended|kind/language_model/evaluators",
+        4,
+    ),
+    ("engine: stacks, full", "engine/.*", 3),
+    (
+        "verify, checks, certificates, precision",
+        "certificates/.*|verify/.*|precision/.*|kind/[^/]+/checks",
+        6,
+    ),
+    (
+        "network: tree, trace, weight, view",
+        "network/(labelled|plain|trace|tree|view|weight|without|__init__)",
+        6,
+    ),
+    ("kind", "kind/(__init__|record|registry|decoder)|kind/[^/]+/(kind|parse)", 8),
+    ("explorer, audit", "network/audit|explorer/.*", 11),
+    ("network", "network/.*", 9),
+    ("constructions, statements", "kind/.*|statements/.*", 4),
+    ("claims, export, campaign, benchmark", "claims/.*|benchmark|export/.*|campaign/.*", 10),
+    ("cli", "cli/.*", 12),
+    ("netwright", "__init__|__main__", 13),
 )
 MODULES = {
     path.relative_to(SOURCE).with_suffix("").as_posix(): path for path in SOURCE.rglob("*.py")
@@ -37,7 +49,7 @@ MODULES = {
 
 def role_of(module: str) -> int:
     """The number of the pattern that fits a module: its role."""
-    return next(n for n, (pattern, _) in enumerate(ROLES) if re.fullmatch(pattern, module))
+    return next(n for n, (_, pattern, _) in enumerate(ROLES) if re.fullmatch(pattern, module))
 
 
 def file_of(imported: str) -> str:
@@ -68,7 +80,7 @@ def violations(importer: str, imports: list[str]) -> list[str]:
     wrong = []
     for each in imports:
         other = role_of(file_of(each))
-        if other != own and ROLES[other][1] >= ROLES[own][1]:
+        if other != own and ROLES[other][2] >= ROLES[own][2]:
             wrong.append(each)
     return wrong
 

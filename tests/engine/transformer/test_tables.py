@@ -20,6 +20,7 @@ from tests.repetition import repeated, some
 from tests.strategies import machines, words
 
 from netwright.engine.moments import Coded, rows_of
+from netwright.engine.transformer import shared
 from netwright.engine.transformer.decoder import FastDecoder
 from netwright.engine.transformer.tables import engine, kernel
 from netwright.engine.transformer.tables.engine import TableTransformer
@@ -29,6 +30,7 @@ from netwright.machine.library import library_machine, library_names
 from netwright.machine.simulate import Outcome, Run
 from netwright.machine.turing_machine import TuringMachine
 from netwright.network.network import Network, compile_network, network_for_word
+from netwright.verify.draw import random_machine
 
 
 def decoder_of(network: Network, word: str | tuple[str, ...], *, tables: bool) -> FastDecoder:
@@ -96,6 +98,22 @@ def test_three_hundred_mutated_networks_most_of_whose_runs_are_others() -> None:
         by_tables += isinstance(found, TableTransformer) and expected != outputs
     assert changed >= count // 2, f"{changed} of {count} mutants have other outputs"
     assert by_tables >= count // 5, f"{by_tables} of them by tables"
+
+
+def test_machines_with_the_same_states_and_symbols_share_their_analysis(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """And each is run as the network that it is."""
+    monkeypatch.setattr(shared, "_programs", {})
+    draw = random.Random(7)
+    for _ in range(12):
+        network = compile_network(random_machine(draw, 2, 2))
+        quick = decoder_of(network, "", tables=True)
+        for y in islice(network.outputs(""), 30):
+            quick.advance(1)
+            assert quick.newest.y == y
+        tables_of(quick)
+    assert 0 < len(shared._programs) < 12
 
 
 def test_networks_of_one_shape_share_their_code_and_nothing_else() -> None:

@@ -108,10 +108,7 @@ class Input:
     """The encoder's keys and values on an input: a part for each symbol, and for the position."""
 
     def __init__(self, network: Transformer, X: Sequence[Exact]) -> None:
-        self.network = network
-        pos = network.pos
-        if not isinstance(pos, Positions):
-            raise UnsuitableError("it has no positions")
+        self.network, layout = network, network.layout
         for layer in network.encoder:
             if not isinstance(layer.V, FeedForward) or _writes(layer.V):
                 raise UnsuitableError("the encoder attends")
@@ -119,8 +116,8 @@ class Input:
         self.rows = np.array([numbers.setdefault(id(x), len(numbers)) for x in X], np.int64)
         self.symbols = list({id(x): x for x in X}.values())
         self.units = [
-            (power, Exact(network.layout, {network.layout.index(block): Rational(1)}))
-            for block, power in pos.powers
+            (each.power, Exact(layout, {each.coordinate: Rational(1)}))
+            for each in positioned(network)
         ]
         self.keys, self.key_slopes = self._parts(network.K)
         self.values, self.value_slopes = self._parts(network.V)

@@ -29,12 +29,12 @@ for score in (PAPER, RECENCY):
     assert order is not None
     normal, word = meeting(order)
     found = first_failures(compile_transformer(normal, score), word, FloatArithmetic(form), 10_000)
-    assert found.decoded is not None
+    assert found.reading is not None
     print(
         f"  token {order.token:,} does not prefer visit {order.later:,} of cell {order.cell:,} to "
         f"visit {order.earlier:,}"
     )
     print(
         f"  a machine of {len(normal.machine.states)} states on a^{len(word)}: "
-        f"y_{found.decoded.output} shows {found.decoded.found}, not {found.decoded.expected}"
+        f"y_{found.reading.output} shows {found.reading.found}, not {found.reading.expected}"
     )

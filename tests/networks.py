@@ -13,7 +13,7 @@ from netwright.kind.neural_gpu.construction import CompiledNeuralGPU, in_block
 from netwright.kind.record import Following
 from netwright.kind.registry import kind_named, kinds_of_the_paper
 from netwright.kind.rnn.construction import CompiledRNN
-from netwright.kind.rnn.reading import Decoder
+from netwright.kind.rnn.reading import VectorReader
 from netwright.kind.transformer.construction import CompiledTransformer
 from netwright.machine.simulate import Engine, Run, configurations
 from netwright.machine.turing_machine import TuringMachine
@@ -93,7 +93,7 @@ def agree_at_every_step(compiled: CompiledRNN, word: Word, steps: int) -> int:
     """Compare every decoded configuration with the machine's; the number compared."""
     zero = Vector.zero(compiled.neurons.layout)
     states = compiled.network.decoder_states(compiled.embed(word), zero)
-    followed = Decoder(compiled.neurons).follow(states)
+    followed = VectorReader(compiled.neurons).follow(states)
     compared = 0
     for wanted in islice(configurations(compiled.machine, word), steps + 1):
         head, found = next(followed)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from netwright.engine.attended import Attention
     from netwright.errors import FormatWarning, NetwrightError
     from netwright.explorer.page import explore
-    from netwright.export.texts import decode, generate, prompt
+    from netwright.export.texts import generate, parse, prompt
     from netwright.kind.registry import kinds
     from netwright.machine.configuration import Configuration, Tape
     from netwright.machine.formats import write_text
@@ -61,13 +61,13 @@ __all__ = [
     "campaign",
     "check_certificate",
     "compile",
-    "decode",
     "explore",
     "generate",
     "kinds",
     "library_names",
     "load",
     "load_machine",
+    "parse",
     "prompt",
     "run_many",
     "universal",
@@ -76,7 +76,7 @@ __all__ = [
 _HOMES = {
     "network.audit": ("audit",),
     "explorer.page": ("explore",),
-    "export.texts": ("decode", "generate", "prompt"),
+    "export.texts": ("generate", "parse", "prompt"),
     "errors": ("FormatWarning", "NetwrightError"),
     "machine.configuration": ("Configuration", "Tape"),
     "machine.formats": ("write_text",),
@@ -97,9 +97,16 @@ _HOMES = {
 _PACKAGES = ("campaign",)
 _OTHER_NAMES = {"compile": "compile_source", "load": "load_network"}
 """What is called otherwise at home, where the short name would mean less or something else."""
+_FORMER = {"decode": "parse"}
+"""Former names, which still work and say so."""
 
 
 def __getattr__(name: str) -> Any:
+    if name in _FORMER:
+        from warnings import warn
+
+        warn(f"netwright.{name} is called {_FORMER[name]} now", FutureWarning, stacklevel=2)
+        name = _FORMER[name]
     if name in _PACKAGES:
         return import_module(f"{__name__}.{name}")
     home = next((home for home, names in _HOMES.items() if name in names), None)

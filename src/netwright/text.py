@@ -1,6 +1,10 @@
 """Texts that fit, that a terminal can show, and that can stand among others."""
 
 import re
+from collections.abc import Callable
+
+Notify = Callable[[str], None]
+"""A callback that receives a line on how far some work is."""
 
 
 def shortened(text: object, width: int = 24) -> str:

@@ -21,7 +21,7 @@ def test_four_formats_with_what_was_predicted(capsys: pytest.CaptureFixture[str]
     rows = {row["name"]: row for row in found["results"]}
     assert list(rows) == ["float64", "float32", "bfloat16", "float16"]
     assert rows["float64"]["index"] is None
-    assert rows["float32"]["decoded"]["output"] == 470
+    assert rows["float32"]["reading"]["output"] == 470
     assert rows["float32"]["predicted"]["safe_until"] == 36
     assert rows["float32"]["predicted"]["first_possible"]["token"] == 60
     worst = rows["float32"]["predicted"]["worst_machine"]
@@ -67,7 +67,7 @@ def test_softmax_plain_and_snapped(capsys: pytest.CaptureFixture[str]) -> None:
     rows = answer(capsys, *options, "schedule")["results"]
     assert [row["name"] for row in rows] == ["float64, snapped", "float64"]
     assert rows[0]["vector"] is None
-    assert rows[1]["decoded"]["output"] == 138
+    assert rows[1]["reading"]["output"] == 138
     (row,) = answer(capsys, *options, "1e-6", "--snap")["results"]
     assert row["vector"]["output"] == 38
     (row,) = answer(capsys, *options, "1e-2/t2", "--snap", "--score", "recency")["results"]
@@ -79,7 +79,7 @@ def test_stacks_go_wrong_where_they_are_too_deep(
     capsys: pytest.CaptureFixture[str], on: str
 ) -> None:
     found = answer(capsys, "sweeper", "--on", on, "--base", "4", "--max-steps", "500", "--growth")
-    times = {row["name"]: row["decoded"]["time"] for row in found["results"]}
+    times = {row["name"]: row["reading"]["time"] for row in found["results"]}
     assert times == {"float64": 405, "float32": 104, "bfloat16": 20, "float16": 27}
     assert [row["digits_held"] for row in found["results"]] == [26, 12, 4, 5]
     assert found["base"] == "4"
@@ -255,7 +255,7 @@ def test_a_machine_that_halts_at_once_can_be_drawn(
 def test_a_base_too_large_for_a_format(capsys: pytest.CaptureFixture[str]) -> None:
     options = ("sweeper", "--on", "rnn", "--base", "131072", "--dtype", "float16")
     (row,) = answer(capsys, *options)["results"]
-    assert (row["digits_held"], row["decoded"]["found"]) == (None, "none over none")
+    assert (row["digits_held"], row["reading"]["found"]) == (None, "none over none")
     assert main(["precision", *options]) == 0
     assert "no number any more" in capsys.readouterr().out
 

@@ -89,17 +89,17 @@ def test_tape_and_sentence_are_the_machines(answers: Answers, kind: str) -> None
         [moment] = ask(
             answers, "moments", machine="palindrome", input=word, kind=kind, **{"from": t}
         )
-        if moment["step"] is None or moment["step"] < 0 or moment["says"] is None:
+        if moment["step"] is None or moment["step"] < 0 or moment["rule"] is None:
             continue
         now = moments[moment["step"]]
-        assert (moment["says"]["state"], moment["says"]["symbol"]) == (now.state, now.symbol)
+        assert (moment["rule"]["state"], moment["rule"]["symbol"]) == (now.state, now.symbol)
         assert moment["head"] == now.head
         tape = moment["tape"]
         assert tape["cells"][now.head - tape["first"]] == now.symbol
         action = machine.action(now.state, now.symbol)
         if action:
-            says = moment["says"]
-            assert (says["next"], says["write"], says["move"]) == action
+            rule = moment["rule"]
+            assert (rule["next"], rule["write"], rule["move"]) == action
         seen += 1
     # The last configuration of a Transformer is an output, and no token takes it.
     assert seen == len(moments) - (kind == "transformer")
@@ -130,7 +130,7 @@ def test_margin_and_runner_up_at_token_145_of_the_busy_beaver(answers: Answers) 
 
 def test_a_moment_in_the_middle_of_the_busy_beaver(answers: Answers) -> None:
     [moment] = ask(answers, "moments", machine="busy-beaver-5", **{"from": 23_456_789})
-    assert moment["says"] == {"state": "B", "symbol": "1", "write": "1", "move": "R", "next": "B"}
+    assert moment["rule"] == {"state": "B", "symbol": "1", "write": "1", "move": "R", "next": "B"}
     assert moment["attention"]["winner"] == 23_455_162
     assert all(lemma["holds"] for lemma in moment["lemmas"])
     run = ask(answers, "run", machine="busy-beaver-5")

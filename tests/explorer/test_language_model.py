@@ -30,7 +30,7 @@ def test_every_step_looks_at_the_last_visit(name: str, word: str) -> None:
         assert moment is not None
         data = moment_data(page, moment)
         json.dumps(data)
-        assert (data["says"]["state"], data["says"]["symbol"]) == (now.state, now.symbol)
+        assert (data["rule"]["state"], data["rule"]["symbol"]) == (now.state, now.symbol)
         assert data["head"] == now.head
         configuration = moment.configuration
         assert configuration is not None

@@ -19,7 +19,7 @@ from netwright.export.place import read_report
 from netwright.machine.library import library_machine
 from netwright.machine.turing_machine import TuringMachine
 from netwright.network.network import compile_network
-from netwright.network.plain import Plain
+from netwright.network.tensors import NamedTensors
 
 PALINDROME = compile_network(library_machine("palindrome"))
 
@@ -64,8 +64,8 @@ def damaged(monkeypatch: pytest.MonkeyPatch, old: str, new: str) -> None:
     """Files with a weight that is not what it should be."""
     write = NumpyTarget.write
 
-    def damage(self: NumpyTarget, plain: Plain, folder: Path, dtype: str) -> None:
-        write(self, plain, folder, dtype)
+    def damage(self: NumpyTarget, named: NamedTensors, folder: Path, dtype: str) -> None:
+        write(self, named, folder, dtype)
         text = (folder / self.code).read_text(encoding="utf-8")
         assert text.count(old) == 1
         (folder / self.code).write_text(text.replace(old, new), encoding="utf-8")

@@ -20,7 +20,7 @@ from netwright.kind.language_model.universal import UniversalVocabulary, univers
 from netwright.machine.library import library_machine
 from netwright.machine.turing_machine import TuringMachine
 from netwright.network.network import Network, compile_network
-from netwright.network.plain import Plain
+from netwright.network.tensors import NamedTensors
 
 
 @pytest.fixture(autouse=True)
@@ -134,8 +134,8 @@ def test_a_damaged_weight_is_found(
     target = type(TARGETS[to])
     write = target.write
 
-    def damage(self: CheckpointTarget, plain: Plain, folder: Path, dtype: str) -> None:
-        write(self, plain, folder, dtype)
+    def damage(self: CheckpointTarget, named: NamedTensors, folder: Path, dtype: str) -> None:
+        write(self, named, folder, dtype)
         path = folder / "model.safetensors"
         tensors = {name: array.copy() for name, array in read_tensors(path).items()}
         name = next(n for n in tensors if n.endswith(("mlp.c_proj.weight", "fc2.weight")))
@@ -190,21 +190,21 @@ def test_texts_are_decoded_with_their_model(tmp_path: Path) -> None:
     export_universal("gpt2", tmp_path / "universal", context=256, check=0)
     vocabulary = UniversalVocabulary.of(16, 8, 256)
     own: Any = {"model": tmp_path / "own"}
-    assert "is not the last visit" in str(nw.decode("a b <run> R:start:a>_ @2", **own).problem)
-    assert "is no token of the model" in str(nw.decode("a b <run> R:start:a>_ @999", **own).problem)
+    assert "is not the last visit" in str(nw.parse("a b <run> R:start:a>_ @2", **own).problem)
+    assert "is no token of the model" in str(nw.parse("a b <run> R:start:a>_ @999", **own).problem)
     stays = TuringMachine(
         ["q", "r"], ["_", "a"], "_", "q", {("q", "a"): ("r", "_", "S"), ("r", "_"): ("q", "_", "R")}
     )
     prompt, run = universal_text(stays, "aa", vocabulary)
     text = " ".join(vocabulary.texts[token] for token in [*prompt, *run])
-    both = nw.decode(text, stays, model=tmp_path / "universal")
+    both = nw.parse(text, stays, model=tmp_path / "universal")
     assert (both.problem, both.steps) == (None, 4)
-    assert nw.decode(text, model=tmp_path / "universal").steps == 6
-    other = nw.decode(text, "palindrome", model=tmp_path / "universal").problem
+    assert nw.parse(text, model=tmp_path / "universal").steps == 6
+    other = nw.parse(text, "palindrome", model=tmp_path / "universal").problem
     assert "stands behind rules that are not those of palindrome" in str(other)
     bad = "q0:zz 1:R:q77 <tape> zz <run> R:q0:zz @5 R:q77:#"
-    assert "is no token of the model" in str(nw.decode(bad, model=tmp_path / "universal").problem)
-    none = nw.decode("a a <run>", model=tmp_path / "universal").problem
+    assert "is no token of the model" in str(nw.parse(bad, model=tmp_path / "universal").problem)
+    none = nw.parse("a a <run>", model=tmp_path / "universal").problem
     assert "is no text of the universal model: it has no rules" in str(none)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("netwright.kind.language_model.kind.find_spec", lambda _name: None)
@@ -212,9 +212,9 @@ def test_texts_are_decoded_with_their_model(tmp_path: Path) -> None:
             nw.generate(tmp_path / "own", engine="torch")
     compile_network(library_machine("palindrome")).export("numpy", tmp_path / "numpy")
     with pytest.raises(InputError, match="that is no universal language model"):
-        nw.decode(text, model=tmp_path / "numpy")
+        nw.parse(text, model=tmp_path / "numpy")
     with pytest.raises(InputError, match="machine or model, not both"):
-        nw.decode(text, "palindrome", model=tmp_path / "own")
+        nw.parse(text, "palindrome", model=tmp_path / "own")
 
 
 def test_the_command_line(
@@ -296,15 +296,15 @@ def test_a_damaged_folder_is_not_run_unless_it_is_asked_for(tmp_path: Path) -> N
         with pytest.raises(FormatError, match=rf"{name} is not the file that was checked"):
             nw.generate(folder, "abba")
         with pytest.raises(FormatError, match="is not the file that was checked"):
-            nw.decode("a <run>", model=folder)
+            nw.parse("a <run>", model=folder)
         (folder / name).write_bytes(whole)
     weights = folder / "model.safetensors"
     changed = bytearray(weights.read_bytes())
     changed[-9] ^= 64
     weights.write_bytes(bytes(changed))
-    nw.decode("a <run> R:start:a>_ @1", model=folder, damaged=True)
-    assert main(["decode", "a <run> R:start:a>_ @1", "--model", str(folder)]) == 2
-    assert main(["decode", "a <run> R:start:a>_ @1", "--model", str(folder), "--damaged"]) == 0
+    nw.parse("a <run> R:start:a>_ @1", model=folder, damaged=True)
+    assert main(["parse", "a <run> R:start:a>_ @1", "--model", str(folder)]) == 2
+    assert main(["parse", "a <run> R:start:a>_ @1", "--model", str(folder), "--damaged"]) == 0
     with suppress(NetworkError):
         nw.generate(folder, "abba", damaged=True)
     (folder / "checked.json").unlink()

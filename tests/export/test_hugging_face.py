@@ -18,7 +18,7 @@ from netwright.export.hugging_face import HuggingFaceTarget
 from netwright.machine.library import library_machine
 from netwright.machine.turing_machine import Action, Move, TuringMachine
 from netwright.network.network import Network, compile_network
-from netwright.network.plain import Plain
+from netwright.network.tensors import NamedTensors
 from netwright.text import as_token
 
 torch = heavy("torch")
@@ -169,9 +169,9 @@ def test_a_damaged_file_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     for name in ("vectors", "network.decoder.1.O.2.weight"):
 
         def damage(
-            self: HuggingFaceTarget, plain: Plain, folder: Path, dtype: str, name: str = name
+            self: HuggingFaceTarget, named: NamedTensors, folder: Path, dtype: str, name: str = name
         ) -> None:
-            write(self, plain, folder, dtype)
+            write(self, named, folder, dtype)
             tensors = load_file(folder / "model.safetensors")
             tensors[name] = np.zeros_like(tensors[name])
             save_file(tensors, folder / "model.safetensors", {"format": "pt"})

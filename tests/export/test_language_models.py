@@ -75,7 +75,7 @@ def test_palindromes_of_all_kinds(to: str, tmp_path: Path) -> None:
         for case, row in zip(cases, rows, strict=True):
             tokens, _ = text_of(network.compiled, tuple(case.word))
             assert row == network.compiled.text(*tokens)
-            found = nw.decode(row, library_machine("palindrome"))
+            found = nw.parse(row, library_machine("palindrome"))
             assert found.problem is None
             assert (found.outcome.value == "accepted") == case.answer
     one = tokenizer("a b b", return_tensors="pt")
@@ -181,7 +181,7 @@ def test_one_model_for_all_machines(tmp_path: Path) -> None:
             prompt, run = universal_text(machine, word, vocabulary)
             expected = [vocabulary.texts[token] for token in [*prompt, *islice(run, 230)]]
             assert text.split() == expected
-            assert nw.decode(text).problem is None
+            assert nw.parse(text).problem is None
 
 
 def test_the_engine_torch_is_the_checkpoint(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from netwright.export.targets import TARGETS
 from netwright.export.torch_target import TorchTarget
 from netwright.machine.library import library_machine
 from netwright.network.network import Network, compile_network
-from netwright.network.plain import Plain
+from netwright.network.tensors import NamedTensors
 
 torch = heavy("torch")
 pytestmark = pytest.mark.filterwarnings("ignore")  # of torch and of those who use it
@@ -240,8 +240,8 @@ def test_a_damaged_file_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
     write = TorchTarget.write
 
-    def damage(self: TorchTarget, plain: Plain, folder: Path, dtype: str) -> None:
-        write(self, plain, folder, dtype)
+    def damage(self: TorchTarget, named: NamedTensors, folder: Path, dtype: str) -> None:
+        write(self, named, folder, dtype)
         tensors = load_file(folder / "weights.safetensors")
         tensors["decoder.3.K.weight"] = np.zeros_like(tensors["decoder.3.K.weight"])
         save_file(tensors, folder / "weights.safetensors")

@@ -185,10 +185,10 @@ def test_a_trace_has_named_vectors_and_attentions(choice: Choice) -> None:
     history = network.kind.look.history(network.compiled, tuple("ab"), 10)
     first = history.lead
     assert trace[first + 1].attention[f"decoder.{layer}.self"].winners
-    says = network.kind.look.says(network.compiled, trace[first + 2])
-    assert says is not None
+    rule = network.kind.look.rule(network.compiled, trace[first + 2])
+    assert rule is not None
     assert (
-        says.state
+        rule.state
         in network.kind.look.history(network.compiled, tuple("ab"), 10).timeline.machine.states
     )
 
@@ -309,8 +309,8 @@ def test_pages_show_them(choice: Choice) -> None:
         data = moment_data(explored, moment)
         assert data["vectors"]
         if t >= lead and (now := timeline.at(t - lead)) is not None:
-            assert (data["says"]["state"], data["says"]["symbol"]) == (now.state, now.symbol)
+            assert (data["rule"]["state"], data["rule"]["symbol"]) == (now.state, now.symbol)
             assert data["head"] == now.head
             found = data["attention"]
-            if data["says"]["next"] is not None:
+            if data["rule"]["next"] is not None:
                 assert found["null"] or found["cell"] in (None, data["next"])

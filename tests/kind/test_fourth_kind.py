@@ -102,7 +102,7 @@ def test_its_trace_goes_anywhere(even: str) -> None:
     with pytest.raises(IndexError, match="this run ends at time 6"):
         trace[7]
     inner: Any = trace._tracing  # looked at from the inside
-    inner.seeker.course.moments.vectors.close()  # as an exception, such as Ctrl-C, leaves it
+    inner.seeker.ongoing.moments.vectors.close()  # as an exception, such as Ctrl-C, leaves it
     inner.seeker._moving = True
     assert [moment["y"].label("q") for moment in trace][2:4] == ["odd", "even"]
 
@@ -149,8 +149,8 @@ def test_it_has_a_page(even: str, capsys: pytest.CaptureFixture[str], tmp_path: 
     assert main(["explore", even, "abab", *ON, "-o", str(page)]) == 0
     data = recorded(page.read_text(encoding="utf-8"))
     assert (data["run"]["kind"], data["run"]["outcome"]) == ("finite-state", "accepted")
-    says = [moment["says"]["state"] for moment in data["moments"]]
-    assert says == ["even", "odd", "odd", "even", "even", "yes"]
+    rule = [moment["rule"]["state"] for moment in data["moments"]]
+    assert rule == ["even", "odd", "odd", "even", "even", "yes"]
     assert nw.compile(even, to="finite-state").explore("aa", t=2) is not None
 
 

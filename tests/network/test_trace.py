@@ -208,11 +208,11 @@ def test_a_far_moment_of_a_pointer_network(name: str) -> None:
         moment, time = trace[t], t - history.lead
         assert trace[t - 1]["y"] == moment["decoder.1.input"] - network.compiled.network.pos(t)
         now, after = history.timeline.at(time), history.timeline.at(time + 1)
-        says = network.kind.look.says(network.compiled, moment)
+        rule = network.kind.look.rule(network.compiled, moment)
         assert now is not None
         assert after is not None
-        assert says is not None
-        assert (says.state, says.symbol) == (now.state, now.symbol)
+        assert rule is not None
+        assert (rule.state, rule.symbol) == (now.state, now.symbol)
         ((last, _),) = history.timeline.visits(time, after.head, after.head)
         attention = moment.attention[f"decoder.{layer}.self"]
         assert last is not None

@@ -177,7 +177,7 @@ def test_going_anywhere_and_back(monkeypatch: pytest.MonkeyPatch) -> None:
         expected = dict(enumerate(islice(MOMENTS[on](network, ""), last), start=1))
         for t in times:
             if draw.random() < 0.2:  # Ctrl-C at an unfortunate moment
-                inner.seeker.course.moments.advance(3)
+                inner.seeker.ongoing.moments.advance(3)
                 inner.seeker._moving = True
             assert trace[t][name] == expected[t][name], (on, t)
             assert len(inner.seeker._marks._marks) <= 6

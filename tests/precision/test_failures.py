@@ -8,7 +8,7 @@ from flint import fmpq
 from netwright.kind.transformer.construction import to_transformer
 from netwright.kind.transformer.scores import PAPER, RECENCY, SCORES, Score
 from netwright.machine.library import library_machine
-from netwright.precision.failures import Failures, first_failures, plain
+from netwright.precision.failures import Failures, as_data, first_failures
 from netwright.precision.float_arithmetic import FloatArithmetic
 from netwright.precision.formats import FORMATS, binary
 
@@ -25,7 +25,7 @@ def firsts(found: Failures) -> tuple[int | None, int | None, int | None]:
     return (
         found.index.token if found.index else None,
         found.vector.output if found.vector else None,
-        found.decoded.output if found.decoded else None,
+        found.reading.output if found.reading else None,
     )
 
 
@@ -121,14 +121,14 @@ def test_a_tie_is_a_wrong_index_and_its_mean_a_wrong_output() -> None:
     assert (found.index.attended, found.index.right) == ([36, 38], 38)
     assert found.vector is not None
     assert (found.vector.vector, str(found.vector.rounded)) == ("p3", "1/2")
-    assert found.decoded is not None
-    assert (found.decoded.what, found.decoded.found) == ("symbol", "none")
+    assert found.reading is not None
+    assert (found.reading.what, found.reading.found) == ("symbol", "none")
 
 
 def test_a_wrong_index_may_find_the_right_symbol() -> None:
     """The sweeper has written a 1 wherever it has been, whenever that was."""
     found = failures("sweeper", "float32", 2000)
-    assert (found.index is not None, found.decoded) == (True, None)
+    assert (found.index is not None, found.reading) == (True, None)
 
 
 def test_in_float64_the_busy_beaver_goes_wrong_at_token_31542() -> None:
@@ -169,7 +169,7 @@ def test_a_machine_that_halts_ends_the_run() -> None:
 
 
 def test_as_plain_data_rationals_are_text() -> None:
-    found = plain(failures("busy-beaver-5", "bfloat16", 100))
+    found = as_data(failures("busy-beaver-5", "bfloat16", 100))
     assert found["index"]["margin"] == "7/292032"
     assert found["index"]["exact_scores"] == ["-1/32448", "-1/18252"]
-    assert found["decoded"]["expected"] == "0"
+    assert found["reading"]["expected"] == "0"

@@ -106,7 +106,7 @@ def test_with_many_bits_nothing_goes_wrong(data: st.DataObject, score: Score) ->
     word = data.draw(random_words(machine.symbols))
     compiled = to_transformer(machine, word, score)
     found = first_failures(compiled, word, arithmetic_of(binary(90)), 20)
-    assert (found.index, found.vector, found.decoded) == (None, None, None)
+    assert (found.index, found.vector, found.reading) == (None, None, None)
 
 
 def transformers_with_broken_weights(
@@ -135,7 +135,7 @@ def test_the_answer_comes_from_the_weights() -> None:
     assert first_failures(compiled, tuple("abba"), here, 40).vector is None
     for place in ("decoder.3.V.s4", "decoder.1.O.q2", "encoder.V.s3", "F.s1"):
         damaged = transformers_with_broken_weights(compiled, place)
-        found = [first_failures(each, tuple("abba"), here, 40).decoded for each in damaged]
+        found = [first_failures(each, tuple("abba"), here, 40).reading for each in damaged]
         assert any(found), place
 
 
@@ -154,7 +154,7 @@ def test_numbers_beyond_the_range_are_no_numbers_any_more() -> None:
     compiled = to_transformer(library_machine("binary-counter"))
     small = Format("small", 24, -149, 100.0)
     found = first_failures(compiled, (), FloatArithmetic(small), 200)
-    assert found.decoded is not None
+    assert found.reading is not None
     assert found.vector is not None
     assert found.vector.output == 101
     assert FloatArithmetic(small).number(Rational(101)) == inf

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from tests.precision.types_of_numpy import TYPES
 
 from netwright.errors import InputError
+from netwright.exact.arrays import AnyArray
 from netwright.exact.rounding import rounded
 from netwright.jit import compiled
-from netwright.precision.arithmetic import Numbers
 from netwright.precision.float_arithmetic import FloatArithmetic, arithmetic_of
 from netwright.precision.float_loops import Form, over, plus, times
 from netwright.precision.formats import FORMATS, binary
@@ -73,12 +73,12 @@ def test_beyond_the_largest_number_there_is_infinity_or_a_word_of_it() -> None:
         half.nearest(fmpq(70000))
 
 
-def all_over(x: Numbers, y: Numbers, out: Numbers, form: Form) -> None:
+def all_over(x: AnyArray, y: AnyArray, out: AnyArray, form: Form) -> None:
     for k in range(len(x)):
         out[k] = over(x[k], y[k], form)
 
 
-def quotients(here: FloatArithmetic, x: Numbers, y: Numbers) -> Numbers:
+def quotients(here: FloatArithmetic, x: AnyArray, y: AnyArray) -> AnyArray:
     out = np.empty(len(x))
     compiled(all_over, x, y, out, bound=(here.form,)).loop(x, y, out)
     return out

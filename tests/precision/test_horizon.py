@@ -104,8 +104,8 @@ def test_a_machine_meets_the_first_possible_failure(name: str, score: Score) -> 
     found = first_failures(compiled, word, FloatArithmetic(form), order.token + 10)
     assert found.index is not None
     assert (found.index.token, found.index.right) == (order.token, order.later)
-    assert found.decoded is not None
-    assert (found.decoded.output, found.decoded.expected) == (order.token + 1, "b")
+    assert found.reading is not None
+    assert (found.reading.output, found.reading.expected) == (order.token + 1, "b")
     assert found.vector is not None
     assert found.vector.output == order.token + 1
 
@@ -137,5 +137,5 @@ def test_a_machine_of_four_states_does_nearly_as_badly(name: str, length: int, w
     compiled = compile_transformer(normal)
     form = FloatArithmetic(FORMATS[name])
     found = first_failures(compiled, ("a",) * length, form, wrong + 10)
-    assert found.decoded is not None
-    assert found.decoded.output == wrong
+    assert found.reading is not None
+    assert found.reading.output == wrong

@@ -51,7 +51,7 @@ def test_what_is_proved_right_is_right(machine: TuringMachine, data: st.DataObje
     outputs = min(200, 2 ** (form.bits - 2))
     network = in_good_order(compiled(machine))
     found = first_pointer_failures(network, (), arithmetic_of(form), outputs)
-    assert (found.index, found.vector, found.decoded) == (None, None, None)
+    assert (found.index, found.vector, found.reading) == (None, None, None)
 
 
 @examples(20)

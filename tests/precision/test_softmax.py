@@ -39,7 +39,7 @@ def network(machine: str, score: Score = PAPER) -> CompiledTransformer:
 def test_with_the_schedule_4000_outputs_are_exact(machine: str, score: Score) -> None:
     compiled = snapped(network(machine, score))
     found = first_failures(compiled, (), FLOAT64, 4000, schedule(score))
-    assert (found.outputs, found.index, found.vector, found.decoded) == (4000, None, None, None)
+    assert (found.outputs, found.index, found.vector, found.reading) == (4000, None, None, None)
 
 
 @pytest.mark.parametrize(
@@ -50,8 +50,8 @@ def test_without_snapping_errors_grow_until_a_symbol_is_wrong(
 ) -> None:
     found = first_failures(network(machine), (), FLOAT64, 200, schedule(PAPER))
     assert found.vector is not None
-    assert found.decoded is not None
-    assert (found.vector.output, found.decoded.output) == wanted
+    assert found.reading is not None
+    assert (found.vector.output, found.reading.output) == wanted
 
 
 @pytest.mark.parametrize(
@@ -86,9 +86,9 @@ def test_with_larger_queries_it_ends_later_still(tau: float, wanted: int) -> Non
 def test_a_snapped_network_is_exact_and_certified(data: st.DataObject, score: Score) -> None:
     machine = data.draw(machines())
     word = data.draw(random_words(machine.symbols))
-    plain = to_transformer(machine, word, score)
-    compiled = snapped(plain)
-    outputs = (each.recognizer.outputs(word) for each in (plain, compiled))
+    as_data = to_transformer(machine, word, score)
+    compiled = snapped(as_data)
+    outputs = (each.recognizer.outputs(word) for each in (as_data, compiled))
     assert [*islice(next(outputs), 20)] == [*islice(next(outputs), 20)]
     assert unproved(compiled) == []
 

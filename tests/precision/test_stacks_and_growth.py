@@ -57,9 +57,9 @@ def test_a_stack_one_cell_deeper_than_its_bits_goes_wrong(
     rnn = compile_rnn(library_machine("sweeper"), 4)
     found = stack_failures(rnn, (), FloatArithmetic(FORMATS[name]), 500)
     assert found.vector is not None
-    assert found.decoded is not None
-    assert (found.vector.time, found.decoded.time) == (inexact, wrong)
-    assert found.vector.depth == found.decoded.depth == depth
+    assert found.reading is not None
+    assert (found.vector.time, found.reading.time) == (inexact, wrong)
+    assert found.vector.depth == found.reading.depth == depth
     held = digits_held(FORMATS[name], rnn)
     assert held is not None
     assert depth == held + 1
@@ -76,7 +76,7 @@ def test_what_fits_is_exact(data: st.DataObject, bits: int) -> None:
     held = digits_held(binary(bits), rnn)
     found = stack_failures(rnn, word, FloatArithmetic(binary(bits)), 15)
     if held is not None and found.depth <= held:
-        assert found.decoded is None
+        assert found.reading is None
         assert found.vector is None or found.vector.block.startswith(("sc", "e"))
 
 
@@ -126,7 +126,7 @@ def test_with_enough_bits_a_stack_is_exact(data: st.DataObject) -> None:
     machine = data.draw(machines())
     word = data.draw(random_words(machine.symbols))
     found = stack_failures(compile_rnn(machine), word, arithmetic_of(binary(200)), 12)
-    assert found.decoded is None
+    assert found.reading is None
 
 
 @pytest.mark.parametrize(("limit", "halted"), [(20, False), (21, True), (30, True)])
@@ -146,8 +146,8 @@ def test_weights_that_are_no_binary_fractions_spoil_a_stack(
     """Every digit in base 3; in base 8 the weights, with 8 − 2 in their denominators."""
     rnn = compile_rnn(library_machine("sweeper"), base)
     found = stack_failures(rnn, (), FloatArithmetic(FORMATS[name]), 100)
-    assert found.decoded is not None
-    assert (found.decoded.time, found.decoded.depth) == (wrong, depth)
+    assert found.reading is not None
+    assert (found.reading.time, found.reading.depth) == (wrong, depth)
     assert digits_held(FORMATS[name], rnn) is None
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from netwright.certificates.chain import Chain
-from netwright.certificates.reading import Blocks, Numbers, read_chain, read_vector
+from netwright.certificates.reading import Blocks, Sparse, read_chain, read_vector
 from netwright.certificates.schema import unique
 from netwright.errors import FormatError
 
@@ -41,7 +41,7 @@ class WrittenDecoder:
         self.attention = [network["score"], network["rho"]]
         self.seed = read_vector(written["seed"], len(self.at.names))
 
-    def vectors(self, written: Any, what: str) -> dict[str, Numbers]:
+    def vectors(self, written: Any, what: str) -> dict[str, Sparse]:
         """Vectors by name."""
         size = len(self.at.names)
         return {name: read_vector(v, size) for name, v in unique(written, what).items()}

@@ -13,8 +13,8 @@ from netwright.certificates.reading import (
     Cases,
     Checker,
     Matrix,
-    Numbers,
     Obligation,
+    Sparse,
     oblige,
     read_vector,
 )
@@ -83,17 +83,17 @@ class NeuralGPUCheck:
     def _flag(self, flag: str) -> int:
         return int(self.cell.one(flag))
 
-    def _ones(self, letters: str, flags: str) -> Numbers:
+    def _ones(self, letters: str, flags: str) -> Sparse:
         places = [k for letter in letters for k in self._block(letter)]
         return dict.fromkeys([*places, *(self._flag(flag) for flag in flags)], ONE)
 
-    def _bias(self, letter: str) -> Numbers:
+    def _bias(self, letter: str) -> Sparse:
         rows = self.convolutions[letter]["bias"]
         if rows is not None and len(rows) != 1:
             raise FormatError("a bias for another number of columns than one")
         return read_vector(rows[0], len(self.cell.names)) if rows else {}
 
-    def _is(self, letter: str, row: int, wanted: Mapping[int, Numbers]) -> Cases:
+    def _is(self, letter: str, row: int, wanted: Mapping[int, Sparse]) -> Cases:
         for j, at in enumerate(self.cell.names):
             found, name = self.kernels[letter, row]({j: ONE}), f"K^{letter}_{row} at {at}"
             yield found == wanted.get(j, {}), f"{name} is {self.cell.show(found)[:60]}"
@@ -111,15 +111,15 @@ class NeuralGPUCheck:
 
     def _update(self) -> Cases:
         yield not self._bias("F"), "F has a bias"
-        beside = {
-            (number, source): self._beside(number, to) for number, source, to in MATRICES.values()
+        others = {
+            (number, source): self._others(number, to) for number, source, to in MATRICES.values()
         }
         for number in (1, 2):
             kernel = self.kernels["F", number]
             for j, at in enumerate(self.cell.names):
                 letter = "ECD"[j // self.d] if j < 3 * self.d else at
-                if (number, letter) in beside:
-                    right = not beside[number, letter]({j: ONE})
+                if (number, letter) in others:
+                    right = not others[number, letter]({j: ONE})
                 elif (number, letter) == (2, "D"):  # as C, which has been looked at
                     right = not kernel({j: ONE, j - self.d: -ONE})
                 else:
@@ -134,7 +134,7 @@ class NeuralGPUCheck:
         out = Matrix({j: [(k, ONE)] for k, j in enumerate(self._block(targets[0]))}, {})
         return Products([[into, *term, out] for term in self.kernels["F", number].terms])
 
-    def _beside(self, number: int, targets: str) -> Products:
+    def _others(self, number: int, targets: str) -> Products:
         """What a kernel of F gives beside its targets, and how these differ from the first."""
         first, *others = map(self._block, targets)
         rows = {j: [(j, ONE)] for j in range(len(self.cell.names)) if j not in first}
@@ -142,7 +142,7 @@ class NeuralGPUCheck:
         return Products([[*term, Matrix(rows, {})] for term in self.kernels["F", number].terms])
 
     @property
-    def tokens(self) -> dict[str, Numbers]:
+    def tokens(self) -> dict[str, Sparse]:
         """The vectors of symbols in block E, which comes first."""
         cells = read_embedding(self.written, len(self.cell.names))
         return {s: {k: x for k, x in cell.items() if k < self.d} for s, cell in cells.items()}

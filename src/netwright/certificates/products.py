@@ -12,7 +12,7 @@ from typing import Any
 
 from flint import fmpq
 
-from netwright.certificates.reading import Matrix, Numbers, read_chain
+from netwright.certificates.reading import Matrix, Sparse, read_chain
 from netwright.errors import FormatError
 
 Long = tuple[tuple[int, int, tuple[tuple[int, fmpq], ...]], ...]
@@ -42,9 +42,9 @@ class Products:
             raise FormatError("a matrix has a bias")
         return Products(terms)
 
-    def split(self, x: Mapping[int, fmpq]) -> tuple[Long, Numbers]:
+    def split(self, x: Mapping[int, fmpq]) -> tuple[Long, Sparse]:
         """The image of a vector in two summands: `shared` gives the first."""
-        long, own = [], Numbers()
+        long, own = [], Sparse()
         for term_number, term in enumerate(self.terms):
             value = x
             for n, matrix in enumerate(term):
@@ -59,21 +59,21 @@ class Products:
     def _shared(self, long: Long) -> Mapping[int, fmpq]:
         """The summand of what comes to the long rows."""
         rows = {(term_number, n): dict(numbers) for term_number, n, numbers in long}
-        total = Numbers()
+        total = Sparse()
         for term_number, term in enumerate(self.terms):
-            value = Numbers()
+            value = Sparse()
             for n, matrix in enumerate(term):
                 value = matrix(plus(value, rows.get((term_number, n), {})))
             total = plus(total, value)
         return total
 
-    def __call__(self, x: Mapping[int, fmpq]) -> Numbers:
+    def __call__(self, x: Mapping[int, fmpq]) -> Sparse:
         """The image of a vector."""
         long, own = self.split(x)
         return plus(self.shared(long), own) if long else own
 
 
-def plus(one: Mapping[int, fmpq], other: Mapping[int, fmpq]) -> Numbers:
+def plus(one: Mapping[int, fmpq], other: Mapping[int, fmpq]) -> Sparse:
     """The sum of two vectors."""
     total = dict(one)
     for k, value in other.items():

@@ -13,7 +13,7 @@ from flint import fmpq
 from netwright.certificates.schema import Shape, unique
 from netwright.errors import FormatError
 
-Numbers = dict[int, fmpq]
+Sparse = dict[int, fmpq]
 """A vector by its nonzero coordinates."""
 ONE = fmpq(1)
 
@@ -67,7 +67,7 @@ def number(text: str) -> fmpq:
     return fmpq(int(top), int(bottom or "1"))
 
 
-def read_vector(written: Sequence[Sequence[Any]], size: int) -> Numbers:
+def read_vector(written: Sequence[Sequence[Any]], size: int) -> Sparse:
     """A vector of so many coordinates."""
     found = unique(((k, number(x)) for k, x in written), "a vector")
     if any(not 0 <= k < size for k in found):
@@ -110,7 +110,7 @@ class Matrix:
     """x ↦ xA + b, by rows."""
 
     rows: Mapping[int, Sequence[tuple[int, fmpq]]]
-    bias: Numbers
+    bias: Sparse
 
     @staticmethod
     def read(written: Mapping[str, Any], inputs: int, outputs: int) -> "Matrix":
@@ -123,7 +123,7 @@ class Matrix:
             rows.setdefault(j, []).append((k, w))
         return Matrix(rows, read_vector(written["bias"], outputs))
 
-    def __call__(self, x: Mapping[int, fmpq]) -> Numbers:
+    def __call__(self, x: Mapping[int, fmpq]) -> Sparse:
         """The image of a vector."""
         image = dict(self.bias)
         for j, value in x.items():

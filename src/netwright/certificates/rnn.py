@@ -20,8 +20,8 @@ from netwright.certificates.reading import (
     Checker,
     Machine,
     Nothing,
-    Numbers,
     Obligation,
+    Sparse,
     number,
     oblige,
     read_vector,
@@ -55,7 +55,7 @@ ALWAYS_0, ALWAYS_1 = Affine(), Affine(ONE)
 Symbolic = dict[int, Affine]
 
 
-def parts_of(vector: Symbolic) -> list[Numbers]:
+def parts_of(vector: Symbolic) -> list[Sparse]:
     """The constants, the factors of X and those of Y."""
     return [{k: v[part] for k, v in vector.items() if v[part]} for part in range(3)]
 
@@ -84,7 +84,7 @@ PLAIN = {"R": None, "b1": None, "b2": None, "O": "identity", "f1": "sigma", "f2"
 """What an RNN has beside W, V and U."""
 
 
-def read_embedding(written: Mapping[str, Any], size: int) -> dict[str, Numbers]:
+def read_embedding(written: Mapping[str, Any], size: int) -> dict[str, Sparse]:
     """The vectors of symbols."""
     found = unique(written["embedding"], "the embedding")
     return {symbol: read_vector(vector, size) for symbol, vector in found.items()}
@@ -98,7 +98,7 @@ class RNNCheck:
         written: Mapping[str, Any],
         at: Blocks,
         matrices: Mapping[str, Products],
-        embedding: Mapping[str, Numbers],
+        embedding: Mapping[str, Sparse],
         plain: bool,
     ) -> None:
         self.at, self.matrices = at, matrices

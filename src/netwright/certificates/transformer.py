@@ -15,8 +15,8 @@ from netwright.certificates.reading import (
     Cases,
     Checker,
     Nothing,
-    Numbers,
     Obligation,
+    Sparse,
     oblige,
 )
 from netwright.certificates.schema import TRANSFORMER
@@ -204,7 +204,7 @@ class TransformerCheck(WrittenDecoder):
         """
         at, first = self.at, self.networks["F"].maps[0]
         x6, x7, x9 = (at.one(block) for block in ("x6", "x7", "x9"))
-        columns: dict[int, Numbers] = {}
+        columns: dict[int, Sparse] = {}
         for (j, k), w in first.weights.items():
             columns.setdefault(k, {})[j] = w
         for k, column in columns.items():

@@ -17,8 +17,8 @@ from netwright.certificates.pointer_transformer import look_up_maps
 from netwright.certificates.reading import (
     ONE,
     Cases,
-    Numbers,
     Obligation,
+    Sparse,
     oblige,
     read_vector,
 )
@@ -202,9 +202,9 @@ class RulesPromptCheck:
             yield 0 <= kap < 1, f"{pair} has the code {kap}"
             seen[kap] = pair
 
-    def _token(self, kap: fmpq, parts: Mapping[str, fmpq]) -> Numbers:
-        beside = {"r": kap * kap} if self.score == "dot_product" else {"one_": ONE}
-        fields = {"on": kap, **beside, **parts}
+    def _token(self, kap: fmpq, parts: Mapping[str, fmpq]) -> Sparse:
+        own = {"r": kap * kap} if self.score == "dot_product" else {"one_": ONE}
+        fields = {"on": kap, **own, **parts}
         return {self.at.one(block): value for block, value in fields.items() if value}
 
     def _symbols(self) -> Cases:

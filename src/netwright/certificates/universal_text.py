@@ -34,12 +34,12 @@ FEATURES: dict[str, dict[str, int]] = {
     "!": {"run": 1},
 }
 """What each symbol of the prompt says."""
-SAID = ["dg", "bt", "tA", "tB", "tC", "end", "ov", "ry", "mv", "tT", "run"]
+CODES = ["dg", "bt", "tA", "tB", "tC", "end", "ov", "ry", "mv", "tT", "run"]
 SHOWN = ["r", "s", "on", "R", "L", "acc", "kap", "rn"]
 CHOSEN = ["r3", "w3", "m3", "on3", "sel"]
 FOUND = ["rF", "wF", "mF", "oF"]
 POSITIONS = ["one", "n", "e"]
-BLOCKS = [*SHOWN, *SAID, "acc1", "kap1", "rn1", *FOUND, *CHOSEN, "v", "RR", "LL", *POSITIONS]
+BLOCKS = [*SHOWN, *CODES, "acc1", "kap1", "rn1", *FOUND, *CHOSEN, "v", "RR", "LL", *POSITIONS]
 THIRD, QUARTER = fmpq(1, 3), fmpq(1, 4)
 READ = {"acc": (ZERO, THIRD), "kap": (ZERO, ONE), "rn": (ZERO, 2 * THIRD)}
 """What is being read: a code₁, a sum of a code₂ and a code₁, a code₂."""
@@ -81,19 +81,19 @@ class TextNetworkCheck(UniversalCheck):
     def _symbols(self) -> Cases:
         at = self.at
         yield list(self.alphabet) == list(FEATURES), "another alphabet"
-        for symbol, says in FEATURES.items():
-            wanted = {at.one(name): fmpq(value) for name, value in says.items()}
+        for symbol, features in FEATURES.items():
+            wanted = {at.one(name): fmpq(value) for name, value in features.items()}
             yield self.alphabet[symbol] == wanted, f"what {symbol} says"
         keys = self.weights({("n", "one"): ONE, ("one", "n"): -ONE})
         yield self.networks["encoder.K"].is_exactly(keys), "K does not find token min(i+1, n)"
-        values = self.weights({(name, name): ONE for name in SAID})
+        values = self.weights({(name, name): ONE for name in CODES})
         yield self.networks["encoder.V"].is_exactly(values), "V of the encoder"
         yield self.networks["decoder.1.V"].is_zero(), "V of layer 1 is not 0"
 
     def _says(self, symbol: str, times: int) -> Forms:
         """What the prompt's symbol says, added so many times."""
-        says = FEATURES[symbol]
-        return {self.at.one(name): known(times * says.get(name, 0)) for name in SAID}
+        features = FEATURES[symbol]
+        return {self.at.one(name): known(times * features.get(name, 0)) for name in CODES}
 
     def _unknowns(self, bounds: Bounds, **limits: Bound) -> Forms:
         bounds |= limits
@@ -102,7 +102,7 @@ class TextNetworkCheck(UniversalCheck):
     def _reading(self) -> Cases:
         at, network = self.at, self.networks["decoder.1.O"]
         yield network.reached() <= at.of("acc1", "kap1", "rn1"), "O1 writes to other blocks"
-        allowed = at.of(*READ, *SAID)
+        allowed = at.of(*READ, *CODES)
         yield network.sources(network.reached()) <= allowed, "O1 reads other blocks"
         for symbol in FEATURES:
             bounds: Bounds = {}

@@ -163,7 +163,7 @@ def _written(
     options = {"dtype": dtype, "check": check, "keep_failed": keep_failed, "force": force}
     with Working() as work:
         try:
-            made = write(**options, say=work.tell)
+            made = write(**options, notify=work.tell)
         except CheckFailedError as error:
             if not as_json:
                 say(f"netwright: {error}".replace("\n", "\n  "), err=True)
@@ -238,7 +238,7 @@ def _zoo(
     chosen = None if on is None else [on]
     with Working() as work:
         animals = write_zoo(
-            to, output, on=chosen, dtype=dtype, check=check, force=force, say=work.tell
+            to, output, on=chosen, dtype=dtype, check=check, force=force, notify=work.tell
         )
         for animal in animals:
             found.append(animal)

@@ -23,11 +23,11 @@ _MEANINGS = {
     "pointer": "1/(j+1), the larger one",
 }
 _HEADINGS = (
-    *("", "wrong\nindex", "wrong\noutput", "wrong\ndecoded"),
+    *("", "wrong\nindex", "wrong\noutput", "wrong\nreading"),
     *("proved\nright to", "may swap\nvisits at", "\noutputs"),
 )
 _STACK_HEADINGS = (
-    *("", "not\nexact", "wrong\ndecoded"),
+    *("", "not\nexact", "wrong\nreading"),
     *("deepest\nstack", "digits that\nfit exactly", "\nsteps"),
 )
 
@@ -82,18 +82,18 @@ def _cells(row: dict[str, Any]) -> list[str]:
     return [*map(_shown, (*first, safe)), swap, f"{row['outputs']:,}{end}"]
 
 
-_FIRSTS = (("index", "token"), ("vector", "output"), ("decoded", "output"))
+_FIRSTS = (("index", "token"), ("vector", "output"), ("reading", "output"))
 
 
 def _stack_cells(row: dict[str, Any]) -> list[str]:
-    first = [row[name] and row[name]["time"] for name in ("vector", "decoded")]
+    first = [row[name] and row[name]["time"] for name in ("vector", "reading")]
     end = " (halted)" if row["halted"] else ""
     cells = [*map(_shown, (*first, row["depth"], row["digits_held"]))]
     return [*cells, f"{row['steps']:,}{end}"]
 
 
 def _details(row: dict[str, Any]) -> list[str]:
-    index, vector, decoded = row["index"], row["vector"], row["decoded"]
+    index, vector, reading = row["index"], row["vector"], row["reading"]
     lines = []
     if index is not None:
         right, attended = index["right"], index["attended"]
@@ -109,10 +109,10 @@ def _details(row: dict[str, Any]) -> list[str]:
     if vector is not None:
         where = f"{visible(vector['block'])} of {vector['vector']}"
         lines.append(f"y_{vector['output']} is not exact: {where} is {_against(vector)}")
-    if decoded is not None:
+    if reading is not None:
         lines.append(
-            f"y_{decoded['output']} shows the {decoded['what']} {visible(decoded['found'])} "
-            f"instead of {visible(decoded['expected'])}"
+            f"y_{reading['output']} shows the {reading['what']} {visible(reading['found'])} "
+            f"instead of {visible(reading['expected'])}"
         )
     worst = row["predicted"]["worst_machine"]
     if worst is not None:
@@ -123,17 +123,17 @@ def _details(row: dict[str, Any]) -> list[str]:
 
 
 def _stack_details(row: dict[str, Any]) -> list[str]:
-    vector, decoded = row["vector"], row["decoded"]
+    vector, reading = row["vector"], row["reading"]
     lines = []
     if vector is not None:
         lines.append(
             f"g_{vector['time']} is not exact, with {counted(vector['depth'], 'digit')} on a stack"
         )
         lines.append(f"{visible(vector['block'])} is {_against(vector)}")
-    if decoded is not None:
+    if reading is not None:
         lines.append(
-            f"g_{decoded['time']} shows {visible(decoded['found'])} instead of "
-            f"{visible(decoded['expected'])}, with {counted(decoded['depth'], 'digit')} on a stack"
+            f"g_{reading['time']} shows {visible(reading['found'])} instead of "
+            f"{visible(reading['expected'])}, with {counted(reading['depth'], 'digit')} on a stack"
         )
     return lines
 

@@ -7,6 +7,7 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from netwright.cli.output import say
 from netwright.errors import unknown
 
 SETTINGS = {"help_option_names": ["-h", "--help"]}
@@ -17,7 +18,7 @@ VERBS = {
     "certify": "Prove a network right for all inputs and all time.",
     "audit": "Is this file or folder what it says?",
     "campaign": "Run, verify or certify very many machines.",
-    "decode": "Read a run off the text of a language model.",
+    "parse": "Read a run back from a language model's text.",
     "claims": "Check the paper's statements by experiment.",
     "precision": "See where floats and softmax first go wrong.",
     "export": "Write it for numpy, ONNX, PyTorch, or as a GPT-2.",
@@ -28,6 +29,8 @@ VERBS = {
     "bench": "Measure networks and simulators.",
 }
 """What `netwright --help` says of each; `netwright VERB --help` says more."""
+FORMER = {"decode": "parse"}
+"""Former names of verbs, which still work and say so."""
 
 
 class Verbs(TyperGroup):
@@ -60,6 +63,9 @@ class Verbs(TyperGroup):
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """The verb that comes first, or what it may have meant to be."""
+        if args[0] in FORMER:
+            former, args = args[0], [FORMER[args[0]], *args[1:]]
+            say(f"netwright: {former} is called {args[0]} now", err=True)
         if args[0] not in VERBS and not ctx.resilient_parsing:
             ctx.fail(unknown("command", args[0], list(VERBS)))
         self.is_called, self.arguments = not ctx.resilient_parsing, tuple(args[1:])

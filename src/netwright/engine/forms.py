@@ -14,12 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netwright.engine.digits import Digits, Pair
+from netwright.exact.arrays import AnyArray
 from netwright.exact.feed_forward import Affine, LinearMap
 from netwright.exact.vector import Vector
 
 Cell = int
 Form = tuple[int, int, tuple[tuple[Cell, int], ...]]
-Integers = NDArray[Any]
 """Of 64 bits, or Python's where these are too few."""
 FITS = 1 << 62
 
@@ -99,9 +99,9 @@ class _Sparse:
             columns[k] = columns.get(k, 0) + abs(w)
         self.largest = max(columns.values(), default=1)
         """The greatest sum of absolute weights into a coordinate."""
-        self._arrays: dict[int, tuple[NDArray[np.int64], Integers]] = {}
+        self._arrays: dict[int, tuple[NDArray[np.int64], AnyArray]] = {}
 
-    def add(self, j: int, value: Any, image: Integers) -> None:
+    def add(self, j: int, value: Any, image: AnyArray) -> None:
         """Add a multiple of a row to the image of a vector."""
         found = self._arrays.get(j)
         if found is None:
@@ -125,13 +125,13 @@ class IntegerMap:
         self.largest = sum(n * prod(each.largest for each in term) for term, n in self._terms)
         """No number of an image, nor of any in between, is more than this times the greatest."""
 
-    def __call__(self, x: Sequence[tuple[int, int]], kind: Any) -> Integers:
+    def __call__(self, x: Sequence[tuple[int, int]], kind: Any) -> AnyArray:
         """The image of a vector, given by what is not 0 in it."""
-        total: Integers = np.zeros(self.width, dtype=kind)
+        total: AnyArray = np.zeros(self.width, dtype=kind)
         for term, scale in self._terms:
             current: Sequence[tuple[int, Any]] = x
             for number, matrix in enumerate(term, start=1):
-                image: Integers = np.zeros(matrix.width, dtype=kind)
+                image: AnyArray = np.zeros(matrix.width, dtype=kind)
                 for j, value in current:
                     matrix.add(j, value, image)
                 if number < len(term):
@@ -189,7 +189,7 @@ class Layer:
         most = self._largest_bias * d + size * weights
         reach = known.over + max(-known.low, known.high) * sum(map(len, filter(None, split)))
         kind = np.int64 if most * reach < FITS else object
-        parts: dict[Cell | None, Integers] = {None: np.zeros(self.width, dtype=kind)}
+        parts: dict[Cell | None, AnyArray] = {None: np.zeros(self.width, dtype=kind)}
         for k, number in self.bias:
             parts[None][k] = number * d
         for matrix, each in zip(self.maps, split, strict=True):
@@ -212,7 +212,7 @@ def _split(pattern: Pattern, d: int) -> dict[Cell | None, list[tuple[int, int]]]
     return found
 
 
-def _decided(total: Integers, masks: Mapping[Any, Integers], d: int, known: Digits) -> Pattern:
+def _decided(total: AnyArray, masks: Mapping[Any, AnyArray], d: int, known: Digits) -> Pattern:
     """(total + Σ mask·τ)/d, and what σ makes of it where the hull decides that."""
     low = high = total * known.over if known.over != 1 else total
     for mask in masks.values():

@@ -65,7 +65,7 @@ class Watch:
 
 
 @dataclass(frozen=True)
-class Coded:
+class IndexedCodes:
     """Codes of many moments: for each a number, and the row of codes that a number stands for."""
 
     numbers: NDArray[np.uint16]
@@ -75,13 +75,13 @@ class Coded:
         return len(self.numbers)
 
 
-Codes = NDArray[np.int64] | Coded
+Codes = NDArray[np.int64] | IndexedCodes
 """What watches see, moment by moment: rows of codes, or numbers for such rows."""
 
 
 def rows_of(codes: Codes) -> NDArray[np.int64]:
     """Codes as rows, one for each moment."""
-    return codes.rows[codes.numbers] if isinstance(codes, Coded) else codes
+    return codes.rows[codes.numbers] if isinstance(codes, IndexedCodes) else codes
 
 
 class Moments(Protocol):

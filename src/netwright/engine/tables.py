@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from netwright.engine import kernel
 from netwright.engine.control import Context, Control, Node, State
 from netwright.engine.digits import Stacks
-from netwright.engine.moments import Coded, UnsuitableError
+from netwright.engine.moments import IndexedCodes, UnsuitableError
 from netwright.engine.stores import StackStore, larger
 
 LARGEST_BLOCK = 1 << 8
@@ -93,7 +93,7 @@ class Tables:
 
     # Running.
 
-    def advance(self, count: int) -> Coded:
+    def advance(self, count: int) -> IndexedCodes:
         """The codes of the next moments, one at least; UnsuitableError if there is none."""
         numbers = np.empty(count, np.uint16)
         clock, done = self.clock, 0
@@ -118,7 +118,7 @@ class Tables:
             clock = self.clock
         if len(self._codes) != len(self._code_numbers):
             self._codes = np.array([*self._code_numbers], np.int64)
-        return Coded(numbers[:done], self._codes)
+        return IndexedCodes(numbers[:done], self._codes)
 
     def _by_hand(self, row: int) -> None:
         """Apply a row that is not for the loop, or fill one that is not yet an entry."""

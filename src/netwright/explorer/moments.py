@@ -29,10 +29,10 @@ def moment_data(explored: Explored, moment: Moment) -> dict[str, Any]:
         "vectors": _vectors_data(explored, moment),
     }
     try:
-        said = kind.look.says(network.compiled, moment)
-        data["says"] = said and said._asdict()
+        said = kind.look.rule(network.compiled, moment)
+        data["rule"] = said and said._asdict()
     except NetworkError as error:
-        data["says"], data["lost"] = None, str(error)
+        data["rule"], data["lost"] = None, str(error)
     time = t - explored.lead
     now = timeline.at(max(0, time))
     if now is not None:

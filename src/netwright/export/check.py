@@ -17,7 +17,7 @@ from netwright.engine.following.tracing import EndedError
 from netwright.exact.rational import as_float
 from netwright.export.target import Opened, Step
 from netwright.network.network import Network
-from netwright.network.plain import Plain
+from netwright.network.tensors import NamedTensors
 from netwright.text import counted
 
 FIRST_FEW = 5
@@ -76,9 +76,9 @@ class WrongWeight:
         return f"{self.tensor}{self.place} is {self.found}, not {self.expected}"
 
 
-def check_weights(plain: Plain, stored: Mapping[str, Any], dtype: str) -> WrongWeight | None:
+def check_weights(named: NamedTensors, stored: Mapping[str, Any], dtype: str) -> WrongWeight | None:
     """The first number that is not what it should be; tensors of other names are passed over."""
-    for name, tensor in plain.tensors.items():
+    for name, tensor in named.tensors.items():
         right = tensor.to_numpy(dtype)
         found = np.asarray(stored[name])
         if found.shape != right.shape or found.dtype != right.dtype:
@@ -136,8 +136,10 @@ class Checked:
 class ExactRun:
     """The outputs of an exact run and what was attended to, as far as somebody asks."""
 
-    def __init__(self, network: Network, plain: Plain, word: Sequence[str], limit: int) -> None:
-        self.network, self.plain, self.word, self.limit = network, plain, tuple(word), limit
+    def __init__(
+        self, network: Network, tensors: NamedTensors, word: Sequence[str], limit: int
+    ) -> None:
+        self.network, self.tensors, self.word, self.limit = network, tensors, tuple(word), limit
         self._trace = network.trace(self.word, max_steps=limit)
         self.attended: list[Mapping[str, Sequence[int]]] = []
         self._rows: list[NDArray[np.float64]] = []
@@ -184,14 +186,14 @@ class ExactRun:
         """Whether it ends because there is no rule, so that the next output shows nothing."""
         if not self.ended or not self._rows:
             return False
-        final = self.plain.names["readout"]["final"]
+        final = self.tensors.names["readout"]["final"]
         pair = self.pairs[-1]
         return pair is not None and pair[0] not in final
 
     @cached_property
     def pairs(self) -> list[tuple[str, str] | None]:
         """The state and symbol of each output."""
-        names, tensors = self.plain.names["readout"]["pairs"], self.plain.tensors
+        names, tensors = self.tensors.names["readout"]["pairs"], self.tensors.tensors
         weight, bias = (
             tensors[f"readout.{part}"].to_numpy("float64") for part in ("weight", "bias")
         )
@@ -227,7 +229,7 @@ def check_outputs(
         wrong = np.flatnonzero(~(difference < 0.5))
         if len(wrong):
             place = int(wrong[0])
-            name = exact.plain.names["layouts"]["vector"][place]
+            name = exact.tensors.names["layouts"]["vector"][place]
             expected = f"{exact.outputs[t - 1, place]:.6g}"
             return found(WrongOutput(t, name, expected, f"{y[place]:.6g}"))
         largest = max(largest, float(difference.max(initial=0)))

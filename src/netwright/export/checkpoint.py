@@ -8,7 +8,7 @@ import importlib.util
 import json
 import re
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,7 +21,8 @@ from netwright.export.target import Target, write_json
 from netwright.export.tokenizer import quiet_transformers, write_tokenizer
 from netwright.kind.language_model.checkpoint import HEADS, KAPPA
 from netwright.kind.language_model.evaluators import FloatEvaluator
-from netwright.network.plain import Plain
+from netwright.network.tensors import NamedTensors
+from netwright.text import Notify
 
 DTYPES = ("bfloat16", "float32", "float16")
 AT_ONCE = 1024
@@ -31,7 +32,6 @@ SAMPLE = 500
 OURS = "in numpy"
 
 Arrays = dict[str, NDArray[Any]]
-Say = Callable[[str], None]
 
 
 class CheckedText(NamedTuple):
@@ -69,9 +69,9 @@ class CheckpointTarget(Target):
         """In transformers, if that is here."""
         return "transformers" if self.runtime else "netwright's own evaluator"
 
-    def write(self, plain: Plain, folder: Path, dtype: str) -> None:
+    def write(self, named: NamedTensors, folder: Path, dtype: str) -> None:
         """As `from_pretrained` reads it."""
-        names = plain.names
+        names = named.names
         number = {text: n for n, text in enumerate(names["vocabulary"])}
         ends = {
             "eos_token_id": [number[text] for text in names["ends"]],
@@ -91,7 +91,7 @@ class CheckpointTarget(Target):
         generation = {"do_sample": False, "max_length": names["context"], **ends}
         write_json(folder / "generation_config.json", generation)
         write_tokenizer(folder, names["vocabulary"], names["before"], ["<run>"])
-        arrays = {name: tensor.to_numpy(dtype) for name, tensor in plain.tensors.items()}
+        arrays = {name: tensor.to_numpy(dtype) for name, tensor in named.tensors.items()}
         write_tensors(folder / "model.safetensors", self.renamed(arrays))
 
     @abstractmethod
@@ -114,21 +114,21 @@ class CheckpointTarget(Target):
         """As the file has them."""
         return self.stored_as(read_tensors(folder / "model.safetensors"))
 
-    def check(self, opened: Any, texts: Sequence[CheckedText], say: Say) -> list[Checked]:
+    def check(self, opened: Any, texts: Sequence[CheckedText], notify: Notify) -> list[Checked]:
         """Whole texts at once, and a sample of them by `generate`."""
         return [
             compared(text, way, following, most, opened.texts)
             for text in texts
-            for way, following, most in opened.ways(text.tokens, text.prompt, say)
+            for way, following, most in opened.ways(text.tokens, text.prompt, notify)
         ]
 
-    def explained(self, plain: Plain) -> list[str]:
+    def explained(self, named: NamedTensors) -> list[str]:
         """What the tokens mean."""
-        return [plain.names["reading"]]
+        return [named.names["reading"]]
 
-    def usage(self, plain: Plain) -> str:
+    def usage(self, named: NamedTensors) -> str:
         """With transformers alone."""
-        example = plain.names["example"]
+        example = named.names["example"]
         return f"""\
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
@@ -172,22 +172,22 @@ class _InTransformers:
         self.texts = self.tokenizer.convert_ids_to_tokens(range(self.model.config.vocab_size))
 
     def ways(
-        self, tokens: list[int], prompt: int, say: Say
+        self, tokens: list[int], prompt: int, notify: Notify
     ) -> Iterator[tuple[str, Iterator[tuple[int, float | None]], int]]:
         """Teacher-forced, and by `generate`."""
         count = len(tokens) - prompt
-        yield "all at once", self._forced(tokens, prompt, say), count
+        yield "all at once", self._forced(tokens, prompt, notify), count
         count = min(SAMPLE, count)
         yield "generate()", self._generated(tokens[:prompt], count), count
 
     def _forced(
-        self, tokens: list[int], prompt: int, say: Say
+        self, tokens: list[int], prompt: int, notify: Notify
     ) -> Iterator[tuple[int, float | None]]:
         import torch
 
         cache = None
         for start in range(0, len(tokens) - 1, AT_ONCE):
-            say(f"all at once: {start:,} of {len(tokens):,} tokens")
+            notify(f"all at once: {start:,} of {len(tokens):,} tokens")
             part = tokens[start : min(start + AT_ONCE, len(tokens) - 1)]
             with torch.no_grad():
                 found = self.model(torch.tensor([part]), past_key_values=cache, use_cache=True)
@@ -219,17 +219,17 @@ class _InNumpy:
         self.evaluator = FloatEvaluator(tensors, blocks, dtype)
 
     def ways(
-        self, tokens: list[int], prompt: int, say: Say
+        self, tokens: list[int], prompt: int, notify: Notify
     ) -> Iterator[tuple[str, Iterator[tuple[int, float | None]], int]]:
         """Teacher-forced."""
-        yield OURS, self._forced(tokens, prompt, say), len(tokens) - prompt
+        yield OURS, self._forced(tokens, prompt, notify), len(tokens) - prompt
 
     def _forced(
-        self, tokens: list[int], prompt: int, say: Say
+        self, tokens: list[int], prompt: int, notify: Notify
     ) -> Iterator[tuple[int, float | None]]:
         self.evaluator.restart()
         for start in range(0, len(tokens) - 1, AT_ONCE):
-            say(f"all at once: {start:,} of {len(tokens):,} tokens")
+            notify(f"all at once: {start:,} of {len(tokens):,} tokens")
             part = tokens[start : min(start + AT_ONCE, len(tokens) - 1)]
             yield from _chosen(self.evaluator.all_logits(part), start, prompt)
 

@@ -2,7 +2,7 @@
 
 import platform
 import textwrap
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
@@ -21,15 +21,14 @@ from netwright.files import output_path
 from netwright.html import table
 from netwright.machine.simulate import check_limit
 from netwright.network.network import Network, Word
-from netwright.network.plain import Plain
-from netwright.text import shortened
+from netwright.network.tensors import NamedTensors
+from netwright.text import Notify, shortened
 
 MOST_NUMBERS = 1 << 28
 """Of all tensors: 2 GB in float64."""
 MOST_OUTPUTS = 10**7
 OUTPUTS = 1000
 """How many outputs are checked where nothing else is said."""
-Say = Callable[[str], None]
 
 
 @dataclass(frozen=True)
@@ -117,7 +116,7 @@ def export(
     check: int = OUTPUTS,
     keep_failed: bool = False,
     force: bool = False,
-    say: Say = lambda _: None,
+    notify: Notify = lambda _: None,
 ) -> Export:
     """Write a network for another tool, and check what was written: `Network.export`."""
     target = target_named(to)
@@ -136,7 +135,7 @@ def export(
     _check_size(network.dimension**2)  # of one matrix, before all are written out
     subject = NetworkSubject(network, words, check)
     options = {"keep_failed": keep_failed, "force": force}
-    return write_export(subject, target, place, dtype, say=say, **options)
+    return write_export(subject, target, place, dtype, notify=notify, **options)
 
 
 def write_export(
@@ -147,23 +146,23 @@ def write_export(
     *,
     keep_failed: bool,
     force: bool,
-    say: Say,
+    notify: Notify,
 ) -> Export:
     """Write, check, and put in place."""
-    plain = subject.plain
-    _check_size(numbers_in(plain))
+    named = subject.tensors
+    _check_size(numbers_in(named))
     with new_folder(place) as folder:
-        say("writing")
-        target.write(plain, folder, dtype)
-        write_json(folder / "names.json", plain.names)
+        notify("writing")
+        target.write(named, folder, dtype)
+        write_json(folder / "names.json", named.names)
         for name, content in subject.files().items():
             (folder / name).write_bytes(content)
         with _failures_said(target):
             opened = target.open(folder)
-            wrong = check_weights(plain, target.stored(opened, folder), dtype)
-            checks = subject.check(target, opened, say) if subject.count else []
+            wrong = check_weights(named, target.stored(opened, folder), dtype)
+            checks = subject.check(target, opened, notify) if subject.count else []
         about = _report(subject, target, dtype, wrong, checks)
-        about["predicted"] = subject.predicted(checks, dtype, say)
+        about["predicted"] = subject.predicted(checks, dtype, notify)
         made = Export(
             *(place, target.name, subject.title, dtype),
             *(wrong, tuple(checks), about, subject.fault),
@@ -204,9 +203,9 @@ def _check_size(numbers: int) -> None:
         )
 
 
-def numbers_in(plain: Plain) -> int:
+def numbers_in(named: NamedTensors) -> int:
     """How many numbers all tensors have, zeros and all."""
-    return sum(prod(tensor.shape) for tensor in plain.tensors.values())
+    return sum(prod(tensor.shape) for tensor in named.tensors.values())
 
 
 def _report(
@@ -225,7 +224,7 @@ def _report(
         "kind": subject.kind,
         "machine": subject.name,
         "dimension": subject.dimension,
-        "parameters": numbers_in(subject.plain),
+        "parameters": numbers_in(subject.tensors),
         "dtype": dtype,
         "machine_digest": subject.digest,
         "trust": subject.trust,
@@ -266,8 +265,8 @@ def _readme(subject: Subject, target: Target, made: Export) -> str:
         f"# {_cell(subject.name) or 'Turing machines'} as a neural network: {subject.kind}, "
         f"{made.dtype}",
         subject.introduction(),
-        f"```python\n{target.usage(subject.plain)}\n```",
-        *target.explained(subject.plain),
+        f"```python\n{target.usage(subject.tensors)}\n```",
+        *target.explained(subject.tensors),
         "\n".join(
             [
                 "| file | what it has |",

@@ -25,7 +25,7 @@ from netwright.export.target import (
 )
 from netwright.export.tokenizer import quiet_transformers, write_tokenizer
 from netwright.kind.registry import kind_named
-from netwright.network.plain import Plain
+from netwright.network.tensors import NamedTensors
 from netwright.text import as_token
 
 if TYPE_CHECKING:
@@ -51,14 +51,14 @@ class HuggingFaceTarget(Target):
         """Networks whose outputs are finitely many: pointers are not."""
         return super().takes(kind) and not kind_named(kind).construction.code
 
-    def write(self, plain: Plain, folder: Path, dtype: str) -> None:
+    def write(self, named: NamedTensors, folder: Path, dtype: str) -> None:
         """As `from_pretrained` reads it."""
-        vocabulary, vectors = _vocabulary(plain, dtype)
-        names = plain.names
+        vocabulary, vectors = _vocabulary(named, dtype)
+        names = named.names
         letters = len(names["vocabulary"])
         bias = np.full(len(vocabulary), IMPOSSIBLE, dtype=dtype)
         bias[END], bias[FIRST + letters :] = BETWEEN, 0
-        tensors = {f"network.{name}": array for name, array in tensors_of(plain, dtype).items()}
+        tensors = {f"network.{name}": array for name, array in tensors_of(named, dtype).items()}
         tensors |= {"vectors": vectors, "bias": bias}
         write_arrays(folder / "model.safetensors", tensors)
         final = {as_token(state) for state in names["readout"]["final"]}
@@ -85,7 +85,7 @@ class HuggingFaceTarget(Target):
         generation = {"do_sample": False, "max_new_tokens": 1000, "use_cache": True, **special}
         write_json(folder / "generation_config.json", generation)
         write_tokenizer(folder, vocabulary, [], ["<start>"])
-        write_text(folder / self.code, source_of(self.part(plain.kind), NOTICE))
+        write_text(folder / self.code, source_of(self.part(named.kind), NOTICE))
 
     def open(self, folder: Path) -> Opened:
         """By the Auto classes."""
@@ -108,9 +108,9 @@ class HuggingFaceTarget(Target):
         ways = super().ways(opened, word, exact)
         return {**ways, "generate()": _generated(opened, word, min(len(exact) + 1, AT_ONCE))}
 
-    def usage(self, plain: Plain) -> str:
+    def usage(self, named: NamedTensors) -> str:
         """With transformers alone."""
-        letters = " ".join(map(as_token, plain.names["default_input"]))
+        letters = " ".join(map(as_token, named.names["default_input"]))
         return f"""\
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
@@ -121,9 +121,9 @@ text = model.generate(**tokenizer({letters!r}, return_tensors="pt"))
 print(tokenizer.decode(text[0]))"""
 
 
-def _vocabulary(plain: Plain, dtype: str) -> "tuple[list[str], NDArray[Any]]":
+def _vocabulary(named: NamedTensors, dtype: str) -> "tuple[list[str], NDArray[Any]]":
     """The texts of all tokens, and the vectors of `<start>` and of the outputs."""
-    names = plain.names
+    names = named.names
     end = "<reject>" if names["outcomes"]["dead"] == "rejected" else "<halt>"
     texts = ["<start>", "<pad>", end, *map(as_token, names["vocabulary"])]
     pairs = names["readout"]["pairs"]
@@ -134,9 +134,9 @@ def _vocabulary(plain: Plain, dtype: str) -> "tuple[list[str], NDArray[Any]]":
         )
     coordinates = names["layouts"]["vector"]
     vectors = np.zeros((len(texts) + 2 * len(pairs), len(coordinates)), dtype=dtype)
-    vectors[START] = plain.tensors["seed"].to_numpy(dtype)
+    vectors[START] = named.tensors["seed"].to_numpy(dtype)
     # A pair's row of the read-out is 1 at its state and its symbol.
-    shown = plain.tensors["readout.weight"].to_numpy(dtype).T
+    shown = named.tensors["readout.weight"].to_numpy(dtype).T
     for n, (state, symbol) in enumerate(pairs):
         for move, sign in (("R", 1), ("L", -1)):
             vectors[len(texts)] = shown[n]

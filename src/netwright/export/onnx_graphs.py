@@ -6,7 +6,7 @@ products over the shifted column of cells. Positions are computed in float64 and
 
 from typing import Any
 
-from netwright.network.plain import Plain
+from netwright.network.tensors import NamedTensors
 
 OPSET, IR = 17, 8
 """Old enough for any runtime of the last years."""
@@ -15,10 +15,10 @@ OPSET, IR = 17, 8
 class Graph:
     """A graph that is being written."""
 
-    def __init__(self, plain: Plain, dtype: str) -> None:
+    def __init__(self, named: NamedTensors, dtype: str) -> None:
         import onnx
 
-        self.onnx, self.plain, self.dtype = onnx, plain, dtype
+        self.onnx, self.tensors, self.dtype = onnx, named, dtype
         self.type = getattr(onnx.TensorProto, {"float64": "DOUBLE", "float32": "FLOAT"}[dtype])
         self.nodes: list[Any] = []
         self.inputs: list[Any] = []
@@ -28,7 +28,7 @@ class Graph:
     @property
     def size(self) -> int:
         """The dimension of the network's vectors."""
-        return len(self.plain.names["layouts"]["vector"])
+        return len(self.tensors.names["layouts"]["vector"])
 
     def input(self, name: str, shape: list[int | str], *, whole: bool = False) -> str:
         """What is given: floats, or whole numbers."""
@@ -55,7 +55,7 @@ class Graph:
 
     def tensor(self, name: str) -> str:
         """A tensor of the network."""
-        return self.constant(name, self.plain.tensors[name].to_numpy(self.dtype))
+        return self.constant(name, self.tensors.tensors[name].to_numpy(self.dtype))
 
     def integers(self, *numbers: int) -> str:
         """A row of whole numbers."""
@@ -65,7 +65,7 @@ class Graph:
 
     def affine(self, name: str, x: str, to: str | None = None) -> str:
         """x·A, and + b if there is a bias."""
-        linear = f"{name}.bias" not in self.plain.tensors
+        linear = f"{name}.bias" not in self.tensors.tensors
         product = self.add("MatMul", x, self.tensor(f"{name}.weight"), to=to if linear else None)
         return product if linear else self.add("Add", product, self.tensor(f"{name}.bias"), to=to)
 
@@ -91,7 +91,7 @@ class Graph:
         model = self.onnx.helper.make_model(
             graph, opset_imports=opset, ir_version=IR, producer_name="netwright"
         )
-        layouts = json.dumps(self.plain.names["layouts"])
+        layouts = json.dumps(self.tensors.names["layouts"])
         self.onnx.helper.set_model_props(model, {"coordinates": layouts})
         if model.ByteSize() > 1 << 31:
             raise InputError("the network is larger than an ONNX file can be (2 GB)")
@@ -99,35 +99,35 @@ class Graph:
         return bytes(model.SerializeToString())
 
 
-def readout(plain: Plain, dtype: str) -> bytes:
+def readout(named: NamedTensors, dtype: str) -> bytes:
     """From an output to the pairs of state and symbol."""
-    graph = Graph(plain, dtype)
+    graph = Graph(named, dtype)
     graph.affine("readout", graph.input("y", [graph.size]), to="pairs")
-    graph.output("pairs", [len(plain.names["readout"]["pairs"])])
+    graph.output("pairs", [len(named.names["readout"]["pairs"])])
     return graph.to_bytes("readout")
 
 
-def rnn(plain: Plain, dtype: str) -> dict[str, bytes]:
+def rnn(named: NamedTensors, dtype: str) -> dict[str, bytes]:
     """One step of the encoder, and one of the decoder."""
-    encoder = Graph(plain, dtype)
+    encoder = Graph(named, dtype)
     token, h = encoder.input("token", [], whole=True), encoder.input("h", [encoder.size])
     x = encoder.add("Gather", encoder.tensor("embedding"), token)
     total = encoder.add("Add", encoder.affine("W", x), encoder.affine("V", h))
     encoder.activation("sigma", total, to="next h")
     encoder.output("next h", [encoder.size])
-    step = Graph(plain, dtype)
+    step = Graph(named, dtype)
     step.activation("sigma", step.affine("U", step.input("g", [step.size])), to="next g")
     step.output("next g", [step.size])
     return {"encoder": encoder.to_bytes("encoder"), "step": step.to_bytes("step")}
 
 
-def neural_gpu(plain: Plain, dtype: str) -> dict[str, bytes]:
+def neural_gpu(named: NamedTensors, dtype: str) -> dict[str, bytes]:
     """The cells of a word, and one step of all cells."""
-    encoder = Graph(plain, dtype)
+    encoder = Graph(named, dtype)
     tokens = encoder.input("tokens", ["symbols"], whole=True)
     encoder.add("Gather", encoder.tensor("embedding"), tokens, to="cells")
     encoder.output("cells", ["symbols", encoder.size])
-    step = Graph(plain, dtype)
+    step = Graph(named, dtype)
     shape: list[int | str] = ["symbols", step.size]
     S = step.input("cells", shape)
     u, r = _convolution(step, "U", S, "u"), _convolution(step, "R", S, "r")
@@ -146,7 +146,7 @@ def _convolution(graph: Graph, letter: str, S: str, to: str | None) -> str:
     """f(K * S + B): each kernel over the cells shifted by so many rows, zeros outside."""
     import numpy as np
 
-    bank, total = graph.plain.names["banks"][letter], graph.tensor(f"{letter}.bias")
+    bank, total = graph.tensors.names["banks"][letter], graph.tensor(f"{letter}.bias")
     axis = graph.integers(0)
     for u, shift in enumerate(bank["shifts"], start=1):
         moved = S
@@ -161,20 +161,20 @@ def _convolution(graph: Graph, letter: str, S: str, to: str | None) -> str:
     return graph.activation(bank["activation"], total, to=to)
 
 
-def transformer(plain: Plain, dtype: str) -> dict[str, bytes]:
+def transformer(named: NamedTensors, dtype: str) -> dict[str, bytes]:
     """What a step takes at first, the encoder for a word, and one decoding step."""
     parts = {"start": _start, "encoder": _encoder, "step": _step}
-    return {name: write(plain, dtype) for name, write in parts.items()}
+    return {name: write(named, dtype) for name, write in parts.items()}
 
 
 def _network(graph: Graph, place: str, x: str, to: str | None = None) -> str:
     """A feed-forward network: affine maps with an activation between each two."""
-    weights = graph.plain.names["weights"]
+    weights = graph.tensors.names["weights"]
     if place in weights:
         return graph.affine(place, x, to=to)
     several = [f"{place}.{n}" for n in range(1, 9) if f"{place}.{n}" in weights]
     for name in several[:-1]:
-        x = graph.activation(graph.plain.names["networks"][place], graph.affine(name, x))
+        x = graph.activation(graph.tensors.names["networks"][place], graph.affine(name, x))
     return graph.affine(several[-1], x, to=to)
 
 
@@ -182,7 +182,7 @@ def _positioned(graph: Graph, x: str, i: str, to: str) -> str:
     """x + pos(i), i being whole numbers, one for each row of x."""
     import numpy as np
 
-    places = graph.plain.names["positions"]
+    places = graph.tensors.names["positions"]
     double = graph.onnx.TensorProto.DOUBLE
     i = graph.add("Unsqueeze", graph.add("Cast", i, to_=double), graph.integers(-1))
     one = graph.constant("1.0", np.ones((), "float64"))
@@ -204,7 +204,7 @@ def _attention(graph: Graph, name: str, q: str, K: str, V: str, *, rows: bool = 
         product = graph.add("MatMul", q, graph.add("Transpose", K, perm=[1, 0]))
     else:
         product = graph.add("MatMul", K, q)
-    if graph.plain.names["score"] == "-|<q, k>|":
+    if graph.tensors.names["score"] == "-|<q, k>|":
         product = graph.add("Neg", graph.add("Abs", product))
     scores = graph.add("Identity", product, to=f"{name}.scores")
     top = graph.add("ReduceMax", scores, axes=[-1], keepdims=1)
@@ -214,18 +214,18 @@ def _attention(graph: Graph, name: str, q: str, K: str, V: str, *, rows: bool = 
     return graph.add("Div", graph.add("MatMul", hard, V), count)
 
 
-def _start(plain: Plain, dtype: str) -> bytes:
+def _start(named: NamedTensors, dtype: str) -> bytes:
     """What `_step` takes at first, on the empty word: a graph without inputs.
 
     An attention over no keys is 0, and so it is over one key whose value is 0, which MatMul can do.
     """
     import numpy as np
 
-    graph = Graph(plain, dtype)
-    first = {"y": plain.tensors["seed"].to_numpy(dtype)}
+    graph = Graph(named, dtype)
+    first = {"y": named.tensors["seed"].to_numpy(dtype)}
     for letter in "kv":
         first[f"encoder.{letter.upper()}"] = np.zeros((1, graph.size), dtype)
-        for n in range(1, plain.names["layers"]["decoder"] + 1):
+        for n in range(1, named.names["layers"]["decoder"] + 1):
             first[f"decoder.{n}.past.{letter}"] = np.zeros((0, graph.size), dtype)
     for name, array in first.items():
         graph.add("Identity", graph.constant(f"{name} at first", array), to=name)
@@ -233,17 +233,17 @@ def _start(plain: Plain, dtype: str) -> bytes:
     return graph.to_bytes("start")
 
 
-def _encoder(plain: Plain, dtype: str) -> bytes:
+def _encoder(named: NamedTensors, dtype: str) -> bytes:
     import numpy as np
 
-    graph = Graph(plain, dtype)
+    graph = Graph(named, dtype)
     tokens = graph.input("tokens", ["symbols"], whole=True)
     x = graph.add("Gather", graph.tensor("embedding"), tokens)
     one = graph.constant("1", np.ones((), np.int64))
     count = graph.add("Squeeze", graph.add("Shape", tokens), graph.integers(0))
     i = graph.add("Range", one, graph.add("Add", count, one), one)
     x = _positioned(graph, x, i, "encoder.1.input")
-    for n in range(1, plain.names["layers"]["encoder"] + 1):
+    for n in range(1, named.names["layers"]["encoder"] + 1):
         name = f"encoder.{n}"
         q, k, v = (_network(graph, f"{name}.{a}", x, f"{name}.self.{a.lower()}") for a in "QKV")
         a = graph.add(
@@ -252,18 +252,18 @@ def _encoder(plain: Plain, dtype: str) -> bytes:
         x = graph.add("Add", _network(graph, f"{name}.O", a), a, to=f"{name}.z")
     for letter in "KV":
         _network(graph, f"encoder.{letter}", x, f"encoder.{letter}")
-    for name, about in plain.names["activations"].items():
+    for name, about in named.names["activations"].items():
         if name.startswith("encoder."):
             wide = about["columns"] == "vector"
             graph.output(name, ["symbols", graph.size if wide else "symbols"])
     return graph.to_bytes("encoder")
 
 
-def _step(plain: Plain, dtype: str) -> bytes:
+def _step(named: NamedTensors, dtype: str) -> bytes:
     import numpy as np
 
-    graph = Graph(plain, dtype)
-    size, layers = graph.size, range(1, plain.names["layers"]["decoder"] + 1)
+    graph = Graph(named, dtype)
+    size, layers = graph.size, range(1, named.names["layers"]["decoder"] + 1)
     y = graph.input("y", [size])
     external = [graph.input(f"encoder.{a}", ["symbols", size]) for a in "KV"]
     past = {
@@ -299,7 +299,7 @@ def _step(plain: Plain, dtype: str) -> bytes:
         "tokens so far": "tokens",
         "symbols of the input": "symbols",
     }
-    for name, about in plain.names["activations"].items():
+    for name, about in named.names["activations"].items():
         if name.startswith("decoder."):
             graph.output(name, [axis[about["columns"]]])
     return graph.to_bytes("step")

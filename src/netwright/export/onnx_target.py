@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from netwright.export import onnx_graphs
 from netwright.export.sources import source_of
 from netwright.export.target import NOTICE, Target, running, write_text
-from netwright.network.plain import Plain
+from netwright.network.tensors import NamedTensors
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -18,14 +18,14 @@ class OnnxTarget(Target):
 
     name, extra, needs, code = "onnx", "onnx", ("onnx", "onnxruntime"), "run.py"
 
-    def write(self, plain: Plain, folder: Path, dtype: str) -> None:
+    def write(self, named: NamedTensors, folder: Path, dtype: str) -> None:
         """The graphs and the code."""
-        write: Callable[[Plain, str], dict[str, bytes]]
-        write = getattr(onnx_graphs, self.part(plain.kind).removeprefix(f"{self.name}_"))
-        found = write(plain, dtype)
-        for name, content in {**found, "readout": onnx_graphs.readout(plain, dtype)}.items():
+        write: Callable[[NamedTensors, str], dict[str, bytes]]
+        write = getattr(onnx_graphs, self.part(named.kind).removeprefix(f"{self.name}_"))
+        found = write(named, dtype)
+        for name, content in {**found, "readout": onnx_graphs.readout(named, dtype)}.items():
             (folder / f"{name}.onnx").write_bytes(content)
-        write_text(folder / self.code, source_of(self.part(plain.kind), NOTICE) + LOAD)
+        write_text(folder / self.code, source_of(self.part(named.kind), NOTICE) + LOAD)
 
     def stored(self, opened: Any, folder: Path) -> "dict[str, NDArray[Any]]":
         """The initializers of all graphs; the seed is the y with which it starts."""
@@ -38,10 +38,10 @@ class OnnxTarget(Target):
                 found[name] = onnx.numpy_helper.to_array(each)
         return found
 
-    def usage(self, plain: Plain) -> str:
+    def usage(self, named: NamedTensors) -> str:
         """With onnxruntime and numpy."""
         return (
-            running("run", plain)
+            running("run", named)
             + """\
 for each in network.graphs["step"].get_outputs():
     print(each.name, each.shape)"""

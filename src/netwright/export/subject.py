@@ -2,7 +2,7 @@
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from netwright.export.check import Checked, ExactRun, check_outputs
@@ -11,12 +11,11 @@ from netwright.export.target import AT_ONCE, Opened, Target
 from netwright.kind.language_model.tracing import LanguageModelTracing
 from netwright.kind.language_model.vocabulary import ACCEPT, REJECT
 from netwright.network.network import Network
-from netwright.network.plain import Plain
 from netwright.network.running import run_difference
 from netwright.network.saved import to_bytes
-from netwright.text import printable
+from netwright.network.tensors import NamedTensors
+from netwright.text import Notify, printable
 
-Say = Callable[[str], None]
 PAPER = (
     '"On the Turing Completeness of Modern Neural Network Architectures" (Pérez, Marinković, '
     "Barceló, ICLR 2019)"
@@ -31,7 +30,7 @@ class Subject(ABC):
     name: str
     """Of the machine; "" if there is none."""
     dimension: int
-    plain: Plain
+    tensors: NamedTensors
     count: int
     """How many outputs of each input are compared."""
     digest: str | None = None
@@ -52,10 +51,10 @@ class Subject(ABC):
         """What it is, for a README."""
 
     @abstractmethod
-    def check(self, target: Target, opened: Opened, say: Say) -> list[Checked]:
+    def check(self, target: Target, opened: Opened, notify: Notify) -> list[Checked]:
         """Every input, in every way that the target has."""
 
-    def predicted(self, checks: Sequence[Checked], dtype: str, say: Say) -> list[Any]:
+    def predicted(self, checks: Sequence[Checked], dtype: str, notify: Notify) -> list[Any]:
         """What `netwright precision` finds in its own arithmetic, if it can."""
         return []
 
@@ -71,7 +70,7 @@ class NetworkSubject(Subject):
         self.network, self.words, self.count = network, words, count
         self.title, self.kind = repr(network)[1:-1], network.kind.name
         self.name, self.dimension = network.machine.name, network.dimension
-        self.plain = network.plain()
+        self.tensors = network.tensors()
         self.digest, self.trust = network.machine.digest, str(network.standing)
         if count:
             found = [run_difference(network, word, count) for word in words]
@@ -92,18 +91,18 @@ class NetworkSubject(Subject):
         title = in_markdown(self.title)
         return "\n\n".join([*([about] if about else []), f"{where}: {title}."])
 
-    def check(self, target: Target, opened: Opened, say: Say) -> list[Checked]:
+    def check(self, target: Target, opened: Opened, notify: Notify) -> list[Checked]:
         """Outputs and attended indices; of a language model, tokens."""
         if isinstance(target, CheckpointTarget):
-            return target.check(opened, [self._text(word) for word in self.words], say)
+            return target.check(opened, [self._text(word) for word in self.words], notify)
         found = []
         for word in self.words:
-            exact = ExactRun(self.network, self.plain, word, self.count)
-            exact.compute(lambda done: say(f"exact run: {done:,} of {self.count:,} outputs"))
+            exact = ExactRun(self.network, self.tensors, word, self.count)
+            exact.compute(lambda done: notify(f"exact run: {done:,} of {self.count:,} outputs"))
             for n, (way, steps) in enumerate(target.ways(opened, word, exact.outputs).items()):
 
                 def tell(done: int, about: str = f"{target.name}, {way}") -> None:
-                    say(f"{about}: {done:,} of {self.count:,} outputs")
+                    notify(f"{about}: {done:,} of {self.count:,} outputs")
 
                 most = AT_ONCE if n else self.count
                 found.append(check_outputs(exact, opened, way, steps, most, tell))
@@ -118,7 +117,7 @@ class NetworkSubject(Subject):
         ended = tokens == tracing.tokens and tokens[-1] in (ACCEPT, REJECT)
         return CheckedText(word, tokens, prompt, ended)
 
-    def predicted(self, checks: Sequence[Checked], dtype: str, say: Say) -> list[Any]:
+    def predicted(self, checks: Sequence[Checked], dtype: str, notify: Notify) -> list[Any]:
         """For a network as it was compiled, if the laboratory knows its exports."""
         from netwright.precision.formats import FORMATS
 
@@ -132,16 +131,16 @@ class NetworkSubject(Subject):
             # Not beyond the end of a run; a wrong output ended the check, and may come later here.
             ended = all(each.holds and each.ended for each in checks if each.word == word)
             steps = compared + 1 if ended else self.count
-            say(f"netwright precision: {steps:,} outputs in {dtype}")
+            notify(f"netwright precision: {steps:,} outputs in {dtype}")
             settings: Any = {"formats": [FORMATS[dtype]], "steps": steps}
             row = next(self.network.precision(word, **settings))
-            index, decoded = row.get("index"), row["decoded"] or {}
+            index, reading = row.get("index"), row["reading"] or {}
             found.append(
                 {
                     "word": list(word),
                     "wrong_index": index and index["token"],
-                    "wrong_output": decoded.get("output"),
-                    "wrong_step": decoded.get("time"),
+                    "wrong_output": reading.get("output"),
+                    "wrong_step": reading.get("time"),
                 }
             )
         return found

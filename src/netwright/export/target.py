@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from netwright.errors import InputError, unknown
 from netwright.export.sources import has_source
 from netwright.kind.registry import is_kind, kind_named
-from netwright.network.plain import Plain
+from netwright.network.tensors import NamedTensors
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -84,7 +84,7 @@ class Target(ABC):
             )
 
     @abstractmethod
-    def write(self, plain: Plain, folder: Path, dtype: str) -> None:
+    def write(self, named: NamedTensors, folder: Path, dtype: str) -> None:
         """Write the files."""
 
     def open(self, folder: Path) -> Opened:
@@ -102,12 +102,12 @@ class Target(ABC):
         """The ways in which the network is run to be checked, each with its outputs."""
         return {"step by step": opened.outputs(word)}
 
-    def explained(self, plain: Plain) -> list[str]:
+    def explained(self, named: NamedTensors) -> list[str]:
         """Paragraphs on how to read it."""
         return ["A weight has a row for each input and a column for each output: x·A + b."]
 
     @abstractmethod
-    def usage(self, plain: Plain) -> str:
+    def usage(self, named: NamedTensors) -> str:
         """A few lines of Python that run it."""
 
 
@@ -147,14 +147,14 @@ def write_arrays(path: Path, arrays: "Mapping[str, NDArray[Any]]") -> None:
     path.write_bytes(save(dict(arrays), {"format": "pt"}))
 
 
-def tensors_of(plain: Plain, dtype: str) -> "dict[str, NDArray[Any]]":
+def tensors_of(named: NamedTensors, dtype: str) -> "dict[str, NDArray[Any]]":
     """All tensors as arrays."""
-    return {name: tensor.to_numpy(dtype) for name, tensor in plain.tensors.items()}
+    return {name: tensor.to_numpy(dtype) for name, tensor in named.tensors.items()}
 
 
-def running(module: str, plain: Plain) -> str:
+def running(module: str, named: NamedTensors) -> str:
     """The lines that run a network, whose code is in a module of the folder."""
-    word = word_text(plain)
+    word = word_text(named)
     return f"""\
 from {module} import load  # in this folder
 
@@ -165,7 +165,7 @@ print(network.outcome({word}))
 """
 
 
-def word_text(plain: Plain) -> str:
+def word_text(named: NamedTensors) -> str:
     """The machine's own input, as Python writes it."""
-    word = plain.names["default_input"]
+    word = named.names["default_input"]
     return repr("".join(word) if all(len(symbol) == 1 for symbol in word) else word)

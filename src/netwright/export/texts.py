@@ -16,7 +16,7 @@ from netwright.export.universal import vocabulary_of
 from netwright.kind.language_model.checkpoint import pack
 from netwright.kind.language_model.evaluators import FloatEvaluator, TorchEvaluator
 from netwright.kind.language_model.kind import DTYPE, check_engine
-from netwright.kind.language_model.parse import Decoded, Known, Rule, decode_texts
+from netwright.kind.language_model.parse import Known, ParsedText, Rule, parse_texts
 from netwright.kind.language_model.reading import run_language_model
 from netwright.kind.language_model.universal import (
     Renaming,
@@ -87,15 +87,15 @@ def prompt(
     return Prompt(*prompt_text(given, letters, known))
 
 
-def decode(
+def parse(
     text: str | Sequence[str],
     machine: TuringMachine | PathLike[str] | str | None = None,
     *,
     model: PathLike[str] | str | None = None,
     then: Sequence[str] = (),
     damaged: bool = False,
-) -> Decoded:
-    """The run that a text of a language model describes: `netwright.decode`.
+) -> ParsedText:
+    """The run that a text of a language model describes: `netwright.parse`.
 
     Args:
         text: prompt and all, as the model's tokenizer decodes it; or a list of tokens.
@@ -113,7 +113,7 @@ def decode(
     """
     if machine is not None and not isinstance(machine, TuringMachine):
         machine = load_machine(machine)
-    return decode_texts([text, *then], _known(machine, model, damaged))
+    return parse_texts([text, *then], _known(machine, model, damaged))
 
 
 def _known(

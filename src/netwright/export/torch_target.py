@@ -17,7 +17,7 @@ from netwright.export.target import (
     write_arrays,
     write_text,
 )
-from netwright.network.plain import Plain
+from netwright.network.tensors import NamedTensors
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -28,10 +28,10 @@ class TorchTarget(Target):
 
     name, extra, needs, code = "torch", "torch", ("torch",), "model.py"
 
-    def write(self, plain: Plain, folder: Path, dtype: str) -> None:
+    def write(self, named: NamedTensors, folder: Path, dtype: str) -> None:
         """The weights, and the code of the module."""
-        write_arrays(folder / "weights.safetensors", tensors_of(plain, dtype))
-        write_text(folder / self.code, source_of(self.part(plain.kind), NOTICE) + LOAD)
+        write_arrays(folder / "weights.safetensors", tensors_of(named, dtype))
+        write_text(folder / self.code, source_of(self.part(named.kind), NOTICE) + LOAD)
 
     def stored(self, opened: Any, folder: Path) -> "dict[str, NDArray[Any]]":
         """The module's state."""
@@ -50,13 +50,13 @@ class TorchTarget(Target):
             ways["all at once"] = opened.forced(word, before)
         return ways
 
-    def usage(self, plain: Plain) -> str:
+    def usage(self, named: NamedTensors) -> str:
         """Run it, see inside, change something."""
-        name = next(reversed([*filter(_is_worth_a_look, plain.names["activations"])]))
+        name = next(reversed([*filter(_is_worth_a_look, named.names["activations"])]))
         return f"""\
 from model import load  # in this folder
 
-model, word = load(), {word_text(plain)}
+model, word = load(), {word_text(named)}
 for t, state, symbol in model.run(word):
     print(t, state, symbol)
 states = model.generate(word, 20)  # 21 states; the first is where it begins
@@ -70,18 +70,18 @@ def _is_worth_a_look(name: str) -> bool:
     return name.endswith("self.pattern") or ("." not in name and name != "y")
 
 
-def to_torch(plain: Plain, dtype: str) -> Any:
+def to_torch(named: NamedTensors, dtype: str) -> Any:
     """The module of a network, without a file."""
     target = TorchTarget()
     dtype = target.read_dtype(dtype)
-    if not target.takes(plain.kind):
-        raise InputError(f"{plain.kind} has no code for torch; export it to gpt2 or opt")
+    if not target.takes(named.kind):
+        raise InputError(f"{named.kind} has no code for torch; export it to gpt2 or opt")
     target.check_installed()
     import torch
 
-    module = import_module(f"netwright.export.written.{target.part(plain.kind)}")
-    tensors = {name: torch.from_numpy(array) for name, array in tensors_of(plain, dtype).items()}
-    return module.NETWORK.of(plain.names, tensors)
+    module = import_module(f"netwright.export.written.{target.part(named.kind)}")
+    tensors = {name: torch.from_numpy(array) for name, array in tensors_of(named, dtype).items()}
+    return module.NETWORK.of(named.names, tensors)
 
 
 LOAD = '''

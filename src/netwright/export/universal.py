@@ -12,7 +12,7 @@ from netwright.errors import FormatError, InputError, NetworkError
 from netwright.exact.meanings import Meanings
 from netwright.export.check import Checked
 from netwright.export.checkpoint import CheckedText, CheckpointTarget
-from netwright.export.folder import OUTPUTS, Export, Say, check_count, write_export
+from netwright.export.folder import OUTPUTS, Export, check_count, write_export
 from netwright.export.place import check_place
 from netwright.export.subject import Subject
 from netwright.export.target import Opened, Target
@@ -31,7 +31,7 @@ from netwright.kind.language_model.universal import (
 )
 from netwright.machine.library import library_machine, library_names
 from netwright.machine.turing_machine import Action, Move, TuringMachine
-from netwright.text import counted
+from netwright.text import Notify, counted
 
 KIND = "universal-language-model"
 FIRST = ("palindrome", "busy-beaver-4", "binary-increment")
@@ -66,7 +66,7 @@ READING = (
     "q0, # is the blank, and `acc` accepts. Behind it stand two tokens for each step: `R:q1:b` "
     "says: moved right, now in q1, reads b; `@p` is the position at which the cell ahead was last "
     "visited. A run ends with `<accept>`, or with `<halt>` where no rule fits. `netwright compile "
-    "MACHINE INPUT --prompt --model DIR` writes the prompt of any machine, and `netwright decode` "
+    "MACHINE INPUT --prompt --model DIR` writes the prompt of any machine, and `netwright parse` "
     "reads the text."
 )
 
@@ -101,7 +101,7 @@ class UniversalSubject(Subject):
             "symbols": list(vocabulary.symbols),
         }
         ends = ("<accept>", "<halt>")
-        self.plain = plain_language_model(names, model.network, UNIVERSAL_MEANINGS, ends)
+        self.tensors = plain_language_model(names, model.network, UNIVERSAL_MEANINGS, ends)
 
     def _example(self) -> str:
         for name in ("binary-increment", "busy-beaver-2"):
@@ -142,10 +142,10 @@ class UniversalSubject(Subject):
             ended = tokens[-1] in (ACCEPT, HALT)
             yield CheckedText(word, tokens, len(prompt), ended)
 
-    def check(self, target: Target, opened: Opened, say: Say) -> list[Checked]:
+    def check(self, target: Target, opened: Opened, notify: Notify) -> list[Checked]:
         """Token by token."""
         assert isinstance(target, CheckpointTarget)
-        return target.check(opened, list(islice(self._texts(), MOST_MACHINES)), say)
+        return target.check(opened, list(islice(self._texts(), MOST_MACHINES)), notify)
 
 
 def export_universal(
@@ -159,7 +159,7 @@ def export_universal(
     check: int = OUTPUTS,
     keep_failed: bool = False,
     force: bool = False,
-    say: Say = lambda _: None,
+    notify: Notify = lambda _: None,
 ) -> Export:
     """Write the universal model for so many states and symbols, and check it."""
     target = target_named(to)
@@ -171,7 +171,7 @@ def export_universal(
     check_place(place, force=force)
     subject = UniversalSubject(universal_model(states, symbols, context), check)
     options = {"keep_failed": keep_failed, "force": force}
-    return write_export(subject, target, place, dtype, say=say, **options)
+    return write_export(subject, target, place, dtype, notify=notify, **options)
 
 
 def vocabulary_of(names: dict[str, Any]) -> UniversalVocabulary:

@@ -5,7 +5,7 @@ checked alike, is kept. One whose check fails stays, and the index says how far 
 """
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,10 +19,10 @@ from netwright.kind.registry import kind_named, kinds_of_the_paper, modules
 from netwright.machine.library import library_machine, library_names
 from netwright.network.network import Network, compile_network
 from netwright.network.saved import to_bytes
+from netwright.text import Notify
 
 INDEX = "index.json"
 KIND = "netwright zoo 1"
-Say = Callable[[str], None]
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ def write_zoo(
     dtype: str | None = None,
     check: int = OUTPUTS,
     force: bool = False,
-    say: Say = lambda _: None,
+    notify: Notify = lambda _: None,
 ) -> Iterator[Animal]:
     """Every machine of the library on every kind that a target takes, one after the other."""
     target = target_named(to)
@@ -83,7 +83,7 @@ def write_zoo(
     for n, (name, kind) in enumerate(wanted, start=1):
 
         def tell(what: str, where: str = f"{n} of {len(wanted)}: {name}, {kind}") -> None:
-            say(f"{where}; {what}")
+            notify(f"{where}; {what}")
 
         tell("compiling")
         machine = library_machine(name)
@@ -101,7 +101,7 @@ def write_zoo(
                 check=check,
                 keep_failed=True,
                 force=True,
-                say=tell,
+                notify=tell,
             ).about
         animals[folder.name] = _animal(folder.name, network, report, fresh)
         _write_index(place, target, dtype, animals)

@@ -34,7 +34,7 @@ from netwright.machine.normal_form import NormalMachine
 from netwright.machine.simulate import Engine
 from netwright.machine.timeline import normal_timeline
 from netwright.machine.turing_machine import TuringMachine
-from netwright.network.plain import VECTOR, Plain, name_of_function, tensor_of
+from netwright.network.tensors import VECTOR, NamedTensors, name_of_function, tensor_of
 from netwright.network.tree import feed_forwards
 from netwright.network.view import History
 from netwright.network.without import TransformerWithout
@@ -84,9 +84,9 @@ def _without(compiled: D, part: str) -> D:
 class NormalConstruction(DecoderConstruction[N]):
     """A kind that makes a Transformer of each machine in normal form."""
 
-    def plain(self, compiled: N, meanings: Meanings) -> Plain:
+    def tensors(self, compiled: N, meanings: Meanings) -> NamedTensors:
         """Embedding, seed, positions and maps."""
-        return plain_transformer(self, compiled, meanings)
+        return decoder_tensors(self, compiled, meanings)
 
 
 def normal_facts(normal: NormalMachine) -> dict[str, Any]:
@@ -131,8 +131,8 @@ class DecoderReading(ShownReading[D]):
         def tokens(shown: Shown) -> TokenEngine:
             return TokenEngine(compiled.network, X, compiled.seed, shown.watches)
 
-        course = self.course_by(tokens, compiled, word, max_steps)
-        return TransformerTracing(course, compiled.network, X)
+        ongoing = self.run_by(tokens, compiled, word, max_steps)
+        return TransformerTracing(ongoing, compiled.network, X)
 
     def vectors(self, compiled: D) -> list[str]:
         """Input, q, k, v, p, a and z of every decoder layer, and the output."""
@@ -190,15 +190,17 @@ TOKENS, SYMBOLS = "tokens so far", "symbols of the input"
 """What the last axis of an attention counts."""
 
 
-def plain_transformer(about: Any, compiled: CompiledNormalDecoder, meanings: Meanings) -> Plain:
+def decoder_tensors(
+    about: Any, compiled: CompiledNormalDecoder, meanings: Meanings
+) -> NamedTensors:
     """Embedding, seed, positions, every map, and y ↦ q1[q] + s1[s] − 1 to read it."""
     layout, machine, network = compiled.layout, compiled.normal.machine, compiled.network
-    plain = Plain.of(about, compiled.normal.given, network, meanings)
-    plain.embedding(compiled.embedding, ())
-    plain.tensors["seed"] = tensor_of(compiled.seed)
+    named = NamedTensors.of(about, compiled.normal.given, network, meanings)
+    named.embedding(compiled.embedding, ())
+    named.tensors["seed"] = tensor_of(compiled.seed)
     assert isinstance(network.pos, Positions)
     score = SCORES[network.score]
-    plain.names |= {
+    named.names |= {
         "score": score,
         "layers": {"encoder": len(network.encoder), "decoder": len(network.decoder)},
         "positions": [layout.index(block) for block in network.pos.blocks],
@@ -218,8 +220,8 @@ def plain_transformer(about: Any, compiled: CompiledNormalDecoder, meanings: Mea
         for block, label in (("q1", q), ("s1", s))
     }
     bias = Vector(columns, dict.fromkeys(range(len(pairs)), -ONE))
-    plain.readout(Affine(layout, columns, ones, bias), pairs, compiled.final_states)
-    return plain
+    named.readout(Affine(layout, columns, ones, bias), pairs, compiled.final_states)
+    return named
 
 
 def _activations(compiled: CompiledNormalDecoder, score: str) -> Iterator[tuple[str, str, str]]:

@@ -20,8 +20,8 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from netwright.certificates.reading import Checker
-from netwright.engine.following.drive import Course, finish
-from netwright.engine.following.shown import Shown, shown_course
+from netwright.engine.following.drive import OngoingRun, finish
+from netwright.engine.following.shown import Shown, shown_run
 from netwright.engine.following.tracing import ReplayTracing, Tracing
 from netwright.engine.moments import ReferenceEngine, ReplayEngine
 from netwright.errors import InputError, unknown
@@ -35,13 +35,13 @@ from netwright.machine.timeline import Timeline
 from netwright.machine.turing_machine import TuringMachine
 from netwright.network.trace import Moment
 from netwright.network.tree import maps
-from netwright.network.view import History, Says, View
+from netwright.network.view import AppliedRule, History, View
 from netwright.verify.comparison import Check
 from netwright.verify.proposal import Proposal
 from netwright.verify.shown import shown_checks
 
 if TYPE_CHECKING:
-    from netwright.network.plain import Plain
+    from netwright.network.tensors import NamedTensors
     from netwright.precision.laboratory import Experiment  # it imports the compiler
 
 C = TypeVar("C", bound=Any)
@@ -166,7 +166,7 @@ class Construction(ABC, Generic[C]):
         """What the network looks like: sizes, beside the formulas for them."""
         return {"dimension": self.layout(compiled).dimension, **count_weights(compiled.network)}
 
-    def plain(self, compiled: C, meanings: Meanings) -> "Plain":
+    def tensors(self, compiled: C, meanings: Meanings) -> "NamedTensors":
         """The network as tensors and names, for other tools."""
         raise InputError(f"{self.name} cannot be exported: it has no plain form")
 
@@ -234,15 +234,15 @@ class FollowedReading(Reading[C]):
     """A reading whose run is a `Course`, driven by an engine."""
 
     @abstractmethod
-    def course(
+    def ongoing(
         self, compiled: C, word: Sequence[str], max_steps: int, engine: Engine
-    ) -> Course[Any]:
+    ) -> OngoingRun[Any]:
         """The machine's run under way."""
 
     def run(self, compiled: C, word: Sequence[str], following: Following) -> Run:
         """The course to its end."""
-        course = self.course(compiled, word, following.max_steps, following.engine)
-        return finish(course, following.progress, following.store)
+        ongoing = self.ongoing(compiled, word, following.max_steps, following.engine)
+        return finish(ongoing, following.progress, following.store)
 
 
 class ShownReading(FollowedReading[C]):
@@ -259,20 +259,20 @@ class ShownReading(FollowedReading[C]):
         """What does the moments: the definition, unless a kind has something faster."""
         return ReferenceEngine(self.moments(compiled, word), shown.watches)
 
-    def course(
+    def ongoing(
         self, compiled: C, word: Sequence[str], max_steps: int, engine: Engine
-    ) -> Course[Any]:
+    ) -> OngoingRun[Any]:
         """The machine's run as an engine does it."""
         make = partial(self.engine, compiled, word)
-        return self.course_by(lambda shown: make(shown, engine), compiled, word, max_steps)
+        return self.run_by(lambda shown: make(shown, engine), compiled, word, max_steps)
 
-    def course_by(
+    def run_by(
         self, make: Callable[[Shown], Any], compiled: C, word: Sequence[str], max_steps: int
-    ) -> Course[Any]:
+    ) -> OngoingRun[Any]:
         """The same, by an engine that is made for what is shown."""
         started, shown = perf_counter(), self.shown(compiled, word)
         dimension = compiled.network.layout.dimension
-        return shown_course(shown, make(shown), max_steps, dimension, started)
+        return shown_run(shown, make(shown), max_steps, dimension, started)
 
     def trace(self, compiled: C, word: Sequence[str], max_steps: int) -> Tracing[Any]:
         """The definition replayed: time t is its moment t, from 1 on."""
@@ -280,7 +280,7 @@ class ShownReading(FollowedReading[C]):
         def replay(shown: Shown) -> ReplayEngine:
             return ReplayEngine(partial(self.moments, compiled, word), shown.watches)
 
-        return ReplayTracing(self.course_by(replay, compiled, word, max_steps))
+        return ReplayTracing(self.run_by(replay, compiled, word, max_steps))
 
 
 class Proof(ABC, Generic[C]):
@@ -347,10 +347,10 @@ class Look(ABC, Generic[C]):
     def history(self, compiled: C, word: Sequence[str], limit: int) -> History:
         """The run of a machine that the network does, beside the network's own times."""
 
-    def says(self, compiled: C, moment: Moment) -> Says | None:
+    def rule(self, compiled: C, moment: Moment) -> AppliedRule | None:
         """What the vectors of a moment say; None where they show no configuration."""
         now = moment.configuration
-        return None if now is None else Says(now.state, now.symbol)
+        return None if now is None else AppliedRule(now.state, now.symbol)
 
 
 class ShownLook(Look[C]):

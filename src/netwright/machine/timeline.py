@@ -19,12 +19,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netwright.errors import InputError
+from netwright.exact.arrays import IntArray
 from netwright.machine.bookmarks import Bookmarks
 from netwright.machine.normal_form import NormalMachine
 from netwright.machine.packed import Cells, rule_table
 from netwright.machine.turing_machine import Action, TuringMachine
 
-Integers = NDArray[np.int64]
 ROW, HEAD, TIME, STEPS = range(4)
 AT_ONCE = 1 << 22  # steps between two looks at whether to stop: some 30 ms
 SHORT = 1 << 14  # steps that Python does sooner than a compiler is loaded
@@ -47,19 +47,19 @@ class Diagram(NamedTuple):
 
     image: NDArray[np.uint8]
     """By column and row: 0 where all cells are blank, up to 255."""
-    lowest: Integers
+    lowest: IntArray
     """By column: the lowest cell that the head was on."""
-    highest: Integers
+    highest: IntArray
 
 
 class _Place(NamedTuple):
     """A configuration in arrays: the tape, and for each cell 1 + its last two visits, or 0."""
 
     origin: int
-    position: Integers
+    position: IntArray
     tape: Cells
-    latest: Integers
-    before: Integers
+    latest: IntArray
+    before: IntArray
 
     @property
     def time(self) -> int:
@@ -343,7 +343,7 @@ class Timeline:
             self._loop(_draw, work, *arguments, *empty)(*arguments, *more)
             return Diagram(image, *(heads.T + place.origin))
 
-    def _levels(self) -> Integers:
+    def _levels(self) -> IntArray:
         """A shade for each symbol; the last one is the blank's, for cells outside of the array."""
         others = [n for n in range(self._width) if n != self._blank]
         levels = np.zeros(self._width + 1, dtype=np.int64)

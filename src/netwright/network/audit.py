@@ -221,7 +221,7 @@ def _export(place: Path) -> Findings:
         return
     with TemporaryDirectory() as again:
         try:
-            target.write(network.plain(), Path(again), str(report["dtype"]))
+            target.write(network.tensors(), Path(again), str(report["dtype"]))
         except (ImportError, NetwrightError) as error:
             yield Finding("they are the exact network's", None, str(error))
             return

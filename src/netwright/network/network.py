@@ -217,9 +217,9 @@ class Network:
     def to_torch(self, dtype: str = "float64") -> Any:
         """The network as a PyTorch module with hook points, in float64 or float32."""
         target = import_module("netwright.export.torch_target")
-        return target.to_torch(self.plain("it cannot be a module"), dtype)
+        return target.to_torch(self.tensors("it cannot be a module"), dtype)
 
-    def plain(self, otherwise: str = "it cannot be exported") -> Any:
+    def tensors(self, otherwise: str = "it cannot be exported") -> Any:
         """The network as tensors and names, for other tools; InputError if they are not all of it.
 
         The message begins with `otherwise`.
@@ -228,7 +228,7 @@ class Network:
             raise InputError(f"{otherwise}: a part is left out")
         if (reason := self.strange) is not None:
             raise InputError(f"{otherwise}: {reason}")
-        return self.kind.construction.plain(self.compiled, self.kind.look.meanings)
+        return self.kind.construction.tensors(self.compiled, self.kind.look.meanings)
 
     # Trust.
 

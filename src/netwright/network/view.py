@@ -31,7 +31,7 @@ class Part:
     name: str
     vector: str
     formula: str
-    says: str
+    caption: str
     layer: int = 0
 
 
@@ -77,8 +77,8 @@ class History(NamedTuple):
     """The same for the last time; less where the last configuration is an output and no more."""
 
 
-class Says(NamedTuple):
-    """What the vectors of a moment say: a configuration, and what is done there, if anything."""
+class AppliedRule(NamedTuple):
+    """The rule that a moment shows: state and symbol, and what is done, if anything."""
 
     state: str
     symbol: str
@@ -87,9 +87,9 @@ class Says(NamedTuple):
     next: str | None = None
 
     @staticmethod
-    def of(machine: TuringMachine, state: str, symbol: str) -> "Says":
+    def of(machine: TuringMachine, state: str, symbol: str) -> "AppliedRule":
         """A configuration, and the machine's rule for it."""
         action = machine.action(state, symbol)
         if action is None:
-            return Says(state, symbol)
-        return Says(state, symbol, action.write, action.move.value, action.state)
+            return AppliedRule(state, symbol)
+        return AppliedRule(state, symbol, action.write, action.move.value, action.state)

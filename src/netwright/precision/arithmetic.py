@@ -9,15 +9,14 @@ from collections.abc import Callable, Sequence
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from netwright.errors import InputError
+from netwright.exact.arrays import AnyArray
 from netwright.exact.feed_forward import Affine, FeedForward
 from netwright.exact.rational import ONE, ZERO, Activation, Rational, relu, sigma
 from netwright.exact.vector import Vector
 from netwright.precision.formats import Format
 
-Numbers = NDArray[Any]
 """A vector: a number for each coordinate of its layout."""
 KeptMap = TypeVar("KeptMap")
 """An affine map as an arithmetic keeps it."""
@@ -27,7 +26,7 @@ MOST_WINNERS = 16
 class Attended(NamedTuple):
     """What an attention found."""
 
-    numbers: Numbers
+    numbers: AnyArray
     """The values, weighted."""
     winners: list[int]
     """The tokens of the greatest score, the first `MOST_WINNERS` of them."""
@@ -45,11 +44,11 @@ class Tokens(ABC):
         self.count = 0
 
     @abstractmethod
-    def append(self, key: Numbers, value: Numbers) -> None:
+    def append(self, key: AnyArray, value: AnyArray) -> None:
         """One more token."""
 
     @abstractmethod
-    def attend(self, query: Numbers, tau: float | None) -> Attended:
+    def attend(self, query: AnyArray, tau: float | None) -> Attended:
         """Hard attention, or softmax at temperature τ."""
 
 
@@ -62,7 +61,7 @@ class Arithmetic(ABC, Generic[KeptMap]):
             raise InputError(f"{self.sums.name} is too small to add up numbers of {storage.name}")
         self.nothing, self.one = self.number(ZERO), self.number(ONE)
 
-    def vector(self, x: Vector) -> Numbers:
+    def vector(self, x: Vector) -> AnyArray:
         """A vector of exact numbers, each rounded."""
         found = self.zero(x.layout.dimension)
         for index, number in x.entries.items():
@@ -77,7 +76,7 @@ class Arithmetic(ABC, Generic[KeptMap]):
             for n, affine in enumerate(net.maps)
         ]
 
-    def network(self, net: list[tuple[KeptMap, Activation | None]], x: Numbers) -> Numbers:
+    def network(self, net: list[tuple[KeptMap, Activation | None]], x: AnyArray) -> AnyArray:
         """The image of a vector under a network."""
         for affine, activation in net:
             x = self.affine(affine, x)
@@ -85,11 +84,11 @@ class Arithmetic(ABC, Generic[KeptMap]):
                 x = self.activated(x, activation)
         return x
 
-    def activated(self, x: Numbers, activation: Activation) -> Numbers:
+    def activated(self, x: AnyArray, activation: Activation) -> AnyArray:
         """σ or relu of every component; exact in every format."""
         if activation not in (sigma, relu):
             raise InputError("only networks with σ or relu run in floating point")
-        above: Numbers = np.maximum(x, self.nothing)
+        above: AnyArray = np.maximum(x, self.nothing)
         return np.minimum(above, self.one) if activation is sigma else above
 
     @abstractmethod
@@ -101,7 +100,7 @@ class Arithmetic(ABC, Generic[KeptMap]):
         """What a number is; None for infinities and what comes of them."""
 
     @abstractmethod
-    def zero(self, size: int) -> Numbers:
+    def zero(self, size: int) -> AnyArray:
         """The vector 0."""
 
     @abstractmethod
@@ -109,15 +108,15 @@ class Arithmetic(ABC, Generic[KeptMap]):
         """A map with its weights rounded."""
 
     @abstractmethod
-    def affine(self, affine: KeptMap, x: Numbers) -> Numbers:
+    def affine(self, affine: KeptMap, x: AnyArray) -> AnyArray:
         """The image of a vector under a map."""
 
     @abstractmethod
-    def plus(self, x: Numbers, y: Numbers) -> Numbers:
+    def plus(self, x: AnyArray, y: AnyArray) -> AnyArray:
         """x + y, component by component."""
 
     @abstractmethod
-    def times(self, x: Numbers, y: Numbers) -> Numbers:
+    def times(self, x: AnyArray, y: AnyArray) -> AnyArray:
         """x · y, component by component."""
 
     @abstractmethod

@@ -1,6 +1,6 @@
 """The data behind the plots: horizons, margins and sizes as functions of bits, time and τ."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from netwright.exact.rational import Rational
@@ -22,17 +22,16 @@ from netwright.precision.horizon import (
     search_limit,
 )
 from netwright.precision.softmax import constant, snapped
+from netwright.text import Notify
 
 BITS = (*range(6, 25, 2), 28, 32, 40, 48, 53)
 TEMPERATURES = tuple(10.0**-e for e in range(1, 15))
 LONGEST_EXACT = 4000
 """Outputs of the runs in rationals, and with softmax."""
-Say = Callable[[str], None]
-"""Called with what is being done."""
 
 
 def all_curves(
-    machine: TuringMachine, word: tuple[str, ...], score: Score, outputs: int, say: Say
+    machine: TuringMachine, word: tuple[str, ...], score: Score, outputs: int, notify: Notify
 ) -> dict[str, Any]:
     """All four, as plain data; a run that halts ends there."""
     networks = {each: to_transformer(machine, word, each) for each in SCORES.values()}
@@ -40,14 +39,14 @@ def all_curves(
     shorter = min(outputs, LONGEST_EXACT)
     horizons = {}
     for each in SCORES.values():
-        say(f"horizon against bits, score {each}")
+        notify(f"horizon against bits, score {each}")
         horizons[each.name] = horizon_curve(networks[each], word, outputs)
-    say("bits a step")
+    notify("bits a step")
     sizes = [size._asdict() for size in transformer_sizes(networks[score], word, shorter)]
     stacks = [size._asdict() for size in rnn_sizes(compile_rnn(machine), word, shorter)]
-    say("margin against step")
+    notify("margin against step")
     ahead = {each.name: margin_curve(networks[each], word, shorter) for each in SCORES.values()}
-    say("softmax")
+    notify("softmax")
     return {
         "outputs": outputs,
         "outputs_with_softmax": shorter,
@@ -119,6 +118,6 @@ def softmax_curve(
         for name, network in (("snapped", snapped(compiled)), ("plain", compiled)):
             found = first_failures(network, word, arithmetic, outputs, constant(tau))
             row[f"{name}_not_exact"] = found.vector.output if found.vector else None
-            row[f"{name}_wrong"] = found.decoded.output if found.decoded else None
+            row[f"{name}_wrong"] = found.reading.output if found.reading else None
         rows.append(row)
     return rows

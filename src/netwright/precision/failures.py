@@ -18,12 +18,13 @@ from itertools import islice
 from typing import Any
 
 from netwright.definitions.attention import score_phi
+from netwright.exact.arrays import AnyArray
 from netwright.exact.layout import Layout
 from netwright.exact.rational import ZERO, Rational
 from netwright.exact.vector import Vector
 from netwright.kind.transformer.construction import CompiledTransformer
 from netwright.kind.transformer.proof_values import ProofValues
-from netwright.precision.arithmetic import Arithmetic, Attended, Numbers
+from netwright.precision.arithmetic import Arithmetic, Attended
 from netwright.precision.transformer import FloatToken, FloatTransformer, Temperature
 
 Tell = Callable[[int], None]
@@ -62,7 +63,7 @@ class WrongOutput:
 
 
 @dataclass(frozen=True)
-class WrongDecoded:
+class WrongReading:
     """An output that shows something else."""
 
     output: int
@@ -80,15 +81,15 @@ class Failures:
     halted: bool
     index: WrongIndex | None
     vector: WrongOutput | None
-    decoded: WrongDecoded | None
+    reading: WrongReading | None
 
 
-def plain(value: Any) -> Any:
+def as_data(value: Any) -> Any:
     """Dataclasses as dictionaries, rationals as text."""
     if is_dataclass(value):
-        return {each.name: plain(getattr(value, each.name)) for each in fields(value)}
+        return {each.name: as_data(getattr(value, each.name)) for each in fields(value)}
     if isinstance(value, list | tuple):
-        return [plain(each) for each in value]
+        return [as_data(each) for each in value]
     return str(value) if isinstance(value, Rational) else value
 
 
@@ -111,7 +112,7 @@ def first_failures(
     watched = _Watched(compiled, values, arithmetic)
     index: WrongIndex | None = None
     vector: WrongOutput | None = None
-    decoded: WrongDecoded | None = None
+    reading: WrongReading | None = None
     network = FloatTransformer(compiled.network, arithmetic, temperature)
     tokens = network.tokens(compiled.recognizer.embed(word), compiled.seed)
     done = 0
@@ -127,10 +128,10 @@ def first_failures(
         if vector is None and (y != watched.output(done)).any():
             vector = watched.wrong_vector(i, token)
         if vector is not None:
-            decoded = watched.wrong_decoded(done, y)
-            if decoded is not None:
+            reading = watched.wrong_reading(done, y)
+            if reading is not None:
                 break
-    return Failures(done, done == halts and decoded is None, index, vector, decoded)
+    return Failures(done, done == halts and reading is None, index, vector, reading)
 
 
 class _Watched:
@@ -144,7 +145,7 @@ class _Watched:
         self.one = arithmetic.one
         self.places = {(c.block, c.label): k for k, c in enumerate(self.layout.coordinates)}
 
-    def output(self, t: int) -> Numbers:
+    def output(self, t: int) -> AnyArray:
         """The exact y_t, whose numbers are 0, 1 and −1 in every format."""
         exact = self.arithmetic.zero(self.layout.dimension)
         state, symbol = self.values.q[t], self.values.s[t]
@@ -219,16 +220,16 @@ class _Watched:
         yield from (("z2", values.p2(i)), ("p3", values.p3(i)), ("z3", values.p3(i)))
         yield "y", values.y(i + 1)
 
-    def wrong_decoded(self, t: int, y: Numbers) -> WrongDecoded | None:
+    def wrong_reading(self, t: int, y: AnyArray) -> WrongReading | None:
         """What y_t shows that it should not."""
         expected = {"state": self.values.q[t], "symbol": self.values.s[t]}
         for (what, wanted), block in zip(expected.items(), ("q1", "s1"), strict=True):
             labels = self.layout.labels(block)
             on = [label for label in labels if 2 * y[self.places[block, label]] > self.one]
             if on != [label for label in (wanted,) if label is not None]:
-                return WrongDecoded(t, what, wanted or "none", " and ".join(on) or "none")
+                return WrongReading(t, what, wanted or "none", " and ".join(on) or "none")
         move = y[self.places["x1", ""]]
         shown = 1 if 2 * move > self.one else -1 if 2 * move < -self.one else 0
         if shown != self.values.m[t - 1]:
-            return WrongDecoded(t, "move", str(self.values.m[t - 1]), str(shown))
+            return WrongReading(t, "move", str(self.values.m[t - 1]), str(shown))
         return None

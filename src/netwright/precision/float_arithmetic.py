@@ -9,11 +9,12 @@ import numpy as np
 from flint import fmpq
 
 from netwright.errors import InputError
+from netwright.exact.arrays import AnyArray
 from netwright.exact.feed_forward import Affine
 from netwright.exact.rational import Rational
 from netwright.exact.rounding import rounded
 from netwright.precision import float_loops as loops
-from netwright.precision.arithmetic import MOST_WINNERS, Arithmetic, Attended, Numbers, Tokens
+from netwright.precision.arithmetic import MOST_WINNERS, Arithmetic, Attended, Tokens
 from netwright.precision.float_loops import Form, loop
 from netwright.precision.formats import NATIVE_BITS, Format
 from netwright.precision.rational_arithmetic import RationalArithmetic
@@ -22,10 +23,10 @@ from netwright.precision.rational_arithmetic import RationalArithmetic
 class FloatMap(NamedTuple):
     """A map by columns: where each begins, its rows and weights; and the bias."""
 
-    starts: Numbers
-    rows: Numbers
-    weights: Numbers
-    bias: Numbers
+    starts: AnyArray
+    rows: AnyArray
+    weights: AnyArray
+    bias: AnyArray
 
 
 class FloatArithmetic(Arithmetic[FloatMap]):
@@ -48,7 +49,7 @@ class FloatArithmetic(Arithmetic[FloatMap]):
         """What a number is."""
         return fmpq(*float(x).as_integer_ratio()) if isfinite(x) else None
 
-    def zero(self, size: int) -> Numbers:
+    def zero(self, size: int) -> AnyArray:
         """The vector 0."""
         return np.zeros(size)
 
@@ -63,21 +64,21 @@ class FloatArithmetic(Arithmetic[FloatMap]):
             self.vector(affine.bias),
         )
 
-    def affine(self, affine: FloatMap, x: Numbers) -> Numbers:
+    def affine(self, affine: FloatMap, x: AnyArray) -> AnyArray:
         """The image of a vector."""
         out = np.empty(len(affine.bias))
         loop(loops.affine, self.form, self.sums_form)(*affine, x, out)
         return out
 
-    def plus(self, x: Numbers, y: Numbers) -> Numbers:
+    def plus(self, x: AnyArray, y: AnyArray) -> AnyArray:
         """x + y."""
         return self._combined(loops.all_plus, x, y)
 
-    def times(self, x: Numbers, y: Numbers) -> Numbers:
+    def times(self, x: AnyArray, y: AnyArray) -> AnyArray:
         """x · y."""
         return self._combined(loops.all_times, x, y)
 
-    def _combined(self, operation: object, x: Numbers, y: Numbers) -> Numbers:
+    def _combined(self, operation: object, x: AnyArray, y: AnyArray) -> AnyArray:
         out = np.empty(len(x))
         loop(operation, self.form)(x, y, out)
         return out
@@ -101,7 +102,7 @@ class _FloatTokens(Tokens):
         self.shares = np.zeros(len(values))
         self.winners = np.zeros(MOST_WINNERS, dtype=np.int64)
 
-    def append(self, key: Numbers, value: Numbers) -> None:
+    def append(self, key: AnyArray, value: AnyArray) -> None:
         """One more token; room for as many again where there is none."""
         if self.count == len(self.sizes):
             more = ((0, 0), (0, self.count))
@@ -115,7 +116,7 @@ class _FloatTokens(Tokens):
             forms = self.arithmetic.form, self.arithmetic.sums_form
             loop(loops.mean, *forms)(self.running, newest, self.count, self.shares)
 
-    def attend(self, query: Numbers, tau: float | None) -> Attended:
+    def attend(self, query: AnyArray, tau: float | None) -> Attended:
         """Hard attention, or softmax."""
         found, score = np.zeros(self.size), partial(self.score, query)
         here, count = self.arithmetic, self.count
@@ -138,7 +139,7 @@ class _FloatTokens(Tokens):
         found[self.value_places] = shares
         return Attended(found, names, score)
 
-    def score(self, query: Numbers, token: int) -> float:
+    def score(self, query: AnyArray, token: int) -> float:
         """−|⟨q, k⟩|, as in `attend`."""
         size, keys = np.zeros(1), self.keys[:, token : token + 1].copy()
         loop(loops.products, self.arithmetic.sums_form)(query[self.key_places], keys, 1, size)

@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from netwright.exact.arrays import IntArray
 from netwright.jit import compiled
 
 Form = tuple[int, float, float, float]
 """A format: its bits, the least quantum, the least normal number, the largest number."""
 Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 SPLIT = 134217729.0  # 2^27 + 1
 
 
@@ -105,8 +105,8 @@ def all_times(x: Floats, y: Floats, out: Floats, form: Form) -> None:
 
 
 def affine(
-    starts: Integers,
-    rows: Integers,
+    starts: IntArray,
+    rows: IntArray,
     weights: Floats,
     bias: Floats,
     x: Floats,
@@ -144,7 +144,7 @@ def products(query: Floats, keys: Floats, count: int, out: Floats, sums: Form) -
             out[j] = abs(number)
 
 
-def winners_of(patterns: Integers, count: int, winners: Integers) -> int:
+def winners_of(patterns: IntArray, count: int, winners: IntArray) -> int:
     """How many have the least size; the first few of them, in their order.
 
     Numbers that are not negative are ordered as their bit patterns are, as integers: a loop over
@@ -175,9 +175,9 @@ def shared(out: Floats, found: int, storage: Form, sums: Form) -> None:
 
 
 def hard(
-    patterns: Integers,
+    patterns: IntArray,
     found: int,
-    winners: Integers,
+    winners: IntArray,
     count: int,
     values: Floats,
     out: Floats,
@@ -260,7 +260,7 @@ def wrong_order(
     prune: bool,
     reciprocals: Floats,
     query: Floats,
-    found: Integers,
+    found: IntArray,
     storage: Form,
     sums: Form,
 ) -> bool:

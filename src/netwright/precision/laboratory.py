@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
 
+from netwright.exact.arrays import AnyArray
 from netwright.exact.rational import Number
 from netwright.kind.rnn.construction import CompiledRNN, compile_rnn
 from netwright.kind.transformer.construction import (
@@ -15,9 +16,8 @@ from netwright.kind.transformer.construction import (
 )
 from netwright.kind.transformer.scores import PAPER, Score, read_score
 from netwright.machine.turing_machine import TuringMachine
-from netwright.precision.arithmetic import Arithmetic, Numbers
-from netwright.precision.curves import Say
-from netwright.precision.failures import first_failures, plain
+from netwright.precision.arithmetic import Arithmetic
+from netwright.precision.failures import as_data, first_failures
 from netwright.precision.float_arithmetic import arithmetic_of
 from netwright.precision.formats import NATIVE_BITS, Format
 from netwright.precision.growth import rnn_sizes, transformer_sizes
@@ -30,6 +30,7 @@ from netwright.precision.softmax import snapped
 from netwright.precision.stacks import digits_held, first_stack_failures, rnn_hidden
 from netwright.precision.transformer import Temperature
 from netwright.precision.wiggle import meeting
+from netwright.text import Notify
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,7 @@ class Experiment(ABC):
         return len(self.formats)
 
     @abstractmethod
-    def results(self, say: Say = lambda _: None) -> Iterator[dict[str, Any]]:
+    def results(self, notify: Notify = lambda _: None) -> Iterator[dict[str, Any]]:
         """A row for each format, as plain data."""
 
     @abstractmethod
@@ -83,11 +84,11 @@ class AttentionExperiment(Experiment):
         """One for each format, plain and snapped."""
         return len(self.formats) * len(self.snapping)
 
-    def results(self, say: Say = lambda _: None) -> Iterator[dict[str, Any]]:
+    def results(self, notify: Notify = lambda _: None) -> Iterator[dict[str, Any]]:
         """What goes wrong first, and what was predicted."""
         for form in self.formats:
             for snap in self.snapping:
-                yield self._transformer(form, snap, say)
+                yield self._transformer(form, snap, notify)
 
     def _compiled(self) -> CompiledTransformer:
         blanks = [self.machine.blank] if self.blanks else []
@@ -98,7 +99,7 @@ class AttentionExperiment(Experiment):
         compiled = self._compiled()
         return [size._asdict() for size in transformer_sizes(compiled, self.word, self.steps)]
 
-    def _transformer(self, form: Format, snap: bool, say: Say) -> dict[str, Any]:
+    def _transformer(self, form: Format, snap: bool, notify: Notify) -> dict[str, Any]:
         about = self._about(form, snap)
         compiled = self._compiled()
         found = first_failures(
@@ -107,12 +108,12 @@ class AttentionExperiment(Experiment):
             arithmetic_of(form, self.sums),
             self.steps,
             self.temperature,
-            lambda done: say(f"{about['name']}: {done:,} of {self.steps:,} outputs"),
+            lambda done: notify(f"{about['name']}: {done:,} of {self.steps:,} outputs"),
         )
-        predicted = self._predicted(form, say)
-        return {**about, "snapped": snap, **plain(found), "predicted": predicted}
+        predicted = self._predicted(form, notify)
+        return {**about, "snapped": snap, **as_data(found), "predicted": predicted}
 
-    def _predicted(self, form: Format, say: Say) -> dict[str, Any]:
+    def _predicted(self, form: Format, notify: Notify) -> dict[str, Any]:
         """Bound, search, and the machine that meets what the search found: for hard attention."""
         predicted: dict[str, Any] = {"safe_until": None, "searchable": False, "searched": False}
         predicted |= {"first_possible": None, "worst_machine": None}
@@ -130,7 +131,7 @@ class AttentionExperiment(Experiment):
             self.score,
             search_limit(form, self.score),
             sums=self.sums,
-            tell=lambda i: say(f"{form.name}: possible failures, token {i:,}"),
+            tell=lambda i: notify(f"{form.name}: possible failures, token {i:,}"),
         )
         possible, one_way = search(two_way=True), search()
         worst = None
@@ -139,16 +140,16 @@ class AttentionExperiment(Experiment):
             network = compile_transformer(normal, self.score)
             found = first_failures(network, word, arithmetic_of(form, self.sums), one_way.token + 1)
             worst = {
-                "met": plain(one_way),
+                "met": as_data(one_way),
                 "states": len(normal.machine.states),
                 "input_length": len(word),
-                "wrong_output": found.decoded.output if found.decoded else None,
+                "wrong_output": found.reading.output if found.reading else None,
             }
-        found_by_search = {"first_possible": plain(possible), "worst_machine": worst}
+        found_by_search = {"first_possible": as_data(possible), "worst_machine": worst}
         return {**predicted, "searched": True, **found_by_search}
 
 
-Hidden = Callable[[CompiledRNN, tuple[str, ...], Arithmetic[Any]], Iterator[Numbers]]
+Hidden = Callable[[CompiledRNN, tuple[str, ...], Arithmetic[Any]], Iterator[AnyArray]]
 
 
 @dataclass(frozen=True)
@@ -156,12 +157,12 @@ class StackExperiment(Experiment):
     """A network whose numbers are stacks: an RNN, or one that carries out an RNN."""
 
     base: Number | None = None
-    hidden: Callable[[CompiledRNN, tuple[str, ...], Arithmetic[Any]], Iterator[Numbers]] = (
+    hidden: Callable[[CompiledRNN, tuple[str, ...], Arithmetic[Any]], Iterator[AnyArray]] = (
         rnn_hidden
     )
     """The hidden vectors of the network, in an arithmetic."""
 
-    def results(self, say: Say = lambda _: None) -> Iterator[dict[str, Any]]:
+    def results(self, notify: Notify = lambda _: None) -> Iterator[dict[str, Any]]:
         """Where a stack first is not exact, and where it shows another configuration."""
         rnn = compile_rnn(self.machine, self.base)
         for form in self.formats:
@@ -172,12 +173,12 @@ class StackExperiment(Experiment):
                 self.word,
                 arithmetic,
                 self.steps,
-                partial(self._say_step, say, about["name"]),
+                partial(self._say_step, notify, about["name"]),
             )
-            yield {**about, **plain(found), "digits_held": digits_held(form, rnn)}
+            yield {**about, **as_data(found), "digits_held": digits_held(form, rnn)}
 
-    def _say_step(self, say: Say, name: str, done: int) -> None:
-        say(f"{name}: {done:,} of {self.steps:,} steps")
+    def _say_step(self, notify: Notify, name: str, done: int) -> None:
+        notify(f"{name}: {done:,} of {self.steps:,} steps")
 
     def growth(self) -> list[dict[str, Any]]:
         """The larger of the stacks."""

@@ -17,6 +17,7 @@ from typing import Any, ClassVar
 from netwright.definitions.attention import score_phi
 from netwright.definitions.positional import Positions
 from netwright.definitions.transformer import Map, Transformer
+from netwright.exact.arrays import AnyArray
 from netwright.exact.feed_forward import Affine, FeedForward
 from netwright.exact.layout import Layout
 from netwright.exact.rational import ZERO, Rational
@@ -28,19 +29,19 @@ from netwright.kind.pointer_transformer.construction import (
 )
 from netwright.kind.pointer_transformer.proof_values import PointerValues
 from netwright.machine.normal_form import normalize
-from netwright.precision.arithmetic import Arithmetic, Attended, Numbers
-from netwright.precision.curves import Say
+from netwright.precision.arithmetic import Arithmetic, Attended
 from netwright.precision.failures import (
     Failures,
-    WrongDecoded,
     WrongIndex,
     WrongOutput,
-    plain,
+    WrongReading,
+    as_data,
 )
 from netwright.precision.float_arithmetic import arithmetic_of
 from netwright.precision.formats import Format
 from netwright.precision.laboratory import Experiment
 from netwright.precision.transformer import FloatToken, FloatTransformer
+from netwright.text import Notify
 
 POINTERS = ("R", "L", "sel", "RR", "LL", "e", "e2")
 ORDERS = {"constants first": True, "constants last": False}
@@ -106,26 +107,26 @@ def first_pointer_failures(
 ) -> Failures:
     """Run the network in an arithmetic for so many outputs, or until it decodes wrongly."""
     values = PointerValues(compiled, word, outputs + 1)
-    found = _Beside(compiled, values, arithmetic)
+    found = _ExactRun(compiled, values, arithmetic)
     network = FloatTransformer(compiled.network, arithmetic)
     index: WrongIndex | None = None
     vector: WrongOutput | None = None
-    decoded: WrongDecoded | None = None
+    reading: WrongReading | None = None
     done = 0
     tokens = network.tokens(compiled.embed(word), compiled.seed)
     for i, token in enumerate(islice(tokens, min(outputs, values.end))):
         done = i + 1
         index = index or found.wrong_index(i, token)
         vector = vector or found.wrong_output(done, token.vectors["y"])
-        decoded = found.wrong_decoded(done, token.vectors["y"])
-        if decoded is not None:
+        reading = found.wrong_reading(done, token.vectors["y"])
+        if reading is not None:
             break
-    halted = done == values.end and decoded is None
-    return Failures(done, halted, index, vector, decoded)
+    halted = done == values.end and reading is None
+    return Failures(done, halted, index, vector, reading)
 
 
 @dataclass(frozen=True)
-class _Beside:
+class _ExactRun:
     """The exact run beside a network's."""
 
     compiled: CompiledPointerTransformer
@@ -150,7 +151,7 @@ class _Beside:
     def _rounded(self, attended: Attended, j: int) -> Rational | None:
         return self.arithmetic.exact(attended.score(j))
 
-    def wrong_output(self, t: int, y: Numbers) -> WrongOutput | None:
+    def wrong_output(self, t: int, y: AnyArray) -> WrongOutput | None:
         """The first coordinate of y_t that is not the exact number, rounded once."""
         exact = self.values.y(t)
         wanted = self.arithmetic.vector(exact)
@@ -161,7 +162,7 @@ class _Beside:
                 return WrongOutput(t, "y", block, right, self.arithmetic.exact(number))
         return None
 
-    def wrong_decoded(self, t: int, y: Numbers) -> WrongDecoded | None:
+    def wrong_reading(self, t: int, y: AnyArray) -> WrongReading | None:
         """What y_t shows that it should not: the coordinates above 1/2."""
         layout = self.compiled.layout
         for what, wanted, block in (
@@ -171,7 +172,7 @@ class _Beside:
             labels = zip(layout.labels(block), layout.places(block), strict=True)
             shown = [label for label, k in labels if 2 * y[k] > self.arithmetic.one]
             if shown != [wanted]:
-                return WrongDecoded(t, what, wanted or "none", " and ".join(shown) or "none")
+                return WrongReading(t, what, wanted or "none", " and ".join(shown) or "none")
         return None
 
 
@@ -191,17 +192,22 @@ class PointerExperiment(Experiment):
         normal = normalize(self.machine, blanks_in_input=self.blanks, keep_stays=True)
         return compile_pointer_transformer(normal, Attention.ABSOLUTE)
 
-    def results(self, say: Say = lambda _: None) -> Iterator[dict[str, Any]]:
+    def results(self, notify: Notify = lambda _: None) -> Iterator[dict[str, Any]]:
         """What goes wrong first, and what was predicted."""
         compiled = self._compiled()
         for form in self.formats:
             for order, is_good in ORDERS.items():
-                say(f"{form.name}, {order}")
+                notify(f"{form.name}, {order}")
                 network = in_good_order(compiled) if is_good else compiled
                 arithmetic = arithmetic_of(form, self.sums)
                 found = first_pointer_failures(network, self.word, arithmetic, self.steps)
                 about = {**self._about(form), "name": f"{form.name}, {order}", "order": order}
-                yield {**about, "snapped": False, **plain(found), **self._predicted(form, is_good)}
+                yield {
+                    **about,
+                    "snapped": False,
+                    **as_data(found),
+                    **self._predicted(form, is_good),
+                }
 
     def _predicted(self, form: Format, is_good: bool) -> dict[str, Any]:
         """t < 2^(p−2), with the constants first."""

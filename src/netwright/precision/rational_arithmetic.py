@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 
 from netwright.errors import InputError
+from netwright.exact.arrays import AnyArray
 from netwright.exact.feed_forward import Affine
 from netwright.exact.rational import ZERO, Rational
-from netwright.precision.arithmetic import MOST_WINNERS, Arithmetic, Attended, Numbers, Tokens
+from netwright.precision.arithmetic import MOST_WINNERS, Arithmetic, Attended, Tokens
 
 RationalMap = tuple[list[list[tuple[int, Rational]]], list[Rational]]
 
@@ -25,7 +26,7 @@ class RationalArithmetic(Arithmetic[RationalMap]):
         """Itself."""
         return Rational(x)
 
-    def zero(self, size: int) -> Numbers:
+    def zero(self, size: int) -> AnyArray:
         """The vector 0."""
         return np.array([ZERO] * size, dtype=object)
 
@@ -36,7 +37,7 @@ class RationalArithmetic(Arithmetic[RationalMap]):
             columns[column].append((row, self.number(weight)))
         return columns, list(self.vector(affine.bias))
 
-    def affine(self, affine: RationalMap, x: Numbers) -> Numbers:
+    def affine(self, affine: RationalMap, x: AnyArray) -> AnyArray:
         """Products and sums in order, then the bias."""
         columns, bias = affine
         image = [self.dot((x[row], weight) for row, weight in column) for column in columns]
@@ -50,11 +51,11 @@ class RationalArithmetic(Arithmetic[RationalMap]):
             total = self.sums.nearest(total + self.sums.nearest(a * b))
         return total
 
-    def plus(self, x: Numbers, y: Numbers) -> Numbers:
+    def plus(self, x: AnyArray, y: AnyArray) -> AnyArray:
         """x + y."""
         return np.array([self.number(a) for a in x + y], dtype=object)
 
-    def times(self, x: Numbers, y: Numbers) -> Numbers:
+    def times(self, x: AnyArray, y: AnyArray) -> AnyArray:
         """x · y."""
         return np.array([self.number(a) for a in x * y], dtype=object)
 
@@ -69,16 +70,16 @@ class _RationalTokens(Tokens):
     ) -> None:
         super().__init__(size, keys, values)
         self.arithmetic = arithmetic
-        self.keys: list[Numbers] = []
-        self.values: list[Numbers] = []
+        self.keys: list[AnyArray] = []
+        self.values: list[AnyArray] = []
 
-    def append(self, key: Numbers, value: Numbers) -> None:
+    def append(self, key: AnyArray, value: AnyArray) -> None:
         """One more token."""
         self.keys.append(key[self.key_places])
         self.values.append(value[self.value_places])
         self.count += 1
 
-    def attend(self, query: Numbers, tau: float | None) -> Attended:
+    def attend(self, query: AnyArray, tau: float | None) -> Attended:
         """Hard attention."""
         if tau is not None:
             raise InputError("softmax is for formats of 53 bits at most")
@@ -95,7 +96,7 @@ class _RationalTokens(Tokens):
         found[self.value_places] = [here.number(here.sums.nearest(a / number)) for a in total]
         return Attended(found, winners[:MOST_WINNERS], partial(self.score, query))
 
-    def score(self, query: Numbers, token: int) -> Rational:
+    def score(self, query: AnyArray, token: int) -> Rational:
         """−|⟨q, k⟩|."""
         places = query[self.key_places]
         return -abs(self.arithmetic.dot(zip(places, self.keys[token], strict=True)))

@@ -6,15 +6,16 @@ from typing import Any
 from netwright.definitions.neural_gpu import Convolution, NeuralGPU
 from netwright.definitions.rnn import RNN, identity, multiplied_out
 from netwright.errors import InputError
+from netwright.exact.arrays import AnyArray
 from netwright.exact.layout import Layout
 from netwright.exact.rational import ONE
 from netwright.exact.vector import Vector
-from netwright.precision.arithmetic import Arithmetic, Numbers
+from netwright.precision.arithmetic import Arithmetic
 
 
 def decoder_states(
     network: RNN, X: Sequence[Vector], arithmetic: Arithmetic[Any]
-) -> Iterator[Numbers]:
+) -> Iterator[AnyArray]:
     """g_0, g_1, g_2, … (Equations 2 and 3), for an RNN without R and biases, with O = id."""
     if (network.R, network.b1, network.b2) != (None, None, None) or network.O is not identity:
         raise InputError("only RNNs of the form of Theorem 2.3 run in floating point")
@@ -30,7 +31,7 @@ def decoder_states(
 
 def tensors(
     network: NeuralGPU, X: Sequence[Vector], arithmetic: Arithmetic[Any]
-) -> Iterator[list[Numbers]]:
+) -> Iterator[list[AnyArray]]:
     """S^0, S^1, … (Equation 14), a column of cells, for a Neural GPU of width 1.
 
     u ⊙ s + (1 − u) ⊙ f is computed as it stands.
@@ -70,7 +71,7 @@ class _Convolution:
             self.bias = arithmetic.vector(convolution.bias[0])
         self.nothing = arithmetic.zero(layout.dimension)
 
-    def __call__(self, S: list[Numbers]) -> list[Numbers]:
+    def __call__(self, S: list[AnyArray]) -> list[AnyArray]:
         found = []
         for i in range(len(S)):
             z = self.nothing

@@ -15,14 +15,15 @@ from math import log2
 from typing import Any
 
 from netwright.definitions.rnn import multiplied_out
+from netwright.exact.arrays import AnyArray
 from netwright.exact.layout import Layout
 from netwright.exact.rational import ZERO, Rational
 from netwright.exact.vector import Vector
 from netwright.kind.neural_gpu.construction import compile_neural_gpu
 from netwright.kind.rnn.construction import CompiledRNN
-from netwright.kind.rnn.reading import Decoder
+from netwright.kind.rnn.reading import VectorReader
 from netwright.machine.simulate import configurations
-from netwright.precision.arithmetic import Arithmetic, Numbers
+from netwright.precision.arithmetic import Arithmetic
 from netwright.precision.failures import Tell
 from netwright.precision.formats import Format
 from netwright.precision.recurrent import decoder_states, tensors
@@ -61,7 +62,7 @@ class StackFailures:
     depth: int
     """The deepest stack up to there."""
     vector: WrongHidden | None
-    decoded: WrongPair | None
+    reading: WrongPair | None
 
 
 def digits_held(form: Format, compiled: CompiledRNN) -> int | None:
@@ -91,7 +92,7 @@ def digits_held(form: Format, compiled: CompiledRNN) -> int | None:
 
 def first_stack_failures(
     rnn: CompiledRNN,
-    hidden: Iterator[Numbers],
+    hidden: Iterator[AnyArray],
     word: tuple[str, ...],
     arithmetic: Arithmetic[Any],
     steps: int,
@@ -101,7 +102,7 @@ def first_stack_failures(
     seed = Vector.zero(rnn.neurons.layout)
     exact = rnn.network.decoder_states(rnn.embed(word), seed)
     machine = configurations(rnn.machine, word)
-    shown = Decoder(rnn.neurons)
+    shown = VectorReader(rnn.neurons)
     vector: WrongHidden | None = None
     deepest = 0
     runs = zip(machine, exact, hidden, strict=False)
@@ -133,14 +134,14 @@ def _digits(x: Rational, base: Rational) -> int:
 
 def rnn_hidden(
     compiled: CompiledRNN, word: tuple[str, ...], arithmetic: Arithmetic[Any]
-) -> Iterator[Numbers]:
+) -> Iterator[AnyArray]:
     """g_0, g_1, … of an RNN."""
     return decoder_states(compiled.network, compiled.embed(word), arithmetic)
 
 
 def neural_gpu_hidden(
     rnn_compiled: CompiledRNN, word: tuple[str, ...], arithmetic: Arithmetic[Any]
-) -> Iterator[Numbers]:
+) -> Iterator[AnyArray]:
     """g_0, g_1, … as its Neural GPU has them: the last cell's E at first, then its D."""
     compiled = compile_neural_gpu(rnn_compiled)
     layout, rnn = compiled.network.layout, compiled.neurons.layout
@@ -164,7 +165,7 @@ def _first_difference(
     return None
 
 
-def _pair(shown: Decoder, layout: Layout, found: list[Rational | None]) -> tuple[str, str]:
+def _pair(shown: VectorReader, layout: Layout, found: list[Rational | None]) -> tuple[str, str]:
     """The state and symbol that a vector shows."""
     numbers = {k: number for k, number in enumerate(found) if number is not None}
     on = [label for label, x in shown.readouts(Vector(layout, numbers))["n"].items() if 2 * x > 1]

@@ -8,9 +8,10 @@ from netwright.definitions.attention import hardmax, score_phi
 from netwright.definitions.transformer import Layer, Map, Transformer
 from netwright.engine.transformer.attention import written_by
 from netwright.errors import InputError
+from netwright.exact.arrays import AnyArray
 from netwright.exact.feed_forward import FeedForward
 from netwright.exact.vector import Vector
-from netwright.precision.arithmetic import Arithmetic, Attended, Numbers, Tokens
+from netwright.precision.arithmetic import Arithmetic, Attended, Tokens
 
 Temperature = Callable[[int], float] | None
 """τ_i of softmax for token i; None is hard attention."""
@@ -20,7 +21,7 @@ Temperature = Callable[[int], float] | None
 class FloatToken:
     """What the decoder did to a token: p, a and z of each layer, y, and whom it attended to."""
 
-    vectors: dict[str, Numbers]
+    vectors: dict[str, AnyArray]
     """By name: p1, a1, z1, p2, …, y."""
     to_itself: list[Attended | None]
     """Of each layer; None where every value is 0."""
@@ -52,7 +53,7 @@ class FloatTransformer:
         while True:
             tau = self.temperature(i) if self.temperature else None
             z = self._positioned(y, i + 1)
-            vectors: dict[str, Numbers] = {}
+            vectors: dict[str, AnyArray] = {}
             to_itself: list[Attended | None] = []
             outside = []
             for number, layer in enumerate(layers, start=1):
@@ -69,7 +70,7 @@ class FloatTransformer:
             yield FloatToken(vectors, to_itself, outside)
             i += 1
 
-    def _positioned(self, x: Numbers, place: int) -> Numbers:
+    def _positioned(self, x: AnyArray, place: int) -> AnyArray:
         """x + pos(place)."""
         if self.network.pos is None:
             return x
@@ -109,13 +110,13 @@ class _FloatLayer:
         values = written_by(layer.V)
         self.kept = here.tokens(transformer.size, written_by(layer.K), values) if values else None
 
-    def append(self, z: Numbers) -> None:
+    def append(self, z: AnyArray) -> None:
         """One more token."""
         if self.kept is not None:
             here = self.arithmetic
             self.kept.append(here.network(self.K, z), here.network(self.V, z))
 
-    def attend(self, z: Numbers, tau: float | None) -> Attended | None:
+    def attend(self, z: AnyArray, tau: float | None) -> Attended | None:
         """What a token attends to; None where every value is 0."""
         if self.kept is None:
             return None

@@ -14,7 +14,7 @@ from netwright.engine.full.checked import CHUNK, Checked
 from netwright.engine.full.forms import Number
 from netwright.engine.full.forms import Vector as Forms
 from netwright.engine.full.program import Decoder
-from netwright.engine.moments import Coded, Codes, UnsuitableError
+from netwright.engine.moments import Codes, IndexedCodes, UnsuitableError
 from netwright.exact.rational import ZERO
 from netwright.machine.recorded import Recorded
 from netwright.machine.simulate import Engine, Progress, simulate
@@ -147,11 +147,14 @@ class _Comparison:
             states, symbols = map(np.array, (self.proposal.states, self.proposal.symbols))
             codes = np.stack([states[q], symbols[v], m], axis=1)
             ends = (q < 0) & (before >= 0)
-            if ends.any() and self.proposal.machine.states[before[ends][0]] in self.proposal.says:
+            if (
+                ends.any()
+                and self.proposal.machine.states[before[ends][0]] in self.proposal.accepting
+            ):
                 codes[ends, 0] = self.proposal.shown.accepted
             return codes
         numbers = (3 * len(self.proposal.symbols)) * q + 3 * v + m
-        return Coded(numbers.astype(np.uint16), self.rows)
+        return IndexedCodes(numbers.astype(np.uint16), self.rows)
 
     def _rows(self) -> NDArray[np.int64] | None:
         """What pairs of a state and a symbol with a move show, if there are few; −1 is the last."""

@@ -46,5 +46,5 @@ class Proposal(NamedTuple):
     symbols: Sequence[int]
     """And its symbols, with the last one for none."""
     statement: str
-    says: frozenset[str] = frozenset()
+    accepting: frozenset[str] = frozenset()
     """The states after which `accepted` is shown."""

@@ -19,7 +19,7 @@ from tests.networks import WATCHES
 from tests.repetition import repeated, some
 from tests.strategies import machines, words
 
-from netwright.engine.moments import Coded, rows_of
+from netwright.engine.moments import IndexedCodes, rows_of
 from netwright.engine.transformer import shared
 from netwright.engine.transformer.decoder import FastDecoder
 from netwright.engine.transformer.tables import engine, kernel
@@ -254,5 +254,5 @@ def test_a_long_tape_is_followed() -> None:
 
 
 def test_codes_are_numbers_for_rows() -> None:
-    codes = Coded(np.array([1, 0, 1], dtype=np.uint16), np.array([[5, 6], [7, 8]]))
+    codes = IndexedCodes(np.array([1, 0, 1], dtype=np.uint16), np.array([[5, 6], [7, 8]]))
     assert (len(codes), rows_of(codes).tolist()) == (3, [[7, 8], [5, 6], [7, 8]])

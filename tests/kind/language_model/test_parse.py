@@ -1,4 +1,4 @@
-"""`netwright decode`: texts become runs, and what is wrong in a text is found."""
+"""`netwright parse`: texts become runs, and what is wrong in a text is found."""
 
 import io
 import json
@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from tests.repetition import examples
 from tests.strategies import machines, wild_names, words
 
-from netwright import decode
+import netwright
+from netwright import parse
 from netwright.cli import main
 from netwright.errors import InputError
 from netwright.kind.language_model.text import Follower, Start, machine_text
@@ -37,7 +38,7 @@ def text_of(machine: TuringMachine, word: tuple[str, ...], context: int = 128) -
 def test_a_text_is_the_run(data: st.DataObject, machine: TuringMachine) -> None:
     word = data.draw(words(machine.symbols))
     text = text_of(machine, word)
-    found = decode(" ".join(text), machine)
+    found = parse(" ".join(text), machine)
     assert found.problem is None
     expected = simulate(machine, word, found.steps)
     assert found.steps == expected.steps
@@ -47,7 +48,7 @@ def test_a_text_is_the_run(data: st.DataObject, machine: TuringMachine) -> None:
         assert found.outcome == expected.outcome
         assert found.tape == expected.tape
     # Without the machine nothing is wrong either.
-    assert decode(text).problem is None
+    assert parse(text).problem is None
 
 
 @examples(150)
@@ -63,7 +64,7 @@ def test_any_other_token_is_noticed(data: st.DataObject) -> None:
             [t for t in vocabulary.texts if t not in (text[place], "<pad>") and "left:" not in t]
         )
     )
-    problem = decode([*text[:place], other, *text[place + 1 :]], PALINDROME).problem
+    problem = parse([*text[:place], other, *text[place + 1 :]], PALINDROME).problem
     assert problem is not None
     assert int(problem.split()[1]) in (place + 1, place + 2)
 
@@ -104,7 +105,7 @@ def test_any_other_token_is_noticed(data: st.DataObject) -> None:
     ],
 )
 def test_contradictions(text: str, said: str) -> None:
-    problem = decode(text).problem
+    problem = parse(text).problem
     assert problem is not None
     assert re.search(said, problem)
 
@@ -114,15 +115,15 @@ def test_a_resumed_text() -> None:
     start = Start(tuple("ba"), tuple("ab"), "have-a")
     run = list(machine_text(vocabulary, start))
     text = [vocabulary.texts[token] for token in [*start.prompt(vocabulary), *run]]
-    for found in (decode(text), decode(text, PALINDROME)):
+    for found in (parse(text), parse(text, PALINDROME)):
         assert found.problem is None
         assert found.state in PALINDROME.halting_states
 
 
 def test_what_is_no_text() -> None:
     with pytest.raises(InputError, match="has <run> behind its input; this has none"):
-        decode("a b b a")
-    problem = decode("q0:a b:R:q1 <tape> a <run>", "palindrome").problem
+        parse("a b b a")
+    problem = parse("q0:a b:R:q1 <tape> a <run>", "palindrome").problem
     assert problem == "token 1 (q0:a) and the next are rules: this text is of the universal model"
 
 
@@ -139,7 +140,7 @@ def test_what_is_no_text() -> None:
     ],
 )
 def test_what_a_machine_does_not_say(text: str, machine: str, said: str) -> None:
-    problem = decode(text, machine).problem
+    problem = parse(text, machine).problem
     assert problem is not None
     assert said in problem
 
@@ -149,12 +150,12 @@ def test_what_a_machine_does_not_say(text: str, machine: str, said: str) -> None
 def test_any_token_that_is_left_out_or_put_in_is_noticed(data: st.DataObject) -> None:
     text = text_of(PALINDROME, tuple("abba"), 64)
     place = data.draw(st.integers(5, len(text) - 2))
-    assert decode([*text[:place], *text[place + 1 :]], PALINDROME).problem is not None
+    assert parse([*text[:place], *text[place + 1 :]], PALINDROME).problem is not None
     for known in (PALINDROME, None):
         twice = [*text[: place + 1], text[place], *text[place + 1 :]]
-        assert decode(twice, known).problem is not None
+        assert parse(twice, known).problem is not None
         other = data.draw(st.sampled_from(["<pad>", "<bos>", "a", "@0", "<run>", "<tape>"]))
-        assert decode([*text[:place], other, *text[place:]], known).problem is not None
+        assert parse([*text[:place], other, *text[place:]], known).problem is not None
 
 
 def test_the_command_line(
@@ -163,17 +164,17 @@ def test_the_command_line(
     text = " ".join(text_of(PALINDROME, tuple("abba")))
     file = tmp_path / "text.txt"
     file.write_text(text)
-    assert main(["decode", str(file), "--machine", "palindrome"]) == 0
+    assert main(["parse", str(file), "--machine", "palindrome"]) == 0
     out = capsys.readouterr().out
     assert out.startswith("accepted after 15 steps\n  state  accept\n")
     assert "37 tokens, right against palindrome" in out
     monkeypatch.setattr("sys.stdin", io.StringIO(text))
-    assert main(["decode", "-", "--json"]) == 0
+    assert main(["parse", "-", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["problem"] is None
-    assert main(["decode", "a <run> R:q:b>b"]) == 1
+    assert main(["parse", "a <run> R:q:b>b"]) == 1
     assert "reads b in cell 0, where a stands" in capsys.readouterr().out
-    assert main(["decode", "a <run> R:q:a>b @1"]) == 0
-    assert main(["decode", " ".join(text_of(PALINDROME, tuple("ab")))]) == 0
+    assert main(["parse", "a <run> R:q:a>b @1"]) == 0
+    assert main(["parse", " ".join(text_of(PALINDROME, tuple("ab")))]) == 0
     assert "rejected after 4 steps" in capsys.readouterr().out
     for arguments, said in (
         (["no-such-file"], "is no file, and no text of a language model"),
@@ -181,7 +182,7 @@ def test_the_command_line(
         ([text, "--model", str(tmp_path)], "is no folder that netwright exported"),
         ([text, "--machine", "nobody"], "nobody"),
     ):
-        assert main(["decode", *arguments]) == 2
+        assert main(["parse", *arguments]) == 2
         captured = capsys.readouterr()
         assert said in captured.err
         assert captured.out == ""
@@ -192,17 +193,17 @@ RESUMED = "a b <run> left:_:goto:accept @0 R:accept:a <accept>"
 
 def test_a_resumed_text_is_called_resumed(capsys: pytest.CaptureFixture[str]) -> None:
     """It was called the run of its input, accepted and right."""
-    found = decode(RESUMED, "palindrome")
+    found = parse(RESUMED, "palindrome")
     assert (found.resumed, found.begins[0], found.holds) == (True, "accept", True)
     assert repr(found).startswith("<accepted after 0 steps from accept on, resumed, in accept")
-    assert main(["decode", RESUMED, "--machine", "palindrome"]) == 0
+    assert main(["parse", RESUMED, "--machine", "palindrome"]) == 0
     out = capsys.readouterr().out
     assert out.startswith("accepted after 0 steps from accept on\n")
     assert "resumed: it states itself where it goes on, and is no run from the" in out
-    assert main(["decode", RESUMED, "--machine", "palindrome", "--json"]) == 0
+    assert main(["parse", RESUMED, "--machine", "palindrome", "--json"]) == 0
     answer = json.loads(capsys.readouterr().out)
     assert (answer["resumed"], answer["resumed_from"]) == (True, "accept")
-    assert not decode("1 1 <run> R:r:1>1 @1 R:r:1>1 @2 R:r:_ <halt>").resumed
+    assert not parse("1 1 <run> R:r:1>1 @1 R:r:1>1 @2 R:r:_ <halt>").resumed
 
 
 def chain(machine: TuringMachine, word: str, lengths: list[int]) -> list[str]:
@@ -225,21 +226,28 @@ def test_a_chain_of_texts_is_checked_at_its_joints(name: str, tmp_path: Path) ->
     machine = library_machine(name)
     word = "".join(machine.default_input)
     texts = chain(machine, word, [4, 7, 3])
-    found = decode(texts[0], machine, then=texts[1:])
+    found = parse(texts[0], machine, then=texts[1:])
     wanted = simulate(machine, word)
     assert (found.problem, found.resumed) == (None, False)
     assert (found.outcome, found.steps, found.state) == (
         *(wanted.outcome, wanted.steps, wanted.state),
     )
     assert (found.head, found.tape) == (wanted.head, wanted.tape)
-    assert "does not go on" in str(decode(texts[0], machine, then=[texts[0]]).problem)
+    assert "does not go on" in str(parse(texts[0], machine, then=[texts[0]]).problem)
     for n in (1, 2):
-        left_out = decode(texts[0], machine, then=[*texts[1:n], *texts[n + 1 :]])
+        left_out = parse(texts[0], machine, then=[*texts[1:n], *texts[n + 1 :]])
         assert "goes on in" in str(left_out.problem)
-    behind = decode(texts[0], machine, then=[*texts[1:], texts[-1]]).problem
+    behind = parse(texts[0], machine, then=[*texts[1:], texts[-1]]).problem
     assert "goes on" in str(behind)
     files = [tmp_path / str(n) for n in range(len(texts))]
     for file, text in zip(files, texts, strict=True):
         file.write_text(text)
-    assert main(["decode", *map(str, files), "--machine", name]) == 0
-    assert main(["decode", *map(str, files[:1] + files[2:]), "--machine", name]) == 1
+    assert main(["parse", *map(str, files), "--machine", name]) == 0
+    assert main(["parse", *map(str, files[:1] + files[2:]), "--machine", name]) == 1
+
+
+def test_the_former_name_still_works_and_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["decode", "a <run> R:q:a>b @1"]) == 0
+    assert "decode is called parse now" in capsys.readouterr().err
+    with pytest.warns(FutureWarning, match=r"netwright\.decode is called parse now"):
+        assert netwright.decode is netwright.parse

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tests.repetition import examples, repeated
 from tests.strategies import machines, words
 
-from netwright import decode
+from netwright import parse
 from netwright.errors import InputError
 from netwright.kind.language_model.checkpoint import pack
 from netwright.kind.language_model.evaluators import ROUNDED, FloatEvaluator
@@ -78,7 +78,7 @@ def test_the_text_can_be_read_back() -> None:
         machine = library_machine(name)
         prompt, run = universal_text(machine, machine.default_input, MODEL.vocabulary)
         text = " ".join(MODEL.vocabulary.texts[token] for token in [*prompt, *run])
-        found, expected = decode(text), machine.run()
+        found, expected = parse(text), machine.run()
         _, renaming = prompt_text(machine, machine.default_input, MODEL.vocabulary)
         assert found.problem is None
         assert (found.steps, found.head) == (expected.steps, expected.head)

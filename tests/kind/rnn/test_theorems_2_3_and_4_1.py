@@ -26,7 +26,7 @@ from netwright.kind.neural_gpu.construction import (
     with_padding,
 )
 from netwright.kind.rnn.construction import compile_rnn
-from netwright.kind.rnn.reading import Decoder
+from netwright.kind.rnn.reading import VectorReader
 from netwright.machine.library import library_machine, library_names
 from netwright.machine.simulate import Outcome, simulate
 from netwright.machine.turing_machine import Move, TuringMachine
@@ -139,14 +139,14 @@ def test_a_changed_weight_is_noticed() -> None:
 
 def test_vectors_that_are_no_configuration_are_reported() -> None:
     compiled = compile_rnn(library_machine("even-as"))
-    layout, decoder = compiled.neurons.layout, Decoder(compiled.neurons)
+    layout, reader = compiled.neurons.layout, VectorReader(compiled.neurons)
     with pytest.raises(NetworkError, match="no one-hot of state and symbol"):
-        decoder.decode(Vector.of(layout, u=1, S={"even": 1, "odd": 1}))
+        reader.read(Vector.of(layout, u=1, S={"even": 1, "odd": 1}))
     for stack in (fmpq(7, 8), fmpq(1, 3)):  # a digit too large, and 0.1111… for ever
-        decoded = decoder.decode(Vector.of(layout, u=1, S="even", Rpush=stack))
-        assert decoded is not None
+        found = reader.read(Vector.of(layout, u=1, S="even", Rpush=stack))
+        assert found is not None
         with pytest.raises(NetworkError, match="is no stack in base 4"):
-            decoded.tape(0)
+            found.tape(0)
 
 
 def gpu_of(machine: TuringMachine) -> CompiledNeuralGPU:
@@ -249,9 +249,9 @@ def test_an_rnn_outside_the_theorem_is_refused() -> None:
 
 def test_the_encoder_holds_the_whole_input_before_the_last_blank_too() -> None:
     compiled = compile_rnn(library_machine("palindrome"))
-    decoder = Decoder(compiled.neurons)
+    reader = VectorReader(compiled.neurons)
     tokens = [compiled.embedding[symbol] for symbol in "abb"]
     for n, h in enumerate(islice(compiled.network.encoder_states(tokens), 1, None), start=1):
-        decoded = decoder.decode(h)
-        assert decoded is not None
-        assert "".join(decoded.tape(0).cells) == "abb"[:n]
+        found = reader.read(h)
+        assert found is not None
+        assert "".join(found.tape(0).cells) == "abb"[:n]

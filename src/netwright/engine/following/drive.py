@@ -85,7 +85,7 @@ N = TypeVar("N", bound=NetworkEngine)
 
 
 @dataclass(frozen=True)
-class Course(Generic[M]):
+class OngoingRun(Generic[M]):
     """A run under way: an engine, who follows it, and what is reached so far."""
 
     moments: M
@@ -102,17 +102,17 @@ class Course(Generic[M]):
 
 
 def finish(
-    course: Course[N],
+    ongoing: OngoingRun[N],
     progress: Progress | None = None,
     store: CheckpointStore | None = None,
 ) -> Run:
     """The run that a course ends with; `Interrupted` at Ctrl-C."""
     try:
-        kept = Kept(course.moments, course.follower, store) if store is not None else None
-        follow(course.moments, course.follower, progress, kept)
+        kept = Kept(ongoing.moments, ongoing.follower, store) if store is not None else None
+        follow(ongoing.moments, ongoing.follower, progress, kept)
     except KeyboardInterrupt:
-        raise Interrupted(course.reached()) from None
-    return course.reached()
+        raise Interrupted(ongoing.reached()) from None
+    return ongoing.reached()
 
 
 def follow(

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
-from netwright.engine.following.drive import MOST_AT_ONCE, Course
+from netwright.engine.following.drive import MOST_AT_ONCE, OngoingRun
 from netwright.engine.moments import Codes, Place, SeekableEngine
 from netwright.errors import NetworkError
 from netwright.exact.snapshot import Snapshot
@@ -33,8 +33,8 @@ class Bookmark(NamedTuple):
 class Seeker(Generic[S]):
     """A course that can be moved to any moment, up to its end."""
 
-    def __init__(self, course: Course[S]) -> None:
-        self.course = course
+    def __init__(self, ongoing: OngoingRun[S]) -> None:
+        self.ongoing = ongoing
         self.end: int | None = None
         """The last moment, once it is known."""
         self.lost: tuple[int, NetworkError] | None = None
@@ -49,7 +49,7 @@ class Seeker(Generic[S]):
     @property
     def moments(self) -> int:
         """Where the course stands."""
-        return self.course.moments.moments
+        return self.ongoing.moments.moments
 
     def nearest(self, moments: int) -> int:
         """From where the way to a moment would begin."""
@@ -58,7 +58,7 @@ class Seeker(Generic[S]):
 
     def reaches(self, moments: int, *, even_if_lost: bool = True) -> bool:
         """Go to a moment; if the run or its limit ends before, return False, and stand anywhere."""
-        if moments > (self.course.follower.most_moments if self.end is None else self.end):
+        if moments > (self.ongoing.follower.most_moments if self.end is None else self.end):
             return False
         mark = self._marks.last(moments)
         if self._moving or not mark.time <= self.moments <= moments:
@@ -71,8 +71,8 @@ class Seeker(Generic[S]):
             count = self._marks.goal(self.moments, moments) - self.moments
             if self._following and not self._has_ended():
                 # No further than the limit: what is reached is read off the engine where it stands.
-                count = min(count, max(1, self.course.follower.remaining()))
-            self._take(self.course.moments.advance(min(count, MOST_AT_ONCE)))
+                count = min(count, max(1, self.ongoing.follower.remaining()))
+            self._take(self.ongoing.moments.advance(min(count, MOST_AT_ONCE)))
             if self._has_ended():
                 continue  # no bookmark: from one, the run would go on behind its end
             self._marks.pass_by(self.moments, self._bookmark)
@@ -84,9 +84,9 @@ class Seeker(Generic[S]):
         while self.end is None:
             if self.lost is not None:
                 raise self.lost[1]
-            most = self.course.follower.most_moments
+            most = self.ongoing.follower.most_moments
             if self._following and not self._moving and self.moments >= most:
-                self.course.follower.remaining()  # complains: no run takes so long
+                self.ongoing.follower.remaining()  # complains: no run takes so long
             self.reaches(min(self.moments + MOST_AT_ONCE, most), even_if_lost=False)
         return self.end
 
@@ -99,10 +99,10 @@ class Seeker(Generic[S]):
         return found
 
     def _has_ended(self) -> bool:
-        return self.course.follower.outcome is not None
+        return self.ongoing.follower.outcome is not None
 
     def _take(self, codes: Codes) -> None:
-        follower = self.course.follower
+        follower = self.ongoing.follower
         if not self._following or self._has_ended():
             return
         try:
@@ -111,18 +111,18 @@ class Seeker(Generic[S]):
             self._following, self.lost = False, (follower.shown + 1, error)
         if self._has_ended() and self.end is None:
             try:
-                self.result = self.course.reached()
+                self.result = self.ongoing.reached()
             except NetworkError as error:  # a tape that cannot be read
                 self.lost = (follower.shown, error)
             self.end = follower.shown  # last: Ctrl-C may come before
 
     def _bookmark(self) -> Bookmark:
-        follower = self.course.follower.snapshot() if self._following else None
-        return Bookmark(self.moments, self.course.moments.place(), follower)
+        follower = self.ongoing.follower.snapshot() if self._following else None
+        return Bookmark(self.moments, self.ongoing.moments.place(), follower)
 
     def _go_to(self, mark: Bookmark) -> None:
-        self.course.moments.go_back(mark.engine)
+        self.ongoing.moments.go_back(mark.engine)
         self._following = mark.follower is not None
         if mark.follower is not None:
-            self.course.follower.put(mark.follower)
-            self.course.follower.outcome = None
+            self.ongoing.follower.put(mark.follower)
+            self.ongoing.follower.outcome = None

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from netwright.engine.following.drive import Course, M
-from netwright.engine.moments import ZERO_BLOCK, Coded, Codes, Watch
+from netwright.engine.following.drive import M, OngoingRun
+from netwright.engine.moments import ZERO_BLOCK, Codes, IndexedCodes, Watch
 from netwright.errors import NetworkError
 from netwright.exact.snapshot import FARTHEST, Snapshot, checked_array, require_consistent
 from netwright.kind.compiled_decoder import CompiledNormalDecoder
@@ -226,8 +226,8 @@ class ShownFollower:
 
     def take(self, codes: Codes) -> None:
         """Advance by a batch of tokens: update tape, head, state and step count."""
-        if not isinstance(codes, Coded):
-            codes = Coded(np.arange(len(codes), dtype=np.uint16), codes)
+        if not isinstance(codes, IndexedCodes):
+            codes = IndexedCodes(np.arange(len(codes), dtype=np.uint16), codes)
             self._meanings = self._meanings_of(codes.rows)
         elif len(self._meanings[0]) != len(codes.rows):
             self._meanings = self._meanings_of(codes.rows)
@@ -334,9 +334,9 @@ class ShownFollower:
             require_consistent(near, f"the head is at {cell}")
 
 
-def shown_course(
+def shown_run(
     shown: Shown, moments: M, max_steps: int, dimension: int, started: float
-) -> Course[M]:
+) -> OngoingRun[M]:
     """The given machine's run as the network does it, by an engine."""
     follower = ShownFollower(shown, max_steps)
     engine = Engine.FAST if getattr(moments, "tables", True) else Engine.FULL
@@ -357,4 +357,4 @@ def shown_course(
             before_end=follower.before_end,
         )
 
-    return Course(moments, follower, reached, shown.given.blank)
+    return OngoingRun(moments, follower, reached, shown.given.blank)

@@ -19,7 +19,7 @@ from netwright.definitions.neural_gpu import Grid, NeuralGPU
 from netwright.definitions.rnn import RNN
 from netwright.definitions.transformer import Transformer
 from netwright.engine.attended import Attention
-from netwright.engine.following.drive import Course
+from netwright.engine.following.drive import OngoingRun
 from netwright.engine.following.seek import S, Seeker
 from netwright.engine.moments import ReplayEngine
 from netwright.errors import InputError
@@ -45,8 +45,8 @@ class Tracing(ABC, Generic[S]):
     lead = 0
     """How far the network's time is ahead of the engine's moments."""
 
-    def __init__(self, course: Course[S]) -> None:
-        self.seeker = Seeker(course)
+    def __init__(self, ongoing: OngoingRun[S]) -> None:
+        self.seeker = Seeker(ongoing)
         self.lock = RLock()
         """Held while the course moves and is looked at: a trace may be used by several threads."""
 
@@ -89,7 +89,7 @@ class Tracing(ABC, Generic[S]):
             lost = self.seeker.lost
             if lost is not None and t - self.lead >= lost[0]:
                 raise lost[1]
-            return self.seeker.course.configuration()
+            return self.seeker.ongoing.configuration()
 
     def check(self, t: int) -> None:
         """EndedError where the run ends before a time."""
@@ -105,7 +105,7 @@ class Tracing(ABC, Generic[S]):
         end, result = self.seeker.end, self.seeker.result
         if end is not None and result is not None and result.decided:
             return EndedError(f"there is no time {t:,}; this run ends at time {end + self.lead:,}")
-        limit = self.seeker.course.follower.max_steps
+        limit = self.seeker.ongoing.follower.max_steps
         return EndedError(
             f"time {t:,} is beyond the limit of {limit:,} steps; trace with a higher max_steps"
         )
@@ -122,16 +122,16 @@ class ReplayTracing(Tracing[ReplayEngine]):
         """All that the definition has."""
         with self.lock:
             self.go_to(t)
-            return self.seeker.course.moments.newest
+            return self.seeker.ongoing.moments.newest
 
 
 class TransformerTracing(Tracing["TokenEngine"]):
     """The tokens of a Transformer's decoder."""
 
     def __init__(
-        self, course: "Course[TokenEngine]", network: Transformer, X: Sequence[Vector]
+        self, ongoing: "OngoingRun[TokenEngine]", network: Transformer, X: Sequence[Vector]
     ) -> None:
-        super().__init__(course)
+        super().__init__(ongoing)
         self.network, self.X = network, X
         layers = range(1, len(network.decoder) + 1)
         self.attentions = tuple(f"decoder.{n}.{to}" for n in layers for to in ("self", "external"))
@@ -174,7 +174,7 @@ class TransformerTracing(Tracing["TokenEngine"]):
     def _explain(self, t: int) -> "Explained":
         with self.lock:
             self.stand_before(t)
-            found = self.seeker.do(partial(self.seeker.course.moments.explain, self))
+            found = self.seeker.do(partial(self.seeker.ongoing.moments.explain, self))
             if self.seeker.end is not None and t > self.seeker.end:
                 raise self._ended(t)
             return found
@@ -204,8 +204,8 @@ def transformer_names(network: Transformer) -> tuple[str, ...]:
 class RNNTracing(Tracing["FastRNN"]):
     """The hidden vectors of an RNN."""
 
-    def __init__(self, course: "Course[FastRNN]", network: RNN, X: Sequence[Vector]) -> None:
-        super().__init__(course)
+    def __init__(self, ongoing: "OngoingRun[FastRNN]", network: RNN, X: Sequence[Vector]) -> None:
+        super().__init__(ongoing)
         self.network, self.X = network, X
         self.lead = len(X) - 1
 
@@ -219,7 +219,7 @@ class RNNTracing(Tracing["FastRNN"]):
             return {"h": self._encoded(t)}
         with self.lock:
             self.go_to(t)
-            g = self.seeker.course.moments.vector("0")
+            g = self.seeker.ongoing.moments.vector("0")
         return dict.fromkeys(self.names(t), g)
 
     def _encoded(self, t: int) -> Vector:
@@ -231,8 +231,10 @@ class NeuralGPUTracing(Tracing["FastNeuralGPU"]):
 
     lead = -1
 
-    def __init__(self, course: "Course[FastNeuralGPU]", network: NeuralGPU, cells: int) -> None:
-        super().__init__(course)
+    def __init__(
+        self, ongoing: "OngoingRun[FastNeuralGPU]", network: NeuralGPU, cells: int
+    ) -> None:
+        super().__init__(ongoing)
         self.network, self.cells = network, cells
 
     def names(self, t: int) -> tuple[str, ...]:
@@ -258,7 +260,7 @@ class NeuralGPUTracing(Tracing["FastNeuralGPU"]):
     def _at(self, t: int) -> list[Vector]:
         with self.lock:
             self.go_to(t)
-            return self.seeker.course.moments.cells()
+            return self.seeker.ongoing.moments.cells()
 
     def _gate(self, letter: str, t: int) -> list[Vector]:
         network = self.network

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from netwright.definitions.transformer import Transformer
 from netwright.engine.full.checked import CHUNK, Checked
 from netwright.engine.full.program import Decoder, Numbered, Part, Pointed, one_hot
-from netwright.engine.moments import Coded, UnsuitableError, Watch
+from netwright.engine.moments import IndexedCodes, UnsuitableError, Watch
 from netwright.exact.feed_forward import FeedForward
 from netwright.exact.rational import ONE, Rational
 from netwright.exact.snapshot import Snapshot
@@ -43,7 +43,7 @@ class Proposer(Protocol):
     def known(self, number: int) -> tuple[Mapping[int, Rational], Sequence[int]]:
         """What is known of an output, and which coordinates have pointers."""
 
-    def advance(self, count: int, /) -> Coded:
+    def advance(self, count: int, /) -> IndexedCodes:
         """The codes of the next tokens, one at least; UnsuitableError if there is none."""
 
     def propose(self, given: Mapping[str, NDArray[np.int64]], count: int) -> None:
@@ -145,7 +145,7 @@ class FullRun(Generic[P]):
         """How many tokens are done."""
         return self.tables.moments
 
-    def advance(self, tokens: int) -> Coded:
+    def advance(self, tokens: int) -> IndexedCodes:
         """The next tokens, a chunk at most; UnsuitableError if the next is not as proposed."""
         if self.checked.tokens != self.moments:
             raise UnsuitableError("vector code does not follow the next token")
@@ -158,7 +158,7 @@ class FullRun(Generic[P]):
         self.checked.shift(count)
         if not done:
             raise UnsuitableError("vector code does not follow the next token")
-        return Coded(proposed.numbers[:done], proposed.rows[:, :-1])
+        return IndexedCodes(proposed.numbers[:done], proposed.rows[:, :-1])
 
     def _by_number(self, rows: NDArray[np.int64]) -> Columns:
         if len(rows) != self._known:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netwright.definitions.transformer import Transformer
-from netwright.engine.moments import Coded, ReferenceEngine, UnsuitableError, Watch, watched
+from netwright.engine.moments import IndexedCodes, ReferenceEngine, UnsuitableError, Watch, watched
 from netwright.engine.pointers import kernel
 from netwright.engine.pointers.content import Content
 from netwright.engine.pointers.evaluation import (
@@ -171,7 +171,7 @@ class Tables:
         """Refuse what is none of theirs."""
         require_consistent(False, "it has more than its moments")
 
-    def advance(self, count: int) -> Coded:
+    def advance(self, count: int) -> IndexedCodes:
         """The next tokens, one at least: up to one that is not for tables, which is the next."""
         numbers = np.empty(min(count, len(self.recorded) or CHUNK), np.uint16)
         done = 0
@@ -183,7 +183,7 @@ class Tables:
                 raise
         if len(self._codes) != len(self._rows):
             self._codes = np.array([*self._rows], np.int64)
-        return Coded(numbers[:done], self._codes)
+        return IndexedCodes(numbers[:done], self._codes)
 
     def _follow(self, numbers: NDArray[np.uint16], recorded: NDArray[np.int64]) -> int:
         """Do tokens as far as there are records, or make the one that is missing."""

@@ -25,7 +25,7 @@ from netwright.engine.pointers.forms import (
     Bound,
     Form,
     Forms,
-    Numbers,
+    Sparse,
     added,
     known,
     scores,
@@ -54,7 +54,7 @@ MOST_NODES, MOST_OBJECTS, MOST_TREES = 1 << 16, 1 << 16, 8
 class Output:
     """What y shows, without its pointers: known numbers, and which pointers there are."""
 
-    finite: Numbers
+    finite: Sparse
     pointers: tuple[int, ...]
     """The coordinates that have one."""
     is_known: bool = True
@@ -65,7 +65,7 @@ class Output:
 class Value:
     """What a token has for those who look it up: known numbers, and copies of its pointers."""
 
-    finite: Numbers
+    finite: Sparse
     pointers: tuple[tuple[int, int], ...]
     """Coordinates, each with the pointer, by its number, that stands there."""
 

@@ -88,11 +88,11 @@ class Form(NamedTuple):
 NOTHING, UNIT = Form(ZERO), Form(ONE)
 Forms = dict[int, Form]
 """A vector of them, by coordinate; those that are not there are 0."""
-Numbers = Mapping[int, Rational]
+Sparse = Mapping[int, Rational]
 """A vector that is known, by coordinate."""
 
 
-def known(numbers: Numbers) -> Forms:
+def known(numbers: Sparse) -> Forms:
     """A vector that is known, as forms."""
     return {place: Form(value) for place, value in numbers.items() if value}
 

@@ -7,15 +7,14 @@ may be the one that comes second.)
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
 from netwright.engine.transformer.program import OUTPUT, LastVisit, Mean, Program
+from netwright.exact.arrays import IntArray
 from netwright.exact.layout import Layout
 from netwright.exact.rational import Rational
 from netwright.exact.snapshot import FARTHEST, Snapshot, checked_array, require_consistent
 from netwright.exact.vector import Vector
 
-Integers = NDArray[np.int64]
 FIRST_CELLS = 64
 MOST_CELLS = 1 << 27
 FAR = 1 << 61
@@ -39,7 +38,7 @@ def kept_width(program: Program) -> int:
     return VALUE + max(lengths, default=0)
 
 
-def first_state(program: Program, seed: Vector) -> dict[str, Integers]:
+def first_state(program: Program, seed: Vector) -> dict[str, IntArray]:
     """All that a run depends on, before its first token."""
     means = [each for each in program.instructions if isinstance(each, Mean)]
     layers = sum(isinstance(each, LastVisit) for each in program.instructions)
@@ -56,7 +55,7 @@ def first_state(program: Program, seed: Vector) -> dict[str, Integers]:
     }
 
 
-def checked_state(program: Program, state: Snapshot) -> dict[str, Integers]:
+def checked_state(program: Program, state: Snapshot) -> dict[str, IntArray]:
     """The arrays of a snapshot; FormatError if they are none of a run of this program.
 
     Code reads and writes `kept` between the first cell and as many as the clock says, and the
@@ -85,7 +84,7 @@ def checked_state(program: Program, state: Snapshot) -> dict[str, Integers]:
     return found
 
 
-def with_more_cells(clock: Integers, old: Integers, cell: int) -> Integers | None:
+def with_more_cells(clock: IntArray, old: IntArray, cell: int) -> IntArray | None:
     """`kept` with at least as many cells again, on the side where one is missing, and the clock so.
 
     None if they are too far apart.
@@ -108,7 +107,7 @@ def with_more_cells(clock: Integers, old: Integers, cell: int) -> Integers | Non
 
 
 def vector_of(
-    program: Program, number: int, numbers: Integers, tokens: int, layout: Layout
+    program: Program, number: int, numbers: IntArray, tokens: int, layout: Layout
 ) -> Vector:
     """A vector of a program in rationals, after so many tokens."""
     entries: dict[int, Rational] = {}

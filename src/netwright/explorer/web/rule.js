@@ -5,16 +5,16 @@ import { element, svg, symbol } from "./format.js";
 const MOST_STATES = 12;
 
 export function drawRule(run, moment) {
-  const section = document.getElementById("rule"), says = moment.says, machine = run.machine;
+  const section = document.getElementById("rule"), rule = moment.rule, machine = run.machine;
   const show = (s) => symbol(s, machine.blank);
-  section.querySelector("h2").textContent = !says ? "δ"
-    : says.next === null ? `δ(${says.state}, ${show(says.symbol)}) has no rule`
-      : `δ(${says.state}, ${show(says.symbol)}) = (${says.next}, ${show(says.write)}, ${says.move})`;
+  section.querySelector("h2").textContent = !rule ? "δ"
+    : rule.next === null ? `δ(${rule.state}, ${show(rule.symbol)}) has no rule`
+      : `δ(${rule.state}, ${show(rule.symbol)}) = (${rule.next}, ${show(rule.write)}, ${rule.move})`;
   const place = document.getElementById("graph");
-  place.replaceChildren(machine.states.length <= MOST_STATES ? graph(machine, says) : rules(machine, says, show));
+  place.replaceChildren(machine.states.length <= MOST_STATES ? graph(machine, rule) : rules(machine, rule, show));
 }
 
-function graph(machine, says) {
+function graph(machine, rule) {
   const [width, height] = [336, 250], radius = 88, count = machine.states.length;
   const at = new Map(machine.states.map((name, n) => {
     const angle = (2 * Math.PI * n) / count - Math.PI / 2;
@@ -24,7 +24,7 @@ function graph(machine, says) {
   picture.append(svg("defs", {}, ...["arrow", "arrow-now"].map((id) => svg("marker", { id, viewBox: "0 0 6 6", refX: 5, refY: 3, markerWidth: 9, markerHeight: 9, markerUnits: "userSpaceOnUse", orient: "auto" }, svg("path", { d: "M0 0 6 3 0 6z", class: id })))));
   const seen = new Map();
   for (const [from, , to] of machine.rules) seen.set(`${from}\n${to}`, [from, to]);
-  const now = says?.next ? `${says.state}\n${says.next}` : "";
+  const now = rule?.next ? `${rule.state}\n${rule.next}` : "";
   for (const [key, [from, to]] of [...seen].sort(([a], [b]) => (a === now) - (b === now))) {
     const [x0, y0, angle] = at.get(from), [x1, y1] = at.get(to), current = key === now ? " now" : "";
     let d;
@@ -42,9 +42,9 @@ function graph(machine, says) {
   }
   for (const name of machine.states) {
     const [x, y, angle] = at.get(name), accepting = machine.accepting.includes(name);
-    picture.append(svg("circle", { cx: x, cy: y, r: 8.5, class: `state${says?.state === name ? " now" : ""}${accepting ? " accepting" : ""}` }));
+    picture.append(svg("circle", { cx: x, cy: y, r: 8.5, class: `state${rule?.state === name ? " now" : ""}${accepting ? " accepting" : ""}` }));
     const anchor = Math.abs(Math.cos(angle)) < 0.3 ? "middle" : Math.cos(angle) > 0 ? "start" : "end";
-    const label = svg("text", { x: x + 13 * Math.cos(angle), y: y + 15 * Math.sin(angle) + 4, "text-anchor": anchor, class: says?.state === name ? "now" : "" });
+    const label = svg("text", { x: x + 13 * Math.cos(angle), y: y + 15 * Math.sin(angle) + 4, "text-anchor": anchor, class: rule?.state === name ? "now" : "" });
     label.textContent = name.length > 10 ? `${name.slice(0, 9)}…` : name;
     label.append(svg("title", {}, name));
     picture.append(label);
@@ -52,8 +52,8 @@ function graph(machine, says) {
   return picture;
 }
 
-function rules(machine, says, show) {
-  const place = machine.rules.findIndex(([q, s]) => q === says?.state && s === says?.symbol);
+function rules(machine, rule, show) {
+  const place = machine.rules.findIndex(([q, s]) => q === rule?.state && s === rule?.symbol);
   const first = Math.max(0, Math.min(machine.rules.length - 15, place - 7));
   const body = machine.rules.slice(first, first + 15).map(([q, s, next, write, move], n) =>
     element("tr", first + n === place ? { class: "now" } : {}, ...[q, show(s), show(write), move, next].map((cell) => element("td", {}, cell))));

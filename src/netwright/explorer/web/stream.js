@@ -111,7 +111,7 @@ function inside(run, moment, names) {
   const { changed } = moment.vectors[parts[at].vector], last = parts[at].vector === "y";
   const what = text(changed.map(([n, value]) => [label(names[n]), value]).filter(([, value]) => value !== "0"), moment.t, run.machine.blank, true);
   const now = at === 0 || last ? "" : changed.length ? `Now ${[what, gone(changed, names)].filter(Boolean).join("; ")}.` : "Nothing changes.";
-  place.append(element("p", {}, element("code", {}, parts[at].formula), ` ${parts[at].says} ${now}`));
+  place.append(element("p", {}, element("code", {}, parts[at].formula), ` ${parts[at].caption} ${now}`));
   if (at !== drawnPart) place.scrollIntoView({ block: "nearest" });
   drawnPart = at;
 }

@@ -26,20 +26,20 @@ export function drawTape(place, run, moment) {
 const bold = (text) => element("b", {}, text);
 
 export function say(place, run, moment) {
-  const words = [], blank = run.machine.blank, says = moment.says;
+  const words = [], blank = run.machine.blank, rule = moment.rule;
   const show = (s) => bold(symbol(s, blank));
   if (moment.lost) words.push(`Here the vectors show no machine: ${moment.lost}.`);
-  else if (!says) {
+  else if (!rule) {
     words.push(moment.t < run.lead
       ? `The network reads symbol ${moment.t} of its input: ${symbol(run.input[moment.t - 1], blank)}.`
       : "Here the vectors show no configuration of the machine.");
   } else {
-    if (!run.machine.given[run.machine.states.indexOf(says.state)]) words.push("Before the machine begins: in ");
+    if (!run.machine.given[run.machine.states.indexOf(rule.state)]) words.push("Before the machine begins: in ");
     else words.push("In ");
-    words.push(bold(says.state), " reading ", show(says.symbol), ": ");
-    if (says.next === null) words.push("no rule applies. ");
-    else words.push("write ", show(says.write), ", move ", bold(says.move ?? "nowhere"), ", go to ", bold(says.next), ". ");
-    if (moment.attention && says.next !== null) words.push(...lookBack(moment));
+    words.push(bold(rule.state), " reading ", show(rule.symbol), ": ");
+    if (rule.next === null) words.push("no rule applies. ");
+    else words.push("write ", show(rule.write), ", move ", bold(rule.move ?? "nowhere"), ", go to ", bold(rule.next), ". ");
+    if (moment.attention && rule.next !== null) words.push(...lookBack(moment));
   }
   if (moment.t === run.last) {
     const ends = { halted: "halts", accepted: "accepts", rejected: "rejects" }[run.outcome];

@@ -58,10 +58,10 @@ def _visits(
         step = vocabulary.step_of(text[position])
         assert step is not None
         cell += 1 if step.move.value == "R" else -1
-        for name, beside in (("block.1.head.0", cell + 1), ("block.1.head.1", cell - 1)):
+        for name, neighbour in (("block.1.head.0", cell + 1), ("block.1.head.1", cell - 1)):
             if text[position + 1] in (ACCEPT, REJECT):
                 continue
             found = int(heads[name][position + 1])
             part = f"what {name} of token {position + 2} looks at"
-            yield Check(position + 2, VISITS, part, found, visits.get(beside, null), 0)
+            yield Check(position + 2, VISITS, part, found, visits.get(neighbour, null), 0)
         visits[cell] = position + 1

@@ -19,13 +19,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netwright.errors import InputError
+from netwright.exact.arrays import FloatArray
 from netwright.exact.feed_forward import Affine
 from netwright.exact.layout import Layout
 from netwright.exact.places import called
 from netwright.exact.rational import Rational
 from netwright.exact.vector import Vector
 
-Numbers = NDArray[np.float64]
 """Whole numbers below 2^53, so that float64 adds and multiplies them exactly."""
 
 
@@ -71,7 +71,7 @@ class Matrix:
         return self
 
     @cached_property
-    def array(self) -> Numbers:
+    def array(self) -> FloatArray:
         """The matrix as an array."""
         found = np.zeros((self.rows.dimension, self.columns.dimension))
         if self.entries:
@@ -101,7 +101,7 @@ class Units:
     B: Matrix
 
     @cached_property
-    def b(self) -> Numbers:
+    def b(self) -> FloatArray:
         """The bias as an array."""
         found = np.zeros(self.A.columns.dimension)
         found[list(self.A.bias)] = list(self.A.bias.values())
@@ -144,9 +144,9 @@ class LanguageModel:
         """The texts of all tokens."""
         return self.wte.rows.labels("token")
 
-    def forward(self, ids: Sequence[int]) -> tuple[Numbers, Numbers, list[Attended]]:
+    def forward(self, ids: Sequence[int]) -> tuple[FloatArray, FloatArray, list[Attended]]:
         """Logits and final stream for tokens from position 0 on, and whom heads looked at."""
-        streams: dict[str, Numbers] = {}
+        streams: dict[str, FloatArray] = {}
         x, attended = self._through(ids, streams)
         return x @ self.U.array, x, attended
 
@@ -156,15 +156,15 @@ class LanguageModel:
         blocks = range(len(self.blocks))
         return (*(f"block.{n}.{part}" for n in blocks for part in ("input", "middle")), "output")
 
-    def streams(self, ids: Sequence[int]) -> dict[str, Numbers]:
+    def streams(self, ids: Sequence[int]) -> dict[str, FloatArray]:
         """The stream of all tokens under each of these names."""
-        streams: dict[str, Numbers] = {}
+        streams: dict[str, FloatArray] = {}
         self._through(ids, streams)
         return streams
 
     def _through(
-        self, ids: Sequence[int], streams: dict[str, Numbers]
-    ) -> tuple[Numbers, list[Attended]]:
+        self, ids: Sequence[int], streams: dict[str, FloatArray]
+    ) -> tuple[FloatArray, list[Attended]]:
         x = self.wte.array[list(ids)] + self.wpe.array[: len(ids)]
         attended = []
         later = np.triu(np.ones((len(ids), len(ids)), bool), 1)

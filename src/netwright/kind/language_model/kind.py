@@ -50,9 +50,9 @@ from netwright.kind.record import (
 from netwright.machine.simulate import Engine, Run
 from netwright.machine.timeline import Timeline
 from netwright.machine.turing_machine import TuringMachine
-from netwright.network.plain import Plain, Tensor, about_machine
+from netwright.network.tensors import NamedTensors, Tensor, about_machine
 from netwright.network.trace import Moment
-from netwright.network.view import History, Says, view_named
+from netwright.network.view import AppliedRule, History, view_named
 from netwright.text import as_token
 from netwright.verify.comparison import Check
 
@@ -91,7 +91,7 @@ class WholeNumbers(Tensor):
 
 def plain_language_model(
     names: dict[str, Any], network: LanguageModel, meanings: Meanings, ends: Sequence[str]
-) -> Plain:
+) -> NamedTensors:
     """The tensors of GPT-2, and a name for every coordinate, head, slot, unit and token."""
     weights = pack(network)
     stream = _labels(network.stream)
@@ -125,7 +125,7 @@ def plain_language_model(
     tensors: dict[str, Tensor] = {
         name: WholeNumbers(array) for name, array in weights.tensors.items()
     }
-    return Plain("language-model", names, meanings, network.stream, tensors)
+    return NamedTensors("language-model", names, meanings, network.stream, tensors)
 
 
 def _labels(layout: Layout) -> list[str]:
@@ -173,7 +173,7 @@ class LanguageModelConstruction(Construction[CompiledLanguageModel]):
             "parameters": weights.parameters,
         }
 
-    def plain(self, compiled: CompiledLanguageModel, meanings: Meanings) -> Plain:
+    def tensors(self, compiled: CompiledLanguageModel, meanings: Meanings) -> NamedTensors:
         """The checkpoint, with a name for everything in it."""
         vocabulary, given = compiled.vocabulary, compiled.given
         names = {
@@ -215,8 +215,8 @@ class LanguageModelReading(Reading[CompiledLanguageModel]):
         """In floats with softmax; by the definition, with hard attention, as reference."""
         if following.store is not None:
             raise InputError(
-                "language-model keeps no checkpoints; its text can be gone on with: netwright "
-                "decode"
+                "language-model keeps no checkpoints; its text can be continued from what netwright "
+                "parse reads off it"
             )
         engine = Engine.FAST if following.engine is Engine.AUTO else following.engine
         evaluator = evaluator_of(compiled, engine)
@@ -272,13 +272,13 @@ class LanguageModelLook(Look[CompiledLanguageModel]):
         room = (compiled.context - len(word) - 1) // 2
         return History(Timeline(moving, word, limit=max(0, min(limit, room - 1))), 1, 1)
 
-    def says(self, compiled: CompiledLanguageModel, moment: Moment) -> Says | None:
+    def rule(self, compiled: CompiledLanguageModel, moment: Moment) -> AppliedRule | None:
         """State and symbol of a step token; the rule is the machine's."""
         x = moment["block.0.middle"]
         state, symbol = x.label("q1"), x.label("s1")
         if state is None or symbol is None:
             return None
-        return Says.of(compiled.vocabulary.machine, state, symbol)
+        return AppliedRule.of(compiled.vocabulary.machine, state, symbol)
 
 
 def check_engine(engine: Engine) -> None:

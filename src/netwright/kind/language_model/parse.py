@@ -41,7 +41,7 @@ Rules = Mapping[tuple[str, str], Rule]
 
 
 @dataclass
-class Decoded:
+class ParsedText:
     """What a text says."""
 
     outcome: Outcome = Outcome.UNDECIDED
@@ -101,7 +101,7 @@ class Known:
     """All tokens of the model."""
 
 
-def decode_text(text: str | Sequence[str], known: Known | None = None) -> Decoded:
+def parse_text(text: str | Sequence[str], known: Known | None = None) -> ParsedText:
     """The run that a text of a language model describes.
 
     >>> decode_text("1 1 <run> R:r:1>1 @1 R:r:1>1 @2 R:r:_ <halt>")
@@ -119,14 +119,14 @@ def decode_text(text: str | Sequence[str], known: Known | None = None) -> Decode
     return reader(tokens, known).read()
 
 
-def decode_texts(texts: Sequence[str | Sequence[str]], known: Known | None = None) -> Decoded:
+def parse_texts(texts: Sequence[str | Sequence[str]], known: Known | None = None) -> ParsedText:
     """The run that a chain of texts describes, each of which goes on where the one before ends.
 
     >>> first = "1 1 <run> R:r:1>1 @1 R:r:1>1 @2"
     >>> decode_texts([first, "1 <run> left:1:goto:r @0 R:r:1>1 @1 R:r:_ <halt>"])
     <halted after 2 steps in r, head 2, tape 11>
     """
-    whole, *others = (decode_text(text, known) for text in texts)
+    whole, *others = (parse_text(text, known) for text in texts)
     for number, part in enumerate(others, start=2):
         if whole.problem is not None:
             break
@@ -171,7 +171,7 @@ class _Reader(ABC):
 
     def __init__(self, tokens: list[str], known: Known) -> None:
         self.tokens, self.known = tokens, known
-        self.found = Decoded(tokens=len(tokens), against=known.name)
+        self.found = ParsedText(tokens=len(tokens), against=known.name)
         self.rules: dict[tuple[str, str], Rule] = {}
         self.pauses: Collection[str] = known.pauses
         self.blank: str | None = None
@@ -182,7 +182,7 @@ class _Reader(ABC):
         self.begins: tuple[str, dict[int, str]] | None = None
         """The state and the cells from which a resumed text goes on."""
 
-    def read(self) -> Decoded:
+    def read(self) -> ParsedText:
         """The run, up to where something is wrong."""
         try:
             self._check_vocabulary()

@@ -24,15 +24,15 @@ def lookup(
     carried: Mapping[str, str],
     *,
     also: Sum | None = None,
-    beside: tuple[str, int, str] | None = None,
+    extra: tuple[str, int, str] | None = None,
 ) -> Head:
     """A head that finds the token whose `key` has the bits of `query`, and carries blocks over.
 
     The score ⟨query, key⟩ is b for that token and b − 2 at most for any other, as addresses differ
-    in one bit at least. `also` adds a coordinate to every bit of the query; `beside` adds a term to
+    in one bit at least. `also` adds a coordinate to every bit of the query; `extra` adds a term to
     the score: a coordinate of the query, a weight, and a coordinate of the key.
     """
-    slots = Layout.of({"bit": stream.labels(query), **({"beside": ""} if beside else {})})
+    slots = Layout.of({"bit": stream.labels(query), **({"extra": ""} if extra else {})})
     values = Layout.of({target: stream.labels(target) or ("",) for target in carried.values()})
     Q = Matrix(stream, slots).connect(query, "bit")
     for source, weight in (also or {}).items():
@@ -43,10 +43,10 @@ def lookup(
         V.connect(source, target)
         O.connect(target, target)
     K = Matrix(stream, slots).connect(key, "bit")
-    if beside is not None:
-        source, weight, target = beside
-        Q.put((source, ""), ("beside", ""), weight)
-        K.put((target, ""), ("beside", ""))
+    if extra is not None:
+        source, weight, target = extra
+        Q.put((source, ""), ("extra", ""), weight)
+        K.put((target, ""), ("extra", ""))
     return Head(name, Q, K, V, O)
 
 

@@ -292,7 +292,7 @@ def _visits(stream: Layout) -> Block:
             "R",
             "A",
             {"w": "vA", "R": "RR"},
-            beside=("isRUN", 4 * len(stream.labels("R")), "first"),
+            extra=("isRUN", 4 * len(stream.labels("R")), "first"),
         ),
         lookup(stream, "block.2.head.1", "L", "A", {"w": "vB", "L": "LL"}),
     )

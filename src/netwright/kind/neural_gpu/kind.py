@@ -20,16 +20,16 @@ from netwright.kind.neural_gpu.construction import (
     block_of,
     compile_neural_gpu,
 )
-from netwright.kind.neural_gpu.reading import neural_gpu_course
+from netwright.kind.neural_gpu.reading import neural_gpu_run
 from netwright.kind.record import Kind, Options, Proof
 from netwright.kind.rnn.construction import compile_rnn
 from netwright.kind.rnn.kind import StackConstruction, StackLook, StackReading, pair_readout
-from netwright.kind.rnn.reading import Decoder
+from netwright.kind.rnn.reading import VectorReader
 from netwright.machine.simulate import Engine
 from netwright.machine.turing_machine import TuringMachine
-from netwright.network.plain import VECTOR, Plain, name_of_function, tensor_of
+from netwright.network.tensors import VECTOR, NamedTensors, name_of_function, tensor_of
 from netwright.network.trace import Moment
-from netwright.network.view import Says, View
+from netwright.network.view import AppliedRule, View
 from netwright.verify.comparison import Check
 
 if TYPE_CHECKING:
@@ -65,13 +65,13 @@ class NeuralGPUConstruction(StackConstruction[CompiledNeuralGPU]):
             "base": str(compiled.neurons.base),
         }
 
-    def plain(self, compiled: CompiledNeuralGPU, meanings: Any) -> Plain:
+    def tensors(self, compiled: CompiledNeuralGPU, meanings: Any) -> NamedTensors:
         """Embedding, kernels multiplied out, biases, and the read-outs of block D."""
         gpu, neurons = compiled.network, compiled.neurons
         if gpu.circular or compiled.has_end_marker:
             raise InputError("a Neural GPU with circular convolutions cannot be exported")
-        plain = Plain.of(self, compiled.machine, gpu, meanings, linear=True)
-        plain.embedding(compiled.embedding, [compiled.machine.blank])
+        named = NamedTensors.of(self, compiled.machine, gpu, meanings, linear=True)
+        named.embedding(compiled.embedding, [compiled.machine.blank])
         banks: dict[str, Any] = {}
         for letter in "URF":
             bank: Convolution = getattr(gpu, letter)
@@ -79,8 +79,8 @@ class NeuralGPUConstruction(StackConstruction[CompiledNeuralGPU]):
             shifts = [u - len(bank.kernels) // 2 for u in range(len(bank.kernels))]
             banks[letter] = {"shifts": shifts, "activation": name_of_function(bank.f)}
             bias = bank.bias[0] if isinstance(bank.bias, Sequence) else Vector.zero(gpu.layout)
-            plain.tensors[f"{letter}.bias"] = tensor_of(bias)
-        plain.names |= {
+            named.tensors[f"{letter}.bias"] = tensor_of(bias)
+        named.names |= {
             "banks": banks,
             "activations": {
                 "u": {"columns": VECTOR, "meaning": "the update gate of each cell (Equation 14)"},
@@ -95,15 +95,15 @@ class NeuralGPUConstruction(StackConstruction[CompiledNeuralGPU]):
         }
         moved = {(places[j], k): weight for (j, k), weight in readout.weights.items()}
         of_d = Affine(gpu.layout, readout.output, moved, readout.bias)
-        plain.readout(of_d, pairs, compiled.final_states)
-        return plain
+        named.readout(of_d, pairs, compiled.final_states)
+        return named
 
 
 class NeuralGPUReading(StackReading[CompiledNeuralGPU]):
     """The cells, and their gates."""
 
     fast = FastNeuralGPU
-    follow = staticmethod(neural_gpu_course)
+    follow = staticmethod(neural_gpu_run)
 
     def moments(
         self, compiled: CompiledNeuralGPU, word: Sequence[str]
@@ -120,8 +120,8 @@ class NeuralGPUReading(StackReading[CompiledNeuralGPU]):
         self, compiled: CompiledNeuralGPU, word: Sequence[str], max_steps: int
     ) -> NeuralGPUTracing:
         """The cells, and their gates."""
-        course = self.course(compiled, word, max_steps, Engine.AUTO)
-        return NeuralGPUTracing(course, compiled.network, len(compiled.embed(word)))
+        ongoing = self.ongoing(compiled, word, max_steps, Engine.AUTO)
+        return NeuralGPUTracing(ongoing, compiled.network, len(compiled.embed(word)))
 
     def output(self, moment: Moment) -> Vector | None:
         """The last cell."""
@@ -158,15 +158,15 @@ class NeuralGPULook(StackLook[CompiledNeuralGPU]):
     meanings = MEANINGS
     view = View(vectors=("cell",))
 
-    def says(self, compiled: CompiledNeuralGPU, moment: Moment) -> Says | None:
+    def rule(self, compiled: CompiledNeuralGPU, moment: Moment) -> AppliedRule | None:
         """As the RNN that it carries out: g_0 is in E of the last token's cell, later ones in D."""
         tokens = sum(name.startswith("cell.") for name in moment) - compiled.has_end_marker
         if moment.t < tokens:
             return None
         name, letter = (f"cell.{tokens}", "E") if moment.t == tokens else ("cell", "D")
         hidden = block_of(moment[name], letter, compiled.neurons.layout)
-        found = Decoder(compiled.neurons).decode(hidden)
-        return Says.of(compiled.machine, found.state, found.symbol) if found else None
+        found = VectorReader(compiled.neurons).read(hidden)
+        return AppliedRule.of(compiled.machine, found.state, found.symbol) if found else None
 
 
 def _with_constant_gate(

@@ -4,12 +4,12 @@ from collections.abc import Callable, Sequence
 from time import perf_counter
 
 from netwright.definitions.neural_gpu import NeuralGPU
-from netwright.engine.following.drive import Course
+from netwright.engine.following.drive import OngoingRun
 from netwright.engine.moments import Watch
 from netwright.exact.feed_forward import Affine
 from netwright.exact.vector import Vector
 from netwright.kind.neural_gpu.construction import CompiledNeuralGPU
-from netwright.kind.rnn.reading import Decoder, PairFollower, S, stack_course
+from netwright.kind.rnn.reading import PairFollower, S, VectorReader, stack_run
 
 
 def hidden_watches(
@@ -30,23 +30,23 @@ def _watch(compiled: CompiledNeuralGPU, readouts: Affine, cell: int, letter: str
     return Watch(str(cell), "n", through=block.then(readouts))
 
 
-def neural_gpu_course(
+def neural_gpu_run(
     compiled: CompiledNeuralGPU,
     word: Sequence[str],
     max_steps: int,
     iterating: Callable[[NeuralGPU, Sequence[Vector], Sequence[Watch], Sequence[int]], S],
-) -> Course[S]:
+) -> OngoingRun[S]:
     """The machine's run as the Neural GPU does it, by an engine."""
     started = perf_counter()
     X = compiled.embed(compiled.machine.check_word(word))
     tokens = len(X) - compiled.has_end_marker
-    decoder = Decoder(compiled.neurons)
-    follower = PairFollower(compiled, decoder, max_steps, skip=tokens)
-    watches = hidden_watches(compiled, decoder.readouts, tokens)
+    reader = VectorReader(compiled.neurons)
+    follower = PairFollower(compiled, reader, max_steps, skip=tokens)
+    watches = hidden_watches(compiled, reader.readouts, tokens)
 
-    return stack_course(
+    return stack_run(
         compiled,
-        decoder,
+        reader,
         iterating(compiled.network, X, watches, follower.stops),
         follower,
         lambda time: watches[time > 0],

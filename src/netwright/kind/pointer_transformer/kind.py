@@ -32,7 +32,7 @@ from netwright.kind.record import Kind, Option, Options
 from netwright.machine.normal_form import normalize
 from netwright.machine.turing_machine import TuringMachine
 from netwright.network.trace import Moment
-from netwright.network.view import Says, view_named
+from netwright.network.view import AppliedRule, view_named
 
 if TYPE_CHECKING:
     from netwright.precision.laboratory import Experiment
@@ -108,7 +108,7 @@ class PointerLook(NormalLook):
     meanings = POINTER_TRANSFORMER
     view = view_named("pointer-transformer")
 
-    def says(self, compiled: CompiledPointerTransformer, moment: Moment) -> Says | None:
+    def rule(self, compiled: CompiledPointerTransformer, moment: Moment) -> AppliedRule | None:
         """The state and symbol of y_{t−1}, and the rule that z¹ has."""
         y, z = moment["decoder.1.input"], moment["decoder.1.z"]
         state, symbol = y.label("q1"), y.label("s1")
@@ -119,7 +119,7 @@ class PointerLook(NormalLook):
             move = moves[0] if len(moves) == 1 else None
         else:
             move = {ONE: "R", -ONE: "L"}.get(z.number("m"))
-        return Says(state, symbol, z.label("w"), move, z.label("q2"))
+        return AppliedRule(state, symbol, z.label("w"), move, z.label("q2"))
 
 
 READING = DecoderReading[CompiledPointerTransformer](_shown, PointerEngine)

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from netwright.exact.vector import Vector
 from netwright.kind.rnn.construction import CompiledRNN
-from netwright.kind.rnn.reading import Decoder
+from netwright.kind.rnn.reading import VectorReader
 from netwright.machine.simulate import configurations
 from netwright.verify.comparison import Check
 
@@ -24,7 +24,7 @@ def hidden_checks(
     statement: str,
 ) -> Iterator[Check]:
     """The same for hidden vectors g_0, g_1, … that any network has."""
-    followed = Decoder(compiled.neurons).follow(states)
+    followed = VectorReader(compiled.neurons).follow(states)
     final = compiled.final_states
     for time, wanted in enumerate(configurations(compiled.machine, word)):
         if time > max_steps:

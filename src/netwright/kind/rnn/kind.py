@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from netwright.certificates.rnn import CHECKER
-from netwright.engine.following.drive import Course
+from netwright.engine.following.drive import OngoingRun
 from netwright.engine.following.tracing import RNNTracing
 from netwright.engine.moments import ReferenceEngine
 from netwright.engine.rnn import FastRNN
@@ -29,14 +29,14 @@ from netwright.kind.rnn.checks import rnn_checks
 from netwright.kind.rnn.construction import CompiledRNN, compile_rnn
 from netwright.kind.rnn.meanings import MEANINGS
 from netwright.kind.rnn.neurons import Neurons
-from netwright.kind.rnn.reading import Decoder, rnn_course
+from netwright.kind.rnn.reading import VectorReader, rnn_run
 from netwright.kind.rnn.readouts import readouts
 from netwright.machine.simulate import Engine
 from netwright.machine.timeline import Timeline
 from netwright.machine.turing_machine import TuringMachine
-from netwright.network.plain import VECTOR, Plain
+from netwright.network.tensors import VECTOR, NamedTensors
 from netwright.network.trace import Moment
-from netwright.network.view import History, Says
+from netwright.network.view import AppliedRule, History
 from netwright.verify.comparison import Check
 
 if TYPE_CHECKING:
@@ -123,16 +123,16 @@ class RNNConstruction(StackConstruction[CompiledRNN]):
             "base": str(neurons.base),
         }
 
-    def plain(self, compiled: CompiledRNN, meanings: Any) -> Plain:
+    def tensors(self, compiled: CompiledRNN, meanings: Any) -> NamedTensors:
         """Embedding, W, V and U multiplied out, and the read-outs of state and symbol."""
-        plain = Plain.of(self, compiled.machine, compiled.network, meanings, linear=True)
-        plain.embedding(compiled.embedding, [compiled.machine.blank])
-        plain.names["activations"] = {
+        named = NamedTensors.of(self, compiled.machine, compiled.network, meanings, linear=True)
+        named.embedding(compiled.embedding, [compiled.machine.blank])
+        named.names["activations"] = {
             "h": {"columns": VECTOR, "meaning": "h_0 = 0, then σ(x W + h V) (Equation 2)"},
             "g": {"columns": VECTOR, "meaning": "σ(g U), the output (Equation 3)"},
         }
-        plain.readout(*pair_readout(compiled.neurons), compiled.final_states)
-        return plain
+        named.readout(*pair_readout(compiled.neurons), compiled.final_states)
+        return named
 
 
 class StackReading(FollowedReading[C]):
@@ -145,9 +145,9 @@ class StackReading(FollowedReading[C]):
     follow: Any
     """From network, word, limit and what makes an engine to the course of a run."""
 
-    def course(
+    def ongoing(
         self, compiled: C, word: Sequence[str], max_steps: int, engine: Engine
-    ) -> Course[Any]:
+    ) -> OngoingRun[Any]:
         """One moment is one step, once the input is read."""
         short = self.fast.SHORT if engine is Engine.AUTO else 0
 
@@ -157,7 +157,7 @@ class StackReading(FollowedReading[C]):
                 return ReferenceEngine(self.moments(compiled, word), watches)
             return self.fast(*network_and_input, reference_steps=short)
 
-        found: Course[Any] = self.follow(compiled, word, max_steps, make)
+        found: OngoingRun[Any] = self.follow(compiled, word, max_steps, make)
         return found
 
 
@@ -165,7 +165,7 @@ class RNNReading(StackReading[CompiledRNN]):
     """The hidden vectors, first those of the encoder."""
 
     fast = FastRNN
-    follow = staticmethod(rnn_course)
+    follow = staticmethod(rnn_run)
 
     def moments(self, compiled: CompiledRNN, word: Sequence[str]) -> Iterator[Mapping[str, Vector]]:
         """g_0, g_1, … of Equation 3."""
@@ -178,8 +178,8 @@ class RNNReading(StackReading[CompiledRNN]):
 
     def trace(self, compiled: CompiledRNN, word: Sequence[str], max_steps: int) -> RNNTracing:
         """h while it reads, then g."""
-        course = self.course(compiled, word, max_steps, Engine.AUTO)
-        return RNNTracing(course, compiled.network, compiled.embed(word))
+        ongoing = self.ongoing(compiled, word, max_steps, Engine.AUTO)
+        return RNNTracing(ongoing, compiled.network, compiled.embed(word))
 
     def output(self, moment: Moment) -> Vector | None:
         """g_1 is the first; g_0 is h_n."""
@@ -213,10 +213,10 @@ class RNNLook(StackLook[CompiledRNN]):
 
     meanings = MEANINGS
 
-    def says(self, compiled: CompiledRNN, moment: Moment) -> Says | None:
+    def rule(self, compiled: CompiledRNN, moment: Moment) -> AppliedRule | None:
         """State and symbol by the read-outs of g; the rule is the machine's."""
-        found = Decoder(compiled.neurons).decode(moment["g"]) if "g" in moment else None
-        return Says.of(compiled.machine, found.state, found.symbol) if found else None
+        found = VectorReader(compiled.neurons).read(moment["g"]) if "g" in moment else None
+        return AppliedRule.of(compiled.machine, found.state, found.symbol) if found else None
 
 
 KIND = Kind(RNNConstruction(), RNNReading(), RNNProof(), RNNLook())

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netwright.definitions.rnn import RNN
-from netwright.engine.following.drive import Course, first_place
+from netwright.engine.following.drive import OngoingRun, first_place
 from netwright.engine.moments import (
     NEITHER,
-    Coded,
     Codes,
+    IndexedCodes,
     Spelled,
     VectorMoments,
     Watch,
@@ -40,7 +40,7 @@ S = TypeVar("S", bound=VectorMoments)
 
 
 @dataclass(frozen=True)
-class Decoded:
+class ReadVector:
     """What a hidden vector says; the stacks are spelled out only when somebody asks."""
 
     neurons: Neurons
@@ -83,7 +83,7 @@ def symbols_spelled(neurons: Neurons, spelled: Spelled) -> list[str] | None:
     return cast(list[str], found)
 
 
-class Decoder:
+class VectorReader:
     """Reads hidden vectors of the RNN of a machine."""
 
     def __init__(self, neurons: Neurons) -> None:
@@ -93,7 +93,7 @@ class Decoder:
         machine = neurons.machine
         self.pairs = {pair_label(q, s): (q, s) for q in machine.states for s in machine.symbols}
 
-    def decode(self, g: Vector) -> Decoded | None:
+    def read(self, g: Vector) -> ReadVector | None:
         """What g says; None for a dead vector, in which no state is on."""
         seen = self.readouts(g)
         on = seen["n"]
@@ -105,7 +105,7 @@ class Decoder:
         moves = self.moves(seen)
         move = moves.number("move", "R") - moves.number("move", "L")
         stacks = seen.number("L"), seen.number("R")
-        return Decoded(self.neurons, state, symbol, *stacks, int(move.p))
+        return ReadVector(self.neurons, state, symbol, *stacks, int(move.p))
 
     def symbols(self, moments: VectorMoments, watch: Watch, side: str, before: bool) -> list[str]:
         """The symbols of a stack, from the top: by the engine's digits, or by the number."""
@@ -117,15 +117,15 @@ class Decoder:
             found = symbols_of(self.neurons, seen.number(side))
         return found
 
-    def follow(self, states: Iterator[Vector]) -> Iterator[tuple[int, Decoded | None]]:
+    def follow(self, states: Iterator[Vector]) -> Iterator[tuple[int, ReadVector | None]]:
         """Each g_t with the cell under its head, up to the first dead one."""
         head = 0
         for g in states:
-            decoded = self.decode(g)
-            yield head, decoded
-            if decoded is None:
+            found = self.read(g)
+            yield head, found
+            if found is None:
                 return
-            head += decoded.move
+            head += found.move
 
 
 class HasStacks(Protocol):
@@ -161,14 +161,14 @@ class PairFollower:
     """
 
     def __init__(
-        self, compiled: HasStacks, decoder: Decoder, max_steps: int, skip: int = 0
+        self, compiled: HasStacks, reader: VectorReader, max_steps: int, skip: int = 0
     ) -> None:
         self.machine, self.max_steps = compiled.machine, max_steps
         self.outcome: Outcome | None = None
         self.states = compiled.machine.states
         symbols = compiled.machine.symbols
         pairs = [(state, symbol) for state in self.states for symbol in symbols]
-        self.moves = np.array(_moves(decoder, len(pairs)), dtype=np.int64)
+        self.moves = np.array(_moves(reader, len(pairs)), dtype=np.int64)
         self.is_final = np.array([state in compiled.final_states for state, _ in pairs])
         self.skip, self.time = skip, -1 - skip
         self.head, self.move = 0, 0
@@ -231,7 +231,7 @@ class PairFollower:
 
     def take(self, codes: Codes) -> None:
         """Follow some moments."""
-        if isinstance(codes, Coded) and self.time >= 0:
+        if isinstance(codes, IndexedCodes) and self.time >= 0:
             codes = self._walk(codes)
         codes = rows_of(codes)
         for_now = min(len(codes), max(0, -1 - self.time))
@@ -266,7 +266,7 @@ class PairFollower:
             else:  # dead: no rule applied to the configuration before
                 self.outcome = Outcome.REJECTED if accepting else Outcome.HALTED
 
-    def _walk(self, codes: Coded) -> Coded:
+    def _walk(self, codes: IndexedCodes) -> IndexedCodes:
         """Follow moments up to the first with which a run may end; the others are left."""
         from netwright.jit import compiled  # the compiler, which such an engine has
 
@@ -284,7 +284,7 @@ class PairFollower:
             self.head, self.move, self.lowest, self.highest = clock.tolist()
             self.pair = int(pairs[codes.numbers[done - 1]])
             self.time += done
-        return Coded(codes.numbers[done:], codes.rows)
+        return IndexedCodes(codes.numbers[done:], codes.rows)
 
     def snapshot(self) -> Snapshot:
         """Where the machine stands."""
@@ -307,20 +307,20 @@ class PairFollower:
         require_consistent(abs(self.move) <= 1, f"a move of {self.move}")
 
 
-def _moves(decoder: Decoder, pairs: int) -> list[int]:
+def _moves(reader: VectorReader, pairs: int) -> list[int]:
     """Where the head goes from each pair of state and symbol, by the network's own read-outs.
 
     The network has no coordinate for the head's cell, so the cell is counted.
     """
-    moves, layout = decoder.moves, decoder.readouts.output
+    moves, layout = reader.moves, reader.readouts.output
     first = layout.index("n", layout.labels("n")[0])
     images = (moves(Vector(layout, {first + n: ONE})) for n in range(pairs))
     return [int((m.number("move", "R") - m.number("move", "L")).p) for m in images]
 
 
-def stack_course(
+def stack_run(
     compiled: HasStacks,
-    decoder: Decoder,
+    reader: VectorReader,
     moments: S,
     follower: PairFollower,
     watched: Callable[[int], Watch],
@@ -328,7 +328,7 @@ def stack_course(
     started: float,
     tokens: int,
     dimension: int,
-) -> Course[S]:
+) -> OngoingRun[S]:
     """The machine's run, read off the moments of a network that has read `tokens` vectors.
 
     `watched` gives the watch through which the read-outs are seen at a time.
@@ -339,7 +339,7 @@ def stack_course(
         if follower.time >= 0:
             before = follower.is_before
             watch = watched(follower.time - before)
-            left, right = (decoder.symbols(moments, watch, side, before) for side in "LR")
+            left, right = (reader.symbols(moments, watch, side, before) for side in "LR")
             cells = [*reversed(left), follower.symbol, *right]
             tape = Tape.of(cells, follower.head - len(left), compiled.machine.blank)
         return Run(
@@ -356,25 +356,25 @@ def stack_course(
             moments.reason,
         )
 
-    return Course(moments, follower, reached, compiled.machine.blank)
+    return OngoingRun(moments, follower, reached, compiled.machine.blank)
 
 
-def rnn_course(
+def rnn_run(
     compiled: CompiledRNN,
     word: Sequence[str],
     max_steps: int,
     decoding: Callable[[RNN, Sequence[Vector], Vector, Sequence[Watch], Sequence[int]], S],
-) -> Course[S]:
+) -> OngoingRun[S]:
     """The machine's run as the RNN does it, by an engine."""
     started = perf_counter()
     X = compiled.embed(compiled.machine.check_word(word))
     layout = compiled.neurons.layout
-    decoder = Decoder(compiled.neurons)
-    follower = PairFollower(compiled, decoder, max_steps)
-    watch = Watch("0", "n", through=decoder.readouts)
-    return stack_course(
+    reader = VectorReader(compiled.neurons)
+    follower = PairFollower(compiled, reader, max_steps)
+    watch = Watch("0", "n", through=reader.readouts)
+    return stack_run(
         compiled,
-        decoder,
+        reader,
         decoding(compiled.network, X, Vector.zero(layout), [watch], follower.stops),
         follower,
         lambda time: watch,

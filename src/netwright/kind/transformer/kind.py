@@ -28,7 +28,7 @@ from netwright.kind.transformer.scores import PAPER, SCORES
 from netwright.machine.normal_form import normalize
 from netwright.machine.turing_machine import TuringMachine
 from netwright.network.trace import Moment
-from netwright.network.view import History, Says, view_named
+from netwright.network.view import AppliedRule, History, view_named
 from netwright.verify.comparison import Check
 
 if TYPE_CHECKING:
@@ -108,14 +108,14 @@ class TransformerLook(NormalLook):
     meanings = MEANINGS
     view = view_named("transformer")
 
-    def says(self, compiled: CompiledTransformer, moment: Moment) -> Says | None:
+    def rule(self, compiled: CompiledTransformer, moment: Moment) -> AppliedRule | None:
         """The state and symbol of y_{t−1}; what z¹ has of Lemma B.2."""
         y, z = moment["decoder.1.input"], moment["decoder.1.z"]
         state, symbol = y.label("q1"), y.label("s1")
         if state is None or symbol is None:
             return None
         move = {ONE: "R", -ONE: "L"}.get(z.number("x2"))
-        return Says(state, symbol, z.label("s2"), move, z.label("q2"))
+        return AppliedRule(state, symbol, z.label("s2"), move, z.label("q2"))
 
 
 READING = DecoderReading[CompiledTransformer](_shown, FastDecoder)

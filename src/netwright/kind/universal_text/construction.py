@@ -69,7 +69,7 @@ RULE = ("rF", "wF", "mF", "oF")
 CHOSEN = ("r3", "w3", "m3", "on3", "sel")
 FOUND = ("v", "RR", "LL")
 PLACES = ("one", "n", "e")
-SAYS: dict[str, dict[str, int]] = {
+SYMBOL_FEATURES: dict[str, dict[str, int]] = {
     "0": {"dg": 1},
     "1": {"dg": 1, "bt": 1},
     "A": {"tA": 1},
@@ -185,7 +185,7 @@ def universal_text_transformer() -> Transformer:
 
 def embedding(layout: Layout) -> dict[str, Vector]:
     """What each symbol of the alphabet says."""
-    return {symbol: Vector.of(layout, dict(SAYS[symbol])) for symbol in ALPHABET}
+    return {symbol: Vector.of(layout, dict(SYMBOL_FEATURES[symbol])) for symbol in ALPHABET}
 
 
 def seed(layout: Layout) -> Vector:

@@ -19,7 +19,7 @@ from netwright.exact.rational import ONE, ZERO, Number, Rational
 from netwright.exact.vector import Vector
 from netwright.kind.pointer_transformer.linked_visits import NULL
 from netwright.kind.pointer_transformer.proof_values import pointer
-from netwright.kind.universal_text.construction import SAYS, CompiledUniversalText
+from netwright.kind.universal_text.construction import SYMBOL_FEATURES, CompiledUniversalText
 from netwright.kind.universal_transformer.codes import code_1, code_2
 from netwright.machine.simulate import configurations
 
@@ -75,8 +75,8 @@ class TextValues:
     def _read(self, symbol: str) -> None:
         """A token that reads a symbol of the prompt: T writes and moves left, others stay."""
         acc, kap, rn = self._after(self.end) if self._moments else (ZERO, ZERO, ZERO)
-        says = SAYS[symbol]
-        if "end" in says:
+        features = SYMBOL_FEATURES[symbol]
+        if "end" in features:
             self._rules[kap] = len(self._moments)
         writes, move = (acc, -1) if symbol == "T" else (ZERO, 0)
         self._do(_Moment(ZERO, ZERO, *self._pointers(), acc, kap, rn, writes, move))
@@ -144,11 +144,11 @@ class TextValues:
         rule, selected = self.rule(i), self.selected(i)
         assert rule is not None
         assert selected is not None
-        has, says = self._moments[rule], SAYS[self.text[rule]]
-        r = has.rn + says.get("ry", 0)
-        found: dict[str, Number] = {"rF": r, "wF": has.acc, "mF": says["mv"]}
-        chosen: dict[str, Number] = {"r3": min(r, ONE), "w3": has.acc, "m3": says["mv"]}
-        goes_on = says.get("ov", 0)
+        has, features = self._moments[rule], SYMBOL_FEATURES[self.text[rule]]
+        r = has.rn + features.get("ry", 0)
+        found: dict[str, Number] = {"rF": r, "wF": has.acc, "mF": features["mv"]}
+        chosen: dict[str, Number] = {"r3": min(r, ONE), "w3": has.acc, "m3": features["mv"]}
+        goes_on = features.get("ov", 0)
         chosen |= {"oF": goes_on, "on3": goes_on, "sel": pointer(selected)}
         return self.z1(i) + self._says(i) + Vector.of(self.layout, {**found, **chosen})
 
@@ -163,4 +163,4 @@ class TextValues:
 
     def _says(self, i: int) -> Vector:
         """What the prompt's symbol says, once."""
-        return Vector.of(self.layout, dict(SAYS[self._symbol(i)]))
+        return Vector.of(self.layout, dict(SYMBOL_FEATURES[self._symbol(i)]))

@@ -244,9 +244,9 @@ def _token(
     """
     kap = Rational(NO_RULE) if pair is None else code_2(pair[0]) + code_1(pair[1])
     is_dot = attention is Attention.DOT_PRODUCT
-    beside: dict[str, Number] = {"r": kap * kap} if is_dot else {"one_": 1}
+    own: dict[str, Number] = {"r": kap * kap} if is_dot else {"one_": 1}
     codes = {name: (Rational, code_1, code_2)[code](n) for name, (code, n) in parts.items()}
-    return Vector.of(layout, {"on": kap, **beside, **codes})
+    return Vector.of(layout, {"on": kap, **own, **codes})
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -44,7 +44,7 @@ from netwright.machine.normal_form import normalize
 from netwright.machine.turing_machine import TuringMachine
 from netwright.network.trace import Moment
 from netwright.network.tree import to_data
-from netwright.network.view import Says, View
+from netwright.network.view import AppliedRule, View
 
 U = TypeVar("U", bound=CompiledUniversal)
 RUNNING = 5
@@ -104,7 +104,7 @@ class UniversalLook(DecoderLook[Any]):
 
     meanings = UNIVERSAL
 
-    def says(self, compiled: Any, moment: Moment) -> Says | None:
+    def rule(self, compiled: Any, moment: Moment) -> AppliedRule | None:
         """What the codes of y_{t−1} stand for; the rule is the machine's."""
         shown, machine = self.reading.shown(compiled, ()), compiled.machine
         y = moment["decoder.1.input"]
@@ -116,7 +116,7 @@ class UniversalLook(DecoderLook[Any]):
         if name not in machine.states:
             return None
         symbols = [machine.blank, *(s for s in machine.symbols if s != machine.blank)]
-        return Says.of(machine, name, symbols[number])
+        return AppliedRule.of(machine, name, symbols[number])
 
 
 class RulesConstruction(UniversalConstruction[CompiledUniversalRules]):

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from netwright.definitions.transformer import Transformer
-from netwright.engine.moments import NEITHER, ZERO_BLOCK, Coded, UnsuitableError, Watch
+from netwright.engine.moments import NEITHER, ZERO_BLOCK, IndexedCodes, UnsuitableError, Watch
 from netwright.engine.transformer.arrays import (
     DONE,
     LATEST,
@@ -19,7 +19,6 @@ from netwright.engine.transformer.arrays import (
     TOO_LARGE,
     VALUE,
     WANTED_CELL,
-    Integers,
     checked_state,
     first_state,
     kept_width,
@@ -33,7 +32,7 @@ from netwright.engine.transformer.program import (
     Program,
     watched_vector,
 )
-from netwright.engine.transformer.tables.finite import Evaluation, FinitePart, Numbers
+from netwright.engine.transformer.tables.finite import Evaluation, FinitePart, Sparse
 from netwright.engine.transformer.tables.kernel import (
     CLASS,
     FIXED,
@@ -43,6 +42,7 @@ from netwright.engine.transformer.tables.kernel import (
     compiled,
 )
 from netwright.engine.transformer.tables.residual import Residual, Y, residual_of
+from netwright.exact.arrays import IntArray
 from netwright.exact.layout import Layout
 from netwright.exact.rational import Rational
 from netwright.exact.snapshot import Snapshot
@@ -112,7 +112,7 @@ class TableTransformer:
             direct=True,
         )
         self._advance = compiled(shape)
-        self.outputs: list[Numbers] = []
+        self.outputs: list[Sparse] = []
         self._evaluations: list[Evaluation] = []
         self._numbers: dict[tuple[tuple[int, int], ...], int] = {}
         self.values: dict[str, list[tuple[int, ...]]] = {
@@ -129,7 +129,7 @@ class TableTransformer:
         layers, first = shape.visits, first_state(program, seed)
         cells = first["kept"].shape[1]
         self.clock = first["clock"]
-        self._where: tuple[Integers, Integers] | None = None
+        self._where: tuple[IntArray, IntArray] | None = None
         """The addresses of the arrays, and the capacities of the tables."""
         self.arrays: dict[str, Any] = {
             "total": first["total"],
@@ -151,7 +151,7 @@ class TableTransformer:
         self.clock[OWN] = self._number_of(_nonzero(first["output"]))
         self._stored_at = 0
         """After how many tokens the stream was stored."""
-        self._restored: Integers | None = first["stream"]
+        self._restored: IntArray | None = first["stream"]
         """The stream that came with a state, before any token was done from there."""
 
     # Tables.
@@ -191,7 +191,7 @@ class TableTransformer:
         for slot in range(len(self.arrays[name])):
             self.arrays[name][slot, n] = found.slots[key, slot]
 
-    def _number_of(self, output: Numbers) -> int:
+    def _number_of(self, output: Sparse) -> int:
         """The number of an output."""
         output = {k: x for k, x in output.items() if x}
         key = tuple(sorted(output.items()))
@@ -326,7 +326,7 @@ class TableTransformer:
         """How many tokens are done."""
         return int(self.clock[TOKENS])
 
-    def advance(self, tokens: int) -> Coded:
+    def advance(self, tokens: int) -> IndexedCodes:
         """Do so many tokens; fewer only before `UnsuitableError`."""
         codes = np.empty(tokens, dtype=np.uint16)
         done = 0
@@ -347,10 +347,10 @@ class TableTransformer:
             elif status != DONE:
                 if not done:
                     raise UnsuitableError(f"token {self.moments + 1}: {REASONS[status]}")
-                return Coded(codes[:done], self.code_rows)
+                return IndexedCodes(codes[:done], self.code_rows)
         self._stored_at = self.moments
         self._restored = None if tokens else self._restored
-        return Coded(codes, self.code_rows)
+        return IndexedCodes(codes, self.code_rows)
 
     def _size(self, name: str) -> int:
         if name == "rest":
@@ -384,7 +384,7 @@ class TableTransformer:
         return self._stored_at == self.moments
 
     @property
-    def stream(self) -> Integers:
+    def stream(self) -> IntArray:
         """The numbers of z, where `has_stream`."""
         assert self.has_stream
         if self._restored is not None:
@@ -397,7 +397,7 @@ class TableTransformer:
         return numbers
 
     @property
-    def state(self) -> dict[str, Integers]:
+    def state(self) -> dict[str, IntArray]:
         """All that a run from here on depends on, in the arrays of `arrays.first_state`."""
         clock = self.clock.copy()
         clock[OWN] = 0
@@ -429,7 +429,7 @@ class TableTransformer:
         """Go on from a state; FormatError if it is none."""
         self.put(checked_state(self.program, state))
 
-    def put(self, found: Mapping[str, Integers]) -> None:
+    def put(self, found: Mapping[str, IntArray]) -> None:
         """Go on from a state of this network, with the stream or without."""
         self.clock = found["clock"].copy()
         self.clock[OWN] = self._number_of(_nonzero(found["output"]))
@@ -451,17 +451,17 @@ class TableTransformer:
             self._restored, self._stored_at = found["stream"].copy(), self.moments
 
 
-def _nonzero(numbers: Integers) -> Numbers:
+def _nonzero(numbers: IntArray) -> Sparse:
     return {k: int(numbers[k]) for k in np.flatnonzero(numbers).tolist()}
 
 
-def _array(numbers: Numbers, dimension: int) -> Integers:
+def _array(numbers: Sparse, dimension: int) -> IntArray:
     found = np.zeros(dimension, dtype=np.int64)
     for k, x in numbers.items():
         found[k] = x
     return found
 
 
-def _wider(array: Integers) -> Integers:
+def _wider(array: IntArray) -> IntArray:
     """Twice as many columns."""
     return np.concatenate([array, np.zeros_like(array)], axis=1)

@@ -15,7 +15,7 @@ from netwright.engine.transformer.program import (
 from netwright.engine.transformer.tables.residual import Residual, Slot, Y
 from netwright.exact.rational import Activation, sigma
 
-Numbers = dict[int, int]
+Sparse = dict[int, int]
 Values = Mapping[str, Sequence[int]]
 
 
@@ -23,10 +23,10 @@ class _Sparse(NamedTuple):
     """A step by rows: what a coordinate of its source adds, and what is there without any."""
 
     by_source: Mapping[int, Sequence[tuple[int, int]]]
-    bias: Numbers
-    at_rest: Numbers
+    bias: Sparse
+    at_rest: Sparse
     """The targets that no source touches, after the activation."""
-    tops: Numbers
+    tops: Sparse
     activation: Activation | None
 
 
@@ -65,7 +65,7 @@ class FinitePart:
         for term in each.terms:
             if term.target in finite:
                 by_source.setdefault(term.source, []).append((term.target, term.factor))
-        bias: Numbers = {}
+        bias: Sparse = {}
         for term in each.bias:
             if term.target in finite:
                 bias[term.target] = bias.get(term.target, 0) + term.factor
@@ -77,9 +77,9 @@ class FinitePart:
         }
         return _Sparse(by_source, bias, at_rest, tops, each.activation)
 
-    def of_output(self, y: Numbers) -> "Evaluation":
+    def of_output(self, y: Sparse) -> "Evaluation":
         """Slots and own values of the key y: what depends on nothing else."""
-        vectors: list[Numbers] = [{} for _ in self.program.vectors]
+        vectors: list[Sparse] = [{} for _ in self.program.vectors]
         vectors[OUTPUT] = dict(y)
         return self._evaluated(Evaluation(vectors, {}, {}, None), 0, self._last_of_y, {}, {}, {})
 
@@ -87,7 +87,7 @@ class FinitePart:
         self, rows: Mapping[str, int] | None = None, values: Values | None = None
     ) -> "Evaluation":
         """Slots of a row of the encoder, or of a value."""
-        vectors: list[Numbers] = [{} for _ in self.program.vectors]
+        vectors: list[Sparse] = [{} for _ in self.program.vectors]
         last = len(self.program.instructions)
         empty = Evaluation(vectors, {}, {}, None)
         return self._evaluated(empty, 0, last, rows or {}, values or {}, {})
@@ -145,12 +145,12 @@ class FinitePart:
         return found._replace(at_the_first_other_key=before)
 
     def _step(
-        self, i: int, each: Step, vectors: list[Numbers], switches: Mapping[str, int]
-    ) -> Numbers:
+        self, i: int, each: Step, vectors: list[Sparse], switches: Mapping[str, int]
+    ) -> Sparse:
         target = dict(vectors[each.target]) if each.adds else {}
         if i in self.steps:
             by_source, bias, at_rest, tops, activation = self.steps[i]
-            added: Numbers = {}
+            added: Sparse = {}
             for j, x in vectors[each.source].items():
                 if x:
                     for k, factor in by_source.get(j, ()):
@@ -170,7 +170,7 @@ class FinitePart:
                 target[k] = switches[key]
         return target
 
-    def _external(self, i: int, each: External, stream: Numbers, rows: Mapping[str, int]) -> None:
+    def _external(self, i: int, each: External, stream: Sparse, rows: Mapping[str, int]) -> None:
         key = self.residual.rows[i]
         if key and key not in rows:
             return
@@ -181,10 +181,10 @@ class FinitePart:
 class Evaluation(NamedTuple):
     """What came out: vectors by number, slots by key and number, and the token's own values."""
 
-    vectors: list[Numbers]
+    vectors: list[Sparse]
     slots: dict[tuple[str, int], int]
     own: dict[str, tuple[int, ...]]
-    at_the_first_other_key: list[Numbers] | None
+    at_the_first_other_key: list[Sparse] | None
     """The vectors where other keys than y come in, in the evaluation of an output."""
 
 

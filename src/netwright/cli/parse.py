@@ -1,4 +1,4 @@
-"""`netwright decode`: from the text of a language model back to the run of a machine."""
+"""`netwright parse`: from the text of a language model back to the run of a machine."""
 
 import sys
 from pathlib import Path
@@ -10,18 +10,18 @@ import typer
 from netwright.cli.arguments import AsJson, FormatName, complete_machine
 from netwright.cli.output import print_json, say, visible
 from netwright.errors import InputError
-from netwright.export.texts import decode
+from netwright.export.texts import parse
 from netwright.files import read_file
 from netwright.machine.load import load_machine
 from netwright.text import counted, shortened
 
 EXAMPLE = """\b
 Examples:
-  netwright decode "1 1 <run> R:r:1>1 @1 R:r:1>1 @2 R:r:_ <halt>"
-  netwright decode generated.txt --machine palindrome
-  netwright decode generated.txt --model palindrome-gpt2
-  netwright decode first.txt second.txt --machine palindrome
-  python generate.py | netwright decode -"""
+  netwright parse "1 1 <run> R:r:1>1 @1 R:r:1>1 @2 R:r:_ <halt>"
+  netwright parse generated.txt --machine palindrome
+  netwright parse generated.txt --model palindrome-gpt2
+  netwright parse first.txt second.txt --machine palindrome
+  python generate.py | netwright parse -"""
 WRONG = 1
 LARGEST = 1 << 28  # bytes
 
@@ -58,7 +58,7 @@ def command(
     """
     known = None if machine is None else load_machine(machine, format_name=format_name)
     first, *others = map(_text, text)
-    found = decode(first, known, model=model, then=others, damaged=damaged)
+    found = parse(first, known, model=model, then=others, damaged=damaged)
     if as_json:
         print_json(
             {

@@ -46,7 +46,7 @@ class Tensor:
 
 
 @dataclass
-class Plain:
+class NamedTensors:
     """A network's tensors by name, and what every row and column of them means.
 
     `names` is plain data, for a JSON file: what the network is, the symbols it reads, the names of
@@ -69,18 +69,18 @@ class Plain:
         meanings: Meanings,
         *,
         linear: bool = False,
-    ) -> "Plain":
+    ) -> "NamedTensors":
         """What all kinds have: names, and every map; `linear` if none of them has a bias."""
-        plain = Plain(about.name, about_machine(about, machine), meanings, network.layout)
-        plain.layout(VECTOR, network.layout)
+        named = NamedTensors(about.name, about_machine(about, machine), meanings, network.layout)
+        named.layout(VECTOR, network.layout)
         for leaf in maps(network, whole=True):
-            plain.names.setdefault("weights", {})[leaf.name] = {
-                "rows": plain.layout(f"into {leaf.name}", leaf.part.input),
-                "columns": plain.layout(f"out of {leaf.name}", leaf.part.output),
+            named.names.setdefault("weights", {})[leaf.name] = {
+                "rows": named.layout(f"into {leaf.name}", leaf.part.input),
+                "columns": named.layout(f"out of {leaf.name}", leaf.part.output),
                 "meaning": meanings.of_weight(leaf.name),
             }
-            plain.put(leaf.name, leaf.part, linear)
-        return plain
+            named.put(leaf.name, leaf.part, linear)
+        return named
 
     def layout(self, name: str, layout: Layout) -> str:
         """A layout under a name; the name of one that is there already."""

@@ -1,0 +1,11 @@
+"""Names for the types of numpy arrays."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+IntArray = NDArray[np.int64]
+FloatArray = NDArray[np.float64]
+AnyArray = NDArray[Any]
+"""Floats of some format, 64-bit integers, or Python's own numbers as objects."""

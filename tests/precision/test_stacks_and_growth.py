@@ -21,13 +21,14 @@ from netwright.precision.float_arithmetic import FloatArithmetic, arithmetic_of
 from netwright.precision.formats import FORMATS, binary
 from netwright.precision.growth import Size, rnn_sizes, transformer_sizes
 from netwright.precision.rational_arithmetic import RationalArithmetic
-from netwright.precision.recurrent import decoder_states, tensors
 from netwright.precision.stacks import (
     StackFailures,
+    decoder_states,
     digits_held,
     first_stack_failures,
     neural_gpu_hidden,
     rnn_hidden,
+    tensors,
 )
 
 

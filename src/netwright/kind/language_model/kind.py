@@ -215,8 +215,7 @@ class LanguageModelReading(Reading[CompiledLanguageModel]):
         """In floats with softmax; by the definition, with hard attention, as reference."""
         if following.store is not None:
             raise InputError(
-                "language-model keeps no checkpoints; its text can be continued from what netwright "
-                "parse reads off it"
+                "language-model keeps no checkpoints; its text can be continued: netwright parse"
             )
         engine = Engine.FAST if following.engine is Engine.AUTO else following.engine
         evaluator = evaluator_of(compiled, engine)

@@ -104,7 +104,7 @@ class Known:
 def parse_text(text: str | Sequence[str], known: Known | None = None) -> ParsedText:
     """The run that a text of a language model describes.
 
-    >>> decode_text("1 1 <run> R:r:1>1 @1 R:r:1>1 @2 R:r:_ <halt>")
+    >>> parse_text("1 1 <run> R:r:1>1 @1 R:r:1>1 @2 R:r:_ <halt>")
     <halted after 2 steps in r, head 2, tape 11>
     """
     tokens = text.split() if isinstance(text, str) else list(text)
@@ -123,7 +123,7 @@ def parse_texts(texts: Sequence[str | Sequence[str]], known: Known | None = None
     """The run that a chain of texts describes, each of which goes on where the one before ends.
 
     >>> first = "1 1 <run> R:r:1>1 @1 R:r:1>1 @2"
-    >>> decode_texts([first, "1 <run> left:1:goto:r @0 R:r:1>1 @1 R:r:_ <halt>"])
+    >>> parse_texts([first, "1 <run> left:1:goto:r @0 R:r:1>1 @1 R:r:_ <halt>"])
     <halted after 2 steps in r, head 2, tape 11>
     """
     whole, *others = (parse_text(text, known) for text in texts)

@@ -54,7 +54,7 @@ def test_an_answer_in_a_file_is_whole(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It was cut at 1,000 rows, and said so in a row."""
-    monkeypatch.setattr("netwright.cli.campaign_tables.MOST_SHOWN", 10)
+    monkeypatch.setattr("netwright.cli.campaign_report.MOST_SHOWN", 10)
     folder = str(tmp_path / "c")
     call = ["campaign", "all:2x2", "--max-steps", "50", "-o", folder, "--workers", "1"]
     assert main(call) == 0
@@ -156,18 +156,16 @@ def test_exit_codes(counts: tuple[int, int, int], code: int) -> None:
         (["all:2x2", "--scheduler", "x", "--workers", "1", "-o", "new"], "name one"),
         (["all:2x2", "--scheduler", "here", "-o", "new"], "expected an address such as"),
         (["all:2x2", "--scheduler", "tcp://", "-o", "new"], "expected an address such as"),
-        (
-            ["all:2x2", "--sql", "select 1", "-o", "new"],
-            "--sql belongs to: netwright campaign show",
-        ),
-        (["all:2x2", "--csv", "-o", "new"], "--csv belongs to: netwright campaign show"),
-        (["all:2x2", "--holdouts", "x", "-o", "new"], "--holdouts belongs to: netwright campaign"),
+        (["all:2x2", "--sql", "select 1", "-o", "new"], "--sql belongs to: "),
+        (["all:2x2", "--csv", "-o", "new"], "campaign show"),
+        (["run", "all:2x2", "--holdouts", "x", "-o", "new"], "--holdouts belongs to: "),
+        (["shwo", "new"], "no command 'shwo'; did you mean show?"),
         (["all:2x2", "--score", "none", "-o", "new"], "score"),
         (["bad", "-o", "new"], "bad:2"),
         (["bad:0-7", "--skip-bad", "-o", "new"], "there are machines 0 to 1 only"),
-        (["status"], "takes one folder"),
+        (["status"], "Missing argument 'DIR'"),
         (["status", "new"], "has no campaign"),
-        (["show", "new", "--on", "rnn"], "--on has nothing to do with show"),
+        (["show", "new", "--on", "rnn"], "--on belongs to: "),
         (["pack", "."], "has no campaign"),
     ],
 )

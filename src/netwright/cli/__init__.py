@@ -17,7 +17,7 @@ import typer
 from typer.exceptions import TyperException
 
 from netwright.cli.output import say
-from netwright.cli.verb import SETTINGS, Verb, Verbs
+from netwright.cli.verb import SETTINGS, SubVerbs, Verb, Verbs
 from netwright.errors import FormatWarning, NetwrightError, StoppedError
 
 BAD_INPUT = 2
@@ -108,6 +108,9 @@ def _usage_message(error: TyperException) -> str:
     option = getattr(error, "option_name", None)
     message = error.format_message()
     command = getattr(context, "command", None)
+    group = getattr(getattr(context, "parent", None), "command", None)
+    if option and isinstance(group, SubVerbs) and (others := group.verbs_with(option)):
+        message = f"{option} belongs to: {context.parent.command_path} {' or '.join(others)}"
     if option and isinstance(command, Verb) and command.takes_input():
         message += f"; put -- before an INPUT that begins with -, as in: -- {option}"
     return f"{message} ({context.command_path if context else 'netwright'} --help)"

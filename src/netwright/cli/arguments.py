@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from netwright.cli.verb import ADVANCED
 from netwright.errors import InputError, unknown
 from netwright.machine.formats import FORMATS, seed_database
 from netwright.machine.library import library_names
@@ -32,9 +33,9 @@ def read_count(value: str | int, option: str = "--max-steps", things: str = "ste
 
 
 def one_of(option: str, choices: Iterable[str]) -> Callable[[str], str]:
-    """A reader of one of some names, which says what a misspelt one may mean.
+    """A parser for one of some names, which suggests what a misspelt one may mean.
 
-    The members of an enumeration of strings are read as such.
+    The members of an enumeration of strings are returned as such.
     """
     known = {str(choice): choice for choice in choices}
 
@@ -60,13 +61,13 @@ def choice_of(option: str, choices: Iterable[str], help_text: str) -> Any:
 
 
 def completer(names: Iterable[str]) -> Callable[[str], list[str]]:
-    """What the shell may put where one of some names is expected."""
+    """A completion callback for the shell: the names that begin as the incomplete word does."""
     known = list(names)
     return lambda incomplete: [name for name in known if name.startswith(incomplete)]
 
 
 def complete_machine(incomplete: str) -> list[str]:
-    """What the shell may put for MACHINE: names from the library, and files."""
+    """Complete MACHINE for the shell: names from the library, and files."""
     folder, slash, start = incomplete.rpartition("/")
     names = [] if slash else [name for name in library_names() if name.startswith(start)]
     shown = []
@@ -82,7 +83,7 @@ Machine = Annotated[
     str,
     typer.Argument(
         metavar="MACHINE",
-        help="A name from the library, a file (FILE:PART for one of several), or bbchallenge text.",
+        help="A library name, a file (FILE:PART for one of several), or bbchallenge text.",
         show_default=False,
         autocompletion=complete_machine,
     ),
@@ -91,8 +92,7 @@ Input = Annotated[
     str | None,
     typer.Argument(
         metavar="INPUT",
-        help="The input word, a symbol a character; none is the machine's own default input, "
-        "'' the empty word.",
+        help="The input word, one symbol a character; '' is the empty word.  [the machine's own]",
         show_default=False,
     ),
 ]
@@ -101,13 +101,18 @@ FormatName = Annotated[
     typer.Option(
         "--format",
         metavar="FORMAT",
-        help=f"Read MACHINE as {', '.join([*FORMATS, seed_database.NAME])}.",
+        help="Read MACHINE in this format, such as jflap.",
+        rich_help_panel=ADVANCED,
         autocompletion=completer([*FORMATS, seed_database.NAME]),
     ),
 ]
 Separator = Annotated[
     str | None,
-    typer.Option(metavar="TEXT", help="What stands between the symbols of INPUT and of the tape."),
+    typer.Option(
+        metavar="TEXT",
+        help="Separator between the symbols of INPUT.",
+        rich_help_panel=ADVANCED,
+    ),
 ]
 MaxSteps = Annotated[
     int,
@@ -115,21 +120,24 @@ MaxSteps = Annotated[
         "--max-steps",
         metavar="N",
         parser=read_count,
-        help="Stop after N steps of the machine, such as 1000000 or 1e6.",
+        help="Stop after N steps of the machine, such as 1e6.",
     ),
 ]
 Output = Annotated[
     Path | None,
     typer.Option("--output", "-o", metavar="FILE", help="Write to this file."),
 ]
-Force = Annotated[bool, typer.Option("--force", help="Overwrite FILE if it exists.")]
+Force = Annotated[
+    bool,
+    typer.Option("--force", help="Overwrite FILE if it exists.", rich_help_panel=ADVANCED),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 Broken = Annotated[
     list[str] | None,
     typer.Option(
         "--break",
         metavar="LAYER.BLOCK",
-        help="First flip the sign of a weight into a block; may be given several times.",
+        help="Flip the sign of a weight into a block first.  [repeatable]",
     ),
 ]
 Without = Annotated[
@@ -137,6 +145,6 @@ Without = Annotated[
     typer.Option(
         "--without",
         metavar="PART",
-        help="Leave out a part: residual:…, attention:…, gate:…; may be given several times.",
+        help="Leave out a part: residual:…, attention:…, gate:….  [repeatable]",
     ),
 ]

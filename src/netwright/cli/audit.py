@@ -6,8 +6,9 @@ from typing import Annotated
 import typer
 
 from netwright.cli.arguments import AsJson
-from netwright.cli.output import console, print_indented, print_json, visible
+from netwright.cli.output import visible
 from netwright.cli.progress import Working
+from netwright.cli.report import Report
 from netwright.errors import InputError, StoppedError
 from netwright.network.audit import SAMPLE, SIGNS, audit
 
@@ -58,21 +59,13 @@ def command(
         found = audit(path, digest=digest, sample=count, progress=work.tell)
     if work.interrupted or found is None:
         raise StoppedError("interrupted; nothing is said of it")
-    if as_json:
-        print_json({**asdict(found), "holds": found.holds})
-        return 0 if found.holds else DIFFERS
-    from rich.table import Table
-
-    out = console()
-    grid = Table(box=None, pad_edge=False, show_header=False)
-    grid.add_column()
-    grid.add_column()
-    grid.add_column(overflow="fold")
-    for each in found.findings:
-        grid.add_row(SIGNS[each.holds], each.what, visible(each.detail))
-    out.print(grid)
+    report = Report({**asdict(found), "holds": found.holds})
+    report.table(
+        ("", "", ""), [(SIGNS[each.holds], each.what, each.detail) for each in found.findings]
+    )
     if found.digest is not None:
-        print_indented(out, f"digest {found.digest}")
+        report.line(f"digest {found.digest}", indented=True)
     verdict = "is what it says" if found.holds else "is NOT what it says"
-    out.print(f"{found.kind} {visible(found.path)}: {verdict}", soft_wrap=True)
+    report.line(f"{found.kind} {visible(found.path)}: {verdict}", whole=True)
+    report.show(as_json=as_json)
     return 0 if found.holds else DIFFERS

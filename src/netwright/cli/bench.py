@@ -1,15 +1,16 @@
 """`netwright bench`: how fast the networks run, as ratios within one run."""
 
+from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from netwright.benchmark import AUTOMATA, DICTIONARY, Benchmark, measure
 from netwright.cli.arguments import AsJson, Force, FormatName, Input, Separator
 from netwright.cli.given import load_with_word
-from netwright.cli.output import console, print_json, save_file, say
 from netwright.cli.progress import Working
+from netwright.cli.report import COLOURS, MARKERS, Report, check_plot, save_plot
 from netwright.errors import StoppedError
 from netwright.text import counted
 
@@ -35,8 +36,6 @@ def command(
 ) -> None:
     """Measure all networks and simulators on a machine (a minute or so)."""
     if plot is not None:
-        from netwright.cli.plots import check_plot
-
         check_plot(plot, force=force)
     _, turing, symbols = load_with_word(machine, word, separator, format_name)
     options = [("--separator", separator), ("--format", format_name)]
@@ -46,60 +45,82 @@ def command(
     with Working() as work:
         for name in measure(measured, turing, symbols, arguments):
             work.tell(name)
-    if plot is not None and not work.interrupted:
-        from netwright.cli.plots import speed_plot
-
-        save_file(plot, speed_plot(measured, machine, plot.suffix), force=force)
-    if as_json:
-        done = {"interrupted": work.interrupted}
-        print_json({"machine": machine, **measured.as_json(), **done})
-    else:
-        _print(measured)
+    report = Report({"machine": machine, **measured.as_json(), "interrupted": work.interrupted})
+    _tell(report, measured)
+    report.show(as_json=as_json)
     if work.interrupted:
         raise StoppedError(f"interrupted after {counted(len(measured.rates), 'measurement')}")
-    if plot is not None and not as_json:
-        say(f"\nwrote {plot}")
+    if plot is not None:
+        save_plot(plot, machine, partial(_draw, measured), force=force, quiet=as_json)
 
 
-def _print(measured: Benchmark) -> None:
-    from rich.table import Table
-
-    out = console()
-    table = Table(box=None, pad_edge=False)
-    for heading in ("", "steps/s", "× dictionary", "× automata-lib", "memory"):
-        table.add_column(heading, justify="right" if heading else "left")
+def _tell(report: Report, measured: Benchmark) -> None:
+    """Rates with memory, the cost of a step by length, and machines a second."""
+    right = ("steps/s", "× dictionary", "× automata-lib", "memory", "first run of a process")
+    rows = []
     for name, each in measured.rates.items():
         memory = measured.memory.get(name)
-        table.add_row(
-            name,
-            f"{each.rate:,.0f}",
-            _ratio(measured.ratio(name, DICTIONARY)),
-            _ratio(measured.ratio(name, AUTOMATA)),
-            f"{memory / 1e6:,.0f} MB" if memory else "",
-        )
-    out.print(table)
-    out.print()
-    table = Table(box=None, pad_edge=False)
-    columns = sorted({each.steps for row in measured.growth.values() for each in row})
-    table.add_column("ns a step, for so many steps")
-    for steps in columns:
-        table.add_column(f"{steps:,}", justify="right")
+        ratios = (_ratio(measured.ratio(name, peer)) for peer in (DICTIONARY, AUTOMATA))
+        rows.append((name, round(each.rate), *ratios, f"{memory / 1e6:,.0f} MB" if memory else ""))
+    report.table(("", *right[:4]), rows, right=right)
+    report.line()
+    lengths = sorted({each.steps for row in measured.growth.values() for each in row})
+    rows = []
     for name, row in measured.growth.items():
-        found = {each.steps: each.nanoseconds for each in row}
-        costs = (found.get(steps) for steps in columns)
-        table.add_row(name, *("" if cost is None else f"{cost:,.0f}" for cost in costs))
-    out.print(table)
-    out.print()
-    table = Table(box=None, pad_edge=False)
-    for heading in ("1,000 steps each", "machines/s", "first run of a process"):
-        table.add_column(heading, justify="left" if heading[0] == "1" else "right")
-    for name, rate in measured.machines.items():
-        first = measured.first.get(name)
-        table.add_row(name, f"{rate:,.0f}", "" if first is None else f"{first:.2f} s")
-    out.print(table)
+        cost = {each.steps: each.nanoseconds and round(each.nanoseconds) for each in row}
+        rows.append((name, *map(cost.get, lengths)))
+    headings = ("ns a step, by the steps of the run", *(f"{steps:,}" for steps in lengths))
+    report.table(headings, rows)
+    report.line()
+    first = {name: f"{seconds:.2f} s" for name, seconds in measured.first.items()}
+    rows = [(name, round(rate), first.get(name, "")) for name, rate in measured.machines.items()]
+    report.table(("1,000 steps each", "machines/s", right[-1]), rows, right=right)
 
 
 def _ratio(number: float | None) -> str:
     if number is None:
         return "–"
     return f"{number:,.0f}" if number >= 100 else f"{number:.2f}"
+
+
+def _draw(measured: Benchmark, figure: Any, machine: str) -> None:
+    """Rates side by side, and the networks' cost of a step as runs grow."""
+    rates, growth = figure.subplots(1, 2)
+    names = list(measured.rates)
+    numbers = [measured.rates[name].rate for name in names]
+    networks = [name.partition(",")[0] in measured.growth for name in names]
+    for name, number, is_network in zip(names, numbers, networks, strict=True):
+        colour = COLOURS[0] if is_network else "#666666"
+        rates.plot([number], [name], "o", color=colour)
+        rates.annotate(
+            f" {number:,.0f}",
+            (number, name),
+            fontsize=7,
+            va="center",
+            xytext=(4, 0),
+            textcoords="offset points",
+        )
+    rates.grid(alpha=0.3)
+    rates.margins(x=0.4, y=0.1)
+    rates.invert_yaxis()
+    rates.set_xscale("log")
+    rates.set_xlabel("steps a second")
+    if DICTIONARY in measured.rates:
+        rates.axvline(measured.rates[DICTIONARY].rate, color="black", linewidth=0.8, linestyle=":")
+    rates.set_title(f"{machine}, one core", fontsize=10, parse_math=False)
+    for (name, row), colour, marker in zip(measured.growth.items(), COLOURS, MARKERS, strict=False):
+        steps = [each.steps for each in row if each.steps]
+        cost = [each.nanoseconds for each in row if each.steps]
+        growth.plot(steps, cost, color=colour, marker=marker)
+        if steps:
+            place = (steps[0], cost[0])
+            growth.annotate(
+                name, place, color=colour, fontsize=8, xytext=(6, 6), textcoords="offset points"
+            )
+    growth.set_xscale("log")
+    growth.set_yscale("log")
+    growth.set_xlabel("steps of the run")
+    growth.set_ylabel("nanoseconds a step")
+    growth.grid(alpha=0.3)
+    growth.margins(y=0.15)
+    growth.set_title("cost of a step as the run grows", fontsize=10)

@@ -1,32 +1,36 @@
-"""`netwright campaign`: run, verify or certify very many machines."""
+"""`netwright campaign`: run, verify or certify very many machines, and keep every row."""
 
 import sys
 from collections.abc import Iterable
 from csv import writer as csv_writer
-from dataclasses import asdict
+from functools import partial
 from math import isfinite
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from netwright.campaign import Dask, Local, Plan, Status, run, status
+from netwright import campaign
+from netwright.campaign import Dask, Local, Plan, Status
 from netwright.campaign.manifest import Work
-from netwright.campaign.packed import ask, pack
+from netwright.campaign.packed import ask
+from netwright.campaign.packed import pack as packed
 from netwright.campaign.plan import COLUMNS, DOINGS
 from netwright.campaign.store import Store
 from netwright.campaign.summary import Summary
 from netwright.campaign.work import Row
 from netwright.cli.arguments import AsJson, Force, read_count
-from netwright.cli.campaign_tables import (
+from netwright.cli.campaign_report import (
     CampaignProgress,
-    print_answer,
-    print_status,
-    print_summary,
+    draw_campaign,
+    report_of_answer,
+    report_of_status,
+    report_of_summary,
 )
 from netwright.cli.kind_options import with_kind_options
 from netwright.cli.output import print_json, save_file, say
 from netwright.cli.progress import Working
+from netwright.cli.report import check_plot, save_plot
 from netwright.errors import InputError, StoppedError
 from netwright.files import locked
 from netwright.kind.registry import MACHINE, REGISTRY
@@ -34,20 +38,41 @@ from netwright.machine.formats import bbchallenge
 from netwright.machine.simulate import Outcome
 from netwright.text import counted, shortened
 
+VERBS = {
+    "run": "Run, verify or certify the machines of some sources.",
+    "show": "Show what came of a campaign, ask in SQL, or plot it.",
+    "status": "Show how far a campaign is.",
+    "pack": "Pack the rows of a campaign into Parquet files.",
+}
+DEFAULT = "run"
+HELP = "Run, verify or certify very many machines, and keep every row."
 EXAMPLE = """\b
 Examples:
-  netwright campaign all:3x2 --on transformer,rnn,neural-gpu --do certify -o bb3
-  netwright campaign machines.txt.gz --max-steps 10000 -o long-runs
-  netwright campaign --resume -o long-runs
+  netwright campaign run machines.txt.gz --max-steps 10000 -o long-runs
+  netwright campaign show long-runs
+  netwright campaign all:3x2 --do certify -o bb3     (run may be left out)"""
+EXAMPLES = {
+    "run": """\b
+Examples:
+  netwright campaign run all:3x2 --on transformer,rnn --do certify -o bb3
+  netwright campaign run machines.txt.gz --max-steps 10000 -o long-runs
+  netwright campaign run --resume -o long-runs
+  netwright campaign run random:5x2:1000 --scheduler tcp://127.0.0.1:8786 -o d""",
+    "show": """\b
+Examples:
   netwright campaign show long-runs
   netwright campaign show long-runs --sql "select max(steps) from rows"
-  netwright campaign show long-runs --holdouts undecided.txt
-  netwright campaign random:5x2:1000 --scheduler tcp://127.0.0.1:8786 -o on-dask"""
-STATUS, PACK, SHOW = WORDS = ("status", "pack", "show")
+  netwright campaign show long-runs --holdouts undecided.txt""",
+    "status": "Example: netwright campaign status long-runs --json",
+    "pack": "Example: netwright campaign pack long-runs",
+}
+Folder = Annotated[
+    Path, typer.Argument(metavar="DIR", help="The folder of a campaign.", show_default=False)
+]
 
 
 @with_kind_options
-def command(
+def run(
     options: dict[str, Any],
     sources: Annotated[
         list[str] | None,
@@ -55,7 +80,7 @@ def command(
             metavar="SOURCE…",
             help="Lists of machines (FILE, FILE:1000-2000, - for standard input; also .gz, .zst), "
             "seed databases, folders, library, all:3x2 (tree normal form; all:3x2:1RB), every:2x2, "
-            "random:5x2:1000. Or status DIR, pack DIR, show DIR.",
+            "random:5x2:1000.",
             show_default=False,
         ),
     ] = None,
@@ -83,6 +108,27 @@ def command(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="DIR", help="Keep the rows here.")
     ] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with the campaign in DIR.")
+    ] = False,
+    time_limit: Annotated[
+        float | None,
+        typer.Option(metavar="SECONDS", help="For each machine and network.  [default: 300]"),
+    ] = None,
+    sample: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            parser=lambda text: read_count(text, "--sample", "machines"),
+            help="Take N machines, drawn at random.",
+        ),
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option(metavar="S", help="Draw with this seed.  [default: 0]")
+    ] = None,
+    skip_bad: Annotated[
+        bool, typer.Option("--skip-bad", help="Pass over lines that are no machine.")
+    ] = False,
     workers: Annotated[
         int | None,
         typer.Option(metavar="N", help="Processes on this machine.  [default: all cores]"),
@@ -95,78 +141,22 @@ def command(
         int | None,
         typer.Option(metavar="N", min=1, help="Machines at once.  [default: seconds of work]"),
     ] = None,
-    resume: Annotated[
-        bool, typer.Option("--resume", help="Go on with the campaign in DIR.")
-    ] = False,
-    skip_bad: Annotated[
-        bool, typer.Option("--skip-bad", help="Pass over lines that are no machine.")
-    ] = False,
-    sample: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N",
-            parser=lambda text: read_count(text, "--sample", "machines"),
-            help="Take N machines, drawn at random.",
-        ),
-    ] = None,
-    seed: Annotated[
-        int | None, typer.Option(metavar="S", help="Draw with this seed.  [default: 0]")
-    ] = None,
-    time_limit: Annotated[
-        float | None,
-        typer.Option(metavar="SECONDS", help="For each machine and network.  [default: 300]"),
-    ] = None,
-    sql: Annotated[
-        str | None, typer.Option(metavar="QUESTION", help="With show: over the table `rows`.")
-    ] = None,
-    csv: Annotated[
-        bool, typer.Option("--csv", help="With show: all rows, or --sql, as CSV.")
-    ] = False,
-    holdouts: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="With show: write the machines that are undecided, as a list of machines.",
-        ),
-    ] = None,
-    plot: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="With show: draw steps, scores and halting times."),
-    ] = None,
-    force: Force = False,
     as_json: AsJson = False,
 ) -> int:
     """Run, verify or certify very many machines, and keep every row."""
-    said = {"on": on, "do": do, "max_steps": max_steps, "time_limit": time_limit}
-    given: dict[str, Any] = {name: value for name, value in said.items() if value is not None}
-    if options:
-        given["options"] = options
-    names = sources or []
-    if names and names[0] in WORDS:
-        others = {**given, "-o": output, "--resume": resume, "--workers": workers}
-        others |= {"--scheduler": scheduler, "--sample": sample, "--batch": batch}
-        _check_word(names, {name: value for name, value in others.items() if value})
-        shown = {"--sql": sql, "--plot": plot, "--csv": csv or None, "--holdouts": holdouts}
-        shown = {name: value for name, value in shown.items() if value is not None}
-        return _word(names[0], Path(names[1]), shown, force, as_json)
-    for name, value in (("--sql", sql), ("--plot", plot), ("--csv", csv), ("--holdouts", holdouts)):
-        if value:
-            raise InputError(f"{name} belongs to: netwright campaign show DIR")
     if output is None:
         raise InputError("where are the rows to be kept? name a folder: -o DIR")
     if workers is not None and scheduler is not None:
         raise InputError("--workers is for this machine, --scheduler for a cluster; name one")
-    plan: Plan | None = None
+    said = {"on": on, "do": do, "max_steps": max_steps, "time_limit": time_limit}
+    given: dict[str, Any] = {name: value for name, value in said.items() if value is not None}
+    if options:
+        given["options"] = options
     store = Store(output)
-    if resume and store.exists:
-        if given:  # what is not said is as it was
-            plan = Plan(**{**store.manifest()["plan"], **given})
-    else:
-        plan = Plan(**given)
     with CampaignProgress() as progress:
-        found = run(
-            names or None,
-            plan,
+        found = campaign.run(
+            sources or None,
+            _plan(store, given) if resume and store.exists else Plan(**given),
             output,
             Dask(scheduler) if scheduler is not None else Local(workers),
             resume=resume,
@@ -181,80 +171,91 @@ def command(
     return found.exit_code
 
 
-def _check_word(names: list[str], others: dict[str, Any]) -> None:
-    word, *folders = names
-    if len(folders) != 1:
-        raise InputError(
-            f"{word} takes one folder: netwright campaign {word} DIR (a file of that "
-            f"name is ./{word})"
-        )
-    if others:
-        option = next(iter(others))
-        option = option if option.startswith("-") else f"--{option.replace('_', '-')}"
-        raise InputError(f"{option} has nothing to do with {word}")
+def _plan(store: Store, given: dict[str, Any]) -> Plan | None:
+    """The plan of a campaign that is resumed, with what is given anew; None if nothing is."""
+    return Plan(**{**store.manifest()["plan"], **given}) if given else None
 
 
-def _word(word: str, folder: Path, shown: dict[str, Any], force: bool, as_json: bool) -> int:
-    store = Store(folder)
-    manifest = store.manifest()
-    if word != SHOW and shown:
-        raise InputError(f"{next(iter(shown))} belongs to show, not to {word}")
-    if word == STATUS:
-        found = status(folder)
-        if as_json:
-            print_json({**asdict(found), "finished": found.finished})
-        else:
-            print_status(found)
-    elif word == PACK:
-        with locked(folder / "rows", f"a process works on the campaign in {folder}; wait for it"):
-            store.tidy()
-            with Working() as work:
-                work.tell("packing")
-                rows, parts = pack(store)
-        if work.interrupted:
-            raise StoppedError("interrupted; what is packed is packed, and nothing is lost")
-        if as_json:
-            print_json({"rows": rows, "parts": parts})
-        else:
-            say(f"packed {counted(rows, 'row')} into {counted(parts, 'part')} of Parquet")
-    elif {"--sql", "--plot"} <= shown.keys() or {"--holdouts", "--csv"} <= shown.keys():
+def show(
+    folder: Folder,
+    sql: Annotated[
+        str | None,
+        typer.Option(metavar="QUESTION", help="Answer a question in SQL over the table `rows`."),
+    ] = None,
+    csv: Annotated[
+        bool, typer.Option("--csv", help="Print all rows, or the answer to --sql, as CSV.")
+    ] = False,
+    holdouts: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Write the undecided machines to FILE, as a list for another campaign.",
+        ),
+    ] = None,
+    plot: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Draw steps, scores and halting times (.png, .svg, .pdf)."
+        ),
+    ] = None,
+    force: Force = False,
+    as_json: AsJson = False,
+) -> None:
+    """Show what came of a campaign: what is wrong first, then totals and records."""
+    asked = {"--sql": sql, "--plot": plot, "--csv": csv or None, "--holdouts": holdouts}
+    shown = [name for name, value in asked.items() if value is not None]
+    if {"--sql", "--plot"} <= {*shown} or {"--holdouts", "--csv"} <= {*shown}:
         raise InputError(f"{' and '.join(shown)} are several answers; ask for one")
-    elif "--holdouts" in shown:
-        _write_holdouts(Work(manifest, folder).rows(store), shown["--holdouts"], force, as_json)
-    elif "--sql" in shown or "--csv" in shown:
-        _answer(store, shown, as_json)
+    if plot is not None:
+        check_plot(plot, force=force)
+    store = Store(folder)
+    rows = partial(Work(store.manifest(), folder).rows, store)
+    if holdouts is not None:
+        _write_holdouts(rows(), holdouts, force, as_json)
+    elif sql is not None:
+        _answer(*ask(store, sql), csv, as_json)
+    elif csv:
+        _answer(list(COLUMNS), [tuple(row.values()) for row in rows()], csv, as_json)
     else:
-        plot = shown.get("--plot")
+        summary = _show(store, campaign.status(folder), as_json)
         if plot is not None:
-            from netwright.cli.plots import check_plot
-
-            check_plot(plot, force=force)
-        summary = _show(store, status(folder), as_json)
-        if plot is not None:
-            from netwright.cli.campaign_plots import campaign_plot
-
-            save_file(plot, campaign_plot(summary, str(folder), plot.suffix), force=force)
-            if not as_json:
-                say(f"wrote {plot}")
-    return 0
+            draw = partial(draw_campaign, summary)
+            save_plot(plot, str(folder), draw, force=force, quiet=as_json)
 
 
-def _answer(store: Store, shown: dict[str, Any], as_json: bool) -> None:
-    """The answer to a question in SQL, or all rows: as a table, as JSON or as CSV."""
-    if "--sql" in shown:
-        header, rows = ask(store, shown["--sql"])
-    else:
-        header = list(COLUMNS)
-        found = Work(store.manifest(), store.folder).rows(store)
-        rows = [tuple(row.values()) for row in found]
+def status(folder: Folder, as_json: AsJson = False) -> None:
+    """Show how far a campaign is, while it runs or after it stopped."""
+    Store(folder).manifest()
+    report_of_status(campaign.status(folder)).show(as_json=as_json)
+
+
+def pack(folder: Folder, as_json: AsJson = False) -> None:
+    """Pack the rows of a campaign into Parquet files, which take less room."""
+    store = Store(folder)
+    store.manifest()
+    with locked(folder / "rows", f"a process works on the campaign in {folder}; wait for it"):
+        store.tidy()
+        with Working() as work:
+            work.tell("packing")
+            rows, parts = packed(store)
+    if work.interrupted:
+        raise StoppedError("interrupted; what is packed is packed, and nothing is lost")
     if as_json:
-        print_json({"columns": header, "rows": [list(map(_plain, row)) for row in rows]})
-    elif "--csv" in shown:
+        print_json({"rows": rows, "parts": parts})
+    else:
+        say(f"packed {counted(rows, 'row')} into {counted(parts, 'part')} of Parquet")
+
+
+def _answer(header: list[str], rows: list[tuple[Any, ...]], csv: bool, as_json: bool) -> None:
+    """Print the answer to a question in SQL, or all rows: as a table, as JSON or as CSV."""
+    if csv and not as_json:
         writer = csv_writer(sys.stdout, lineterminator="\n")
         writer.writerow(header)
         writer.writerows(rows)
-    else:
-        print_answer(header, rows)
+        return
+    report = report_of_answer(header, rows)
+    report.facts |= {"columns": header, "rows": [list(map(_as_data, row)) for row in rows]}
+    report.show(as_json=as_json)
 
 
 def _write_holdouts(rows: Iterable[Row], path: Path, force: bool, as_json: bool) -> None:
@@ -279,7 +280,7 @@ def _write_holdouts(rows: Iterable[Row], path: Path, force: bool, as_json: bool)
         say(f"wrote {counted(len(machines), 'machine')} to {path}")
 
 
-def _plain(value: object) -> object:
+def _as_data(value: object) -> object:
     """What JSON can say; other things as text."""
     if isinstance(value, float) and not isfinite(value):
         return str(value)
@@ -293,11 +294,6 @@ def _show(store: Store, found: Status, as_json: bool) -> Summary:
         summary = Summary.of(Work(manifest, store.folder).rows(store), manifest["plan"])
     if work.interrupted:
         raise StoppedError("interrupted; the rows are kept")
-    if as_json:
-        told = {**asdict(found), "finished": found.finished, "plan": manifest["plan"]}
-        told["bad"] = sum(len(each["bad"]) for each in manifest["sources"])
-        told["sources"] = [each["source"] for each in manifest["sources"]]
-        print_json({**told, **summary.as_json()})
-    else:
-        print_summary(summary, found, manifest)
+    report = report_of_summary(summary, found, manifest)
+    report.show(as_json=as_json)
     return summary

@@ -1,5 +1,6 @@
 """`netwright certify`: a network proved right for all inputs and all time, by finite checks."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,8 +11,9 @@ from netwright.certificates.reading import Obligation
 from netwright.cli.arguments import AsJson, Force, FormatName, Output
 from netwright.cli.given import load
 from netwright.cli.kind_options import OnKind, with_kind_options
-from netwright.cli.output import console, print_indented, print_json, save_file, say, visible
+from netwright.cli.output import save_file, say, visible
 from netwright.cli.progress import Working
+from netwright.cli.report import Report
 from netwright.cli.rules import bbchallenge_text, print_rules
 from netwright.errors import InputError, StoppedError
 from netwright.files import check_output, read_file
@@ -35,17 +37,15 @@ def command(
     options: dict[str, Any],
     machine: Annotated[
         str | None,
-        typer.Argument(metavar="MACHINE", help="As for `netwright run`; or a saved network."),
+        typer.Argument(metavar="MACHINE", help="A machine, or a saved network."),
     ] = None,
     on: OnKind = None,
     check: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Check the certificate in FILE anew.")
+        Path | None, typer.Option(metavar="FILE", help="Check the certificate in FILE again.")
     ] = None,
     expected: Annotated[
         str | None,
-        typer.Option(
-            "--machine", metavar="MACHINE", help="With --check: the machine it must be about."
-        ),
+        typer.Option("--machine", metavar="MACHINE", help="The machine that FILE must be about."),
     ] = None,
     output: Output = None,
     force: Force = False,
@@ -53,90 +53,114 @@ def command(
     as_json: AsJson = False,
 ) -> int:
     """Prove that a network simulates its machine on every input, for ever."""
+    if output is not None:
+        check_output(output, force=force)
+    _check_call(machine, check, expected, options or on)
+    target, network, label = _subject(machine, check, on, options, format_name)
+    wanted = _wanted(expected, "given" in network, label, format_name)
+    found = _checked(target, network, label, as_json)
+    about = machine_of(network["given"]) if "given" in network else None
+    if output is not None:
+        save_file(output, certificate(target, network, found), force=force)
+    holds = all(each.failure is None for each in found)
+    same = wanted is None or (about is not None and wanted.digest == about.digest)
+    certified = holds and same
+    given = about and {"digest": about.digest, "text": bbchallenge_text(about), **network["given"]}
+    report = _report(target, found, certified, universal=about is None)
+    report.facts |= {"certified": certified, "holds": holds}
+    report.facts |= {} if wanted is None else {"is_the_machine": same}
+    report.facts["machine"] = given
+    report.show(as_json=as_json)
+    if not as_json:
+        _say_more(None if check is None else about, label, None if same else expected, output)
+    return 0 if certified else NOT_CERTIFIED
+
+
+def _say_more(
+    about: TuringMachine | None, label: str, other: str | None, output: Path | None
+) -> None:
+    """Which machine a certificate is about, that it is another one, and where it was written."""
+    if about is not None:
+        _print_machine(about)
+    if other is not None:
+        name = shortened(visible(other), 60)
+        say(f"not certified: {label} is about the machine above, and not about {name}")
+    if output is not None:
+        say(f"wrote {output}")
+
+
+def _check_call(
+    machine: str | None, check: Path | None, expected: str | None, of_network: object
+) -> None:
+    """Raise InputError for arguments that do not go together."""
     if (machine is None) == (check is None):
         raise InputError("name a MACHINE to certify, or a file to --check, and not both")
     if expected is not None and check is None:
         raise InputError("--machine says which machine the file of --check must be about")
-    if output is not None:
-        check_output(output, force=force)
-    label = "the network"
+    if check is not None and of_network:
+        raise InputError("--check looks at what is in FILE, and takes no options of a network")
+
+
+def _subject(
+    machine: str | None,
+    check: Path | None,
+    on: str | None,
+    options: dict[str, Any],
+    format_name: str | None,
+) -> tuple[str, Mapping[str, Any], str]:
+    """The kind, the network as data, and what messages call it: out of a file, or compiled."""
     if check is not None:
-        if options or on is not None:
-            raise InputError("--check looks at what is in FILE, and takes no options of a network")
-        label = str(check)
-        target, network = read_certificate(read_file(check, LARGEST, "certificate"), label)
-    else:
-        source = load(machine or "", format_name=format_name)
-        compiled = network_of(source, on, (), **options)
-        target, network = compiled.kind.name, compiled.to_prove()
-    wanted = None
-    if expected is not None:
-        if "given" not in network:
-            raise InputError(
-                f"{label} is of a universal network, for all machines: it is about none alone, and "
-                "takes no --machine"
-            )
-        wanted = machine_in(load(expected, format_name=format_name))
+        written = read_certificate(read_file(check, LARGEST, "certificate"), str(check))
+        return *written, str(check)
+    network = network_of(load(machine or "", format_name=format_name), on, (), **options)
+    return network.kind.name, network.to_prove(), "the network"
+
+
+def _wanted(
+    expected: str | None, is_of_one: bool, label: str, format_name: str | None
+) -> TuringMachine | None:
+    """The machine that a certificate must be about; None if any is good."""
+    if expected is None:
+        return None
+    if not is_of_one:
+        raise InputError(
+            f"{label} is of a universal network, for all machines: it is about none alone, and "
+            "takes no --machine"
+        )
+    return machine_in(load(expected, format_name=format_name))
+
+
+def _checked(target: str, network: Any, label: str, as_json: bool) -> list[Obligation]:
+    """All obligations, checked; raise StoppedError at Ctrl-C, after showing those that were."""
     found: list[Obligation] = []
     with Working() as work:
         for each in check_written(target, network, label):
             found.append(each)
             work.tell(f"{len(found)} obligations")
     if work.interrupted:
-        if as_json:
-            rows = [each._asdict() for each in found]
-            done = {"certified": False, "interrupted": True}
-            print_json({"on": target, **done, "obligations": rows})
-        else:
-            _print(found, False, target, universal=False)
+        report = _report(target, found, False, universal=False)
+        report.facts |= {"certified": False, "interrupted": True}
+        report.show(as_json=as_json)
         raise StoppedError(
             f"interrupted after {counted(len(found), 'obligation')}: nothing is certified"
         )
-    holds = all(each.failure is None for each in found)
-    if output is not None:
-        save_file(output, certificate(target, network, found), force=force)
-    about = machine_of(network["given"]) if "given" in network else None
-    same = wanted is None or (about is not None and wanted.digest == about.digest)
-    if as_json:
-        rows = [each._asdict() for each in found]
-        given = None
-        if about is not None:
-            given = {"digest": about.digest, "text": bbchallenge_text(about), **network["given"]}
-        answer = {"on": target, "certified": holds and same, "holds": holds}
-        if expected is not None:
-            answer["is_the_machine"] = same
-        print_json({**answer, "machine": given, "obligations": rows})
-    else:
-        _print(found, holds and same, target, universal=about is None)
-        if check is not None and about is not None:
-            _print_machine(about)
-        if not same:
-            name = shortened(visible(expected or ""), 60)
-            say(f"not certified: {check} is about the machine above, and not about {name}")
-        if output is not None:
-            say(f"wrote {output}")
-    return 0 if holds and same else NOT_CERTIFIED
+    return found
 
 
-def _print(found: list[Obligation], certified: bool, on: str, *, universal: bool) -> None:
-    from rich.table import Table
-
-    out = console()
-    table = Table(box=None, pad_edge=False)
-    table.add_column("obligation")
-    table.add_column("cases", justify="right")
-    table.add_column("")
-    for each in found:
-        verdict = "holds" if each.failure is None else "FAILS"
-        table.add_row(each.name, f"{each.cases:,}", verdict)
-    out.print(table)
+def _report(on: str, found: list[Obligation], certified: bool, *, universal: bool) -> Report:
+    report = Report({"on": on, "obligations": [each._asdict() for each in found]})
+    report.table(
+        ("obligation", "cases", ""),
+        [(each.name, each.cases, "FAILS" if each.failure else "holds") for each in found],
+    )
     if certified:
         what = "every machine" if universal else "the machine"
-        out.print(f"certified: the {on} simulates {what} on every input, for ever")
+        report.line(f"certified: the {on} simulates {what} on every input, for ever")
     for each in found:
         if each.failure is not None:
-            out.print(f"not certified: {each.name}")
-            print_indented(out, visible(each.failure))
+            report.line(f"not certified: {each.name}")
+            report.line(visible(each.failure), indented=True)
+    return report
 
 
 def _print_machine(machine: TuringMachine) -> None:

@@ -1,14 +1,15 @@
 """`netwright claims`: the paper's statements as executable experiments."""
 
 import textwrap
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from netwright.claims.experiments import Claim, claim_names, run_claim
 from netwright.cli.arguments import AsJson
-from netwright.cli.output import console, print_json
+from netwright.cli.output import console
 from netwright.cli.progress import Working
+from netwright.cli.report import Report
 from netwright.errors import StoppedError
 from netwright.text import counted
 
@@ -39,48 +40,45 @@ def command(
             work.tell(name)
             claims.append(run_claim(name, thorough))
     failed = [claim for claim in claims if claim.failure is not None]
-    if as_json:
-        rows = [
-            {
-                "statement": claim.name,
-                "title": claim.title,
-                "checked": claim.checked,
-                "cases": claim.cases,
-                "holds": claim.failure is None,
-                "failure": claim.failure,
-                "deviation": claim.deviation or None,
-                "ours": claim.is_ours,
-            }
-            for claim in claims
-        ]
-        print_json({"claims": rows, "failed": len(failed), "interrupted": work.interrupted})
-    else:
-        _print(claims, failed, deviations)
+    report = Report({"claims": [_row(claim) for claim in claims], "failed": len(failed)})
+    report.facts["interrupted"] = work.interrupted
+    _tell(report, claims, deviations)
+    report.show(as_json=as_json)
     if work.interrupted:
         raise StoppedError(f"interrupted after {len(claims)} of {counted(len(names), 'statement')}")
     return FAILED if failed else 0
 
 
-def _print(claims: list[Claim], failed: list[Claim], deviations: bool) -> None:
-    from rich.table import Table
+def _row(claim: Claim) -> dict[str, Any]:
+    return {
+        "statement": claim.name,
+        "title": claim.title,
+        "checked": claim.checked,
+        "cases": claim.cases,
+        "holds": claim.failure is None,
+        "failure": claim.failure,
+        "deviation": claim.deviation or None,
+        "ours": claim.is_ours,
+    }
 
-    out = console()
-    table = Table(box=None, pad_edge=False)
-    table.add_column("statement", no_wrap=True)
-    table.add_column("what is checked")
-    table.add_column("cases", justify="right", no_wrap=True)
-    table.add_column("", no_wrap=True)
+
+def _tell(report: Report, claims: list[Claim], deviations: bool) -> None:
+    """The table, where statements depart from the print, and what fails."""
+    marks = [" (ours)" if each.is_ours else " *" if each.deviation else "" for each in claims]
+    report.table(
+        ("statement", "what is checked", "cases", ""),
+        [
+            (each.name + mark, each.checked, each.cases, "FAILS" if each.failure else "holds")
+            for each, mark in zip(claims, marks, strict=True)
+        ],
+        whole=("statement", "cases", ""),
+    )
+    departing = [claim for claim in claims if claim.deviation]
+    if departing:
+        hint = "" if deviations else " (--deviations explains)"
+        report.line(f"* not quite as printed{hint}")
+    for claim in departing if deviations else ():
+        report.line(f"\n{textwrap.fill(f'{claim.name}: {claim.deviation}', width=console().width)}")
     for claim in claims:
-        verdict = "holds" if claim.failure is None else "FAILS"
-        mark = " (ours)" if claim.is_ours else " *" if claim.deviation else ""
-        table.add_row(claim.name + mark, claim.checked, f"{claim.cases:,}", verdict)
-    out.print(table)
-    if any(claim.deviation for claim in claims):
-        hint = "" if deviations else " (--deviations tells)"
-        out.print(f"* not quite as printed{hint}")
-    for claim in claims if deviations else ():
-        if claim.deviation:
-            text = textwrap.fill(f"{claim.name}: {claim.deviation}", width=out.width)
-            out.print(f"\n{text}")
-    for claim in failed:
-        out.print(f"\n{claim.name} ({claim.title}) fails:\n  {claim.failure}")
+        if claim.failure is not None:
+            report.line(f"\n{claim.name} ({claim.title}) fails:\n  {claim.failure}")

@@ -1,7 +1,8 @@
 """`netwright compile`: what the network of a machine looks like, and how to keep it."""
 
+import re
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
@@ -25,7 +26,7 @@ from netwright.exact.layout import Layout
 from netwright.kind.registry import is_kind, kind_named
 from netwright.machine.turing_machine import TuringMachine
 from netwright.network.network import Network
-from netwright.network.running import network_of
+from netwright.network.running import Source, network_of
 from netwright.network.saved import to_bytes
 from netwright.network.weight import Weight
 from netwright.text import counted
@@ -52,31 +53,31 @@ def command(
     machine: Machine,
     options: dict[str, Any],
     word: Input = None,
-    on: Annotated[str | None, on_option("Which network.", UNIVERSAL)] = None,
+    on: Annotated[
+        str | None, on_option("The network: transformer, rnn, neural-gpu, ….", UNIVERSAL)
+    ] = None,
     prompt: Annotated[
         str | None,
         typer.Option(
             "--prompt",
             metavar="[rules|text]",
-            help="Print the machine and INPUT as the prompt of a universal network: of rules with "
-            "--on universal-transformer, a word with --on universal-text; else of the universal "
-            "language model.",
+            help="Print machine and INPUT as a prompt: for --on universal-transformer or "
+            "universal-text, else for the universal language model.",
         ),
     ] = None,
     model: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="The exported universal model that is to take it."),
+        typer.Option(metavar="DIR", help="With --prompt: the exported universal model."),
     ] = None,
     weights: Annotated[
         list[str] | None,
         typer.Option(
             metavar="NAME",
-            help="Print a weight with the names of its rows and columns, such as decoder.3.V; may "
-            "be given several times.",
+            help="Print a weight with named rows and columns, such as decoder.3.V.  [repeatable]",
         ),
     ] = None,
     explain: Annotated[
-        bool, typer.Option("--explain", help="Say what every block and weight means.")
+        bool, typer.Option("--explain", help="Explain every block and weight.")
     ] = False,
     output: Output = None,
     force: Force = False,
@@ -86,65 +87,78 @@ def command(
 ) -> None:
     """Compile a machine into a network; show its shape, and save it with -o."""
     source, given, symbols = load_with_word(machine, word, separator, format_name)
-    named = source.kind.name if isinstance(source, Network) else on
-    known = named is not None and is_kind(named)
-    own = kind_named(named).construction.takes_prompt if named and known else ""
-    if own:
-        options |= {"prompt": prompt} if prompt and prompt != own else {}
-    elif prompt is not None or on == UNIVERSAL:
-        if prompt:
-            raise InputError(
-                f"--prompt {prompt} is for a universal network: --on universal-transformer, or "
-                "--on universal-text"
-            )
-        if weights or explain or output is not None or force or on not in (None, UNIVERSAL):
-            raise InputError(
-                "a prompt is printed; --on, --weights, --explain and -o are not for it"
-            )
+    own = _own_prompt(source, on)
+    if not own and (prompt is not None or on == UNIVERSAL):
+        _check_prompt(prompt, on, any((weights, explain, output, force)))
         _print_prompt(given, symbols, model, options, as_json)
         return
-    if model is not None or (prompt is None and (word is not None or separator is not None)):
+    if {model, *((word, separator) if prompt is None else ())} != {None}:
         raise InputError("INPUT, --separator and --model are for --prompt")
+    options |= {"prompt": prompt} if prompt not in (None, "", own) else {}
     network = network_of(source, on, symbols, **options)
+    chosen = _weights(network, weights)
     if output is not None:
         save_file(output, to_bytes(network), force=force)
-    chosen = [weight for name in weights or () for weight in _weights(network, name)]
+    prompted = None if prompt is None else symbols
     if weights or explain:
         _print_parts(network, chosen, explain, as_json)
-        if output is not None and not as_json:
-            say(f"\nwrote {output}, in the safetensors format")
+    elif as_json:
+        print_json(_facts(machine, network) | _parts(network, output, prompted))
+    elif prompted is not None:
+        _print_tokens(network.kind.construction.prompt(network.compiled, prompted))
         return
-    tokens = None
-    if prompt is not None:
-        tokens = network.kind.construction.prompt(network.compiled, symbols)
-    if tokens is not None and not as_json:
-        _print_tokens(tokens)
-        return
-    counts = {"states": len(given.states), "symbols": len(given.symbols)}
-    changes = {"changes": list(network.changes)} if network.changes else {}
-    about = {"machine": machine, "on": network.kind.name, "given": counts}
-    answer = {**about, **network.facts, **changes}
-    if as_json:
-        blocks = [
-            {"block": block, "size": len(labels), "labels": [*filter(None, labels)]}
-            for block, labels in network.layout.blocks
-        ]
-        made = {
-            "description": network.description,
-            "vectors": network.kind.reading.vectors(network.compiled),
-            "weights": list(network.weights()),
-        }
-        shown = {} if tokens is None else {"prompt": _as_data(tokens)}
-        told = {**answer, **made, "layout": blocks, "output": output and str(output)}
-        print_json({**told, **shown})
-        return
-    _print(answer, network.layout)
-    if output is not None:
+    else:
+        _print(_facts(machine, network), network.layout)
+    if output is not None and not as_json:
         say(f"\nwrote {output}, in the safetensors format")
 
 
-def _as_data(prompt: str | list[Any]) -> Any:
-    return prompt if isinstance(prompt, str) else [asdict(token) for token in prompt]
+def _check_prompt(prompt: str | None, on: str | None, is_asked_for_more: bool) -> None:
+    """Raise InputError for a prompt of the universal language model with other options."""
+    if prompt:
+        raise InputError(
+            f"--prompt {prompt} is for a universal network: --on universal-transformer, or "
+            "--on universal-text"
+        )
+    if is_asked_for_more or on not in (None, UNIVERSAL):
+        raise InputError("a prompt is printed; --on, --weights, --explain and -o are not for it")
+
+
+def _own_prompt(source: Source, on: str | None) -> str:
+    """What the network's kind takes as a prompt, if it is universal: `rules`, or `text`."""
+    named = source.kind.name if isinstance(source, Network) else on
+    return kind_named(named).construction.takes_prompt if named and is_kind(named) else ""
+
+
+def _facts(argument: str, network: Network) -> dict[str, Any]:
+    """What the network is, in numbers."""
+    given = network.machine
+    counts = {"states": len(given.states), "symbols": len(given.symbols)}
+    about = {"machine": argument, "on": network.kind.name, "given": counts}
+    changes = {"changes": list(network.changes)} if network.changes else {}
+    return {**about, **network.facts, **changes}
+
+
+def _parts(
+    network: Network, output: Path | None, prompted: tuple[str, ...] | None
+) -> dict[str, Any]:
+    """What `--json` has besides: layout, vectors, weights, and the prompt if it is asked for."""
+    blocks = [
+        {"block": block, "size": len(labels), "labels": [*filter(None, labels)]}
+        for block, labels in network.layout.blocks
+    ]
+    found = {
+        "description": network.description,
+        "vectors": network.kind.reading.vectors(network.compiled),
+        "weights": list(network.weights()),
+        "layout": blocks,
+        "output": output and str(output),
+    }
+    if prompted is not None:
+        prompt = network.kind.construction.prompt(network.compiled, prompted)
+        is_text = isinstance(prompt, str)
+        found["prompt"] = prompt if is_text else [asdict(token) for token in prompt]
+    return found
 
 
 def _print_tokens(prompt: str | list[Any]) -> None:
@@ -187,16 +201,14 @@ def _print_prompt(
             say(f"{what}: {listed(pairs, console().width - len(what) - 2)}", err=True)
 
 
-def _weights(network: Network, name: str) -> list[Weight]:
-    """A weight by its name, or all of a map that has several: decoder.1.O is .1 and .2."""
-    known = network.weights()
-    found = [
-        weight
-        for each, weight in known.items()
-        if each == name or (each.startswith(f"{name}.") and each[len(name) + 1 :].isdecimal())
-    ]
-    if not found:
-        raise InputError(unknown("weight", name, list(known)))
+def _weights(network: Network, names: Iterable[str] | None) -> list[Weight]:
+    """Weights by name; the name of a map with several is all of them: decoder.1.O is .1 and .2."""
+    known, found = network.weights(), []
+    for name in names or ():
+        several = [each for each in known if re.fullmatch(rf"{re.escape(name)}(\.\d+)?", each)]
+        if not several:
+            raise InputError(unknown("weight", name, list(known)))
+        found += [known[each] for each in several]
     return found
 
 

@@ -4,6 +4,7 @@ import json
 import os
 import sys
 import webbrowser
+from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import urlencode
 
@@ -31,6 +32,7 @@ from netwright.files import check_output
 from netwright.machine.formats import bbchallenge
 from netwright.machine.library import library_names
 from netwright.machine.turing_machine import TuringMachine
+from netwright.network.network import Network
 from netwright.network.running import network_of
 
 EXAMPLE = """\b
@@ -52,12 +54,12 @@ def command(
     on: OnKind = None,
     t: Annotated[
         int | None,
-        typer.Option("--t", metavar="T", min=1, help="Begin at this time of the network.  [1]"),
+        typer.Option("--t", metavar="T", min=1, help="Begin at time T of the network.  [1]"),
     ] = None,
     max_steps: MaxSteps = LIMIT,
     port: Annotated[
         int,
-        typer.Option(metavar="N", min=0, max=65535, help="Another one is taken if it is in use."),
+        typer.Option(metavar="N", min=0, max=65535, help="The port; another one if it is in use."),
     ] = PORT,
     browser: Annotated[
         bool, typer.Option("--browser/--no-browser", help="Open the page in a browser.")
@@ -67,7 +69,7 @@ def command(
         str | None,
         typer.Option(
             metavar="A:B",
-            help="Which moments the file has.  [default: all up to 1,000; else 200 around T]",
+            help="Times to record in the file.  [all up to 1,000, or 200 around T]",
             show_default=False,
         ),
     ] = None,
@@ -76,40 +78,21 @@ def command(
     format_name: FormatName = None,
 ) -> None:
     """See a network run: in the browser, or with -o as one HTML file."""
-    source, turing, symbols = load_with_word(machine, word, separator, format_name)
+    source, _, symbols = load_with_word(machine, word, separator, format_name)
     network = network_of(source, on, symbols, **options)
     if network.standing.is_doubtful:
         say(f"netwright: {visible(machine)}: {visible(str(network.standing))}", err=True)
     explored = Explored(network, symbols, max_steps)
     if tokens is not None and output is None:
         raise InputError("--tokens says which moments a file has; add -o FILE.html")
-    query = {"kind": network.kind.name}
-    if all(len(symbol) == 1 for symbol in turing.symbols):
-        query["input"] = "".join(symbols)
-    else:
-        query["word"] = json.dumps(symbols, ensure_ascii=False)
-    for option in network.kind.options:
-        value = option.written(network.options[option.name])
-        if value not in (None, False) and network.options[option.name] != option.default:
-            query[option.name] = str(value)
+    query = _query(network, symbols)
     if output is not None:
-        check_output(output, force=force)
-        with Working() as work:
-            page = page_file(
-                explored, tokens, t, query, lambda done: work.tell(f"{100 * done:.0f} % recorded")
-            )
-        if work.interrupted:
-            raise StoppedError(f"{output} was not written")
-        save_file(output, page.encode(), force=force)
-        say(
-            f"wrote {output}, {len(page) / 1000:,.0f} KB; it opens in a browser and needs no server"
-        )
+        _write_page(output, explored, tokens, t, query, force)
         return
     known = isinstance(source, TuringMachine) and (
         machine in library_names() or bbchallenge.recognises(machine)
     )
     explored.check(t or 1)
-    answers = Answers(network, max_steps)
     address = urlencode({"machine": machine if known else "given", **query, "t": t or 1})
 
     def opened(place: str) -> None:
@@ -118,6 +101,39 @@ def command(
         if browser:
             webbrowser.open(f"{place}?{address}")
 
-    if not serve(answers, port, opened):
+    if not serve(Answers(network, max_steps), port, opened):
         sys.stdout.flush()
         os._exit(0)
+
+
+def _query(network: Network, word: tuple[str, ...]) -> dict[str, str]:
+    """The parameters of the page's address: kind, input, and options that are not defaults."""
+    query = {"kind": network.kind.name}
+    if all(len(symbol) == 1 for symbol in network.machine.symbols):
+        query["input"] = "".join(word)
+    else:
+        query["word"] = json.dumps(word, ensure_ascii=False)
+    for option in network.kind.options:
+        value = option.written(network.options[option.name])
+        if value not in (None, False) and network.options[option.name] != option.default:
+            query[option.name] = str(value)
+    return query
+
+
+def _write_page(
+    output: Path,
+    explored: Explored,
+    tokens: str | None,
+    t: int | None,
+    query: dict[str, str],
+    force: bool,
+) -> None:
+    check_output(output, force=force)
+    with Working() as work:
+        page = page_file(
+            explored, tokens, t, query, lambda done: work.tell(f"{100 * done:.0f} % recorded")
+        )
+    if work.interrupted:
+        raise StoppedError(f"{output} was not written")
+    save_file(output, page.encode(), force=force)
+    say(f"wrote {output}, {len(page) / 1000:,.0f} KB; it opens in a browser and needs no server")

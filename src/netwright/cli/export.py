@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -17,8 +18,9 @@ from netwright.cli.arguments import (
 )
 from netwright.cli.given import check_word, load, split_word, word_text
 from netwright.cli.kind_options import OnKind, with_kind_options
-from netwright.cli.output import console, print_json, say, visible
+from netwright.cli.output import print_json, say
 from netwright.cli.progress import Working
+from netwright.cli.report import Report
 from netwright.errors import InputError, StoppedError
 from netwright.export.checkpoint import CheckpointTarget
 from netwright.export.folder import OUTPUTS, CheckFailedError, Export, export
@@ -37,9 +39,7 @@ EXAMPLE = """\b
 Examples:
   netwright export palindrome --to numpy -o palindrome-numpy
   netwright export palindrome --to torch -o model --input abba --input ab
-  netwright export palindrome --on rnn --to onnx -o rnn
-  netwright export busy-beaver-4 --to hf -o bb4
-  netwright export busy-beaver-5 --to torch --dtype float32 --score recency -o bb5
+  netwright export busy-beaver-5 --to torch --score recency -o bb5
   netwright export palindrome --to gpt2 --context 256 -o palindrome-gpt2
   netwright export --universal --states 16 --symbols 8 --to gpt2 -o universal
   netwright export --zoo --to numpy -o zoo"""
@@ -54,7 +54,7 @@ def command(
         str | None,
         typer.Argument(
             metavar="MACHINE",
-            help="As for `netwright run`; or a saved network.",
+            help="A machine, or a saved network.",
             show_default=False,
             autocompletion=complete_machine,
         ),
@@ -66,16 +66,14 @@ def command(
     on: OnKind = None,
     dtype: Annotated[
         str | None,
-        choice_of(
-            "--dtype", DTYPES, "The type of all numbers.  [float64; bfloat16 for gpt2 and opt]"
-        ),
+        choice_of("--dtype", DTYPES, "The type of all numbers.  [float64, or bfloat16]"),
     ] = None,
     words: Annotated[
         list[str] | None,
         typer.Option(
             "--input",
             metavar="WORD",
-            help="An input to check on; may be given several times.  [the machine's own]",
+            help="An input to check on.  [the machine's own; repeatable]",
         ),
     ] = None,
     check: Annotated[
@@ -83,27 +81,25 @@ def command(
         typer.Option(
             metavar="N",
             parser=lambda value: read_count(value, "--check", "outputs"),
-            help="Compare so many outputs of each input with the exact run.",
+            help="Compare N outputs for each input with the exact run.",
         ),
     ] = OUTPUTS,
     keep_failed: Annotated[
-        bool, typer.Option("--keep-failed", help="Write it even if the check finds it wrong.")
+        bool, typer.Option("--keep-failed", help="Write it even if the check fails.")
     ] = False,
     universal: Annotated[
         bool,
-        typer.Option(
-            "--universal", help="One language model for all machines: rules are in the prompt."
-        ),
+        typer.Option("--universal", help="One language model for all machines."),
     ] = False,
     states: Annotated[
         int | None,
-        typer.Option(
-            metavar="N", help="How many states the universal model has, acc among them.  [16]"
-        ),
+        typer.Option(metavar="N", help="States of the universal model, including acc.  [16]"),
     ] = None,
-    symbols: Annotated[int | None, typer.Option(metavar="N", help="How many symbols.  [8]")] = None,
+    symbols: Annotated[
+        int | None, typer.Option(metavar="N", help="Symbols of the universal model.  [8]")
+    ] = None,
     zoo: Annotated[
-        bool, typer.Option("--zoo", help="All machines of the library; goes on where it stopped.")
+        bool, typer.Option("--zoo", help="Export all library machines, or resume doing so.")
     ] = False,
     force: Annotated[
         bool, typer.Option("--force", help="Overwrite DIR if it is an export.")
@@ -115,38 +111,46 @@ def command(
     """Write a network for another tool, and check it there."""
     if output is None:
         raise InputError("say which folder to write: -o DIR")
-    if not universal and (states is not None or symbols is not None):
+    if not universal and (states, symbols) != (None, None):
         raise InputError("--states and --symbols are for --universal")
+    about_machines = (machine, words, separator, format_name)
+    write: Callable[..., Export]
+    show = _print
     if universal:
-        if machine or words or zoo or on or separator or format_name or {*options} - {"context"}:
+        if any((*about_machines, zoo, on)) or {*options} - {"context"}:
             raise InputError(
                 "--universal is for all machines; it takes --context, and none of those"
             )
-        write: Callable[..., Export] = partial(
-            export_universal,
-            to,
-            output,
-            states=16 if states is None else states,
-            symbols=8 if symbols is None else symbols,
-            context=read_context(options.get("context", 2048)),
-        )
-        return _written(write, dtype, check, keep_failed, force, output, as_json, _print)
-    if zoo:
-        if machine or words or options or keep_failed or separator or format_name:
+        write = _universal(to, output, states, symbols, options)
+    elif zoo:
+        if any((*about_machines, options, keep_failed)):
             raise InputError("--zoo takes all machines of the library as they are, and no others")
         return _zoo(to, output, on, dtype, check, force, as_json)
-    if machine is None:
+    elif machine is None:
         raise InputError("say which machine to export, or --zoo for all of the library")
-    given = [split_word(word, separator) for word in words or ()]
-    letters = [symbol for word in given for symbol in word]
-    on = on or _only_kind(to)
-    source = load(machine, format_name=format_name, also=letters)
-    turing = machine_in(source)
-    inputs = [check_word(turing, word, separator) for word in given] or [turing.default_input]
-    network = _network(source, turing, on, inputs, options)
-    write = partial(export, network, to, output, inputs=inputs)
-    show = partial(_print, machine=turing, separator=separator)
+    else:
+        given = [split_word(word, separator) for word in words or ()]
+        source = load(machine, format_name=format_name, also=chain.from_iterable(given))
+        turing = machine_in(source)
+        inputs = [check_word(turing, word, separator) for word in given] or [turing.default_input]
+        network = _network(source, turing, on or _only_kind(to), inputs, options)
+        write = partial(export, network, to, output, inputs=inputs)
+        show = partial(_print, machine=turing, separator=separator)
     return _written(write, dtype, check, keep_failed, force, output, as_json, show)
+
+
+def _universal(
+    to: str, output: Path, states: int | None, symbols: int | None, options: dict[str, Any]
+) -> Callable[..., Export]:
+    """Write the language model that takes the rules of any machine in its prompt."""
+    return partial(
+        export_universal,
+        to,
+        output,
+        states=16 if states is None else states,
+        symbols=8 if symbols is None else symbols,
+        context=read_context(options.get("context", 2048)),
+    )
 
 
 def _written(
@@ -202,26 +206,29 @@ def _network(
 def _print(
     made: Export, machine: TuringMachine | None = None, separator: str | None = None
 ) -> None:
-    from rich.table import Table
-
-    say(f"wrote {made.folder}")
-    say(f"for {made.target} in {made.dtype}: {made.title}")
-    if not made.checks:
-        say("not checked")
-        return
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for heading in ("input", "way", "outputs"):
-        table.add_column(heading, overflow="fold")
-    for each in made.checks:
-        word = word_text(machine, each.word, separator) if machine else " ".join(each.word)
-        word = visible(shortened(word, 24))
-        table.add_row(word or "(empty)", each.way, visible(str(each)))
-    console().print(table)
-    if isinstance(target := TARGETS[made.target], CheckpointTarget):
-        other = "" if target.runtime else "; in transformers with pip install 'netwright[hf]'"
-        say(f"checked in {target.checked_in()}{other}")
-    for line in filter(None, map(prediction_text, made.about["predicted"])):
-        say(line)
+    report = Report()
+    report.line(f"wrote {made.folder}")
+    report.line(f"for {made.target} in {made.dtype}: {made.title}")
+    if made.checks:
+        words = [
+            word_text(machine, each.word, separator) if machine else " ".join(each.word)
+            for each in made.checks
+        ]
+        report.table(
+            ("input", "way", "outputs"),
+            [
+                (shortened(word, 24) or "(empty)", each.way, str(each))
+                for word, each in zip(words, made.checks, strict=True)
+            ],
+        )
+        if isinstance(target := TARGETS[made.target], CheckpointTarget):
+            other = "" if target.runtime else "; in transformers with pip install 'netwright[hf]'"
+            report.line(f"checked in {target.checked_in()}{other}")
+        for line in filter(None, map(prediction_text, made.about["predicted"])):
+            report.line(line)
+    else:
+        report.line("not checked")
+    report.show(as_json=False)
 
 
 def _zoo(

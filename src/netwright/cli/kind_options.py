@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from netwright.cli.arguments import completer
-from netwright.kind.registry import DEFAULT, MACHINE, REGISTRY, kinds, modules, read_kind
+from netwright.cli.verb import NETWORK
+from netwright.kind.registry import DEFAULT, MACHINE, kinds, modules, read_kind
 
 if TYPE_CHECKING:
     from netwright.kind.record import Option
@@ -16,19 +17,21 @@ if TYPE_CHECKING:
 
 def on_option(help_text: str, *others: str) -> Any:
     """`--on`: a kind, or one of some others."""
-    names = [*REGISTRY, *others]
     return typer.Option(
         "--on",
         parser=lambda value: read_kind(value, *others),
         metavar="NETWORK",
-        help=f"{help_text[:-1]}: {', '.join(names)}.  [default: {DEFAULT}]",
+        help=f"{help_text}  [default: {DEFAULT}]",
         show_default=False,
         autocompletion=lambda incomplete: completer([*modules(), *others])(incomplete),
     )
 
 
-OnKind = Annotated[str | None, on_option("Which network.")]
-OnTarget = Annotated[str | None, on_option("Run it on this.", MACHINE)]
+OnKind = Annotated[str | None, on_option("The network: transformer, rnn, neural-gpu, ….")]
+OnTarget = Annotated[
+    str | None,
+    on_option("The network: transformer, rnn, neural-gpu, …; or machine.", MACHINE),
+]
 
 
 def _annotations(own: set[str]) -> dict[str, Any]:
@@ -44,7 +47,9 @@ def _annotations(own: set[str]) -> dict[str, Any]:
     for name, option in options.items():
         help_text = f"For {' and '.join(users[name])}: {option.help}"
         if option.is_flag:
-            found[name] = Annotated[bool, typer.Option(f"--{name}", help=help_text)]
+            found[name] = Annotated[
+                bool, typer.Option(f"--{name}", help=help_text, rich_help_panel=NETWORK)
+            ]
             continue
         complete = completer(option.choices) if option.choices else None
         shown = typer.Option(
@@ -52,6 +57,7 @@ def _annotations(own: set[str]) -> dict[str, Any]:
             metavar=option.metavar or "VALUE",
             help=help_text,
             autocompletion=complete,
+            rich_help_panel=NETWORK,
         )
         found[name] = Annotated[str | None, shown]
     return found

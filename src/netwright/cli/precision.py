@@ -1,5 +1,6 @@
 """`netwright precision`: where floats and softmax first go wrong, and why."""
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,9 +17,9 @@ from netwright.cli.arguments import (
 )
 from netwright.cli.given import load_with_word, word_text
 from netwright.cli.kind_options import OnKind, with_kind_options
-from netwright.cli.output import print_json, save_file, say
-from netwright.cli.plots import check_plot
+from netwright.cli.precision_report import draw_curves, report_of
 from netwright.cli.progress import Working
+from netwright.cli.report import check_plot, save_plot
 from netwright.errors import InputError, StoppedError
 from netwright.kind.registry import DEFAULT, kind_named
 from netwright.kind.transformer.scores import read_score
@@ -52,50 +53,45 @@ def command(
         str | None,
         typer.Option(
             metavar="NAMES",
-            help="Formats, with commas: float64, float32, bfloat16, float16.  [default: all]",
+            help="Any of float64, float32, bfloat16, float16.  [all]",
         ),
     ] = None,
     bits: Annotated[
         str | None,
-        typer.Option(
-            metavar="NUMBERS", help="Formats of so many bits and any exponent, with commas."
-        ),
+        typer.Option(metavar="N,…", help="Formats with N significant bits and any exponent."),
     ] = None,
     accumulate: Annotated[
         str | None,
-        typer.Option(metavar="FORMAT", help="Add up products in this format: a name, or bits."),
+        typer.Option(metavar="FORMAT", help="Add up products in this format: a name, or N bits."),
     ] = None,
     softmax: Annotated[
         str | None,
         typer.Option(
             metavar="TAU",
-            help="Softmax at temperature TAU: 1e-6, or 1e-3/t2 for one that falls with the square "
-            "of the step, or a provable schedule.",
+            help="Softmax at temperature TAU: 1e-6, 1e-3/t2 (falling), or schedule (proved).",
         ),
     ] = None,
     snap: Annotated[
         bool | None,
         typer.Option(
             "--snap/--no-snap",
-            help="Let F begin with σ(2x − ½), or not.  [default: both for softmax, else not]",
+            help="Begin F with σ(2x − ½), or not.  [both for softmax, else not]",
             show_default=False,
         ),
     ] = None,
     max_steps: Annotated[
         int,
-        typer.Option(
-            metavar="N", parser=_read_outputs, help="Stop after N steps of the network, up to 1e6."
-        ),
+        typer.Option(metavar="N", parser=_read_outputs, help="Stop after N steps of the network."),
     ] = 10_000,
     search: Annotated[
         bool,
-        typer.Option("--search", help="Search possible failures also where it takes some seconds."),
+        typer.Option("--search", help="Search for possible failures, even if it takes seconds."),
     ] = False,
     growth: Annotated[
-        bool, typer.Option("--growth", help="Also how many bits the exact run takes.")
+        bool, typer.Option("--growth", help="Also show how many bits the exact run takes.")
     ] = False,
     curves: Annotated[
-        bool, typer.Option("--curves", help="Also the data of the plots, for --json.")
+        bool, typer.Option("--curves", help="Add the data of the plots to --json.")
     ] = False,
     plot: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Draw the four plots: .png, .svg or .pdf.")
@@ -105,40 +101,20 @@ def command(
     format_name: FormatName = None,
     as_json: AsJson = False,
 ) -> None:
-    """Run a network in floating point, and with softmax, beside the exact run."""
-    if plot is not None:
-        check_plot(plot, force=force)
+    """Run a network in floating point, and with softmax, next to the exact run."""
+    wants_curves = _wants_curves(plot, curves, force, as_json)
     source, turing, symbols = load_with_word(machine, word, separator, format_name)
     if not isinstance(source, TuringMachine):
         raise InputError(f"{machine} is a saved network; precision takes the machine it came from")
     kind = kind_named(on or DEFAULT)
-    if curves and not as_json:
-        raise InputError("--curves is data for --json; --plot draws it")
     from netwright.precision.formats import read_format, read_formats
-    from netwright.precision.softmax import read_temperature
 
     chosen = kind.construction.read_options(options)
-    sums = read_format(accumulate, "--accumulate") if accumulate is not None else None
-    # What only networks with attention have; the kind refuses what it has not.
-    attention: dict[str, Any] = {}
-    if softmax is not None:
-        attention["temperature"] = read_temperature(softmax, read_score(chosen.get("score")))
-    if snap is not None or softmax is not None:
-        attention["snapping"] = (True, False) if snap is None else (snap,)
-    if search:
-        attention["search"] = True
-    experiment = kind.experiment(
-        turing,
-        symbols,
-        chosen,
-        {
-            "formats": read_formats(dtype, bits, sums),
-            "sums": sums,
-            "steps": max_steps,
-            **attention,
-        },
-    )
-    if (curves or plot is not None) and "score" not in chosen:
+    sums = None if accumulate is None else read_format(accumulate, "--accumulate")
+    settings = {"formats": read_formats(dtype, bits, sums), "sums": sums, "steps": max_steps}
+    settings |= _of_attention(softmax, snap, search, chosen.get("score"))
+    experiment = kind.experiment(turing, symbols, chosen, settings)
+    if wants_curves and "score" not in chosen:
         raise InputError(f"--plot and --curves are of the transformer, not of {kind.name}")
     texts = {option.name: option.written(chosen[option.name]) for option in kind.options}
     answer: dict[str, Any] = {
@@ -148,33 +124,48 @@ def command(
         "attention": experiment.has_attention,
         "score": texts.get("score"),
         "softmax": softmax,
-        "accumulate": sums.name if sums is not None else None,
+        "accumulate": sums and sums.name,
         "base": texts.get("base"),
         "max_steps": max_steps,
+        "results": [],
     }
-    answer["results"] = []
     with Working() as work:
-        for row in experiment.results(work.tell):
-            answer["results"].append(row)
+        answer["results"].extend(experiment.results(work.tell))
         if growth:
             work.tell("the exact run")
             answer["growth"] = experiment.growth()
-        if curves or plot is not None:
+        if wants_curves:
             from netwright.precision.curves import all_curves
 
             answer["curves"] = all_curves(turing, symbols, chosen["score"], max_steps, work.tell)
-    if as_json:
-        print_json({**answer, "interrupted": work.interrupted})
-    else:
-        from netwright.cli.precision_table import print_answer
-
-        print_answer(answer)
+    answer["interrupted"] = work.interrupted
+    report_of(answer).show(as_json=as_json)
     if work.interrupted:
         done = f"{len(answer['results'])} of {counted(experiment.rows, 'format')}"
         raise StoppedError(f"interrupted after {done}; --max-steps sets a lower limit")
     if plot is not None:
-        from netwright.cli.precision_plots import precision_plot
+        draw = partial(draw_curves, answer["curves"])
+        save_plot(plot, machine, draw, (10, 9.5), force=force, quiet=as_json)
 
-        save_file(plot, precision_plot(answer["curves"], machine, plot.suffix), force=force)
-        if not as_json:
-            say(f"\nwrote {plot}")
+
+def _wants_curves(plot: Path | None, curves: bool, force: bool, as_json: bool) -> bool:
+    """Whether curves are needed; raise InputError where they could not be shown."""
+    if plot is not None:
+        check_plot(plot, force=force)
+    if curves and not as_json:
+        raise InputError("--curves is data for --json; --plot draws it")
+    return curves or plot is not None
+
+
+def _of_attention(
+    softmax: str | None, snap: bool | None, search: bool, score: Any
+) -> dict[str, Any]:
+    """Settings that only networks with attention have; a kind without it refuses them."""
+    from netwright.precision.softmax import read_temperature
+
+    found: dict[str, Any] = {"search": True} if search else {}
+    if softmax is not None:
+        found["temperature"] = read_temperature(softmax, read_score(score))
+    if snap is not None or softmax is not None:
+        found["snapping"] = (True, False) if snap is None else (snap,)
+    return found

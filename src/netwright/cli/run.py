@@ -1,6 +1,7 @@
 """`netwright run`: a machine's answer on an input."""
 
 import json
+from collections.abc import Sequence
 from contextlib import nullcontext
 from functools import partial
 from importlib.metadata import version
@@ -25,6 +26,7 @@ from netwright.cli.given import load_with_word, word_text
 from netwright.cli.kind_options import OnTarget, with_kind_options
 from netwright.cli.output import console, print_indented, print_json, say, visible
 from netwright.cli.progress import StepProgress
+from netwright.cli.verb import ADVANCED
 from netwright.errors import InputError, NetworkError, StoppedError
 from netwright.kind.registry import MACHINE
 from netwright.machine.simulate import Engine, Interrupted, Outcome, Run, simulate
@@ -62,54 +64,44 @@ def command(
     max_steps: MaxSteps = 10_000_000,
     engine: Annotated[
         Engine,
-        choice_of("--engine", Engine, "Which code does the work; all give the same answer."),
+        choice_of("--engine", Engine, "The code that does the work; all give the same answer."),
     ] = Engine.AUTO,
     broken: Broken = None,
     without: Without = None,
     checkpoint: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Keep the run in FILE, to go on with it later."),
+        typer.Option(metavar="FILE", help="Save the run to FILE, to resume it later."),
     ] = None,
     resume: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Go on with the run in FILE, and keep it there."),
+        typer.Option(metavar="FILE", help="Resume the run saved in FILE, and save it there."),
     ] = None,
     checkpoint_every: Annotated[
         float,
-        typer.Option(metavar="SECONDS", min=0, help="How often, besides at Ctrl-C."),
+        typer.Option(
+            metavar="SECONDS",
+            min=0,
+            help="How often to save the run.",
+            rich_help_panel=ADVANCED,
+        ),
     ] = 30.0,
     separator: Separator = None,
     format_name: FormatName = None,
     as_json: AsJson = False,
 ) -> int:
-    """Run a machine on an input."""
+    """Run a machine on an input, and print the outcome, the state and the tape."""
     source, turing, symbols = load_with_word(machine, word, separator, format_name)
+    network = _changed(_network(source, on, symbols, options), broken, without, symbols)
     keep = checkpoint or resume
-    network = _network(source, on, symbols, options)
-    if network is None and (broken or without):
-        raise InputError("--break and --without change networks; a machine runs as it is")
-    if network is not None and broken:
-        network = network.broken(*broken, word=symbols)
-    if network is not None and without:
-        network = network.without(*without)
-    kind = MACHINE if network is None else network.kind.name
-    given_or_changed = network is not None and (source is network or bool(network.changes))
     bookmark = None
     if keep is not None:
-        from netwright.engine.following.checkpoint import Checkpoint, fingerprint
+        made = {name: str(value) for name, value in options.items()}
+        about = _fingerprint(source, turing, symbols, network, engine, made)
+        from netwright.engine.following.checkpoint import Checkpoint
 
-        about = {
-            "version": version("netwright"),
-            "machine": fingerprint(_content(turing, network if given_or_changed else None)),
-            "input": symbols,
-            "on": kind,
-            "engine": "reference" if engine is Engine.REFERENCE else "fast",
-            "options": {name: str(value) for name, value in options.items()},
-        }
         bookmark = Checkpoint(about, keep, resume, checkpoint_every)
     try:
-        kept = bookmark.open() if bookmark is not None else nullcontext()
-        with kept, StepProgress(max_steps) as progress:
+        with bookmark.open() if bookmark else nullcontext(), StepProgress(max_steps) as progress:
             run = partial(simulate, turing) if network is None else network.run
             result = run(symbols, max_steps, engine=engine, progress=progress, store=bookmark)
     except NetworkError as error:
@@ -117,19 +109,8 @@ def command(
             raise
         return _say_no_answer(machine, network, error, as_json)
     except Interrupted as interrupt:
-        reached = interrupt.run
-        then = f"--max-steps {reached.steps} shows the tape there"
-        if keep is not None and keep.exists():
-            then = f"--resume {keep} goes on from there"
-        raise StoppedError(
-            f"interrupted after {counted(reached.steps, 'step')}, in state {reached.state} on cell "
-            f"{reached.head}; {then}"
-        ) from None
-    answer = _describe(machine, turing, symbols, kind, result, separator)
-    if network is not None and network.changes:
-        answer["changes"] = list(network.changes)
-    if network is not None:
-        answer["trust"] = str(network.standing)
+        raise StoppedError(_interrupted(interrupt.run, keep)) from None
+    answer = _describe(machine, turing, symbols, network, result, separator)
     if as_json:
         print_json(answer)
     else:
@@ -150,10 +131,55 @@ def _network(
     return target_of(source, on, word, **options)
 
 
-def _content(machine: TuringMachine, network: "Network | None") -> bytes:
-    """What is run, so that a checkpoint knows it again."""
-    changes = None if network is None else [network.written, network.changes]
-    return json.dumps([machine_parts(machine), changes]).encode()
+def _changed(
+    network: "Network | None",
+    broken: Sequence[str] | None,
+    without: Sequence[str] | None,
+    word: tuple[str, ...],
+) -> "Network | None":
+    """The network after `--break` and `--without`."""
+    if network is None:
+        if broken or without:
+            raise InputError("--break and --without change networks; a machine runs as it is")
+        return None
+    if broken:
+        network = network.broken(*broken, word=word)
+    return network.without(*without) if without else network
+
+
+def _fingerprint(
+    source: "TuringMachine | Network",
+    machine: TuringMachine,
+    word: tuple[str, ...],
+    network: "Network | None",
+    engine: Engine,
+    options: dict[str, str],
+) -> dict[str, Any]:
+    """What a checkpoint must be of, to be resumed by this call."""
+    from netwright.engine.following.checkpoint import fingerprint
+
+    changes = None
+    if network is not None and (source is network or network.changes):
+        changes = [network.written, network.changes]
+    return {
+        "version": version("netwright"),
+        "machine": fingerprint(json.dumps([machine_parts(machine), changes]).encode()),
+        "input": word,
+        "on": MACHINE if network is None else network.kind.name,
+        "engine": "reference" if engine is Engine.REFERENCE else "fast",
+        "options": options,
+    }
+
+
+def _interrupted(reached: Run, keep: Path | None) -> str:
+    """How far an interrupted run got, and how to go on."""
+    then = f"--max-steps {reached.steps} shows the tape there"
+    if keep is not None and keep.exists():
+        then = f"--resume {keep} goes on from there"
+    return (
+        f"interrupted after {counted(reached.steps, 'step')}, in state {reached.state} on cell "
+        f"{reached.head}; {then}"
+    )
 
 
 def _say_no_answer(argument: str, network: "Network", error: NetworkError, as_json: bool) -> int:
@@ -171,15 +197,15 @@ def _describe(
     argument: str,
     machine: TuringMachine,
     word: tuple[str, ...],
-    on: str,
+    network: "Network | None",
     run: Run,
     separator: str | None,
 ) -> dict[str, Any]:
     """The object that `--json` prints."""
-    return {
+    answer: dict[str, Any] = {
         "machine": argument,
         "input": word_text(machine, word, separator),
-        "on": on,
+        "on": MACHINE if network is None else network.kind.name,
         "outcome": run.outcome.value,
         "steps": run.steps,
         "network_steps": run.network_steps,
@@ -195,9 +221,14 @@ def _describe(
         "note": run.note,
         "before_end": run.before_end,
     }
+    if network is not None:
+        answer |= {"changes": list(network.changes)} if network.changes else {}
+        answer["trust"] = str(network.standing)
+    return answer
 
 
 def _print(answer: dict[str, Any], max_steps: int) -> None:
+    """The answer for a terminal."""
     undecided, at_the_limit = answer["outcome"] == "undecided", answer["steps"] >= max_steps
     limit = " (the limit; --max-steps sets it)" if undecided and at_the_limit else ""
     say(f"{answer['outcome']} after {counted(answer['steps'], 'step')}{limit}")

@@ -7,7 +7,7 @@ import typer
 
 from netwright.cli.arguments import AsJson, FormatName, Machine, MaxSteps, Separator
 from netwright.cli.given import load_with_word, word_text
-from netwright.cli.output import console, print_json, visible
+from netwright.cli.output import console, print_json, say, visible
 from netwright.cli.rules import halting_only, print_rules
 from netwright.errors import InputError
 from netwright.machine.configuration import Configuration
@@ -63,6 +63,9 @@ def command(
         print_json(_run_object(machine, turing, symbols, moments, separator))
     else:
         _print_diagram(turing, moments)
+        outcome = outcome_of(turing, moments[-1].state, moments[-1].symbol)
+        limit = " (the limit; --max-steps sets it)" if outcome == "undecided" else ""
+        say(f"{outcome} after {counted(len(moments) - 1, 'step')}{limit}")
 
 
 def _machine_object(argument: str, machine: TuringMachine) -> dict[str, Any]:
@@ -118,12 +121,7 @@ def _print_diagram(machine: TuringMachine, moments: list[Configuration]) -> None
     from rich.text import Text
 
     terminal = console()
-    tapes = [moment.tape for moment in moments]
-    first = min(min(m.head, tape.start) for m, tape in zip(moments, tapes, strict=True))
-    last = max(
-        max(m.head, tape.start + len(tape.cells) - 1)
-        for m, tape in zip(moments, tapes, strict=True)
-    )
+    first, last = _reach(moments)
     steps_width = len(str(len(moments) - 1))
     state_width = min(LONGEST_STATE, max(len(visible(moment.state)) for moment in moments))
     cell_width = max(len(visible(symbol)) for symbol in machine.symbols)
@@ -136,8 +134,7 @@ def _print_diagram(machine: TuringMachine, moments: list[Configuration]) -> None
     for step, moment in enumerate(moments):
         if windowed and not left < moment.head < left + room - 1:
             left = moment.head - room // 2
-        name = visible(moment.state)
-        name = name if len(name) <= state_width else name[: state_width - 1] + "…"
+        name = _cut(visible(moment.state), state_width)
         line = Text(f"{step:>{steps_width}}  ", style="dim")
         line.append(f"{name:<{state_width}}  ", style="bold cyan")
         if windowed:
@@ -148,9 +145,17 @@ def _print_diagram(machine: TuringMachine, moments: list[Configuration]) -> None
         if windowed:
             line.append("…", style="dim")
         terminal.print(line, no_wrap=True, overflow="crop")
-    outcome = outcome_of(machine, moments[-1].state, moments[-1].symbol)
-    limit = " (the limit; --max-steps sets it)" if outcome == "undecided" else ""
-    terminal.print(Text(f"{outcome} after {counted(len(moments) - 1, 'step')}{limit}"))
+
+
+def _reach(moments: list[Configuration]) -> tuple[int, int]:
+    """The first and the last cell that the run reads or has written."""
+    heads, tapes = [each.head for each in moments], [each.tape for each in moments]
+    ends = [tape.start + len(tape.cells) - 1 for tape in tapes]
+    return min(*heads, *(tape.start for tape in tapes)), max(*heads, *ends)
+
+
+def _cut(name: str, width: int) -> str:
+    return name if len(name) <= width else f"{name[: width - 1]}…"
 
 
 def _cells(moment: Configuration, left: int, right: int, width: int) -> Iterator["Text"]:
@@ -162,6 +167,6 @@ def _cells(moment: Configuration, left: int, right: int, width: int) -> Iterator
         inside = 0 <= cell - start < len(cells)
         symbol = cells[cell - start] if inside else moment.blank
         before = "[" if cell == moment.head else "]" if cell == moment.head + 1 else " "
-        style = "bold reverse" if cell == moment.head else "dim" if symbol == moment.blank else ""
+        style = "bold reverse" if cell == moment.head else ""
         yield Text.assemble(before, (f"{visible(symbol):<{width}}", style))
     yield Text("]" if moment.head == right else " ")

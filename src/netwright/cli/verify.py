@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
 from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
@@ -12,14 +13,14 @@ import typer
 from netwright.cli.arguments import AsJson, Broken, FormatName, MaxSteps, Separator, Without
 from netwright.cli.given import check_word, load, split_word, word_text
 from netwright.cli.kind_options import with_kind_options
-from netwright.cli.output import console, print_indented, print_json, say, visible
+from netwright.cli.output import visible
 from netwright.cli.progress import Working
+from netwright.cli.report import Report
 from netwright.errors import InputError, StoppedError
 from netwright.kind.record import Kind, check_options
 from netwright.kind.registry import kind_with, kinds_of_the_paper
 from netwright.machine.formats import bbchallenge
 from netwright.machine.load import read_text_file
-from netwright.machine.turing_machine import TuringMachine
 from netwright.network.network import MOST_STEP_BY_STEP, Network, compile_network
 from netwright.network.running import Source, machine_in, network_of
 from netwright.network.weight import weights_by_place
@@ -33,7 +34,7 @@ Examples:
   netwright verify binary-addition --random 20 --max-length 8 --on rnn
   netwright verify --random-machines 50 --states 3 --symbols 3 --random 2
   netwright verify palindrome abba --break decoder.3.V.s4
-  netwright verify palindrome abba --without residual:decoder.2.self --break U.S"""
+  netwright verify palindrome abba --without residual:decoder.2.self"""
 DIFFERS = 1
 
 
@@ -41,7 +42,7 @@ DIFFERS = 1
 def command(
     options: dict[str, Any],
     machine: Annotated[
-        str | None, typer.Argument(metavar="MACHINE", help="As for `netwright run`.")
+        str | None, typer.Argument(metavar="MACHINE", help="A machine, as for netwright run.")
     ] = None,
     inputs: Annotated[
         list[str] | None, typer.Argument(metavar="INPUT…", help="Input words.")
@@ -50,33 +51,39 @@ def command(
         str | None,
         typer.Option(
             metavar="NETWORKS",
-            help="Which networks, with commas between them.  [default: all]",
+            help="The networks, separated by commas.  [those of the paper]",
             show_default=False,
         ),
     ] = None,
     max_steps: MaxSteps = 100,
     random_inputs: Annotated[
-        int, typer.Option("--random", metavar="N", min=0, help="Draw N inputs.")
+        int, typer.Option("--random", metavar="N", min=0, help="Also try N random inputs.")
     ] = 0,
     alphabet: Annotated[
         str | None,
         typer.Option(
             metavar="SYMBOLS",
-            help="Draw inputs over these.  [default: the machine's input alphabet]",
+            help="The symbols of random inputs.  [the machine's input alphabet]",
             show_default=False,
         ),
     ] = None,
-    max_length: Annotated[int, typer.Option(metavar="L", min=0, help="Of random inputs.")] = 6,
-    seed: Annotated[int, typer.Option(metavar="S", help="Draw with this seed.")] = 0,
+    max_length: Annotated[
+        int, typer.Option(metavar="L", min=0, help="Maximum length of random inputs.")
+    ] = 6,
+    seed: Annotated[int, typer.Option(metavar="S", help="The seed of everything random.")] = 0,
     machines: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Also machines from FILE, bbchallenge text, one a line."),
+        typer.Option(metavar="FILE", help="Also try the machines in FILE, bbchallenge texts."),
     ] = None,
     random_machines: Annotated[
-        int, typer.Option(metavar="N", min=0, help="Also draw N machines.")
+        int, typer.Option(metavar="N", min=0, help="Also try N random machines.")
     ] = 0,
-    states: Annotated[int, typer.Option(metavar="N", min=1, help="Of random machines.")] = 3,
-    symbols: Annotated[int, typer.Option(metavar="N", min=1, help="Of random machines.")] = 3,
+    states: Annotated[
+        int, typer.Option(metavar="N", min=1, help="Number of states of random machines.")
+    ] = 3,
+    symbols: Annotated[
+        int, typer.Option(metavar="N", min=1, help="Number of symbols of random machines.")
+    ] = 3,
     broken: Broken = None,
     without: Without = None,
     separator: Separator = None,
@@ -86,60 +93,55 @@ def command(
     """Compare networks with their machine at every step of a run."""
     kinds, options = read_kinds(on or ",".join(kinds_of_the_paper()), options)
     check_options(kinds, options)
-    slow = [kind.name for kind in kinds if not kind.proof.is_vectorised]
-    if max_steps > MOST_STEP_BY_STEP and slow:
-        raise InputError(
-            f"--max-steps is {max_steps:,}, and {', '.join(slow)} is compared step by step; at "
-            f"most {MOST_STEP_BY_STEP:,} (netwright certify covers all of them)"
-        )
+    _check_limit(kinds, max_steps)
     draw = random.Random(seed)
     subjects = list(_subjects(machine, inputs or [], separator, format_name, machines))
-    subjects += [
-        Subject(f"random {n + 1}", random_machine(draw, states, symbols), [])
-        for n in range(random_machines)
-    ]
+    for n in range(random_machines):
+        subjects.append(Subject(f"random {n + 1}", random_machine(draw, states, symbols), []))
     if not subjects:
         raise InputError("nothing to verify; name a MACHINE, --machines or --random-machines")
 
-    damage = Damage(broken or [], without or [], max_steps)
+    def words_of(subject: Subject) -> list[tuple[str, ...]]:
+        letters = check_word(subject.machine, split_word(alphabet or "", separator), separator)
+        drawn = random_words(draw, subject.machine, random_inputs, max_length, letters)
+        return [*subject.words, *drawn] or [subject.machine.default_input]
+
+    damage = Damage(broken, without, max_steps)
     rows: list[dict[str, Any]] = []
     with Working() as work:
         for subject in subjects:
-            name, turing = subject.name, subject.machine
-            work.tell(f"{name}: {len(rows)} runs compared")
-            letters = check_word(turing, split_word(alphabet or "", separator), separator)
-            drawn = list(random_words(draw, turing, random_inputs, max_length, letters))
-            for word in [*subject.words, *drawn] or [turing.default_input]:
-                for made in subject.networks(kinds, options, word):
-                    network = damage.applied_to(made, word)
-                    if network is not None:
-                        found = network.compare(word, max_steps, partial(_tell, work, name))
-                        row = _row(name, turing, found, separator)
-                        changes = {"changed": list(network.changes)} if damage else {}
-                        rows.append({**row, **changes})
+            work.tell(f"{subject.name}: {len(rows)} runs compared")
+            tell = partial(_tell_steps, work, subject.name)
+            for word in words_of(subject):
+                for network in subject.networks(kinds, options, word, damage):
+                    found = network.compare(word, max_steps, tell)
+                    rows.append(_row(subject, found, separator) | damage.about(network))
     if not work.interrupted:
         damage.check()
     differ = [row for row in rows if row["difference"] is not None]
-    summary = {"runs": len(rows), "checks": sum(row["checks"] for row in rows)}
-    left_out = [kind.name for kind in kinds if kind.name not in damage.applied] if damage else []
-    if as_json:
-        applied = {on: list(names) for on, names in damage.applied.items()}
-        changed = {"changed": applied, "left_out": left_out} if damage else {}
-        done = {"differences": len(differ), "interrupted": work.interrupted}
-        print_json({**summary, **done, **changed, "results": rows})
-    else:
-        for target, names in damage.applied.items():
-            say(f"{target}: {', '.join(names)}")
-        if left_out:
-            say(f"left out, for want of such a weight or part: {', '.join(left_out)}")
-        _print(rows, differ, summary)
+    report = Report({"runs": len(rows), "checks": sum(row["checks"] for row in rows)})
+    report.facts |= {"differences": len(differ), "interrupted": work.interrupted}
+    damage.tell(report, kinds)
+    report.facts["results"] = rows
+    _tell(report, rows, differ)
+    report.show(as_json=as_json)
     if work.interrupted:
         compared = counted(len(rows), "run")
         raise StoppedError(f"interrupted after {compared} of {counted(len(subjects), 'machine')}")
     return DIFFERS if differ else 0
 
 
-def _tell(work: Working, name: str, steps: int, cells: int) -> None:
+def _check_limit(kinds: Sequence[Kind[Any]], max_steps: int) -> None:
+    """Raise InputError for more steps than kinds that are compared step by step can do."""
+    slow = [kind.name for kind in kinds if not kind.proof.is_vectorised]
+    if max_steps > MOST_STEP_BY_STEP and slow:
+        raise InputError(
+            f"--max-steps is {max_steps:,}, and {', '.join(slow)} is compared step by step; at "
+            f"most {MOST_STEP_BY_STEP:,} (netwright certify covers all of them)"
+        )
+
+
+def _tell_steps(work: Working, name: str, steps: int, cells: int) -> None:
     work.tell(f"{name}: {steps:,} steps compared, {cells:,} cells")
 
 
@@ -152,9 +154,22 @@ class Subject:
         self._made: dict[tuple[Any, ...], Network] = {}
 
     def networks(
+        self,
+        kinds: Sequence[Kind[Any]],
+        options: dict[str, Any],
+        word: Sequence[str],
+        damage: "Damage",
+    ) -> Iterator[Network]:
+        """Its networks for a word, damaged if they are to be."""
+        for network in self._compiled(kinds, options, word):
+            damaged = damage.applied_to(network, word)
+            if damaged is not None:
+                yield damaged
+
+    def _compiled(
         self, kinds: Sequence[Kind[Any]], options: dict[str, Any], word: Sequence[str]
     ) -> Iterator[Network]:
-        """Its networks, each of them made once; those for words with blanks are others."""
+        """The networks, each compiled once; a word with blanks may need other options."""
         if isinstance(self.source, Network):
             yield network_of(self.source, None, word, **options)
             return
@@ -187,8 +202,10 @@ class Damage:
     `applied` says, by kind, what was done to it in any machine.
     """
 
-    def __init__(self, broken: Sequence[str], without: Sequence[str], max_steps: int) -> None:
-        self.broken, self.without = dict.fromkeys(broken), dict.fromkeys(without)
+    def __init__(
+        self, broken: Sequence[str] | None, without: Sequence[str] | None, max_steps: int
+    ) -> None:
+        self.broken, self.without = dict.fromkeys(broken or ()), dict.fromkeys(without or ())
         self.max_steps = max_steps
         self.applied: dict[str, dict[str, None]] = {}
         self._places: dict[str, dict[str, None]] = {}
@@ -220,8 +237,24 @@ class Damage:
         self.applied.setdefault(on, {}).update(dict.fromkeys(self._kept[network].changes))
         return self._kept[network]
 
+    def about(self, network: Network) -> dict[str, Any]:
+        """What a row says of the damage."""
+        return {"changed": list(network.changes)} if self else {}
+
+    def tell(self, report: Report, kinds: Sequence[Kind[Any]]) -> None:
+        """Report what was done to each kind, and the kinds to which nothing could be."""
+        if not self:
+            return
+        left_out = [kind.name for kind in kinds if kind.name not in self.applied]
+        report.facts["changed"] = {on: list(names) for on, names in self.applied.items()}
+        report.facts["left_out"] = left_out
+        for on, names in self.applied.items():
+            report.line(f"{on}: {', '.join(names)}")
+        if left_out:
+            report.line(f"left out, for want of such a weight or part: {', '.join(left_out)}")
+
     def check(self) -> None:
-        """InputError for a weight or part that no network had."""
+        """Raise InputError for a weight or part that no network had."""
         for option, names, found in (
             ("--break", self.broken, self._places),
             ("--without", self.without, self._parts),
@@ -256,59 +289,43 @@ def _subjects(
             yield Subject(each.name, each, [])
 
 
-def _row(
-    name: str, machine: TuringMachine, found: Comparison, separator: str | None
-) -> dict[str, Any]:
+def _row(subject: Subject, found: Comparison, separator: str | None) -> dict[str, Any]:
     difference = found.difference
     return {
-        "machine": name,
-        "input": word_text(machine, found.word, separator),
+        "machine": subject.name,
+        "input": word_text(subject.machine, found.word, separator),
         "on": found.on,
         "steps": found.steps,
         "checks": found.checks,
-        "difference": None
-        if difference is None
-        else {
-            "time": difference.time,
-            "statement": difference.statement,
-            "part": difference.part,
-            "expected": difference.expected,
-            "found": difference.found,
-        },
+        "difference": None if difference is None else asdict(difference),
     }
 
 
-def _print(
-    rows: list[dict[str, Any]], differ: list[dict[str, Any]], summary: dict[str, int]
-) -> None:
-    from rich.table import Table
-
-    out = console()
-    table = Table(box=None, pad_edge=False)
-    for heading in ("machine", "input", "network", "steps", "checks", ""):
-        numbers = heading in ("steps", "checks")
-        table.add_column(heading, justify="right" if numbers else "left", overflow="fold")
-    for row in rows[:200]:
-        verdict = "agrees" if row["difference"] is None else "DIFFERS"
-        word = "".join(map(visible, row["input"])) or "ε"
-        counts = (f"{row['steps']:,}", f"{row['checks']:,}")
-        cells = (visible(row["machine"]), word, row["on"], *counts, verdict)
-        table.add_row(*cells)
-    out.print(table)
-    if len(rows) > 200:
-        out.print(f"… and {len(rows) - 200:,} more")
-    out.print(
-        f"{counted(summary['runs'], 'run')}, {counted(summary['checks'], 'check')}: "
-        f"{counted(len(differ), 'difference') if differ else 'no difference'}",
+def _tell(report: Report, rows: list[dict[str, Any]], differ: list[dict[str, Any]]) -> None:
+    """The table of runs, and the first differences in full."""
+    words = ["".join(map(visible, row["input"])) or "ε" for row in rows]
+    report.table(
+        ("machine", "input", "network", "steps", "checks", ""),
+        [
+            (row["machine"], word, row["on"], row["steps"], row["checks"], _verdict(row))
+            for row, word in zip(rows, words, strict=True)
+        ],
+        most=200,
     )
+    done = f"{counted(len(rows), 'run')}, {counted(report.facts['checks'], 'check')}"
+    report.line(f"{done}: {counted(len(differ), 'difference') if differ else 'no difference'}")
     for row in differ[:10]:
         found = {key: visible(str(value)) for key, value in row["difference"].items()}
         name, word = visible(row["machine"]), "".join(map(visible, row["input"])) or "ε"
-        out.print(f"\n{row['on']} of {shortened(name, 40)} on {shortened(word, 20)}:")
+        report.line(f"\n{row['on']} of {shortened(name, 40)} on {shortened(word, 20)}:")
         lines = (
             f"{found['statement']} does not hold at time {found['time']}",
             found["part"],
             f"  expected {found['expected']}",
             f"  found    {found['found']}",
         )
-        print_indented(out, "\n".join(lines))
+        report.line("\n".join(lines), indented=True)
+
+
+def _verdict(row: dict[str, Any]) -> str:
+    return "agrees" if row["difference"] is None else "DIFFERS"

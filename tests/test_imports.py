@@ -38,7 +38,11 @@ ROLES = (
     ("explorer, audit", "network/audit|explorer/.*", 11),
     ("network", "network/.*", 9),
     ("constructions, statements", "kind/.*|statements/.*", 4),
-    ("claims, export, campaign, benchmark", "claims/.*|benchmark|export/.*|campaign/.*", 10),
+    (
+        "claims, export, campaign, drawing",
+        "claims/.*|benchmark|drawing/.*|export/.*|campaign/.*",
+        10,
+    ),
     ("cli", "cli/.*", 12),
     ("netwright", "__init__|__main__", 13),
 )

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from netwright import campaign
+    from netwright.drawing.machines import draw
     from netwright.engine.attended import Attention
     from netwright.errors import FormatWarning, NetwrightError
     from netwright.explorer.page import explore
@@ -61,6 +62,7 @@ __all__ = [
     "campaign",
     "check_certificate",
     "compile",
+    "draw",
     "explore",
     "generate",
     "kinds",
@@ -75,6 +77,7 @@ __all__ = [
 ]
 _HOMES = {
     "network.audit": ("audit",),
+    "drawing.machines": ("draw",),
     "explorer.page": ("explore",),
     "export.texts": ("generate", "parse", "prompt"),
     "errors": ("FormatWarning", "NetwrightError"),

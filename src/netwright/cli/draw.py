@@ -1,0 +1,74 @@
+"""`netwright draw`: a machine's states, its run, or a network's attention, as SVG or PNG."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from netwright.cli.arguments import (
+    AsJson,
+    Force,
+    FormatName,
+    Input,
+    Machine,
+    MaxSteps,
+    Separator,
+    choice_of,
+)
+from netwright.cli.given import load_with_word
+from netwright.cli.kind_options import OnKind, with_kind_options
+from netwright.cli.output import print_json, save_file, say
+from netwright.drawing.machines import ATTENTION, KINDS, RUN, STATES, draw
+from netwright.drawing.picture import FORMATS
+from netwright.errors import InputError
+from netwright.files import check_output
+from netwright.network.running import network_of
+
+EXAMPLE = """\b
+Examples:
+  netwright draw palindrome -o states.svg
+  netwright draw palindrome abba -o run.png
+  netwright draw busy-beaver-5 --what run --max-steps 5e7 -o bb5.png
+  netwright draw palindrome abba --attention decoder.3.self -o attention.svg"""
+
+
+@with_kind_options
+def command(
+    machine: Machine,
+    options: dict[str, Any],
+    word: Input = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE", help="Write to FILE, .svg or .png."),
+    ] = None,
+    what: Annotated[
+        str | None,
+        choice_of("--what", KINDS, "What to draw.  [states; with INPUT, run]"),
+    ] = None,
+    attention: Annotated[
+        str, typer.Option(metavar="NAME", help="Draw this attention, such as decoder.3.self.")
+    ] = "",
+    on: OnKind = None,
+    max_steps: MaxSteps = 10_000_000,
+    force: Force = False,
+    separator: Separator = None,
+    format_name: FormatName = None,
+    as_json: AsJson = False,
+) -> None:
+    """Draw the states of a machine, its tape over time, or what a network attends to."""
+    if output is None or output.suffix.lower() not in FORMATS:
+        raise InputError("say which file to write, in SVG or PNG: -o FILE.svg or -o FILE.png")
+    check_output(output, force=force)
+    source, _, symbols = load_with_word(machine, word, separator, format_name)
+    chosen = what or (ATTENTION if attention else STATES if word is None else RUN)
+    if chosen == ATTENTION:
+        source = network_of(source, on, symbols, **options)
+    elif on is not None or options or attention:
+        raise InputError(f"--what {chosen} is of the machine; networks have --what {ATTENTION}")
+    picture = draw(source, symbols, what=chosen, max_steps=max_steps, attention=attention)
+    save_file(output, picture.content(output), force=force)
+    if as_json:
+        about = {"machine": machine, "what": chosen, "title": picture.title}
+        print_json({**about, "output": str(output)})
+    else:
+        say(f"wrote {output}: {picture.title}")

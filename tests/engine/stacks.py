@@ -13,10 +13,7 @@ from netwright.definitions.rnn import RNN
 from netwright.engine.neural_gpu import FastNeuralGPU
 from netwright.engine.rnn import FastRNN
 from netwright.exact.vector import Vector
-from netwright.kind.neural_gpu.construction import (
-    CompiledNeuralGPU,
-    compile_neural_gpu,
-)
+from netwright.kind.neural_gpu.construction import CompiledNeuralGPU, compile_neural_gpu
 from netwright.kind.rnn.construction import CompiledRNN, compile_rnn
 from netwright.machine.library import library_machine
 from netwright.machine.turing_machine import TuringMachine

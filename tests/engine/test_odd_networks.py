@@ -68,10 +68,7 @@ def test_a_sum_of_cells_of_which_a_gate_has_read_digits() -> None:
     closed = Convolution(((matrix(layout),),))
     reset = Convolution(((matrix(layout, xw=9, tw=-4),),), bias=(passing,))
     update = Convolution(((matrix(layout, xq=fmpq(1, 9)),), (own,)))
-    X = [
-        Vector.of(layout, t=1, x=THIRD, y=1),
-        Vector.of(layout, t=1, x=THIRD, y=fmpq(2, 3), a=1),
-    ]
+    X = [Vector.of(layout, t=1, x=THIRD, y=1), Vector.of(layout, t=1, x=THIRD, y=fmpq(2, 3), a=1)]
     tensors_agree(NeuralGPU(layout, closed, reset, update), X, 14)
 
 

@@ -21,10 +21,7 @@ from netwright.engine.neural_gpu import FastNeuralGPU
 from netwright.engine.rnn import FastRNN
 from netwright.exact.feed_forward import Affine
 from netwright.exact.vector import Vector
-from netwright.kind.neural_gpu.construction import (
-    compile_neural_gpu,
-    with_padding,
-)
+from netwright.kind.neural_gpu.construction import compile_neural_gpu, with_padding
 from netwright.kind.rnn.construction import compile_rnn
 from netwright.machine.library import library_machine
 from netwright.machine.simulate import simulate

@@ -13,15 +13,7 @@ from numpy.typing import NDArray
 
 from netwright.engine.cells import Held
 from netwright.engine.control import Context, Control, State
-from netwright.engine.digits import (
-    EMPTY,
-    LARGEST,
-    MOST_DIGITS,
-    MOST_STACKS,
-    Digit,
-    Digits,
-    Stacks,
-)
+from netwright.engine.digits import EMPTY, LARGEST, MOST_DIGITS, MOST_STACKS, Digit, Digits, Stacks
 from netwright.engine.forms import Form, bounds, heaviest, opened
 from netwright.engine.moments import (
     NEITHER,

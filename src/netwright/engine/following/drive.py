@@ -102,9 +102,7 @@ class OngoingRun(Generic[M]):
 
 
 def finish(
-    ongoing: OngoingRun[N],
-    progress: Progress | None = None,
-    store: CheckpointStore | None = None,
+    ongoing: OngoingRun[N], progress: Progress | None = None, store: CheckpointStore | None = None
 ) -> Run:
     """The run that a course ends with; `Interrupted` at Ctrl-C."""
     try:

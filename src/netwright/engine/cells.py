@@ -1,13 +1,14 @@
-"""Moments by hand, entry by entry: while an input is read, which the kernel does not do."""
+"""Moments computed one by one in Python, while an input is read; the kernel does not do that."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from netwright.engine.control import Control, Entry, Made, Source, State
+from netwright.engine.control import Control, Entry, Made, Source, State, Sum
 from netwright.engine.digits import EMPTY, Digits, Stack
 from netwright.engine.forms import Cell
 from netwright.exact.vector import Vector
@@ -16,7 +17,7 @@ T = TypeVar("T")
 
 
 class Held:
-    """A vector: its state, and a stack for each of its cells."""
+    """A vector: its state, and a stack for each cell; None for a free slot."""
 
     __slots__ = ("stacks", "state")
 
@@ -37,22 +38,26 @@ class Held:
         return Held(state, [Stack([digit]) for digit in cells])
 
     def copy(self) -> "Held":
-        """The same with stacks of its own."""
+        """A copy with its own stacks."""
         return Held(self.state, [None if s is None else s.copy() for s in self.stacks])
 
     def arrays(self) -> list[NDArray[np.uint16]]:
-        """The digits of its stacks, the lowest first."""
+        """The digits of each stack, lowest first."""
         return [(stack or Stack()).array() for stack in self.stacks]
 
-    def digit(self, cell: Cell, depth: int) -> int:
-        """The digit of a cell at a depth."""
-        stack = self.stacks[cell]
-        return EMPTY if stack is None else stack.digit(depth)
+
+def digit_of(
+    stacks: Sequence[Stack | None] | Mapping[Cell, Stack | None], cell: Cell, depth: int
+) -> int:
+    """The digit of a cell at a depth; `EMPTY` for a free slot."""
+    stack = stacks[cell]
+    return EMPTY if stack is None else stack.digit(depth)
 
 
 def step(held: Held, control: Control, context: object) -> Held:
-    """The vector after an entry of a control, which may take the stacks of the one before."""
-    return _after(control.entry((context, held.state), held.digit), held, control.known)
+    """The vector after the next moment; it may reuse the stacks of the one before."""
+    entry = control.entry((context, held.state), partial(digit_of, held.stacks))
+    return _after(entry, held, control.known)
 
 
 def _after(entry: Entry, held: Held, known: Digits) -> Held:
@@ -60,19 +65,22 @@ def _after(entry: Entry, held: Held, known: Digits) -> Held:
     return Held(entry.state, made_of(entry, cells, uses(entry, cells), known))
 
 
+_Appended = tuple[Stack, Stack, int, int, int]
+"""A stack that gets a digit at the bottom; another, whose single digit is at that depth; that
+digit, the digit to append, and a zero to fill the gap."""
+
+
 class _Plan(NamedTuple):
-    """An entry that changes no digit that a control may read: what it does, in place."""
+    """An entry as in-place changes, none of a digit that a control may read."""
 
     state: State
-    below: Sequence[tuple[Stack, Stack, int, int, int]]
-    """Stacks that get a digit below, at the depth of the one digit of another; that, the digit that
-    is added, and a zero."""
+    below: Sequence[_Appended]
     longer: Sequence[Stack]
-    """Stacks that get a zero more on top."""
+    """Stacks that get one more zero on top."""
 
     @property
     def fits(self) -> bool:
-        """Whether the other stacks are as they were when the plan was made, or deeper below."""
+        """Whether the single digits are unchanged since the plan was made, or only deeper."""
         return all(
             len(other.digits) == 1 and other.digits[0] == single and other.zeros >= len(stack)
             for stack, other, single, _, _ in self.below
@@ -80,10 +88,10 @@ class _Plan(NamedTuple):
 
 
 def read(held: Held, symbols: Iterable[T], control_of: Callable[[T], Control]) -> Held:
-    """Read symbols one after the other, each by a control of its own.
+    """Read symbols in order, each by its own control.
 
     As long as only digits change that are too deep to be read, a state and a symbol always have the
-    same entry, which is looked up once.
+    same entry. It is looked up once and cached as a plan.
     """
     plans: dict[tuple[State, int], _Plan] = {}
     controls: dict[int, Control] = {}
@@ -92,10 +100,10 @@ def read(held: Held, symbols: Iterable[T], control_of: Callable[[T], Control]) -
         plan = plans.get((held.state, id(x)))
         if plan is None or not plan.fits:
             control = controls.get(id(x)) or controls.setdefault(id(x), control_of(x))
-            entry = control.entry((None, held.state), held.digit)
+            entry = control.entry((None, held.state), partial(digit_of, held.stacks))
             plan = _planned(entry, held, control)
             if plan is None or version != control.known.version:
-                plans.clear()  # what they do to other stacks, or what the hull was, is over
+                plans.clear()  # they refer to replaced stacks, or to a hull that has widened
                 version = control.known.version
             if plan is None:
                 held = _after(entry, held, control.known)
@@ -113,7 +121,8 @@ def read(held: Held, symbols: Iterable[T], control_of: Callable[[T], Control]) -
 
 
 def _planned(entry: Entry, held: Held, control: Control) -> _Plan | None:
-    below, longer, known = [], [], control.known
+    """The plan of an entry; None if it changes a digit that the control may read."""
+    below, longer = [], []
     if len(entry.cells) != len(held.stacks):
         return None
     for slot, (made, stack) in enumerate(zip(entry.cells, held.stacks, strict=True)):
@@ -121,30 +130,38 @@ def _planned(entry: Entry, held: Held, control: Control) -> _Plan | None:
             continue
         if stack is None or stack.base is None or len(stack) < control.deepest:
             return None
-        if isinstance(made, Source):
-            if made != (slot, 0, stack.zero) or stack.zeros < control.deepest:
-                return None
+        if made == (slot, 0, stack.zero) and stack.zeros >= control.deepest:
             longer.append(stack)
             continue
-        if made is None or len(made.terms) != 2 or made.c or made.terms[0] != (slot, 0, made.d):
+        appended = _appended(made, slot, held, control) if isinstance(made, Sum) else None
+        if appended is None:
             return None
-        cell, pops, w = made.terms[1]
-        other = held.stacks[cell]
-        if other is None or len(other.digits) != 1 or pops or other.base != stack.base:
-            return None
-        if other.zeros < max(len(stack), control.deepest) or not stack.digits:
-            return None
-        (b, over), (c, _, e) = stack.base, known.pairs[other.digits[0]]
-        _, last_b, last_over = known.pairs[stack.digits[-1]]
-        if last_b * over != b * last_over:
-            return None
-        digit = known.number(c * w * over, b * e * made.d, e * made.d * over)
-        below.append((stack, other, other.digits[0], digit, known.number(0, b, over)))
-    return _Plan(entry.state, below, longer) if control.version == known.version else None
+        below.append(appended)
+    return _Plan(entry.state, below, longer) if control.version == control.known.version else None
+
+
+def _appended(made: Sum, slot: int, held: Held, control: Control) -> _Appended | None:
+    """The digit that a sum appends to a stack: that of another with one digit, below all of it."""
+    if len(made.terms) != 2 or made.c or made.terms[0] != (slot, 0, made.d):
+        return None
+    cell, pops, w = made.terms[1]
+    stack, other, known = held.stacks[slot], held.stacks[cell], control.known
+    if stack is None or stack.base is None or not stack.digits:
+        return None
+    if other is None or len(other.digits) != 1 or pops or other.base != stack.base:
+        return None
+    if other.zeros < max(len(stack), control.deepest):
+        return None
+    (b, over), (c, _, e) = stack.base, known.pairs[other.digits[0]]
+    _, last_b, last_over = known.pairs[stack.digits[-1]]
+    if last_b * over != b * last_over:
+        return None
+    digit = known.number(c * w * over, b * e * made.d, e * made.d * over)
+    return stack, other, other.digits[0], digit, known.number(0, b, over)
 
 
 def uses(entry: Entry, cells: Mapping[Cell, Stack | None]) -> Counter[int]:
-    """How often each stack is used by an entry."""
+    """How often an entry uses each stack, by the stack's id."""
     found = Counter[int]()
     for made in entry.cells:
         if isinstance(made, Source):
@@ -157,7 +174,7 @@ def uses(entry: Entry, cells: Mapping[Cell, Stack | None]) -> Counter[int]:
 def made_of(
     entry: Entry, cells: Mapping[Cell, Stack | None], left: Counter[int], known: Digits
 ) -> list[Stack | None]:
-    """The stacks of an entry's cells; the last to use an old one takes it, others copy it."""
+    """The stacks of an entry's cells; `left` counts uses: the last one takes the stack itself."""
 
     def taken(cell: Cell) -> Stack:
         stack = cells[cell]

@@ -1,4 +1,4 @@
-"""An RNN (Equations 2 and 3) by its entries: the same hidden vectors as `definitions.rnn`."""
+"""The fast engine of RNNs (Equations 2 and 3): the same hidden vectors as `definitions.rnn`."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
@@ -15,7 +15,7 @@ from netwright.exact.vector import Vector, combine
 
 
 def one_layer(layer: Layer) -> Begin:
-    """A moment that is one layer of the vector before."""
+    """The evaluation of a moment that is one layer applied to the vector before."""
 
     def begin(key: Key, cells: Mapping[Cell, Form], known: Digits) -> Begun:
         state = key[1]
@@ -27,7 +27,7 @@ def one_layer(layer: Layer) -> Begin:
 
 
 def last_hidden(network: RNN, X: Sequence[Vector], known: Digits) -> Held:
-    """h_n: every symbol is a layer σ(h V + (x W + b₁)) of its own."""
+    """h_n: each symbol has its own layer σ(h V + (x W + b₁))."""
     if network.f1 is not sigma:
         raise UnsuitableError("its activation is not σ")
     V, width = IntegerMap(network.V), network.layout.dimension
@@ -60,7 +60,7 @@ class RNNMoments(StackMoments):
 
     @property
     def is_over(self) -> bool:
-        """g_1 is by hand: it reads the seed, later ones O(g), and it may add up what was read."""
+        """After g_1, which reads the seed instead of O(g), and may sum up what was read."""
         return self.moments > 1
 
     def begin(self) -> Held:
@@ -87,10 +87,10 @@ class RNNMoments(StackMoments):
 
 
 class FastRNN(StackEngine):
-    """g_0, g_1, … of an RNN on an input, which is its vector `0`."""
+    """g_0, g_1, … of an RNN on an input; the hidden vector is named `0`."""
 
     SHORT = 200
-    LONG_INPUT = 50  # symbols; by the definition they take a time that grows with their square
+    LONG_INPUT = 50  # symbols; the definition takes time quadratic in them
 
     def __init__(
         self,
@@ -126,10 +126,3 @@ class FastRNN(StackEngine):
     def all_vectors(self) -> Mapping[str, Vector]:
         """The hidden vector."""
         return {"0": self.vector("0")}
-
-    def vector(self, name: str, *, before: bool = False) -> Vector:
-        """The hidden vector, or the one before."""
-        if self.faster is not None:
-            return self.faster.vector(before=before)
-        assert self.vectors is not None
-        return self.vectors.vector(name, before=before)

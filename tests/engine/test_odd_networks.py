@@ -15,6 +15,7 @@ from netwright.engine.digits import Digits
 from netwright.engine.moments import UnsuitableError
 from netwright.engine.rnn import FastRNN, last_hidden
 from netwright.engine.stack_moments import vector_of
+from netwright.engine.staged import advance_to
 from netwright.exact.feed_forward import Affine, Weights
 from netwright.exact.layout import Layout
 from netwright.exact.vector import Vector
@@ -151,8 +152,7 @@ def test_a_place_that_is_refused_is_reached_in_rationals(monkeypatch: pytest.Mon
     X, zero = compiled.embed("abba"), Vector.zero(compiled.neurons.layout)
     expected = list(islice(compiled.network.decoder_states(X, zero), 20))
     fast = FastRNN(compiled.network, X, zero)
-    while fast.moments < 9:
-        fast.advance(9 - fast.moments)
+    advance_to(fast, 9)
     place, kept = fast.place(), fast.snapshot()
     monkeypatch.setattr("netwright.engine.tables.Tables.put", refuse)
     again = FastRNN(compiled.network, X, zero)

@@ -12,6 +12,7 @@ from tests.strategies import D
 from netwright.definitions.neural_gpu import Convolution, NeuralGPU
 from netwright.definitions.rnn import RNN
 from netwright.engine.rnn import FastRNN
+from netwright.engine.staged import advance_to
 from netwright.errors import FormatError
 from netwright.exact.feed_forward import Affine, LinearMap
 from netwright.exact.rational import rational, relu
@@ -135,8 +136,7 @@ def test_a_state_that_does_not_hang_together_is_refused() -> None:
         return FastRNN(compiled.network, compiled.embed("abba"), zero)
 
     fast = engine()
-    while fast.moments < 8:
-        fast.advance(8 - fast.moments)
+    advance_to(fast, 8)
     state = {name: array.copy() for name, array in fast.snapshot().items()}
     wrong: dict[str, Any] = {
         "has no array ones": {key: array for key, array in state.items() if key != "ones"},
@@ -161,8 +161,7 @@ def test_deep_stacks_take_two_bytes_a_digit() -> None:
     compiled = compile_rnn(machine)
     zero = Vector.zero(compiled.neurons.layout)
     fast = FastRNN(compiled.network, compiled.embed("a" * 300), zero)
-    while fast.moments < 20_000:
-        fast.advance(20_000 - fast.moments)
+    advance_to(fast, 20_000)
     assert fast.reason is None
     assert fast.place().bytes < 700
     found = run(machine, "a" * 300, 20_000, on="rnn", engine="fast")

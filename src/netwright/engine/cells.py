@@ -8,7 +8,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from netwright.engine.control import Control, Entry, Made, Source, State, Sum
+from netwright.engine.control import DEEPEST, Control, Entry, NewCell, Source, State, Sum
 from netwright.engine.digits import EMPTY, Digits, Stack
 from netwright.engine.forms import Cell
 from netwright.exact.vector import Vector
@@ -16,7 +16,7 @@ from netwright.exact.vector import Vector
 T = TypeVar("T")
 
 
-class Held:
+class StackVector:
     """A vector: its state, and a stack for each cell; None for a free slot."""
 
     __slots__ = ("stacks", "state")
@@ -25,7 +25,7 @@ class Held:
         self.state, self.stacks = state, stacks
 
     @staticmethod
-    def of(vector: Vector, known: Digits) -> "Held":
+    def of(vector: Vector, known: Digits) -> "StackVector":
         """A vector of constants: a cell of one digit for each number other than 0 and 1."""
         ones, cells = [], dict[int, list[int]]()
         for k, number in sorted(vector.entries.items()):
@@ -35,11 +35,11 @@ class Held:
                 digit = known.number(int(number.p), 0, int(number.q))
                 cells.setdefault(digit, []).append(k)
         state = State(tuple(ones), tuple(map(tuple, cells.values())))
-        return Held(state, [Stack([digit]) for digit in cells])
+        return StackVector(state, [Stack([digit]) for digit in cells])
 
-    def copy(self) -> "Held":
+    def copy(self) -> "StackVector":
         """A copy with its own stacks."""
-        return Held(self.state, [None if s is None else s.copy() for s in self.stacks])
+        return StackVector(self.state, [None if s is None else s.copy() for s in self.stacks])
 
     def arrays(self) -> list[NDArray[np.uint16]]:
         """The digits of each stack, lowest first."""
@@ -54,15 +54,15 @@ def digit_of(
     return EMPTY if stack is None else stack.digit(depth)
 
 
-def step(held: Held, control: Control, context: object) -> Held:
+def step(held: StackVector, control: Control) -> StackVector:
     """The vector after the next moment; it may reuse the stacks of the one before."""
-    entry = control.entry((context, held.state), partial(digit_of, held.stacks))
+    entry = control.entry((None, held.state), partial(digit_of, held.stacks))
     return _after(entry, held, control.known)
 
 
-def _after(entry: Entry, held: Held, known: Digits) -> Held:
+def _after(entry: Entry, held: StackVector, known: Digits) -> StackVector:
     cells = dict(enumerate(held.stacks))
-    return Held(entry.state, made_of(entry, cells, uses(entry, cells), known))
+    return StackVector(entry.state, new_stacks(entry, cells, count_uses(entry, cells), known))
 
 
 _Appended = tuple[Stack, Stack, int, int, int]
@@ -87,7 +87,9 @@ class _Plan(NamedTuple):
         )
 
 
-def read(held: Held, symbols: Iterable[T], control_of: Callable[[T], Control]) -> Held:
+def read(
+    held: StackVector, symbols: Iterable[T], control_of: Callable[[T], Control]
+) -> StackVector:
     """Read symbols in order, each by its own control.
 
     As long as only digits change that are too deep to be read, a state and a symbol always have the
@@ -120,7 +122,7 @@ def read(held: Held, symbols: Iterable[T], control_of: Callable[[T], Control]) -
     return held
 
 
-def _planned(entry: Entry, held: Held, control: Control) -> _Plan | None:
+def _planned(entry: Entry, held: StackVector, control: Control) -> _Plan | None:
     """The plan of an entry; None if it changes a digit that the control may read."""
     below, longer = [], []
     if len(entry.cells) != len(held.stacks):
@@ -128,9 +130,9 @@ def _planned(entry: Entry, held: Held, control: Control) -> _Plan | None:
     for slot, (made, stack) in enumerate(zip(entry.cells, held.stacks, strict=True)):
         if made == Source(slot, 0, None) or (made is None and stack is None):
             continue
-        if stack is None or stack.base is None or len(stack) < control.deepest:
+        if stack is None or stack.base is None or len(stack) < DEEPEST:
             return None
-        if made == (slot, 0, stack.zero) and stack.zeros >= control.deepest:
+        if made == (slot, 0, stack.zero) and stack.zeros >= DEEPEST:
             longer.append(stack)
             continue
         appended = _appended(made, slot, held, control) if isinstance(made, Sum) else None
@@ -140,7 +142,7 @@ def _planned(entry: Entry, held: Held, control: Control) -> _Plan | None:
     return _Plan(entry.state, below, longer) if control.version == control.known.version else None
 
 
-def _appended(made: Sum, slot: int, held: Held, control: Control) -> _Appended | None:
+def _appended(made: Sum, slot: int, held: StackVector, control: Control) -> _Appended | None:
     """The digit that a sum appends to a stack: that of another with one digit, below all of it."""
     if len(made.terms) != 2 or made.c or made.terms[0] != (slot, 0, made.d):
         return None
@@ -150,7 +152,7 @@ def _appended(made: Sum, slot: int, held: Held, control: Control) -> _Appended |
         return None
     if other is None or len(other.digits) != 1 or pops or other.base != stack.base:
         return None
-    if other.zeros < max(len(stack), control.deepest):
+    if other.zeros < max(len(stack), DEEPEST):
         return None
     (b, over), (c, _, e) = stack.base, known.pairs[other.digits[0]]
     _, last_b, last_over = known.pairs[stack.digits[-1]]
@@ -160,7 +162,7 @@ def _appended(made: Sum, slot: int, held: Held, control: Control) -> _Appended |
     return stack, other, other.digits[0], digit, known.number(0, b, over)
 
 
-def uses(entry: Entry, cells: Mapping[Cell, Stack | None]) -> Counter[int]:
+def count_uses(entry: Entry, cells: Mapping[Cell, Stack | None]) -> Counter[int]:
     """How often an entry uses each stack, by the stack's id."""
     found = Counter[int]()
     for made in entry.cells:
@@ -171,7 +173,7 @@ def uses(entry: Entry, cells: Mapping[Cell, Stack | None]) -> Counter[int]:
     return found
 
 
-def made_of(
+def new_stacks(
     entry: Entry, cells: Mapping[Cell, Stack | None], left: Counter[int], known: Digits
 ) -> list[Stack | None]:
     """The stacks of an entry's cells; `left` counts uses: the last one takes the stack itself."""
@@ -185,7 +187,7 @@ def made_of(
     return [None if made is None else _made(made, taken, known) for made in entry.cells]
 
 
-def _made(made: Made, taken: Callable[[Cell], Stack], known: Digits) -> Stack:
+def _made(made: NewCell, taken: Callable[[Cell], Stack], known: Digits) -> Stack:
     if isinstance(made, Source):
         stack = Stack() if made.cell is None else taken(made.cell)
         if made.pops:

@@ -16,12 +16,14 @@ from collections.abc import Callable, Hashable, Mapping
 from typing import Literal, NamedTuple
 
 from netwright.engine.digits import Digits, Pair
-from netwright.engine.forms import Cell, Form, OpenError, after_sigma, heaviest, opened
+from netwright.engine.forms import Cell, CellForms, Form, OpenError, after_sigma, heaviest, opened
 from netwright.engine.moments import UnsuitableError
 
 OTHERS = 1 << 32
 """Cells from here on belong to neighbours: cell k of neighbour n is n·OTHERS + k."""
 MOST_NODES = 1 << 18
+DEEPEST = 6
+"""The greatest number of digits read of a cell."""
 
 
 class State(NamedTuple):
@@ -31,7 +33,7 @@ class State(NamedTuple):
     cells: tuple[tuple[int, ...], ...] = ()
     """By slot; () where the slot is free."""
 
-    def forms(self, first: Cell, known: Mapping[Cell, Form]) -> dict[int, Form]:
+    def forms(self, first: Cell, known: CellForms) -> dict[int, Form]:
         """The forms of the coordinates that are cells; the cells are numbered from `first`."""
         found: dict[int, Form] = {}
         for cell, places in enumerate(self.cells, start=first):
@@ -56,7 +58,7 @@ class Sum(NamedTuple):
     """Cell, pops and w."""
 
 
-Made = Source | Sum
+NewCell = Source | Sum
 Context = Hashable
 Key = tuple[Context, State]
 """All that the next moment depends on but digits: the neighbours' states, and the state."""
@@ -66,10 +68,10 @@ class Entry(NamedTuple):
     """The next state, and how its cells are made, by slot."""
 
     state: State
-    cells: tuple[Made | None, ...]
+    cells: tuple[NewCell | None, ...]
 
 
-class Begun(NamedTuple):
+class Evaluated(NamedTuple):
     """A moment as far as it is decided: ones, forms before σ, and forms without σ."""
 
     ones: tuple[int, ...]
@@ -77,7 +79,7 @@ class Begun(NamedTuple):
     linear: Mapping[int, Form]
 
 
-Begin = Callable[[Key, Mapping[Cell, Form], Digits], Begun]
+Evaluate = Callable[[Key, CellForms, Digits], Evaluated]
 """Evaluates the moment after a key, on forms for its cells; raises OpenError to ask for a digit."""
 
 
@@ -113,11 +115,11 @@ class Node:
 
     __slots__ = ("cells", "children", "depths", "entry", "key", "ones", "read", "rest", "settled")
 
-    def __init__(self, key: Key, cells: Mapping[Cell, Form], depths: Mapping[Cell, int]):
+    def __init__(self, key: Key, cells: CellForms, depths: Mapping[Cell, int]):
         self.key, self.cells, self.depths = key, cells, depths
         """For each cell that was read: its form, and the number of digits read."""
         self.ones: list[int] = []
-        self.settled: dict[int, Made] = {}
+        self.settled: dict[int, NewCell] = {}
         self.rest: dict[int, _Open] | None = None
         """The unsettled coordinates; None while the moment cannot be evaluated at all."""
         self.read: Cell | None = None
@@ -131,13 +133,13 @@ class Node:
 
 
 class Control:
-    """A cache of decision trees by key, for one function `begin` that evaluates a moment.
+    """A cache of decision trees by key, for one function `evaluate` that evaluates a moment.
 
-    `deepest` limits the digits read of a cell. With `sums`, a new cell may be a sum of others.
+    With `sums`, a new cell may be a sum of others.
     """
 
-    def __init__(self, begin: Begin, known: Digits, *, deepest: int, sums: bool = False) -> None:
-        self.begin, self.known, self.deepest, self.sums = begin, known, deepest, sums
+    def __init__(self, evaluate: Evaluate, known: Digits, *, sums: bool = False) -> None:
+        self.evaluate, self.known, self.sums = evaluate, known, sums
         self._roots: dict[Key, Node] = {}
         self._nodes = 0
         self.version = known.version
@@ -149,7 +151,7 @@ class Control:
                 self.forget()
             found = self._roots.get(key)
             if found is None:
-                found = self._roots[key] = self._begun(Node(key, {}, {}))
+                found = self._roots[key] = self._evaluate(Node(key, {}, {}))
                 self._nodes += 1
             if self.version == self.known.version:
                 return found
@@ -182,13 +184,13 @@ class Control:
             return found
         cell, pair = node.read, self.known.pairs[digit]
         assert cell is not None
-        if node.depth >= self.deepest:
+        if node.depth >= DEEPEST:
             raise UnsuitableError("a number is no stack any more")
         form = opened(node.cells.get(cell, (0, 1, ((cell, 1),))), cell, pair)
         found = Node(node.key, {**node.cells, cell: form}, {**node.depths, cell: node.depth + 1})
         self._nodes += 1
         if node.rest is None:
-            self._begun(found)
+            self._evaluate(found)
         else:
             found.ones, found.settled = [*node.ones], dict(node.settled)
             rest = {k: each.after(cell, pair, found.depths) for k, each in node.rest.items()}
@@ -196,16 +198,16 @@ class Control:
         node.children[digit] = found
         return found
 
-    def _begun(self, node: Node) -> Node:
+    def _evaluate(self, node: Node) -> Node:
         try:
-            begun = self.begin(node.key, node.cells, self.known)
+            found = self.evaluate(node.key, node.cells, self.known)
         except OpenError as open_cell:
             node.read = open_cell.cell
             return node
-        node.ones = [*begun.ones]
+        node.ones = [*found.ones]
         depths = node.depths
-        rest = {k: _Open(form, form, depths, True) for k, form in begun.before_sigma.items()}
-        rest |= {k: _Open(form, form, depths, False) for k, form in begun.linear.items()}
+        rest = {k: _Open(form, form, depths, True) for k, form in found.before_sigma.items()}
+        rest |= {k: _Open(form, form, depths, False) for k, form in found.linear.items()}
         self._settle(node, rest)
         return node
 
@@ -213,7 +215,7 @@ class Control:
         """Settle the coordinates that are decided; the node reads a digit or gets an entry."""
         node.rest = {}
         for k, each in rest.items():
-            made = self._made(each, node)
+            made = self._value(each, node)
             if made is None:
                 node.rest[k] = each
                 node.read = heaviest(each.form) if node.read is None else node.read
@@ -224,7 +226,7 @@ class Control:
         if node.read is None:
             node.entry = _entry(node)
 
-    def _made(self, each: _Open, node: Node) -> Made | Literal[0, 1] | None:
+    def _value(self, each: _Open, node: Node) -> NewCell | Literal[0, 1] | None:
         """A coordinate's value: 0, 1 or a new cell; None where one more digit is needed."""
         form = after_sigma(each.form, self.known) if each.sigma else each.form
         if form is None:
@@ -248,10 +250,10 @@ class Control:
 
 def _entry(node: Node) -> Entry:
     """The next state: equal results share a cell, which stays in its source's slot if it can."""
-    places: dict[Made, list[int]] = {}
+    places: dict[NewCell, list[int]] = {}
     for k in sorted(node.settled):
         places.setdefault(node.settled[k], []).append(k)
-    slots: dict[int, Made] = {}
+    slots: dict[int, NewCell] = {}
     others = []
     for made in places:
         own = made.cell if isinstance(made, Source) else made.terms[0][0]

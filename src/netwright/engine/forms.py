@@ -19,6 +19,8 @@ from netwright.exact.vector import Vector
 
 Cell = int
 Form = tuple[int, int, tuple[tuple[Cell, int], ...]]
+CellForms = Mapping[Cell, Form]
+"""Cells whose digits were read, as forms over what is left of them."""
 FITS = 1 << 62
 """Numbers below it are computed in 64 bits, others as Python integers."""
 ZERO: Form = (0, 1, ())

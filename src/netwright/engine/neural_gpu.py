@@ -12,14 +12,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 
 from netwright.definitions.neural_gpu import Convolution, Grid, NeuralGPU
-from netwright.engine.cells import Held, digit_of, made_of, uses
-from netwright.engine.control import OTHERS, Begun, Context, Control, Entry, Key, Source, State
+from netwright.engine.cells import StackVector, count_uses, digit_of, new_stacks
+from netwright.engine.control import OTHERS, Context, Control, Entry, Evaluated, Key, Source, State
 from netwright.engine.digits import Digits, Stack
 from netwright.engine.forms import (
     FITS,
     ONE,
     ZERO,
     Cell,
+    CellForms,
     Form,
     IntegerMap,
     Layer,
@@ -31,7 +32,7 @@ from netwright.engine.forms import (
     times,
 )
 from netwright.engine.moments import UnsuitableError, Watch
-from netwright.engine.stack_moments import DEEPEST, StackEngine, StackMoments
+from netwright.engine.stack_moments import StackEngine, StackMoments
 from netwright.engine.staged import Vectors, advance_to
 from netwright.exact.rational import sigma
 from netwright.exact.vector import Vector
@@ -93,16 +94,13 @@ class Cells:
 
     def _sources(self, wanted: set[int], *, above: int) -> set[int]:
         """The coordinates that those of a cell depend on, in cells at least `above` above it."""
-        found = set()
-        for n, through in self.F.sources(wanted).items():
-            found |= through if n >= above else set()
-            for further, sources in self.R.sources(through).items():
-                found |= sources if n + further >= above else set()
-        for n, sources in self.U.sources(wanted).items():
-            found |= sources if n >= above else set()
-        return found
+        through = self.F.sources(wanted)
+        found = [*self.U.sources(wanted).items(), *through.items()]
+        for n, places in through.items():
+            found += [(n + further, each) for further, each in self.R.sources(places).items()]
+        return set[int]().union(*(sources for n, sources in found if n >= above))
 
-    def begin(self, key: Key, cells: Mapping[Cell, Form], known: Digits, *, whole: bool) -> Begun:
+    def evaluate(self, key: Key, cells: CellForms, known: Digits, *, whole: bool) -> Evaluated:
         """u ⊙ s + (1 − u) ⊙ F(r ⊙ s), as far as it is decided."""
         above, own = key
         S: list[Pattern | None] = []
@@ -127,7 +125,7 @@ class Cells:
                 # f + u·(s − f)
                 old = plus(new, product(gate, plus(old, times(new, -1))))
             linear[k] = old
-        return Begun(tuple(ones), before_sigma, linear)
+        return Evaluated(tuple(ones), before_sigma, linear)
 
     def _kept(self, S: Sequence[Pattern | None], n: int, known: Digits) -> Pattern | None:
         """r ⊙ s of the cell n above."""
@@ -135,13 +133,9 @@ class Cells:
         if s is None:
             return None
         r = self.R(S, n, known)
-        forms = {}
-        for k in (*s.ones, *s.forms):
-            form = product(_after_sigma(r.form(k), known), s.form(k))
-            if form != ZERO:
-                forms[k] = form
-        ones = tuple(k for k, form in forms.items() if form == ONE)
-        return Pattern(ones, {k: form for k, form in forms.items() if form != ONE})
+        kept = {k: product(_after_sigma(r.form(k), known), s.form(k)) for k in (*s.ones, *s.forms)}
+        ones = tuple(k for k, form in kept.items() if form == ONE)
+        return Pattern(ones, {k: form for k, form in kept.items() if form not in (ZERO, ONE)})
 
 
 def product(x: Form, y: Form) -> Form:
@@ -174,34 +168,34 @@ class NeuralGPUMoments(StackMoments):
             raise UnsuitableError("another cell than the last is watched")
         super().__init__(network.layout, watches, stops)
         self.X, self.cells = X, Cells(network)
-        self._grid: list[Held] = []
+        self._grid: list[StackVector] = []
         self._controls = [
-            Control(partial(self.cells.begin, whole=whole), self.known, deepest=DEEPEST, sums=True)
+            Control(partial(self.cells.evaluate, whole=whole), self.known, sums=True)
             for whole in (False, True)
         ]
 
-    def begin(self) -> Held:
+    def first(self) -> StackVector:
         """The input, of which only the slice matters above the last cell."""
         sliced = {}
         for key, x in {id(x): x for x in self.X[:-1]}.items():
             entries = {k: x.entries[k] for k in x.entries.keys() & self.cells.slice}
-            sliced[key] = Held.of(Vector(x.layout, entries), self.known)
+            sliced[key] = StackVector.of(Vector(x.layout, entries), self.known)
         self._grid = [sliced[id(x)].copy() for x in self.X[:-1]]
-        self._grid.append(Held.of(self.X[-1], self.known))
+        self._grid.append(StackVector.of(self.X[-1], self.known))
         self._changed = {*range(len(self.X))}
         return self._grid[-1]
 
     @property
-    def is_over(self) -> bool:
+    def is_ready_for_kernel(self) -> bool:
         """Whether nothing changes above the last cell."""
         return self._changed <= {len(self.X) - 1}
 
-    def _above(self, place: int) -> list[Held | None]:
+    def _above(self, place: int) -> list[StackVector | None]:
         """The cells that a cell depends on, from the next one upwards; None above the grid."""
         numbers = range(place - 1, place - 1 - self.cells.reach, -1)
         return [self._grid[n] if n >= 0 else None for n in numbers]
 
-    def step(self, held: Held) -> Held:
+    def step(self, held: StackVector) -> StackVector:
         """Compute one iteration of the cells that can change."""
         last, reach = len(self.X) - 1, self.cells.reach
         active = sorted({n for c in self._changed for n in range(c, min(last, c + reach) + 1)})
@@ -211,11 +205,10 @@ class NeuralGPUMoments(StackMoments):
             left.update(id(stack) for stack in self._grid[place].stacks)  # they must not be taken
         found = [self._entry(place) for place in active]
         for entry, stacks in found:
-            left += uses(entry, stacks)
-        new = [Held(entry.state, made_of(entry, cells, left, self.known)) for entry, cells in found]
-        self._changed = {
-            n for n, (entry, _) in zip(active, found, strict=True) if self._changes(n, entry)
-        }
+            left += count_uses(entry, stacks)
+        new = [StackVector(e.state, new_stacks(e, cells, left, self.known)) for e, cells in found]
+        pairs = zip(active, found, strict=True)
+        self._changed = {place for place, (entry, _) in pairs if self._changes(place, entry)}
         for place, each in zip(active, new, strict=True):
             self._grid[place] = each
         return self._grid[-1]
@@ -238,9 +231,9 @@ class NeuralGPUMoments(StackMoments):
     def control(self) -> tuple[Control, Context]:
         """The last cell's control, in which the numbers of the cells above are constants."""
         if not self._grid:  # a run that continues from a snapshot
-            first = self.begin()
-            while not self.is_over:
-                first = self.step(first)
+            newest = self.first()
+            while not self.is_ready_for_kernel:
+                newest = self.step(newest)
         around = self._above(len(self.X) - 1)
         fixed: dict[Cell, Form] = {}
         for n, held in enumerate(around, start=1):
@@ -250,13 +243,13 @@ class NeuralGPUMoments(StackMoments):
                     raise UnsuitableError("a number of a cell that does not change is long")
                 fixed[OTHERS * n + slot] = (int(value.p), int(value.q), ())
 
-        def begin(key: Key, cells: Mapping[Cell, Form], known: Digits) -> Begun:
-            return self.cells.begin(key, {**fixed, **cells}, known, whole=True)
+        def evaluate(key: Key, cells: CellForms, known: Digits) -> Evaluated:
+            return self.cells.evaluate(key, {**fixed, **cells}, known, whole=True)
 
-        return Control(begin, self.known, deepest=DEEPEST), _states(around)
+        return Control(evaluate, self.known), _states(around)
 
 
-def _states(cells: Sequence[Held | None]) -> tuple[State | None, ...]:
+def _states(cells: Sequence[StackVector | None]) -> tuple[State | None, ...]:
     return tuple(None if held is None else held.state for held in cells)
 
 

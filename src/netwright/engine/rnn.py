@@ -3,30 +3,30 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from netwright.definitions.rnn import RNN, Matrix, identity
-from netwright.engine.cells import Held, read, step
-from netwright.engine.control import Begin, Begun, Context, Control, Key
+from netwright.engine.cells import StackVector, read, step
+from netwright.engine.control import Context, Control, Evaluate, Evaluated, Key
 from netwright.engine.digits import Digits
-from netwright.engine.forms import Cell, Form, IntegerMap, Layer, Pattern
+from netwright.engine.forms import CellForms, IntegerMap, Layer, Pattern
 from netwright.engine.moments import UnsuitableError, Watch
-from netwright.engine.stack_moments import DEEPEST, StackEngine, StackMoments
+from netwright.engine.stack_moments import StackEngine, StackMoments
 from netwright.engine.staged import Vectors
 from netwright.exact.rational import ONE, sigma
 from netwright.exact.vector import Vector, combine
 
 
-def one_layer(layer: Layer) -> Begin:
+def one_layer(layer: Layer) -> Evaluate:
     """The evaluation of a moment that is one layer applied to the vector before."""
 
-    def begin(key: Key, cells: Mapping[Cell, Form], known: Digits) -> Begun:
+    def evaluate(key: Key, cells: CellForms, known: Digits) -> Evaluated:
         state = key[1]
         pattern = Pattern(state.ones, state.forms(0, cells))
         after = layer([pattern] * len(layer.maps), known)
-        return Begun(after.ones, after.forms, {})
+        return Evaluated(after.ones, after.forms, {})
 
-    return begin
+    return evaluate
 
 
-def last_hidden(network: RNN, X: Sequence[Vector], known: Digits) -> Held:
+def last_hidden(network: RNN, X: Sequence[Vector], known: Digits) -> StackVector:
     """h_n: each symbol has its own layer σ(h V + (x W + b₁))."""
     if network.f1 is not sigma:
         raise UnsuitableError("its activation is not σ")
@@ -35,9 +35,9 @@ def last_hidden(network: RNN, X: Sequence[Vector], known: Digits) -> Held:
     def control(x: Vector) -> Control:
         bias = network.W(x) if network.b1 is None else network.W(x) + network.b1
         layer = Layer([V], bias, width)
-        return Control(one_layer(layer), known, deepest=DEEPEST, sums=True)
+        return Control(one_layer(layer), known, sums=True)
 
-    return read(Held.of(Vector.zero(network.layout), known), X, control)
+    return read(StackVector.of(Vector.zero(network.layout), known), X, control)
 
 
 class RNNMoments(StackMoments):
@@ -59,25 +59,25 @@ class RNNMoments(StackMoments):
         self.network, self.X, self.seed = network, X, seed
 
     @property
-    def is_over(self) -> bool:
+    def is_ready_for_kernel(self) -> bool:
         """After g_1, which reads the seed instead of O(g), and may sum up what was read."""
         return self.moments > 1
 
-    def begin(self) -> Held:
+    def first(self) -> StackVector:
         """h_n."""
         return last_hidden(self.network, self.X, self.known)
 
     def _control(self, maps: Sequence[Matrix], bias: Vector | None, *, sums: bool) -> Control:
         layer = Layer([*map(IntegerMap, maps)], bias, self.layout.dimension)
-        return Control(one_layer(layer), self.known, deepest=DEEPEST, sums=sums)
+        return Control(one_layer(layer), self.known, sums=sums)
 
-    def step(self, held: Held) -> Held:
+    def step(self, held: StackVector) -> StackVector:
         """g_1."""
         network = self.network
         terms = [] if network.R is None else [network.R(self.seed)]
         terms += [] if network.b2 is None else [network.b2]
         bias = combine(self.layout, [(ONE, term) for term in terms])
-        return step(held, self._control([network.U], bias, sums=True), None)
+        return step(held, self._control([network.U], bias, sums=True))
 
     def control(self) -> tuple[Control, Context]:
         """g ↦ σ(g U + g R + b₂)."""

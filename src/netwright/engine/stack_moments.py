@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from netwright.engine.cells import Held
-from netwright.engine.control import Context, Control, State
+from netwright.engine.cells import StackVector
+from netwright.engine.control import DEEPEST, Context, Control, State
 from netwright.engine.digits import EMPTY, LARGEST, MOST_DIGITS, MOST_STACKS, Digit, Digits, Stacks
 from netwright.engine.forms import Form, bounds, heaviest, opened
 from netwright.engine.moments import (
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from netwright.engine.tables import Tables
 
 
-class Seen:
+class IntegerWatch:
     """A watch of a one-hot block as an integer matrix: what each coordinate adds to the block."""
 
     def __init__(self, watch: Watch, layout: Layout) -> None:
@@ -91,10 +91,6 @@ class Seen:
         return found[0][0] if len(found) == 1 and found[0][1] == self.over else NEITHER
 
 
-DEEPEST = 6
-"""The greatest number of digits read of a cell."""
-
-
 def vector_of(layout: Layout, state: State, stacks: Stacks, known: Digits) -> Vector:
     """The vector with a state and stacks."""
     entries = dict.fromkeys(state.ones, ONE)
@@ -104,7 +100,7 @@ def vector_of(layout: Layout, state: State, stacks: Stacks, known: Digits) -> Ve
     return Vector(layout, entries)
 
 
-def kept_state(state: State, stacks: Stacks, known: Digits) -> Snapshot:
+def state_snapshot(state: State, stacks: Stacks, known: Digits) -> Snapshot:
     """A state with its stacks, and the pairs of its digits, as arrays."""
     cells = [(slot, k) for slot, places in enumerate(state.cells) for k in places]
     digits = stacks[: len(state.cells)]
@@ -117,7 +113,7 @@ def kept_state(state: State, stacks: Stacks, known: Digits) -> Snapshot:
     }
 
 
-def read_state(kept: Snapshot, layout: Layout, known: Digits) -> tuple[State, Stacks]:
+def restored_state(kept: Snapshot, layout: Layout, known: Digits) -> tuple[State, Stacks]:
     """The state and stacks of a snapshot; FormatError if it does not fit this layout."""
     largest = layout.dimension - 1
     ones = checked_array(kept, "ones", (None,), 0, largest).tolist()
@@ -160,24 +156,25 @@ class StackMoments(ABC):
 
         kernel.compiled(kernel.FIRST_SHAPE)
         self.layout, self.known, self.moments = layout, Digits(), 0
-        self._seen, self._stops = [Seen(watch, layout) for watch in watches], frozenset(stops)
+        self._watches = [IntegerWatch(watch, layout) for watch in watches]
+        self._stops = frozenset(stops)
         self._tables: Tables | None = None
         """The kernel's tables, once it has taken over."""
-        self._made: Tables | None = None
-        self._held: Held | None = None
-        self._before: Held | None = None
+        self._cached_tables: Tables | None = None
+        self._held: StackVector | None = None
+        self._before: StackVector | None = None
 
     @abstractmethod
-    def begin(self) -> Held:
+    def first(self) -> StackVector:
         """The vector of the first moment."""
 
     @abstractmethod
-    def step(self, held: Held) -> Held:
+    def step(self, held: StackVector) -> StackVector:
         """The vector of the next moment, in Python; it may reuse the stacks of `held`."""
 
     @property
     @abstractmethod
-    def is_over(self) -> bool:
+    def is_ready_for_kernel(self) -> bool:
         """Whether the kernel can take over from the newest moment."""
 
     @abstractmethod
@@ -186,7 +183,7 @@ class StackMoments(ABC):
 
     def advance(self, count: int) -> Codes:
         """The codes of the next moments."""
-        if self._tables is None and self._held is not None and self.is_over:
+        if self._tables is None and self._held is not None and self.is_ready_for_kernel:
             self._follow(self._held.state, self._held.arrays())
         codes: Codes = self._by_hand() if self._tables is None else self._tables.advance(count)
         self.moments += len(codes)
@@ -194,14 +191,14 @@ class StackMoments(ABC):
 
     def _codes(self, state: State) -> tuple[tuple[int, ...], bool]:
         """The codes of a state, and whether the codes of a call end with it."""
-        codes = tuple(seen.code(state, self.known) for seen in self._seen)
+        codes = tuple(watch.code(state, self.known) for watch in self._watches)
         return codes, bool(codes) and (codes[-1] < 0 or codes[-1] in self._stops)
 
     def _by_hand(self) -> NDArray[np.int64]:
         """The codes of the next moment; an UnsuitableError leaves everything unchanged."""
         before = None if self._held is None else self._held.copy()
         try:
-            held = self.begin() if self._held is None else self.step(self._held)
+            held = self.first() if self._held is None else self.step(self._held)
             codes, _ = self._codes(held.state)
         except UnsuitableError:
             self._held = before  # the step may have changed the stacks of the original
@@ -213,9 +210,9 @@ class StackMoments(ABC):
         """Let the kernel continue from a state."""
         from netwright.engine.tables import Tables
 
-        self._made = self._made or Tables(*self.control(), self._codes)
-        self._made.put(state, stacks)
-        self._tables = self._made
+        self._cached_tables = self._cached_tables or Tables(*self.control(), self._codes)
+        self._cached_tables.put(state, stacks)
+        self._tables = self._cached_tables
 
     def stacks(self, *, before: bool = False) -> tuple[State, Stacks]:
         """The state and stacks of the newest vector, or of the one before."""
@@ -235,7 +232,7 @@ class StackMoments(ABC):
 
     def spelled(self, watch: Watch, block: str, *, before: bool = False) -> Spelled | None:
         """A number of what a watch looks through, as digits; None if it is not a stack."""
-        seen = Seen(replace(watch, block=block), self.layout)
+        seen = IntegerWatch(replace(watch, block=block), self.layout)
         state, stacks = self.stacks(before=before)
         form, pops = seen.form(state), Counter[int]()
         for _ in range(2 * DEEPEST):
@@ -274,12 +271,12 @@ class StackMoments(ABC):
 
     def snapshot(self) -> Snapshot:
         """The state and its stacks; empty where starting over is cheaper."""
-        return {} if self._tables is None else kept_state(*self.stacks(), self.known)
+        return {} if self._tables is None else state_snapshot(*self.stacks(), self.known)
 
     def restore(self, state: Snapshot) -> None:
         """Continue from a snapshot."""
         moments = int(checked_array(state, "moments", (1,), 0, FARTHEST)[0])
-        self.go_back(StackPlace(moments, *read_state(state, self.layout, self.known)))
+        self.go_back(StackPlace(moments, *restored_state(state, self.layout, self.known)))
 
 
 class EnginePlace(NamedTuple):

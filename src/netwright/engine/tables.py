@@ -106,7 +106,7 @@ class StackStore:
         return found
 
 
-def larger(shape: Shape, stacks: int, depth: int) -> Shape:
+def enlarged(shape: Shape, stacks: int, depth: int) -> Shape:
     """A shape enlarged for at least `stacks` stacks and `depth` digits of each."""
     if stacks > MOST_STACKS:
         raise UnsuitableError(f"it has more than {MOST_STACKS} numbers that are not 0 or 1")
@@ -155,13 +155,11 @@ class Tables:
     def put(self, state: State, stacks: Stacks) -> None:
         """Continue from a state with the digits of its cells; discards all rows."""
         self._state = state
-        self.shape = larger(self.shape, len(state.cells), 0)
+        self.shape = enlarged(self.shape, len(state.cells), 0)
         self.store = StackStore(self.shape, self.known, stacks)
         self.clock = self.store.clock
         # Blocks count in a base that exceeds every digit.
-        self._base = 4
-        while self._base < len(self.known):
-            self._base *= 2
+        self._base = max(4, 1 << (len(self.known) - 1).bit_length())
         self._loop = kernel.compiled(self.shape)
         self._rows = np.zeros((256, self.shape.width), np.int64)
         self._owners: list[_Block] = []
@@ -172,7 +170,7 @@ class Tables:
         self.clock[kernel.ROW] = -1
         root = self.control.root((self.context, state))
         self._version = self.known.version
-        self._stand_before(self._block(root))
+        self._start_at(self._block(root))
 
     def stacks(self, *, before: bool = False) -> tuple[State, Stacks] | None:
         """The newest state with its stacks; or the previous one, None if that is unknown."""
@@ -219,7 +217,7 @@ class Tables:
         """Apply a row that the loop cannot, or fill one that is not yet an entry."""
         if row not in self._leaves:
             block = self._owners[row]
-            self._stand_before(block)
+            self._start_at(block)
             self._fill(block)
             return
         found = self.stacks()
@@ -229,11 +227,11 @@ class Tables:
             self.put(state, stacks)
             return
         block = self._block(self.control.root((self.context, state)))
-        self._stand_before(block)
+        self._start_at(block)
         self.store.put(stacks)
         self._renew_if_stale(state)
 
-    def _stand_before(self, block: _Block) -> None:
+    def _start_at(self, block: _Block) -> None:
         """Make the kernel look up the next entry in a block, with nothing to apply first."""
         self.clock[kernel.ROW] = block.leading[0] * self.shape.width
 
@@ -245,7 +243,7 @@ class Tables:
             assert node.read is not None
             read = node.read, node.depth
             if not self._is_in_shape(node):
-                self.shape = larger(self.shape, len(state.cells), node.depth + 1)
+                self.shape = enlarged(self.shape, len(state.cells), node.depth + 1)
                 self.put(state, self.store.digits())
                 return
             if read not in block.reads:

@@ -51,7 +51,7 @@ class Follower(Protocol):
         """Advance by a batch of moments."""
 
 
-class KeptFollower(Follower, Restorable, Protocol):
+class SeekableFollower(Follower, Restorable, Protocol):
     """A follower that can be saved and moved back."""
 
     @property
@@ -71,7 +71,7 @@ class KeptFollower(Follower, Restorable, Protocol):
         """Whether the newest moment shows a configuration of the given machine."""
 
     def put(self, state: Snapshot) -> None:
-        """Continue from one of its own snapshots, unchecked."""
+        """Continue from one of its own snapshots."""
 
 
 M = TypeVar("M", bound=Moments)
@@ -83,7 +83,7 @@ class OngoingRun(Generic[M]):
     """A run in progress: an engine, its follower, and a function that returns the run so far."""
 
     moments: M
-    follower: KeptFollower
+    follower: SeekableFollower
     reached: Callable[[], Run]
     blank: str
 
@@ -151,7 +151,7 @@ class SavedRun:
     """An engine and its follower that resume from a store's checkpoint, and are saved there."""
 
     def __init__(
-        self, moments: NetworkEngine, follower: KeptFollower, store: CheckpointStore
+        self, moments: NetworkEngine, follower: SeekableFollower, store: CheckpointStore
     ) -> None:
         self.parts: dict[str, Restorable] = {"moments": moments, "follower": follower}
         self.store = store

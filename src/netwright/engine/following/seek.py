@@ -90,7 +90,7 @@ class Seeker(Generic[S]):
             self.reaches(min(self.moments + MOST_AT_ONCE, most), even_if_lost=False)
         return self.end
 
-    def do(self, moment: Callable[[], tuple[X, Codes]]) -> X:
+    def advance_by(self, moment: Callable[[], tuple[X, Codes]]) -> X:
         """Call a function that makes the engine do one moment, and follow its codes."""
         self._moving = True
         found, codes = moment()

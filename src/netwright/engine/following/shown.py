@@ -289,7 +289,7 @@ class ShownFollower:
         return {"place": np.array(place, dtype=np.int64), **self.written.snapshot()}
 
     def put(self, state: Snapshot) -> None:
-        """Continue from one of its own snapshots, unchecked."""
+        """Continue from one of its own snapshots."""
         self.written.restore(state)
         place = state["place"].tolist()
         self.moments, self.cell, self.steps, at_a_step, self.state, self.head = place

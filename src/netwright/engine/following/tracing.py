@@ -174,7 +174,7 @@ class TransformerTracing(Tracing["TokenEngine"]):
     def _explain(self, t: int) -> "Explained":
         with self.lock:
             self.stand_before(t)
-            found = self.seeker.do(partial(self.seeker.ongoing.moments.explain, self))
+            found = self.seeker.advance_by(partial(self.seeker.ongoing.moments.explain, self))
             if self.seeker.end is not None and t > self.seeker.end:
                 raise self._ended(t)
             return found

@@ -2,14 +2,13 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
 from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from netwright.engine.control import DEEPEST, Control, Entry, NewCell, Source, State, Sum
-from netwright.engine.digits import EMPTY, Digits, Stack
+from netwright.engine.digits import Digits, Stack
 from netwright.engine.forms import Cell
 from netwright.exact.vector import Vector
 
@@ -17,11 +16,11 @@ T = TypeVar("T")
 
 
 class StackVector:
-    """A vector: its state, and a stack for each cell; None for a free slot."""
+    """A vector: its state, and a stack for each cell; a free slot has an empty one."""
 
     __slots__ = ("stacks", "state")
 
-    def __init__(self, state: State, stacks: Sequence[Stack | None]) -> None:
+    def __init__(self, state: State, stacks: Sequence[Stack]) -> None:
         self.state, self.stacks = state, stacks
 
     @staticmethod
@@ -39,25 +38,20 @@ class StackVector:
 
     def copy(self) -> "StackVector":
         """A copy with its own stacks."""
-        return StackVector(self.state, [None if s is None else s.copy() for s in self.stacks])
+        return StackVector(self.state, [stack.copy() for stack in self.stacks])
 
     def arrays(self) -> list[NDArray[np.uint16]]:
         """The digits of each stack, lowest first."""
-        return [(stack or Stack()).array() for stack in self.stacks]
+        return [stack.array() for stack in self.stacks]
 
-
-def digit_of(
-    stacks: Sequence[Stack | None] | Mapping[Cell, Stack | None], cell: Cell, depth: int
-) -> int:
-    """The digit of a cell at a depth; `EMPTY` for a free slot."""
-    stack = stacks[cell]
-    return EMPTY if stack is None else stack.digit(depth)
+    def digit(self, cell: Cell, depth: int) -> int:
+        """The digit of a cell at a depth."""
+        return self.stacks[cell].digit(depth)
 
 
 def step(held: StackVector, control: Control) -> StackVector:
     """The vector after the next moment; it may reuse the stacks of the one before."""
-    entry = control.entry((None, held.state), partial(digit_of, held.stacks))
-    return _after(entry, held, control.known)
+    return _after(control.entry((None, held.state), held.digit), held, control.known)
 
 
 def _after(entry: Entry, held: StackVector, known: Digits) -> StackVector:
@@ -102,7 +96,7 @@ def read(
         plan = plans.get((held.state, id(x)))
         if plan is None or not plan.fits:
             control = controls.get(id(x)) or controls.setdefault(id(x), control_of(x))
-            entry = control.entry((None, held.state), partial(digit_of, held.stacks))
+            entry = control.entry((None, held.state), held.digit)
             plan = _planned(entry, held, control)
             if plan is None or version != control.known.version:
                 plans.clear()  # they refer to replaced stacks, or to a hull that has widened
@@ -128,9 +122,9 @@ def _planned(entry: Entry, held: StackVector, control: Control) -> _Plan | None:
     if len(entry.cells) != len(held.stacks):
         return None
     for slot, (made, stack) in enumerate(zip(entry.cells, held.stacks, strict=True)):
-        if made == Source(slot, 0, None) or (made is None and stack is None):
+        if made == Source(slot, 0, None) or (made is None and not stack):
             continue
-        if stack is None or stack.base is None or len(stack) < DEEPEST:
+        if stack.base is None or len(stack) < DEEPEST:
             return None
         if made == (slot, 0, stack.zero) and stack.zeros >= DEEPEST:
             longer.append(stack)
@@ -148,9 +142,9 @@ def _appended(made: Sum, slot: int, held: StackVector, control: Control) -> _App
         return None
     cell, pops, w = made.terms[1]
     stack, other, known = held.stacks[slot], held.stacks[cell], control.known
-    if stack is None or stack.base is None or not stack.digits:
+    if stack.base is None or not stack.digits:
         return None
-    if other is None or len(other.digits) != 1 or pops or other.base != stack.base:
+    if len(other.digits) != 1 or pops or other.base != stack.base:
         return None
     if other.zeros < max(len(stack), DEEPEST):
         return None
@@ -162,7 +156,7 @@ def _appended(made: Sum, slot: int, held: StackVector, control: Control) -> _App
     return stack, other, other.digits[0], digit, known.number(0, b, over)
 
 
-def count_uses(entry: Entry, cells: Mapping[Cell, Stack | None]) -> Counter[int]:
+def count_uses(entry: Entry, cells: Mapping[Cell, Stack]) -> Counter[int]:
     """How often an entry uses each stack, by the stack's id."""
     found = Counter[int]()
     for made in entry.cells:
@@ -174,17 +168,16 @@ def count_uses(entry: Entry, cells: Mapping[Cell, Stack | None]) -> Counter[int]
 
 
 def new_stacks(
-    entry: Entry, cells: Mapping[Cell, Stack | None], left: Counter[int], known: Digits
-) -> list[Stack | None]:
+    entry: Entry, cells: Mapping[Cell, Stack], left: Counter[int], known: Digits
+) -> list[Stack]:
     """The stacks of an entry's cells; `left` counts uses: the last one takes the stack itself."""
 
     def taken(cell: Cell) -> Stack:
         stack = cells[cell]
-        assert stack is not None
         left[id(stack)] -= 1
         return stack if left[id(stack)] == 0 else stack.copy()
 
-    return [None if made is None else _made(made, taken, known) for made in entry.cells]
+    return [Stack() if made is None else _made(made, taken, known) for made in entry.cells]
 
 
 def _made(made: NewCell, taken: Callable[[Cell], Stack], known: Digits) -> Stack:

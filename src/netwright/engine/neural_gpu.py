@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 
 from netwright.definitions.neural_gpu import Convolution, Grid, NeuralGPU
-from netwright.engine.cells import StackVector, count_uses, digit_of, new_stacks
+from netwright.engine.cells import StackVector, count_uses, new_stacks
 from netwright.engine.control import OTHERS, Context, Control, Entry, Evaluated, Key, Source, State
 from netwright.engine.digits import Digits, Stack
 from netwright.engine.forms import (
@@ -213,15 +213,18 @@ class NeuralGPUMoments(StackMoments):
             self._grid[place] = each
         return self._grid[-1]
 
-    def _entry(self, place: int) -> tuple[Entry, dict[Cell, Stack | None]]:
+    def _entry(self, place: int) -> tuple[Entry, dict[Cell, Stack]]:
         """The entry of a cell's next iteration, and the stacks that it refers to."""
         own, above = self._grid[place], self._above(place)
-        stacks: dict[Cell, Stack | None] = {}
+        stacks: dict[Cell, Stack] = {}
         for n, each in enumerate([own, *above]):
             if each is not None:
                 stacks |= dict(enumerate(each.stacks, start=OTHERS * n))
         control = self._controls[place == len(self.X) - 1]
-        return control.entry((_states(above), own.state), partial(digit_of, stacks)), stacks
+        found = control.entry(
+            (_states(above), own.state), lambda cell, depth: stacks[cell].digit(depth)
+        )
+        return found, stacks
 
     def _changes(self, place: int, entry: Entry) -> bool:
         return entry.state != self._grid[place].state or any(
@@ -238,7 +241,7 @@ class NeuralGPUMoments(StackMoments):
         fixed: dict[Cell, Form] = {}
         for n, held in enumerate(around, start=1):
             for slot, stack in enumerate(held.stacks if held is not None else ()):
-                value = self.known.value(stack or Stack())
+                value = self.known.value(stack)
                 if max(abs(value.p), value.q) >= FITS:
                     raise UnsuitableError("a number of a cell that does not change is long")
                 fixed[OTHERS * n + slot] = (int(value.p), int(value.q), ())

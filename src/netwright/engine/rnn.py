@@ -2,9 +2,9 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from netwright.definitions.rnn import RNN, Matrix, identity
+from netwright.definitions.rnn import RNN, identity
 from netwright.engine.cells import StackVector, read, step
-from netwright.engine.control import Context, Control, Evaluate, Evaluated, Key
+from netwright.engine.control import Context, Control, Evaluated, Key
 from netwright.engine.digits import Digits
 from netwright.engine.forms import CellForms, IntegerMap, Layer, Pattern
 from netwright.engine.moments import UnsuitableError, Watch
@@ -14,28 +14,29 @@ from netwright.exact.rational import ONE, sigma
 from netwright.exact.vector import Vector, combine
 
 
-def one_layer(layer: Layer) -> Evaluate:
-    """The evaluation of a moment that is one layer applied to the vector before."""
+def layer_control(
+    maps: Sequence[IntegerMap], bias: Vector | None, known: Digits, *, sums: bool
+) -> Control:
+    """The control of moments that are one layer, σ(Σ x·A + b), of the vector x before."""
+    layer = Layer(maps, bias, maps[0].width)
 
     def evaluate(key: Key, cells: CellForms, known: Digits) -> Evaluated:
-        state = key[1]
-        pattern = Pattern(state.ones, state.forms(0, cells))
-        after = layer([pattern] * len(layer.maps), known)
+        pattern = Pattern(key[1].ones, key[1].forms(0, cells))
+        after = layer([pattern] * len(maps), known)
         return Evaluated(after.ones, after.forms, {})
 
-    return evaluate
+    return Control(evaluate, known, sums=sums)
 
 
 def last_hidden(network: RNN, X: Sequence[Vector], known: Digits) -> StackVector:
     """h_n: each symbol has its own layer σ(h V + (x W + b₁))."""
     if network.f1 is not sigma:
         raise UnsuitableError("its activation is not σ")
-    V, width = IntegerMap(network.V), network.layout.dimension
+    V = IntegerMap(network.V)
 
     def control(x: Vector) -> Control:
         bias = network.W(x) if network.b1 is None else network.W(x) + network.b1
-        layer = Layer([V], bias, width)
-        return Control(one_layer(layer), known, sums=True)
+        return layer_control([V], bias, known, sums=True)
 
     return read(StackVector.of(Vector.zero(network.layout), known), X, control)
 
@@ -67,23 +68,19 @@ class RNNMoments(StackMoments):
         """h_n."""
         return last_hidden(self.network, self.X, self.known)
 
-    def _control(self, maps: Sequence[Matrix], bias: Vector | None, *, sums: bool) -> Control:
-        layer = Layer([*map(IntegerMap, maps)], bias, self.layout.dimension)
-        return Control(one_layer(layer), self.known, sums=sums)
-
     def step(self, held: StackVector) -> StackVector:
         """g_1."""
         network = self.network
         terms = [] if network.R is None else [network.R(self.seed)]
         terms += [] if network.b2 is None else [network.b2]
         bias = combine(self.layout, [(ONE, term) for term in terms])
-        return step(held, self._control([network.U], bias, sums=True))
+        return step(held, layer_control([IntegerMap(network.U)], bias, self.known, sums=True))
 
     def control(self) -> tuple[Control, Context]:
         """g ↦ σ(g U + g R + b₂)."""
-        network = self.network
-        maps = [network.U] if network.R is None else [network.U, network.R]
-        return self._control(maps, network.b2, sums=False), None
+        matrices = [self.network.U] if self.network.R is None else [self.network.U, self.network.R]
+        maps = [*map(IntegerMap, matrices)]
+        return layer_control(maps, self.network.b2, self.known, sums=False), None
 
 
 class FastRNN(StackEngine):

@@ -12,11 +12,10 @@ from netwright.definitions.neural_gpu import NeuralGPU
 from netwright.definitions.rnn import RNN
 from netwright.engine.neural_gpu import FastNeuralGPU
 from netwright.engine.rnn import FastRNN
+from netwright.exact.feed_forward import Affine, Weights
+from netwright.exact.layout import Layout
 from netwright.exact.vector import Vector
-from netwright.kind.neural_gpu.construction import (
-    CompiledNeuralGPU,
-    compile_neural_gpu,
-)
+from netwright.kind.neural_gpu.construction import CompiledNeuralGPU, compile_neural_gpu
 from netwright.kind.rnn.construction import CompiledRNN, compile_rnn
 from netwright.machine.library import library_machine
 from netwright.machine.turing_machine import TuringMachine
@@ -61,6 +60,13 @@ def tensors_agree(network: NeuralGPU, X: list[Vector], n: int) -> FastNeuralGPU:
             assert fast.vector(str(len(cells) - 1), before=True) == before, t
         before = cells[-1]
     return fast
+
+
+def matrix_of(layout: Layout, *pairs: str, **other: object) -> Affine:
+    """Weights 1 by names such as xy, from x to y, and others by name."""
+    weights: dict[tuple[str, str], Weights] = {(pair[0], pair[1]): 1 for pair in pairs}
+    weights |= {(pair[0], pair[1]): w for pair, w in other.items()}  # type: ignore[misc]  # numbers
+    return Affine.of(layout, layout, weights)
 
 
 def gpu_of(machine: TuringMachine) -> CompiledNeuralGPU:

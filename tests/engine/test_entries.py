@@ -17,6 +17,7 @@ from netwright.definitions.rnn import RNN
 from netwright.engine import tables
 from netwright.engine.neural_gpu import FastNeuralGPU
 from netwright.engine.rnn import FastRNN, RNNMoments
+from netwright.engine.staged import advance_to
 from netwright.exact.feed_forward import Affine
 from netwright.exact.layout import Layout
 from netwright.exact.vector import Vector
@@ -57,8 +58,7 @@ def test_no_input_of_the_table_needs_big_numbers() -> None:
         X, cells = rnn.embed(case.word), gpu.embed(case.word)
         for n in range(1, len(X) + 1):
             for fast in (FastRNN(rnn.network, X[:n], seed), FastNeuralGPU(gpu.network, cells[:n])):
-                while fast.moments < 60:
-                    fast.advance(60 - fast.moments)
+                advance_to(fast, 60)
                 assert fast.reason is None, (case.machine, case.word, n)
 
 

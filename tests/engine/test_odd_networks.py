@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from flint import fmpq
-from tests.engine.stacks import agree, tensors_agree
+from tests.engine.stacks import agree, matrix_of, tensors_agree
 from tests.mutations import mutated_rnn
 
 from netwright.definitions.neural_gpu import Convolution, NeuralGPU
@@ -15,6 +15,7 @@ from netwright.engine.digits import Digits
 from netwright.engine.moments import UnsuitableError
 from netwright.engine.rnn import FastRNN, last_hidden
 from netwright.engine.stack_moments import vector_of
+from netwright.engine.staged import advance_to
 from netwright.exact.feed_forward import Affine, Weights
 from netwright.exact.layout import Layout
 from netwright.exact.vector import Vector
@@ -26,13 +27,6 @@ THIRD = fmpq(1, 3)
 
 def lines(names: str) -> Layout:
     return Layout.of(dict.fromkeys(names, ""))
-
-
-def matrix(layout: Layout, *pairs: str, **other: object) -> Affine:
-    """Weights 1 by names such as xy, from x to y, and others by name."""
-    weights: dict[tuple[str, str], Weights] = {(pair[0], pair[1]): 1 for pair in pairs}
-    weights |= {(pair[0], pair[1]): w for pair, w in other.items()}  # type: ignore[misc]  # numbers
-    return Affine.of(layout, layout, weights)
 
 
 def test_very_many_numbers() -> None:
@@ -50,9 +44,9 @@ def test_very_many_numbers() -> None:
 def test_an_empty_stack_is_not_shared() -> None:
     """A sum leaves a stack that is popped until it is empty, and then pushed on."""
     layout = lines("abuvsreo")
-    V = matrix(layout, "ab", "bs", "vs", uv=THIRD, sr=3, re=3)
-    W = matrix(layout, *(2 * name for name in "abuvsreo"))
-    network = RNN(layout, W, V, matrix(layout, ee=THIRD), R=matrix(layout, oe=THIRD))
+    V = matrix_of(layout, "ab", "bs", "vs", uv=THIRD, sr=3, re=3)
+    W = matrix_of(layout, *(2 * name for name in "abuvsreo"))
+    network = RNN(layout, W, V, matrix_of(layout, ee=THIRD), R=matrix_of(layout, oe=THIRD))
     X = [Vector.of(layout, a=THIRD, u=fmpq(1, 9)), Vector.zero(layout), Vector.zero(layout)]
     X += [Vector.of(layout, r=-1), Vector.of(layout, e=-THIRD)]
     agree(network, X, Vector.of(layout, o=1), 5)
@@ -63,23 +57,20 @@ def test_a_sum_of_cells_of_which_a_gate_has_read_digits() -> None:
     chain = "abcdefg"
     layout = lines("xyztqw" + chain)
     delays = [a + b for a, b in zip(chain, chain[1:] + "w", strict=True)]
-    own = matrix(layout, "tt", "wq", *delays, xx=THIRD, tx=THIRD, yy=THIRD, xz=THIRD, yz=THIRD)
+    own = matrix_of(layout, "tt", "wq", *delays, xx=THIRD, tx=THIRD, yy=THIRD, xz=THIRD, yz=THIRD)
     passing = Vector.of(layout, dict.fromkeys("xyztq" + chain, 1))
-    closed = Convolution(((matrix(layout),),))
-    reset = Convolution(((matrix(layout, xw=9, tw=-4),),), bias=(passing,))
-    update = Convolution(((matrix(layout, xq=fmpq(1, 9)),), (own,)))
-    X = [
-        Vector.of(layout, t=1, x=THIRD, y=1),
-        Vector.of(layout, t=1, x=THIRD, y=fmpq(2, 3), a=1),
-    ]
+    closed = Convolution(((matrix_of(layout),),))
+    reset = Convolution(((matrix_of(layout, xw=9, tw=-4),),), bias=(passing,))
+    update = Convolution(((matrix_of(layout, xq=fmpq(1, 9)),), (own,)))
+    X = [Vector.of(layout, t=1, x=THIRD, y=1), Vector.of(layout, t=1, x=THIRD, y=fmpq(2, 3), a=1)]
     tensors_agree(NeuralGPU(layout, closed, reset, update), X, 14)
 
 
 def test_digits_that_are_added_at_one_depth_again_and_again() -> None:
     """s adds p, which is deep below it; the symbol k leaves p as deep as it is."""
     layout = lines("suvp")
-    V = matrix(layout, "uv", "vv", "up", "vp", "ss", "ps", uu=THIRD, vu=THIRD)
-    network = RNN(layout, matrix(layout, "uu", "vv", "pp", "ss"), V, V)
+    V = matrix_of(layout, "uv", "vv", "up", "vp", "ss", "ps", uu=THIRD, vu=THIRD)
+    network = RNN(layout, matrix_of(layout, "uu", "vv", "pp", "ss"), V, V)
     symbols = {
         "z": Vector.of(layout, v=-1, p=-1),
         "k": Vector.of(layout, u=-1),
@@ -101,8 +92,8 @@ def test_a_stack_below_another_that_gets_a_second_digit() -> None:
     layout = lines(names)
     thirds = dict.fromkeys(("uu", "vu", "qu", "CE", "tt", "rt"), THIRD)
     ones = ["ss", "ps", "uv", "vv", "qv", "up", "vp", "AB", "BG", "EG", "tr", "rr", "tq", "rq"]
-    V = matrix(layout, *ones, **thirds, Gu=3)
-    network = RNN(layout, matrix(layout, *(2 * name for name in names)), V, V)
+    V = matrix_of(layout, *ones, **thirds, Gu=3)
+    network = RNN(layout, matrix_of(layout, *(2 * name for name in names)), V, V)
     parts: dict[str, Any] = {
         "i": {"s": fmpq(5, 729), "A": fmpq(1, 729), "C": fmpq(2, 729), "t": fmpq(4, 729)},
         "o": {"u": fmpq(-3, 729), "v": -1, "p": -1, "t": -1, "q": -1},
@@ -124,9 +115,9 @@ def test_a_slot_beyond_the_shape_is_read_first() -> None:
     """Six numbers at once, after two moments without any."""
     layout = lines("rstabcdefy")
     fractions = {f"t{name}": fmpq(1, n) for n, name in enumerate("abcdef", start=2)}
-    U = matrix(layout, "rs", "st", "tt", fy=4, ty=-1, **fractions)
-    keep = matrix(layout, *(2 * name for name in "rstabcdefy"))
-    network = RNN(layout, keep, matrix(layout), U)
+    U = matrix_of(layout, "rs", "st", "tt", fy=4, ty=-1, **fractions)
+    keep = matrix_of(layout, *(2 * name for name in "rstabcdefy"))
+    network = RNN(layout, keep, matrix_of(layout), U)
     agree(network, [Vector.of(layout, r=1)], Vector.zero(layout), 8)
 
 
@@ -154,8 +145,7 @@ def test_a_place_that_is_refused_is_reached_in_rationals(monkeypatch: pytest.Mon
     X, zero = compiled.embed("abba"), Vector.zero(compiled.neurons.layout)
     expected = list(islice(compiled.network.decoder_states(X, zero), 20))
     fast = FastRNN(compiled.network, X, zero)
-    while fast.moments < 9:
-        fast.advance(9 - fast.moments)
+    advance_to(fast, 9)
     place, kept = fast.place(), fast.snapshot()
     monkeypatch.setattr("netwright.engine.tables.Tables.put", refuse)
     again = FastRNN(compiled.network, X, zero)

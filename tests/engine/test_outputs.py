@@ -31,7 +31,7 @@ NETWORKS = {
 
 
 def outputs(network: object, tokens: Sequence[Vector], seed: Vector) -> Iterator[Vector]:
-    """y_1, y_2, … of a network of `nets`, or of anything that has one as its `network`."""
+    """y_1, y_2, … of a network of `definitions`, or of anything that has one as its `network`."""
     network = getattr(network, "network", network)
     if isinstance(network, Transformer):
         decoder = FastDecoder(network, tokens, seed)

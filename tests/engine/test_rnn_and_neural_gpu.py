@@ -19,12 +19,10 @@ from netwright.definitions.neural_gpu import NeuralGPU
 from netwright.definitions.rnn import RNN
 from netwright.engine.neural_gpu import FastNeuralGPU
 from netwright.engine.rnn import FastRNN
+from netwright.engine.staged import advance_to
 from netwright.exact.feed_forward import Affine
 from netwright.exact.vector import Vector
-from netwright.kind.neural_gpu.construction import (
-    compile_neural_gpu,
-    with_padding,
-)
+from netwright.kind.neural_gpu.construction import compile_neural_gpu, with_padding
 from netwright.kind.rnn.construction import compile_rnn
 from netwright.machine.library import library_machine
 from netwright.machine.simulate import simulate
@@ -209,8 +207,7 @@ def test_runs_go_on_from_a_snapshot() -> None:
         lambda: FastNeuralGPU(gpu.network, gpu.embed("abba")),
     ):
         first, second = make(), make()
-        while first.moments < 8:
-            first.advance(8 - first.moments)
+        advance_to(first, 8)
         second.restore(first.snapshot())
         for _ in range(8):
             first.advance(1)

@@ -1,74 +1,70 @@
 """Numbers that are no stacks, sums that are large, nodes that are many: where stacks give way."""
 
+from functools import partial
 from typing import Any
 
 import pytest
 from benchmarks.depth_and_cells import wiggle
 from flint import fmpq
-from tests.engine.stacks import agree, tensors_agree
+from tests.engine.stacks import agree, matrix_of, tensors_agree
 from tests.networks import facts
 from tests.strategies import D
 
 from netwright.definitions.neural_gpu import Convolution, NeuralGPU
 from netwright.definitions.rnn import RNN
 from netwright.engine.rnn import FastRNN
+from netwright.engine.staged import advance_to
 from netwright.errors import FormatError
 from netwright.exact.feed_forward import Affine, LinearMap
-from netwright.exact.rational import rational, relu
+from netwright.exact.rational import relu
 from netwright.exact.vector import Vector
 from netwright.kind.rnn.construction import compile_rnn
 from netwright.machine.library import library_machine
 from netwright.machine.simulate import simulate
 from netwright.network.running import run
 
-
-def matrix(**weights: object) -> Affine:
-    """Weights by names such as xy, from x to y."""
-    blocks = {(name[0], name[1]): rational(w) for name, w in weights.items()}  # type: ignore[arg-type]  # numbers
-    return Affine.of(D, D, blocks)
-
-
+matrix = partial(matrix_of, D)
 NOTHING = matrix()
 KEEP = matrix(xx=1, yy=1, zz=1)
 
 
-def decoder_with(U: Affine, start: Vector, **more: object) -> RNN:
-    return RNN(D, KEEP, NOTHING, U, **more)  # type: ignore[arg-type]  # fields
+def agree_from(start: Vector, U: Affine | LinearMap, n: int, **more: object) -> FastRNN:
+    network = RNN(D, KEEP, NOTHING, U, **more)  # type: ignore[arg-type]  # fields
+    return agree(network, [start], start, n)
 
 
 def test_numbers_that_are_no_stacks_go_on_in_big_numbers() -> None:
     """x is divided by 3 and y by 5 again and again, and z adds them up."""
     U = matrix(xx=fmpq(1, 3), yy=fmpq(1, 5), xz=1, yz=1)
     start = Vector.of(D, x=1, y=1)
-    fast = agree(decoder_with(U, start), [start], start, 40)
+    fast = agree_from(start, U, 40)
     assert fast.reason == "a number is no stack any more"
     assert fast.moments == 40
 
 
 def test_any_number_is_a_stack_of_one_digit() -> None:
     start = Vector.of(D, x=fmpq(1, 7))
-    assert agree(decoder_with(matrix(xx=1), start), [start], start, 5).reason is None
+    assert agree_from(start, matrix(xx=1), 5).reason is None
 
 
 def test_a_digit_of_more_than_62_bits_is_for_big_numbers() -> None:
     start = Vector.of(D, x=1)
-    tiny = decoder_with(matrix(xx=fmpq(1, 10**30)), start)
-    assert agree(tiny, [start], start, 5).reason == "a digit has more than 62 bits"
-    assert agree(decoder_with(matrix(xx=10**30), start), [start], start, 5).reason is None
+    tiny = matrix(xx=fmpq(1, 10**30))
+    assert agree_from(start, tiny, 5).reason == "a digit has more than 62 bits"
+    assert agree_from(start, matrix(xx=10**30), 5).reason is None
 
 
 def test_numbers_without_end_are_for_big_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
     """x is 1 − 1.01·x at every moment: always another number."""
     monkeypatch.setattr("netwright.engine.digits.MOST_DIGITS", 8)
     start = Vector.of(D, x=fmpq(1, 3))
-    network = decoder_with(matrix(xx=fmpq(-101, 100)), start, b2=Vector.of(D, x=1))
-    fast = agree(network, [start], start, 40)
+    fast = agree_from(start, matrix(xx=fmpq(-101, 100)), 40, b2=Vector.of(D, x=1))
     assert fast.reason == "its numbers have more than 8 digits"
 
 
 def test_another_activation_is_for_big_numbers() -> None:
     start = Vector.of(D, x=1)
-    fast = agree(decoder_with(matrix(xx=2), start, f2=relu), [start], start, 80)
+    fast = agree_from(start, matrix(xx=2), 80, f2=relu)
     assert fast.reason == "its activation is not σ"
 
 
@@ -79,7 +75,7 @@ def test_what_sigma_does_is_told_by_bounds_or_one_more_digit() -> None:
     """
     U = matrix(xx=fmpq(1, 3), zx=fmpq(1, 3), zz=1, xy=9, zy=-4)
     start = Vector.of(D, z=1)
-    assert agree(decoder_with(U, start), [start], start, 60).reason is None
+    assert agree_from(start, U, 60).reason is None
 
 
 def test_a_stack_times_a_gate_between_0_and_1_is_for_big_numbers() -> None:
@@ -96,7 +92,7 @@ def test_a_matrix_that_is_a_factor_twice() -> None:
     half = matrix(xx=fmpq(1, 2))
     twice = LinearMap(D, D, ((half, half),))
     start = Vector.of(D, x=1)
-    fast = agree(RNN(D, KEEP, NOTHING, twice), [start], start, 10)
+    fast = agree_from(start, twice, 10)
     assert fast.reason is None
     assert fast.vector("0").number("x") == fmpq(1, 4**9)
 
@@ -106,9 +102,8 @@ def test_sums_over_many_products_stay_within_64_bits() -> None:
     part = (matrix(xx=2**24), matrix(xx=2**11), matrix(xx=2**24))
     many = LinearMap(D, D, (part,) * 32)
     start = Vector.of(D, x=1)
-    assert agree(RNN(D, KEEP, NOTHING, many), [start], start, 4).reason is None
-    large = RNN(D, KEEP, NOTHING, matrix(xx=1), b2=Vector.of(D, y=10**30))
-    assert agree(large, [start], start, 4).reason is None
+    assert agree_from(start, many, 4).reason is None
+    assert agree_from(start, matrix(xx=1), 4, b2=Vector.of(D, y=10**30)).reason is None
 
 
 def test_an_rnn_that_reads_its_own_outputs_runs_on_stacks() -> None:
@@ -135,8 +130,7 @@ def test_a_state_that_does_not_hang_together_is_refused() -> None:
         return FastRNN(compiled.network, compiled.embed("abba"), zero)
 
     fast = engine()
-    while fast.moments < 8:
-        fast.advance(8 - fast.moments)
+    advance_to(fast, 8)
     state = {name: array.copy() for name, array in fast.snapshot().items()}
     wrong: dict[str, Any] = {
         "has no array ones": {key: array for key, array in state.items() if key != "ones"},
@@ -161,8 +155,7 @@ def test_deep_stacks_take_two_bytes_a_digit() -> None:
     compiled = compile_rnn(machine)
     zero = Vector.zero(compiled.neurons.layout)
     fast = FastRNN(compiled.network, compiled.embed("a" * 300), zero)
-    while fast.moments < 20_000:
-        fast.advance(20_000 - fast.moments)
+    advance_to(fast, 20_000)
     assert fast.reason is None
     assert fast.place().bytes < 700
     found = run(machine, "a" * 300, 20_000, on="rnn", engine="fast")

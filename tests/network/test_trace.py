@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.beyond_kinds import CHOICES, Choice, every_choice
 from tests.machine_table import ORACLES, TABLE, Case
 from tests.mutations import mutated_neural_gpu, mutated_rnn, mutated_transformer
-from tests.networks import KINDS
+from tests.networks import KINDS, facts
 from tests.repetition import examples, repeated, some
 from tests.strategies import machines, words
 
@@ -133,8 +133,12 @@ def check_trace(network: Network, word: str, most: int, limit: int = 10**7) -> N
 @pytest.fixture(params=["kept tokens", "tables from token 3 on"])
 def _first_tokens(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     if request.param != "kept tokens":
-        monkeypatch.setattr(tokens, "FIRST_TOKENS", 3)
-        monkeypatch.setattr(tokens, "LATER", 1)
+        use_tables_from(3, monkeypatch)
+
+
+def use_tables_from(token: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tokens, "FIRST_TOKENS", token)
+    monkeypatch.setattr(tokens, "LATER", 1)
 
 
 LONGEST = {machine: max(words, key=len) for machine, (words, _) in ORACLES.items()}
@@ -162,16 +166,14 @@ def test_moments_of_pointer_networks_of_random_machines(
     machine = data.draw(machines(default_input=False, max_states=3, max_symbols=3))
     word = data.draw(words(machine.symbols))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tokens, "FIRST_TOKENS", data.draw(st.integers(1, 30)))
-        patch.setattr(tokens, "LATER", 1)
+        use_tables_from(data.draw(st.integers(1, 30)), patch)
         network = choice.network(machine, tuple(word))
         check_trace(network, "".join(word), 25 if choice.kind != "universal-text" else 8, 8)
 
 
 @pytest.mark.parametrize("name", ["pointer", "pointer-dot", "rules", "rules-dot"])
 def test_moments_of_damaged_pointer_networks(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tokens, "FIRST_TOKENS", 3)
-    monkeypatch.setattr(tokens, "LATER", 1)
+    use_tables_from(3, monkeypatch)
     whole = CHOICES[name].network(library_machine("even-as"))
     outputs = list(islice(whole.outputs("aba"), 20))
     changed = 0
@@ -189,8 +191,7 @@ def test_scores_that_differ_are_seen_though_no_value_is_taken(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A layer whose values are 0 adds nothing, whatever its queries and keys are."""
-    monkeypatch.setattr(tokens, "FIRST_TOKENS", 3)
-    monkeypatch.setattr(tokens, "LATER", 1)
+    use_tables_from(3, monkeypatch)
     network = CHOICES[name].network(library_machine("even-as"))
     for part in ("Q", "K"):
         network = network.with_weight(f"decoder.1.{part}", "e", "e", 1)
@@ -277,11 +278,7 @@ def test_configurations_of_random_machines(
     expected = list(islice(configurations(machine, word), 21))
     assert found == expected
     run = network.run(word, 20)
-    assert (trace.run.outcome, trace.run.steps, trace.run.tape) == (
-        run.outcome,
-        run.steps,
-        run.tape,
-    )
+    assert facts(trace.run) == facts(run)
     if run.outcome is not Outcome.UNDECIDED:
         assert len(trace) == run.network_steps
 

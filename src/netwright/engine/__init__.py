@@ -1,1 +1,1 @@
-"""One engine: moments evaluated once from the weights, remembered, and followed by one kernel."""
+"""Engines: moments are evaluated from the weights once, cached, and replayed in machine code."""

@@ -1,6 +1,6 @@
-"""What one attention of one token did: Equations 4 and 5, looked at closely.
+"""One attention of one token (Equations 4 and 5): its scores, weights and winner.
 
-Tokens have numbers from 1 on; `scores` and `weights` are sequences, with token j at place j − 1.
+Tokens are numbered from 1; `scores` and `weights` are sequences, with token j at place j − 1.
 """
 
 from abc import ABC, abstractmethod
@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 class LazySequence(Sequence[T], Generic[T]):
-    """A sequence whose items are computed when somebody asks for them.
+    """A sequence that computes an item whenever it is accessed.
 
     >>> squares = LazySequence(4, lambda place: place**2)
     >>> squares[-1], squares[1:3], list(squares)
@@ -55,7 +55,7 @@ class Attention(ABC):
         self._length = length
 
     def __len__(self) -> int:
-        """How many keys there are."""
+        """The number of keys."""
         return self._length
 
     @property
@@ -103,11 +103,9 @@ class Attention(ABC):
             return None
         if len(self.winners) > 1:
             return ZERO
-        return self._score_of(self.winner) - self._score_of(self.runner_up)
-
-    def _score_of(self, token: int | None) -> Rational:
-        assert token is not None
-        return self.scores[token - 1]
+        second = self.runner_up
+        assert second is not None
+        return self.scores[self.winners[0] - 1] - self.scores[second - 1]
 
     def __repr__(self) -> str:
         if not len(self):
@@ -188,7 +186,7 @@ class EqualAttention(Attention):
 
 
 class OneWinner(Attention):
-    """A hard attention whose single winner is known; the rest is found when asked for.
+    """A hard attention whose single winner is known; all else is computed on demand.
 
     `score_of` computes the score of a token, `second` finds the runner-up.
     """

@@ -1,4 +1,4 @@
-"""Moments by hand, entry by entry: while an input is read, which the kernel does not do."""
+"""Moments computed one by one in Python, while an input is read; the kernel does not do that."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -7,24 +7,24 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from netwright.engine.control import Control, Entry, Made, Source, State
-from netwright.engine.digits import EMPTY, Digits, Stack
+from netwright.engine.control import DEEPEST, Control, Entry, NewCell, Source, State, Sum
+from netwright.engine.digits import Digits, Stack
 from netwright.engine.forms import Cell
 from netwright.exact.vector import Vector
 
 T = TypeVar("T")
 
 
-class Held:
-    """A vector: its state, and a stack for each of its cells."""
+class StackVector:
+    """A vector: its state, and a stack for each cell; a free slot has an empty one."""
 
     __slots__ = ("stacks", "state")
 
-    def __init__(self, state: State, stacks: Sequence[Stack | None]) -> None:
+    def __init__(self, state: State, stacks: Sequence[Stack]) -> None:
         self.state, self.stacks = state, stacks
 
     @staticmethod
-    def of(vector: Vector, known: Digits) -> "Held":
+    def of(vector: Vector, known: Digits) -> "StackVector":
         """A vector of constants: a cell of one digit for each number other than 0 and 1."""
         ones, cells = [], dict[int, list[int]]()
         for k, number in sorted(vector.entries.items()):
@@ -34,56 +34,60 @@ class Held:
                 digit = known.number(int(number.p), 0, int(number.q))
                 cells.setdefault(digit, []).append(k)
         state = State(tuple(ones), tuple(map(tuple, cells.values())))
-        return Held(state, [Stack([digit]) for digit in cells])
+        return StackVector(state, [Stack([digit]) for digit in cells])
 
-    def copy(self) -> "Held":
-        """The same with stacks of its own."""
-        return Held(self.state, [None if s is None else s.copy() for s in self.stacks])
+    def copy(self) -> "StackVector":
+        """A copy with its own stacks."""
+        return StackVector(self.state, [stack.copy() for stack in self.stacks])
 
     def arrays(self) -> list[NDArray[np.uint16]]:
-        """The digits of its stacks, the lowest first."""
-        return [(stack or Stack()).array() for stack in self.stacks]
+        """The digits of each stack, lowest first."""
+        return [stack.array() for stack in self.stacks]
 
     def digit(self, cell: Cell, depth: int) -> int:
         """The digit of a cell at a depth."""
-        stack = self.stacks[cell]
-        return EMPTY if stack is None else stack.digit(depth)
+        return self.stacks[cell].digit(depth)
 
 
-def step(held: Held, control: Control, context: object) -> Held:
-    """The vector after an entry of a control, which may take the stacks of the one before."""
-    return _after(control.entry((context, held.state), held.digit), held, control.known)
+def step(held: StackVector, control: Control) -> StackVector:
+    """The vector after the next moment; it may reuse the stacks of the one before."""
+    return _after(control.entry((None, held.state), held.digit), held, control.known)
 
 
-def _after(entry: Entry, held: Held, known: Digits) -> Held:
+def _after(entry: Entry, held: StackVector, known: Digits) -> StackVector:
     cells = dict(enumerate(held.stacks))
-    return Held(entry.state, made_of(entry, cells, uses(entry, cells), known))
+    return StackVector(entry.state, new_stacks(entry, cells, count_uses(entry, cells), known))
+
+
+_Appended = tuple[Stack, Stack, int, int, int]
+"""A stack that gets a digit at the bottom; another, whose single digit is at that depth; that
+digit, the digit to append, and a zero to fill the gap."""
 
 
 class _Plan(NamedTuple):
-    """An entry that changes no digit that a control may read: what it does, in place."""
+    """An entry as in-place changes, none of a digit that a control may read."""
 
     state: State
-    below: Sequence[tuple[Stack, Stack, int, int, int]]
-    """Stacks that get a digit below, at the depth of the one digit of another; that, the digit that
-    is added, and a zero."""
+    below: Sequence[_Appended]
     longer: Sequence[Stack]
-    """Stacks that get a zero more on top."""
+    """Stacks that get one more zero on top."""
 
     @property
     def fits(self) -> bool:
-        """Whether the other stacks are as they were when the plan was made, or deeper below."""
+        """Whether the single digits are unchanged since the plan was made, or only deeper."""
         return all(
             len(other.digits) == 1 and other.digits[0] == single and other.zeros >= len(stack)
             for stack, other, single, _, _ in self.below
         )
 
 
-def read(held: Held, symbols: Iterable[T], control_of: Callable[[T], Control]) -> Held:
-    """Read symbols one after the other, each by a control of its own.
+def read(
+    held: StackVector, symbols: Iterable[T], control_of: Callable[[T], Control]
+) -> StackVector:
+    """Read symbols in order, each by its own control.
 
     As long as only digits change that are too deep to be read, a state and a symbol always have the
-    same entry, which is looked up once.
+    same entry. It is looked up once and cached as a plan.
     """
     plans: dict[tuple[State, int], _Plan] = {}
     controls: dict[int, Control] = {}
@@ -95,7 +99,7 @@ def read(held: Held, symbols: Iterable[T], control_of: Callable[[T], Control]) -
             entry = control.entry((None, held.state), held.digit)
             plan = _planned(entry, held, control)
             if plan is None or version != control.known.version:
-                plans.clear()  # what they do to other stacks, or what the hull was, is over
+                plans.clear()  # they refer to replaced stacks, or to a hull that has widened
                 version = control.known.version
             if plan is None:
                 held = _after(entry, held, control.known)
@@ -112,39 +116,48 @@ def read(held: Held, symbols: Iterable[T], control_of: Callable[[T], Control]) -
     return held
 
 
-def _planned(entry: Entry, held: Held, control: Control) -> _Plan | None:
-    below, longer, known = [], [], control.known
+def _planned(entry: Entry, held: StackVector, control: Control) -> _Plan | None:
+    """The plan of an entry; None if it changes a digit that the control may read."""
+    below, longer = [], []
     if len(entry.cells) != len(held.stacks):
         return None
     for slot, (made, stack) in enumerate(zip(entry.cells, held.stacks, strict=True)):
-        if made == Source(slot, 0, None) or (made is None and stack is None):
+        if made == Source(slot, 0, None) or (made is None and not stack):
             continue
-        if stack is None or stack.base is None or len(stack) < control.deepest:
+        if stack.base is None or len(stack) < DEEPEST:
             return None
-        if isinstance(made, Source):
-            if made != (slot, 0, stack.zero) or stack.zeros < control.deepest:
-                return None
+        if made == (slot, 0, stack.zero) and stack.zeros >= DEEPEST:
             longer.append(stack)
             continue
-        if made is None or len(made.terms) != 2 or made.c or made.terms[0] != (slot, 0, made.d):
+        appended = _appended(made, slot, held, control) if isinstance(made, Sum) else None
+        if appended is None:
             return None
-        cell, pops, w = made.terms[1]
-        other = held.stacks[cell]
-        if other is None or len(other.digits) != 1 or pops or other.base != stack.base:
-            return None
-        if other.zeros < max(len(stack), control.deepest) or not stack.digits:
-            return None
-        (b, over), (c, _, e) = stack.base, known.pairs[other.digits[0]]
-        _, last_b, last_over = known.pairs[stack.digits[-1]]
-        if last_b * over != b * last_over:
-            return None
-        digit = known.number(c * w * over, b * e * made.d, e * made.d * over)
-        below.append((stack, other, other.digits[0], digit, known.number(0, b, over)))
-    return _Plan(entry.state, below, longer) if control.version == known.version else None
+        below.append(appended)
+    return _Plan(entry.state, below, longer) if control.version == control.known.version else None
 
 
-def uses(entry: Entry, cells: Mapping[Cell, Stack | None]) -> Counter[int]:
-    """How often each stack is used by an entry."""
+def _appended(made: Sum, slot: int, held: StackVector, control: Control) -> _Appended | None:
+    """The digit that a sum appends to a stack: that of another with one digit, below all of it."""
+    if len(made.terms) != 2 or made.c or made.terms[0] != (slot, 0, made.d):
+        return None
+    cell, pops, w = made.terms[1]
+    stack, other, known = held.stacks[slot], held.stacks[cell], control.known
+    if stack.base is None or not stack.digits:
+        return None
+    if len(other.digits) != 1 or pops or other.base != stack.base:
+        return None
+    if other.zeros < max(len(stack), DEEPEST):
+        return None
+    (b, over), (c, _, e) = stack.base, known.pairs[other.digits[0]]
+    _, last_b, last_over = known.pairs[stack.digits[-1]]
+    if last_b * over != b * last_over:
+        return None
+    digit = known.number(c * w * over, b * e * made.d, e * made.d * over)
+    return stack, other, other.digits[0], digit, known.number(0, b, over)
+
+
+def count_uses(entry: Entry, cells: Mapping[Cell, Stack]) -> Counter[int]:
+    """How often an entry uses each stack, by the stack's id."""
     found = Counter[int]()
     for made in entry.cells:
         if isinstance(made, Source):
@@ -154,21 +167,20 @@ def uses(entry: Entry, cells: Mapping[Cell, Stack | None]) -> Counter[int]:
     return found
 
 
-def made_of(
-    entry: Entry, cells: Mapping[Cell, Stack | None], left: Counter[int], known: Digits
-) -> list[Stack | None]:
-    """The stacks of an entry's cells; the last to use an old one takes it, others copy it."""
+def new_stacks(
+    entry: Entry, cells: Mapping[Cell, Stack], left: Counter[int], known: Digits
+) -> list[Stack]:
+    """The stacks of an entry's cells; `left` counts uses: the last one takes the stack itself."""
 
     def taken(cell: Cell) -> Stack:
         stack = cells[cell]
-        assert stack is not None
         left[id(stack)] -= 1
         return stack if left[id(stack)] == 0 else stack.copy()
 
-    return [None if made is None else _made(made, taken, known) for made in entry.cells]
+    return [Stack() if made is None else _made(made, taken, known) for made in entry.cells]
 
 
-def _made(made: Made, taken: Callable[[Cell], Stack], known: Digits) -> Stack:
+def _made(made: NewCell, taken: Callable[[Cell], Stack], known: Digits) -> Stack:
     if isinstance(made, Source):
         stack = Stack() if made.cell is None else taken(made.cell)
         if made.pops:

@@ -1,12 +1,12 @@
-"""Cells: numbers without a bound on their length, kept as stacks of digits.
+"""Cells: numbers of unbounded length, stored as stacks of digits.
 
-A digit is the number of a pair (c, b) with 0 ≤ b < 1, and a stack of digits stands for
+A digit is the index of a pair (c, b) with 0 ≤ b < 1. The value of a stack of digits is
 
     τ(empty) = 0,    τ(digit (c, b) above the rest) = c + b·τ(the rest).
 
 Let f = c/(1 − b), the number that is its own tail. As c + b·x = (1 − b)·f + b·x, τ is a mean of f
 and of the rest's τ; so every τ lies in the hull of 0 and of the f of all pairs. `Digits` numbers
-the pairs as they are met, and keeps this hull. What was concluded from it is void when it widens.
+the pairs as they appear and tracks this hull. Conclusions drawn from it expire when it widens.
 """
 
 from collections import deque
@@ -22,20 +22,20 @@ from netwright.exact.rational import Rational
 
 Digit = np.uint16
 Stacks = list[NDArray[Digit]]
-"""The digits of some cells, the lowest of each first."""
+"""The digits of each cell, lowest first."""
 MOST_STACKS = 8
 EMPTY = 0
-"""The digit that is read where a stack has ended: the pair (0, 0)."""
+"""The digit read below the end of a stack: the pair (0, 0)."""
 MOST_DIGITS = 1 << 12
 LARGEST = 1 << 62
 MIXED = (0, 1)
-"""In place of the b of all digits of a stack, where they differ: it cannot be added to."""
+"""Replaces the common b of a stack whose digits differ in b; such a stack cannot be added."""
 Pair = tuple[int, int, int]
 """c and b over a common denominator."""
 
 
 class Digits:
-    """The pairs met so far, by number, and the hull of all stacks of them."""
+    """The pairs seen so far, by digit, and the hull of the values of all stacks of them."""
 
     def __init__(self) -> None:
         self.pairs: list[Pair] = [(0, 0, 1)]
@@ -49,7 +49,7 @@ class Digits:
         return len(self.pairs)
 
     def number(self, c: int, b: int, over: int) -> int:
-        """The digit of the pair (c, b)/over."""
+        """The digit of the pair (c, b)/over; UnsuitableError if there are too many."""
         if c == 0 and b == 0:
             return EMPTY
         unit = gcd(c, b, over)
@@ -66,7 +66,7 @@ class Digits:
         return found
 
     def _widen(self, c: int, over: int) -> None:
-        """Take c/over into the hull."""
+        """Widen the hull to include c/over."""
         if self.low * over <= c * self.over <= self.high * over:
             return
         common = lcm(self.over, over)
@@ -76,7 +76,7 @@ class Digits:
         self.version += 1
 
     def value(self, digits: Iterable[int]) -> Rational:
-        """τ of a stack, its top first: by halves, as maps x ↦ (c + b·x)/D are composed."""
+        """τ of a stack, top first: the maps x ↦ (c + b·x)/D are composed in pairs, repeatedly."""
         pairs = [self.pairs[digit] for digit in digits]
         common = lcm(*{over for _, _, over in pairs})
         scaled = {pair: common // pair[2] for pair in set(pairs)}
@@ -95,39 +95,39 @@ class Digits:
 
 
 class Stack:
-    """A stack of digits that is open at both ends, for the moments that Python does.
+    """A mutable stack of digits, open at both ends, for the moments that Python computes.
 
-    Equal digits (0, b) on top are a number, `zeros`: so B^(−i), which an encoder divides by B at
-    every symbol, takes no longer the smaller it becomes. A digit far below is put at the other end.
+    Equal digits (0, b) on top are stored as a count, `zeros`. So dividing B^(−i) by B, as an
+    encoder does at every symbol, takes constant time. A digit far below is appended at the bottom.
     """
 
     __slots__ = ("base", "digits", "zero", "zeros")
 
     def __init__(self, digits: Sequence[int] = (), base: tuple[int, int] | None = None) -> None:
         self.digits = deque(digits)
-        """From the top on."""
+        """Top first."""
         self.zeros, self.zero = 0, EMPTY
         self.base = base
-        """The b of all its digits but the last, or `MIXED`; of one digit, what it was of more."""
+        """The b of all digits but the last, or `MIXED`; kept when only one digit is left."""
 
     def __len__(self) -> int:
         return self.zeros + len(self.digits)
 
     def copy(self) -> "Stack":
-        """Another stack with the same digits."""
+        """An independent copy."""
         other = Stack(self.digits, self.base)
         other.zeros, other.zero = self.zeros, self.zero
         return other
 
     def digit(self, depth: int) -> int:
-        """The digit at a depth, from 0 on."""
+        """The digit at a depth, counted from 0 at the top; `EMPTY` below the end."""
         if depth < self.zeros:
             return self.zero
         depth -= self.zeros
         return self.digits[depth] if depth < len(self.digits) else EMPTY
 
     def pop(self, count: int) -> None:
-        """Take off the highest digits."""
+        """Remove up to `count` digits from the top."""
         from_zeros = min(count, self.zeros)
         self.zeros -= from_zeros
         for _ in range(min(count - from_zeros, len(self.digits))):
@@ -136,10 +136,10 @@ class Stack:
             self.base = None
 
     def push(self, digit: int, known: Digits) -> None:
-        """Put a digit on top; (0, b) leaves an empty stack as it is.
+        """Push a digit; (0, b) leaves an empty stack unchanged.
 
-        A digit (c, n·b) above digits of one b, for a whole n, is written as (c, b), and n times the
-        digits below it: so a multiple of a stack has digits of the same b.
+        A digit (c, n·b) above digits of one b, for a whole n, becomes (c, b), and the digits below
+        it are multiplied by n: so a multiple of a stack has digits of the same b.
         """
         c, b, over = known.pairs[digit]
         if not len(self):
@@ -170,7 +170,7 @@ class Stack:
         self.zeros = 0
 
     def multiply(self, factor: int, over: int, known: Digits) -> None:
-        """Multiply the number by a positive one: by 1/b with one zero less, else in every digit."""
+        """Multiply by factor/over > 0: remove zeros while it divides by 1/b, then scale digits."""
         b, e = self.base or MIXED
         while self.zeros and b and factor * b % (over * e) == 0:
             factor = factor * b // e
@@ -186,19 +186,19 @@ class Stack:
         self.digits = deque(images[digit] for digit in self.digits)
 
     def add(self, other: "Stack", known: Digits) -> None:
-        """Add another stack of the same b, digit by digit of the other."""
+        """Add another stack of the same b, digit by digit; UnsuitableError if the b differ."""
         bases = {stack.base for stack in (self, other) if len(stack) > 1}
         base = bases.pop() if bases else self.base or other.base
         if bases or base == MIXED:
             raise UnsuitableError("a sum of stacks in different bases")
         if other.zeros < self.zeros:
             self._spell_zeros()
-        # With digits of b = 0 alone there is one in each, and they stand at the same depth.
+        # If all b are 0, each stack has a single digit, at the same depth.
         b, over = base or (0, 1)
         for depth, digit in enumerate(other.digits, start=other.zeros - self.zeros):
             c, _, e = known.pairs[digit]
             if depth >= len(self.digits):
-                if self.digits:  # the last digit, below which there was nothing, gets the b
+                if self.digits:  # the last digit, which had none below it, gets the b
                     last, _, own = known.pairs[self.digits[-1]]
                     self.digits[-1] = known.number(last * over, b * own, own * over)
                 self.digits.extend([known.number(0, b, over)] * (depth - len(self.digits)))
@@ -209,7 +209,7 @@ class Stack:
         self.base = base
 
     def array(self) -> NDArray[np.uint16]:
-        """The digits from the lowest on."""
+        """The digits, lowest first."""
         top = np.full(self.zeros, self.zero, np.uint16)
         below = np.fromiter(reversed(self.digits), np.uint16, len(self.digits))
         return np.concatenate([below, top])

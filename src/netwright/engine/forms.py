@@ -1,9 +1,8 @@
-"""Affine forms over cells, and maps of a network applied to vectors of them, in integers.
+"""Affine forms over cells, and a network's maps applied to vectors of forms, in integers.
 
-A form (c, d, ((cell, w), …)) stands for (c + Σ w·τ_cell)/d, d > 0. A vector of forms is what a
-moment looks like for every content of its cells at once: its images under the network's own maps
-are forms again, and σ of a form is decided by the hull of all cells (see `digits`), or by one more
-digit of a cell.
+A form (c, d, ((cell, w), …)) is (c + Σ w·τ_cell)/d, d > 0. A vector of forms describes a moment
+for all contents of its cells at once: its images under the network's own maps are forms again,
+and σ of a form is decided by the hull of all cells (see `digits`), or by one more digit of a cell.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,12 +19,16 @@ from netwright.exact.vector import Vector
 
 Cell = int
 Form = tuple[int, int, tuple[tuple[Cell, int], ...]]
-"""Of 64 bits, or Python's where these are too few."""
+CellForms = Mapping[Cell, Form]
+"""Cells whose digits were read, as forms over what is left of them."""
 FITS = 1 << 62
+"""Numbers below it are computed in 64 bits, others as Python integers."""
+ZERO: Form = (0, 1, ())
+ONE: Form = (1, 1, ())
 
 
 class OpenError(Exception):
-    """What is asked depends on one more digit of a cell."""
+    """The answer depends on one more digit of a cell."""
 
     def __init__(self, cell: Cell) -> None:
         super().__init__(cell)
@@ -33,7 +36,7 @@ class OpenError(Exception):
 
 
 def bounds(form: Form, known: Digits) -> tuple[int, int, int]:
-    """The least and the greatest that a form can be, and what 1 is beside them."""
+    """The least and greatest value of a form, and 1, all over one common denominator."""
     c, d, terms = form
     low = high = c * known.over
     for _, w in terms:
@@ -42,19 +45,23 @@ def bounds(form: Form, known: Digits) -> tuple[int, int, int]:
     return low, high, d * known.over
 
 
+def after_sigma(form: Form, known: Digits) -> Form | None:
+    """σ of a form: 0, 1 or the form itself; None where it depends on one more digit."""
+    low, high, one = bounds(form, known)
+    if high <= 0:
+        return ZERO
+    if low >= one:
+        return ONE
+    return form if low >= 0 and high <= one else None
+
+
 def opened(form: Form, cell: Cell, pair: Pair) -> Form:
     """The form with τ_cell = c + b·τ for the digit (c, b) on top of the cell."""
     total, d, terms = form
     c, b, over = pair
-    rest = []
-    for other, w in terms:
-        if other != cell:
-            rest.append((other, w * over))
-            continue
-        total_of_digit = w * c
-        if b:
-            rest.append((cell, w * b))
-    return total * over + total_of_digit, d * over, tuple(rest)
+    factors = ((other, w * (b if other == cell else over)) for other, w in terms)
+    rest = tuple((other, w) for other, w in factors if w)
+    return total * over + dict(terms)[cell] * c, d * over, rest
 
 
 def plus(x: Form, y: Form) -> Form:
@@ -68,9 +75,9 @@ def plus(x: Form, y: Form) -> Form:
 
 
 def times(x: Form, factor: int, over: int = 1) -> Form:
-    """A multiple of x."""
+    """x · factor/over."""
     if not factor:
-        return 0, 1, ()
+        return ZERO
     c, d, terms = x
     return _in_lowest_terms(c * factor, d * over, tuple((cell, w * factor) for cell, w in terms))
 
@@ -81,12 +88,12 @@ def _in_lowest_terms(c: int, d: int, terms: tuple[tuple[Cell, int], ...]) -> For
 
 
 def heaviest(form: Form) -> Cell:
-    """The cell with the greatest weight: its next digit tells most."""
+    """The cell with the greatest weight, whose next digit narrows the form most."""
     return max(form[2], key=lambda term: abs(term[1]))[0]
 
 
 class _Sparse:
-    """A matrix in integers over a denominator, by rows."""
+    """A sparse matrix by rows, in integers over one denominator."""
 
     def __init__(self, affine: Affine) -> None:
         self.over = affine.denominator
@@ -102,7 +109,7 @@ class _Sparse:
         self._arrays: dict[int, tuple[NDArray[np.int64], AnyArray]] = {}
 
     def add(self, j: int, value: Any, image: AnyArray) -> None:
-        """Add a multiple of a row to the image of a vector."""
+        """Add `value` times row j to an image."""
         found = self._arrays.get(j)
         if found is None:
             row = self.rows.get(j, [(0, 0)])
@@ -123,10 +130,10 @@ class IntegerMap:
         self.over = lcm(*(prod(each.over for each in term) for term in factors))
         self._terms = [(term, self.over // prod(each.over for each in term)) for term in factors]
         self.largest = sum(n * prod(each.largest for each in term) for term, n in self._terms)
-        """No number of an image, nor of any in between, is more than this times the greatest."""
+        """Bounds all numbers of an image, intermediate ones too, per unit of the greatest input."""
 
     def __call__(self, x: Sequence[tuple[int, int]], kind: Any) -> AnyArray:
-        """The image of a vector, given by what is not 0 in it."""
+        """The image of a vector, given by its nonzero entries."""
         total: AnyArray = np.zeros(self.width, dtype=kind)
         for term, scale in self._terms:
             current: Sequence[tuple[int, Any]] = x
@@ -141,11 +148,11 @@ class IntegerMap:
 
     @property
     def is_zero(self) -> bool:
-        """Whether it has no weights."""
+        """Whether every product has a factor without weights."""
         return not any(all(matrix.rows for matrix in term) for term, _ in self._terms)
 
     def sources(self, targets: set[int]) -> set[int]:
-        """The coordinates that some coordinates of the image may depend on."""
+        """The input coordinates that the target coordinates may depend on."""
         found: set[int] = set()
         for term, _ in self._terms:
             wanted = targets
@@ -167,8 +174,12 @@ class Pattern(NamedTuple):
         return self.forms.get(k) or (int(k in self.ones), 1, ())
 
 
+_Split = dict[Cell | None, list[tuple[int, int]]]
+"""A vector over one denominator: its constants (None), and the factors of each cell."""
+
+
 class Layer:
-    """σ(Σ x·A + b): a map for each of some vectors, and a bias."""
+    """σ(Σ x·A + b): one map per input vector, and a bias."""
 
     def __init__(self, maps: Sequence[IntegerMap], bias: Vector | None, width: int) -> None:
         self.maps, self.width = maps, width
@@ -178,32 +189,35 @@ class Layer:
         self._largest_bias = max((abs(number) for _, number in self.bias), default=0)
 
     def __call__(self, x: Sequence[Pattern | None], known: Digits) -> Pattern:
-        """The forms before σ of all coordinates, but for those that σ makes 0 or 1 for certain."""
+        """The forms before σ, without coordinates that σ certainly makes 0; those made 1 are ones.
+
+        A vector that is None counts as 0.
+        """
         patterns = [pattern for pattern in x if pattern is not None]
         d = lcm(*(form[1] for pattern in patterns for form in pattern.forms.values()))
-        split = [None if pattern is None else _split(pattern, d) for pattern in x]
-        size = max(
-            [d, *(abs(n) for each in split if each for part in each.values() for _, n in part)]
-        )
-        weights = sum(each.largest * (self.over // each.over) for each in self.maps)
-        most = self._largest_bias * d + size * weights
-        reach = known.over + max(-known.low, known.high) * sum(map(len, filter(None, split)))
-        kind = np.int64 if most * reach < FITS else object
+        split = [{} if pattern is None else _split(pattern, d) for pattern in x]
+        kind = np.int64 if self._greatest(split, d, known) < FITS else object
         parts: dict[Cell | None, AnyArray] = {None: np.zeros(self.width, dtype=kind)}
         for k, number in self.bias:
             parts[None][k] = number * d
         for matrix, each in zip(self.maps, split, strict=True):
-            for cell, entries in (each or {}).items():
+            for cell, entries in each.items():
                 image = matrix(entries, kind)
                 if self.over != matrix.over:
                     image *= self.over // matrix.over
                 parts[cell] = parts[cell] + image if cell in parts else image
         return _decided(parts.pop(None), parts, self.over * d, known)
 
+    def _greatest(self, split: Sequence[_Split], d: int, known: Digits) -> int:
+        """A bound of all numbers that come up."""
+        size = max([d, *(abs(n) for each in split for part in each.values() for _, n in part)])
+        weights = sum(each.largest * (self.over // each.over) for each in self.maps)
+        reach = known.over + max(-known.low, known.high) * sum(map(len, split))
+        return (self._largest_bias * d + size * weights) * reach
 
-def _split(pattern: Pattern, d: int) -> dict[Cell | None, list[tuple[int, int]]]:
-    """The numbers that a vector has without its cells, and those beside each of these, over d."""
-    found: dict[Cell | None, list[tuple[int, int]]] = {None: [(k, d) for k in pattern.ones]}
+
+def _split(pattern: Pattern, d: int) -> _Split:
+    found: _Split = {None: [(k, d) for k in pattern.ones]}
     for k, (c, own, terms) in pattern.forms.items():
         if c:
             found[None].append((k, c * (d // own)))
@@ -213,7 +227,7 @@ def _split(pattern: Pattern, d: int) -> dict[Cell | None, list[tuple[int, int]]]
 
 
 def _decided(total: AnyArray, masks: Mapping[Any, AnyArray], d: int, known: Digits) -> Pattern:
-    """(total + Σ mask·τ)/d, and what σ makes of it where the hull decides that."""
+    """(total + Σ mask·τ)/d as forms, but for coordinates where the hull decides σ: 0 or 1."""
     low = high = total * known.over if known.over != 1 else total
     for mask in masks.values():
         above, below = np.maximum(mask, 0), np.minimum(mask, 0)

@@ -1,9 +1,9 @@
-"""The loop that follows entries: one piece of machine code for all networks of a shape.
+"""The machine-code loop that runs entries: one for all networks of a shape.
 
-A shape is how many stacks there are and how many digits of each are read at most. An entry is a row
-of a table: what it does to each stack, the code of the moment that it leads to, and where the next
-row is: at `base` plus a multiple of each of the highest digits, a multiple of 0 for those that do
-not matter. So a moment is a few loads and no branch, whatever network it is of.
+A shape is the number of stacks and the greatest number of digits read of each. An entry is a row
+of a table: what it does to each stack, the code of the moment that it leads to, and the address of
+the next row: `base` plus a multiple of each of the highest digits, 0 for those that do not matter.
+So a moment is a few loads and no branch, in every network.
 """
 
 from collections.abc import Callable
@@ -13,29 +13,29 @@ from typing import NamedTuple
 from netwright.assembler import Assembler
 
 DONE, BY_HAND = range(2)
-"""Why it stopped: all moments, or a row with flags, which is not for the loop."""
+"""Why the loop stopped: all moments are done, or it met a row with flags, left to Python."""
 STATUS, ROW, EMITTED, TOPS = range(4)
-"""Places of the clock: why it stopped, where the row is that is to be applied, how many codes were
-written, and the place of the highest digit of each stack."""
+"""Indices of the clock: why the loop stopped, the row to apply next, how many codes were written,
+and the index of the highest digit of each stack."""
 FLAGS, EMITS, CODE, BASE, MULTIPLES = range(5)
 """Fields of a row."""
 POPS, PUSHED, GROWS = range(3)
-"""Fields for each stack, after the multiples: how many digits go, the digit that is written, and by
-how much the stack grows."""
+"""Fields of each stack, after the multiples: how many digits to remove, the digit to write, and by
+how much the stack then grows."""
 
 
 class Shape(NamedTuple):
-    """How many stacks there are, and how many digits of each are looked at."""
+    """The number of stacks, and how many digits of each are looked at."""
 
     stacks: int
     depth: int
 
     def multiple(self, stack: int, depth: int) -> int:
-        """The field with the multiple of a digit."""
+        """The index of the field with the multiple of a digit."""
         return MULTIPLES + stack * self.depth + depth
 
     def field(self, stack: int, which: int) -> int:
-        """A field of a stack."""
+        """The index of a field of a stack."""
         return MULTIPLES + self.stacks * self.depth + 3 * stack + which
 
     @property
@@ -50,17 +50,17 @@ class Shape(NamedTuple):
 
 
 FIRST_SHAPE = Shape(2, 2)
-"""What the networks of machines need; others grow."""
+"""Enough for the networks of machines; for other networks it is enlarged."""
 
 
 @cache
 def compiled(shape: Shape) -> Callable[..., int]:
-    """The loop for a shape: follow rows until `count` codes are written."""
+    """The compiled loop for a shape: it follows rows until `count` codes are written."""
     return _Writer(shape).compiled(optimised=True)
 
 
 class _Writer(Assembler):
-    """Writes the loop; below its lowest digit every stack has `depth` places with `EMPTY`."""
+    """Generates the loop; every stack has `depth` entries `EMPTY` below its lowest digit."""
 
     def __init__(self, shape: Shape) -> None:
         stacks = [f"stack {n}" for n in range(shape.stacks)]

@@ -1,7 +1,7 @@
 """The protocol of engines: a network's run, moment by moment, seen through watches.
 
-A watch reads one block of a vector as a small integer. An engine gives the codes of all watches for
-many moments at a time. `ReferenceEngine` is the definition; faster ones equal it on everything.
+A watch reads one block of a vector as a small integer. An engine returns the codes of all watches
+for many moments at a time. `ReferenceEngine` is the definition; faster engines must equal it.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -21,17 +21,16 @@ NEITHER = -2
 
 
 class UnsuitableError(Exception):
-    """A network, or its run from here on, is not for an engine; the text says why."""
+    """An engine cannot run a network, or cannot continue its run; the text says why."""
 
 
 @dataclass(frozen=True)
 class Watch:
-    """A block of one of a network's vectors, after a linear map if there is one.
+    """A block of one of a network's vectors, `through` an affine map if there is one.
 
-    Its code is the place of the 1 if the block is a one-hot vector, `ZERO_BLOCK` if it is 0, and
-    else `NEITHER`. With `sign`, for a block of one coordinate: the number if it is −1, 0 or 1,
-    else `NEITHER`. With `numbers`, for one coordinate too: the code of the number that stands
-    there, and `NEITHER` for others.
+    Its code is the index of the 1 if the block is one-hot, `ZERO_BLOCK` if it is 0, else `NEITHER`.
+    For a block of one coordinate, `sign` makes the code the number itself if it is −1, 0 or 1, and
+    `numbers` looks the number up; other numbers are `NEITHER`.
     """
 
     vector: str
@@ -42,7 +41,7 @@ class Watch:
     numbers: Mapping[Rational, int] | None = field(default=None, hash=False)
 
     def code(self, vector: Vector) -> int:
-        """What the vector says.
+        """The code of a vector.
 
         >>> from netwright.exact.layout import Layout
         >>> v = Vector.of(Layout.of(q=("on", "off"), x="", z=""), q="off", x=-1)
@@ -50,13 +49,13 @@ class Watch:
         (1, -1, -1)
         """
         seen = vector if self.through is None else self.through(vector)
-        places = seen.layout.places(self.block)
-        content = [(k, number) for k, number in seen.entries.items() if k in places]
         if self.sign:
             number = seen.number(self.block)
             return int(number.p) if number in (-ONE, 0, ONE) else NEITHER
         if self.numbers is not None:
             return self.numbers.get(seen.number(self.block), NEITHER)
+        places = seen.layout.places(self.block)
+        content = [(k, number) for k, number in seen.entries.items() if k in places]
         if not content:
             return ZERO_BLOCK
         if len(content) != 1 or content[0][1] != ONE:
@@ -66,7 +65,7 @@ class Watch:
 
 @dataclass(frozen=True)
 class IndexedCodes:
-    """Codes of many moments: for each a number, and the row of codes that a number stands for."""
+    """Codes of many moments: moment t has the codes rows[numbers[t]]."""
 
     numbers: NDArray[np.uint16]
     rows: NDArray[np.int64]
@@ -76,27 +75,27 @@ class IndexedCodes:
 
 
 Codes = NDArray[np.int64] | IndexedCodes
-"""What watches see, moment by moment: rows of codes, or numbers for such rows."""
+"""What watches see, moment by moment: rows of codes, or indices of such rows."""
 
 
 def rows_of(codes: Codes) -> NDArray[np.int64]:
-    """Codes as rows, one for each moment."""
+    """Codes as an array with a row per moment."""
     return codes.rows[codes.numbers] if isinstance(codes, IndexedCodes) else codes
 
 
 class Moments(Protocol):
-    """A network's run, moment by moment, as watches see it: what every engine is."""
+    """An engine: a network's run, moment by moment, as watches see it."""
 
     compile_seconds: float
     reason: str | None
-    """Why it does not do it in the fastest way."""
+    """Why it does not use its fastest method; None if it does."""
 
     @property
     def fast(self) -> bool:
-        """Whether it left the definition behind."""
+        """Whether a fast method has taken over from the definition."""
 
     def advance(self, count: int) -> Codes:
-        """The codes of the next moments, a row each: at least one, and `count` at most."""
+        """The codes of the next moments: at least one, at most `count`."""
 
 
 class Place(Protocol):
@@ -104,60 +103,64 @@ class Place(Protocol):
 
     @property
     def bytes(self) -> int:
-        """How much memory it takes."""
+        """Its size in memory."""
+
+
+class Restorable(Protocol):
+    """Part of a run that can be saved to a file."""
+
+    def snapshot(self) -> Snapshot:
+        """All that the rest of the run depends on; empty where it is recomputed from the start."""
+
+    def restore(self, state: Snapshot) -> None:
+        """Continue from a snapshot; FormatError if it is damaged or of another run."""
 
 
 class SeekableEngine(Moments, Protocol):
-    """An engine that can go back to where it was."""
+    """An engine that can return to its bookmarks."""
 
     moments: int
-    """How many moments it has done."""
+    """The number of moments done."""
 
     def place(self) -> Place:
-        """Where it stands."""
+        """A bookmark of the current moment."""
 
     def go_back(self, place: Any) -> None:
-        """Stand at a place of its own again."""
+        """Return to one of its own bookmarks."""
 
 
-class NetworkEngine(Moments, Protocol):
-    """An engine whose run can be kept in a file."""
-
-    def snapshot(self) -> Snapshot:
-        """All that the moments from here on depend on."""
-
-    def restore(self, state: Snapshot) -> None:
-        """Go on from a snapshot; FormatError if it is none of this network."""
+class NetworkEngine(Moments, Restorable, Protocol):
+    """An engine whose run can be saved to a file."""
 
 
 class Spelled(NamedTuple):
-    """A number as digits (c, b), each c + b times the number of those after it."""
+    """A number as a stack of digits (see `digits`): τ = c + b·τ(the rest)."""
 
     digits: NDArray[np.uint16]
-    """From the first on, as numbers of pairs."""
+    """Top first, as indices of pairs."""
     pairs: Sequence[tuple[int, int, int]]
-    """c and b, and what they are over."""
+    """c, b and their denominator."""
 
 
 class VectorMoments(Moments, Protocol):
-    """An engine whose newest vectors can be had."""
+    """An engine that returns its newest vectors."""
 
     def spelled(self, watch: Watch, block: str, *, before: bool = False) -> Spelled | None:
-        """A number of what a watch looks through, as digits; None if the engine has none."""
+        """A number of what a watch looks through, as digits; None if the engine has no digits."""
 
     def vector(self, name: str, *, before: bool = False) -> Vector:
-        """One of the vectors that are watched, now or one moment before."""
+        """A watched vector by name, of the newest moment or the one before."""
 
 
 class DecodedLayer(Protocol):
-    """What watches may see of a decoder layer."""
+    """What watches can see of a decoder layer."""
 
     @property
     def z(self) -> Vector: ...  # noqa: D102  # the paper's letter
 
 
 class DecodedToken(Protocol):
-    """What watches may see of a token."""
+    """What watches can see of a token."""
 
     @property
     def layers(self) -> Sequence[DecodedLayer]: ...  # noqa: D102
@@ -166,13 +169,13 @@ class DecodedToken(Protocol):
 
 
 def watched(token: DecodedToken) -> dict[str, Vector]:
-    """The vectors of a token by the names that watches know."""
+    """The vectors of a token by the names that watches use."""
     layers = {f"z{n}": layer.z for n, layer in enumerate(token.layers, start=1)}
     return {**layers, "z": token.layers[-1].z, "y": token.y}
 
 
 class ReferenceEngine:
-    """The definition as an engine: one set of named vectors a moment."""
+    """The definition as an engine: one mapping of named vectors per moment."""
 
     compile_seconds = 0.0
     reason: str | None = None
@@ -187,44 +190,44 @@ class ReferenceEngine:
         newest: Mapping[str, Vector] | None = None,
         before: Mapping[str, Vector] | None = None,
     ) -> None:
-        """`vectors` are those after some `moments`, of which the last had the `newest`."""
+        """`vectors` yields what comes after the given `moments`, the last of which had `newest`."""
         self.vectors, self.watches, self.fast, self.moments = vectors, watches, fast, moments
         self.newest: Mapping[str, Vector] = newest or {}
         self.before: Mapping[str, Vector] = before or {}
 
     def advance(self, count: int) -> NDArray[np.int64]:
-        """The codes of the next moment: one at a time, as vectors are slow."""
+        """The codes of the next moment; always one, as vectors are slow."""
         self.before, self.newest = self.newest, next(self.vectors)
         self.moments += 1
         codes = [watch.code(self.newest[watch.vector]) for watch in self.watches]
         return np.array([codes], dtype=np.int64)
 
     def spelled(self, watch: Watch, block: str, *, before: bool = False) -> None:
-        """No digits."""
+        """None: the definition has numbers, no digits."""
 
     def vector(self, name: str, *, before: bool = False) -> Vector:
-        """One of the vectors."""
+        """A vector by name, of the newest moment or the one before."""
         return (self.before if before else self.newest)[name]
 
     def snapshot(self) -> Snapshot:
-        """The number of moments: what they hold is computed again."""
+        """The number of moments, from which all else is recomputed."""
         return {"moments": np.array([self.moments])}
 
     def restore(self, state: Snapshot) -> None:
-        """Do again what was done."""
+        """Recompute all moments of a snapshot."""
         for _ in range(int(checked_array(state, "moments", (1,), 0, FARTHEST)[0])):
             self.advance(1)
 
 
 class Replayed(NamedTuple):
-    """A moment to which the definition is replayed."""
+    """A bookmark to which the definition is replayed."""
 
     moments: int
     bytes: int = 0
 
 
 class ReplayEngine(ReferenceEngine):
-    """The definition, which goes back by beginning again."""
+    """The definition, seekable: it goes back by starting over."""
 
     def __init__(
         self, begin: Callable[[], Iterator[Mapping[str, Vector]]], watches: Sequence[Watch]
@@ -233,11 +236,11 @@ class ReplayEngine(ReferenceEngine):
         self._begin = begin
 
     def place(self) -> Replayed:
-        """Where it stands."""
+        """A bookmark of the current moment."""
         return Replayed(self.moments)
 
     def go_back(self, place: Replayed) -> None:
-        """Stand at a place of its own again."""
+        """Return to a bookmark."""
         if place.moments <= self.moments:  # an exception may have ended the iterator
             self.vectors, self.moments, self.newest = self._begin(), 0, {}
         while self.moments < place.moments:

@@ -1,43 +1,45 @@
-"""A Neural GPU (Equations 14 and 15) by its entries: the same cells as `definitions.neural_gpu`.
+"""The fast engine of Neural GPUs (Equations 14, 15): the same cells as `definitions.neural_gpu`.
 
-A cell depends on itself and on the cells above it. So the last cell is that of a grid that ends
+A cell depends on itself and on the cells above it. So the last cell equals that of a grid that ends
 with it, and of the cells above only those coordinates matter on which it can depend: their slice.
 A cell is evaluated again only if it, or one of those it depends on, has changed. While the input is
-read these are a few around the encoder. Once nothing changes above the last cell, the kernel goes
-on with that alone, however long the input was.
+read these are a few around the encoder. Once nothing changes above the last cell, the kernel
+continues with that cell alone, at a speed independent of the input's length.
 """
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 
 from netwright.definitions.neural_gpu import Convolution, Grid, NeuralGPU
-from netwright.engine.cells import Held, made_of, uses
-from netwright.engine.control import OTHERS, Begun, Context, Control, Entry, Key, Source
+from netwright.engine.cells import StackVector, count_uses, new_stacks
+from netwright.engine.control import OTHERS, Context, Control, Entry, Evaluated, Key, Source, State
 from netwright.engine.digits import Digits, Stack
 from netwright.engine.forms import (
     FITS,
+    ONE,
+    ZERO,
     Cell,
+    CellForms,
     Form,
     IntegerMap,
     Layer,
     OpenError,
     Pattern,
-    bounds,
+    after_sigma,
     heaviest,
     plus,
     times,
 )
 from netwright.engine.moments import UnsuitableError, Watch
-from netwright.engine.stack_moments import DEEPEST, StackEngine, StackMoments
-from netwright.engine.staged import Vectors
+from netwright.engine.stack_moments import StackEngine, StackMoments
+from netwright.engine.staged import Vectors, advance_to
 from netwright.exact.rational import sigma
 from netwright.exact.vector import Vector
 
-ZERO, ONE = (0, 1, ()), (1, 1, ())
-
 
 class Bank:
-    """A convolution of one column: a map for each of the cells above, the cell itself being 0."""
+    """A convolution of one column: a map for each distance upwards, 0 for the cell itself."""
 
     def __init__(self, convolution: Convolution, width: int) -> None:
         bias = convolution.bias
@@ -57,16 +59,21 @@ class Bank:
         self._layer = Layer([*self.maps.values()], bias[0] if bias else None, width)
 
     def __call__(self, cells: Sequence[Pattern | None], above: int, known: Digits) -> Pattern:
-        """The forms before σ of one of some cells, which come from the last one upwards."""
+        """The forms before σ of one of the `cells`, which are listed from the last one upwards."""
         return self._layer([cells[above + shift] for shift in self.maps], known)
 
+    @property
+    def reach(self) -> int:
+        """The greatest distance upwards."""
+        return max(self.maps, default=0)
+
     def sources(self, targets: set[int]) -> dict[int, set[int]]:
-        """By distance upwards: the coordinates that some of a cell's may depend on."""
+        """By distance upwards: the coordinates on which the target coordinates may depend."""
         return {shift: kernel.sources(targets) for shift, kernel in self.maps.items()}
 
 
 class Cells:
-    """How a cell follows from itself and those above it."""
+    """The update of a cell from itself and the cells above it."""
 
     def __init__(self, network: NeuralGPU) -> None:
         if network.width != 1 or network.circular:
@@ -74,39 +81,32 @@ class Cells:
         self.width = network.layout.dimension
         banks = (Bank(bank, self.width) for bank in (network.U, network.R, network.F))
         self.U, self.R, self.F = banks
-        distance = {
-            name: max(bank.maps, default=0)
-            for name, bank in zip("URF", (self.U, self.R, self.F), strict=True)
-        }
-        self.reach = max(distance["U"], distance["F"] + distance["R"])
+        self.reach = max(self.U.reach, self.F.reach + self.R.reach)
         """How many cells above it a cell depends on."""
         self.slice = self._slice()
 
     def _slice(self) -> set[int]:
-        """The coordinates of cells above the last on which that can depend."""
+        """The coordinates of cells above on which the last cell can depend."""
         found = self._sources(set(range(self.width)), above=1)
         while (more := found | self._sources(found, above=0)) != found:
             found = more
         return found
 
     def _sources(self, wanted: set[int], *, above: int) -> set[int]:
-        """What some coordinates of a cell depend on, in cells at least so far above it."""
-        found = set()
-        for n, through in self.F.sources(wanted).items():
-            found |= through if n >= above else set()
-            for further, sources in self.R.sources(through).items():
-                found |= sources if n + further >= above else set()
-        for n, sources in self.U.sources(wanted).items():
-            found |= sources if n >= above else set()
-        return found
+        """The coordinates that those of a cell depend on, in cells at least `above` above it."""
+        through = self.F.sources(wanted)
+        found = [*self.U.sources(wanted).items(), *through.items()]
+        for n, places in through.items():
+            found += [(n + further, each) for further, each in self.R.sources(places).items()]
+        return set[int]().union(*(sources for n, sources in found if n >= above))
 
-    def begin(self, key: Key, cells: Mapping[Cell, Form], known: Digits, *, whole: bool) -> Begun:
+    def evaluate(self, key: Key, cells: CellForms, known: Digits, *, whole: bool) -> Evaluated:
         """u ⊙ s + (1 − u) ⊙ F(r ⊙ s), as far as it is decided."""
         above, own = key
         S: list[Pattern | None] = []
         for n, state in enumerate((own, *above)):  # type: ignore[misc]  # a tuple of states
             S.append(None if state is None else Pattern(state.ones, state.forms(OTHERS * n, cells)))
-        kept = [self._kept(S, n, known) for n in range(max(self.F.maps, default=0) + 1)]
+        kept = [self._kept(S, n, known) for n in range(self.F.reach + 1)]
         u, f = self.U(S, 0, known), self.F(kept, 0, known)
         s = S[0]
         assert s is not None
@@ -125,7 +125,7 @@ class Cells:
                 # f + u·(s − f)
                 old = plus(new, product(gate, plus(old, times(new, -1))))
             linear[k] = old
-        return Begun(tuple(ones), before_sigma, linear)
+        return Evaluated(tuple(ones), before_sigma, linear)
 
     def _kept(self, S: Sequence[Pattern | None], n: int, known: Digits) -> Pattern | None:
         """r ⊙ s of the cell n above."""
@@ -133,17 +133,13 @@ class Cells:
         if s is None:
             return None
         r = self.R(S, n, known)
-        forms = {}
-        for k in (*s.ones, *s.forms):
-            form = product(_after_sigma(r.form(k), known), s.form(k))
-            if form != ZERO:
-                forms[k] = form
-        ones = tuple(k for k, form in forms.items() if form == ONE)
-        return Pattern(ones, {k: form for k, form in forms.items() if form != ONE})
+        kept = {k: product(_after_sigma(r.form(k), known), s.form(k)) for k in (*s.ones, *s.forms)}
+        ones = tuple(k for k, form in kept.items() if form == ONE)
+        return Pattern(ones, {k: form for k, form in kept.items() if form not in (ZERO, ONE)})
 
 
 def product(x: Form, y: Form) -> Form:
-    """A product of which one factor is a number."""
+    """The product of forms, of which one must be a constant; else UnsuitableError."""
     if x[2] and y[2]:
         raise UnsuitableError("a product of two numbers that are not 0 or 1")
     if x[2]:
@@ -152,15 +148,10 @@ def product(x: Form, y: Form) -> Form:
 
 
 def _after_sigma(form: Form, known: Digits) -> Form:
-    """σ of a form; OpenError where one more digit must tell."""
-    low, high, one = bounds(form, known)
-    if high <= 0:
-        return ZERO
-    if low >= one:
-        return ONE
-    if low < 0 or high > one:
+    found = after_sigma(form, known)
+    if found is None:
         raise OpenError(heaviest(form))
-    return form
+    return found
 
 
 class NeuralGPUMoments(StackMoments):
@@ -173,108 +164,103 @@ class NeuralGPUMoments(StackMoments):
         watches: Sequence[Watch],
         stops: Sequence[int],
     ) -> None:
+        if any(watch.vector != str(len(X) - 1) for watch in watches):
+            raise UnsuitableError("another cell than the last is watched")
         super().__init__(network.layout, watches, stops)
         self.X, self.cells = X, Cells(network)
-        self._grid: list[Held] = []
-        self._controls = {
-            whole: Control(self._begin(whole), self.known, deepest=DEEPEST, sums=True)
+        self._grid: list[StackVector] = []
+        self._controls = [
+            Control(partial(self.cells.evaluate, whole=whole), self.known, sums=True)
             for whole in (False, True)
-        }
+        ]
 
-    def _begin(self, whole: bool) -> Callable[[Key, Mapping[Cell, Form], Digits], Begun]:
-        return lambda key, cells, known: self.cells.begin(key, cells, known, whole=whole)
-
-    def begin(self) -> Held:
+    def first(self) -> StackVector:
         """The input, of which only the slice matters above the last cell."""
-        distinct = {id(x): x for x in self.X[:-1]}
-        sliced = {
-            key: Held.of(
-                Vector(x.layout, {k: x.entries[k] for k in x.entries.keys() & self.cells.slice}),
-                self.known,
-            )
-            for key, x in distinct.items()
-        }
+        sliced = {}
+        for key, x in {id(x): x for x in self.X[:-1]}.items():
+            entries = {k: x.entries[k] for k in x.entries.keys() & self.cells.slice}
+            sliced[key] = StackVector.of(Vector(x.layout, entries), self.known)
         self._grid = [sliced[id(x)].copy() for x in self.X[:-1]]
-        self._grid.append(Held.of(self.X[-1], self.known))
+        self._grid.append(StackVector.of(self.X[-1], self.known))
         self._changed = {*range(len(self.X))}
         return self._grid[-1]
 
     @property
-    def is_over(self) -> bool:
+    def is_ready_for_kernel(self) -> bool:
         """Whether nothing changes above the last cell."""
         return self._changed <= {len(self.X) - 1}
 
-    def _above(self, place: int) -> list[Held | None]:
-        """The cells that one depends on, upwards."""
+    def _above(self, place: int) -> list[StackVector | None]:
+        """The cells that a cell depends on, from the next one upwards; None above the grid."""
         numbers = range(place - 1, place - 1 - self.cells.reach, -1)
         return [self._grid[n] if n >= 0 else None for n in numbers]
 
-    def step(self, held: Held) -> Held:
-        """One iteration of the cells that can change."""
+    def step(self, held: StackVector) -> StackVector:
+        """Compute one iteration of the cells that can change."""
         last, reach = len(self.X) - 1, self.cells.reach
         active = sorted({n for c in self._changed for n in range(c, min(last, c + reach) + 1)})
-        found: list[tuple[int, Entry, dict[Cell, Stack | None]]] = []
         left = Counter[int]()
         still = {n for place in active for n in range(place - reach, place) if n >= 0}
         for place in still.difference(active):
-            left.update(id(stack) for stack in self._grid[place].stacks)  # they stay as they are
-        for place in active:
-            around = [self._grid[place], *self._above(place)]
-            stacks: dict[Cell, Stack | None] = {}
-            for n, each in enumerate(around):
-                if each is not None:
-                    stacks |= dict(enumerate(each.stacks, start=OTHERS * n))
-            above = tuple(None if each is None else each.state for each in around[1:])
-
-            def digit(cell: Cell, depth: int, stacks: dict[Cell, Stack | None] = stacks) -> int:
-                stack = stacks[cell]
-                return 0 if stack is None else stack.digit(depth)
-
-            control = self._controls[place == last]
-            entry = control.entry((above, self._grid[place].state), digit)
-            left += uses(entry, stacks)
-            found.append((place, entry, stacks))
-        self._changed = set()
-        new = {}
-        for place, entry, stacks in found:
-            old = self._grid[place].state
-            if entry.state != old or any(
-                made is not None and made != Source(slot, 0, None)
-                for slot, made in enumerate(entry.cells)
-            ):
-                self._changed.add(place)
-            new[place] = Held(entry.state, made_of(entry, stacks, left, self.known))
-        for place, each in new.items():
+            left.update(id(stack) for stack in self._grid[place].stacks)  # they must not be taken
+        found = [self._entry(place) for place in active]
+        for entry, stacks in found:
+            left += count_uses(entry, stacks)
+        new = [StackVector(e.state, new_stacks(e, cells, left, self.known)) for e, cells in found]
+        pairs = zip(active, found, strict=True)
+        self._changed = {place for place, (entry, _) in pairs if self._changes(place, entry)}
+        for place, each in zip(active, new, strict=True):
             self._grid[place] = each
         return self._grid[-1]
 
+    def _entry(self, place: int) -> tuple[Entry, dict[Cell, Stack]]:
+        """The entry of a cell's next iteration, and the stacks that it refers to."""
+        own, above = self._grid[place], self._above(place)
+        stacks: dict[Cell, Stack] = {}
+        for n, each in enumerate([own, *above]):
+            if each is not None:
+                stacks |= dict(enumerate(each.stacks, start=OTHERS * n))
+        control = self._controls[place == len(self.X) - 1]
+        found = control.entry(
+            (_states(above), own.state), lambda cell, depth: stacks[cell].digit(depth)
+        )
+        return found, stacks
+
+    def _changes(self, place: int, entry: Entry) -> bool:
+        return entry.state != self._grid[place].state or any(
+            made not in (None, Source(slot, 0, None)) for slot, made in enumerate(entry.cells)
+        )
+
     def control(self) -> tuple[Control, Context]:
-        """The cells above as they are once nothing changes there: their numbers are constants."""
-        if not self._grid:  # a run that goes on from a snapshot
-            first = self.begin()
-            while not self.is_over:
-                first = self.step(first)
+        """The last cell's control, in which the numbers of the cells above are constants."""
+        if not self._grid:  # a run that continues from a snapshot
+            newest = self.first()
+            while not self.is_ready_for_kernel:
+                newest = self.step(newest)
         around = self._above(len(self.X) - 1)
         fixed: dict[Cell, Form] = {}
         for n, held in enumerate(around, start=1):
             for slot, stack in enumerate(held.stacks if held is not None else ()):
-                value = self.known.value(stack or Stack())
+                value = self.known.value(stack)
                 if max(abs(value.p), value.q) >= FITS:
                     raise UnsuitableError("a number of a cell that does not change is long")
                 fixed[OTHERS * n + slot] = (int(value.p), int(value.q), ())
 
-        def begin(key: Key, cells: Mapping[Cell, Form], known: Digits) -> Begun:
-            return self.cells.begin(key, {**fixed, **cells}, known, whole=True)
+        def evaluate(key: Key, cells: CellForms, known: Digits) -> Evaluated:
+            return self.cells.evaluate(key, {**fixed, **cells}, known, whole=True)
 
-        above = tuple(None if held is None else held.state for held in around)
-        return Control(begin, self.known, deepest=DEEPEST), above
+        return Control(evaluate, self.known), _states(around)
+
+
+def _states(cells: Sequence[StackVector | None]) -> tuple[State | None, ...]:
+    return tuple(None if held is None else held.state for held in cells)
 
 
 class FastNeuralGPU(StackEngine):
-    """S^0, S^1, … of a Neural GPU on an input, cell by cell; the last is followed."""
+    """S^0, S^1, … of a Neural GPU on an input; the last cell is watched, others on demand."""
 
     SHORT = 50
-    LONG_INPUT = 10  # symbols; by the definition every iteration does them all
+    LONG_INPUT = 10  # symbols; the definition computes all of them in every iteration
 
     def __init__(
         self,
@@ -287,22 +273,15 @@ class FastNeuralGPU(StackEngine):
     ) -> None:
         self.network, self.X, self.stops = network, X, tuple(stops)
         self._prefixes: dict[int, FastNeuralGPU] = {}
-        """Engines of inputs that end earlier, by their last cell; they share them."""
+        """A cache of engines of shorter inputs, by their last cell; they all share it."""
         super().__init__(watches, 0 if len(X) > self.LONG_INPUT else reference_steps)
 
     def ways(self) -> Iterator[Callable[[], NeuralGPUMoments]]:
-        """By entries, if what is watched is the last cell."""
-        last = str(len(self.X) - 1)
-
-        def make() -> NeuralGPUMoments:
-            if any(watch.vector != last for watch in self.watches):
-                raise UnsuitableError("another cell than the last is watched")
-            return NeuralGPUMoments(self.network, self.X, self.watches, self.stops)
-
-        yield make
+        """By entries, if only the last cell is watched."""
+        yield lambda: NeuralGPUMoments(self.network, self.X, self.watches, self.stops)
 
     def definition(self) -> Vectors:
-        """Equation 15, all cells row by row."""
+        """Equation 15: all cells, row by row."""
         return map(_by_number, self.network.tensors(self.X))
 
     def vectors_from(self, newest: Mapping[str, Vector], moments: int) -> Vectors:
@@ -318,29 +297,18 @@ class FastNeuralGPU(StackEngine):
         return {str(n): self.vector(str(n)) for n in range(len(self.X) * self.network.width)}
 
     def vector(self, name: str, *, before: bool = False) -> Vector:
-        """A cell, now or one moment before."""
-        if self.faster is None:
-            assert self.vectors is not None
-            return self.vectors.vector(name, before=before)
+        """A cell, of the newest moment or the one before."""
         number = int(name)
-        if number == len(self.X) - 1:
-            return self.faster.vector(before=before)
+        if self.faster is None or number == len(self.X) - 1:
+            return super().vector(name, before=before)
         if number not in self._prefixes:
             self._prefixes[number] = FastNeuralGPU(self.network, self.X[: number + 1])
             self._prefixes[number]._prefixes = self._prefixes
         other = self._prefixes[number]
         if other.moments > self.faster.moments:
             other.go_back(other.start)
-        while other.moments < self.faster.moments:
-            other.advance(self.faster.moments - other.moments)
+        advance_to(other, self.faster.moments)
         return other.vector(name, before=before)
-
-    def cells(self) -> list[Vector]:
-        """The vectors of all cells."""
-        if self.faster is not None:
-            return [*self.all_vectors().values()]
-        assert self.vectors is not None
-        return [*self.vectors.newest.values()]
 
 
 def _by_number(S: Grid) -> dict[str, Vector]:

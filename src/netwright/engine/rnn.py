@@ -1,43 +1,44 @@
-"""An RNN (Equations 2 and 3) by its entries: the same hidden vectors as `definitions.rnn`."""
+"""The fast engine of RNNs (Equations 2 and 3): the same hidden vectors as `definitions.rnn`."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from netwright.definitions.rnn import RNN, Matrix, identity
-from netwright.engine.cells import Held, read, step
-from netwright.engine.control import Begin, Begun, Context, Control, Key
+from netwright.definitions.rnn import RNN, identity
+from netwright.engine.cells import StackVector, read, step
+from netwright.engine.control import Context, Control, Evaluated, Key
 from netwright.engine.digits import Digits
-from netwright.engine.forms import Cell, Form, IntegerMap, Layer, Pattern
+from netwright.engine.forms import CellForms, IntegerMap, Layer, Pattern
 from netwright.engine.moments import UnsuitableError, Watch
-from netwright.engine.stack_moments import DEEPEST, StackEngine, StackMoments
+from netwright.engine.stack_moments import StackEngine, StackMoments
 from netwright.engine.staged import Vectors
 from netwright.exact.rational import ONE, sigma
 from netwright.exact.vector import Vector, combine
 
 
-def one_layer(layer: Layer) -> Begin:
-    """A moment that is one layer of the vector before."""
+def layer_control(
+    maps: Sequence[IntegerMap], bias: Vector | None, known: Digits, *, sums: bool
+) -> Control:
+    """The control of moments that are one layer, σ(Σ x·A + b), of the vector x before."""
+    layer = Layer(maps, bias, maps[0].width)
 
-    def begin(key: Key, cells: Mapping[Cell, Form], known: Digits) -> Begun:
-        state = key[1]
-        pattern = Pattern(state.ones, state.forms(0, cells))
-        after = layer([pattern] * len(layer.maps), known)
-        return Begun(after.ones, after.forms, {})
+    def evaluate(key: Key, cells: CellForms, known: Digits) -> Evaluated:
+        pattern = Pattern(key[1].ones, key[1].forms(0, cells))
+        after = layer([pattern] * len(maps), known)
+        return Evaluated(after.ones, after.forms, {})
 
-    return begin
+    return Control(evaluate, known, sums=sums)
 
 
-def last_hidden(network: RNN, X: Sequence[Vector], known: Digits) -> Held:
-    """h_n: every symbol is a layer σ(h V + (x W + b₁)) of its own."""
+def last_hidden(network: RNN, X: Sequence[Vector], known: Digits) -> StackVector:
+    """h_n: each symbol has its own layer σ(h V + (x W + b₁))."""
     if network.f1 is not sigma:
         raise UnsuitableError("its activation is not σ")
-    V, width = IntegerMap(network.V), network.layout.dimension
+    V = IntegerMap(network.V)
 
     def control(x: Vector) -> Control:
         bias = network.W(x) if network.b1 is None else network.W(x) + network.b1
-        layer = Layer([V], bias, width)
-        return Control(one_layer(layer), known, deepest=DEEPEST, sums=True)
+        return layer_control([V], bias, known, sums=True)
 
-    return read(Held.of(Vector.zero(network.layout), known), X, control)
+    return read(StackVector.of(Vector.zero(network.layout), known), X, control)
 
 
 class RNNMoments(StackMoments):
@@ -59,38 +60,34 @@ class RNNMoments(StackMoments):
         self.network, self.X, self.seed = network, X, seed
 
     @property
-    def is_over(self) -> bool:
-        """g_1 is by hand: it reads the seed, later ones O(g), and it may add up what was read."""
+    def is_ready_for_kernel(self) -> bool:
+        """After g_1, which reads the seed instead of O(g), and may sum up what was read."""
         return self.moments > 1
 
-    def begin(self) -> Held:
+    def first(self) -> StackVector:
         """h_n."""
         return last_hidden(self.network, self.X, self.known)
 
-    def _control(self, maps: Sequence[Matrix], bias: Vector | None, *, sums: bool) -> Control:
-        layer = Layer([*map(IntegerMap, maps)], bias, self.layout.dimension)
-        return Control(one_layer(layer), self.known, deepest=DEEPEST, sums=sums)
-
-    def step(self, held: Held) -> Held:
+    def step(self, held: StackVector) -> StackVector:
         """g_1."""
         network = self.network
         terms = [] if network.R is None else [network.R(self.seed)]
         terms += [] if network.b2 is None else [network.b2]
         bias = combine(self.layout, [(ONE, term) for term in terms])
-        return step(held, self._control([network.U], bias, sums=True), None)
+        return step(held, layer_control([IntegerMap(network.U)], bias, self.known, sums=True))
 
     def control(self) -> tuple[Control, Context]:
         """g ↦ σ(g U + g R + b₂)."""
-        network = self.network
-        maps = [network.U] if network.R is None else [network.U, network.R]
-        return self._control(maps, network.b2, sums=False), None
+        matrices = [self.network.U] if self.network.R is None else [self.network.U, self.network.R]
+        maps = [*map(IntegerMap, matrices)]
+        return layer_control(maps, self.network.b2, self.known, sums=False), None
 
 
 class FastRNN(StackEngine):
-    """g_0, g_1, … of an RNN on an input, which is its vector `0`."""
+    """g_0, g_1, … of an RNN on an input; the hidden vector is named `0`."""
 
     SHORT = 200
-    LONG_INPUT = 50  # symbols; by the definition they take a time that grows with their square
+    LONG_INPUT = 50  # symbols; the definition takes time quadratic in them
 
     def __init__(
         self,
@@ -126,10 +123,3 @@ class FastRNN(StackEngine):
     def all_vectors(self) -> Mapping[str, Vector]:
         """The hidden vector."""
         return {"0": self.vector("0")}
-
-    def vector(self, name: str, *, before: bool = False) -> Vector:
-        """The hidden vector, or the one before."""
-        if self.faster is not None:
-            return self.faster.vector(before=before)
-        assert self.vectors is not None
-        return self.vectors.vector(name, before=before)

@@ -1,9 +1,9 @@
-"""Engines of networks whose unbounded numbers are stacks: what RNNs and Neural GPUs share."""
+"""What the engines of RNNs and Neural GPUs share: their unbounded numbers are stacks."""
 
 import sys
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from math import lcm
 from typing import TYPE_CHECKING, NamedTuple
@@ -11,17 +11,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from netwright.engine.cells import Held
-from netwright.engine.control import Context, Control, State
-from netwright.engine.digits import (
-    EMPTY,
-    LARGEST,
-    MOST_DIGITS,
-    MOST_STACKS,
-    Digit,
-    Digits,
-    Stacks,
-)
+from netwright.engine.cells import StackVector
+from netwright.engine.control import DEEPEST, Context, Control, State
+from netwright.engine.digits import EMPTY, LARGEST, MOST_DIGITS, MOST_STACKS, Digit, Digits, Stacks
 from netwright.engine.forms import Form, bounds, heaviest, opened
 from netwright.engine.moments import (
     NEITHER,
@@ -32,7 +24,7 @@ from netwright.engine.moments import (
     UnsuitableError,
     Watch,
 )
-from netwright.engine.staged import StagedEngine, Vectors
+from netwright.engine.staged import NamedVectors, StagedEngine, Vectors, advance_to
 from netwright.errors import NetworkError
 from netwright.exact.layout import Layout
 from netwright.exact.rational import ONE
@@ -43,16 +35,15 @@ if TYPE_CHECKING:
     from netwright.engine.tables import Tables
 
 
-class Seen:
-    """A watch of a one-hot block as integers: what each coordinate of a vector adds to it."""
+class IntegerWatch:
+    """A watch of a one-hot block as an integer matrix: what each coordinate adds to the block."""
 
     def __init__(self, watch: Watch, layout: Layout) -> None:
         if watch.sign or watch.numbers is not None:
             raise UnsuitableError("a number is watched")
         through = watch.through
-        places = {
-            k: n for n, k in enumerate((through.output if through else layout).places(watch.block))
-        }
+        block = (through.output if through else layout).places(watch.block)
+        places = {k: n for n, k in enumerate(block)}
         rows = [(k, k, 1, 1) for k in places] if through is None else through.fractions
         biases = {} if through is None else through.bias.entries
         self.over = lcm(*{over for _, _, _, over in rows}, *(int(x.q) for x in biases.values()))
@@ -62,22 +53,22 @@ class Seen:
                 self.rows.setdefault(j, []).append((places[k], top * (self.over // over)))
         self.bias = {places[k]: int((x * self.over).p) for k, x in biases.items() if k in places}
 
-    def _image(self, coordinates: Iterable[int]) -> dict[int, int]:
-        total: dict[int, int] = {}
+    def _image(self, coordinates: Iterable[int]) -> Counter[int]:
+        total = Counter[int]()
         for j in coordinates:
             for n, w in self.rows.get(j, ()):
-                total[n] = total.get(n, 0) + w
+                total[n] += w
         return total
 
     def _forms(self, state: State) -> tuple[dict[int, int], dict[int, Form]]:
-        """The numbers of the block without cells; and the forms of those that depend on one."""
+        """The numbers of the block that depend on no cell, and the forms of the others."""
         numbers = self._image(state.ones)
         for n, bias in self.bias.items():
-            numbers[n] = numbers.get(n, 0) + bias
+            numbers[n] += bias
         masks = [self._image(places) for places in state.cells]
         forms: dict[int, Form] = {}
         for n in {n for mask in masks for n, w in mask.items() if w}:
-            terms = tuple((cell, mask[n]) for cell, mask in enumerate(masks) if mask.get(n))
+            terms = tuple((cell, mask[n]) for cell, mask in enumerate(masks) if mask[n])
             forms[n] = (numbers.pop(n, 0), self.over, terms)
         return numbers, forms
 
@@ -87,7 +78,7 @@ class Seen:
         return forms.get(0, (numbers.get(0, 0), self.over, ()))
 
     def code(self, state: State, known: Digits) -> int:
-        """The code of all vectors of a state; UnsuitableError where they have not the same."""
+        """The code of all vectors of a state; UnsuitableError if they differ in it."""
         numbers, forms = self._forms(state)
         for form in forms.values():
             low, high, one = bounds(form, known)
@@ -100,27 +91,8 @@ class Seen:
         return found[0][0] if len(found) == 1 and found[0][1] == self.over else NEITHER
 
 
-class Watching:
-    """All watches of a vector, and the codes of the last one with which the codes of a call end."""
-
-    def __init__(
-        self, watches: Sequence[Watch], layout: Layout, stops: Sequence[int], known: Digits
-    ) -> None:
-        self._seen = [Seen(watch, layout) for watch in watches]
-        self._stops, self._known = frozenset(stops), known
-
-    def __call__(self, state: State) -> tuple[tuple[int, ...], bool]:
-        """The codes, and whether they end with this moment."""
-        codes = tuple(seen.code(state, self._known) for seen in self._seen)
-        return codes, bool(codes) and (codes[-1] < 0 or codes[-1] in self._stops)
-
-
-DEEPEST = 6
-"""So many digits of a cell are read at most."""
-
-
 def vector_of(layout: Layout, state: State, stacks: Stacks, known: Digits) -> Vector:
-    """The vector of a state with these stacks."""
+    """The vector with a state and stacks."""
     entries = dict.fromkeys(state.ones, ONE)
     for places, digits in zip(state.cells, stacks, strict=False):
         if places:
@@ -128,8 +100,8 @@ def vector_of(layout: Layout, state: State, stacks: Stacks, known: Digits) -> Ve
     return Vector(layout, entries)
 
 
-def kept_state(state: State, stacks: Stacks, known: Digits) -> Snapshot:
-    """A state with its stacks as arrays, and what its digits stand for."""
+def state_snapshot(state: State, stacks: Stacks, known: Digits) -> Snapshot:
+    """A state with its stacks, and the pairs of its digits, as arrays."""
     cells = [(slot, k) for slot, places in enumerate(state.cells) for k in places]
     digits = stacks[: len(state.cells)]
     return {
@@ -141,8 +113,8 @@ def kept_state(state: State, stacks: Stacks, known: Digits) -> Snapshot:
     }
 
 
-def read_state(kept: Snapshot, layout: Layout, known: Digits) -> tuple[State, Stacks]:
-    """A state that was kept; FormatError if it is none of a network of this layout."""
+def restored_state(kept: Snapshot, layout: Layout, known: Digits) -> tuple[State, Stacks]:
+    """The state and stacks of a snapshot; FormatError if it does not fit this layout."""
     largest = layout.dimension - 1
     ones = checked_array(kept, "ones", (None,), 0, largest).tolist()
     cells = checked_array(kept, "cells", (None, 2), 0, max(largest, MOST_STACKS)).tolist()
@@ -169,7 +141,7 @@ def read_state(kept: Snapshot, layout: Layout, known: Digits) -> tuple[State, St
 
 
 class StackPlace(NamedTuple):
-    """A bookmark of `StackMoments`; without a state while it is cheaper to begin again."""
+    """A bookmark of `StackMoments`; its state is None where starting over is cheaper."""
 
     moments: int
     state: State | None
@@ -177,67 +149,73 @@ class StackPlace(NamedTuple):
 
 
 class StackMoments(ABC):
-    """The moments of one vector of a network by entries: by hand at first, then by the kernel."""
+    """The moments of one vector by entries: in Python at first, then in the kernel."""
 
     def __init__(self, layout: Layout, watches: Sequence[Watch], stops: Sequence[int]) -> None:
-        from netwright.engine import kernel  # the compiler, which short runs do without
+        from netwright.engine import kernel  # imports the compiler, which short runs avoid
 
         kernel.compiled(kernel.FIRST_SHAPE)
         self.layout, self.known, self.moments = layout, Digits(), 0
-        self._watching = Watching(watches, layout, stops, self.known)
+        self._watches = [IntegerWatch(watch, layout) for watch in watches]
+        self._stops = frozenset(stops)
         self._tables: Tables | None = None
-        """What the kernel follows, once it has taken over."""
-        self._made: Tables | None = None
-        self._held: Held | None = None
-        self._before: Held | None = None
+        """The kernel's tables, once it has taken over."""
+        self._cached_tables: Tables | None = None
+        self._held: StackVector | None = None
+        self._before: StackVector | None = None
 
     @abstractmethod
-    def begin(self) -> Held:
+    def first(self) -> StackVector:
         """The vector of the first moment."""
 
     @abstractmethod
-    def step(self, held: Held) -> Held:
-        """The vector of the next moment, by hand."""
+    def step(self, held: StackVector) -> StackVector:
+        """The vector of the next moment, in Python; it may reuse the stacks of `held`."""
 
     @property
     @abstractmethod
-    def is_over(self) -> bool:
+    def is_ready_for_kernel(self) -> bool:
         """Whether the kernel can take over from the newest moment."""
 
     @abstractmethod
     def control(self) -> tuple[Control, Context]:
-        """What the kernel follows from then on."""
+        """The control, and the context of its keys, from which the kernel takes over."""
 
     def advance(self, count: int) -> Codes:
         """The codes of the next moments."""
-        if self._tables is None and self._held is not None and self.is_over:
+        if self._tables is None and self._held is not None and self.is_ready_for_kernel:
             self._follow(self._held.state, self._held.arrays())
         codes: Codes = self._by_hand() if self._tables is None else self._tables.advance(count)
         self.moments += len(codes)
         return codes
 
+    def _codes(self, state: State) -> tuple[tuple[int, ...], bool]:
+        """The codes of a state, and whether the codes of a call end with it."""
+        codes = tuple(watch.code(state, self.known) for watch in self._watches)
+        return codes, bool(codes) and (codes[-1] < 0 or codes[-1] in self._stops)
+
     def _by_hand(self) -> NDArray[np.int64]:
-        """The codes of the next moment; where there are none, everything is as it was."""
+        """The codes of the next moment; an UnsuitableError leaves everything unchanged."""
         before = None if self._held is None else self._held.copy()
         try:
-            held = self.begin() if self._held is None else self.step(self._held)
-            codes, _ = self._watching(held.state)
+            held = self.first() if self._held is None else self.step(self._held)
+            codes, _ = self._codes(held.state)
         except UnsuitableError:
-            self._held = before  # whose stacks the step may have taken
+            self._held = before  # the step may have changed the stacks of the original
             raise
         self._held, self._before = held, before
         return np.array([codes], np.int64)
 
     def _follow(self, state: State, stacks: Stacks) -> None:
-        """Let the kernel go on from a state."""
+        """Let the kernel continue from a state."""
         from netwright.engine.tables import Tables
 
-        self._made = self._made or Tables(*self.control(), self._watching)
-        self._made.put(state, stacks)
-        self._tables = self._made
+        self._cached_tables = self._cached_tables or Tables(*self.control(), self._codes)
+        self._cached_tables.put(state, stacks)
+        self._tables = self._cached_tables
 
     def stacks(self, *, before: bool = False) -> tuple[State, Stacks]:
-        """The state of the newest vector and the digits of its cells, or of the one before."""
+        """The state and stacks of the newest vector, or of the one before."""
         found: tuple[State, Stacks] | None
         if self._tables is not None:
             found = self._tables.stacks(before=before)
@@ -253,8 +231,8 @@ class StackMoments(ABC):
         return vector_of(self.layout, *self.stacks(before=before), self.known)
 
     def spelled(self, watch: Watch, block: str, *, before: bool = False) -> Spelled | None:
-        """A number of what a watch looks through: a cell after some pops, a digit on it."""
-        seen = Seen(replace(watch, block=block), self.layout)
+        """A number of what a watch looks through, as digits; None if it is not a stack."""
+        seen = IntegerWatch(replace(watch, block=block), self.layout)
         state, stacks = self.stacks(before=before)
         form, pops = seen.form(state), Counter[int]()
         for _ in range(2 * DEEPEST):
@@ -276,93 +254,93 @@ class StackMoments(ABC):
         return None
 
     def place(self) -> StackPlace:
-        """A bookmark for `go_back`."""
+        """A bookmark of the current moment."""
         if self._tables is None:
             return StackPlace(self.moments, None, [])
         state, stacks = self.stacks()
         return StackPlace(self.moments, state, [each.copy() for each in stacks])
 
     def go_back(self, place: StackPlace) -> None:
-        """Stand where it stood."""
+        """Return to a bookmark."""
         if place.state is not None:
             self._follow(place.state, place.stacks)
             self.moments = place.moments
             return
         self._tables, self._held, self._before, self.moments = None, None, None, 0
-        while self.moments < place.moments:
-            self.advance(place.moments - self.moments)
+        advance_to(self, place.moments)
 
     def snapshot(self) -> Snapshot:
-        """The state with its digits; nothing while it is cheaper to begin again."""
-        return {} if self._tables is None else kept_state(*self.stacks(), self.known)
+        """The state and its stacks; empty where starting over is cheaper."""
+        return {} if self._tables is None else state_snapshot(*self.stacks(), self.known)
 
     def restore(self, state: Snapshot) -> None:
-        """Go on from a snapshot."""
+        """Continue from a snapshot."""
         moments = int(checked_array(state, "moments", (1,), 0, FARTHEST)[0])
-        self.go_back(StackPlace(moments, *read_state(state, self.layout, self.known)))
+        self.go_back(StackPlace(moments, *restored_state(state, self.layout, self.known)))
 
 
 class EnginePlace(NamedTuple):
     """A bookmark of a `StackEngine`."""
 
     moments: int
-    faster: StackMoments | None
-    place: StackPlace | None
-    newest: Mapping[str, Vector]
-    before: Mapping[str, Vector]
+    faster: tuple[StackMoments, StackPlace] | None
+    newest: NamedVectors
+    before: NamedVectors
     reason: str | None
 
     @property
     def bytes(self) -> int:
-        """How much memory the stacks take."""
-        return 0 if self.place is None else sum(each.nbytes for each in self.place.stacks)
+        """The size of the stacks in memory."""
+        return 0 if self.faster is None else sum(each.nbytes for each in self.faster[1].stacks)
 
 
 class StackEngine(StagedEngine[StackMoments]):
-    """Vectors at times 0, 1, 2, …, by their names, in stages.
+    """A staged engine of named vectors at times 0, 1, 2, ….
 
-    Codes end with a moment where the last watch has a code in `stops`, or a negative one.
+    A call's codes end with a moment where the last watch has a code in `stops`, or a negative one.
     """
 
     @staticmethod
     def is_warm() -> bool:
-        """Whether there is a kernel."""
+        """Whether a kernel is compiled."""
         kernel = sys.modules.get("netwright.engine.kernel")
         return kernel is not None and kernel.compiled.cache_info().currsize > 0
 
     @abstractmethod
-    def vectors_from(self, newest: Mapping[str, Vector], moments: int) -> Vectors:
-        """What comes after some vectors, so many moments being done, by the definition."""
+    def vectors_from(self, newest: NamedVectors, moments: int) -> Vectors:
+        """The definition's vectors after the `newest` ones, of which there were `moments`."""
 
     @abstractmethod
-    def all_vectors(self) -> Mapping[str, Vector]:
-        """All vectors of the newest moment, while the faster way has them."""
+    def all_vectors(self) -> NamedVectors:
+        """All vectors of the newest moment, by name."""
 
-    start = EnginePlace(0, None, None, {}, {}, None)
+    start = EnginePlace(0, None, {}, {}, None)
     """The bookmark of the beginning."""
 
     def spelled(self, watch: Watch, block: str, *, before: bool = False) -> Spelled | None:
-        """A number of what a watch looks through, as digits, where there are some."""
+        """A number of what a watch looks through, as digits; None if there are none."""
         if self.faster is None:
             return None
         try:
             return self.faster.spelled(watch, block, before=before)
-        except UnsuitableError:  # a digit that is too long
+        except UnsuitableError:  # a digit is too long
             return None
 
+    def vector(self, name: str, *, before: bool = False) -> Vector:
+        """A vector by name, of the newest moment or the one before."""
+        if self.faster is not None:
+            return self.faster.vector(before=before)
+        assert self.vectors is not None
+        return self.vectors.vector(name, before=before)
+
     def rationals(self) -> ReferenceEngine:
-        """From where the faster way stands."""
+        """Continue from where the faster method is."""
         if self.faster is None or not self.faster.moments:
             return super().rationals()
         return self._vectors_at(self.faster.moments, self.all_vectors(), {}, fast=True)
 
     def _vectors_at(
-        self,
-        moments: int,
-        newest: Mapping[str, Vector],
-        before: Mapping[str, Vector],
-        *,
-        fast: bool,
+        self, moments: int, newest: NamedVectors, before: NamedVectors, *, fast: bool
     ) -> ReferenceEngine:
         vectors = self.vectors_from(newest, moments) if moments else self.definition()
         return ReferenceEngine(
@@ -370,21 +348,20 @@ class StackEngine(StagedEngine[StackMoments]):
         )
 
     def place(self) -> EnginePlace:
-        """A bookmark for `go_back`."""
-        place = None if self.faster is None else self.faster.place()
-        newest = {} if self.vectors is None else self.vectors.newest
-        before = {} if self.vectors is None else self.vectors.before
-        return EnginePlace(self.moments, self.faster, place, newest, before, self.reason)
+        """A bookmark of the current moment."""
+        faster = None if self.faster is None else (self.faster, self.faster.place())
+        vectors = ({}, {}) if self.vectors is None else (self.vectors.newest, self.vectors.before)
+        return EnginePlace(self.moments, faster, *vectors, self.reason)
 
     def go_back(self, place: EnginePlace) -> None:
-        """Stand where the engine stood."""
+        """Return to a bookmark."""
         self.moments, self.reason = place.moments, place.reason
         try:
-            if place.faster is not None and place.place is not None:
-                self.faster, self.vectors = place.faster, None
-                self.faster.go_back(place.place)
+            if place.faster is not None:
+                (self.faster, place_in_it), self.vectors = place.faster, None
+                self.faster.go_back(place_in_it)
                 return
-            if self.faster is not None and place.reason is None:  # the definition was left since
+            if self.faster is not None and place.reason is None:  # it was in the definition then
                 self.faster.go_back(StackPlace(place.moments, None, []))
                 return
         except UnsuitableError as unsuitable:

@@ -1,6 +1,6 @@
-"""Stages of a run: the definition first, then a faster way, and rationals where that ends.
+"""A run in stages: the definition first, then a faster method, and rationals where that fails.
 
-All of them give the same codes, so one can take over from another at any moment.
+All of them return the same codes, so one can take over from another at any moment.
 """
 
 from abc import ABC, abstractmethod
@@ -10,55 +10,56 @@ from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 
-from netwright.engine.moments import Codes, ReferenceEngine, UnsuitableError, Watch
+from netwright.engine.moments import Codes, ReferenceEngine, Restorable, UnsuitableError, Watch
 from netwright.exact.snapshot import FARTHEST, Snapshot, checked_array, require_consistent
 from netwright.exact.vector import Vector
 
 REFERENCE_SECONDS = 0.4
-"""How long a run may go on by the definition before a faster engine takes over."""
+"""How long the definition may run before a faster engine takes over."""
 
 
-class FasterMoments(Protocol):
-    """A faster way through the moments of a run, from the first on."""
+class FasterMoments(Restorable, Protocol):
+    """A faster method to compute a run, from its first moment on."""
 
     @property
     def moments(self) -> int:
-        """How many it has done."""
+        """The number of moments done."""
 
     def advance(self, count: int, /) -> Codes:
-        """The codes of the next moments, one at least; UnsuitableError if there is none."""
-
-    def snapshot(self) -> Snapshot:
-        """All that the moments from here on depend on; nothing where they are done again."""
-
-    def restore(self, state: Snapshot) -> None:
-        """Go on from a snapshot; FormatError if it is none of this network."""
+        """The codes of the next moments, at least one; UnsuitableError if there is none."""
 
 
 F = TypeVar("F", bound=FasterMoments)
-Vectors = Iterator[Mapping[str, Vector]]
+NamedVectors = Mapping[str, Vector]
+Vectors = Iterator[NamedVectors]
+
+
+def advance_to(engine: FasterMoments, moments: int) -> None:
+    """Advance until an engine has done this number of moments."""
+    while engine.moments < moments:
+        engine.advance(moments - engine.moments)
 
 
 class StagedEngine(ABC, Generic[F]):
     """A run in stages.
 
-    The first `reference_steps` moments are done by the definition, so that a short run waits for
-    no compiler, unless that takes long. Then each of `ways` is tried, and goes on from the first
-    moment until a moment is not for it. What is left is for rationals.
+    The definition does the first `reference_steps` moments, or less if it takes long, so that a
+    short run waits for no compiler. Then each of `ways` is tried: it catches up from the first
+    moment and runs until it raises UnsuitableError. Rationals do the rest.
     """
 
     SHORT = 64
-    """How many moments `--engine auto` does by the definition: less time than a compiler takes."""
+    """How many moments `--engine auto` does by the definition: faster than loading a compiler."""
 
     def __init__(self, watches: Sequence[Watch], reference_steps: int) -> None:
         self.watches = tuple(watches)
         self.moments = 0
         self.compile_seconds = 0.0
         self.by_definition = 0 if self.is_warm() else reference_steps
-        """How many moments are done by the definition."""
-        self._started = process_time()  # time that nobody used does not count: traces wait
+        """How many moments the definition does."""
+        self._started = process_time()  # not wall-clock time: a trace may be idle for long
         self.reason: str | None = None
-        """Why rationals go on."""
+        """Why rationals took over; None if they did not."""
         self.faster: F | None = None
         self.vectors: ReferenceEngine | None = None
         """The definition, or the rationals; None while `faster` runs."""
@@ -67,23 +68,23 @@ class StagedEngine(ABC, Generic[F]):
     @staticmethod
     @abstractmethod
     def is_warm() -> bool:
-        """Whether the compiled code is at hand in this process; asking imports no compiler."""
+        """Whether this process has the compiled code already; must not import the compiler."""
 
     @abstractmethod
     def ways(self) -> Iterator[Callable[[], F]]:
-        """Faster ways, the fastest first; making one may be an UnsuitableError."""
+        """Factories of faster methods, fastest first; a factory may raise UnsuitableError."""
 
     @abstractmethod
     def definition(self) -> Vectors:
-        """The definition's moments, from the first on."""
+        """The vectors of each moment by the definition, from the first on."""
 
     def rationals(self) -> ReferenceEngine:
-        """Moments in exact rationals, from where `faster` stands or from the first on."""
+        """An engine in exact rationals, from where `faster` is or from the first moment."""
         return ReferenceEngine(self.definition(), self.watches, fast=True)
 
     @property
     def fast(self) -> bool:
-        """Whether the definition is left behind."""
+        """Whether a faster method, or rationals, have taken over from the definition."""
         return self.moments > self.by_definition or not self.by_definition
 
     def advance(self, count: int) -> Codes:
@@ -106,15 +107,14 @@ class StagedEngine(ABC, Generic[F]):
         return codes
 
     def begin_faster(self) -> None:
-        """Take the next faster way, up to where we are; rationals if there is none."""
+        """Switch to the next faster method and catch up; to rationals if none is left."""
         self.by_definition = min(self.by_definition, self.moments)
         for way in self._ways:
             started = perf_counter()
             try:
                 self.faster = way()
                 self.compile_seconds += perf_counter() - started
-                while self.faster.moments < self.moments:
-                    self.faster.advance(self.moments - self.faster.moments)
+                advance_to(self.faster, self.moments)
                 self.vectors, self.reason = None, None
                 return
             except UnsuitableError as unsuitable:
@@ -122,35 +122,33 @@ class StagedEngine(ABC, Generic[F]):
         self.reason = self._why
         self.vectors = self.rationals()
         self.faster = None
-        while self.vectors.moments < self.moments:
-            self.vectors.advance(1)
+        advance_to(self.vectors, self.moments)
 
     def leave(self, reason: str) -> None:
-        """Leave the way that we are on for the next one."""
+        """Switch from the current method to the next one."""
         self._why = reason
         self.begin_faster()
 
     def replay(self, moments: int, reason: str) -> None:
-        """Do moments again in rationals, where the faster way cannot go on from a place of its own.
+        """Recompute moments in rationals, where the faster method cannot return to a bookmark.
 
-        It may know more by then than it knew there, and so refuse what it did not refuse before.
+        It may know more digits by now, and so refuse what it did not refuse before.
         """
         self.faster, self.reason, self.moments = None, reason, moments
         self.vectors = ReferenceEngine(self.definition(), self.watches, fast=True)
-        while self.vectors.moments < moments:
-            self.vectors.advance(1)
+        advance_to(self.vectors, moments)
 
     def snapshot(self) -> Snapshot:
-        """What the faster way needs, or only how many moments there were."""
+        """The number of moments, and the faster method's snapshot while there is one."""
         kept = self.faster.snapshot() if self.faster is not None else {}
         return {"moments": np.array([self.moments]), **kept}
 
     def restore(self, state: Snapshot) -> None:
-        """Go on from a snapshot."""
+        """Continue from a snapshot."""
         moments = int(checked_array(state, "moments", (1,), 0, FARTHEST)[0])
         if len(state) > 1:
             self.begin_faster()
-            if self.faster is None:  # another way kept it, one that is not asked for now
+            if self.faster is None:  # another method wrote it, one that is not requested now
                 self.replay(moments, self.reason or "")
                 return
             try:
@@ -159,5 +157,4 @@ class StagedEngine(ABC, Generic[F]):
                 require_consistent(self.moments == moments, f"{moments} moments")
             except UnsuitableError as unsuitable:
                 self.replay(moments, str(unsuitable))
-        while self.moments < moments:
-            self.advance(moments - self.moments)
+        advance_to(self, moments)

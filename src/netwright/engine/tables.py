@@ -1,14 +1,9 @@
-"""A run by entries: the rows of the kernel, filled as they are needed, and the stacks of the cells.
+"""A run by entries: the kernel's lookup table, filled on demand, and the stacks of the cells.
 
-A block is what the kernel looks an entry up in: for a node of a tree (see `control`), a row for
-every combination of the digits that were read there, as many as fit. Where more digits are read
-than fit, a row does nothing but lead to the block of a node further down. The entry that led to the
-newest moment is applied with the next one, so that the vectors of both are at hand.
-
-A store lays the cells out in arrays for the kernel, and says what an entry does there. Tables and
-`control` know a store by what it has for them: `digits` and `digit` for what the cells
-are, `after` for what they are after an entry, `fields` for the same as fields of a row, `put` and
-`make_room` for its arrays. A stack of digits is the one kind of store so far.
+A block is the part of the table where the kernel looks an entry up: for a node of a tree (see
+`control`), a row for every combination of the digits that were read there, as many as fit. Where
+more digits are read than fit, a row only leads to the block of a node further down. The entry that
+led to the newest moment is applied with the next one, so that the vectors of both are available.
 """
 
 from collections.abc import Callable
@@ -25,11 +20,11 @@ from netwright.engine.kernel import TOPS, Shape
 from netwright.engine.moments import IndexedCodes, UnsuitableError
 
 ALL = 1 << 62
-"""So many pops leave nothing."""
+"""A number of pops that empties any stack."""
 
 
 class StackStore:
-    """Stacks by slot. Below its lowest digit every array has `depth` places with `EMPTY`."""
+    """The kernel's arrays of digits, by slot; each has `depth` entries `EMPTY` at the bottom."""
 
     def __init__(self, shape: Shape, known: Digits, stacks: Stacks) -> None:
         self.shape, self.known = shape, known
@@ -39,7 +34,7 @@ class StackStore:
         self.put(stacks)
 
     def put(self, stacks: Stacks) -> None:
-        """Write digits in place of those that are there."""
+        """Replace the digits of all stacks."""
         below = self.shape.depth
         for slot, digits in enumerate(stacks[: self.shape.stacks]):
             size = len(digits)
@@ -49,7 +44,7 @@ class StackStore:
             self.clock[TOPS + slot] = below - 1 + size
 
     def make_room(self, count: int) -> None:
-        """Room for as many digits more as there are moments, in every stack."""
+        """Make room for `count` more digits in every stack."""
         for slot, array in enumerate(self.arrays):
             if self.clock[TOPS + slot] + count + 2 > len(array):
                 needed = self._strip(slot) + count + 2
@@ -57,7 +52,7 @@ class StackStore:
                     self.arrays[slot] = np.concatenate([array, np.zeros(needed, Digit)])
 
     def _strip(self, slot: int) -> int:
-        """Take away the lowest digits that are (0, b), which say nothing; the place of the top."""
+        """Remove the lowest digits (0, b), which add nothing; return the index of the top."""
         below, top = self.shape.depth, int(self.clock[TOPS + slot])
         digits = self.arrays[slot][below : top + 1]
         is_other = np.array([c != 0 for c, _, _ in self.known.pairs])
@@ -69,7 +64,7 @@ class StackStore:
         return top
 
     def digits(self) -> Stacks:
-        """The digits of all stacks, the lowest first; a view."""
+        """The digits of all stacks, lowest first, as views."""
         tops = [self._strip(slot) + 1 for slot in range(self.shape.stacks)]
         return [a[self.shape.depth : top] for a, top in zip(self.arrays, tops, strict=True)]
 
@@ -79,7 +74,7 @@ class StackStore:
         return int(self.arrays[slot][place]) if place >= self.shape.depth else EMPTY
 
     def after(self, entry: Entry) -> Stacks:
-        """The digits after an entry, copied."""
+        """Copies of the stacks after an entry."""
         found, digits = [], self.digits()
         for made in entry.cells:
             stack = np.zeros(0, Digit)
@@ -94,7 +89,7 @@ class StackStore:
         return found
 
     def fields(self, entry: Entry) -> list[int] | None:
-        """What an entry does to each stack, as the kernel has it; None if a cell changes slots."""
+        """The row fields of all stacks for an entry; None if a cell changes slots."""
         found: list[int] = []
         if len(entry.cells) > self.shape.stacks:
             return None
@@ -111,8 +106,8 @@ class StackStore:
         return found
 
 
-def larger(shape: Shape, stacks: int, depth: int) -> Shape:
-    """A shape for at least so many stacks and digits."""
+def enlarged(shape: Shape, stacks: int, depth: int) -> Shape:
+    """A shape enlarged for at least `stacks` stacks and `depth` digits of each."""
     if stacks > MOST_STACKS:
         raise UnsuitableError(f"it has more than {MOST_STACKS} numbers that are not 0 or 1")
     more = next(n for n in (2, 4, MOST_STACKS) if n >= max(stacks, shape.stacks))
@@ -123,26 +118,26 @@ LARGEST_BLOCK = 1 << 8
 MOST_ROWS = 1 << 20
 MOST_CODES = 1 << 16
 STOPS, BY_HAND = 1, 2
-"""Flags of a row: it ends the codes of a call; its cells change slots, which Python does."""
+"""Flags of a row: it ends the codes of a call; it is left to Python, as cells change slots."""
 
 
 @dataclass(eq=False)
 class _Block:
-    """Where the entries of a node are looked up."""
+    """The rows in which the entries of a node are looked up."""
 
     node: Node
     leading: list[int]
-    """All rows whose next entry is looked up here; the first does nothing but that."""
+    """All rows whose next entry is looked up here; the first has no other effect."""
     reads: list[tuple[int, int]] = field(default_factory=list)
-    """Stack and depth of each digit, the first with the multiple 1."""
+    """Stack and depth of each digit; number n has the multiple base**n."""
     base: int = -1
-    """The first of its rows."""
+    """The index of the first row."""
 
 
 class Tables:
-    """A network's moments from a state and its stacks on, by the entries of a control.
+    """A network's moments from a given state and stacks, by the entries of a control.
 
-    `codes` gives what watches see in a state, and whether the codes of a call end with it.
+    `codes` returns what watches see in a state, and whether the codes of a call end with it.
     """
 
     def __init__(
@@ -158,29 +153,27 @@ class Tables:
         self.shape = kernel.FIRST_SHAPE
 
     def put(self, state: State, stacks: Stacks) -> None:
-        """Stand at a state, with the digits of its cells."""
+        """Continue from a state with the digits of its cells; discards all rows."""
         self._state = state
-        self.shape = larger(self.shape, len(state.cells), 0)
+        self.shape = enlarged(self.shape, len(state.cells), 0)
         self.store = StackStore(self.shape, self.known, stacks)
         self.clock = self.store.clock
-        # No digit is as large as the base in which blocks count.
-        self._base = 4
-        while self._base < len(self.known):
-            self._base *= 2
+        # Blocks count in a base that exceeds every digit.
+        self._base = max(4, 1 << (len(self.known) - 1).bit_length())
         self._loop = kernel.compiled(self.shape)
         self._rows = np.zeros((256, self.shape.width), np.int64)
         self._owners: list[_Block] = []
-        """By row: the block that it is one of, or leads to without being an entry."""
+        """By row: the block that it belongs to, or that it leads to without being an entry."""
         self._leaves: dict[int, Node] = {}
         """By row: the leaf whose entry it is."""
         self._blocks: dict[Node, _Block] = {}
         self.clock[kernel.ROW] = -1
         root = self.control.root((self.context, state))
         self._version = self.known.version
-        self._stand_before(self._block(root))
+        self._start_at(self._block(root))
 
     def stacks(self, *, before: bool = False) -> tuple[State, Stacks] | None:
-        """The newest state with the digits of its cells; or the one before, if it is known."""
+        """The newest state with its stacks; or the previous one, None if that is unknown."""
         row = int(self.clock[kernel.ROW]) // self.shape.width
         node = self._leaves.get(row)
         if node is None:
@@ -194,7 +187,7 @@ class Tables:
     # Running.
 
     def advance(self, count: int) -> IndexedCodes:
-        """The codes of the next moments, one at least; UnsuitableError if there is none."""
+        """The codes of the next moments, at least one; UnsuitableError if there is none."""
         numbers = np.empty(count, np.uint16)
         clock, done = self.clock, 0
         self.store.make_room(count)
@@ -221,10 +214,10 @@ class Tables:
         return IndexedCodes(numbers[:done], self._codes)
 
     def _by_hand(self, row: int) -> None:
-        """Apply a row that is not for the loop, or fill one that is not yet an entry."""
+        """Apply a row that the loop cannot, or fill one that is not yet an entry."""
         if row not in self._leaves:
             block = self._owners[row]
-            self._stand_before(block)
+            self._start_at(block)
             self._fill(block)
             return
         found = self.stacks()
@@ -234,23 +227,23 @@ class Tables:
             self.put(state, stacks)
             return
         block = self._block(self.control.root((self.context, state)))
-        self._stand_before(block)
+        self._start_at(block)
         self.store.put(stacks)
         self._renew_if_stale(state)
 
-    def _stand_before(self, block: _Block) -> None:
-        """Let the next entry be looked up in a block, with nothing to apply."""
+    def _start_at(self, block: _Block) -> None:
+        """Make the kernel look up the next entry in a block, with nothing to apply first."""
         self.clock[kernel.ROW] = block.leading[0] * self.shape.width
 
     def _fill(self, block: _Block) -> None:
-        """Find what comes of the digits as they are, and note it in the block."""
+        """Find the entry for the current digits and write its row in the block."""
         node, state = block.node, block.node.key[1]
         size, further = len(block.reads), False
         while node.entry is None:
             assert node.read is not None
             read = node.read, node.depth
             if not self._is_in_shape(node):
-                self.shape = larger(self.shape, len(state.cells), node.depth + 1)
+                self.shape = enlarged(self.shape, len(state.cells), node.depth + 1)
                 self.put(state, self.store.digits())
                 return
             if read not in block.reads:
@@ -267,14 +260,14 @@ class Tables:
         for number, read in enumerate(block.reads):
             row += self._base**number * self.store.digit(*read)
         if further:
-            self._lead_to(self._block(node), row)
+            self._link(row, self._block(node))
             self._rows[row, kernel.FLAGS] = 0
         else:
             self._write(row, node)
             self._renew_if_stale(state)
 
     def _renew_if_stale(self, state: State) -> bool:
-        """Begin anew where the hull has widened, a digit is too large, or the rows are too many."""
+        """Rebuild the table if the hull widened, digits outgrew it, or there are too many rows."""
         stale = self._version != self.known.version or len(self.known) > self._base
         if len(self._owners) > MOST_ROWS or self.control.is_full:
             self.control.forget()
@@ -301,7 +294,7 @@ class Tables:
         return (node.read or 0) < self.shape.stacks and node.depth < self.shape.depth
 
     def _new_rows(self, block: _Block, count: int) -> None:
-        """Rows of a block, which are not yet entries."""
+        """Append rows of a block; they are not entries yet."""
         first = len(self._owners)
         self._owners += [block] * count
         while first + count > len(self._rows):
@@ -309,18 +302,18 @@ class Tables:
         self._rows[first : first + count, kernel.FLAGS] = BY_HAND
 
     def _lay_out(self, block: _Block) -> None:
-        """Take rows for all combinations of the block's digits."""
+        """Append rows for all combinations of the block's digits, and link to them."""
         block.base = len(self._owners)
         self._new_rows(block, self._base ** len(block.reads))
         for row in block.leading:
-            self._lead(row, block)
+            self._write_link(row, block)
 
-    def _lead_to(self, block: _Block, row: int) -> None:
+    def _link(self, row: int, block: _Block) -> None:
+        """Make the kernel look up the entry after a row in a block, also once that is moved."""
         block.leading.append(row)
-        self._lead(row, block)
+        self._write_link(row, block)
 
-    def _lead(self, row: int, block: _Block) -> None:
-        """Let the entry after a row be looked up in a block."""
+    def _write_link(self, row: int, block: _Block) -> None:
         fields, width = self._rows[row], self.shape.width
         fields[kernel.BASE] = block.base * width
         fields[kernel.MULTIPLES : self.shape.field(0, 0)] = 0
@@ -337,7 +330,7 @@ class Tables:
             raise UnsuitableError(f"more than {MOST_CODES:,} different codes")
         block = self._block(self.control.root((self.context, entry.state)))
         self._leaves[row] = node
-        self._lead_to(block, row)
+        self._link(row, block)
         fields, done = self._rows[row], self.store.fields(entry)
         fields[kernel.EMITS], fields[kernel.CODE] = 1, code
         fields[kernel.FLAGS] = STOPS * stops + BY_HAND * (done is None)

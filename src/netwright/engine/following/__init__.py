@@ -1,1 +1,1 @@
-"""A machine's run, read off a network: watches, the drive loop, checkpoints."""
+"""Following a machine's run on a network: the drive loop, random access, traces, checkpoints."""

@@ -1,9 +1,8 @@
-"""A run kept in a file, to go on with it later: `--checkpoint` and `--resume`.
+"""Checkpoint files, from which a run is resumed: `--checkpoint` and `--resume`.
 
-The file has the arrays of the run's state, and says of which run they are. Digests of all of it
-tell damage; that the arrays make sense is checked by who restores them. (Whoever writes a file
-with right digests and sensible arrays can make a run go on from where it never was: a digest is no
-signature.)
+The file holds the arrays of the run's state, and names the run. Digests reveal damage; the code
+that restores the arrays checks that they make sense. (A digest is not a signature: a forged file
+with right digests and sensible arrays can resume a run from where it never was.)
 """
 
 import hashlib
@@ -25,10 +24,10 @@ LARGEST = 1 << 34  # bytes
 
 
 class Checkpoint:
-    """Where a run is kept and where it begins: either may be None.
+    """The file to save a run to (`keep`) and the one to resume from; either may be None.
 
-    `run` says which run it is, as JSON; only a file of the same run is taken. While the context
-    manager `open` is active, no other process can keep a run in the same place.
+    `run` identifies the run, as JSON; files of other runs are refused. While the context manager
+    `open` is active, no other process can save a run to the same file.
     """
 
     def __init__(
@@ -37,11 +36,11 @@ class Checkpoint:
         self.every = every
         self.run, self.keep, self.resume = json.loads(json.dumps(run)), keep, resume
         self._own: stat_result | None = None
-        """The file in `keep` as this run left or found it."""
+        """The status of the file `keep` when this run last wrote or found it."""
 
     @contextmanager
     def open(self) -> Iterator["Checkpoint"]:
-        """Lock the file to keep the run in; refuse one that this run did not write."""
+        """Lock the file to save to; InputError if it exists and is not the one to resume from."""
         if self.resume is not None and not self.resume.exists():
             raise FormatError(f"{self.resume} cannot be read: there is no such file")
         if self.keep is None:
@@ -59,7 +58,7 @@ class Checkpoint:
             yield self
 
     def read(self) -> Snapshot | None:
-        """The state in the file to begin with."""
+        """The state to resume from, checked; None if there is none."""
         if self.resume is None:
             return None
         label = str(self.resume)
@@ -83,26 +82,22 @@ class Checkpoint:
         return arrays
 
     def write(self, state: Snapshot) -> None:
-        """Keep a state, in place of the one before, and of nothing else."""
+        """Save a state, replacing the previous one; OutputError if another process changed it."""
         if self.keep is None:
             return
         whole = {name: np.ascontiguousarray(array) for name, array in state.items()}
         digests = {name: array_digest(array) for name, array in whole.items()}
         about = {"kind": KIND, "run": self.run, "arrays": digests}
-        if self._own is not None and not self._is_own():
-            raise OutputError(f"{self.keep} was changed by somebody else, and is not overwritten")
+        if self._own is not None and paths.lexists(self.keep):  # if removed, nothing can be lost
+            now = self.keep.stat()
+            if (now.st_ino, now.st_mtime_ns) != (self._own.st_ino, self._own.st_mtime_ns):
+                raise OutputError(
+                    f"{self.keep} was changed by somebody else, and is not overwritten"
+                )
         write_whole(self.keep, seal(about, whole), fresh=self._own is None)
         self._own = self.keep.stat()
 
-    def _is_own(self) -> bool:
-        """Whether the file is still the one that this run wrote or began with."""
-        assert self.keep is not None
-        if not paths.lexists(self.keep):
-            return True  # somebody removed it; there is nothing to lose
-        now = self.keep.stat()
-        return (now.st_ino, now.st_mtime_ns) == (self._own.st_ino, self._own.st_mtime_ns)  # type: ignore[union-attr]
-
 
 def fingerprint(content: bytes) -> str:
-    """A short name for what is too long to keep."""
+    """The SHA-256 digest of content that is too long to store."""
     return hashlib.sha256(content).hexdigest()

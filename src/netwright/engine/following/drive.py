@@ -1,8 +1,8 @@
-"""A machine's run, followed from what a network says at each moment.
+"""Drive an engine and follow the machine's run in what the network shows.
 
-A network shows state, symbols and moves as codes (see `runtime.engine`), many moments at a time. A
-`Follower` makes of them where the given machine stands; `follow` drives the two until the run has
-ended, with a look now and then at the progress bar, the clock and Ctrl-C.
+An engine returns state, symbols and moves as codes (see `engine.moments`), many moments at a time.
+A `Follower` tracks the given machine's configuration from them; `follow` drives both until the run
+ends, updates the progress bar, saves checkpoints and reacts to Ctrl-C.
 """
 
 from collections.abc import Callable
@@ -13,7 +13,7 @@ from typing import Generic, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from netwright.engine.moments import Codes, Moments, NetworkEngine
+from netwright.engine.moments import Codes, Moments, NetworkEngine, Restorable
 from netwright.errors import InputError
 from netwright.exact.snapshot import (
     FARTHEST,
@@ -27,32 +27,32 @@ from netwright.machine.configuration import Configuration
 from netwright.machine.simulate import Interrupted, Outcome, Progress, Run
 
 FIRST_AT_ONCE, MOST_AT_ONCE = 1 << 8, 1 << 16
-SHORT, LONG = 0.05, 0.2  # seconds between two looks at Ctrl-C and the progress bar
+SHORT, LONG = 0.05, 0.2  # seconds between two checks of Ctrl-C and updates of the progress bar
 
 
 class Follower(Protocol):
-    """Where the given machine stands; `outcome` is None while the run goes on."""
+    """Tracks the given machine's configuration; `outcome` is None until the run ends."""
 
     outcome: Outcome | None
     max_steps: int
 
     @property
     def steps(self) -> int:
-        """How many steps the given machine has done; −1 before its run has begun."""
+        """How many steps the given machine has done; −1 before its run begins."""
 
     @property
     def cells(self) -> int:
-        """How many cells the tape takes."""
+        """The length of the tape so far."""
 
     def remaining(self) -> int:
-        """How many moments cannot pass the limit; 0 where the machine stands at it."""
+        """A number of moments that cannot pass the step limit; 0 if the machine is at it."""
 
     def take(self, codes: Codes) -> None:
-        """Follow some moments."""
+        """Advance by a batch of moments."""
 
 
-class KeptFollower(Follower, Protocol):
-    """One that can be kept, and go back."""
+class SeekableFollower(Follower, Restorable, Protocol):
+    """A follower that can be saved and moved back."""
 
     @property
     def moments(self) -> int:
@@ -60,24 +60,18 @@ class KeptFollower(Follower, Protocol):
 
     @property
     def shown(self) -> int:
-        """How many moments have shown a machine: all but one that ended the run, if one did."""
+        """How many moments showed a machine: all but a last one that only ended the run."""
 
     @property
     def most_moments(self) -> int:
-        """How many moments a run within the limit takes at most."""
+        """The greatest number of moments of a run within the limit."""
 
     @property
     def at_a_step(self) -> bool:
         """Whether the newest moment shows a configuration of the given machine."""
 
-    def snapshot(self) -> Snapshot:
-        """All that a run from here on depends on."""
-
     def put(self, state: Snapshot) -> None:
-        """Go on from a snapshot of its own."""
-
-    def restore(self, state: Snapshot) -> None:
-        """Go on from a snapshot that may be of another run, or damaged: FormatError."""
+        """Continue from one of its own snapshots."""
 
 
 M = TypeVar("M", bound=Moments)
@@ -86,15 +80,15 @@ N = TypeVar("N", bound=NetworkEngine)
 
 @dataclass(frozen=True)
 class OngoingRun(Generic[M]):
-    """A run under way: an engine, who follows it, and what is reached so far."""
+    """A run in progress: an engine, its follower, and a function that returns the run so far."""
 
     moments: M
-    follower: KeptFollower
+    follower: SeekableFollower
     reached: Callable[[], Run]
     blank: str
 
     def configuration(self) -> Configuration | None:
-        """Where the given machine stands, if the newest moment shows one of its configurations."""
+        """The given machine's configuration at the newest moment; None if that shows none."""
         if not self.follower.at_a_step:
             return None
         run = self.reached()
@@ -102,14 +96,12 @@ class OngoingRun(Generic[M]):
 
 
 def finish(
-    ongoing: OngoingRun[N],
-    progress: Progress | None = None,
-    store: CheckpointStore | None = None,
+    ongoing: OngoingRun[N], progress: Progress | None = None, store: CheckpointStore | None = None
 ) -> Run:
-    """The run that a course ends with; `Interrupted` at Ctrl-C."""
+    """Drive a run to its end and return it; raise `Interrupted` at Ctrl-C."""
     try:
-        kept = Kept(ongoing.moments, ongoing.follower, store) if store is not None else None
-        follow(ongoing.moments, ongoing.follower, progress, kept)
+        saved = SavedRun(ongoing.moments, ongoing.follower, store) if store is not None else None
+        follow(ongoing.moments, ongoing.follower, progress, saved)
     except KeyboardInterrupt:
         raise Interrupted(ongoing.reached()) from None
     return ongoing.reached()
@@ -119,23 +111,22 @@ def follow(
     moments: Moments,
     follower: Follower,
     progress: Progress | None = None,
-    store: "Kept | None" = None,
+    saved: "SavedRun | None" = None,
 ) -> None:
     """Drive an engine until the follower has an outcome; Ctrl-C takes effect between moments.
 
-    A store is written now and then, at Ctrl-C, and at the limit, from where one may go on with
-    a higher one.
+    The run is saved periodically, at Ctrl-C, and at the step limit, which a resumed run may raise.
     """
 
     def ended() -> bool:
         return follower.outcome is not None
 
-    count, last_kept = FIRST_AT_ONCE if moments.fast else 1, monotonic()
+    count, last_saved = FIRST_AT_ONCE if moments.fast else 1, monotonic()
     with held_interrupt() as interrupted:
         while not ended():
             left = follower.remaining()
-            if left == 0 and store is not None:
-                store.keep()
+            if left == 0 and saved is not None:
+                saved.write()
             started = monotonic()
             follower.take(moments.advance(min(count, max(1, left))))
             now = monotonic()
@@ -148,25 +139,22 @@ def follow(
             if ended():
                 return
             if interrupted():
-                if store is not None:
-                    store.keep()
+                if saved is not None:
+                    saved.write()
                 raise KeyboardInterrupt
-            if store is not None and now - last_kept >= store.every:
-                store.keep()
-                last_kept = monotonic()
+            if saved is not None and now - last_saved >= saved.store.every:
+                saved.write()
+                last_saved = monotonic()
 
 
-class Kept:
-    """A run whose engine and follower are kept in a store, and begin with what is there."""
+class SavedRun:
+    """An engine and its follower that resume from a store's checkpoint, and are saved there."""
 
     def __init__(
-        self, moments: NetworkEngine, follower: KeptFollower, store: CheckpointStore
+        self, moments: NetworkEngine, follower: SeekableFollower, store: CheckpointStore
     ) -> None:
-        self.parts: dict[str, NetworkEngine | KeptFollower] = {
-            "moments": moments,
-            "follower": follower,
-        }
-        self.store, self.every = store, store.every
+        self.parts: dict[str, Restorable] = {"moments": moments, "follower": follower}
+        self.store = store
         if not (kept := store.read()):
             return
         follower.restore(_part(kept, "follower"))
@@ -182,15 +170,12 @@ class Kept:
             )
         moments.restore(_part(kept, "moments"))
 
-    def keep(self) -> None:
-        """Write both."""
-        self.store.write(
-            {
-                f"{name}.{key}": array
-                for name, part in self.parts.items()
-                for key, array in part.snapshot().items()
-            }
-        )
+    def write(self) -> None:
+        """Write a checkpoint with the snapshots of both."""
+        state: dict[str, NDArray[np.int64]] = {}
+        for name, part in self.parts.items():
+            state |= {f"{name}.{key}": array for key, array in part.snapshot().items()}
+        self.store.write(state)
 
 
 def _part(state: Snapshot, name: str) -> Snapshot:
@@ -199,7 +184,7 @@ def _part(state: Snapshot, name: str) -> Snapshot:
 
 
 def first_place(condition: NDArray[np.bool_]) -> int:
-    """Where a condition first holds; behind the end if nowhere.
+    """The first index at which a condition holds; the length if there is none.
 
     >>> first_place(np.array([False, True])), first_place(np.array([False, False]))
     (1, 2)

@@ -1,4 +1,4 @@
-"""Any moment of a network's run, in any order: an engine and its follower, with bookmarks."""
+"""Random access to the moments of a network's run: an engine and its follower, with bookmarks."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
@@ -17,7 +17,7 @@ X = TypeVar("X")
 
 
 class Bookmark(NamedTuple):
-    """The engine and the follower at a moment; None for a follower that lost the machine."""
+    """The engine and the follower at a moment; the follower is None if it lost the machine."""
 
     time: int
     engine: Place
@@ -25,39 +25,39 @@ class Bookmark(NamedTuple):
 
     @property
     def bytes(self) -> int:
-        """How much memory it takes."""
+        """Its size in memory."""
         arrays = self.follower.values() if self.follower is not None else ()
         return self.engine.bytes + sum(array.nbytes for array in arrays)
 
 
 class Seeker(Generic[S]):
-    """A course that can be moved to any moment, up to its end."""
+    """A run that can be moved to any moment up to its end."""
 
     def __init__(self, ongoing: OngoingRun[S]) -> None:
         self.ongoing = ongoing
         self.end: int | None = None
         """The last moment, once it is known."""
         self.lost: tuple[int, NetworkError] | None = None
-        """The first moment that shows no machine, once it is known, and what is wrong with it."""
+        """The first moment that shows no machine, and the error it raises, once known."""
         self.result: Run | None = None
         """The run, once its end is known."""
         self._following = True
         self._moving = False
-        """Whether a move was begun and, by an exception, not ended."""
+        """Whether a move is in progress, or was left unfinished by an exception."""
         self._marks = Bookmarks(self._bookmark())
 
     @property
     def moments(self) -> int:
-        """Where the course stands."""
+        """The current moment."""
         return self.ongoing.moments.moments
 
     def nearest(self, moments: int) -> int:
-        """From where the way to a moment would begin."""
+        """The moment from which a move to `moments` would start."""
         mark = self._marks.last(moments).time
         return self.moments if mark <= self.moments <= moments and not self._moving else mark
 
     def reaches(self, moments: int, *, even_if_lost: bool = True) -> bool:
-        """Go to a moment; if the run or its limit ends before, return False, and stand anywhere."""
+        """Move to a moment; return False, at any position, if the run or its limit ends before."""
         if moments > (self.ongoing.follower.most_moments if self.end is None else self.end):
             return False
         mark = self._marks.last(moments)
@@ -70,28 +70,28 @@ class Seeker(Generic[S]):
                 break
             count = self._marks.goal(self.moments, moments) - self.moments
             if self._following and not self._has_ended():
-                # No further than the limit: what is reached is read off the engine where it stands.
+                # Not past the limit: the result is read off the engine at its current moment.
                 count = min(count, max(1, self.ongoing.follower.remaining()))
             self._take(self.ongoing.moments.advance(min(count, MOST_AT_ONCE)))
             if self._has_ended():
-                continue  # no bookmark: from one, the run would go on behind its end
+                continue  # no bookmark: from one, the run would continue past its end
             self._marks.pass_by(self.moments, self._bookmark)
         self._moving = False
         return self.end is None or self.end >= moments
 
     def go_to_the_end(self) -> int:
-        """The last moment; NetworkError if the network stops showing a machine."""
+        """Move to the last moment and return it; NetworkError if the machine is lost before."""
         while self.end is None:
             if self.lost is not None:
                 raise self.lost[1]
             most = self.ongoing.follower.most_moments
             if self._following and not self._moving and self.moments >= most:
-                self.ongoing.follower.remaining()  # complains: no run takes so long
+                self.ongoing.follower.remaining()  # raises NetworkError: no run is that long
             self.reaches(min(self.moments + MOST_AT_ONCE, most), even_if_lost=False)
         return self.end
 
-    def do(self, moment: Callable[[], tuple[X, Codes]]) -> X:
-        """Let the engine do a moment in another way than by `advance`, and follow it."""
+    def advance_by(self, moment: Callable[[], tuple[X, Codes]]) -> X:
+        """Call a function that makes the engine do one moment, and follow its codes."""
         self._moving = True
         found, codes = moment()
         self._take(codes)

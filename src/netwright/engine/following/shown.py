@@ -1,7 +1,7 @@
-"""How moments of a network show the run of a machine, and the run that they show.
+"""Follow a machine's run through the states, symbols and moves that a network's outputs show.
 
-A moment has the state of an output, the symbol that is written and the move. Kinds that show a
-machine in this way have a `Shown`; `ShownFollower` makes of the codes where the machine stands.
+A moment shows the state of an output, the symbol written and the move. A kind whose networks show
+a machine in this way has a `Shown`; `ShownFollower` tracks the machine's configuration from codes.
 """
 
 from collections.abc import Sequence
@@ -22,33 +22,34 @@ from netwright.machine.simulate import Engine, Outcome, Run
 from netwright.machine.turing_machine import TuringMachine
 
 Watches = tuple[Watch, Watch, Watch]
-"""The state of an output; the symbol that is written; and the move."""
+"""The watches of an output's state, the symbol written, and the move."""
 
 
 @dataclass(frozen=True)
 class Shown:
-    """What is watched in the moments of one run, and what the codes mean."""
+    """The watches of one run, and the meaning of their codes."""
 
     given: TuringMachine
     watches: Watches
     states: tuple[str, ...]
-    """What the codes of the first watch stand for; the code after them says: accepted."""
+    """The states by the codes of the first watch; the code after them means: accepted."""
     given_states: frozenset[str]
-    """Those that stand for the given machine at a step."""
+    """The states that show a configuration of the given machine."""
     final_states: frozenset[str]
-    """Those that are final as soon as they are shown."""
+    """The states that end the run as soon as they are shown."""
     symbols: tuple[str, ...]
-    """What the codes of the second watch stand for, in the given machine's names."""
+    """The given machine's symbols by the codes of the second watch."""
     blank: int
     laid: Sequence[int]
     """The codes on the tape before the first moment, from cell 0 on."""
     cell: int
-    """Where the head begins."""
+    """The first cell of the head."""
     before: int
     """The number of the moment that shows the given machine at step 0."""
     stays: bool = False
+    """Whether the head may stay."""
     short: bool = False
-    """Whether `accepted` comes in place of the accepting configuration, not after it."""
+    """Whether `accepted` replaces the accepting configuration, instead of following it."""
 
     @property
     def accepted(self) -> int:
@@ -59,7 +60,7 @@ class Shown:
 def normal_shown(
     compiled: CompiledNormalDecoder, word: Sequence[str], watches: Watches, *, stays: bool = False
 ) -> Shown:
-    """One state and symbol in each output; the input is read, then the head goes back."""
+    """The `Shown` of a normal machine, which reads its input and moves the head back first."""
     normal = compiled.normal
     machine, symbols = normal.machine, normal.check_word(word)
     return Shown(
@@ -78,45 +79,30 @@ def normal_shown(
 
 
 class WrittenTape:
-    """A tape of codes that grows where it is written."""
+    """A tape of codes that grows on demand."""
 
-    def __init__(self, blank: int, symbols: int) -> None:
+    def __init__(self, codes: Sequence[int], blank: int, symbols: int) -> None:
         self.blank, self.symbols = blank, symbols
-        self.origin = 0
-        self.codes = np.full(0, blank, dtype=np.int64)
-        self.lowest, self.highest = 0, -1
+        self.origin, self.codes = 0, np.array(codes, dtype=np.int64)
+        self.lowest, self.highest = 0, len(codes) - 1
 
     @property
     def cells(self) -> int:
-        """How many cells there are from the first to the last that was written."""
+        """The number of cells from the first to the last written one."""
         return self.highest - self.lowest + 1
 
-    def write(self, cells: NDArray[np.int64], codes: NDArray[np.int64]) -> None:
-        """Write some codes, in order: the last one stays where a cell is written twice."""
-        if not cells.size:
-            return
-        lowest, highest = int(cells.min()), int(cells.max())
-        fresh = self.cells == 0
-        self.lowest = lowest if fresh else min(self.lowest, lowest)
-        self.highest = highest if fresh else max(self.highest, highest)
-        self.reach(lowest, highest)
-        self.codes[cells - self.origin] = codes
-
-    def reach(self, lowest: int, highest: int) -> None:
-        """Make room for some cells."""
-        size = self.codes.size
-        end = self.origin + size
-        if self.origin <= lowest and highest < end:
-            return
-        room = size + 64
-        first = min(self.origin, lowest - room) if lowest < self.origin else self.origin
-        last = max(end, highest + room) if highest >= end else end
+    def reach(self, cell: int) -> None:
+        """Make room for a cell, and more beyond it."""
+        end = self.origin + self.codes.size
+        room = self.codes.size + 64
+        first = min(self.origin, cell - room) if cell < self.origin else self.origin
+        last = max(end, cell + room) if cell >= end else end
         larger = np.full(last - first, self.blank, dtype=np.int64)
         larger[self.origin - first : end - first] = self.codes
         self.codes, self.origin = larger, first
 
     def tape(self, symbols: list[str], blank: str) -> Tape:
-        """What stands there; several codes may stand for the blank."""
+        """The tape with symbols for codes; several codes may mean the blank."""
         written = np.array([symbol != blank for symbol in symbols])[self.codes]
         if not written.any():
             return Tape(0, ())
@@ -125,12 +111,12 @@ class WrittenTape:
         return Tape(self.origin + first, tuple(cells))
 
     def snapshot(self) -> Snapshot:
-        """The tape."""
+        """The tape as arrays."""
         place = [self.origin, self.lowest, self.highest]
         return {"tape_place": np.array(place, dtype=np.int64), "tape": self.codes.copy()}
 
     def restore(self, state: Snapshot) -> None:
-        """The tape of a snapshot."""
+        """Take the tape of a snapshot; FormatError if it is damaged."""
         place = checked_array(state, "tape_place", (3,), -FARTHEST, FARTHEST)
         self.codes = checked_array(state, "tape", (None,), 0, self.symbols - 1).copy()
         self.origin, self.lowest, self.highest = place.tolist()
@@ -140,19 +126,19 @@ class WrittenTape:
 
 
 GIVEN, FINAL, STOP = 1, 2, 4
-"""What a token can show: a state of the given machine, a final one, no step."""
+"""Flags of a token: it shows a configuration of the given machine, a final state, or no step."""
 ALL, LIMIT, STOPPED, NO_ROOM, ENDED = range(5)
 """Why `_follow` stopped: no tokens left, the limit, a token that shows no step, no room on the
 tape, a final state."""
 FEW = 32
-"""Tokens that Python follows sooner than a compiler is loaded."""
+"""The greatest number of tokens that Python follows before a compiler would be loaded."""
 Meanings = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]
 
 
 def _follow(numbers: Any, flags: Any, written: Any, moves: Any, tape: Any, clock: Any) -> int:
-    """Follow tokens, by what their numbers mean; return how many were followed.
+    """Follow tokens by the meanings of their numbers; return how many were followed.
 
-    Compiled for many of them (see `jit`): `clock` has where the machine stands, and why it stopped.
+    Compiled for long batches (see `jit`). `clock` holds the configuration, and why it stopped.
     """
     cell, steps, at_a_step, code, head, lowest, highest, status, limit, origin = clock
     done, status = 0, ALL
@@ -184,41 +170,38 @@ def _follow(numbers: Any, flags: Any, written: Any, moves: Any, tape: Any, clock
 
 
 class ShownFollower:
-    """The given machine's configuration, followed from what moments show."""
+    """Tracks the given machine's configuration from the codes of moments."""
 
     def __init__(self, reading: Shown, max_steps: int) -> None:
         self.reading = reading
         self.max_steps = max_steps
         self.outcome: Outcome | None = None
         states = reading.states
-        # One more for `accepted`, which is no state.
+        # The last entry is for `accepted`, which is not a state.
         self.is_given = np.array([*(state in reading.given_states for state in states), False])
         self.is_final = np.array([*(state in reading.final_states for state in states), False])
-        self.written = WrittenTape(reading.blank, len(reading.symbols))
-        self.written.write(np.arange(len(reading.laid)), np.array([*reading.laid], int))
+        self.written = WrittenTape(reading.laid, reading.blank, len(reading.symbols))
         self._meanings: Meanings = (np.zeros(0, np.int64),) * 4
-        """Of the numbers of tokens: flags, symbols, moves and states."""
-        self.moments = 0
-        self.cell = reading.cell
+        """By the numbers of tokens: flags, symbols, moves and states."""
+        self.moments, self.cell = 0, reading.cell
         self.steps = -1  # the given machine's run has not yet begun
-        self.at_a_step = False
-        self.before_end = False
+        self.at_a_step = self.before_end = False
         self.state, self.head = states.index(reading.given.start), 0
         # A stay may take two tokens; one more shows the limit.
         self.most_moments = reading.before + 2 * max_steps + 1
 
     @property
     def cells(self) -> int:
-        """How many cells the tape takes."""
+        """The number of cells from the first to the last written one."""
         return self.written.cells
 
     @property
     def shown(self) -> int:
-        """Every moment that it took."""
+        """All moments followed, as each of them shows a machine."""
         return self.moments
 
     def remaining(self) -> int:
-        """A step of the given machine takes one token at least; tokens before step 0 come first."""
+        """A number of tokens that cannot pass the limit: a step takes at least one token."""
         if self.moments >= self.most_moments:
             self._complain(self.moments + 1)
         before = 0 if self.steps >= 0 else max(0, self.reading.before - self.moments - 1)
@@ -235,7 +218,7 @@ class ShownFollower:
         flags, written, move, state = self._meanings
         tape, done, loop = self.written, 0, _follow
         if len(numbers) > FEW:
-            from netwright.jit import compiled  # the compiler, which such an engine has
+            from netwright.jit import compiled  # the compiler, which a fast engine has loaded
 
             loop = compiled(_follow, numbers, flags, written, move, tape.codes, flags).loop
         status = NO_ROOM
@@ -253,7 +236,7 @@ class ShownFollower:
             if bounds[0] <= bounds[1]:
                 tape.lowest, tape.highest = bounds
             if status == NO_ROOM:
-                tape.reach(self.cell, self.cell)
+                tape.reach(self.cell)
         if status == ENDED:
             self.outcome = self._accepted
         elif status == LIMIT:
@@ -262,35 +245,28 @@ class ShownFollower:
             self._end_with(int(state[numbers[done]]))
 
     def _meanings_of(self, rows: NDArray[np.int64]) -> Meanings:
-        """What rows of codes mean to `_follow`."""
+        """The meanings of rows of codes, as `_follow` takes them."""
         state, written, move = rows.T.copy()
-        shown, stop = np.maximum(state, 0), self._stops(rows)
-        flags = GIVEN * self.is_given[shown] + FINAL * self.is_final[shown]
-        return np.where(stop, STOP, flags).astype(np.int64), written, move, state
-
-    def _stops(self, codes: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Which tokens show no step of a machine."""
-        state, written, move = codes.T
         moves = abs(move) <= 1 if self.reading.stays else abs(move) == 1
-        stops: NDArray[np.bool_] = (state < 0) | (state == self.reading.accepted)
-        stops |= (written < 0) | ~moves
-        return stops
+        stops = (state < 0) | (state == self.reading.accepted) | (written < 0) | ~moves
+        shown = np.maximum(state, 0)
+        flags = GIVEN * self.is_given[shown] + FINAL * self.is_final[shown]
+        return np.where(stops, STOP, flags).astype(np.int64), written, move, state
 
     @property
     def _accepted(self) -> Outcome:
         return Outcome.ACCEPTED if self.reading.given.accepting else Outcome.HALTED
 
     def _end_with(self, state: int) -> None:
-        """End at a token that shows no step.
+        """End at a token that shows no step: acceptance, no rule applied, or the limit.
 
-        Acceptance; or no rule applied to the last configuration; or it is the limit; or something
-        is wrong.
+        Raises NetworkError if it is none of these.
         """
+        given = self.reading.given
         if self.at_a_step and state == self.reading.accepted:
-            given = self.reading.given
             final = given.accepting or frozenset(given.halting_states)
             if self.reading.short and self.reading.states[self.state] not in final:
-                # It stands for a step whose configuration is not shown, within the limit or not.
+                # It replaces a step whose configuration is not shown, within the limit or not.
                 if self.steps == self.max_steps:
                     self.outcome = Outcome.UNDECIDED
                     return
@@ -298,7 +274,7 @@ class ShownFollower:
                 self.before_end = True
             self.outcome = self._accepted
         elif self.at_a_step and state == ZERO_BLOCK:
-            self.outcome = Outcome.REJECTED if self.reading.given.accepting else Outcome.HALTED
+            self.outcome = Outcome.REJECTED if given.accepting else Outcome.HALTED
         elif self.at_a_step and self.steps == self.max_steps:
             self.outcome = Outcome.UNDECIDED
         else:
@@ -308,19 +284,19 @@ class ShownFollower:
         raise NetworkError(f"from output {number} on its vectors show no machine")
 
     def snapshot(self) -> Snapshot:
-        """Where the machine stands."""
+        """The configuration and the counters, as arrays."""
         place = [self.moments, self.cell, self.steps, self.at_a_step, self.state, self.head]
         return {"place": np.array(place, dtype=np.int64), **self.written.snapshot()}
 
     def put(self, state: Snapshot) -> None:
-        """Stand there again."""
+        """Continue from one of its own snapshots."""
         self.written.restore(state)
         place = state["place"].tolist()
         self.moments, self.cell, self.steps, at_a_step, self.state, self.head = place
         self.at_a_step = bool(at_a_step)
 
     def restore(self, state: Snapshot) -> None:
-        """Stand there again, if there is such a place."""
+        """Continue from a snapshot; FormatError if it contradicts itself."""
         at_a_step = checked_array(state, "place", (6,), -FARTHEST, FARTHEST)[3]
         self.put(state)
         require_consistent(-1 <= self.steps <= self.moments, f"{self.steps} steps")
@@ -337,7 +313,7 @@ class ShownFollower:
 def shown_run(
     shown: Shown, moments: M, max_steps: int, dimension: int, started: float
 ) -> OngoingRun[M]:
-    """The given machine's run as the network does it, by an engine."""
+    """The given machine's run on a network, driven by an engine."""
     follower = ShownFollower(shown, max_steps)
     engine = Engine.FAST if getattr(moments, "tables", True) else Engine.FULL
 

@@ -1,6 +1,6 @@
-"""The vectors of a network's run by name, at any moment: what a trace is made of.
+"""Named vectors of a network's run at any moment: the implementation of traces.
 
-Everything here comes from the network's own run. `t` is the network's time, from 1 on:
+Everything here comes from the network's own run. `t` is the network's time, counted from 1:
 
     Transformer   token t, whose output is y_t
     RNN           h_t for the n vectors of the input; g_{t−n} from t = n on, g_0 being h_n
@@ -34,11 +34,11 @@ if TYPE_CHECKING:
 
 
 class EndedError(InputError, IndexError):
-    """A moment that the run does not have."""
+    """The run ends before the requested time."""
 
 
 class Tracing(ABC, Generic[S]):
-    """A network's run on a word, any moment of it by the network's time."""
+    """Random access to a network's run on a word, by the network's time."""
 
     attentions: tuple[str, ...] = ()
     """The names of the attentions of a moment."""
@@ -48,27 +48,27 @@ class Tracing(ABC, Generic[S]):
     def __init__(self, ongoing: OngoingRun[S]) -> None:
         self.seeker = Seeker(ongoing)
         self.lock = RLock()
-        """Held while the course moves and is looked at: a trace may be used by several threads."""
+        """Held while the run moves and is read, as several threads may share a trace."""
 
     @abstractmethod
     def names(self, t: int) -> tuple[str, ...]:
-        """The names of the vectors at a time."""
+        """The names of the vectors at time t."""
 
     @abstractmethod
     def vectors(self, t: int) -> Mapping[str, Vector]:
-        """The vectors at a time, by name."""
+        """The vectors at time t, by name."""
 
     def attention(self, t: int) -> Mapping[str, Attention]:
-        """The attentions at a time, by name."""
+        """The attentions at time t, by name."""
         return {}
 
     @property
     def encoder(self) -> Mapping[str, Sequence[Vector]]:
-        """What an encoder made of the input, by name: a vector for each symbol."""
+        """The encoder's vectors by name, one for each input symbol."""
         return {}
 
     def last(self) -> int:
-        """The time at which the run ends."""
+        """The last time of the run, which is run to its end."""
         with self.lock:
             return self.seeker.go_to_the_end() + self.lead
 
@@ -81,7 +81,7 @@ class Tracing(ABC, Generic[S]):
         return self.seeker.result
 
     def configuration(self, t: int) -> "Configuration | None":
-        """Where the given machine stands, if time t shows one of its configurations."""
+        """The given machine's configuration at time t; None if it shows none."""
         with self.lock:
             self.go_to(t)
             if t <= self.lead:
@@ -92,11 +92,11 @@ class Tracing(ABC, Generic[S]):
             return self.seeker.ongoing.configuration()
 
     def check(self, t: int) -> None:
-        """EndedError where the run ends before a time."""
+        """Raise EndedError if the run ends before time t."""
         self.go_to(t)
 
     def go_to(self, t: int) -> None:
-        """Move to a time; EndedError where the run ends before."""
+        """Move to time t; EndedError if the run ends before."""
         with self.lock:
             if t > self.lead and not self.seeker.reaches(t - self.lead):
                 raise self._ended(t)
@@ -112,14 +112,14 @@ class Tracing(ABC, Generic[S]):
 
 
 class ReplayTracing(Tracing[ReplayEngine]):
-    """The moments of a definition: time t is its moment t."""
+    """The vectors of a definition: time t is its moment t."""
 
     def names(self, t: int) -> tuple[str, ...]:
-        """Those of the moment."""
+        """The names of the definition's vectors at time t."""
         return tuple(self.vectors(t))
 
     def vectors(self, t: int) -> Mapping[str, Vector]:
-        """All that the definition has."""
+        """All vectors of the definition at time t."""
         with self.lock:
             self.go_to(t)
             return self.seeker.ongoing.moments.newest
@@ -150,22 +150,22 @@ class TransformerTracing(Tracing["TokenEngine"]):
             side = f"decoder.{n + 1}"
             found[f"{side}.input"] = partial(token.into, n)
             for letter, part in (("q", layer.Q), ("k", layer.K), ("v", layer.V)):
-                found[f"{side}.self.{letter}"] = partial(_applied, part, token.into(n))
+                found[f"{side}.self.{letter}"] = partial(part, token.into(n))
             found[f"{side}.external.q"] = partial(getattr, token.layers[n], "p")
             for letter in "paz":
                 found[f"{side}.{letter}"] = partial(getattr, token.layers[n], letter)
         return LazyMapping({name: found[name] for name in self._names})
 
     def attention(self, t: int) -> Mapping[str, Attention]:
-        """To the tokens so far, and to the encoder, in every layer."""
+        """The attentions to earlier tokens and to the encoder, in every layer."""
         return self.explained(t).attentions
 
     def check(self, t: int) -> None:
-        """Explain the token: to go behind it first, and then back, would take longer."""
+        """Explain token t, as `go_to` would move past it and have to move back."""
         self.explained(t)
 
     def stand_before(self, t: int) -> None:
-        """Move the engine so that token t is the next one."""
+        """Move the engine to just before token t."""
         with self.lock:
             at_the_end = self.seeker.end is not None and t > self.seeker.end
             if at_the_end or not self.seeker.reaches(t - 1):
@@ -174,7 +174,7 @@ class TransformerTracing(Tracing["TokenEngine"]):
     def _explain(self, t: int) -> "Explained":
         with self.lock:
             self.stand_before(t)
-            found = self.seeker.do(partial(self.seeker.ongoing.moments.explain, self))
+            found = self.seeker.advance_by(partial(self.seeker.ongoing.moments.explain, self))
             if self.seeker.end is not None and t > self.seeker.end:
                 raise self._ended(t)
             return found
@@ -195,7 +195,7 @@ class TransformerTracing(Tracing["TokenEngine"]):
 
 
 def transformer_names(network: Transformer) -> tuple[str, ...]:
-    """The vectors of a token, in the order in which they are computed."""
+    """The names of a token's vectors, in the order in which they are computed."""
     parts = ("input", "self.q", "self.k", "self.v", "p", "external.q", "a", "z")
     layers = range(1, len(network.decoder) + 1)
     return (*(f"decoder.{n}.{part}" for n in layers for part in parts), "y")
@@ -210,24 +210,21 @@ class RNNTracing(Tracing["FastRNN"]):
         self.lead = len(X) - 1
 
     def names(self, t: int) -> tuple[str, ...]:
-        """h while it reads; g from the last of these on."""
+        """h while the input is read; g from the last of these times on."""
         return (*(["h"] if t <= len(self.X) else []), *(["g"] if t >= len(self.X) else []))
 
     def vectors(self, t: int) -> Mapping[str, Vector]:
         """h_t, g_{t−n}, or both, which are one vector."""
         if t < len(self.X):
-            return {"h": self._encoded(t)}
+            return {"h": next(islice(self.network.encoder_states(self.X), t, None))}
         with self.lock:
             self.go_to(t)
             g = self.seeker.ongoing.moments.vector("0")
         return dict.fromkeys(self.names(t), g)
 
-    def _encoded(self, t: int) -> Vector:
-        return next(islice(self.network.encoder_states(self.X), t, None))
-
 
 class NeuralGPUTracing(Tracing["FastNeuralGPU"]):
-    """The cells and the gates of a Neural GPU; `cell`, `u` and `r` alone are the output cell's."""
+    """The cells and gates of a Neural GPU; `cell`, `u`, `r` with no number are the last cell's."""
 
     lead = -1
 
@@ -238,7 +235,7 @@ class NeuralGPUTracing(Tracing["FastNeuralGPU"]):
         self.network, self.cells = network, cells
 
     def names(self, t: int) -> tuple[str, ...]:
-        """Those of the output cell, then all cells from the first on."""
+        """The names of the output cell, then of all cells in order."""
         letters = ("cell", "u", "r")
         numbers = range(1, self.cells + 1)
         return (*letters, *(f"{letter}.{n}" for letter in letters for n in numbers))
@@ -251,16 +248,17 @@ class NeuralGPUTracing(Tracing["FastNeuralGPU"]):
             "u": cache(lambda: self._gate("U", t)),
             "r": cache(lambda: self._gate("R", t)),
         }
-        found: dict[str, Callable[[], Vector]] = {}
-        for name in self.names(t):
+
+        def vector(name: str) -> Vector:
             letter, _, number = name.partition(".")
-            found[name] = partial(_item, columns[letter], int(number or self.cells) - 1)
-        return LazyMapping(found)
+            return columns[letter]()[int(number or self.cells) - 1]
+
+        return LazyMapping({name: partial(vector, name) for name in self.names(t)})
 
     def _at(self, t: int) -> list[Vector]:
         with self.lock:
             self.go_to(t)
-            return self.seeker.ongoing.moments.cells()
+            return [*self.seeker.ongoing.moments.all_vectors().values()]
 
     def _gate(self, letter: str, t: int) -> list[Vector]:
         network = self.network
@@ -270,7 +268,7 @@ class NeuralGPUTracing(Tracing["FastNeuralGPU"]):
 
 
 class LazyMapping(Mapping[str, Vector]):
-    """A mapping whose values are computed when somebody asks for them."""
+    """A mapping that computes a vector whenever it is looked up."""
 
     def __init__(self, items: Mapping[str, Callable[[], Vector]]) -> None:
         self._items = items
@@ -283,11 +281,3 @@ class LazyMapping(Mapping[str, Vector]):
 
     def __len__(self) -> int:
         return len(self._items)
-
-
-def _applied(part: Callable[[Vector], Vector], x: Vector) -> Vector:
-    return part(x)
-
-
-def _item(column: Callable[[], Sequence[Vector]], place: int) -> Vector:
-    return column()[place]

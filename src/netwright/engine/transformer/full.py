@@ -46,9 +46,9 @@ class FullTransformer(FullRun[TableTransformer]):
         """What the last layer made of the newest token."""
         return self.tables.z
 
-    def stand(self) -> None:
-        """With the running sums and the cells of the tables."""
-        super().stand()
+    def synchronise(self) -> None:
+        """Copy the state of the tables, with running sums and cells, to vector code."""
+        super().synchronise()
         checked, program, state = self.checked, self.tables.program, self.tables.state
         sums, visits = iter(state["total"].tolist()), 0
         totals: dict[tuple[int, int], tuple[int, int]] = {}

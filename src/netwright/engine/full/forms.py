@@ -264,6 +264,10 @@ class Forms:
             return _one(self.column("clip wide", value, over, low=0, high=over), over)
         if any(self.kind(m) == "whole" or m[1] > 0 for m in parts):
             raise UnsuitableError("σ of a sum of what grows and what does not")
+        return self._clipped_by_bounds(parts, over)
+
+    def _clipped_by_bounds(self, parts: dict[Monomial, Number], over: int) -> Form:
+        """σ of Σ number·u / over, for monomials u between 0 and 1 and a constant."""
         constant = parts.pop(UNIT, 0)
         negative = [self.clipped(self.total([(-1, n)]), None) for n in parts.values()]
         low = self.total([(1, constant), *((-1, n) for n in negative)])

@@ -1,7 +1,7 @@
-"""Affine forms: what a network computes while some of its numbers are not known, only bounded.
+"""Affine forms in unknowns of which only bounds are known, such as pointers and positions.
 
-A pointer is a number in [0, 1], a position is one that is 1 at least. A vector of forms stands for
-all vectors that they can be, and a map is evaluated once for all of them (`maps`).
+A pointer is in [0, 1], a position is at least 1. A vector of forms represents all vectors that the
+bounds allow, and a map is evaluated once for all of them (`maps`).
 """
 
 from collections.abc import Hashable, Mapping, Sequence
@@ -22,7 +22,7 @@ class Form(NamedTuple):
 
     constant: Rational
     terms: tuple[tuple[str, Rational], ...] = ()
-    """In the order of their names, without zeros."""
+    """Sorted by name, without zeros."""
 
     @staticmethod
     def sum(parts: "Sequence[tuple[Rational, Form]]") -> "Form":
@@ -43,13 +43,13 @@ class Form(NamedTuple):
 
     @property
     def unknown(self) -> str | None:
-        """The unknown that it is, if it is one."""
+        """The unknown x of a form that is just x, else None."""
         if not self.constant and len(self.terms) == 1 and self.terms[0][1] == ONE:
             return self.terms[0][0]
         return None
 
     def within(self, bounds: Bounds) -> tuple[Rational | None, Rational | None]:
-        """Its least and its greatest value; None where there is none."""
+        """Its least and its greatest value; None where it is unbounded."""
         least: Rational | None = self.constant
         most: Rational | None = self.constant
         for name, factor in self.terms:
@@ -60,14 +60,14 @@ class Form(NamedTuple):
         return least, most
 
     def is_in_unit(self, bounds: Bounds) -> bool:
-        """Whether it is between 0 and 1 for certain."""
+        """Whether the bounds imply that it is between 0 and 1."""
         if self.constant is ONE and not self.terms:
             return True
         least, most = self.within(bounds)
         return least is not None and most is not None and least >= ZERO and most <= ONE
 
     def clipped(self, bounds: Bounds) -> "Form":
-        """σ of it; UnsuitableError where σ bends inside the bounds."""
+        """σ of the form; raise UnsuitableError where σ bends inside the bounds."""
         if not self.terms:
             number = sigma(self.constant)
             return UNIT if number == ONE else Form(number) if number else NOTHING
@@ -81,24 +81,24 @@ class Form(NamedTuple):
         raise UnsuitableError("a unit is neither 0 nor 1 nor what it reads, for some pointers")
 
     def at(self, values: Mapping[str, Rational]) -> Rational:
-        """Its number where all of its unknowns are known."""
+        """The number of the form at given values of its unknowns."""
         return self.constant + sum((c * values[name] for name, c in self.terms), ZERO)
 
 
 NOTHING, UNIT = Form(ZERO), Form(ONE)
 Forms = dict[int, Form]
-"""A vector of them, by coordinate; those that are not there are 0."""
+"""A vector of forms by coordinate; missing ones are 0."""
 Sparse = Mapping[int, Rational]
-"""A vector that is known, by coordinate."""
+"""A vector of numbers by coordinate."""
 
 
 def known(numbers: Sparse) -> Forms:
-    """A vector that is known, as forms."""
+    """A vector of numbers as constant forms."""
     return {place: Form(value) for place, value in numbers.items() if value}
 
 
 def vector_of(layout: Layout, forms: Forms) -> Vector:
-    """The vector whose forms are all known."""
+    """The vector of forms that are all constant."""
     return Vector(layout, {place: form.constant for place, form in forms.items()})
 
 
@@ -113,7 +113,7 @@ def added(*vectors: Forms) -> Forms:
 
 
 def scores(query: Forms, key: Forms) -> dict[str, Form]:
-    """Σ q_c k_c as a form in the unknowns of the key, whose factors are forms themselves."""
+    """Σ q_c k_c as a form in the key's unknowns, whose factors are forms of the query."""
     factors: dict[str, list[tuple[Rational, Form]]] = {}
     for place, form in key.items():
         if place in query:
@@ -124,7 +124,7 @@ def scores(query: Forms, key: Forms) -> dict[str, Form]:
 
 
 def spelled(vector: Forms) -> Hashable:
-    """A vector as integers: its hash takes a tenth of the time that a rational's takes."""
+    """A vector as a tuple of integers and names: it hashes ten times as fast as rationals."""
     found: list[tuple[int | str, int, int]] = []
     for place, form in sorted(vector.items()):
         c = form.constant

@@ -1,9 +1,9 @@
-"""Maps of a network on vectors of forms: only what is not 0 is looked at.
+"""Maps of a network on sparse vectors of forms.
 
-A vector has few coordinates that are not 0, however many a network has. A row of a matrix may still
-be long: every rule that reads a symbol is in the row of that symbol. So a hidden unit has *guards*,
+A vector has few nonzero coordinates, however many a network has. A row of a matrix may still be
+long: every rule that reads a symbol is in the row of that symbol. So a hidden unit has *guards*,
 coordinates with short rows: where all guards are 0 and its other inputs are in [0, 1], the unit is
-0, and nobody looks at it.
+0, and is skipped.
 """
 
 from netwright.definitions.positional import Positions
@@ -15,7 +15,7 @@ from netwright.exact.rational import ONE, ZERO, Rational, sigma
 
 TWO = ONE + ONE
 NAMES = {0: "", 1: "n", -1: "e", -2: "e2"}
-"""Powers of a position, as unknowns."""
+"""The unknown for each power of the position."""
 
 
 def position_forms(network: Transformer) -> Forms:
@@ -28,20 +28,20 @@ def position_forms(network: Transformer) -> Forms:
 
 
 def position_values(position: int) -> dict[str, Rational]:
-    """What the unknowns of positions are at one."""
+    """The values of the unknowns at a position."""
     e = ONE / position
     return {"n": ONE * position, "e": e, "e2": e * e}
 
 
 def feed_forward(map_: Map) -> FeedForward:
-    """A map as the network that it is; UnsuitableError if it is none."""
+    """A map as a feed-forward network; raise UnsuitableError if it is not one."""
     if not isinstance(map_, FeedForward):
         raise UnsuitableError("a map is no feed-forward network")
     return map_
 
 
 class AffineForms:
-    """An affine map, by the rows of its matrix."""
+    """An affine map on forms, by the rows of its matrix."""
 
     def __init__(self, affine: Affine) -> None:
         self.bias = known(affine.bias.entries)
@@ -52,12 +52,12 @@ class AffineForms:
 
     @property
     def columns(self) -> set[int]:
-        """The coordinates that an image may have."""
+        """The coordinates where an image may be nonzero."""
         return {column for row in self.rows.values() for column, _ in row} | set(self.bias)
 
     @property
     def is_zero(self) -> bool:
-        """Whether it gives 0 for everything."""
+        """Whether it maps every vector to 0."""
         return not self.rows and not self.bias
 
     def __call__(self, x: Forms) -> Forms:
@@ -73,7 +73,7 @@ class AffineForms:
 
 
 class Units:
-    """σ of an affine map, for the units that may be more than 0.
+    """σ of an affine map; evaluates only units that may be more than 0.
 
     The other inputs of a unit, those with the longest rows, have positive weights of at most −b
     together. So where they are in [0, 1] and the guards are 0, σ has at most b + Σ w x ≤ 0. QED.
@@ -102,7 +102,7 @@ class Units:
                     self.guarded.setdefault(row, []).append(unit)
 
     def __call__(self, x: Forms, bounds: Bounds) -> Forms:
-        """What the units are for a vector; UnsuitableError where σ bends inside the bounds."""
+        """The units for a vector; raise UnsuitableError where σ bends inside the bounds."""
         units = set(self.always)
         for place, form in x.items():
             rows = self.guarded if form.is_in_unit(bounds) else self.rows
@@ -119,7 +119,7 @@ class Units:
 
 
 class NetworkForms:
-    """A feed-forward network."""
+    """A feed-forward network on forms."""
 
     def __init__(self, map_: Map) -> None:
         network = feed_forward(map_)
@@ -130,14 +130,14 @@ class NetworkForms:
         self.reads = {row for row, _ in network.maps[0].weights}
 
     def __call__(self, x: Forms, bounds: Bounds) -> Forms:
-        """The image of a vector; UnsuitableError where σ bends inside the bounds."""
+        """The image of a vector; raise UnsuitableError where σ bends inside the bounds."""
         for units in self.hidden:
             x = units(x, bounds)
         return self.last(x)
 
 
 def affine_forms(map_: Map) -> AffineForms:
-    """A query, a key or a value as the affine map that it is; UnsuitableError if it is none."""
+    """The map of queries, keys or values; raise UnsuitableError if it is not affine."""
     network = feed_forward(map_)
     if len(network.maps) > 1:
         raise UnsuitableError("queries, keys or values are not affine")

@@ -11,12 +11,12 @@ from typing import Any, NamedTuple
 
 from llvmlite import ir
 
-from netwright.assembler import WORD, Assembler
+from netwright.assembler import HALF, WORD, Assembler
 from netwright.engine.full.forms import Column, Number, Operation, is_wide
 from netwright.engine.moments import UnsuitableError
 
 LANES = 16
-NARROW, WIDE = ir.VectorType(ir.IntType(32), LANES), ir.VectorType(WORD, LANES)
+NARROW, WIDE = ir.VectorType(HALF, LANES), ir.VectorType(WORD, LANES)
 MASK = ir.VectorType(ir.IntType(1), LANES)
 PASSES = ("running sum", "seek")
 DONE, DIFFERS = range(2)
@@ -141,7 +141,7 @@ class _Lanes(Assembler):
     def _splat(self, x: Any) -> Any:
         """A vector with the same 64-bit number in every lane."""
         undefined = ir.Constant(WIDE, ir.Undefined)
-        one = self.b.insert_element(undefined, x, ir.Constant(ir.IntType(32), 0))
+        one = self.b.insert_element(undefined, x, ir.Constant(HALF, 0))
         return self.b.shuffle_vector(one, undefined, constant(NARROW, 0))
 
     def _place(self, name: str, kind: Any, shift: int) -> Any:
@@ -207,11 +207,11 @@ class _Lanes(Assembler):
     def _gathered(self, places: Any, table: Any) -> Any:
         found = ir.Constant(NARROW, ir.Undefined)
         for lane in range(LANES):
-            n = ir.Constant(ir.IntType(32), lane)
+            n = ir.Constant(HALF, lane)
             place = self.b.extract_element(places, n)
             if place.type != WORD:
                 place = self.b.sext(place, WORD)
-            x = self.b.trunc(self.b.load(self.b.gep(table, [place])), ir.IntType(32))
+            x = self.b.trunc(self.b.load(self.b.gep(table, [place])), HALF)
             found = self.b.insert_element(found, x, n)
         return found
 
@@ -368,22 +368,9 @@ class _Pass(Assembler):
         name, arguments = self.operations[x.operation]
         if name == "given":
             return self.load(self._name(x), self.sum(self.done, arguments[1]))
-        return self._loaded(name_of(x), x.wide, self.done)
-
-    def _loaded(self, name: str, wide: bool, place: Any) -> Any:
-        if wide:
-            return self.load(name, place)
-        base = self.b.bitcast(self.arguments[name], ir.IntType(32).as_pointer())
-        return self.b.sext(self.b.load(self.b.gep(base, [self.word(place)])), WORD)
-
-    def _stored(self, x: Any, name: str, wide: bool, place: Any) -> None:
-        if wide:
-            self.store(x, name, place)
-            return
-        base = self.b.bitcast(self.arguments[name], ir.IntType(32).as_pointer())
-        self.b.store(
-            self.b.trunc(self.word(x), ir.IntType(32)), self.b.gep(base, [self.word(place)])
-        )
+        if x.wide:
+            return self.load(name_of(x), self.done)
+        return self.b.sext(self.b.load(self.at(name_of(x), self.done, HALF)), WORD)
 
     def _seek(self, how: str, first: Any, second: Any, values: Sequence[Any]) -> None:
         """Find the winner of an attention. A cell's row holds its latest visitor and their values.
@@ -434,7 +421,8 @@ class _Pass(Assembler):
             if how == "pointer":
                 kept = self.choose(itself, x, kept)
             found = self.choose(hit, kept, x if how == "visit" else 0)
-            self._stored(found, f"found {self.column.operation} {n}", is_wide(value), self.done)
+            name, kind = f"found {self.column.operation} {n}", WORD if is_wide(value) else HALF
+            self.store(found, name, self.done, kind)
         self.store(winner, name_of(self.column), self.done)
         self.store(token, cells, row_here)
         for n, x in enumerate(own, start=1):

@@ -22,27 +22,25 @@ from netwright.definitions.transformer import Layer, Transformer
 from netwright.engine.moments import UnsuitableError, Watch
 from netwright.engine.pointers.forms import (
     NOTHING,
+    TWO,
     UNIT,
+    AffineForms,
     Bound,
     Bounds,
     Form,
     Forms,
+    NetworkForms,
     Sparse,
     added,
+    affine_forms,
+    feed_forward,
     known,
+    position_forms,
     scores,
     spelled,
     vector_of,
 )
 from netwright.engine.pointers.inputs import Encoder, Interned, Query
-from netwright.engine.pointers.maps import (
-    TWO,
-    AffineForms,
-    NetworkForms,
-    affine_forms,
-    feed_forward,
-    position_forms,
-)
 from netwright.exact.rational import ONE, ZERO, Rational
 from netwright.exact.vector import Vector
 

@@ -18,20 +18,18 @@ from netwright.definitions.transformer import Transformer
 from netwright.engine.moments import UnsuitableError
 from netwright.engine.pointers.forms import (
     NOTHING,
+    TWO,
+    AffineForms,
     Form,
     Forms,
     added,
+    affine_forms,
+    feed_forward,
     known,
+    position_values,
     scores,
     spelled,
     vector_of,
-)
-from netwright.engine.pointers.maps import (
-    TWO,
-    AffineForms,
-    affine_forms,
-    feed_forward,
-    position_values,
 )
 from netwright.exact.rational import ZERO, Rational
 from netwright.exact.vector import Vector

@@ -14,8 +14,7 @@ from netwright.engine.moments import Codes, UnsuitableError, Watch
 from netwright.engine.pointers import kernel
 from netwright.engine.pointers.engine import Tables
 from netwright.engine.pointers.evaluation import LookUp, Output
-from netwright.engine.pointers.forms import known, vector_of
-from netwright.engine.pointers.maps import position_values
+from netwright.engine.pointers.forms import known, position_values, vector_of
 from netwright.engine.transformer.analysis import has_equal_scores
 from netwright.exact.arrays import IntArray
 from netwright.exact.rational import ONE, Rational

@@ -42,10 +42,7 @@ from netwright.exact.vector import Vector
 
 
 def decoder_program(
-    network: Transformer,
-    external: Encoded,
-    seed: Vector,
-    first_keys: Sequence[Vector],
+    network: Transformer, external: Encoded, seed: Vector, first_keys: Sequence[Vector]
 ) -> Program:
     """The program of a decoder over the encoder's keys and values.
 

@@ -52,8 +52,8 @@ class AttentionCache:
         places = written_by(key_map) if hard else []
         lines = permutations(places, 2) if len(places) == 2 else ()
         visits = permutations(places) if len(places) in (3, 4) else ()
-        self._forms: list[_Line | _LastVisit] = [
-            *(_Line(a, b) for a, b in lines),
+        self._forms: list[LineForm | _LastVisit] = [
+            *(LineForm(a, b) for a, b in lines),
             *(_LastVisit(places) for places in visits),
         ]
 
@@ -81,7 +81,7 @@ class AttentionCache:
         return attention(q, self.keys, self.values, self.score, self.rho)
 
 
-class _Line:
+class LineForm:
     """Keys (1, −1), (2, −1), … in two coordinates."""
 
     def __init__(self, a: int, b: int) -> None:
@@ -92,7 +92,7 @@ class _Line:
         return key.entries == {self.a: n * ONE, self.b: -ONE}
 
     def winner(self, q: Vector, n: int) -> int | None:
-        """The nearest of n keys to the query's place."""
+        """The nearest of n keys to the query's place, counted from 0; None for other queries."""
         place = q.entries.get(self.b, ZERO)
         if q.entries.get(self.a) != ONE or place.q != 1:
             return None

@@ -18,7 +18,7 @@ from netwright.definitions.attention import hardmax, score_phi
 from netwright.definitions.positional import Positions
 from netwright.definitions.transformer import Map, Transformer
 from netwright.engine.moments import UnsuitableError
-from netwright.engine.transformer.attention import AttentionCache, written_by
+from netwright.engine.transformer.attention import AttentionCache, LineForm, written_by
 from netwright.exact.feed_forward import FeedForward
 from netwright.exact.rational import ONE, ZERO, Rational
 from netwright.exact.vector import Vector
@@ -92,11 +92,9 @@ class Encoded:
         is_hard = (self.network.score, self.network.rho) == (score_phi, hardmax)
         if self._arrays is None or self.line is None or not is_hard:
             return self.cache.attend(q)
-        a, b = self.line
-        place = q.entries.get(b, ZERO)
-        if q.entries.get(a) != ONE or place.q != 1:
+        row = LineForm(*self.line).winner(q, len(self))
+        if row is None:
             return self.cache.attend(q)
-        row = int(min(max(place, ONE), len(self) * ONE).p) - 1
         return Vector(q.layout, {k: column.at(row) for k, column in self.values.items()})
 
 

@@ -9,13 +9,7 @@ import numpy as np
 from netwright.definitions.transformer import Transformer
 from netwright.engine.moments import NEITHER, ZERO_BLOCK, IndexedCodes, UnsuitableError, Watch
 from netwright.engine.transformer import arrays
-from netwright.engine.transformer.program import (
-    OUTPUT,
-    STREAM,
-    External,
-    Program,
-    watched_vector,
-)
+from netwright.engine.transformer.program import OUTPUT, STREAM, External, Program, watched_vector
 from netwright.engine.transformer.tables.finite import Evaluation, FinitePart, Sparse
 from netwright.engine.transformer.tables.kernel import (
     CLASS,
@@ -164,7 +158,7 @@ class TableTransformer:
             self.rows[key] = rows.tolist()
             self.arrays[f"class {key}"] = numbers.ravel().astype(np.int64)
             for n, row in enumerate(self.rows[key]):
-                self._fill(key, n, self.finite.of_key({key: row}, {}))
+                self._fill(key, n, self.finite.of_key({key: row}))
         for n, (i, k) in enumerate(residual.columns):
             each = instructions[i]
             assert isinstance(each, External)
@@ -206,7 +200,7 @@ class TableTransformer:
         if (key, value) not in self._classes:
             n = len(self.values[key])
             before = self.arrays[f"slots {key}"].shape[1]
-            self._fill(key, n, self.finite.of_key({}, {key: value}))
+            self._fill(key, n, self.finite.of_key({key: value}))
             self.values[key].append(value)
             self._classes[key, value] = n
             if self.arrays[f"slots {key}"].shape[1] != before:
@@ -261,8 +255,7 @@ class TableTransformer:
     def _add_entry(self) -> None:
         """Evaluate the current token on a table miss and insert the entry."""
         y, *ids = self.arrays["keys"].tolist()
-        keys = dict(zip(self.shape.keys, ids, strict=True))
-        found = self._evaluated(y, keys)
+        found = self._evaluated(y, ids)
         codes = tuple(code_of(watch, found) for watch in self.watches)
         following = self._number_of(found.vectors[OUTPUT])
         if self.shows_outputs:
@@ -281,13 +274,12 @@ class TableTransformer:
         else:
             self._put(y, tuple(ids), entry)
 
-    def _evaluated(self, y: int, keys: dict[str, int]) -> Evaluation:
-        return self.finite.of_token(
-            self._evaluations[y],
-            {key: self.rows[key][n] for key, n in keys.items() if key in self.rows},
-            {key: self.values[key][n] for key, n in keys.items() if key in self.values},
-            {key: n for key, n in keys.items() if key in self.residual.sizes},
-        )
+    def _evaluated(self, y: int, ids: Sequence[int]) -> Evaluation:
+        """Evaluate a token from the numbers of its keys; that of a switch is its value."""
+        tables: dict[str, list[Any]] = {**self.rows, **self.values}
+        pairs = zip(self.shape.keys, ids, strict=True)
+        keys = {key: tables[key][n] if key in tables else n for key, n in pairs}
+        return self.finite.of_token(self._evaluations[y], keys)
 
     # The run.
 
@@ -377,7 +369,7 @@ class TableTransformer:
         if self._restored is not None:
             return self._restored
         y, *ids = self.arrays["keys"].tolist()
-        found = self._evaluated(y, dict(zip(self.shape.keys, ids, strict=True)))
+        found = self._evaluated(y, ids)
         numbers = _array(found.vectors[STREAM], self.program.dimension)
         for k, x in zip(self.residual.stream, self.arrays["stream"].tolist(), strict=False):
             numbers[k] = x

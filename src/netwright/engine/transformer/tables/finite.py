@@ -1,7 +1,7 @@
 """The finite part of a program, evaluated from its weights for given keys."""
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from netwright.engine.transformer.program import (
     OUTPUT,
@@ -17,7 +17,8 @@ from netwright.engine.transformer.tables.residual import Residual, Slot, Y
 from netwright.exact.rational import Activation, sigma
 
 Sparse = dict[int, int]
-Values = Mapping[str, Sequence[int]]
+Keys = Mapping[str, Any]
+"""By key: the row of an encoder, the finite part of a value, or the value of a switch."""
 
 
 class _Sparse(NamedTuple):
@@ -80,34 +81,20 @@ class FinitePart:
         """The slots and own values that depend on y alone."""
         vectors: list[Sparse] = [{} for _ in self.program.vectors]
         vectors[OUTPUT] = dict(y)
-        return self._evaluated(vectors, 0, self._last_of_y, {}, {}, {})
+        return self._evaluated(vectors, 0, self._last_of_y, {})
 
-    def of_key(self, rows: Mapping[str, int], values: Values) -> "Evaluation":
+    def of_key(self, keys: Keys) -> "Evaluation":
         """The slots of a row of the encoder, or of a value."""
         vectors: list[Sparse] = [{} for _ in self.program.vectors]
-        return self._evaluated(vectors, 0, len(self.program.instructions), rows, values, {})
+        return self._evaluated(vectors, 0, len(self.program.instructions), keys)
 
-    def of_token(
-        self,
-        output: "Evaluation",
-        rows: Mapping[str, int],
-        values: Values,
-        switches: Mapping[str, int],
-    ) -> "Evaluation":
+    def of_token(self, output: "Evaluation", keys: Keys) -> "Evaluation":
         """All finite numbers of a token, from those of its output and the other keys."""
         vectors = [dict(vector) for vector in output.before_other_keys]
-        first, last = self._first_other_key, len(self.program.instructions)
-        return self._evaluated(vectors, first, last, rows, values, switches)
+        last = len(self.program.instructions)
+        return self._evaluated(vectors, self._first_other_key, last, keys)
 
-    def _evaluated(
-        self,
-        vectors: list[Sparse],
-        first: int,
-        last: int,
-        rows: Mapping[str, int],
-        values: Values,
-        switches: Mapping[str, int],
-    ) -> "Evaluation":
+    def _evaluated(self, vectors: list[Sparse], first: int, last: int, keys: Keys) -> "Evaluation":
         """Evaluate instructions `first` to before `last`; update the vectors in place."""
         found = Evaluation(vectors, {}, {}, [])
         for i in range(first, last):
@@ -118,23 +105,21 @@ class FinitePart:
                 found.slots[key, n] = sum(f * vectors[v].get(k, 0) for v, k, f in slot.parts)
             if isinstance(each, Step):
                 if i in self.steps or (vectors[each.target] and not each.adds):
-                    vectors[each.target] = self._step(i, each, vectors, switches)
+                    vectors[each.target] = self._step(i, each, vectors, keys)
             elif isinstance(each, Rescale):
                 self._rescale(i, each, vectors[STREAM])
             elif isinstance(each, External):
-                self._external(i, each, vectors[STREAM], rows)
+                self._external(i, each, vectors[STREAM], keys)
             elif isinstance(each, LastVisit):
                 part, own = self.residual.visits[i], vectors[each.value]
                 terms = [each.terms[n] for n in part.finite]
                 found.own[part.key] = tuple(own.get(term.source, 0) for term in terms)
-                _add(vectors[STREAM], terms, values.get(part.key, ()))
+                _add(vectors[STREAM], terms, keys.get(part.key, ()))
         if not found.before_other_keys and not first:
             found.before_other_keys.extend(map(dict, vectors))
         return found
 
-    def _step(
-        self, i: int, each: Step, vectors: list[Sparse], switches: Mapping[str, int]
-    ) -> Sparse:
+    def _step(self, i: int, each: Step, vectors: list[Sparse], keys: Keys) -> Sparse:
         target = dict(vectors[each.target]) if each.adds else {}
         if i in self.steps:
             by_source, bias, at_rest, tops, activation = self.steps[i]
@@ -153,8 +138,8 @@ class FinitePart:
                     x = max(x + bias.get(k, 0), 0)
                     target[k] = min(x, tops[k]) if activation is sigma else x
         for k, key in self._switches.get(i, ()):
-            if key in switches:
-                target[k] = switches[key]
+            if key in keys:
+                target[k] = keys[key]
         return target
 
     def _rescale(self, i: int, each: Rescale, stream: Sparse) -> None:
@@ -163,12 +148,12 @@ class FinitePart:
             if k in stream:
                 stream[k] *= factors[k]
 
-    def _external(self, i: int, each: External, stream: Sparse, rows: Mapping[str, int]) -> None:
+    def _external(self, i: int, each: External, stream: Sparse, keys: Keys) -> None:
         key = self.residual.rows[i]
-        if key and key not in rows:
+        if key and key not in keys:
             return
         for k in self.residual.finite_columns[i]:
-            stream[k] = stream.get(k, 0) + int(each.columns[k][1][rows[key] if key else 0])
+            stream[k] = stream.get(k, 0) + int(each.columns[k][1][keys[key] if key else 0])
 
 
 class Evaluation(NamedTuple):

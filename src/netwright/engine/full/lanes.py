@@ -21,7 +21,7 @@ MASK = ir.VectorType(ir.IntType(1), LANES)
 PASSES = ("running sum", "seek")
 DONE, DIFFERS = range(2)
 FEW = 4
-"""Up to so many codes with a number other than 0 are compared one by one; more take a table."""
+"""Up to this many codes with a nonzero number are compared one by one; more take a table."""
 CLOCK = ("status", "position", "lowest", "highest", "first", "cells")
 """The fields of a clock: why the loop ended, the tokens before; for a look-up, its cells."""
 

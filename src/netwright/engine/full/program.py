@@ -191,8 +191,8 @@ class Decoder:
         """By vector or attention: how many operations precede it."""
         z = self.vector([*y, *positioned(network)])
         for n, layer in enumerate(network.decoder, start=1):
-            p = self._known(f"p{n}", self.forms.added(z, self._attended(n, layer, z)))
-            a = self._known(f"a{n}", self.forms.added(p, self._asked(n, p)))
+            p = self._known(f"p{n}", self.forms.added(z, self._self_attention(n, layer, z)))
+            a = self._known(f"a{n}", self.forms.added(p, self._external_attention(n, p)))
             z = self._known(f"z{n}", self.forms.added(a, self.forms.through(layer.O, a)))
         self._known("z", z)
         self._known("y", self.forms.through(network.F, z))
@@ -267,7 +267,7 @@ class Decoder:
 
     # Self attention.
 
-    def _attended(self, n: int, layer: Layer, z: Vector) -> Vector:
+    def _self_attention(self, n: int, layer: Layer, z: Vector) -> Vector:
         forms = self.forms
         V = forms.through(layer.V, z)
         if not V:
@@ -396,7 +396,7 @@ class Decoder:
 
     # Attention to the input.
 
-    def _asked(self, n: int, p: Vector) -> Vector:
+    def _external_attention(self, n: int, p: Vector) -> Vector:
         """The value that the query p finds in the input."""
         given = self.input
         if not len(given.rows):

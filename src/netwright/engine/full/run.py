@@ -14,6 +14,7 @@ from netwright.definitions.transformer import Transformer
 from netwright.engine.full.checked import CHUNK, Checked
 from netwright.engine.full.program import Decoder, Numbered, Part, Pointed, one_hot
 from netwright.engine.moments import IndexedCodes, UnsuitableError, Watch
+from netwright.engine.staged import FasterMoments
 from netwright.exact.arrays import IntArray
 from netwright.exact.feed_forward import FeedForward
 from netwright.exact.rational import ONE, Rational
@@ -24,7 +25,7 @@ LARGEST = 1 << 20
 """The largest denominator of an output's numbers."""
 
 
-class Proposer(Protocol):
+class Proposer(FasterMoments, Protocol):
     """Tables that propose a run; the last code of a token is the number of its output."""
 
     @property
@@ -32,11 +33,7 @@ class Proposer(Protocol):
         """The coordinates of outputs that may hold pointers."""
 
     @property
-    def moments(self) -> int:
-        """How many tokens are done."""
-
-    @property
-    def standing(self) -> int:
+    def newest_output(self) -> int:
         """The number of the newest output."""
 
     def known(self, number: int) -> tuple[Mapping[int, Rational], Sequence[int]]:
@@ -47,12 +44,6 @@ class Proposer(Protocol):
 
     def propose(self, given: Mapping[str, IntArray], count: int) -> None:
         """Write the targets of pointers, and cells, for these tokens and the next one."""
-
-    def snapshot(self) -> Snapshot:
-        """The state that later tokens depend on."""
-
-    def restore(self, state: Snapshot) -> None:
-        """Continue from a snapshot."""
 
 
 P = TypeVar("P", bound=Proposer)
@@ -92,7 +83,7 @@ class FullRun(Generic[P]):
         self.checked = Checked(decoder)
         self._codes: list[dict[str, int]] = []
         """By the number of an output: its codes, by hint."""
-        self._others: set[int] = set()
+        self._inexpressible: set[int] = set()
         """The numbers of outputs that codes cannot express; their check fails."""
         self._known, self._columns = 0, Columns()
         self.synchronise()
@@ -109,7 +100,7 @@ class FullRun(Generic[P]):
                 parts.append(one_hot(block, places, shift))
         return parts
 
-    def _given(self, number: int) -> dict[str, int]:
+    def _codes_of(self, number: int) -> dict[str, int]:
         """The codes of an output, by hint."""
         while (n := len(self._codes)) <= number:
             numbers, pointers = self.tables.known(n)
@@ -130,7 +121,7 @@ class FullRun(Generic[P]):
                     found[block] = shown[0][0] if is_code else -1
                 fits = fits and (is_code or not shown)
             self._codes.append(found)
-            self._others |= set() if fits else {n}
+            self._inexpressible |= set() if fits else {n}
         return self._codes[number]
 
     @property
@@ -158,7 +149,7 @@ class FullRun(Generic[P]):
 
     def _by_number(self, rows: IntArray) -> Columns:
         if len(rows) != self._known:
-            outputs = [self._given(number) for number in rows[:, -1].tolist()]
+            outputs = [self._codes_of(number) for number in rows[:, -1].tolist()]
             found = {
                 name: (1, np.array([each[name] for each in outputs], np.int64))
                 for name in outputs[0]
@@ -181,9 +172,9 @@ class FullRun(Generic[P]):
     def synchronise(self) -> None:
         """Copy the state of the tables to vector code."""
         self.checked.tokens = self.moments
-        given, number = self.checked.given, self.tables.standing
-        codes = self._given(number)
-        if number in self._others:
+        given, number = self.checked.given, self.tables.newest_output
+        codes = self._codes_of(number)
+        if number in self._inexpressible:
             raise UnsuitableError("an output is not made of ones, numbers and pointers")
         for name, code in codes.items():
             if name in given:

@@ -100,7 +100,7 @@ class Tables:
             raise UnsuitableError("its outputs have not two pointers")
         self.input = Input(network, self.evaluation.encoder, X)
         self.content = Content(network, self.evaluation)
-        self.output = self.evaluation.of(seed)
+        self.output = self.evaluation.seed_output(seed)
         self.values: list[Value | None] = []
         self._value_numbers: dict[Value | None, int] = {}
         self._rows: dict[tuple[int, ...], int] = {}
@@ -168,7 +168,7 @@ class Tables:
         return self.evaluation.pointers
 
     @property
-    def standing(self) -> int:
+    def newest_output(self) -> int:
         """The number of the newest output."""
         return self._shown[self.output]
 

@@ -34,10 +34,10 @@ from netwright.engine.pointers.forms import (
     added,
     affine_forms,
     feed_forward,
+    hashable,
     known,
     position_forms,
     scores,
-    spelled,
     vector_of,
 )
 from netwright.engine.pointers.inputs import Encoder, Interned, Query
@@ -239,7 +239,7 @@ class Evaluation:
             a = added(token.z, answer.forms)
             z = _only(layer.live, added(a, layer.O(a, token.bounds)))
             codes = token.codes + self._codes(f"z{token.layer + 1}", z)
-            return self._met(token._replace(z=z, layer=token.layer + 1, codes=codes))
+            return self._shared_node(token._replace(z=z, layer=token.layer + 1, codes=codes))
         if isinstance(answer, frozenset):
             found, more = self._best(answer, token.layer)
         else:
@@ -249,11 +249,11 @@ class Evaluation:
             token = token._replace(bounds={**token.bounds, **more}, first=None)
         return self._before_input(token._replace(z=p))
 
-    def _met(self, token: _Token) -> Node:
+    def _shared_node(self, token: _Token) -> Node:
         """The node of a token after a layer, shared by all paths that lead to the same token."""
         if token.first is None:
             return self._before_layer(token)
-        name = (token.layer, token.first, spelled(token.z), token.shown, token.codes)
+        name = (token.layer, token.first, hashable(token.z), token.shown, token.codes)
         if name not in self._nodes:
             self._nodes[name] = self._before_layer(token)
         return self._nodes[name]
@@ -283,7 +283,7 @@ class Evaluation:
         """A question to earlier tokens by what they show; all forms are constant."""
         found = self.encoder.interned(value)
         own = Shown(layer, vector_of(self.layout, key), found)
-        own = self.encoder.one(("shown", layer, spelled(key), found), own)
+        own = self.encoder.intern(("shown", layer, hashable(key), found), own)
         return ByContent(self.encoder.interned(query), own)
 
     def _best(self, best: frozenset[Interned], layer: int) -> tuple[Forms, Bounds]:
@@ -337,7 +337,7 @@ class Evaluation:
                 raise UnsuitableError("a value is neither known nor a pointer")
         if any(not ZERO <= number <= ONE for number in finite.values()):
             raise UnsuitableError("a value is not between 0 and 1")
-        return self.encoder.one(("value", spelled(forms)), Value(finite, tuple(pointers)))
+        return self.encoder.intern(("value", hashable(forms)), Value(finite, tuple(pointers)))
 
     def _looked_up(self, value: Value | None, layer: _LayerForms) -> tuple[Forms, Bounds]:
         """The value looked up; for None a mean of values, between 0 and 1."""
@@ -389,10 +389,10 @@ class Evaluation:
 
     def _output(self, finite: Forms, there: tuple[int, ...], is_known: bool) -> Output:
         numbers = {place: form.constant for place, form in finite.items() if not form.terms}
-        name = ("output", spelled(known(numbers)), there, is_known)
-        return self.encoder.one(name, Output(numbers, there, is_known))
+        name = ("output", hashable(known(numbers)), there, is_known)
+        return self.encoder.intern(name, Output(numbers, there, is_known))
 
-    def of(self, y: Vector) -> Output:
+    def seed_output(self, y: Vector) -> Output:
         """The finite part of a seed, whose pointers must all be to token 0."""
         entries = dict(y.entries)
         there = {place: entries.pop(place) for place in self.pointers if place in entries}

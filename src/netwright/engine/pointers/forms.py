@@ -132,7 +132,7 @@ def scores(query: Forms, key: Forms) -> dict[str, Form]:
     return {name: form for name, form in found.items() if form != NOTHING}
 
 
-def spelled(vector: Forms) -> Hashable:
+def hashable(vector: Forms) -> Hashable:
     """A vector as a tuple of integers and names: it hashes ten times as fast as rationals."""
     found: list[tuple[int | str, int, int]] = []
     for place, form in sorted(vector.items()):

@@ -25,10 +25,10 @@ from netwright.engine.pointers.forms import (
     added,
     affine_forms,
     feed_forward,
+    hashable,
     known,
     position_values,
     scores,
-    spelled,
     vector_of,
 )
 from netwright.exact.rational import ZERO, Rational
@@ -99,10 +99,10 @@ class Encoder:
 
     def embedded(self, x: Vector) -> Embedded:
         """An input token, cached by the identity of its vector, as hashing is slow."""
-        found: Embedded = self.objects.get(id(x)) or self.one(id(x), self._embed(x))
+        found: Embedded = self.objects.get(id(x)) or self.intern(id(x), self._embed(x))
         return found
 
-    def one(self, name: Hashable, made: T) -> T:
+    def intern(self, name: Hashable, made: T) -> T:
         """The interned object of a name: the first that was made."""
         return cast(T, self.objects.setdefault(name, made))
 
@@ -118,7 +118,7 @@ class Encoder:
         """The query that a token has in a layer."""
         asked = {place: form for place, form in p.items() if place in self.places}
         by_position = any(form.terms for form in asked.values())
-        return self.one((layer, spelled(asked)), Query(layer, asked, by_position))
+        return self.intern((layer, hashable(asked)), Query(layer, asked, by_position))
 
     def found(self, layer: int, forms: Forms) -> Interned:
         """A found value, restricted to the coordinates that are read after a layer."""
@@ -127,14 +127,14 @@ class Encoder:
 
     def interned(self, forms: Forms) -> Interned:
         """The interned object of a vector."""
-        return self.one(spelled(forms), Interned(forms))
+        return self.intern(hashable(forms), Interned(forms))
 
 
 class Input:
     """The input of a run, and the answers to queries.
 
     Tokens that no query so far tells apart have the same *symbol*. When another layer asks by
-    position, symbols are numbered anew, and `version` grows.
+    position, symbols are renumbered, and `version` grows.
     """
 
     def __init__(self, network: Transformer, encoder: Encoder, X: Sequence[Vector]) -> None:

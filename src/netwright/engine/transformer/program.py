@@ -26,7 +26,7 @@ LARGEST_POWER = 4
 
 
 class Scale(NamedTuple):
-    """N stands for N / (D·p^e)."""
+    """The integer N represents N / (D·p^e)."""
 
     D: int = 1
     e: int = 0

@@ -190,7 +190,7 @@ class TokenEngine:
 
     def advance(self, count: int) -> Codes:
         """The watches' codes for the next tokens, at least one."""
-        if (integers := self._standing()) is not None:
+        if (integers := self._current_integers()) is not None:
             try:
                 codes = integers.advance(count)
                 self.moments += len(codes)
@@ -223,7 +223,7 @@ class TokenEngine:
         """
         t = self.moments + 1
         found = None
-        if (integers := self._standing()) is not None:
+        if (integers := self._current_integers()) is not None:
             try:
                 found = self._from_integers(integers, t, run)
             except UnsuitableError as unsuitable:
@@ -239,7 +239,7 @@ class TokenEngine:
         assert integers.y == found.vectors.y
         return found, codes
 
-    def _standing(self) -> "TableTransformer | PointerTokens | None":
+    def _current_integers(self) -> "TableTransformer | PointerTokens | None":
         """The engine in integers, moved to the current token; None if there is none (yet)."""
         if self.reason is not None or self.moments < self.kept_first:
             return None
@@ -368,7 +368,7 @@ class TokenEngine:
         def second() -> int | None:
             with run.lock:
                 run.stand_before(visit.t)
-                integers = self._standing()
+                integers = self._current_integers()
                 assert not isinstance(integers, PointerTokens)
                 if integers is None:  # a later token was none for the integers
                     self._remembered(visit.t)

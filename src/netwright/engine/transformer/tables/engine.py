@@ -287,7 +287,7 @@ class TableTransformer:
     """No coordinate of an output holds a pointer."""
 
     @property
-    def standing(self) -> int:
+    def newest_output(self) -> int:
         """The number of the newest output."""
         return int(self.clock[arrays.OWN])
 

@@ -13,8 +13,9 @@ in such a sum is looked up in a *slot* of its key's table. The remaining operati
 the same for all networks of one shape; `kernel` compiles them.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -156,17 +157,15 @@ class _Analysis:
 
     def run(self) -> Residual:
         """Analyse all instructions."""
+        analyse: dict[type, Callable[[int, Any], None]] = {
+            Step: self._step,
+            Rescale: self._rescale,
+            Mean: self._mean,
+            External: self._external,
+            LastVisit: self._last_visit,
+        }
         for i, each in enumerate(self.program.instructions):
-            if isinstance(each, Step):
-                self._step(i, each)
-            elif isinstance(each, Rescale):
-                self._rescale(i, each)
-            elif isinstance(each, Mean):
-                self._mean(i, each)
-            elif isinstance(each, External):
-                self._external(i, each)
-            else:
-                self._last_visit(i, each)
+            analyse[type(each)](i, each)
 
         def growing(values: dict[int, Value]) -> dict[int, Linear]:
             return {

@@ -1,5 +1,6 @@
 """Checks a proposal chunk by chunk: holds the arrays of columns, and the state between chunks."""
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -199,30 +200,10 @@ class Checked:
             if rest:
                 raise _UnknownError
             return int(whole)
-        if name == "sum":
-            return int(arguments[1] + sum(factor * of(x) for x, factor in arguments[0]))
-        if name in ("clip", "clip wide"):
-            x, top = of(arguments[0]), arguments[1]
-            return max(0, x if top < 0 else min(x, top))
-        if name == "at most":
-            return int(of(arguments[0]) <= arguments[1])
-        if name == "choose":
-            return of(arguments[1] if of(arguments[0]) else arguments[2])
-        if name == "minus absolute":
-            return -abs(of(arguments[0]))
-        if name == "best":
-            scores = [*map(of, arguments[0])]
-            if scores.count(max(scores)) > 1:
-                raise _UnknownError
-            return scores.index(max(scores))
-        if name == "row":
-            return int(min(max(of(arguments[0]), 1), arguments[1])) - 1
         if name == "at":
             return int(self.decoder.tables[arguments[1]][of(arguments[0])])
-        if name == "require 0":
-            return int(of(arguments[0]) == 0)
-        if name == "require between":
-            return int(arguments[1] <= of(arguments[0]) <= arguments[2])
+        if name in OPERATIONS:
+            return int(OPERATIONS[name](of, *arguments))
         return self._stored(n, name, arguments, k)
 
     def _stored(self, n: int, name: str, arguments: Any, k: int) -> int:
@@ -242,6 +223,28 @@ class Checked:
 
 class _UnknownError(Exception):
     """A number depends on a look-up, a division or a choice that failed."""
+
+
+def _best(of: Callable[[Number], int], scores: Sequence[Number]) -> int:
+    found = [*map(of, scores)]
+    if found.count(max(found)) > 1:
+        raise _UnknownError
+    return found.index(max(found))
+
+
+OPERATIONS: dict[str, Callable[..., int]] = {
+    "sum": lambda of, terms, bias: bias + sum(factor * of(x) for x, factor in terms),
+    "clip": lambda of, x, top: max(0, of(x) if top < 0 else min(of(x), top)),
+    "clip wide": lambda of, x, top: max(0, min(of(x), top)),
+    "at most": lambda of, x, limit: of(x) <= limit,
+    "choose": lambda of, condition, x, y: of(x if of(condition) else y),
+    "minus absolute": lambda of, x: -abs(of(x)),
+    "best": _best,
+    "row": lambda of, nearest, count: min(max(of(nearest), 1), count) - 1,
+    "require 0": lambda of, x: of(x) == 0,
+    "require between": lambda of, x, low, high: low <= of(x) <= high,
+}
+"""The definitions of the operations on numbers of one token; `of` evaluates an argument."""
 
 
 def _value(x: Number, numbers: list[int | None]) -> int | None:

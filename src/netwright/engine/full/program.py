@@ -152,7 +152,7 @@ class Input:
         slopes, places = self.value_slopes.get(1, Exact.zero(self.network.layout)), len(self.rows)
         vectors = [each.entries for each in (*self.values, slopes)]
         for k in sorted({k for each in vectors for k in each}):
-            (*tops, step), over = _whole_numbers([each.get(k, Rational(0)) for each in vectors])
+            (*tops, step), over = whole_numbers([each.get(k, Rational(0)) for each in vectors])
             if max(map(abs, tops), default=0) + abs(step) * places >= WIDE:
                 raise UnsuitableError("a value of the encoder is too large")
             numbers = np.array(tops, np.int64)
@@ -161,7 +161,7 @@ class Input:
             yield k, numbers, over
 
 
-def _whole_numbers(numbers: Sequence[Rational]) -> tuple[list[int], int]:
+def whole_numbers(numbers: Sequence[Rational]) -> tuple[list[int], int]:
     """The numerators over the least common denominator, and that denominator."""
     over = lcm(*{int(x.q) for x in numbers})
     return [int((x * over).p) for x in numbers], over
@@ -232,7 +232,7 @@ class Decoder:
         return self.forms.column("code", hint, shift, code, (1,), low=0, high=1)
 
     def _chosen(self, part: Chosen, row: Sequence[Rational]) -> Form:
-        numbers, over = _whole_numbers(row)
+        numbers, over = whole_numbers(row)
         low, high = min(0, *numbers), max(0, *numbers)
         column = self.forms.column(
             "code", part.hint, part.shift, part.first, tuple(numbers), low=low, high=high

@@ -6,21 +6,20 @@ are evaluated once for each symbol and each coordinate of the positions, and the
 these. All other encoders are evaluated token by token (`AttentionCache`).
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
-from math import lcm
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from netwright.definitions.attention import hardmax, score_phi
 from netwright.definitions.positional import Positions
-from netwright.definitions.transformer import Map, Transformer
+from netwright.definitions.transformer import Transformer
+from netwright.engine.full.program import Input, whole_numbers
 from netwright.engine.moments import UnsuitableError
-from netwright.engine.transformer.attention import AttentionCache, LineForm, written_by
-from netwright.exact.feed_forward import FeedForward
-from netwright.exact.rational import ONE, ZERO, Rational
+from netwright.engine.transformer.attention import AttentionCache, LineForm
+from netwright.exact.arrays import IntArray
+from netwright.exact.rational import ZERO, Rational
 from netwright.exact.vector import Vector
 
 LARGEST = 1 << 40  # numbers of a column
@@ -30,7 +29,7 @@ class Column(NamedTuple):
     """A coordinate of all rows: integers over a common denominator."""
 
     over: int
-    numbers: NDArray[np.int64]
+    numbers: IntArray
 
     def at(self, row: int) -> Rational:
         """The number in a row."""
@@ -100,66 +99,41 @@ class Encoded:
 
 def _by_symbols(network: Transformer, X: Sequence[Vector]) -> tuple[Columns, Columns] | None:
     """Keys and values of an encoder whose attention adds nothing and whose maps are affine."""
-    maps = [network.K, network.V, *(layer.O for layer in network.encoder)]
-    attended = [layer.V for layer in network.encoder]
     pos = network.pos
     if not X or type(network) is not Transformer:
         return None
-    if not all(isinstance(V, FeedForward) and not written_by(V) for V in attended):
-        return None
-    if not all(isinstance(each, FeedForward) and len(each.maps) == 1 for each in maps):
-        return None
     if not (isinstance(pos, Positions) and pos.is_reciprocal):
         return None
-    symbols: dict[int, int] = {}
-    places = np.array([symbols.setdefault(id(x), len(symbols)) for x in X])
-    distinct = list({id(x): x for x in X}.values())
-    units = [Vector(network.layout, {network.layout.index(block): ONE}) for block in pos.blocks]
-
-    def columns(last: Map) -> Columns | None:
-        def image(x: Vector) -> Vector:
-            for layer in network.encoder:
-                x = layer.O(x) + x
-            return last(x)
-
-        at_zero = image(Vector.zero(network.layout))
-        slopes = [image(u) - at_zero for u in units]
-        if any(slope.entries for slope in slopes[2:]):
-            return None  # a reciprocal of the position
-        return _sums([image(x) for x in distinct], slopes[0], slopes[1], places)
-
-    keys, values = columns(network.K), columns(network.V)
+    try:
+        given = Input(network, X)
+    except UnsuitableError:
+        return None
+    keys = _sums(given.keys, given.key_slopes, given.rows)
+    values = _sums(given.values, given.value_slopes, given.rows)
     return None if keys is None or values is None else (keys, values)
 
 
-def _sums(
-    bases: Sequence[Vector], once: Vector, slope: Vector, places: NDArray[np.int64]
-) -> Columns | None:
-    """The columns of bases[places[i - 1]] + once + i·slope; None if a number is too large."""
+def _sums(bases: Sequence[Vector], slopes: Mapping[int, Vector], rows: IntArray) -> Columns | None:
+    """The columns of bases[rows[i − 1]] + i·slopes[1]; None for reciprocals and large numbers."""
+    if set(slopes) - {1}:
+        return None
     found: Columns = {}
-    vectors = [each.entries for each in (*bases, once, slope)]
+    vectors = [each.entries for each in (*bases, slopes.get(1, Vector.zero(bases[0].layout)))]
     for k in dict.fromkeys(k for each in vectors for k in each):
-        over, numbers = _whole([each.get(k, ZERO) for each in vectors])
-        if over >= LARGEST or any(abs(n) * len(places) >= LARGEST for n in numbers):
+        (*numbers, step), over = whole_numbers([each.get(k, ZERO) for each in vectors])
+        if over >= LARGEST or any(abs(n) * len(rows) >= LARGEST for n in (*numbers, step)):
             return None
-        row = np.array(numbers[:-2], dtype=np.int64)[places]
-        row = row + numbers[-2] + numbers[-1] * np.arange(1, len(places) + 1)
-        if row.any():
-            found[k] = Column(over, row)
+        column = np.array(numbers, dtype=np.int64)[rows] + step * np.arange(1, len(rows) + 1)
+        if column.any():
+            found[k] = Column(over, column)
     return found
-
-
-def _whole(numbers: Sequence[Rational]) -> tuple[int, list[int]]:
-    """The least common denominator, and the numerators over it."""
-    over = lcm(*{int(number.q) for number in numbers})
-    return over, [int((number * over).p) for number in numbers]
 
 
 def _from_vectors(vectors: Sequence[Vector]) -> Columns:
     """The columns of any vectors; raise UnsuitableError if a number is too large."""
     found: Columns = {}
     for k in dict.fromkeys(k for vector in vectors for k in vector.entries):
-        over, whole = _whole([vector.entries.get(k, ZERO) for vector in vectors])
+        whole, over = whole_numbers([vector.entries.get(k, ZERO) for vector in vectors])
         if over >= LARGEST or max(map(abs, whole)) >= LARGEST:
             raise UnsuitableError("what the encoder says is too large for 64 bits")
         found[k] = Column(over, np.array(whole, dtype=np.int64))

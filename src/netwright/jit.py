@@ -3,8 +3,8 @@
 A loop is a function of numbers, arrays and tuples of numbers. The compiler reads its source, which
 may have int64, float64 and conditions; `if`, `while`, `for … in range(…)`; elements of arrays; and
 calls of such functions, which are inlined. The code does what Python does, as long as integers fit
-in 64 bits, no divisor is 0 and every index is in its array, counted from 0. Anything else is a
-TypeError when it is compiled. Compiling takes some 20 ms, and nothing is cached on disk.
+in 64 bits, no divisor is 0 and every index is in its array, counted from 0. Anything else is
+refused at compile time. Compiling takes some 20 ms, and nothing is cached on disk.
 """
 
 import ast

@@ -1,4 +1,4 @@
-"""Every weight at every token: what a decoder makes of a proposed run, in vector code.
+"""Every weight at every token: checks a proposed run of a decoder, in vector code.
 
 A proposal is a run written as small codes for its outputs y_0, y_1, …; where it comes from does not
 matter. Every weight is applied to every token of it. If each proposed output is what the network

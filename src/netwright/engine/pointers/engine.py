@@ -45,7 +45,7 @@ class PointerEngine(DecoderEngine["Tables | FullRun[Tables]"]):
     """A run of a network that follows pointers."""
 
     LONG_INPUT = 1023
-    """The definition runs no longer input: it reads all of it at first."""
+    """Longer inputs skip the definition, which begins with reading all of the input."""
 
     @staticmethod
     def is_warm() -> bool:

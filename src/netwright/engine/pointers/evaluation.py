@@ -350,7 +350,7 @@ class Evaluation:
         bounds = {f"mean{place}": (ZERO, ONE) for place in places}
         return {place: Form(ZERO, ((f"mean{place}", ONE),)) for place in places}, bounds
 
-    # What comes out.
+    # Results.
 
     def _ended(self, token: _Token) -> Ended:
         y = self.F(token.z, token.bounds)

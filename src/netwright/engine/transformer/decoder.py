@@ -62,7 +62,7 @@ class DecoderEngine(StagedEngine[F]):
     """A decoder's run on an input; a moment is a token. Subclasses have the faster ways."""
 
     LONG_INPUT = 50
-    """The definition runs no longer input: its encoder takes time quadratic in the length."""
+    """Longer inputs skip the definition: its encoder takes time quadratic in the length."""
 
     def __init__(
         self,

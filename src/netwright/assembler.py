@@ -1,7 +1,7 @@
-"""Writing machine code for 64-bit integers: numbers, memory and control, by llvmlite.
+"""A writer of machine code for 64-bit integers on top of llvmlite: numbers, memory and control.
 
-A number is a Python integer, which is folded, or an LLVM value. So `sum(x, 0)` costs nothing, and
-a product with 1 is no multiplication.
+A number is an LLVM value, or a Python integer, which is folded: `sum(x, 0)` and `product(x, 1)`
+emit no instruction.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -14,19 +14,18 @@ import numpy as np
 from llvmlite import ir
 from numpy.typing import NDArray
 
-WORD = ir.IntType(64)
-SHORT = ir.IntType(16)
+SHORT, HALF, WORD = map(ir.IntType, (16, 32, 64))
 POINTER = WORD.as_pointer()
 Number = Any
 """An integer, or an instruction that computes one."""
 
 
 class Assembler:
-    """Writes one function of some arrays and a number; it returns how often it went round.
+    """Writes one function of some arrays and a number; it loops and returns its number of rounds.
 
-    It begins at `round`, where `done` is the number of rounds done, and `again` goes there. Numbers
-    that are `carried` from round to round are in registers meanwhile; what leaves in the middle of
-    a round leaves with those of its beginning. The array `clock` gets a status in the end.
+    A round begins at `round`, where `done` is the number of rounds done; `again` jumps there.
+    Numbers that are `carried` from round to round are in registers meanwhile; a return in the
+    middle of a round stores those of its beginning. The array `clock` gets a status on return.
     """
 
     def __init__(
@@ -36,13 +35,13 @@ class Assembler:
         carried: Mapping[str, tuple[str, int]] | None = None,
         pointers: Sequence[str] = (),
     ) -> None:
-        """`carried` says in which array, and where, a number is kept between calls.
+        """`carried` has the array and the index where a number is stored between calls.
 
-        `pointers` are names of more arrays, whose addresses stand in the first argument.
+        `pointers` are names of more arrays, whose addresses are in the first argument.
         """
         self.module = ir.Module("netwright")
         self.tables: list[NDArray[np.int64]] = []
-        """The arrays of the code's own, which live as long as it."""
+        """Constant tables, which live as long as the code."""
         kinds = [POINTER] * (len(arguments) - 1) + [WORD]
         function = ir.Function(self.module, ir.FunctionType(WORD, kinds), "advance")
         self.arguments: dict[str, Any] = dict(zip(arguments, function.args, strict=True))
@@ -71,33 +70,33 @@ class Assembler:
         self.b.position_at_end(self.round)
 
     def at_first(self, array: str, index: int) -> Any:
-        """What stands at a place when the function is called."""
+        """The number at an index of an array when the function is called."""
         with self.b.goto_block(self.entry.parent):
             self.b.position_before(self.entry)
             return self.load(array, index)
 
     def again(self, **carried: Number) -> None:
-        """End a round, and begin the next with new numbers."""
+        """End the round, and begin the next one with new carried numbers."""
         for name, phi in self.carried.items():
             phi.add_incoming(self.word(carried.get(name, phi)), self.b.block)
         self.done.add_incoming(self.word(self.sum(self.done, 1)), self.b.block)
         self.b.branch(self.round)
 
     def compiled(self, *, optimised: bool = False) -> Callable[..., int]:
-        """The function, as machine code for this machine.
+        """Compile the function for this machine.
 
-        To optimise it pays for code that is small and used by many networks.
+        Optimising pays for code that is small and used by many networks.
         """
         engine = machine_code(self.module, optimised=optimised)
         pointers = [c_void_p] * (self.number_of_arguments - 1)
         code: Any = CFUNCTYPE(c_int64, *pointers, c_int64)(engine.get_function_address("advance"))
-        code.kept = engine, self.tables  # they go when the function goes
+        code.kept = engine, self.tables  # they live as long as the function
         return cast(Callable[..., int], code)
 
     # Numbers: integers are folded, everything else becomes an instruction.
 
     def word(self, x: Number) -> Any:
-        """The number as LLVM has it."""
+        """A number as an LLVM value."""
         assert not isinstance(x, int) or -(1 << 63) <= x < 1 << 63, "a constant of 64 bits"
         return WORD(x) if isinstance(x, int) else x
 
@@ -120,11 +119,11 @@ class Assembler:
         return self.b.neg(x) if y == -1 else self.b.mul(x, self.word(y))
 
     def compare(self, how: str, x: Number, y: Number) -> Any:
-        """A condition such as x <= y."""
+        """The condition x `how` y, such as x <= y."""
         return self.b.icmp_signed(how, self.word(x), self.word(y))
 
     def choose(self, condition: Any, x: Number, y: Number) -> Number:
-        """x if a condition holds, else y."""
+        """x if the condition holds, else y."""
         return self.b.select(condition, self.word(x), self.word(y))
 
     def least(self, x: Number, y: Number) -> Number:
@@ -137,38 +136,40 @@ class Assembler:
 
     # Memory.
 
-    def at(self, array: Any, index: Number) -> Any:
-        """The address of a place in an array: an argument by its name, or a table."""
+    def at(self, array: Any, index: Number, kind: Any = WORD) -> Any:
+        """The address of an element of an array: an argument, given by name, or a table."""
         base = self.arguments[array] if isinstance(array, str) else array
+        if kind != WORD:
+            base = self.b.bitcast(base, kind.as_pointer())
         return self.b.gep(base, [self.word(index)])
 
     def load(self, array: Any, index: Number) -> Any:
-        """What stands at a place."""
+        """The number at an index."""
         return self.b.load(self.at(array, index))
 
-    def store(self, x: Number, array: Any, index: Number) -> None:
-        """Put a number at a place."""
-        self.b.store(self.word(x), self.at(array, index))
+    def store(self, x: Number, array: Any, index: Number, kind: Any = WORD) -> None:
+        """Store a number at an index; with `kind`, its low bits in an array of that type."""
+        word = self.word(x)
+        word = word if kind == WORD else self.b.trunc(word, kind)
+        self.b.store(word, self.at(array, index, kind))
 
     def load_short(self, array: Any, index: Number) -> Any:
-        """A number of 16 bits, from an array of such."""
-        base = self.b.bitcast(self.arguments[array], SHORT.as_pointer())
-        return self.b.zext(self.b.load(self.b.gep(base, [self.word(index)])), WORD)
+        """The number at an index of an array of unsigned 16-bit integers."""
+        return self.b.zext(self.b.load(self.at(array, index, SHORT)), WORD)
 
     def store_short(self, x: Number, array: Any, index: Number) -> None:
-        """Put a number of 16 bits at a place of an array of such."""
-        base = self.b.bitcast(self.arguments[array], SHORT.as_pointer())
-        self.b.store(self.b.trunc(self.word(x), SHORT), self.b.gep(base, [self.word(index)]))
+        """Store the low 16 bits of a number in an array of 16-bit integers."""
+        self.store(x, array, index, SHORT)
 
     def table(self, numbers: Any) -> Any:
-        """An array of the code's own."""
+        """The address of a new constant table."""
         self.tables.append(np.array(numbers, dtype=np.int64))
         return WORD(self.tables[-1].ctypes.data).inttoptr(POINTER)
 
     # Control.
 
     def go_on_if(self, condition: Any, status: int) -> None:
-        """Return with a status in `status_at` if a condition does not hold."""
+        """Return with a status, stored at `status_at`, unless a condition holds."""
         following = self.b.append_basic_block()
         self.status.add_incoming(WORD(status), self.b.block)
         self.b.cbranch(condition, following, self.leave)
@@ -176,27 +177,25 @@ class Assembler:
 
     @contextmanager
     def loop(self, start: Number, end: Number) -> Iterator[Any]:
-        """For i from `start` to before `end`."""
+        """A context manager for a loop body: i runs from `start` to before `end`."""
         before = self.b.block
-        head = self.b.append_basic_block()
-        body = self.b.append_basic_block()
-        behind = self.b.append_basic_block()
+        head, body, after = (self.b.append_basic_block() for _ in range(3))
         self.b.branch(head)
         self.b.position_at_end(head)
         i = self.b.phi(WORD)
         i.add_incoming(self.word(start), before)
-        self.b.cbranch(self.compare("<", i, end), body, behind)
+        self.b.cbranch(self.compare("<", i, end), body, after)
         self.b.position_at_end(body)
         yield i
         i.add_incoming(self.b.add(i, WORD(1)), self.b.block)
         self.b.branch(head)
-        self.b.position_at_end(behind)
+        self.b.position_at_end(after)
 
 
 def machine_code(module: ir.Module, *, optimised: bool = True) -> Any:
-    """An engine that has a module as code for this machine, which lives as long as it.
+    """An engine with a module compiled for this machine; the code lives as long as the engine.
 
-    To optimise it pays for code that is small or much used.
+    Optimising pays for code that is small or much used.
     """
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()

@@ -1,11 +1,10 @@
-"""Loops that are written in Python, as machine code.
+"""A just-in-time compiler for loops written in a small subset of Python.
 
-A loop is a function of numbers, arrays and tuples of numbers, in a small part of Python that is
-read from its source: int64, float64 and conditions; `if`, `while`, `for … in range(…)`; elements of
-arrays; calls of functions like it, which are written into it. Python itself does the same with it,
-as long as its integers have 64 bits, none is divided by 0 and every index is one of the array,
-counted from 0. Whatever else it has is refused when it is compiled. That takes some 20 ms, and
-nothing is kept on disk.
+A loop is a function of numbers, arrays and tuples of numbers. The compiler reads its source, which
+may have int64, float64 and conditions; `if`, `while`, `for … in range(…)`; elements of arrays; and
+calls of such functions, which are inlined. The code does what Python does, as long as integers fit
+in 64 bits, no divisor is 0 and every index is in its array, counted from 0. Anything else is
+refused at compile time. Compiling takes some 20 ms, and nothing is cached on disk.
 """
 
 import ast
@@ -26,17 +25,17 @@ from netwright.assembler import machine_code
 BIT, INT, WORD = map(ir.IntType, (1, 32, 64))
 FLOAT, NOTHING = ir.DoubleType(), ir.VoidType()
 OBJECT = ir.IntType(8).as_pointer()
-# What an array's object has after what every object has: PyArrayObject in numpy's C interface. To
-# ask Python for it takes longer than many a loop.
+# Offsets of the fields of PyArrayObject, in numpy's C interface. Asking Python for the fields takes
+# longer than many a loop.
 DATA, NDIM, LENGTHS, DTYPE, FLAGS = (object.__basicsize__ + place for place in (0, 8, 16, 40, 48))
 REFUSED = -(1 << 63)
-"""What a loop returns if an array is not of the type that it is compiled for."""
+"""Returned by a loop if an array does not have the type that the loop is compiled for."""
 _LOOPS: dict[Any, Callable[..., int]] = {}
-"""What is compiled in this process, by function and types."""
+"""Cache of compiled loops, by function and types."""
 
 
 class Compiled(NamedTuple):
-    """A compiled loop, and how many seconds the compiler took."""
+    """A compiled loop, and the seconds that the compiler took."""
 
     loop: Callable[..., Any]
     seconds: float
@@ -45,10 +44,10 @@ class Compiled(NamedTuple):
 def compiled(
     function: Callable[..., Any], *sample: Any, bound: tuple[tuple[float, ...], ...] = ()
 ) -> Compiled:
-    """A function as compiled code, for arguments of the types of `sample`.
+    """Compile a function for arguments of the types of `sample`.
 
-    Its last arguments may be tuples of numbers, which are bound: the loop is called without them.
-    It returns an integer, 0 where the function returns nothing.
+    Its last arguments may be tuples of numbers, given as `bound`: the loop is called without them.
+    It returns an integer, or 0 if the function returns nothing.
     """
     started = perf_counter()
     key = function, tuple(map(_type, sample)), tuple(tuple(map(_type, each)) for each in bound)
@@ -71,14 +70,14 @@ class _ArrayType(NamedTuple):
 
     @property
     def element(self) -> Any:
-        """What LLVM calls the type of its elements."""
+        """The LLVM type of its elements."""
         if self.dtype != np.float64 and (self.dtype.kind not in "iu" or self.dtype == np.uint64):
             raise TypeError(f"no loops over arrays of {self.dtype}")
         return FLOAT if self.dtype == np.float64 else ir.IntType(8 * self.dtype.itemsize)
 
 
 def _type(value: Any) -> Any:
-    """What an argument is to a loop."""
+    """The type of an argument: an array type, float or int."""
     if isinstance(value, np.ndarray):
         return _ArrayType(value.dtype, value.ndim)
     return float if isinstance(value, float) else int
@@ -91,12 +90,12 @@ def _compile(
     kinds: Any = [{int: c_int64, float: c_double}.get(kind, py_object) for kind in types]
     address = engine.get_function_address("loop")
     code: Any = CFUNCTYPE(c_int64, *kinds, py_object)(address)
-    code.engine = engine  # it goes when the code goes
+    code.engine = engine  # it lives as long as the code
     return cast(Callable[..., int], code)
 
 
 def _result(function: Callable[..., Any]) -> Any:
-    """The type of what a function returns, by its annotation."""
+    """The LLVM type of a function's result, from its annotation."""
     return {None: NOTHING, float: FLOAT, int: WORD, bool: WORD}[function.__annotations__["return"]]
 
 
@@ -108,14 +107,14 @@ def _functions(file: str) -> dict[int, ast.FunctionDef]:
 
 
 class _Array(NamedTuple):
-    """An array as the code has it."""
+    """An array in LLVM values."""
 
     base: Any
     is_signed: bool
     shape: tuple[Any, ...]
 
 
-# By the sign: what it is for int64, and what for float64.
+# The builder's method for int64, and that for float64.
 OPERATIONS = {
     ast.Add: ("add", "fadd"),
     ast.Sub: ("sub", "fsub"),
@@ -130,10 +129,10 @@ INTRINSICS = {abs: "llvm.fabs", np.floor: "llvm.floor", sqrt: "llvm.sqrt", exp: 
 
 
 class _Writer:
-    """Writes a function, and into it those that it calls.
+    """Writes a function, and inlines those that it calls.
 
-    A variable is a place in memory, of the type of what is first put there; LLVM makes registers
-    of them. Arrays and tuples only have names.
+    A variable is a place in memory, with the type of the value first assigned; LLVM makes registers
+    of them. Arrays and tuples are only names.
     """
 
     def __init__(
@@ -145,9 +144,9 @@ class _Writer:
         self.b = ir.IRBuilder(code.append_basic_block())
         self.function, self.names = function, dict[str, Any]()
         self.leave: Any = None
-        """Where a result goes to, and where `return` leads to."""
+        """The place for the result, and the block that `return` jumps to."""
         self.loops: list[tuple[Any, Any]] = []
-        """Where `continue` and `break` lead to, in the loops around."""
+        """The blocks that `continue` and `break` jump to, for each enclosing loop."""
         *given, numbers = code.args
         base = self._field(numbers, DATA, FLOAT.as_pointer())
         x = iter(self._first(base, sum(map(len, bound))))
@@ -159,7 +158,7 @@ class _Writer:
         self.b.ret(WORD(0) if found is None else self._as(WORD, found))
 
     def _field(self, thing: Any, place: int, kind: Any) -> Any:
-        """What an object has at a place."""
+        """The field of an object at an offset."""
         address = self.b.gep(thing, [WORD(place)])
         return self.b.load(self.b.bitcast(address, kind.as_pointer()))
 
@@ -167,7 +166,7 @@ class _Writer:
         return [self.b.load(self.b.gep(address, [WORD(n)])) for n in range(count)]
 
     def _given(self, thing: Any, kind: Any) -> Any:
-        """An argument; the code returns if it is an array of another type than it is made for."""
+        """An argument; the code returns `REFUSED` for an array of another type."""
         if not isinstance(kind, _ArrayType):
             return thing
         is_in_order = self.b.and_(self._field(thing, FLAGS, INT), INT(1))
@@ -180,7 +179,7 @@ class _Writer:
         return _Array(base, kind.dtype.kind == "i", tuple(shape))
 
     def _written(self, function: Callable[..., Any], arguments: Sequence[Any]) -> Any:
-        """What a function returns that is written in here."""
+        """Inline a call; return the function's result."""
         outer = self.function, self.names, self.leave
         code, result = function.__code__, _result(function)
         tree = _functions(code.co_filename)[code.co_firstlineno]
@@ -200,7 +199,7 @@ class _Writer:
     # Statements.
 
     def _all(self, block: Any, statements: Sequence[ast.stmt], end: Any) -> None:
-        """Statements in a block, and on to another."""
+        """Write statements into a block, which then continues with `end`."""
         self.b.position_at_end(block)
         for statement in statements:
             self._statement(statement)
@@ -250,7 +249,7 @@ class _Writer:
         self._loop(test, [ast.Assign([target], counter), *body], [after])
 
     def _loop(self, test: ast.expr, body: list[ast.stmt], after: list[ast.stmt]) -> None:
-        """While `test` holds, `body` and, whether it ends early or not, `after`."""
+        """A loop: while `test` holds, run `body`, and then `after`, even on `continue`."""
         head, inside, last, end = (self.b.append_basic_block() for _ in range(4))
         self.b.branch(head)
         self.b.position_at_end(head)
@@ -288,7 +287,7 @@ class _Writer:
     # Values.
 
     def value(self, node: ast.expr) -> Any:
-        """A number as LLVM has it, an array, or a tuple."""
+        """The value of an expression: an LLVM value, an array, or a tuple."""
         match node:
             case ast.Name(name) if name in self.names:
                 known = self.names[name]
@@ -333,7 +332,7 @@ class _Writer:
                 raise self._refused(node)
 
     def _outside(self, node: ast.expr) -> Any:
-        """A constant, or what a name stands for that is not a variable's."""
+        """The object of a constant, a global or a builtin name, or an attribute of one."""
         match node:
             case ast.Constant(number):
                 return number
@@ -373,7 +372,7 @@ class _Writer:
             return getattr(self.b, name)(x, y)
         if x.type == FLOAT or op not in (ast.FloorDiv, ast.Mod):
             raise self._refused(node)
-        rest = self.b.srem(x, y)  # it has the sign of x, and Python's that of y
+        rest = self.b.srem(x, y)  # it has the sign of x; Python's has that of y
         is_other = self.b.icmp_signed("<", self.b.xor(rest, y), WORD(0))
         is_off = self.b.and_(is_other, self.b.icmp_signed("!=", rest, WORD(0)))
         if op is ast.Mod:
@@ -388,12 +387,12 @@ class _Writer:
         return (self.b.fcmp_unordered if how == "!=" else self.b.fcmp_ordered)(how, x, y)
 
     def _holds(self, node: ast.expr) -> Any:
-        """A condition, of one bit."""
+        """The truth value of an expression, as one bit."""
         x = self.value(node)
         return x if x.type == BIT else self._compared(ast.NotEq(), x, x.type(0))
 
     def _either(self, test: ast.expr, *choices: Callable[[], Any]) -> Any:
-        """One of two values, of which only that one is computed."""
+        """One of two values; only the chosen one is computed."""
         blocks = [self.b.append_basic_block() for _ in choices]
         end = self.b.append_basic_block()
         self.b.cbranch(self._holds(test), *blocks)
@@ -409,12 +408,12 @@ class _Writer:
         return phi
 
     def _alike(self, x: Any, y: Any) -> tuple[Any, Any]:
-        """Two numbers of one type: float64 if either is, else int64."""
+        """Two numbers converted to one type: float64 if either is, else int64."""
         kind = FLOAT if FLOAT in (x.type, y.type) else WORD
         return self._as(kind, x), self._as(kind, y)
 
     def _as(self, kind: Any, x: Any) -> Any:
-        """A number as one of a type."""
+        """A number converted to a type."""
         if x.type == kind:
             return x
         if kind == FLOAT:

@@ -6,6 +6,7 @@ from itertools import islice
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.engine.transformer.test_tables import advance
 from tests.mutations import mutated_transformer
 from tests.networks import WATCHES, facts
 from tests.repetition import examples, repeated
@@ -13,7 +14,7 @@ from tests.strategies import machines
 from tests.strategies import words as random_words
 
 from netwright.engine.full.forms import LONGEST
-from netwright.engine.moments import Codes, UnsuitableError, rows_of
+from netwright.engine.moments import UnsuitableError
 from netwright.engine.transformer.decoder import FastDecoder
 from netwright.engine.transformer.full import FullTransformer
 from netwright.exact.vector import Vector
@@ -29,24 +30,16 @@ def engine(compiled: CompiledTransformer, word: object, *, tables: bool) -> Fast
     return FastDecoder(compiled.network, X, compiled.seed, WATCHES, tables=tables)
 
 
-def advanced(decoder: FastDecoder, tokens: int) -> list[list[int]]:
-    """The codes of exactly so many tokens."""
-    found: list[Codes] = []
-    while (missing := tokens - sum(map(len, found))) > 0:
-        found.append(decoder.advance(missing))
-    return [row for codes in found for row in rows_of(codes).tolist()]
-
-
 def goes_on(net: Network, word: object, kept_at: int, tokens: int) -> None:
     """From a snapshot of one way, the other gives the same codes and the same vectors."""
     whole = engine(net.compiled, word, tables=True)
-    codes = advanced(whole, kept_at + tokens)
+    codes = advance(whole, kept_at + tokens)
     for by_tables in (True, False):
         first = engine(net.compiled, word, tables=by_tables)
-        assert advanced(first, kept_at) == codes[:kept_at]
+        assert advance(first, kept_at) == codes[:kept_at]
         second = engine(net.compiled, word, tables=not by_tables)
         second.restore(first.snapshot())
-        assert advanced(second, tokens) == codes[kept_at:]
+        assert advance(second, tokens) == codes[kept_at:]
         assert (second.newest, second.reason) == (whole.newest, None)
 
 
@@ -75,12 +68,12 @@ def test_snapshots_at_odd_places_of_long_runs(name: str, word: str, kept_at: int
 
 def test_small_chunks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     net = compile_network(library_machine("copy"))
-    wanted = advanced(engine(net.compiled, "abba", tables=True), 150)
+    wanted = advance(engine(net.compiled, "abba", tables=True), 150)
     for size in (1, 7, 16, 17, 50):
         for place in CHUNKS:
             monkeypatch.setattr(place, size)
         full = engine(net.compiled, "abba", tables=False)
-        assert advanced(full, 150) == wanted
+        assert advance(full, 150) == wanted
         assert full.reason is None
 
 
@@ -104,12 +97,12 @@ def test_full_goes_on_by_rationals_where_only_tables_follow_a_network() -> None:
     """Its encoder attends, which vector code refuses; the snapshot is as good as any."""
     net = compile_network(library_machine("copy")).with_weight("encoder.1.V", "x8", "x7", 1)
     fast, full = (engine(net.compiled, "ab", tables=tables) for tables in (True, False))
-    codes = advanced(engine(net.compiled, "ab", tables=True), 40)
-    advanced(fast, 17)
+    codes = advance(engine(net.compiled, "ab", tables=True), 40)
+    advance(fast, 17)
     assert fast.reason is None
     full.restore(fast.snapshot())
     assert full.reason == "the encoder attends"
-    assert advanced(full, 23) == codes[17:]
+    assert advance(full, 23) == codes[17:]
 
 
 def twofold(state: str) -> CompiledTransformer:

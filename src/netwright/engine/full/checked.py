@@ -1,48 +1,40 @@
-"""A proposal, checked chunk by chunk: the arrays of columns, and what is kept between chunks."""
+"""Checks a proposal chunk by chunk: holds the arrays of columns, and the state between chunks."""
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from netwright.engine.full.forms import LONGEST, Column, Number, Vector
-from netwright.engine.full.lanes import (
-    CLOCK,
-    DONE,
-    LANES,
-    Compiled,
-    Stage,
-    compiled,
-    is_wide,
-    name_of,
-)
+from netwright.engine.full.forms import LONGEST, Column, Number, Vector, is_wide
+from netwright.engine.full.lanes import CLOCK, DONE, LANES, Compiled, Stage, compiled, name_of
 from netwright.engine.full.program import Decoder
 from netwright.engine.moments import UnsuitableError
+from netwright.exact.arrays import AnyArray, IntArray
 from netwright.exact.rational import Rational
 from netwright.exact.vector import Vector as Exact
 
 CHUNK = 1 << 14
-"""Tokens at once: what they need stays in the processor's cache."""
+"""Tokens per chunk: few enough that their columns stay in the processor's cache."""
 AHEAD = LANES + 1
-"""What is read beyond a chunk: the tokens of the last vector, and one that comes next."""
+"""How far code reads beyond a chunk: the rest of the last vector, and the next token."""
 LOWEST, HIGHEST, FIRST, CELLS = map(CLOCK.index, ("lowest", "highest", "first", "cells"))
 FAR = 1 << 61
 CELLS_A_TOKEN = 8
-"""Beyond so many the head jumps, and most memory would be for cells that nobody visits."""
+"""With more cells per token the head jumps, and most memory would go to cells never visited."""
 
 
 class Checked:
-    """How far a proposed run is what a network makes of it."""
+    """Checks how far a proposed run is the network's run."""
 
     def __init__(self, decoder: Decoder) -> None:
         self.decoder, self.tokens = decoder, 0
         self.reached: dict[int, int] = {}
-        """How many tokens of the chunk each pass did."""
+        """By pass: how many tokens of the chunk it did."""
         self.code: Compiled = compiled(tuple(decoder.forms.operations))
-        self.arrays: dict[str, NDArray[Any]] = {}
-        self._where: dict[str, tuple[NDArray[np.int64], int, int]] = {}
-        """The addresses of a stage's arrays, and of its clock."""
-        self.clocks: dict[int, NDArray[np.int64]] = {}
+        self.arrays: dict[str, AnyArray] = {}
+        self._where: dict[str, tuple[IntArray, int, int]] = {}
+        """Cache: the addresses of a stage's arrays, and of its clock."""
+        self.clocks: dict[int, IntArray] = {}
         self._clock = np.zeros(len(CLOCK), np.int64)
         for column in (*self.code.stored, *self.code.passes):
             self._make(name_of(column), column.wide)
@@ -53,10 +45,9 @@ class Checked:
                 values: Any = arguments[3]
                 for n, value in enumerate(values):
                     self._make(f"found {column.operation} {n}", is_wide(value))
-                clock[[LOWEST, HIGHEST, CELLS]] = FAR, -FAR, 65
-                clock[FIRST] = -32
+                clock[[LOWEST, HIGHEST]] = FAR, -FAR
                 rows = np.zeros((65, 1 + len(values)), np.int64)
-                self.arrays[f"cells {column.operation}"] = rows
+                self.keep_cells(column.operation, -32, rows)
         for n, table in enumerate(decoder.tables):
             self.arrays[f"table {n}"] = np.ascontiguousarray(table)
         for stage in self.code.stages:
@@ -65,18 +56,18 @@ class Checked:
                     self.arrays[name] = np.zeros(CHUNK // LANES + 1, np.uint16)
                 elif name not in self.arrays:
                     self._make(name, wide=True)
-        given = [name for name in self.arrays if name.startswith("given ")]
-        self.given = {name.removeprefix("given "): self.arrays[name] for name in given}
-        """What is proposed, by name."""
+        given = {name: array for name, array in self.arrays.items() if name.startswith("given ")}
+        self.given = {name.removeprefix("given "): array for name, array in given.items()}
+        """The arrays of the proposal, by hint; callers write into them."""
 
     def _make(self, name: str, wide: bool) -> None:
         self.arrays[name] = np.zeros(CHUNK + AHEAD, np.int64 if wide else np.int32)
 
     def advance(self, count: int) -> int:
-        """How many of the next tokens, a chunk at most, are as proposed.
+        """Check the next tokens, a chunk at most; return how many are as proposed.
 
-        What is given stands in `given` for them, and for one token more, which is the first of the
-        next chunk. UnsuitableError beyond the tokens for which all numbers are known to fit.
+        `given` must hold the proposal for them and for one token more, the first of the next chunk.
+        Raise UnsuitableError beyond the number of tokens for which all numbers are sure to fit.
         """
         if self.tokens + count > LONGEST:
             raise UnsuitableError(f"a run of more than {LONGEST:,} tokens")
@@ -92,11 +83,11 @@ class Checked:
         return count
 
     def shift(self, count: int) -> None:
-        """Let the last of some tokens be the first."""
+        """Move the proposal of token `count` to the front, as the first of the next chunk."""
         for array in self.given.values():
             array[0] = array[count]
 
-    def _call(self, stage: Stage, clock: NDArray[np.int64], count: int) -> int:
+    def _call(self, stage: Stage, clock: IntArray, count: int) -> int:
         clock[1] = self.tokens
         name = stage.arrays[0]  # its flags, or the column of its pass
         if name not in self._where:
@@ -121,8 +112,7 @@ class Checked:
         if name == "seek":
             cells: Any = arguments[1]
             if arguments[0] == "pointer":
-                both = [self.arrays[name][:count] for name in ("given cell", "given look")]
-                here = np.concatenate(both)
+                here = np.concatenate([self.given[each][:count] for each in ("cell", "look")])
             elif isinstance(cells, int):
                 here = np.array([cells])
             else:
@@ -132,7 +122,7 @@ class Checked:
         assert clock[0] != DONE or done == count
         return done
 
-    def _column(self, column: Column) -> NDArray[Any]:
+    def _column(self, column: Column) -> AnyArray:
         name, arguments = self.decoder.forms.operations[column.operation]
         return self.arrays[f"given {arguments[0]}" if name == "given" else name_of(column)]
 
@@ -150,8 +140,8 @@ class Checked:
         rows[1 + first - start : 1 + first - start + size] = self.arrays[name][1:]
         self.keep_cells(column.operation, start, rows)
 
-    def keep_cells(self, operation: int, first: int, rows: NDArray[np.int64]) -> None:
-        """Let these be the rows of cells, after that of the first token."""
+    def keep_cells(self, operation: int, first: int, rows: IntArray) -> None:
+        """Set the rows of a look-up: row 0 is the first token's, row 1 that of cell `first`."""
         self.arrays[f"cells {operation}"] = rows
         self.clocks[operation][[FIRST, CELLS]] = first, len(rows)
         self._where.clear()
@@ -159,10 +149,10 @@ class Checked:
     # One token of the chunk, in exact numbers.
 
     def exact(self, vector: Vector, k: int, tokens: int, name: str = "") -> Exact | None:
-        """A vector of the k-th token of the chunk, `tokens` being those before the chunk.
+        """A vector of the k-th token of the chunk, which begins after `tokens` tokens.
 
-        None where it depends on a look-up that failed, or on a mean; or, if it is one of the
-        network's by its name, on anything that did not hold before it.
+        None where it depends on a failed look-up or on a mean. With the `name` of one of the
+        network's vectors, also None if a requirement before that vector fails.
         """
         forms, p = self.decoder.forms, tokens + k + 1
         numbers = self._numbers(k, p)
@@ -186,7 +176,7 @@ class Checked:
         return Exact(self.decoder.network.layout, found)
 
     def _numbers(self, k: int, p: int) -> list[int | None]:
-        """What every operation gives for a token, as its definition says."""
+        """The result of every operation for a token, evaluated by definition; None if unknown."""
         numbers: list[int | None] = []
         for n, (name, arguments) in enumerate(self.decoder.forms.operations):
             try:
@@ -197,59 +187,64 @@ class Checked:
 
     def _number(
         self, n: int, name: str, arguments: Any, numbers: list[int | None], k: int, p: int
-    ) -> int | None:
+    ) -> int:
         def of(x: Any) -> int:
             found = _value(x, numbers)
             if found is None:
                 raise _UnknownError
             return found
 
-        if name in ("running sum", "seek", "found"):
-            operation = arguments[0].operation if name == "found" else n
-            if k >= self.reached.get(operation, 0):
-                raise _UnknownError
-            where = f"found {operation} {arguments[1]}" if name == "found" else f"column {n}"
-            return int(self.arrays[where][k])
-        if name in ("given", "code", "number"):
-            code = int(self.given[arguments[0]][k + arguments[1]])
-            if name != "code":
-                return code
-            row = dict(enumerate(arguments[3], start=arguments[2]))
-            return int(row.get(code, 0))
         if name == "whole":
             terms, over = arguments
             whole, rest = divmod(sum(f * of(x) * of(u) * p**e for f, x, u, e in terms), over)
             if rest:
                 raise _UnknownError
             return int(whole)
-        if name == "sum":
-            return int(arguments[1] + sum(factor * of(x) for x, factor in arguments[0]))
-        if name in ("clip", "clip wide"):
-            x, top = of(arguments[0]), arguments[1]
-            return max(0, x if top < 0 else min(x, top))
-        if name == "at most":
-            return int(of(arguments[0]) <= arguments[1])
-        if name == "choose":
-            return of(arguments[1] if of(arguments[0]) else arguments[2])
-        if name == "minus absolute":
-            return -abs(of(arguments[0]))
-        if name == "best":
-            scores = [*map(of, arguments[0])]
-            if scores.count(max(scores)) > 1:
-                raise _UnknownError
-            return scores.index(max(scores))
-        if name == "row":
-            return int(min(max(of(arguments[0]), 1), arguments[1])) - 1
         if name == "at":
             return int(self.decoder.tables[arguments[1]][of(arguments[0])])
-        if name == "require 0":
-            return int(of(arguments[0]) == 0)
-        assert name == "require between", name
-        return int(arguments[1] <= of(arguments[0]) <= arguments[2])
+        if name in OPERATIONS:
+            return int(OPERATIONS[name](of, *arguments))
+        return self._stored(n, name, arguments, k)
+
+    def _stored(self, n: int, name: str, arguments: Any, k: int) -> int:
+        """The result of an operation that reads the proposal, or that a pass has stored."""
+        if name in ("running sum", "seek", "found"):
+            operation = arguments[0].operation if name == "found" else n
+            if k >= self.reached.get(operation, 0):
+                raise _UnknownError
+            where = f"found {operation} {arguments[1]}" if name == "found" else f"column {n}"
+            return int(self.arrays[where][k])
+        assert name in ("given", "code", "number"), name
+        code = int(self.given[arguments[0]][k + arguments[1]])
+        if name != "code":
+            return code
+        return int(dict(enumerate(arguments[3], start=arguments[2])).get(code, 0))
 
 
 class _UnknownError(Exception):
-    """A number depends on something that failed: a look-up, a division, a choice."""
+    """A number depends on a look-up, a division or a choice that failed."""
+
+
+def _best(of: Callable[[Number], int], scores: Sequence[Number]) -> int:
+    found = [*map(of, scores)]
+    if found.count(max(found)) > 1:
+        raise _UnknownError
+    return found.index(max(found))
+
+
+OPERATIONS: dict[str, Callable[..., int]] = {
+    "sum": lambda of, terms, bias: bias + sum(factor * of(x) for x, factor in terms),
+    "clip": lambda of, x, top: max(0, of(x) if top < 0 else min(of(x), top)),
+    "clip wide": lambda of, x, top: max(0, min(of(x), top)),
+    "at most": lambda of, x, limit: of(x) <= limit,
+    "choose": lambda of, condition, x, y: of(x if of(condition) else y),
+    "minus absolute": lambda of, x: -abs(of(x)),
+    "best": _best,
+    "row": lambda of, nearest, count: min(max(of(nearest), 1), count) - 1,
+    "require 0": lambda of, x: of(x) == 0,
+    "require between": lambda of, x, low, high: low <= of(x) <= high,
+}
+"""The definitions of the operations on numbers of one token; `of` evaluates an argument."""
 
 
 def _value(x: Number, numbers: list[int | None]) -> int | None:

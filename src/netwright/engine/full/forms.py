@@ -1,16 +1,16 @@
 """Forms: Σ c·u·p^e, where c is a number of each token, u an unknown and p the position.
 
-A `Column` is one number for each token of a chunk; an operation computes it from others. What is
-the same for all tokens is an `int`. A coefficient is a column over a denominator that is known
-beforehand. So a vector of exact rationals is a few small integers, however far the run has come,
-and no number of it depends on the size of an unknown but where an operation says so.
+A `Column` is one number for each token of a chunk; an operation computes it from others. A number
+that is the same for all tokens is an `int`. A coefficient is a column over a denominator that is
+known beforehand. So a vector of exact rationals is a few small integers, however long the run, and
+only operations that say so depend on the size of an unknown.
 
 | unknown   | stands for                                                                    |
 |-----------|-------------------------------------------------------------------------------|
 | `ONE`     | 1                                                                             |
 | whole     | an integer, such as a running sum: 64 bits, as it grows                       |
 | pointer   | 1/J for an integer J, 1 at least                                              |
-| mean      | something between 0 and 1, of which no more is known                          |
+| mean      | a number between 0 and 1, otherwise unknown                                   |
 """
 
 from collections.abc import Iterable, Mapping
@@ -25,31 +25,31 @@ from netwright.exact.rational import relu, sigma
 NARROW = 1 << 30
 WIDE = 1 << 62
 LONGEST = 1 << 36
-"""Tokens of a run: what grows by one a token stays below this."""
+"""Maximum number of tokens: a count of tokens stays below this."""
 
 
 class Column(NamedTuple):
-    """A number for each token: the operation that computes it, and its bounds."""
+    """A number for each token: the index of the operation that computes it, and its bounds."""
 
     operation: int
     low: int
     high: int
     wide: bool = False
-    """Whether it may need 64 bits: it is at most `high` times the number of tokens then."""
+    """Whether it may need 64 bits; its bound is then `high` times the number of tokens."""
 
 
 Number = int | Column
 Monomial = tuple[int, int]
-"""An unknown, by its place in `Forms.unknowns`, and the power of the position."""
+"""An unknown, by its index in `Forms.unknowns`, and the power of the position."""
 Form = Mapping[Monomial, tuple[Number, int]]
-"""By monomial: a coefficient and what it is over; what is not there is 0."""
+"""By monomial: numerator and denominator of its coefficient; absent ones are 0."""
 Vector = Mapping[int, Form]
 ONE = 0
 UNIT: Monomial = (ONE, 0)
 
 
 class Unknown(NamedTuple):
-    """What stands beside coefficients."""
+    """A factor of a monomial."""
 
     kind: str
     """`one`, `whole`, `pointer` or `mean`."""
@@ -58,14 +58,14 @@ class Unknown(NamedTuple):
 
 
 class Operation(NamedTuple):
-    """What computes a column, or must hold: its name, and columns, integers and tuples of them."""
+    """Computes a column, or states a requirement; arguments are columns, integers, or tuples."""
 
     name: str
     arguments: tuple[object, ...]
 
 
 class Forms:
-    """The operations on columns so far; equal ones are one."""
+    """Builds the list of operations on columns; equal operations are shared."""
 
     def __init__(self) -> None:
         self.operations: list[Operation] = []
@@ -77,7 +77,7 @@ class Forms:
     def column(
         self, name: str, *arguments: object, low: int = 0, high: int = 0, wide: bool = False
     ) -> Column:
-        """What an operation computes."""
+        """The column that an operation computes; the operation is added if it is new."""
         if not wide and (low <= -NARROW or high >= NARROW):
             raise UnsuitableError("a coefficient is too large")
         operation = Operation(name, arguments)
@@ -87,7 +87,7 @@ class Forms:
         return self._columns[operation]
 
     def total(self, terms: Iterable[tuple[int, Number]], bias: int = 0) -> Number:
-        """Σ factor·number + bias, of numbers that are small."""
+        """Σ factor·number + bias, for narrow numbers."""
         factors: dict[Column, int] = {}
         for factor, number in terms:
             if isinstance(number, int):
@@ -104,13 +104,13 @@ class Forms:
         return self.column("sum", tuple(factors.items()), bias, low=low, high=high)
 
     def clipped(self, x: Number, top: int | None) -> Number:
-        """Between 0 and `top`."""
+        """x clipped to [0, top]."""
         low, high = ends(x)
         if low >= 0 and (top is None or high <= top):
             return x
         if isinstance(x, int) or high <= 0 or (top is not None and low >= top):
             return max(0, low if top is None else min(low, top)) if high > 0 else 0
-        top = None if top is not None and high <= top else top  # it may take more than 32 bits
+        top = None if top is not None and high <= top else top  # top may need more than 32 bits
         bounds = max(0, low), high if top is None else top
         return self.column("clip", x, -1 if top is None else top, low=bounds[0], high=bounds[1])
 
@@ -122,24 +122,15 @@ class Forms:
         return self.column("at most", x, limit, low=0, high=1)
 
     def chosen(self, condition: Number, x: Number, y: Number) -> Number:
-        """x where a condition is 1, y where it is 0."""
+        """x where the condition is 1, y where it is 0."""
         if isinstance(condition, int) or x == y:
             return x if condition else y
         (a, b), (c, d) = ends(x), ends(y)
         return self.column("choose", condition, x, y, low=min(a, c), high=max(b, d))
 
     def whole(self, terms: Iterable[tuple[int, Number, Monomial]], over: int = 1) -> Number:
-        """Σ factor·number·u·p^e of whole unknowns, which `over` must divide, in 64 bits."""
-        merged: dict[tuple[Number, Number, int], int] = {}
-        for factor, number, (unknown, power) in terms:
-            u = self.unknowns[unknown].number
-            if isinstance(number, int):
-                factor, number = factor * number, 1
-            if isinstance(u, int):
-                factor, u = factor * u, 1
-            key = (number, u, power)
-            merged[key] = merged.get(key, 0) + factor
-        merged = {key: factor for key, factor in merged.items() if factor}
+        """Σ factor·number·u·p^e / over for whole unknowns, in 64 bits; `over` must divide it."""
+        merged = self._merged(terms)
         if len(merged) == 1 and [*merged.values()] == [over]:
             (number, u, power), *_ = merged
             if (number, power) == (1, 0):
@@ -154,8 +145,23 @@ class Forms:
         kept = tuple((f, n, u, e) for (n, u, e), f in merged.items())
         return self.column("whole", kept, over, high=size, wide=True)
 
+    def _merged(
+        self, terms: Iterable[tuple[int, Number, Monomial]]
+    ) -> dict[tuple[Number, Number, int], int]:
+        """Nonzero factors by number, unknown and power; constants are multiplied into them."""
+        merged: dict[tuple[Number, Number, int], int] = {}
+        for factor, number, (unknown, power) in terms:
+            u = self.unknowns[unknown].number
+            if isinstance(number, int):
+                factor, number = factor * number, 1
+            if isinstance(u, int):
+                factor, u = factor * u, 1
+            key = (number, u, power)
+            merged[key] = merged.get(key, 0) + factor
+        return {key: factor for key, factor in merged.items() if factor}
+
     def require_zero(self, x: Number, where: Number = 1) -> None:
-        """Where it is not, the token is not as proposed; only where a condition is 1."""
+        """Reject the tokens where x is not 0 and `where` is 1."""
         if x == 0:
             return
         if where != 1 and not isinstance(x, int) and x.wide:
@@ -167,7 +173,7 @@ class Forms:
         self.column("require 0", x)
 
     def require_between(self, x: Number, low: int, high: int) -> None:
-        """The same for bounds of a small number."""
+        """Reject the tokens where a narrow x is not between `low` and `high`."""
         least, most = ends(x)
         if least < low or most > high:
             if most < low or least > high:
@@ -177,7 +183,7 @@ class Forms:
     # Forms.
 
     def unknown(self, kind: str, number: Number = 1) -> int:
-        """The place of an unknown."""
+        """The index of an unknown; every mean is a new one."""
         found = Unknown(kind, number)
         if kind == "mean" or found not in self.unknowns:
             self.unknowns.append(found)
@@ -185,7 +191,7 @@ class Forms:
         return self.unknowns.index(found)
 
     def kind(self, monomial: Monomial) -> str:
-        """The kind of a monomial: reciprocals of the position are pointers, to the token itself."""
+        """The kind of a monomial; a reciprocal of the position is a pointer to the token itself."""
         unknown, power = monomial
         if unknown == ONE and power == -1:
             return "pointer"
@@ -215,7 +221,7 @@ class Forms:
         return {k: form for k, form in found.items() if form}
 
     def image(self, affine: Affine, x: Vector) -> Vector:
-        """The image of a vector under a map."""
+        """The image of a vector under an affine map."""
         parts: dict[int, list[tuple[Fraction, Form]]] = {}
         for j, k, top, bottom in affine.fractions:
             if j in x:
@@ -238,15 +244,15 @@ class Forms:
         return self.image(net.maps[-1], x)
 
     def _activated(self, form: Form, top: Fraction | None) -> Form:
-        """σ, or relu, of a form.
+        """σ of a form if `top` is 1, relu if it is None.
 
-        Where reciprocals and pointers stand, which are between 0 and 1, the bounds of the form must
+        Reciprocals and pointers are between 0 and 1. Where they occur, the bounds of the form must
         decide: it is 0, or 1, or inside of [0, 1], where σ is the identity.
         """
         if not form:
             return {}
-        over = lcm(*(each for _, each in form.values()))
-        parts = {m: self.total([(over // each, n)]) for m, (n, each) in form.items()}
+        terms, over = scaled(form)
+        parts = {m: self.total([(factor, n)]) for factor, n, m in terms}
         if set(parts) == {UNIT}:
             return _one(self.clipped(parts[UNIT], None if top is None else over), over)
         if top is None:
@@ -258,34 +264,37 @@ class Forms:
             return _one(self.column("clip wide", value, over, low=0, high=over), over)
         if any(self.kind(m) == "whole" or m[1] > 0 for m in parts):
             raise UnsuitableError("σ of a sum of what grows and what does not")
+        return self._clipped_by_bounds(parts, over)
+
+    def _clipped_by_bounds(self, parts: dict[Monomial, Number], over: int) -> Form:
+        """σ of Σ number·u / over, for monomials u between 0 and 1 and a constant."""
         constant = parts.pop(UNIT, 0)
-        low = self.total([(1, constant), *((-1, self._negative(n)) for n in parts.values())])
+        negative = [self.clipped(self.total([(-1, n)]), None) for n in parts.values()]
+        low = self.total([(1, constant), *((-1, n) for n in negative)])
         high = self.total([(1, constant), *((1, self.clipped(n, None)) for n in parts.values())])
-        zero, one = self.at_most(high, 0), self.total([(-1, self.at_most(low, over - 1))], 1)
-        inside = self.total([(-1, self.at_most(low, -1))], 1), self.at_most(high, over)
-        self.require_between(
-            self.total([(2, zero), (2, one), (1, inside[0]), (1, inside[1])]), 2, 6
-        )
+        zero, one = self.at_most(high, 0), self.negated(self.at_most(low, over - 1))
+        inside = [(1, self.negated(self.at_most(low, -1))), (1, self.at_most(high, over))]
+        self.require_between(self.total([(2, zero), (2, one), *inside]), 2, 6)
         decided = self.total([(1, zero), (1, one)])
         found = {m: self.chosen(decided, 0, number) for m, number in parts.items()}
         found[UNIT] = self.chosen(zero, 0, self.chosen(one, over, constant))
         return {m: (number, over) for m, number in found.items() if number != 0}
 
-    def _negative(self, x: Number) -> Number:
-        """max(0, −x)."""
-        return self.clipped(self.total([(-1, x)]), None)
+    def negated(self, condition: Number) -> Number:
+        """1 − condition."""
+        return self.total([(-1, condition)], 1)
 
     def is_whole(self, monomial: Monomial) -> bool:
         """Whether a monomial is an integer."""
         return monomial[1] >= 0 and self.kind(monomial) in ("one", "whole")
 
     def pointer(self, form: Form, where: Number = 1) -> tuple[Number, Number]:
-        """The J of a form that is 1/J, and 1; or 0 and 0 where the form is 0."""
+        """(J, 1) for a form that is 1/J, and (0, 0) where the form is 0."""
         terms: list[tuple[int, Number, Monomial]] = []
         for monomial, (number, over) in self._without_means(form, where).items():
             if monomial != UNIT and self.kind(monomial) != "pointer":
                 raise UnsuitableError("a pointer does not stay a pointer")
-            there = self.total([(-1, self.at_most(number, over - 1))], 1)
+            there = self.negated(self.at_most(number, over - 1))
             self.require_zero(self.total([(over, there), (-1, number)]), where)
             terms.append((1, there, (ONE, 1) if monomial == (ONE, -1) else (monomial[0], 0)))
         present = self.total((1, number) for _, number, _ in terms)
@@ -293,44 +302,50 @@ class Forms:
         return self.whole(terms), present
 
     def require_equal(self, x: Form, y: Form, where: Number = 1) -> None:
-        """Two forms are one number; they may be so where this says that they are not."""
+        """Reject the tokens where two forms differ; some equal ones may be rejected, too."""
         x, y = self._without_means(x, where), self._without_means(y)
         if any(self.kind(m) == "pointer" and m[0] != ONE for m in (*x, *y)):
             (a, there), (b, too) = self.pointer(x, where), self.pointer(y)
             self.require_zero(self.total([(1, there), (-1, too)]), where)
-            self.require_zero(self.whole([(1, 1, self._at(a)), (-1, 1, self._at(b))]), where)
+            first, second = ((self.unknown("whole", number), 0) for number in (a, b))
+            self.require_zero(self.whole([(1, 1, first), (-1, 1, second)]), where)
             return
         difference = self.combined([(Fraction(1), x), (Fraction(-1), y)])
-        powers: dict[int, list[tuple[Monomial, Number, int]]] = {}
-        for (unknown, power), (number, over) in difference.items():
-            powers.setdefault(power, []).append(((unknown, 0), number, over))
-        for terms in powers.values():
-            if all(monomial == UNIT for monomial, _, _ in terms):
-                self.require_zero(terms[0][1], where)
-            else:
-                over = lcm(*(each for _, _, each in terms))
-                self.require_zero(self.whole((over // o, n, m) for m, n, o in terms), where)
+        powers: dict[int, dict[Monomial, tuple[Number, int]]] = {}
+        for (unknown, power), each in difference.items():
+            powers.setdefault(power, {})[unknown, 0] = each
+        for form in powers.values():
+            number = form[UNIT][0] if set(form) == {UNIT} else self.whole(scaled(form)[0])
+            self.require_zero(number, where)
 
     def _without_means(self, form: Form, where: Number = 1) -> Form:
-        """The form where no mean goes into it, which must be so."""
+        """A form without its means, whose coefficients must be 0."""
         for monomial, (number, _) in form.items():
             if self.kind(monomial) == "mean":
                 self.require_zero(number, where)
         return {m: each for m, each in form.items() if self.kind(m) != "mean"}
-
-    def _at(self, number: Number) -> Monomial:
-        return (self.unknown("whole", number), 0)
 
 
 def _one(number: Number, over: int) -> Form:
     return {UNIT: (number, over)} if number != 0 else {}
 
 
+def scaled(form: Form, sign: int = 1) -> tuple[list[tuple[int, Number, Monomial]], int]:
+    """The terms of a form, times its denominator and a sign; and that denominator."""
+    over = lcm(*(each for _, each in form.values()))
+    return [(sign * (over // each), number, m) for m, (number, each) in form.items()], over
+
+
 def _size(x: Number) -> int:
-    """What it is at most; of a wide one, for each token."""
+    """A bound of |x|; for a wide number, the bound per token."""
     return max(map(abs, ends(x)))
 
 
 def ends(x: Number) -> tuple[int, int]:
-    """The bounds of a small number."""
+    """The bounds of a narrow number."""
     return (x, x) if isinstance(x, int) else (x.low, x.high)
+
+
+def is_wide(x: Number) -> bool:
+    """Whether a number takes 64 bits."""
+    return not isinstance(x, int) and x.wide

@@ -1,8 +1,8 @@
 """Operations on columns as machine code: sixteen tokens at a time, and passes from token to token.
 
-A stage is all that can be computed from what is there, in vectors of sixteen numbers. What needs
-the tokens before it, running sums and the latest visits of cells, is a pass over the chunk between
-two stages. Columns that a later stage or a pass needs are stored in between.
+A stage computes everything that the stored columns allow, in vectors of sixteen numbers. Operations
+that need earlier tokens, running sums and look-ups of the latest visit of a cell, are passes over
+the chunk between two stages. Columns that a later stage or a pass needs are stored in between.
 """
 
 from collections.abc import Callable, Sequence
@@ -11,33 +11,33 @@ from typing import Any, NamedTuple
 
 from llvmlite import ir
 
-from netwright.assembler import WORD, Assembler
-from netwright.engine.full.forms import Column, Number, Operation
+from netwright.assembler import HALF, WORD, Assembler
+from netwright.engine.full.forms import Column, Number, Operation, is_wide
 from netwright.engine.moments import UnsuitableError
 
 LANES = 16
-NARROW, WIDE = ir.VectorType(ir.IntType(32), LANES), ir.VectorType(WORD, LANES)
+NARROW, WIDE = ir.VectorType(HALF, LANES), ir.VectorType(WORD, LANES)
 MASK = ir.VectorType(ir.IntType(1), LANES)
 PASSES = ("running sum", "seek")
 DONE, DIFFERS = range(2)
 FEW = 4
-"""Codes with a number other than 0, up to which each is compared; a table beyond."""
+"""Up to this many codes with a nonzero number are compared one by one; more take a table."""
 CLOCK = ("status", "position", "lowest", "highest", "first", "cells")
-"""What a clock has: why it ended, the tokens before; for a pass over cells, where they are."""
+"""The fields of a clock: why the loop ended, the tokens before; for a look-up, its cells."""
 
 
 class Stage(NamedTuple):
-    """What is done for a chunk: a loop in vectors, or a pass for one operation."""
+    """One loop over a chunk: vector code, or a pass for one operation."""
 
     code: Callable[..., int]
     arrays: tuple[str, ...]
-    """The names of the arrays whose addresses it takes."""
+    """The names of the arrays whose addresses the code takes."""
     over: Column | None = None
-    """The operation of a pass."""
+    """The column that a pass computes; None for vector code."""
 
 
 class Compiled(NamedTuple):
-    """All stages, in order, and the columns that are stored."""
+    """All stages in order, the columns that vector code stores, and those of the passes."""
 
     stages: tuple[Stage, ...]
     stored: tuple[Column, ...]
@@ -45,24 +45,25 @@ class Compiled(NamedTuple):
 
 
 def name_of(column: Column) -> str:
-    """The array of a column."""
+    """The name of a column's array."""
     return f"column {column.operation}"
 
 
 @lru_cache(maxsize=16)
 def compiled(operations: tuple[Operation, ...]) -> Compiled:
-    """The code of all operations."""
+    """Compile all operations to stages."""
     columns = {c.operation: c for c in _columns_in(operations)}
+    is_pass = [operation.name in PASSES for operation in operations]
     levels: list[int] = []
-    for operation in operations:
-        levels.append(max([0, *(_level(levels, operations, c) for c in _columns_in([operation]))]))
-    stored: dict[Column, None] = {}
-    for n, operation in enumerate(operations):
-        for each in _columns_in([operation]):
-            is_pass = operation.name in PASSES
-            if levels[each.operation] < levels[n] or is_pass:
-                stored[each] = None
-    kept = {c.operation: c for c in stored if operations[c.operation].name != "given"}
+    kept: dict[int, Column] = {}
+    for operation in operations:  # the column of a pass is available one stage later
+        used = _columns_in([operation])
+        level = max([levels[c.operation] + is_pass[c.operation] for c in used], default=0)
+        for c in used:
+            is_stored = levels[c.operation] < level or operation.name in PASSES
+            if is_stored and operations[c.operation].name != "given":
+                kept[c.operation] = c
+        levels.append(level)
     stages: list[Stage] = []
     passes: list[Column] = []
     for level in range(max(levels, default=0) + 1):
@@ -70,7 +71,7 @@ def compiled(operations: tuple[Operation, ...]) -> Compiled:
         writer = _Lanes(operations, level, levels, kept, chosen)
         stages.append(Stage(writer.compiled(optimised=True), writer.names))
         for n in chosen:
-            if operations[n].name in PASSES:
+            if is_pass[n]:
                 column = columns.get(n) or Column(n, 0, 1, wide=True)
                 passes.append(column)
                 after = _Pass(operations, column)
@@ -79,7 +80,7 @@ def compiled(operations: tuple[Operation, ...]) -> Compiled:
 
 
 def _columns_in(operations: Sequence[object]) -> list[Column]:
-    """All columns that stand in operations."""
+    """All columns among the arguments of operations, with repetitions."""
     found: list[Column] = []
     for each in operations:
         if isinstance(each, Column):
@@ -89,14 +90,8 @@ def _columns_in(operations: Sequence[object]) -> list[Column]:
     return found
 
 
-def _level(levels: list[int], operations: Sequence[Operation], column: Column) -> int:
-    """The stage in which a column is there: that of a pass is there after it."""
-    is_pass = operations[column.operation].name in PASSES
-    return levels[column.operation] + is_pass
-
-
 class _Lanes(Assembler):
-    """Writes a stage: the columns that are missing are loaded, those that are kept are stored."""
+    """Writes a stage: loads the columns of earlier stages, stores those that later ones need."""
 
     def __init__(
         self,
@@ -144,12 +139,10 @@ class _Lanes(Assembler):
     # Vectors.
 
     def _splat(self, x: Any) -> Any:
-        """A vector of 64-bit numbers that are all the same."""
-        one = self.b.insert_element(
-            ir.Constant(WIDE, ir.Undefined), x, ir.Constant(ir.IntType(32), 0)
-        )
-        zeros = ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES)
-        return self.b.shuffle_vector(one, ir.Constant(WIDE, ir.Undefined), zeros)
+        """A vector with the same 64-bit number in every lane."""
+        undefined = ir.Constant(WIDE, ir.Undefined)
+        one = self.b.insert_element(undefined, x, ir.Constant(HALF, 0))
+        return self.b.shuffle_vector(one, undefined, constant(NARROW, 0))
 
     def _place(self, name: str, kind: Any, shift: int) -> Any:
         base = self.b.bitcast(self.arguments[name], kind.element.as_pointer())
@@ -163,15 +156,15 @@ class _Lanes(Assembler):
         self.b.store(x, self._place(name, x.type, 0), align=4)
 
     def number(self, x: Number, kind: Any = NARROW) -> Any:
-        """A number as a vector: of 32 bits, or of 64."""
+        """A number as a vector of 32-bit or 64-bit lanes."""
         if isinstance(x, int):
             return constant(kind, x)
         if x.operation not in self.values:
             name, arguments = self.operations[x.operation]
-            stored = WIDE if x.wide else NARROW
-            again = name == "given"
-            found = self._given(*arguments) if again else self._read(name_of(x), stored)  # type: ignore[arg-type]
-            self.values[x.operation] = found
+            if name == "given":
+                self.values[x.operation] = self._given(*arguments)  # type: ignore[arg-type]
+            else:
+                self.values[x.operation] = self._read(name_of(x), _kind(x))
         found = self.values[x.operation]
         return self.b.sext(found, kind) if found.type != kind else found
 
@@ -203,11 +196,9 @@ class _Lanes(Assembler):
         codes = self._number(name, shift)
         some = [(first + n, x) for n, x in enumerate(numbers) if x]
         if len(some) > FEW:
-            table = self.table([0, *numbers, 0])
-            place = self._least(
-                self._greatest(self.b.sub(codes, self.number(first - 1)), 0), len(numbers) + 1
-            )
-            return self._gathered(place, table)
+            place = self._greatest(self.b.sub(codes, self.number(first - 1)), 0)
+            place = self._least(place, len(numbers) + 1)
+            return self._gathered(place, self.table([0, *numbers, 0]))
         found = self.number(0)
         for code, x in some:
             found = self.b.select(self._is("==", codes, code), self.number(x), found)
@@ -216,11 +207,11 @@ class _Lanes(Assembler):
     def _gathered(self, places: Any, table: Any) -> Any:
         found = ir.Constant(NARROW, ir.Undefined)
         for lane in range(LANES):
-            n = ir.Constant(ir.IntType(32), lane)
+            n = ir.Constant(HALF, lane)
             place = self.b.extract_element(places, n)
             if place.type != WORD:
                 place = self.b.sext(place, WORD)
-            x = self.b.trunc(self.b.load(self.b.gep(table, [place])), ir.IntType(32))
+            x = self.b.trunc(self.b.load(self.b.gep(table, [place])), HALF)
             found = self.b.insert_element(found, x, n)
         return found
 
@@ -247,9 +238,8 @@ class _Lanes(Assembler):
         return self.b.zext(self._is("<=", self.number(x), limit), NARROW)
 
     def _choose(self, condition: Number, x: Number, y: Number) -> Any:
-        return self.b.select(
-            self._is("!=", self.number(condition), 0), self.number(x), self.number(y)
-        )
+        holds = self._is("!=", self.number(condition), 0)
+        return self.b.select(holds, self.number(x), self.number(y))
 
     def _minus_absolute(self, x: Number) -> Any:
         found = self.number(x)
@@ -273,14 +263,14 @@ class _Lanes(Assembler):
         return whole
 
     def _require_0(self, x: Column) -> None:
-        self.fine.append(self._is("==", self.number(x, WIDE if x.wide else NARROW), 0))
+        self.fine.append(self._is("==", self.number(x, _kind(x)), 0))
 
     def _require_between(self, x: Column, low: int, high: int) -> None:
         found = self.number(x)
         self.fine += [self._is(">=", found, low), self._is("<=", found, high)]
 
     def _best(self, scores: Sequence[Number]) -> Any:
-        """Which score is the greatest; it must be one alone."""
+        """The index of the greatest score, which must be unique."""
         best, winner = self.number(scores[0]), self.number(0)
         alone: Any = ir.Constant(MASK, [1] * LANES)
         for n, score in enumerate(scores[1:], start=1):
@@ -296,34 +286,28 @@ class _Lanes(Assembler):
         return self.b.sub(found, self.number(1, WIDE))
 
     def _at(self, row: Column, table: int) -> Any:
-        return self._gathered(
-            self.number(row, WIDE if row.wide else NARROW), self.arguments[f"table {table}"]
-        )
+        return self._gathered(self.number(row, _kind(row)), self.arguments[f"table {table}"])
 
     def _found(self, seek: Column, place: int) -> Any:
-        """What a pass stored."""
-        return self._read(f"found {seek.operation} {place}", self._kind_of(seek, place))
-
-    def _kind_of(self, seek: Column, place: int) -> Any:
+        """A value that a pass has stored."""
         value = self.operations[seek.operation].arguments[3][place]  # type: ignore[index]
-        return WIDE if is_wide(value) else NARROW
+        return self._read(f"found {seek.operation} {place}", _kind(value))
+
+
+def _kind(x: Number) -> Any:
+    return WIDE if is_wide(x) else NARROW
 
 
 def constant(kind: Any, x: int) -> Any:
-    """A vector of one number; UnsuitableError if it does not fit, as LLVM would cut it off."""
+    """A vector of equal constants; raise UnsuitableError where LLVM would truncate them."""
     most = 1 << (kind.element.width - 1)
     if not -most <= x < most:
         raise UnsuitableError("a constant is too large")
     return ir.Constant(kind, [x] * LANES)
 
 
-def is_wide(value: Number) -> bool:
-    """Whether a number takes 64 bits."""
-    return not isinstance(value, int) and value.wide
-
-
 def _arrays_of(operation: Operation) -> list[str]:
-    """The arrays of an operation, beside columns."""
+    """The arrays that an operation reads, besides columns."""
     name, arguments = operation
     if name in ("given", "code", "number"):
         return [f"given {arguments[0]}"]
@@ -336,7 +320,7 @@ def _arrays_of(operation: Operation) -> list[str]:
 
 
 class _Pass(Assembler):
-    """Writes a pass: one token after another, as it needs those before it."""
+    """Writes a pass: a loop that does one token after another."""
 
     def __init__(self, operations: Sequence[Operation], column: Column) -> None:
         name, arguments = operations[column.operation]
@@ -357,7 +341,7 @@ class _Pass(Assembler):
             self._seek(*arguments)  # type: ignore[arg-type]  # those of a seek
 
     def word(self, x: Any) -> Any:
-        """A number of 64 bits; UnsuitableError if it does not fit."""
+        """A 64-bit number; raise UnsuitableError for a constant that does not fit."""
         if isinstance(x, int) and not -(1 << 63) <= x < 1 << 63:
             raise UnsuitableError("a constant is too large")
         return super().word(x)
@@ -371,46 +355,35 @@ class _Pass(Assembler):
             return []
         found = [f"found {self.column.operation} {n}" for n in range(len(arguments[3]))]
         cells = ["given cell", "given look"] if arguments[0] == "pointer" else []
-        return [f"cells {self.column.operation}", *found, *cells]
+        return [self._cells, *found, *cells]
+
+    @property
+    def _cells(self) -> str:
+        return f"cells {self.column.operation}"
 
     def value(self, x: Any) -> Any:
-        """A number of the token."""
+        """A number of the current token."""
         if isinstance(x, int):
             return x
         name, arguments = self.operations[x.operation]
         if name == "given":
             return self.load(self._name(x), self.sum(self.done, arguments[1]))
-        return self._loaded(name_of(x), x.wide, self.done)
-
-    def _loaded(self, name: str, wide: bool, place: Any) -> Any:
-        if wide:
-            return self.load(name, place)
-        base = self.b.bitcast(self.arguments[name], ir.IntType(32).as_pointer())
-        return self.b.sext(self.b.load(self.b.gep(base, [self.word(place)])), WORD)
-
-    def _stored(self, x: Any, name: str, wide: bool, place: Any) -> None:
-        if wide:
-            self.store(x, name, place)
-            return
-        base = self.b.bitcast(self.arguments[name], ir.IntType(32).as_pointer())
-        self.b.store(
-            self.b.trunc(self.word(x), ir.IntType(32)), self.b.gep(base, [self.word(place)])
-        )
+        if x.wide:
+            return self.load(name_of(x), self.done)
+        return self.b.sext(self.b.load(self.at(name_of(x), self.done, HALF)), WORD)
 
     def _seek(self, how: str, first: Any, second: Any, values: Sequence[Any]) -> None:
-        """The row of a cell has the number of the token that visited it last, and its values.
+        """Find the winner of an attention. A cell's row holds its latest visitor and their values.
 
-        To a last visit: that of the wanted cell; or the newest token itself where it wants its own
-        cell, or a fresh one beside it and beyond all others. To a pointer: the token with its
-        number, which must be the latest visit of its cell, or the first token, whose row is first.
+        For a last visit, the winner is the latest visitor of the wanted cell; or the newest token
+        itself where it wants its own cell, or a fresh one beside it and beyond all others. For a
+        pointer, it is the token with that number, which must be the latest visitor of its cell, or
+        the first token, whose row is row 0.
         """
         width = 1 + len(values)
         own = [self.value(x) for x in values]
         token = self.sum(self.sum(self.at_first("clock", 1), self.done), 1)
-        start, cells = (
-            self.at_first("clock", CLOCK.index("first")),
-            f"cells {self.column.operation}",
-        )
+        start, cells = self.at_first("clock", CLOCK.index("first")), self._cells
         lowest, highest = self.carried["lowest"], self.carried["highest"]
         if how == "visit":
             here, wanted = self.word(self.value(first)), self.word(self.value(second))
@@ -448,7 +421,8 @@ class _Pass(Assembler):
             if how == "pointer":
                 kept = self.choose(itself, x, kept)
             found = self.choose(hit, kept, x if how == "visit" else 0)
-            self._stored(found, f"found {self.column.operation} {n}", is_wide(value), self.done)
+            name, kind = f"found {self.column.operation} {n}", WORD if is_wide(value) else HALF
+            self.store(found, name, self.done, kind)
         self.store(winner, name_of(self.column), self.done)
         self.store(token, cells, row_here)
         for n, x in enumerate(own, start=1):

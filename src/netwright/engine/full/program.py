@@ -1,23 +1,22 @@
 """A decoder over forms: Equations 9 to 13 for every token of a proposed run.
 
-Attention is followed where its forms tell the winner, and is refused where they do not:
+Attention is supported where its forms determine the winner; otherwise UnsuitableError is raised:
 
 - *equal scores*: the mean of the values, a running sum over p;
 - *last visit* (Lemma B.4): keys (ε, −ε·here, ε²) or (ε, −ε·here, 1, p−1), and queries to match;
 - *pointer*: keys that are powers of the position, and a query that is one pointer 1/J;
-- *the input*: by position (Lemma B.1), or by what stands there.
+- *the input*: by position (Lemma B.1), or by content.
 
-The proofs that the winner is the one that is taken are in `attention` and `linked_visits`.
+The proofs that this is the winner are in `transformer.attention` and `linked_visits`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
 from math import lcm
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from netwright.definitions.attention import dot_product, hardmax, score_phi
 from netwright.definitions.positional import Positions
@@ -32,31 +31,34 @@ from netwright.engine.full.forms import (
     Number,
     Vector,
     ends,
+    is_wide,
+    scaled,
 )
 from netwright.engine.moments import UnsuitableError, Watch
+from netwright.exact.arrays import IntArray
 from netwright.exact.feed_forward import FeedForward
 from netwright.exact.rational import Rational
 from netwright.exact.vector import Vector as Exact
 
 TOKEN: Monomial = (ONE, 1)
 MOST_KEYS = 1 << 10
-"""Different tokens of an input that are asked by what stands there."""
+"""Distinct input tokens among which attention by content may choose."""
 
 
 class Chosen(NamedTuple):
-    """Known numbers by a code: those of the code's place in each row, and 0 for other codes."""
+    """A lookup table from a code to numbers: one row per coordinate; other codes give 0."""
 
     hint: str
     rows: Mapping[int, Sequence[Rational]]
     """By coordinate."""
     shift: int = 0
-    """How many tokens later the code is taken."""
+    """How many tokens later the code is read."""
     first: int = 0
-    """The code of the first place."""
+    """The code of the first column."""
 
 
 class Counted(NamedTuple):
-    """An integer that grows, times a power of the position; 1 where it has no name."""
+    """An unbounded integer times a power of the position; the integer is 1 if `hint` is empty."""
 
     hint: str
     coordinate: int
@@ -65,7 +67,7 @@ class Counted(NamedTuple):
 
 
 class Pointed(NamedTuple):
-    """A pointer 1/J; there is none where the code `unless` is 0."""
+    """A pointer 1/J; absent where the code named `unless` is 0."""
 
     hint: str
     coordinate: int
@@ -74,7 +76,7 @@ class Pointed(NamedTuple):
 
 
 class Numbered(NamedTuple):
-    """A number that is given over a denominator; it is at most `most`, up or down."""
+    """A proposed numerator of absolute value at most `most`, over a fixed denominator."""
 
     hint: str
     coordinate: int
@@ -87,7 +89,7 @@ Part = Chosen | Counted | Pointed | Numbered
 
 
 def one_hot(hint: str, places: Sequence[int], shift: int = 0) -> Chosen:
-    """A block in which the code says where the 1 is."""
+    """A one-hot block whose code is the place of the 1."""
     rows = {k: [Rational(int(n == m)) for m in range(len(places))] for n, k in enumerate(places)}
     return Chosen(hint, rows, shift)
 
@@ -98,22 +100,24 @@ def signed(hint: str, coordinate: int, shift: int = 0) -> Chosen:
 
 
 def positioned(network: Transformer) -> list[Counted]:
-    """pos(p); UnsuitableError if there is none."""
+    """The parts of pos(p); raise UnsuitableError if the network has no positions."""
     if not isinstance(network.pos, Positions):
         raise UnsuitableError("it has no positions")
     return [Counted("", network.layout.index(k), power) for k, power in network.pos.powers]
 
 
 class Input:
-    """The encoder's keys and values on an input: a part for each symbol, and for the position."""
+    """The encoder's keys and values on an input: a vector per symbol, a slope per power of i."""
 
     def __init__(self, network: Transformer, X: Sequence[Exact]) -> None:
         self.network, layout = network, network.layout
         for layer in network.encoder:
-            if not isinstance(layer.V, FeedForward) or _writes(layer.V):
+            last = layer.V.maps[-1] if isinstance(layer.V, FeedForward) else None
+            if last is None or last.weights or last.bias.entries:
                 raise UnsuitableError("the encoder attends")
         numbers: dict[int, int] = {}
         self.rows = np.array([numbers.setdefault(id(x), len(numbers)) for x in X], np.int64)
+        """By input token: the index of its vector in `symbols`."""
         self.symbols = list({id(x): x for x in X}.values())
         self.units = [
             (each.power, Exact(layout, {each.coordinate: Rational(1)}))
@@ -138,25 +142,29 @@ class Input:
         slopes = {power: slope for power, slope in slopes.items() if slope.entries}
         return [image(x) + constant for x in self.symbols], slopes
 
-    def column(self, k: int) -> tuple[NDArray[np.int64], int]:
-        """A coordinate of all values, and what it is over."""
+    def columns(self, *, by_symbol: bool = False) -> Iterator[tuple[int, IntArray, int]]:
+        """Each coordinate of the values: numerators by input token, and their denominator.
+
+        With `by_symbol`, numerators by symbol; the values must not depend on the position then.
+        """
         if set(self.value_slopes) - {1}:
             raise UnsuitableError("a value of the encoder is a reciprocal")
-        slope = self.value_slopes[1].entries.get(k, 0) if self.value_slopes else 0
-        bases = [each.entries.get(k, Rational(0)) for each in self.values]
-        over = lcm(*(int(Rational(x).q) for x in (*bases, slope)))
-        tops = [int((x * over).p) for x in bases]
-        step, places = int((Rational(slope) * over).p), len(self.rows)
-        if max(map(abs, tops), default=0) + abs(step) * places >= WIDE:
-            raise UnsuitableError("a value of the encoder is too large")
-        numbers = np.array(tops, np.int64)[self.rows]
-        return numbers + step * np.arange(1, places + 1), over
+        slopes, places = self.value_slopes.get(1, Exact.zero(self.network.layout)), len(self.rows)
+        vectors = [each.entries for each in (*self.values, slopes)]
+        for k in sorted({k for each in vectors for k in each}):
+            (*tops, step), over = whole_numbers([each.get(k, Rational(0)) for each in vectors])
+            if max(map(abs, tops), default=0) + abs(step) * places >= WIDE:
+                raise UnsuitableError("a value of the encoder is too large")
+            numbers = np.array(tops, np.int64)
+            if not by_symbol:
+                numbers = numbers[self.rows] + step * np.arange(1, places + 1)
+            yield k, numbers, over
 
-    @property
-    def coordinates(self) -> list[int]:
-        """Those that a value may have."""
-        parts = (*self.values, *self.value_slopes.values())
-        return sorted({k for each in parts for k in each.entries})
+
+def whole_numbers(numbers: Sequence[Rational]) -> tuple[list[int], int]:
+    """The numerators over the least common denominator, and that denominator."""
+    over = lcm(*{int(x.q) for x in numbers})
+    return [int((x * over).p) for x in numbers], over
 
 
 class Decoder:
@@ -170,21 +178,21 @@ class Decoder:
         self.network, self.forms = network, Forms()
         self.is_dot = network.score == dot_product
         self.input = Input(network, X)
-        self.tables: list[NDArray[np.int64]] = []
-        """What rows of the input have, by the number of a table."""
+        self.tables: list[IntArray] = []
+        """Lookup tables over the input: an "at" operation has an index of this list."""
         self.vectors: dict[str, Vector] = {}
         self.sums: dict[int, tuple[int, int, int]] = {}
-        """By operation: the layer and coordinate of a value that is summed up, and its `over`."""
+        """By running sum: the layer and the coordinate of its value, and its denominator."""
         self.kept: dict[int, tuple[int, list[tuple[int, int]]]] = {}
-        """By look-up: the layer; the coordinate of each value that cells keep, and its `over`."""
+        """By look-up: the layer; coordinate and denominator of each value that cells keep."""
         self.winners: dict[str, Number] = {}
-        """By attention: the number of the one token that is attended to, from 1 on."""
+        """By attention: the number of the one token attended to, counted from 1."""
         self.made: dict[str, int] = {}
-        """By vector or attention: how many operations there were before it was known."""
+        """By vector or attention: how many operations precede it."""
         z = self.vector([*y, *positioned(network)])
         for n, layer in enumerate(network.decoder, start=1):
-            p = self._known(f"p{n}", self.forms.added(z, self._attended(n, layer, z)))
-            a = self._known(f"a{n}", self.forms.added(p, self._asked(n, p)))
+            p = self._known(f"p{n}", self.forms.added(z, self._self_attention(n, layer, z)))
+            a = self._known(f"a{n}", self.forms.added(p, self._external_attention(n, p)))
             z = self._known(f"z{n}", self.forms.added(a, self.forms.through(layer.O, a)))
         self._known("z", z)
         self._known("y", self.forms.through(network.F, z))
@@ -195,10 +203,10 @@ class Decoder:
             self.made.setdefault(each, len(self.forms.operations))
         return vector
 
-    # What is proposed, and what must hold.
+    # Proposed vectors, and requirements.
 
     def vector(self, parts: Sequence[Part]) -> Vector:
-        """A vector of what is proposed."""
+        """The vector made of proposed parts."""
         return self.forms.added(*map(self._part, parts))
 
     def _part(self, part: Part) -> Vector:
@@ -216,16 +224,15 @@ class Decoder:
         power = part.power if isinstance(part, Counted) else 0
         there: Number = 1
         if isinstance(part, Pointed) and part.unless:
-            there = self.forms.total([(-1, self.is_code(part.unless, 0))], 1)
+            there = forms.negated(self.is_code(part.unless, 0))
         return {part.coordinate: {(forms.unknown(kind, number), power): (there, 1)}}
 
     def is_code(self, hint: str, code: int, shift: int = 0) -> Number:
-        """1 where a code is a given one, else 0."""
+        """A column that is 1 where the hint has this code, else 0."""
         return self.forms.column("code", hint, shift, code, (1,), low=0, high=1)
 
     def _chosen(self, part: Chosen, row: Sequence[Rational]) -> Form:
-        over = lcm(*(int(x.q) for x in row))
-        numbers = [int((x * over).p) for x in row]
+        numbers, over = whole_numbers(row)
         low, high = min(0, *numbers), max(0, *numbers)
         column = self.forms.column(
             "code", part.hint, part.shift, part.first, tuple(numbers), low=low, high=high
@@ -233,7 +240,7 @@ class Decoder:
         return {UNIT: (column, over)}
 
     def require(self, found: Vector, wanted: Vector, where: Number = 1) -> None:
-        """Two vectors are equal at every token, or where a condition is 1."""
+        """Require that two vectors are equal at every token where `where` is 1."""
         for k in {**found, **wanted}:
             self.forms.require_equal(found.get(k, {}), wanted.get(k, {}), where)
 
@@ -243,9 +250,8 @@ class Decoder:
         return {0: {(self.forms.unknown("whole", number), 0): (1, 1)}}
 
     def require_watched(self, watch: Watch, hint: str) -> None:
-        """A watch sees what a code says."""
-        vector = self.vectors[watch.vector]
-        layout = self.network.layout
+        """Require that a watch sees the code named `hint`."""
+        vector, layout = self.vectors[watch.vector], self.network.layout
         if watch.through is not None:
             vector, layout = self.forms.image(watch.through, vector), watch.through.output
         places = layout.places(watch.block)
@@ -261,7 +267,7 @@ class Decoder:
 
     # Self attention.
 
-    def _attended(self, n: int, layer: Layer, z: Vector) -> Vector:
+    def _self_attention(self, n: int, layer: Layer, z: Vector) -> Vector:
         forms = self.forms
         V = forms.through(layer.V, z)
         if not V:
@@ -273,7 +279,7 @@ class Decoder:
             return self._found(n, "visit", *visit, V)[0]
         wanted, present = forms.pointer(self._pointer(self._score(K, Q)))
         found, means = self._found(n, "pointer", wanted, present, V)
-        none = forms.total([(-1, present)], 1)
+        none = forms.negated(present)
         if none == 0:
             return found
         lost = {k: {(forms.unknown("mean"), 0): (none, 1)} for k in means}
@@ -289,44 +295,37 @@ class Decoder:
         return {(self.forms.unknown("whole", total), -1): (1, over)}
 
     def _last_visit(self, K: Vector, Q: Vector) -> tuple[Number, Number] | None:
-        """The cells of key and query, if they have the form of Lemma B.4; else None."""
-        epsilon = {(ONE, -1): Fraction(1)}
-        last = {(ONE, 1): Fraction(1), UNIT: Fraction(-1)}
-        fixed = {k: _constants(form) for k, form in K.items()}
-        a = [k for k, form in fixed.items() if form == epsilon]
-        squares = [k for k, form in fixed.items() if form == {(ONE, -2): Fraction(1)}]
-        ones = [k for k, form in fixed.items() if form == {UNIT: Fraction(1)}]
-        lasts = [k for k, form in fixed.items() if form == last]
+        """The cells of key and query if they have the form of Lemma B.4, else None."""
+        one, fixed = Fraction(1), {k: _constants(form) for k, form in K.items()}
+        epsilon, square, last = {(ONE, -1): one}, {(ONE, -2): one}, {(ONE, 1): one, UNIT: -one}
+        a, squares, ones, lasts = (
+            [k for k, form in fixed.items() if form == wanted]
+            for wanted in (epsilon, square, {UNIT: one}, last)
+        )
         rest = squares or [*ones, *lasts]
-        counts = len(a), len(squares), *((len(ones), len(lasts)) if not squares else ())
-        if counts not in ((1, 1), (1, 0, 1, 1)):
-            return None
         cells = [k for k in {**K, **Q} if k not in (*a, *rest)]
-        if len(cells) != 1:
+        is_complete = len(squares) == 1 or (not squares and len(ones) == len(lasts) == 1)
+        if not is_complete or not len(a) == len(cells) == 1:
             return None
         b = cells[0]
-        wanted = [epsilon, {(ONE, -2): Fraction(1, 3)}, {(ONE, -3): Fraction(-1, 3)}]
-        for k, form in zip((b, *rest), wanted, strict=False):
-            if _constants(Q.get(k, {})) != form:
-                return None
+        query = [epsilon, {(ONE, -2): one / 3}, {(ONE, -3): -one / 3}]
+        found = [_constants(Q.get(k, {})) for k in (b, *rest)]
+        if found != query[: len(found)]:
+            return None
         here, there = self._cell(K.get(b, {}), -1), self._cell(Q.get(a[0], {}), 1)
         return None if here is None or there is None else (here, there)
 
     def _cell(self, form: Form, sign: int) -> Number | None:
-        """The integer that a form is, times ε."""
+        """The integer c of a form that is sign·c·ε, or None."""
         if any(power != -1 for _, power in form):
             return None
-        over = lcm(*(each for _, each in form.values()))
-        terms = [
-            (sign * (over // each), number, (unknown, 0))
-            for (unknown, _), (number, each) in form.items()
-        ]
+        terms, over = scaled({(unknown, 0): each for (unknown, _), each in form.items()}, sign)
         if any(not self.forms.is_whole(monomial) for _, _, monomial in terms):
             return None
         return self.forms.whole(terms, over)
 
     def _score(self, K: Vector, Q: Vector) -> dict[int, Form]:
-        """Σ q_c k_c(j), by powers of the position of token j: forms of this token."""
+        """Σ q_c k_c(j) by powers of the position of token j: forms of the querying token."""
         parts: dict[int, list[tuple[Fraction, Form]]] = {}
         for k, key in K.items():
             constants = _constants(key)
@@ -339,7 +338,7 @@ class Decoder:
         return {power: form for power, form in found.items() if form}
 
     def _pointer(self, score: Mapping[int, Form]) -> Form:
-        """The pointer P whose token alone has the greatest score; see `linked_visits`."""
+        """The pointer P to the one token with the greatest score; see `linked_visits`."""
         at, by, half = (-2, -1, 2) if self.is_dot else (0, 1, 1)
         constants = _constants(score.get(at, {})) or {}
         kappa = constants.get(UNIT, Fraction(0))
@@ -351,17 +350,19 @@ class Decoder:
     def _found(
         self, n: int, how: str, first: Number, second: Number, V: Vector
     ) -> tuple[Vector, list[int]]:
-        """What the values of the winner are, by cells that keep the values of latest visits."""
+        """The winner's values, read from cells that keep those of their latest visit.
+
+        Also return the coordinates that a value may have.
+        """
         forms = self.forms
         values: list[Number] = []
-        made: list[tuple[int, str, int, int]] = []  # coordinate, kind, what it is over, place
+        made: list[tuple[int, str, int, int]] = []  # coordinate, kind, denominator, place
         for k, form in V.items():
-            over = lcm(*(each for _, each in form.values()))
+            terms, over = scaled(form)
             if set(form) == {UNIT}:
                 made.append((k, "finite", over, len(values)))
                 values.append(form[UNIT][0])
             elif all(map(forms.is_whole, form)):
-                terms = [(over // each, x, m) for m, (x, each) in form.items()]
                 made.append((k, "whole", over, len(values)))
                 values.append(forms.whole(terms))
             else:
@@ -388,45 +389,43 @@ class Decoder:
         return found, [k for k, *_ in made]
 
     def _kept(self, seek: Number, value: Number, place: int) -> Number:
-        wide = not isinstance(value, int) and value.wide
-        low, high = ends(value)
+        (low, high), wide = ends(value), is_wide(value)
         return self.forms.column(
             "found", seek, place, low=min(0, low), high=max(0, high), wide=wide
         )
 
     # Attention to the input.
 
-    def _asked(self, n: int, p: Vector) -> Vector:
-        """What the query p finds in the input."""
+    def _external_attention(self, n: int, p: Vector) -> Vector:
+        """The value that the query p finds in the input."""
         given = self.input
         if not len(given.rows):
             return {}
         if len(given.rows) == 1:
             self.winners[f"decoder.{n}.external"] = 1
-            return self._rows(0)
-        score = {
-            power: self.forms.combined(_products(slope, p))
-            for power, slope in given.key_slopes.items()
-        }
-        score = {power: form for power, form in score.items() if form}
+            return self._at(0, given.columns())
+
+        def product(weights: Mapping[int, Rational]) -> Form:
+            parts = [(Fraction(int(w.p), int(w.q)), p[k]) for k, w in weights.items() if k in p]
+            return self.forms.combined(parts)
+
+        slopes = {power: product(slope.entries) for power, slope in given.key_slopes.items()}
+        score = {power: form for power, form in slopes.items() if form}
         if not score:
-            contents = [self.forms.combined(_products(key, p)) for key in given.keys]
-            return self._by_content(n, contents)
-        for k in self._content & set(p):  # what a query by position must not ask
+            return self._by_content(n, [product(key.entries) for key in given.keys])
+        for k in self._content & set(p):  # a query by position must have 0 there
             self.forms.require_equal(p[k], {})
-        first = given.keys[0]
-        same = {k: w for k, w in first.entries.items() if k not in self._content}
-        constant = self.forms.combined(_products(Exact(first.layout, same), p))
-        nearest = self._nearest({**score, 0: constant})
+        same = {k: w for k, w in given.keys[0].entries.items() if k not in self._content}
+        nearest = self._nearest({**score, 0: product(same)})
         row = self.forms.column("row", nearest, len(given.rows), high=1, wide=True)
         self.winners[f"decoder.{n}.external"] = self.forms.whole(
             [(1, 1, (self.forms.unknown("whole", row), 0)), (1, 1, UNIT)]
         )
-        return self._rows(row)
+        return self._at(row, given.columns())
 
     @cached_property
     def _content(self) -> set[int]:
-        """The coordinates in which keys of different symbols differ."""
+        """The coordinates in which the keys of two symbols differ."""
         first, *others = (key.entries for key in self.input.keys)
         return {k for key in others for k in {**key, **first} if key.get(k) != first.get(k)}
 
@@ -454,13 +453,12 @@ class Decoder:
         place = self.forms.combined([(-1 / kappa, constant)])
         if monomial != UNIT or not all(map(self.forms.is_whole, place)):
             raise UnsuitableError("a query does not ask by position")
-        over = lcm(*(each for _, each in place.values()))
-        return self.forms.whole(((over // e, x, m) for m, (x, e) in place.items()), over)
+        return self.forms.whole(*scaled(place))
 
-    def _rows(self, row: Number) -> Vector:
+    def _at(self, row: Number, columns: Iterable[tuple[int, IntArray, int]]) -> Vector:
+        """The vector at a row of a table that is given by coordinate, with its denominator."""
         found: dict[int, Form] = {}
-        for k in self.input.coordinates:
-            numbers, over = self.input.column(k)
+        for k, numbers, over in columns:
             low, high = int(numbers.min()), int(numbers.max())
             if isinstance(row, int) or low == high:
                 number: Number = int(numbers[0])
@@ -470,7 +468,7 @@ class Decoder:
                 found[k] = {UNIT: (number, over)}
         return found
 
-    def _table(self, numbers: NDArray[np.int64]) -> int:
+    def _table(self, numbers: IntArray) -> int:
         for n, table in enumerate(self.tables):
             if np.array_equal(table, numbers):
                 return n
@@ -478,45 +476,28 @@ class Decoder:
         return len(self.tables) - 1
 
     def _by_content(self, n: int, contents: Sequence[Form]) -> Vector:
-        """The one symbol of the input with the greatest score; all tokens of it have its value."""
+        """The value of the one symbol with the greatest score; all tokens of a symbol share it."""
         given = self.input
         if given.value_slopes or len(contents) > MOST_KEYS:
             raise UnsuitableError("values differ in their positions, or the input is too long")
         if any(set(form) - {UNIT} for form in contents):
             raise UnsuitableError("a query by content is not finite")
-        over = lcm(*(form[UNIT][1] for form in contents if form))
-        scores = [
-            self.forms.total([(over // form[UNIT][1], form[UNIT][0])]) if form else 0
-            for form in contents
-        ]
+        pairs = [form.get(UNIT, (0, 1)) for form in contents]
+        over = lcm(*(each for _, each in pairs))
+        scores = [self.forms.total([(over // each, number)]) for number, each in pairs]
         if not self.is_dot:
             scores = [self._minus_absolute(score) for score in scores]
         if len(contents) == 1:
             symbol: Number = 0
         else:
             symbol = self.forms.column("best", tuple(scores), low=0, high=len(contents) - 1)
-            # The token of a symbol; 0 where there are several, which are no one token.
+            # The token of a symbol; 0 where several tokens have it.
             tokens = np.zeros(len(contents), np.int64)
             tokens[given.rows] = np.arange(1, len(given.rows) + 1)
             tokens[np.bincount(given.rows) > 1] = 0
             place = self.forms.column("at", symbol, self._table(tokens), high=len(given.rows))
             self.winners[f"decoder.{n}.external"] = place
-        found: dict[int, Form] = {}
-        for k in given.coordinates:
-            bases = [each.entries.get(k, Rational(0)) for each in given.values]
-            over = lcm(*(int(x.q) for x in bases))
-            tops = [int((x * over).p) for x in bases]
-            low, high = min(tops), max(tops)
-            number = low if low == high else self._at_symbol(symbol, tops, low, high)
-            if number != 0:
-                found[k] = {UNIT: (number, over)}
-        return found
-
-    def _at_symbol(self, row: Number, tops: Sequence[int], low: int, high: int) -> Number:
-        if max(-low, high) >= WIDE:
-            raise UnsuitableError("a value of the encoder is too large")
-        table = self._table(np.array(tops, np.int64))
-        return self.forms.column("at", row, table, low=low, high=high)
+        return self._at(symbol, given.columns(by_symbol=True))
 
     def _minus_absolute(self, x: Number) -> Number:
         low, high = ends(x)
@@ -527,17 +508,8 @@ class Decoder:
         return self.forms.column("minus absolute", x, low=min(low, -high), high=0)
 
 
-def _writes(net: FeedForward) -> bool:
-    last = net.maps[-1]
-    return bool(last.weights or last.bias.entries)
-
-
 def _constants(form: Form) -> dict[Monomial, Fraction] | None:
-    """The coefficients of a form that is the same for all tokens; else None."""
+    """The coefficients of a form that is the same for all tokens, else None."""
     if any(not isinstance(number, int) for number, _ in form.values()):
         return None
     return {m: Fraction(n, over) for m, (n, over) in form.items() if isinstance(n, int)}
-
-
-def _products(weights: Exact, x: Vector) -> list[tuple[Fraction, Form]]:
-    return [(Fraction(int(w.p), int(w.q)), x[k]) for k, w in weights.entries.items() if k in x]

@@ -1,8 +1,7 @@
 """A run in full: tables propose its outputs, and every weight is applied to every token.
 
-A token that is not as the tables say would be a fault of theirs; one that vector code does not
-follow, such as an output that is not made of blocks with one 1, of numbers and of pointers, is left
-to rationals.
+A token that differs from the proposal would be a bug of the tables. Tokens that vector code cannot
+follow are left to rationals: for example, outputs not made of one-hot blocks, numbers and pointers.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,55 +9,46 @@ from math import lcm
 from typing import Generic, Protocol, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from netwright.definitions.transformer import Transformer
 from netwright.engine.full.checked import CHUNK, Checked
 from netwright.engine.full.program import Decoder, Numbered, Part, Pointed, one_hot
 from netwright.engine.moments import IndexedCodes, UnsuitableError, Watch
+from netwright.engine.staged import FasterMoments
+from netwright.exact.arrays import IntArray
 from netwright.exact.feed_forward import FeedForward
 from netwright.exact.rational import ONE, Rational
 from netwright.exact.snapshot import Snapshot
 from netwright.exact.vector import Vector
 
 LARGEST = 1 << 20
-"""Denominator of an output's numbers."""
+"""The largest denominator of an output's numbers."""
 
 
-class Proposer(Protocol):
-    """Tables that say the number of its output with each token, as the last code."""
+class Proposer(FasterMoments, Protocol):
+    """Tables that propose a run; the last code of a token is the number of its output."""
 
     @property
     def pointers(self) -> Sequence[int]:
-        """The coordinates of outputs that may have pointers."""
+        """The coordinates of outputs that may hold pointers."""
 
     @property
-    def moments(self) -> int:
-        """How many tokens are done."""
-
-    @property
-    def standing(self) -> int:
+    def newest_output(self) -> int:
         """The number of the newest output."""
 
     def known(self, number: int) -> tuple[Mapping[int, Rational], Sequence[int]]:
-        """What is known of an output, and which coordinates have pointers."""
+        """The numbers of an output, and the coordinates that hold pointers."""
 
     def advance(self, count: int, /) -> IndexedCodes:
-        """The codes of the next tokens, one at least; UnsuitableError if there is none."""
+        """The codes of the next tokens, at least one; raise UnsuitableError if that fails."""
 
-    def propose(self, given: Mapping[str, NDArray[np.int64]], count: int) -> None:
-        """Write where pointers are to, and cells, for these tokens and one more."""
-
-    def snapshot(self) -> Snapshot:
-        """All that the tokens from here on depend on."""
-
-    def restore(self, state: Snapshot) -> None:
-        """Go on from a snapshot."""
+    def propose(self, given: Mapping[str, IntArray], count: int) -> None:
+        """Write the targets of pointers, and cells, for these tokens and the next one."""
 
 
 P = TypeVar("P", bound=Proposer)
-Columns = dict[str, tuple[int, NDArray[np.int64]]]
-"""By what is given: how many tokens later, and the code by the number of a token."""
+Columns = dict[str, tuple[int, IntArray]]
+"""By hint: how many tokens later its code is read, and the code by the number of a row."""
 
 
 class FullRun(Generic[P]):
@@ -77,13 +67,8 @@ class FullRun(Generic[P]):
             raise UnsuitableError("F is not a feed-forward network")
         last = network.F.maps[-1]
         live = {column for _, column in last.weights} | {*last.bias.entries, *seed.entries}
-        self.over = lcm(
-            *(
-                int(x.q)
-                for each in {id(x): x for x in (seed, *X)}.values()
-                for x in each.entries.values()
-            )
-        )
+        vectors = {id(x): x for x in (seed, *X)}.values()
+        self.over = lcm(*(int(x.q) for each in vectors for x in each.entries.values()))
         if self.over > LARGEST:
             raise UnsuitableError("a denominator is too large")
         self.blocks = [
@@ -97,11 +82,11 @@ class FullRun(Generic[P]):
             decoder.require_watched(watch, f"watch {n}")
         self.checked = Checked(decoder)
         self._codes: list[dict[str, int]] = []
-        """By the number of an output: what is given of it."""
-        self._others: set[int] = set()
-        """The numbers of outputs that are not what is given of them: the check of them fails."""
+        """By the number of an output: its codes, by hint."""
+        self._inexpressible: set[int] = set()
+        """The numbers of outputs that codes cannot express; their check fails."""
         self._known, self._columns = 0, Columns()
-        self.stand()
+        self.synchronise()
 
     def _output(self, shift: int) -> list[Part]:
         parts: list[Part] = []
@@ -115,8 +100,8 @@ class FullRun(Generic[P]):
                 parts.append(one_hot(block, places, shift))
         return parts
 
-    def _given(self, number: int) -> dict[str, int]:
-        """What is given of an output."""
+    def _codes_of(self, number: int) -> dict[str, int]:
+        """The codes of an output, by hint."""
         while (n := len(self._codes)) <= number:
             numbers, pointers = self.tables.known(n)
             found: dict[str, int] = {}
@@ -125,19 +110,18 @@ class FullRun(Generic[P]):
                 k = places[0]
                 if k in self.tables.pointers:
                     found[f"has {block}"] = int(k in pointers)
-                elif len(places) == 1:
+                    continue
+                shown = [(place, numbers[k]) for place, k in enumerate(places) if numbers.get(k)]
+                if len(places) == 1:
                     whole = numbers.get(k, Rational(0)) * self.over
-                    small = whole.q == 1 and abs(whole) <= 2 * self.over
-                    found[block], fits = int(whole.p) if small else 0, fits and small
+                    is_code = whole.q == 1 and abs(whole) <= 2 * self.over
+                    found[block] = int(whole.p) if is_code else 0
                 else:
-                    shown = [
-                        (place, numbers[k]) for place, k in enumerate(places) if numbers.get(k)
-                    ]
-                    one = len(shown) == 1 and shown[0][1] == ONE
-                    found[block] = shown[0][0] if one else -1
-                    fits = fits and (one or not shown)
+                    is_code = len(shown) == 1 and shown[0][1] == ONE
+                    found[block] = shown[0][0] if is_code else -1
+                fits = fits and (is_code or not shown)
             self._codes.append(found)
-            self._others |= set() if fits else {n}
+            self._inexpressible |= set() if fits else {n}
         return self._codes[number]
 
     @property
@@ -146,7 +130,10 @@ class FullRun(Generic[P]):
         return self.tables.moments
 
     def advance(self, tokens: int) -> IndexedCodes:
-        """The next tokens, a chunk at most; UnsuitableError if the next is not as proposed."""
+        """The codes of the next tokens, a chunk at most.
+
+        Raise UnsuitableError if the next token is not as proposed.
+        """
         if self.checked.tokens != self.moments:
             raise UnsuitableError("vector code does not follow the next token")
         proposed = self.tables.advance(min(tokens, CHUNK))
@@ -160,9 +147,9 @@ class FullRun(Generic[P]):
             raise UnsuitableError("vector code does not follow the next token")
         return IndexedCodes(proposed.numbers[:done], proposed.rows[:, :-1])
 
-    def _by_number(self, rows: NDArray[np.int64]) -> Columns:
+    def _by_number(self, rows: IntArray) -> Columns:
         if len(rows) != self._known:
-            outputs = [self._given(number) for number in rows[:, -1].tolist()]
+            outputs = [self._codes_of(number) for number in rows[:, -1].tolist()]
             found = {
                 name: (1, np.array([each[name] for each in outputs], np.int64))
                 for name in outputs[0]
@@ -174,20 +161,20 @@ class FullRun(Generic[P]):
         return self._columns
 
     def snapshot(self) -> Snapshot:
-        """The state of the tables."""
+        """A snapshot of the tables."""
         return self.tables.snapshot()
 
     def restore(self, state: Snapshot) -> None:
-        """Go on from a state; FormatError if it is none."""
+        """Continue from a snapshot; raise FormatError if it is not valid."""
         self.tables.restore(state)
-        self.stand()
+        self.synchronise()
 
-    def stand(self) -> None:
-        """Let vector code stand where the tables stand."""
+    def synchronise(self) -> None:
+        """Copy the state of the tables to vector code."""
         self.checked.tokens = self.moments
-        given, number = self.checked.given, self.tables.standing
-        codes = self._given(number)
-        if number in self._others:
+        given, number = self.checked.given, self.tables.newest_output
+        codes = self._codes_of(number)
+        if number in self._inexpressible:
             raise UnsuitableError("an output is not made of ones, numbers and pointers")
         for name, code in codes.items():
             if name in given:

@@ -1,1 +1,1 @@
-"""Transformers that follow pointers, run fast: a pointer is the index of what it points to."""
+"""Runs Transformers that follow pointers fast: a pointer is an index of what it points to."""

@@ -1,7 +1,7 @@
-"""What the tokens of a run have shown in layers whose keys are known numbers, and what is found.
+"""Attention by content: the keys and values of a run's tokens in layers whose keys are numbers.
 
-A run that shows what another showed before it finds the same: a prompt that was read once is not
-read again. So answers are kept with the tree of the network, by all that was shown until then.
+A token *shows* its key and value to later ones. Runs that have shown the same get the same answers:
+a prompt is read only once. So answers are cached with the network's tree, by all that was shown.
 """
 
 from collections.abc import Sequence
@@ -19,14 +19,14 @@ from netwright.exact.vector import Vector
 
 
 class _Best(NamedTuple):
-    """Of the first `seen` things that tokens showed, those with the greatest score."""
+    """The values with the greatest score among the first `seen` that were shown."""
 
     seen: int = 0
     top: Rational | None = None
     values: frozenset[Interned] = frozenset()
 
     def with_one(self, score: Rational, value: Interned) -> "_Best":
-        """With one more, or one that is there already."""
+        """The best after adding a value, which may be among them already."""
         if self.top is not None and score < self.top:
             return self
         others = self.values if score == self.top else frozenset[Interned]()
@@ -42,7 +42,7 @@ class _Keys:
         self._columns: dict[int, list[int]] = {}
 
     def append(self, shown: Shown) -> None:
-        """One more."""
+        """Add a key."""
         entries = shown.key.entries
         over = lcm(self._over, *(int(x.q) for x in entries.values()))
         if over != self._over:
@@ -56,7 +56,7 @@ class _Keys:
         self.shown.append(shown)
 
     def nearest(self, query: Vector, first: int, *, is_dot: bool) -> list[Shown]:
-        """Those from a number on that have the greatest score."""
+        """Those from number `first` on that have the greatest score."""
         there = self.shown[first:]
         over = lcm(1, *(int(x.q) for x in query.entries.values()))
         products = [0] * len(there)
@@ -71,30 +71,30 @@ class _Keys:
 
 
 class Content:
-    """The keys and values of a run's tokens, layer by layer."""
+    """The keys and values that a run's tokens have shown, by layer."""
 
     def __init__(self, network: Transformer, evaluation: Evaluation) -> None:
         self._score, self._layout = network.score, network.layout
         self._contents, self._answers = evaluation.contents, evaluation.answers
         self.version = 0
-        """Grows whenever what is shown becomes something else."""
+        """Grows whenever something new is shown, or forgotten."""
         self.keys: dict[int, Forms | None] = {}
-        """By layer: what all keys are, as forms in the position; None if they are numbers."""
+        """By layer: the keys of all tokens as forms in the position; None if they are numbers."""
         self.shown: dict[Shown, None] = {}
         self.forget(0)
 
     def forget(self, count: int) -> None:
-        """Go back to the first things that were shown; what was found among more is not kept."""
+        """Go back to the first `count` that were shown, and drop what was found among more."""
         first = [*self.shown][:count]
         self.shown, self._in_layer = {}, dict[int, _Keys]()
         self._content: object = None
-        """What stands for all that was shown."""
+        """An object that represents all that was shown."""
         self._found: dict[tuple[int, Interned], _Best] = {}
         self.version += 1
         self.show(first)
 
     def show(self, shown: Sequence[Shown]) -> None:
-        """Note what a token shows to those that ask by content."""
+        """Add the keys and values that a token shows."""
         for each in shown:
             if each not in self.shown:
                 self.shown[each] = None
@@ -103,14 +103,14 @@ class Content:
                 self.version += 1
 
     def check_keys(self, layer: int, keys: Forms | None) -> None:
-        """UnsuitableError if the keys of a layer differ in more than their positions."""
+        """Raise UnsuitableError if the keys of a layer differ in more than their positions."""
         if self.keys.setdefault(layer, keys) != keys:
             raise UnsuitableError("keys differ in more than their positions")
 
     def best(self, asks: ByContent) -> frozenset[Interned]:
-        """The values with the greatest score for a query: of those that were shown, and its own.
+        """The values with the greatest score for a query, among those shown and the token's own.
 
-        What was found for a query before is kept, and only what is new since is looked at.
+        Answers are cached; for a query that was asked before, only keys shown since are scored.
         """
         answer = self._answers.get((self._content, asks))
         if answer is None:

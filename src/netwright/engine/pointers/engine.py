@@ -1,11 +1,11 @@
 """A network that follows pointers, run with tables: the same codes as the definition's.
 
-What a token does for each distinct case is evaluated from the weights once (`evaluation`), and
-kept as a record of a table; positions and pointers are followed at every token (`kernel`). A
-changed weight changes records, or makes the network unsuitable: then the definition goes on.
+Each distinct case is evaluated from the weights once (`evaluation`) and becomes a record of a
+table; positions and pointers are followed at every token (`kernel`). A changed weight changes
+records, or makes the network unsuitable: then the definition takes over.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netwright.definitions.transformer import Transformer
-from netwright.engine.moments import IndexedCodes, ReferenceEngine, UnsuitableError, Watch, watched
+from netwright.engine.moments import IndexedCodes, UnsuitableError, Watch
 from netwright.engine.pointers import kernel
 from netwright.engine.pointers.content import Content
 from netwright.engine.pointers.evaluation import (
@@ -27,69 +27,57 @@ from netwright.engine.pointers.evaluation import (
     evaluation_of,
 )
 from netwright.engine.pointers.inputs import Input, Query
-from netwright.engine.staged import StagedEngine, Vectors
-from netwright.engine.transformer.decoder import fast_tokens
+from netwright.engine.transformer.decoder import DecoderEngine
+from netwright.exact.arrays import IntArray
+from netwright.exact.rational import Rational
 from netwright.exact.snapshot import Snapshot, require_consistent
 from netwright.exact.vector import Vector
 
 if TYPE_CHECKING:
-    from netwright.engine.pointers.full import FullPointers
+    from netwright.engine.full.run import FullRun
 
 MOST_RECORDS, MOST_ROWS = 1 << 23, 1 << 16
 CHUNK, FIRST_SLOTS, MOST_RECORDED = 1 << 20, 1 << 10, 1 << 14
 NOT_BEGUN = (-2, 0)
-LONG = 1 << 10
-"""Inputs of this length are not for the definition, which reads all of an input at first."""
 
 
-class PointerEngine(StagedEngine["Tables | FullPointers"]):
-    """A decoder's run on an input, token by token."""
+class PointerEngine(DecoderEngine["Tables | FullRun[Tables]"]):
+    """A run of a network that follows pointers."""
 
-    def __init__(
-        self,
-        network: Transformer,
-        X: Sequence[Vector],
-        seed: Vector,
-        watches: Sequence[Watch],
-        *,
-        reference_steps: int = 0,
-        tables: bool = True,
-    ) -> None:
-        self.network, self.X, self.seed, self.tables = network, X, seed, tables
-        super().__init__(watches, reference_steps if len(X) < LONG else 0)
+    LONG_INPUT = 1023
+    """Longer inputs skip the definition, which begins with reading all of the input."""
 
     @staticmethod
     def is_warm() -> bool:
-        """Whether there is code for tables."""
+        """Whether the code for tables is compiled."""
         return has_code()
 
-    def ways(self) -> "Iterator[Callable[[], Tables | FullPointers]]":
-        """By tables, or in full.
+    def ways(self) -> "Iterator[Callable[[], Tables | FullRun[Tables]]]":
+        """Run by tables, or with every weight at every token.
 
-        Without a reference to the engine, which would keep it until a collection.
+        The callable has no reference to the engine: a cycle would keep the engine until a garbage
+        collection.
         """
-        from netwright.engine.pointers.full import FullPointers
-
-        way = Tables if self.tables else FullPointers
+        way = Tables if self.tables else _full_run
         return iter([partial(way, self.network, self.X, self.seed, self.watches)])
-
-    def definition(self) -> Vectors:
-        """Token by token."""
-        return map(watched, self.network.tokens(self.X, self.seed))
-
-    def rationals(self) -> ReferenceEngine:
-        """From the first token on, as they need every key."""
-        vectors = map(watched, fast_tokens(self.network, self.X, self.seed))
-        return ReferenceEngine(vectors, self.watches, fast=True)
 
 
 def has_code() -> bool:
-    """Whether there is code for tables in this process; asking does not import the compiler."""
+    """Whether the code for tables is compiled in this process; does not import the compiler."""
     return kernel.compiled.cache_info().currsize > 0
 
 
+def _full_run(
+    network: Transformer, X: Sequence[Vector], seed: Vector, watches: Sequence[Watch]
+) -> "FullRun[Tables]":
+    from netwright.engine.full.run import FullRun  # the compiler
+
+    tables = Tables(network, X, seed, watches, recording=True)
+    return FullRun(network, X, seed, watches, tables)
+
+
 class Tables:
-    """The cases that came up, their records, and where the run stands.
+    """The state of a run, and a table with a record for each case that has come up.
 
     A case is an output, by its number, with the symbol of the input that is read.
     """
@@ -103,53 +91,54 @@ class Tables:
         *,
         recording: bool = False,
     ) -> None:
-        """With `recording` tokens say the numbers of their outputs, slots and pointers, too."""
+        """With `recording`, the last code of a token is the number of its output.
+
+        Slots and pointers are recorded, too, so that `engine.full.run` can take it as a proposal.
+        """
         self.evaluation = evaluation_of(network, watches)
         if len(self.evaluation.pointers) != 2:
             raise UnsuitableError("its outputs have not two pointers")
-        self.input, self.content = (
-            Input(network, self.evaluation.encoder, X),
-            Content(network, self.evaluation),
-        )
-        self.output = self.evaluation.of(seed)
+        self.input = Input(network, self.evaluation.encoder, X)
+        self.content = Content(network, self.evaluation)
+        self.output = self.evaluation.seed_output(seed)
         self.values: list[Value | None] = []
         self._value_numbers: dict[Value | None, int] = {}
         self._rows: dict[tuple[int, ...], int] = {}
-        """The codes of tokens, with their numbers."""
+        """The number of each row of codes."""
         self._codes = np.zeros((0, len(watches) + recording), np.int64)
         size = MOST_RECORDED if recording else 0
         self.recorded = np.zeros((size, len(kernel.RECORDED)), np.int64)
         self.shown: list[Output] = [self.output]
         self._shown: dict[Output, int] = {self.output: 0}
-        """The outputs that tokens say the numbers of."""
+        """The number of each output in `shown`, while recording."""
         self.slots = np.zeros((FIRST_SLOTS, kernel.SLOT), np.int64)
         self.clock = np.zeros(kernel.CLOCK, np.int64)
         self.clock[kernel.USED] = 1
         self._width = 8
-        """How many records a case has: one for each value, and one for no single one."""
-        self._forget()
+        """Records per case: one for each value, and one for a look-up of no single token."""
+        self._clear()
         self._loop = kernel.compiled(recording=recording)
 
-    def _forget(self) -> None:
-        """Begin tables anew, as input or content answer otherwise, or there are more values."""
+    def _clear(self) -> None:
+        """Empty the tables, because answers of input or content changed, or `_width` grew."""
         self._version = self._answers
         self._outputs: list[Output] = []
         self._numbers: dict[Output, int] = {}
         self._headers = np.zeros((16, self.input.end + 1, kernel.HEADER), np.int64)
-        """Of all cases; a base of −1 − n is that of output n, with which no case has begun."""
+        """By output and symbol; a base of −1 − n says that this case of output n has not begun."""
         self._owners: list[int] = []
-        """The outputs of cases that have begun, in the order of their records."""
+        """The outputs of the cases that have begun, in the order of their records."""
         self._records = np.zeros((16 * self._width, kernel.RECORD), np.int64)
         self._addresses: tuple[int, ...] | None = None
 
     @property
     def _answers(self) -> tuple[int, int, int]:
-        """Another one for other answers, or more values."""
+        """A version number: changes when answers change, or when `_width` grows."""
         return self.input.version, self.content.version, self._width
 
     @property
     def moments(self) -> int:
-        """How many tokens were done."""
+        """How many tokens are done."""
         return int(self.clock[kernel.TOKEN])
 
     @property
@@ -159,20 +148,50 @@ class Tables:
 
     @property
     def pointed(self) -> list[tuple[int, int]]:
-        """Where the two pointers of the next token are to: slots, and the numbers of tokens."""
+        """The targets of the next token's two pointers: slots, and the numbers of tokens."""
         clock = self.clock.tolist()
         return [(clock[n], clock[n + 1]) for n in (kernel.FIRST, kernel.SECOND)]
 
     def snapshot(self) -> Snapshot:
-        """Nothing: tables take a second for some hundred million tokens, and do them again."""
+        """An empty snapshot: the run is repeated, some hundred million tokens a second."""
         return {}
 
     def restore(self, state: Snapshot) -> None:
-        """Refuse what is none of theirs."""
+        """Raise FormatError: a snapshot of such a run is empty."""
         require_consistent(False, "it has more than its moments")
 
+    # The proposal of a full run, while recording; see `full.run.Proposer`.
+
+    @property
+    def pointers(self) -> tuple[int, ...]:
+        """The coordinates of outputs that may hold pointers."""
+        return self.evaluation.pointers
+
+    @property
+    def newest_output(self) -> int:
+        """The number of the newest output."""
+        return self._shown[self.output]
+
+    def known(self, number: int) -> tuple[Mapping[int, Rational], Sequence[int]]:
+        """The numbers of an output, and the coordinates that hold pointers."""
+        output = self.shown[number]
+        return output.finite, output.pointers
+
+    def propose(self, given: Mapping[str, IntArray], count: int) -> None:
+        """Write slots, and the targets of pointers counted from 1; of the next token, too."""
+        coordinates = self.evaluation.layout.coordinates
+        names = [f"to {coordinates[k].block}" for k in self.pointers]
+        for n, name in enumerate(("cell", "look", *names)):
+            if name in given:
+                given[name][:count] = self.recorded[:count, n]
+                if n >= 2:
+                    given[name][:count] += 1
+                    given[name][count] = 1 + self.pointed[n - 2][1]
+
+    # Tokens.
+
     def advance(self, count: int) -> IndexedCodes:
-        """The next tokens, one at least: up to one that is not for tables, which is the next."""
+        """The codes of the next tokens, at least one, up to a token that is not for tables."""
         numbers = np.empty(min(count, len(self.recorded) or CHUNK), np.uint16)
         done = 0
         try:
@@ -185,10 +204,10 @@ class Tables:
             self._codes = np.array([*self._rows], np.int64)
         return IndexedCodes(numbers[:done], self._codes)
 
-    def _follow(self, numbers: NDArray[np.uint16], recorded: NDArray[np.int64]) -> int:
-        """Do tokens as far as there are records, or make the one that is missing."""
+    def _follow(self, numbers: NDArray[np.uint16], recorded: IntArray) -> int:
+        """Do tokens as far as there are records, or make a missing one; return how many."""
         if self._version != self._answers:
-            self._forget()
+            self._clear()
         output, symbol, clock = self._number(self.output), self.symbol, self.clock
         self._begin(output, symbol)
         if self._version != self._answers:
@@ -211,7 +230,7 @@ class Tables:
         return done
 
     def _make_room(self) -> None:
-        """A quarter more slots, where they are if the system can do so."""
+        """Add a quarter more slots, in place where the system allows it."""
         size = len(self.slots)
         if size >= kernel.SLOTS or self.moments >= kernel.TOKENS:
             raise UnsuitableError("more cells than a slot can tell")
@@ -219,11 +238,11 @@ class Tables:
         self._addresses = None
 
     def asks(self, output: Output, symbol: int) -> Node | None:
-        """A token before it looks anything up; None if symbols are others than they were."""
+        """The node of a token before it looks anything up; None if the symbols have changed."""
         return self._answered(self.evaluation.root(output, self.input.first(symbol)), symbol)
 
     def _answered(self, node: Node | None, symbol: int) -> Node | None:
-        """The first node from here on that is not answered by the input, or by content."""
+        """The first node from here on that neither the input nor content answers."""
         while node is not None:
             if isinstance(node.asks, Query):
                 answer = self.input.answer(node.asks, symbol)
@@ -236,7 +255,7 @@ class Tables:
         return node
 
     def _begin(self, output: int, symbol: int) -> None:
-        """Evaluate a case as far as nothing is looked up."""
+        """Evaluate a case up to its look-up, and give it records."""
         if self._headers[output, symbol, 0] > 0:
             return
         node = self.asks(self._outputs[output], symbol)
@@ -261,7 +280,7 @@ class Tables:
             self._headers[output, symbol] = base + 1, follows, number
 
     def _end(self, output: int, symbol: int) -> None:
-        """Note what comes of a case for the value that the next token looks up."""
+        """Fill the record of a case for the value that the next token looks up."""
         node = self.asks(self._outputs[output], symbol)
         base, follows, _ = self._headers[output, symbol].tolist()
         found = self.looked_up(follows)
@@ -274,7 +293,7 @@ class Tables:
             raise UnsuitableError("it looks up twice")
         following, end = self._number(node.asks.output), self.input.end
         if symbol == end:
-            with suppress(UnsuitableError):  # that is for the next token, if there is one
+            with suppress(UnsuitableError):  # the next token raises it again, if there is one
                 self._begin(following, end)
         self.content.show(node.asks.shown)
         codes = node.asks.codes
@@ -291,7 +310,7 @@ class Tables:
             self._records[base + found, : len(fields)] = fields
 
     def looked_up(self, follows: int) -> int:
-        """The number of the value that the next token looks up; −1 for no single one."""
+        """The number of the value that the next token looks up; −1 if it follows no pointer."""
         if follows < 0:
             return -1
         slot, token = self.pointed[follows]

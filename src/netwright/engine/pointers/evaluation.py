@@ -1,14 +1,14 @@
-"""What a network that follows pointers makes of a token, for all pointers at once.
+"""The decision tree of a network that follows pointers: a token evaluated for all pointers at once.
 
-A token begins with the finite part of y, and for each of some coordinates whether a pointer stands
-there. On its way through the layers it asks: what does the input have for a query, what have
-earlier tokens shown, what has the token that a pointer is to. Answers are finite, too. So a network
-is a tree: a node asks, its children are the answers, a leaf has the next output; each node is
-evaluated once from the weights, with pointers and positions as unknowns. Where these forms do not
-decide which token an attention is to, or a pointer does not stay one, it is an `UnsuitableError`.
+A token begins with the finite part of y and the set of coordinates that hold a pointer. On its way
+through the layers it asks questions: what the input has for a query, what earlier tokens have
+shown, what the target of a pointer has. Answers are finite, too. So a network is a tree: a node
+asks, its children are the answers, a leaf has the next output. Each node is evaluated once from the
+weights, with pointers and positions as unknowns. Where these forms do not decide which token an
+attention is to, or a pointer does not stay one, `UnsuitableError` is raised.
 
-A node follows from the weights and the answers on the way to it, and from nothing else: whatever a
-run's input is, or what its tokens have shown, is in the answers. So all runs of a network share its
+A node depends on the weights and on the answers on the way to it, and on nothing else: a run's
+input, and what its tokens have shown, come in by answers only. So all runs of a network share its
 tree. QED.
 """
 
@@ -22,52 +22,52 @@ from netwright.definitions.transformer import Layer, Transformer
 from netwright.engine.moments import UnsuitableError, Watch
 from netwright.engine.pointers.forms import (
     NOTHING,
+    TWO,
+    UNIT,
+    AffineForms,
     Bound,
+    Bounds,
     Form,
     Forms,
+    NetworkForms,
     Sparse,
     added,
+    affine_forms,
+    feed_forward,
+    hashable,
     known,
+    position_forms,
     scores,
-    spelled,
     vector_of,
 )
 from netwright.engine.pointers.inputs import Encoder, Interned, Query
-from netwright.engine.pointers.maps import (
-    TWO,
-    AffineForms,
-    NetworkForms,
-    affine_forms,
-    feed_forward,
-    position_forms,
-)
 from netwright.exact.rational import ONE, ZERO, Rational
 from netwright.exact.vector import Vector
 
 NONE, NULL, NEW = range(3)
-"""Where a pointer goes: nowhere (0), to token 0 (1), to the token itself; then those that it had,
-then those that the token that was looked up had."""
+"""The target of a pointer: none (0), token 0, the token itself; higher numbers are the token's own
+pointers, then those of the token that was looked up."""
 MOST_NODES, MOST_OBJECTS, MOST_TREES = 1 << 16, 1 << 16, 8
 
 
 @dataclass(frozen=True, eq=False)
 class Output:
-    """What y shows, without its pointers: known numbers, and which pointers there are."""
+    """The finite part of y: known numbers, and which pointers there are."""
 
     finite: Sparse
     pointers: tuple[int, ...]
-    """The coordinates that have one."""
+    """The coordinates that hold a pointer."""
     is_known: bool = True
-    """Whether the numbers are all; if not, the next token cannot be told."""
+    """Whether all other numbers are known; if not, the next token cannot be evaluated."""
 
 
 @dataclass(frozen=True, eq=False)
 class Value:
-    """What a token has for those who look it up: known numbers, and copies of its pointers."""
+    """The value of a token that is looked up: known numbers, and copies of its pointers."""
 
     finite: Sparse
     pointers: tuple[tuple[int, int], ...]
-    """Coordinates, each with the pointer, by its number, that stands there."""
+    """Coordinates, each with the number of the pointer there."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +80,7 @@ class Shown:
 
 
 class ByContent(NamedTuple):
-    """What a token asks earlier ones in such a layer, and shows there itself."""
+    """A query to earlier tokens in such a layer, and what the token itself shows there."""
 
     query: Interned
     own: Shown
@@ -88,44 +88,44 @@ class ByContent(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class LookUp:
-    """Which pointer a token follows, and what it has for others."""
+    """The pointer that a token follows, and its own value for later tokens."""
 
     layer: int
     keys: Forms
     """The token's own key, as a form in its position."""
     follows: int
-    """The number of the pointer; −1 if the token looks at no single one."""
+    """The number of the pointer; −1 if no single token wins."""
     value: Value
 
 
 class Ended(NamedTuple):
-    """What comes of a token."""
+    """The result of a token."""
 
     output: Output
     pointers: tuple[int, ...]
-    """Where each of the pointers goes."""
+    """The target of each pointer of the output; see `NEW`."""
     codes: tuple[int, ...]
-    """What the watches see."""
+    """The codes of the watches."""
     shown: tuple[Shown, ...]
-    """What it shows to those that ask by content."""
+    """What the token shows to those that ask by content."""
 
 
 class _Token(NamedTuple):
     """A token on its way through the layers; z is p once self attention is over."""
 
     z: Forms
-    bounds: Mapping[str, Bound]
+    bounds: Bounds
     first: int | None
-    """The least position, if bounds follow from it; None if there are more."""
+    """The least position, if all bounds follow from it; None if there are others."""
     layer: int = 0
     shown: tuple[Shown, ...] = ()
     codes: tuple[tuple[int, int], ...] = ()
-    """What watches see so far, with their numbers."""
+    """The codes of the watches so far, with the watches' numbers."""
 
 
 @dataclass(eq=False)
 class Node:
-    """A token after some answers: what it asks next, or what comes of it."""
+    """A token after some answers: its next question, or its result."""
 
     token: _Token
     asks: Query | ByContent | LookUp | Ended
@@ -133,12 +133,11 @@ class Node:
 
 
 Answer = Interned | frozenset[Interned] | Value | None
-"""Of the input; the best values of those shown; of the token that is looked up, or no single one.
-"""
+"""From the input; the best values shown; the value looked up, or None for no single token."""
 
 
 class _LayerForms:
-    """The maps of a decoder layer, and the coordinates that somebody reads of its vectors."""
+    """The maps of a decoder layer, and the live coordinates of its vectors: those read later."""
 
     def __init__(self, layer: Layer, places: set[int], live: set[int]) -> None:
         self.O = NetworkForms(layer.O)
@@ -173,7 +172,7 @@ class Evaluation:
             reads = {row for row, _ in through.weights} if through is not None else None
             places = {*network.layout.places(watch.block)} if reads is None else reads
             self._watched.setdefault(name, []).append((number, watch, places))
-        self.F = NetworkForms(network.F)  # the paper's letter
+        self.F = NetworkForms(network.F)
         places = AffineForms(feed_forward(network.K).maps[-1]).columns
         live = self.F.reads
         self.layers: list[_LayerForms] = []
@@ -187,14 +186,14 @@ class Evaluation:
         self.nodes = 0
         self._roots: dict[tuple[Output, int], Node] = {}
         self._nodes: dict[Hashable, Node] = {}
-        """By what a token is after a layer."""
+        """Cache: the node of a token after a layer, by all that determines it."""
         self.contents: dict[tuple[object, Shown], object] = {}
-        """What stands for all that was shown: by what stands for all before, and the last."""
+        """An object for all that was shown: by that for all before the last, and the last."""
         self.answers: dict[tuple[object, ByContent], frozenset[Interned]] = {}
-        """What was found by content, by all that was shown."""
+        """Cache of answers by content, by the object for all that was shown."""
 
     def _pointer_places(self, network: Transformer) -> tuple[int, ...]:
-        """The coordinates of y that F writes where it reads 1/i: those of pointers."""
+        """The coordinates of y that hold pointers: F writes them where it reads 1/i."""
         F = feed_forward(network.F)
         if len(F.maps) != 2:
             raise UnsuitableError("F has not two maps")
@@ -206,24 +205,22 @@ class Evaluation:
     # The tree.
 
     def root(self, output: Output, first: int) -> Node:
-        """A token that begins with an output, at a position that is `first` at least."""
+        """The node of a token that begins with an output, at position `first` or later."""
         if self.nodes > MOST_NODES:
             self._roots, self._nodes, self.nodes = {}, {}, 0
             self.contents.clear()
             self.answers.clear()
-        found = self._roots.get((output, first))
-        if found is None:
-            found = self._roots[output, first] = self._first(output, first)
+        if (output, first) not in self._roots:
+            self._roots[output, first] = self._first(output, first)
             self.nodes += 1
-        return found
+        return self._roots[output, first]
 
     def after(self, node: Node, answer: Answer) -> Node:
         """The node that an answer leads to."""
-        found = node.children.get(answer)
-        if found is None:
-            found = node.children[answer] = self._answered(node, answer)
+        if answer not in node.children:
+            node.children[answer] = self._answered(node, answer)
             self.nodes += 1
-        return found
+        return node.children[answer]
 
     def _first(self, output: Output, first: int) -> Node:
         if not output.is_known:
@@ -242,7 +239,7 @@ class Evaluation:
             a = added(token.z, answer.forms)
             z = _only(layer.live, added(a, layer.O(a, token.bounds)))
             codes = token.codes + self._codes(f"z{token.layer + 1}", z)
-            return self._met(token._replace(z=z, layer=token.layer + 1, codes=codes))
+            return self._shared_node(token._replace(z=z, layer=token.layer + 1, codes=codes))
         if isinstance(answer, frozenset):
             found, more = self._best(answer, token.layer)
         else:
@@ -252,18 +249,17 @@ class Evaluation:
             token = token._replace(bounds={**token.bounds, **more}, first=None)
         return self._before_input(token._replace(z=p))
 
-    def _met(self, token: _Token) -> Node:
-        """The node of a token after a layer, whichever way it came to be what it is."""
+    def _shared_node(self, token: _Token) -> Node:
+        """The node of a token after a layer, shared by all paths that lead to the same token."""
         if token.first is None:
             return self._before_layer(token)
-        name = (token.layer, token.first, spelled(token.z), token.shown, token.codes)
-        found = self._nodes.get(name)
-        if found is None:
-            found = self._nodes[name] = self._before_layer(token)
-        return found
+        name = (token.layer, token.first, hashable(token.z), token.shown, token.codes)
+        if name not in self._nodes:
+            self._nodes[name] = self._before_layer(token)
+        return self._nodes[name]
 
     def _before_layer(self, token: _Token) -> Node:
-        """Self attention of the next layer: to nothing, by pointer, or by content."""
+        """Begin the next layer with its self attention: none, by pointer, or by content."""
         if token.layer == len(self.layers):
             return Node(token, self._ended(token))
         layer, z = self.layers[token.layer], token.z
@@ -284,16 +280,16 @@ class Evaluation:
     # Self attention.
 
     def by_content(self, layer: int, query: Forms, key: Forms, value: Forms) -> ByContent:
-        """A question to earlier tokens by what they show; all forms are known."""
+        """A question to earlier tokens by what they show; all forms are constant."""
         found = self.encoder.interned(value)
         own = Shown(layer, vector_of(self.layout, key), found)
-        own = self.encoder.one(("shown", layer, spelled(key), found), own)
+        own = self.encoder.intern(("shown", layer, hashable(key), found), own)
         return ByContent(self.encoder.interned(query), own)
 
-    def _best(self, best: frozenset[Interned], layer: int) -> tuple[Forms, Mapping[str, Bound]]:
-        """What is found by keys that are known.
+    def _best(self, best: frozenset[Interned], layer: int) -> tuple[Forms, Bounds]:
+        """The value found by content, and bounds of new unknowns.
 
-        If the best have different values, it is a mean of these, which nobody may use.
+        If the best values differ, their mean is unknown: nothing may depend on it.
         """
         if len(best) == 1:
             return next(iter(best)).forms, {}
@@ -306,7 +302,7 @@ class Evaluation:
         return found, bounds
 
     def _followed(self, score: Mapping[str, Form]) -> int:
-        """The pointer P whose token alone has the greatest score: at j + 1 = 1/P."""
+        """The pointer P to the one token with the greatest score: j + 1 = 1/P."""
         one, n, e, e2 = (score.get(name, NOTHING) for name in ("", "n", "e", "e2"))
         if set(score) - {"", "n", "e", "e2"}:
             raise UnsuitableError("keys have pointers in them")
@@ -341,12 +337,10 @@ class Evaluation:
                 raise UnsuitableError("a value is neither known nor a pointer")
         if any(not ZERO <= number <= ONE for number in finite.values()):
             raise UnsuitableError("a value is not between 0 and 1")
-        return self.encoder.one(("value", spelled(forms)), Value(finite, tuple(pointers)))
+        return self.encoder.intern(("value", hashable(forms)), Value(finite, tuple(pointers)))
 
-    def _looked_up(
-        self, value: Value | None, layer: _LayerForms
-    ) -> tuple[Forms, Mapping[str, Bound]]:
-        """What is looked up; a mean of values is something between 0 and 1."""
+    def _looked_up(self, value: Value | None, layer: _LayerForms) -> tuple[Forms, Bounds]:
+        """The value looked up; for None a mean of values, between 0 and 1."""
         if value is not None:
             found = known(value.finite)
             for place, number in value.pointers:
@@ -356,7 +350,7 @@ class Evaluation:
         bounds = {f"mean{place}": (ZERO, ONE) for place in places}
         return {place: Form(ZERO, ((f"mean{place}", ONE),)) for place in places}, bounds
 
-    # What comes out.
+    # Results.
 
     def _ended(self, token: _Token) -> Ended:
         y = self.F(token.z, token.bounds)
@@ -372,7 +366,7 @@ class Evaluation:
         return Ended(output, tuple(moves), codes, token.shown)
 
     def _codes(self, name: str, vector: Forms) -> tuple[tuple[int, int], ...]:
-        """What the watches of a vector see, if what they look at is known."""
+        """The codes of the watches of a vector, which must read known numbers only."""
         found = []
         for number, watch, reads in self._watched.get(name, ()):
             seen = _only(reads, vector)
@@ -382,12 +376,10 @@ class Evaluation:
         return tuple(found)
 
     def _origin(self, form: Form) -> int:
-        """Where a pointer comes from."""
+        """The target of a pointer, from its form; see `NEW`."""
+        if form in (NOTHING, UNIT):
+            return NONE if form == NOTHING else NULL
         name = form.unknown
-        if form == NOTHING:
-            return NONE
-        if form == Form(ONE):
-            return NULL
         if name == "e":
             return NEW
         if name is not None and name[0] in "pf" and name[1:].isdigit():
@@ -397,11 +389,11 @@ class Evaluation:
 
     def _output(self, finite: Forms, there: tuple[int, ...], is_known: bool) -> Output:
         numbers = {place: form.constant for place, form in finite.items() if not form.terms}
-        name = ("output", spelled(known(numbers)), there, is_known)
-        return self.encoder.one(name, Output(numbers, there, is_known))
+        name = ("output", hashable(known(numbers)), there, is_known)
+        return self.encoder.intern(name, Output(numbers, there, is_known))
 
-    def of(self, y: Vector) -> Output:
-        """An output whose pointers are to token 0 or none: a seed."""
+    def seed_output(self, y: Vector) -> Output:
+        """The finite part of a seed, whose pointers must all be to token 0."""
         entries = dict(y.entries)
         there = {place: entries.pop(place) for place in self.pointers if place in entries}
         if any(value != ONE for value in there.values()):
@@ -410,16 +402,16 @@ class Evaluation:
 
 
 def _only(places: set[int], vector: Forms) -> Forms:
-    """Some coordinates of a vector."""
+    """A vector restricted to some coordinates."""
     return {place: form for place, form in vector.items() if place in places}
 
 
 _kept: dict[int, tuple[ref[Transformer], list[Evaluation]]] = {}
-"""The trees of networks that are still there, by their identity, as weights have no hash."""
+"""Cache: the trees of live networks, by identity, as weights have no hash."""
 
 
 def evaluation_of(network: Transformer, watches: Sequence[Watch]) -> Evaluation:
-    """The tree of a network for some watches, which all of its runs share."""
+    """The tree of a network for some watches, shared by all of its runs."""
     number, watches = id(network), tuple(watches)
     if number not in _kept:
         _kept[number] = ref(network, lambda _: _kept.pop(number, None)), []

@@ -1,7 +1,7 @@
-"""Attention to the input: by a query that is known, or by position, the next token of the input.
+"""Attention to the input: by a constant query, or by position, to the next token of the input.
 
-An input has many tokens and few different ones, so what a query finds is found by different tokens:
-their keys and values are forms in the position where they stand.
+An input has many tokens, but few distinct ones. So a query is answered over the distinct tokens,
+whose keys and values are forms in the position.
 """
 
 from collections.abc import Hashable, Mapping, Sequence
@@ -18,20 +18,18 @@ from netwright.definitions.transformer import Transformer
 from netwright.engine.moments import UnsuitableError
 from netwright.engine.pointers.forms import (
     NOTHING,
+    TWO,
+    AffineForms,
     Form,
     Forms,
     added,
-    known,
-    scores,
-    spelled,
-    vector_of,
-)
-from netwright.engine.pointers.maps import (
-    TWO,
-    AffineForms,
     affine_forms,
     feed_forward,
+    hashable,
+    known,
     position_values,
+    scores,
+    vector_of,
 )
 from netwright.exact.rational import ZERO, Rational
 from netwright.exact.vector import Vector
@@ -42,23 +40,23 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, eq=False)
 class Interned:
-    """A vector of which there is one object, so that it is compared by its identity."""
+    """A vector interned as one object, so that identity is equality."""
 
     forms: Forms
 
 
 @dataclass(frozen=True, eq=False)
 class Query:
-    """What a token asks of the input in a layer, as far as keys have something there."""
+    """A query to the input in a layer, restricted to coordinates where keys may be nonzero."""
 
     layer: int
     forms: Forms
     by_position: bool
     scores: "dict[Embedded, Mapping[str, Form]]" = field(default_factory=dict)
-    """⟨query, key⟩ as forms in the position of the key, for the keys that came up."""
+    """A cache: ⟨query, key⟩ as a form in the position of the key."""
 
     def score(self, token: "Embedded") -> Mapping[str, Form]:
-        """⟨query, key⟩."""
+        """⟨query, key⟩ as a form in the position of the key."""
         found = self.scores.get(token)
         if found is None:
             found = self.scores[token] = scores(self.forms, token.key)
@@ -67,45 +65,45 @@ class Query:
 
 @dataclass(frozen=True, eq=False)
 class Embedded:
-    """An input token, with key and value as forms in its position."""
+    """A distinct input token, with key and value as forms in its position."""
 
     x: Vector
     key: Forms
     value: Forms
     by_layer: Sequence[Interned]
-    """The value, as far as somebody reads it."""
+    """The value, restricted to the coordinates that each layer reads."""
     fixed: Sequence[Rational]
-    """The key, as far as it is the same wherever the token stands."""
+    """The coordinates of the key that do not depend on the position."""
 
 
 class Encoder:
-    """What a network makes of the tokens of any input."""
+    """A network's keys and values for the tokens of any input, and a cache of interned objects."""
 
     def __init__(self, network: Transformer, positions: Forms, live: Sequence[set[int]]) -> None:
-        """`live` has for each layer the coordinates that somebody reads of what is found."""
+        """`live` has for each layer the coordinates of a found value that are read later."""
         self.live, self.is_dot = live, network.score == dot_product
         maps = [feed_forward(network.K).maps, feed_forward(network.V).maps]
         self.is_affine = all(len(each) == 1 for each in maps)
         self.places = AffineForms(maps[0][-1]).columns
-        """The coordinates of a query that keys have."""
+        """The coordinates where keys may be nonzero."""
         self._positions = positions
         self.objects: dict[Any, Any] = {}
-        """What there is one object of, by what it consists of."""
+        """The interned objects, by content."""
         self.asked_next: frozenset[int] = frozenset()
-        """The layers that asked by position."""
+        """The layers that have asked by position."""
         if self.is_affine:
             self._key, self._value = affine_forms(network.K), affine_forms(network.V)
             moving = self._key(positions)
             self.fixed = sorted(k for k in self.places if not moving.get(k, NOTHING).terms)
-            """Those that are the same wherever a token stands."""
+            """The coordinates of `places` where keys do not depend on the position."""
 
     def embedded(self, x: Vector) -> Embedded:
-        """An input token; vectors are known by their identity, as hashes take long."""
-        found: Embedded = self.objects.get(id(x)) or self.one(id(x), self._embed(x))
+        """An input token, cached by the identity of its vector, as hashing is slow."""
+        found: Embedded = self.objects.get(id(x)) or self.intern(id(x), self._embed(x))
         return found
 
-    def one(self, name: Hashable, made: T) -> T:
-        """The object of a name: the first that was made."""
+    def intern(self, name: Hashable, made: T) -> T:
+        """The interned object of a name: the first that was made."""
         return cast(T, self.objects.setdefault(name, made))
 
     def _embed(self, x: Vector) -> Embedded:
@@ -120,23 +118,23 @@ class Encoder:
         """The query that a token has in a layer."""
         asked = {place: form for place, form in p.items() if place in self.places}
         by_position = any(form.terms for form in asked.values())
-        return self.one((layer, spelled(asked)), Query(layer, asked, by_position))
+        return self.intern((layer, hashable(asked)), Query(layer, asked, by_position))
 
     def found(self, layer: int, forms: Forms) -> Interned:
-        """What is found, as far as somebody reads it."""
+        """A found value, restricted to the coordinates that are read after a layer."""
         forms = {place: form for place, form in forms.items() if place in self.live[layer]}
         return self.interned(forms)
 
     def interned(self, forms: Forms) -> Interned:
-        """The object of a vector."""
-        return self.one(spelled(forms), Interned(forms))
+        """The interned object of a vector."""
+        return self.intern(hashable(forms), Interned(forms))
 
 
 class Input:
-    """The input of a run, and what queries find in it.
+    """The input of a run, and the answers to queries.
 
-    Tokens among which nobody has made a difference yet have one *symbol*. The first layer that asks
-    by position tells more of them apart; then `version` grows, and symbols are others.
+    Tokens that no query so far tells apart have the same *symbol*. When another layer asks by
+    position, symbols are renumbered, and `version` grows.
     """
 
     def __init__(self, network: Transformer, encoder: Encoder, X: Sequence[Vector]) -> None:
@@ -144,6 +142,7 @@ class Input:
         different = {id(x): x for x in X}
         numbers = {number: n for n, number in enumerate(different)}
         self._which = np.fromiter(map(numbers.__getitem__, map(id, X)), np.int64, len(X))
+        """By position: the index of its token in `_tokens`."""
         self._tokens = [encoder.embedded(x) for x in different.values()]
         self._answers: dict[Query, Interned] = {}
         self._checked: set[Query] = set()
@@ -151,12 +150,12 @@ class Input:
         self._tell_apart(encoder.asked_next)
 
     def _tell_apart(self, layers: frozenset[int]) -> None:
-        """Number the symbols by what is found of them in the layers that ask by position."""
+        """Number the symbols by the values that the layers that ask by position find."""
         self._asked, symbols = layers, dict[tuple[Interned, ...], int]()
         found = [tuple([token.by_layer[n] for n in layers]) for token in self._tokens]
         codes = [symbols.setdefault(each, len(symbols)) for each in found]
         self.end = len(symbols)
-        """The symbol after the last: the last token of the input, for ever."""
+        """The symbol after the input, where queries find the last token for ever."""
         if self.end >= 1 << 16:
             raise UnsuitableError("more than 65,535 different symbols")
         there, values = position_values(max(1, self.length)), dict[int, Form]()
@@ -166,15 +165,15 @@ class Input:
         of_last = tuple([self.encoder.found(n, last) for n in layers])
         self._of_symbol = [dict(zip(layers, each, strict=True)) for each in (*symbols, of_last)]
         self.symbols = np.append(np.array(codes, np.uint16)[self._which], np.uint16(self.end))
-        """By position; and after the last one, which is that of all tokens from there on."""
+        """The symbol at each position; the last entry is for all later positions."""
         self.version += 1
 
     def first(self, symbol: int) -> int:
-        """The least position that a token may have that reads a symbol."""
+        """The least position of a token that reads a symbol."""
         return self.length + 1 if symbol == self.end else 1
 
     def answer(self, query: Query, symbol: int) -> Interned | None:
-        """What a query finds, of a token that reads a symbol; None if symbols are others now."""
+        """The value that a query finds at a symbol; None if that changed the symbols."""
         if not self.length:
             return self.encoder.interned({})
         if query.by_position:
@@ -191,7 +190,7 @@ class Input:
         return self._answers[query]
 
     def _by_content(self, query: Query) -> Interned:
-        """What a query finds that is known: the mean of the values with the greatest score."""
+        """The answer to a constant query: the mean of the values with the greatest score."""
         tokens, encoder = self._tokens, self.encoder
         if not encoder.is_affine or query.forms.keys() - encoder.fixed:
             return self._by_definition(query)
@@ -216,42 +215,44 @@ class Input:
 
     @cached_property
     def _keys(self) -> tuple[NDArray[Any], int]:
-        """The keys of different tokens in integers over one denominator, and the largest."""
+        """The keys of the distinct tokens as numerators over one denominator, and the largest."""
         rows = _whole_numbers([token.fixed for token in self._tokens])
         largest = max((abs(n) for row in rows for n in row), default=0)
         keys = np.array(rows, np.int64 if largest < FITS else object)
         return keys.reshape(len(rows), -1), largest
 
     def _by_definition(self, query: Query) -> Interned:
-        """The same, where it depends on positions: token by token."""
+        """The answer by the definition, token by token, where positions matter."""
         q = vector_of(self.network.layout, query.forms)
         _, found = self.network.attend(q, *self.network.encode(self.X))
         return self.encoder.found(query.layer, known(found.entries))
 
     def _check(self, query: Query) -> None:
-        """UnsuitableError unless input token min(i+1, N) alone has the greatest score."""
+        """Raise UnsuitableError unless input token min(i+1, N) alone has the greatest score."""
         if not self.encoder.is_affine:
             raise UnsuitableError("the encoder's keys or values are not affine")
         score = query.score(self._tokens[0])
         if any(query.score(token) != score for token in self._tokens):
             raise UnsuitableError("input tokens differ in more than their positions")
-        one, n, e, e2 = (score.get(name, NOTHING) for name in ("", "n", "e", "e2"))
-        if self.encoder.is_dot:
-            # 2κε_{i+1}ε_j − κε_j², and what is the same for all j.
-            kappa = -e2.constant
-            fine = n == NOTHING and not e2.terms and kappa > ZERO
-            fine = fine and e == Form(ZERO, (("e", TWO * kappa),))
-        else:
-            # κ(j − n) or κ(j e − 1), with n = i + 1 and e = 1/(i + 1).
-            by_n = not n.terms and n.constant and one == Form(ZERO, (("n", -n.constant),))
-            by_e = len(n.terms) == 1 and n == Form(ZERO, (("e", -one.constant),)) and not one.terms
-            fine = e == NOTHING and e2 == NOTHING and bool(by_n or by_e)
-        if not fine:
+        if not _asks_for_next(score, is_dot=self.encoder.is_dot):
             raise UnsuitableError("a query does not ask for the input's next token")
 
 
+def _asks_for_next(score: Mapping[str, Form], *, is_dot: bool) -> bool:
+    one, n, e, e2 = (score.get(name, NOTHING) for name in ("", "n", "e", "e2"))
+    if is_dot:
+        # 2κε_{i+1}ε_j − κε_j², and what is the same for all j.
+        kappa = -e2.constant
+        is_square = n == NOTHING and not e2.terms and kappa > ZERO
+        return is_square and e == Form(ZERO, (("e", TWO * kappa),))
+    # κ(j − n) or κ(j e − 1), with n = i + 1 and e = 1/(i + 1).
+    by_n = not n.terms and n.constant and one == Form(ZERO, (("n", -n.constant),))
+    by_e = len(n.terms) == 1 and n == Form(ZERO, (("e", -one.constant),)) and not one.terms
+    return e == NOTHING and e2 == NOTHING and bool(by_n or by_e)
+
+
 def _whole_numbers(rows: Sequence[Sequence[Rational]]) -> list[list[int]]:
-    """Numbers times their common denominator."""
+    """The numerators over the least common denominator of all rows."""
     pairs = [[(int(number.p), int(number.q)) for number in row] for row in rows]
     over = lcm(*{q for row in pairs for _, q in row})
     return [[p * (over // q) for p, q in row] for row in pairs]

@@ -41,7 +41,7 @@ class Writer(Assembler):
             place = self.product(self.done, len(kernel.RECORDED))
             for n, x in enumerate((here, looked, now["a token"], now["b token"])):
                 self.store(x, "recorded", self.sum(place, n))
-        # What is there is read before the slot of this token is written, as it may be the same.
+        # Read the slot looked up before writing that of this token: they may be the same.
         both = self.load("slots", self.sum(there, 1))
         pointers = [
             (self.b.and_(both, self.word(0xFFFFFFFF)), self.load("slots", self.sum(there, 2))),
@@ -52,13 +52,13 @@ class Writer(Assembler):
         slots = self.b.or_(self.b.shl(now["b"], self.word(32)), now["a"])
         for n, each in enumerate((kept, slots, now["a token"], now["b token"])):
             self.store(each, "slots", self.sum(own, n))
-        # Where a pointer comes from: nowhere, this token, one of its pointers, or of those found.
+        # The origin of a pointer: none, this token, one of its pointers, or of those found.
         first, second = (now["a"], now["a token"]), (now["b"], now["b token"])
         new = (here, now["token"])
         origins = [(0, 0), (0, 0), new, first, second, *pointers, (0, 0)]
         a, a_token = self._moved(fields[kernel.MOVE], origins)
         b, b_token = self._moved(fields[kernel.SECOND_MOVE], origins)
-        # The next token's slot: the one looked up, a new one behind token 0, or this one again.
+        # The next token's slot: the one looked up, a new one after token 0, or this one again.
         keeps_0 = self.choose(looks, self.compare("==", looked, 0), self.compare("==", here, 0))
         stays = self.choose(looks, looked, here)
         token = self.sum(now["token"], 1)
@@ -76,7 +76,7 @@ class Writer(Assembler):
         )
 
     def _next(self, fields: Sequence[Number], token: Number) -> Sequence[Number]:
-        """The header of the next case: by the next symbol, or the record's, as foreseen."""
+        """The header of the next case: by the next symbol, or from the record; a branch."""
         before, reading, after = (self.b.block, *(self.b.append_basic_block() for _ in range(2)))
         is_reading = self.compare(">=", fields[kernel.HEADERS], 0)
         self.b.cbranch(is_reading, reading, after)
@@ -93,7 +93,7 @@ class Writer(Assembler):
         return found
 
     def _moved(self, origin: Number, origins: Sequence[Sequence[Number]]) -> Sequence[Number]:
-        """One of some by its number: by a jump, which the processor foresees."""
+        """One of `origins` by its number, by a jump, which the processor can predict."""
         after = self.b.append_basic_block()
         blocks = [self.b.append_basic_block() for _ in origins]
         jump = self.b.switch(origin, blocks[0])

@@ -1,13 +1,12 @@
-"""A run by tables that can go back, and everything about its next token.
+"""A run by tables that can go back, and explain its next token.
 
-What a token looks up is the value of the slot that its pointer is to, and a key is a form in the
-position of its token: so a token follows from the state before it, however many came before.
+A token looks up the value of the slot that its pointer is to, and a key is a form in the position
+of its token: so the state before a token determines it, however many tokens came before.
 """
 
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from netwright.definitions.transformer import Layer, Transformer
 from netwright.engine.attended import Attention, EqualAttention, OneWinner
@@ -15,15 +14,15 @@ from netwright.engine.moments import Codes, UnsuitableError, Watch
 from netwright.engine.pointers import kernel
 from netwright.engine.pointers.engine import Tables
 from netwright.engine.pointers.evaluation import LookUp, Output
-from netwright.engine.pointers.forms import known, vector_of
-from netwright.engine.pointers.maps import position_values
+from netwright.engine.pointers.forms import known, position_values, vector_of
 from netwright.engine.transformer.analysis import has_equal_scores
+from netwright.exact.arrays import IntArray
 from netwright.exact.rational import ONE, Rational
 from netwright.exact.vector import Vector
 
 
 class PointerTokens:
-    """A decoder's run, as `engine.transformer.tokens` has it."""
+    """The integers of a run that `engine.transformer.tokens` explains."""
 
     def __init__(
         self, network: Transformer, X: Sequence[Vector], seed: Vector, watches: Sequence[Watch]
@@ -33,16 +32,16 @@ class PointerTokens:
 
     @property
     def moments(self) -> int:
-        """How many were done."""
+        """How many tokens are done."""
         return self.tables.moments
 
     def advance(self, count: int) -> Codes:
-        """The next tokens, one at least."""
+        """The codes of the next tokens, at least one."""
         return self.tables.advance(count)
 
     @property
-    def state(self) -> dict[str, NDArray[np.int64]]:
-        """All that the tokens from here on depend on, but for tables, which only grow."""
+    def state(self) -> dict[str, IntArray]:
+        """A copy of the state that later tokens depend on, without tables, which only grow."""
         tables = self.tables
         number = self._outputs.setdefault(tables.output, len(self._outputs))
         return {
@@ -51,8 +50,8 @@ class PointerTokens:
             "more": np.array([number, len(tables.content.shown)]),
         }
 
-    def put(self, state: Mapping[str, NDArray[np.int64]]) -> None:
-        """Go back to a state."""
+    def put(self, state: Mapping[str, IntArray]) -> None:
+        """Return to a state."""
         tables = self.tables
         number, shown = state["more"].tolist()
         tables.clock[:] = state["clock"]
@@ -63,7 +62,7 @@ class PointerTokens:
 
     @property
     def y(self) -> Vector:
-        """The newest output: a pointer to token j, from 0 on, is 1/(j+1)."""
+        """The newest output; a pointer to token j, counted from 0, is 1/(j+1)."""
         output = self.tables.output
         if not output.is_known:
             raise UnsuitableError("a number of an output depends on a pointer, or on a mean")
@@ -72,7 +71,7 @@ class PointerTokens:
         return Vector(self.network.layout, dict(output.finite) | there)
 
     def looked_up(self, n: int, layer: Layer, z: Vector, t: int) -> tuple[Vector, Attention | None]:
-        """What token t finds in layer n, and how; None if that takes all keys to say."""
+        """What token t attends to in layer n, and its attention; None if that needs all keys."""
         layout, tables = self.network.layout, self.tables
         q, k, v = layer.Q(z), layer.K(z), layer.V(z)
         if tables.evaluation.layers[n].V.is_zero:

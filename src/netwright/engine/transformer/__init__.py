@@ -1,1 +1,1 @@
-"""The decoder of a Transformer, run fast and exactly."""
+"""Runs the decoder of a Transformer fast and exactly."""

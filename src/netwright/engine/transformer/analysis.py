@@ -1,16 +1,16 @@
 """The program of a Transformer's decoder: static analysis of its denominators.
 
-The embedding, the seed and the weights bring denominators D, the positional encoding and the mean
-over p tokens bring powers of p. The scales of outputs are found by repetition: those of the seed
-first, then those of what comes out, until nothing is new. A map between coordinates of known scales
-has integer weights and powers of p.
+The embedding, the seed and the weights bring denominators D; the positional encoding and the mean
+over p tokens bring powers of p. The scales of outputs are a fixed point: the first round begins
+with those of the seed, each later one with those of the outputs before. A map between coordinates
+of known scales has integer weights and powers of p.
 
 Not every network has such a program: `UnsuitableError` says why, and exact rationals take over.
 
 `set_bounds` finds for how many tokens no number of a program leaves 64 bits. Every |N| and every
 partial sum is bounded by the sum of the |factor|·p^power·|N| that go into it, from the bounds of
-the output before. Outputs are bounded where σ is before the last map; where the weights do not see
-to it, a bound is set, and checked at every token.
+the output before. Outputs are bounded if the last map follows a σ; where the weights give no bound,
+one is set, and checked at every token.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -42,22 +42,19 @@ from netwright.exact.vector import Vector
 
 
 def decoder_program(
-    network: Transformer,
-    external: Encoded,
-    seed: Vector,
-    first_keys: Sequence[Vector],
+    network: Transformer, external: Encoded, seed: Vector, first_keys: Sequence[Vector]
 ) -> Program:
     """The program of a decoder over the encoder's keys and values.
 
-    `first_keys` has each layer's key of the first token: it tells which coordinate plays which
-    part in keys that look alike.
+    `first_keys` has each layer's key of the first token: it tells apart coordinates of a key that
+    have the same scale.
     """
     if (network.score, network.rho) != (score_phi, hardmax):
         raise UnsuitableError("its attention is not hard with the score −|⟨q, k⟩|")
     pos = network.pos
     if not (pos is None or (isinstance(pos, Positions) and pos.is_reciprocal)):
         raise UnsuitableError("its positional encoding is not 1, i, 1/i, 1/i², …")
-    # What F writes may come out. Its scales grow in a round or two; the last one is for them all.
+    # Start with all coordinates that F may write. Scales grow for a round or two, then stay.
     output = dict.fromkeys(written_by(network.F), Scale())
     output |= {k: Scale(int(value.q)) for k, value in seed.entries.items()}
     for number in range(16):
@@ -72,7 +69,7 @@ def decoder_program(
 
 
 class _Builder:
-    """One round of the analysis: instructions for given scales, and the outputs' scales then."""
+    """One round of the analysis: instructions for given scales, and the outputs' new scales."""
 
     def __init__(
         self,
@@ -85,16 +82,18 @@ class _Builder:
     ) -> None:
         self.only_scales = only_scales
         self.network, self.external, self.first_keys = network, external, first_keys
-        self.stream: Scales = {}
-        self.output = output
+        self.stream, self.output = dict[int, Scale](), output
         dimension = network.layout.dimension
         self.program = Program(dimension, [self.stream, output], [dimension, dimension])
 
     def build(self) -> None:
-        """All instructions."""
+        """Append all instructions to the program."""
         self._load()
         for layer, first_key in zip(self.network.decoder, self.first_keys, strict=True):
-            self._self_attention(layer, first_key)
+            attention = self._attention(layer, first_key)
+            self.program.attentions.append(attention)
+            if attention is not None:
+                self.program.instructions.append(attention)
             self._external()
             self._network(layer.O, adds=True)
         self._network(self.network.F, last=OUTPUT)
@@ -102,7 +101,7 @@ class _Builder:
             raise UnsuitableError("an output has the position in its denominator")
 
     def _join(self, target: Scales, needed: Iterable[tuple[int, Scale]]) -> None:
-        """Make the scales of some coordinates large enough; numbers that are there follow."""
+        """Enlarge the scales of some coordinates; rescale the numbers of the stream to match."""
         before = dict(target) if target is self.stream else {}
         for k, scale in needed:
             if target.get(k) != scale:
@@ -115,12 +114,6 @@ class _Builder:
         if grown:
             self.program.instructions.append(Rescale(grown))
 
-    def _numbers(self, numbers: Mapping[int, Rational], target: Scales) -> list[Term]:
-        """Terms that add given numbers, once the scales are joined."""
-        return [
-            Term(-1, k, int((number * target[k].D).p), target[k].e) for k, number in numbers.items()
-        ]
-
     def _map(
         self,
         weights: Iterable[tuple[int, int, int, int]],
@@ -128,37 +121,28 @@ class _Builder:
         source: Scales,
         target: Scales,
     ) -> tuple[list[Term], list[Term]]:
-        """The terms of a matrix, given by row, column and fractions, and of a bias."""
+        """The terms of a bias, and of weights given as (row, column, numerator, denominator)."""
         used = [each for each in weights if each[0] in source]
         needed = [(k, source[j].times(top, bottom)) for j, k, top, bottom in used]
         self._join(target, [*needed, *((k, Scale(int(b.q))) for k, b in bias.items())])
         if self.only_scales:
             return [], []
-        return terms_of(used, source, target), self._numbers(bias, target)
+        numbers = [Term(-1, k, int((b * target[k].D).p), target[k].e) for k, b in bias.items()]
+        return terms_of(used, source, target), numbers
 
     def _copy(self, source: Scales, target: Scales) -> list[Term]:
         return self._map([(k, k, 1, 1) for k in source], {}, source, target)[0]
 
     def _load(self) -> None:
-        """The stream is y + pos."""
-        bias: list[tuple[int, int, int]] = []
+        """Set the stream to y + pos, where pos is 1, p, 1/p, 1/p², …."""
+        powers: list[tuple[int, int]] = []
         if isinstance(self.network.pos, Positions):
-            places = [self.network.layout.index(block) for block in self.network.pos.blocks]
-            # 1, p, 1/p, 1/p², …: a power of p, upstairs or downstairs.
-            bias = [(k, int(n == 1), max(0, n - 1)) for n, k in enumerate(places)]
-        for k, scale in (*self.output.items(), *((k, Scale(1, down)) for k, _, down in bias)):
+            powers = [(self.network.layout.index(k), e) for k, e in self.network.pos.powers]
+        for k, scale in (*self.output.items(), *((k, Scale(1, max(0, -e))) for k, e in powers)):
             self.stream[k] = self.stream.get(k, Scale()).join(scale)
-        self.program.instructions.append(
-            Step(
-                OUTPUT,
-                STREAM,
-                self._copy(self.output, self.stream),
-                [
-                    Term(-1, k, self.stream[k].D, self.stream[k].e - down + up)
-                    for k, up, down in bias
-                ],
-            )
-        )
+        bias = [Term(-1, k, self.stream[k].D, self.stream[k].e + e) for k, e in powers]
+        copied = self._copy(self.output, self.stream)
+        self.program.instructions.append(Step(OUTPUT, STREAM, copied, bias))
 
     def _new_vector(self, size: int) -> tuple[int, Scales]:
         self.program.vectors.append({})
@@ -166,7 +150,7 @@ class _Builder:
         return len(self.program.vectors) - 1, self.program.vectors[-1]
 
     def _network(self, net: Map, *, adds: bool = False, last: int | None = None) -> int:
-        """A feed-forward network of the stream: the vector that has its image."""
+        """Apply a feed-forward network to the stream; return the vector that has its image."""
         net = _feed_forward(net)
         source = STREAM
         for number, affine in enumerate(net.maps, start=1):
@@ -192,12 +176,6 @@ class _Builder:
             # One map from the stream to itself: its image first, then the sum.
             self.program.instructions.append(Step(source, STREAM, terms, [], adds=True))
         return source
-
-    def _self_attention(self, layer: Layer, first_key: Vector) -> None:
-        attention = self._attention(layer, first_key)
-        self.program.attentions.append(attention)
-        if attention is not None:
-            self.program.instructions.append(attention)
 
     def _attention(self, layer: Layer, first_key: Vector) -> Mean | LastVisit | None:
         K, V, Q = map(_feed_forward, (layer.K, layer.V, layer.Q))
@@ -235,10 +213,10 @@ class _Builder:
             if first.e or second.e:
                 raise UnsuitableError("a query of the encoder is not on its line")
             units = first.D, second.D
-        columns = {}
-        for k, column in values.items():
-            scale = self.stream[k]
-            columns[k] = (scale.e, column.numbers * (scale.D // column.over))
+        columns = {
+            k: (self.stream[k].e, column.numbers * (self.stream[k].D // column.over))
+            for k, column in values.items()
+        }
         self.program.instructions.append(External(places, units, count, columns))
 
 
@@ -254,11 +232,10 @@ def terms_of(
 
 
 def has_equal_scores(layer: Layer) -> bool:
-    """Whether the keys of a layer are equal, or its queries 0, whatever the tokens are."""
-    maps = (layer.Q, layer.K)
-    if not all(isinstance(each, FeedForward) for each in maps):
+    """Whether all keys of a layer are equal, or all queries 0, for any tokens."""
+    Q, K = layer.Q, layer.K
+    if not isinstance(Q, FeedForward) or not isinstance(K, FeedForward):
         return False
-    Q, K = map(_feed_forward, maps)
     return not K.maps[-1].weights or not written_by(Q)
 
 
@@ -283,13 +260,13 @@ def _last_visit_places(
 ) -> tuple[int, ...]:
     """The coordinates in which the keys may be (ε_j, −ε_j c_j, ε_j²) or (ε_j, −ε_j c_j, 1, j).
 
-    The first key, with ε_0 = 1, c_0 = 0 and j = 0, tells those of one power apart.
+    The first key, with ε_0 = 1, c_0 = 0 and j = 0, tells coordinates of the same power apart.
     """
     power = {k: scales.get(k, Scale()).e for k in written}
     ones = [k for k in written if first_key.entries.get(k) == ONE]
 
     def of(e: int) -> list[int]:
-        """The coordinates with p^e in the denominator, those with 1 in the first key first."""
+        """The coordinates with p^e in the denominator; first those with 1 in the first key."""
         return sorted((k for k in written if power[k] == e), key=lambda k: k not in ones)
 
     pairs = {(1, 1, 2): [of(1)], (0, 0, 1, 1): [of(1), of(0)]}.get(tuple(sorted(power.values())))
@@ -300,11 +277,11 @@ def _last_visit_places(
 
 HIGHEST = 1 << 62  # no number and no partial sum reaches it
 LONGEST = 1 << 40  # tokens
-UNKNOWN_OUTPUT = 1 << 24  # what an output may grow to, where weights do not bound it
+UNKNOWN_OUTPUT = 1 << 24  # the bound of an output that the weights do not bound
 
 
 def set_bounds(program: Program, seed: Vector) -> None:
-    """Find the largest power of two of tokens for which no number reaches `HIGHEST`."""
+    """Set `longest`, the largest power of two of tokens for which no number reaches `HIGHEST`."""
     output = program.vectors[OUTPUT]
     start = {k: abs(int((v * output[k].D).p)) for k, v in seed.entries.items()}
     tokens = LONGEST
@@ -331,37 +308,22 @@ def set_bounds(program: Program, seed: Vector) -> None:
 def _one_token(
     program: Program, output: Mapping[int, int], tokens: int
 ) -> tuple[dict[int, int], int]:
-    """Bounds of the next output from those of an output, and of every sum on the way."""
+    """Bounds of the next output from those of an output, and the bound of every sum on the way."""
     bounds: list[dict[int, int]] = [{} for _ in program.vectors]
     bounds[OUTPUT] = dict(output)
-    highest = 0
+    sums = [0]
 
-    def size(term: Term, source: int) -> int:
-        found = abs(term.factor) * source
-        return int(found * tokens**term.power) if term.power else found
+    def images(terms: Iterable[Term], source: Mapping[int, int]) -> dict[int, int]:
+        return {t.target: _size(t, source.get(t.source, 0), tokens) for t in terms}
 
     for each in program.instructions:
-        if isinstance(each, Step):
-            source = bounds[each.source]
-            target = dict(bounds[each.target]) if each.adds else {}
-            for term in each.terms:
-                if term.source in source:
-                    more = size(term, source[term.source])
-                    target[term.target] = target.get(term.target, 0) + more
-            for term in each.bias:
-                target[term.target] = target.get(term.target, 0) + size(term, 1)
-            highest = max([highest, *target.values()])
-            if each.activation is not None:
-                scales = program.vectors[each.target]
-                one = {k: scales[k].D * tokens ** scales[k].e for k in target}
-                highest = max([highest, *one.values()])
-                if each.activation is sigma:
-                    target = {k: min(n, one[k]) for k, n in target.items()}
-            bounds[each.target] = target
-            continue
         stream = bounds[STREAM]
+        if isinstance(each, Step):
+            bounds[each.target], more = _step_bounds(program, each, bounds, tokens)
+            sums += more
+            continue
         if isinstance(each, Rescale):
-            stream |= {t.target: size(t, stream.get(t.source, 0)) for t in each.terms}
+            stream |= images(each.terms, stream)
             continue
         if isinstance(each, External):
             added = {
@@ -370,12 +332,37 @@ def _one_token(
             }
         elif isinstance(each, Mean):
             total = {k: tokens * n for k, n in bounds[each.vector].items()}
-            highest = max([highest, *total.values()])
-            added = {t.target: size(t, total.get(t.source, 0)) for t in each.terms}
+            sums += total.values()
+            added = images(each.terms, total)
         else:
-            highest = max([highest, *(3 * n for n in bounds[each.query].values())])
-            added = {t.target: size(t, bounds[each.value].get(t.source, 0)) for t in each.terms}
+            sums += [3 * n for n in bounds[each.query].values()]
+            added = images(each.terms, bounds[each.value])
         for k, n in added.items():
             stream[k] = stream.get(k, 0) + n
-        highest = max([highest, *stream.values()])
-    return bounds[OUTPUT], highest
+        sums += stream.values()
+    return bounds[OUTPUT], max(sums)
+
+
+def _step_bounds(
+    program: Program, step: Step, bounds: Sequence[Mapping[int, int]], tokens: int
+) -> tuple[dict[int, int], list[int]]:
+    """Bounds of a step's target, and of the numbers before its activation."""
+    source = {**bounds[step.source], -1: 1}  # a bias has the source −1
+    target = dict(bounds[step.target]) if step.adds else {}
+    for term in (*step.terms, *step.bias):
+        if term.source in source:
+            more = _size(term, source[term.source], tokens)
+            target[term.target] = target.get(term.target, 0) + more
+    if step.activation is None:
+        return target, [*target.values()]
+    scales = program.vectors[step.target]
+    one = {k: scales[k].D * tokens ** scales[k].e for k in target}
+    sums = [*target.values(), *one.values()]
+    if step.activation is sigma:
+        target = {k: min(n, one[k]) for k, n in target.items()}
+    return target, sums
+
+
+def _size(term: Term, source: int, tokens: int) -> int:
+    found = abs(term.factor) * source
+    return int(found * tokens**term.power) if term.power else found

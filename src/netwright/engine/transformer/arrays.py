@@ -1,9 +1,9 @@
-"""The arrays of a decoder in 64-bit integers: what stands where, first and in a snapshot.
+"""The state of a decoder in 64-bit integers: layout of its arrays, initial values, snapshots.
 
-Of all tokens that visited a cell only the value of the latest is kept: Lemma B.4 shows that an
-older one loses against it for every query of the form that is checked, exactly, at every token. So
-memory grows with the cells, not with the tokens. (The number of the visit before is kept too: it
-may be the one that comes second.)
+For each cell only the value of its latest visit is kept: Lemma B.4 shows that an older one loses
+against it for every query of the form that is checked, exactly, at every token. So memory grows
+with the cells, not with the tokens. (The number of the visit before is kept too: it may have the
+second-best score.)
 """
 
 import numpy as np
@@ -18,28 +18,28 @@ from netwright.exact.vector import Vector
 FIRST_CELLS = 64
 MOST_CELLS = 1 << 27
 FAR = 1 << 61
-"""Where the lowest and the highest cell are while none was visited."""
+"""The lowest cell, and minus the highest, before any visit."""
 
 DONE, OTHER_FORM, TOO_LARGE, MORE_CELLS = range(4)
-"""Why the loop ended: all tokens, an attention of no known form, 64 bits, a cell without room."""
-# What clock has: tokens done, why the loop ended, the first cell, how many cells there are, a cell
-# that may be out of range, and one number that is an engine's own.
+"""Why the loop ended: tokens done, attention of no known form, overflow, a cell out of range."""
+# Fields of clock: tokens done, why the loop ended, the first cell, the number of cells, a cell that
+# may be out of range, and one number for the engine's own use.
 TOKENS, STATUS, FIRST_CELL, CELLS, WANTED_CELL, OWN = range(6)
-# What visits has for a layer: the lowest and the highest cell visited.
+# Fields of visits, per layer: the lowest and the highest cell visited.
 LOWEST, HIGHEST = range(2)
-# What a row of kept has: the token of the latest visit of a cell, that of the visit before, and the
-# value of the latest.
+# Fields of a row of kept: the token of the latest visit of a cell, that of the visit before, and
+# the value of the latest.
 LATEST, BEFORE, VALUE = range(3)
 
 
 def kept_width(program: Program) -> int:
-    """The length of a row that is kept for a cell: two visits, and a value."""
+    """The length of a cell's row: two visits, and a value."""
     lengths = (len(each.terms) for each in program.instructions if isinstance(each, LastVisit))
     return VALUE + max(lengths, default=0)
 
 
 def first_state(program: Program, seed: Vector) -> dict[str, IntArray]:
-    """All that a run depends on, before its first token."""
+    """The state of a run before its first token."""
     means = [each for each in program.instructions if isinstance(each, Mean)]
     layers = sum(isinstance(each, LastVisit) for each in program.instructions)
     output = np.zeros(program.dimension, dtype=np.int64)
@@ -56,10 +56,10 @@ def first_state(program: Program, seed: Vector) -> dict[str, IntArray]:
 
 
 def checked_state(program: Program, state: Snapshot) -> dict[str, IntArray]:
-    """The arrays of a snapshot; FormatError if they are none of a run of this program.
+    """The arrays of a snapshot; raise FormatError if no run of this program can have them.
 
-    Code reads and writes `kept` between the first cell and as many as the clock says, and the
-    other arrays at constant places.
+    Machine code accesses `kept` in the cells that the clock claims, and the other arrays at
+    constant places.
     """
     first_arrays = first_state(program, Vector(Layout(()), {}))
     most = (1 << 63) - 1
@@ -85,9 +85,9 @@ def checked_state(program: Program, state: Snapshot) -> dict[str, IntArray]:
 
 
 def with_more_cells(clock: IntArray, old: IntArray, cell: int) -> IntArray | None:
-    """`kept` with at least as many cells again, on the side where one is missing, and the clock so.
+    """`kept` with at least twice the cells, so that `cell` is among them; update the clock.
 
-    None if they are too far apart.
+    Return None if the cells are too far apart.
     """
     layers, cells, width = old.shape
     first = int(clock[FIRST_CELL])
@@ -109,7 +109,7 @@ def with_more_cells(clock: IntArray, old: IntArray, cell: int) -> IntArray | Non
 def vector_of(
     program: Program, number: int, numbers: IntArray, tokens: int, layout: Layout
 ) -> Vector:
-    """A vector of a program in rationals, after so many tokens."""
+    """A vector of a program in rationals, at the position `tokens`."""
     entries: dict[int, Rational] = {}
     for k in np.flatnonzero(numbers).tolist():
         scale = program.vectors[number][k]

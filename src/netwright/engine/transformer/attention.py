@@ -1,8 +1,8 @@
 """Hard attention over a growing row of keys without looking at all of them, exactly.
 
-An `AttentionCache` gives what `definitions.attention` gives. Where keys and query have a form for
-which the winner is known, it answers in constant time; it checks that form exactly, key by key and
-query by query, and looks at all keys where it does not hold. The forms, for the score −|⟨q, k⟩|:
+An `AttentionCache` equals `definitions.attention`. Where keys and query have a form for which the
+winner is known, it answers in constant time; it checks that form exactly, key by key and query by
+query, and otherwise looks at all keys. The forms, for the score −|⟨q, k⟩|:
 
 - *Equal*: the query or every key is 0. All scores are equal, and the attention is the mean of the
   values: a running sum.
@@ -37,28 +37,28 @@ from netwright.exact.vector import Vector, combine
 
 
 class AttentionCache:
-    """Keys and values, one more for each token, and the attention over all of them."""
+    """The keys and values of all tokens so far, and the attention over them."""
 
     def __init__(self, key_map: Map, score: Score, rho: Normalizer) -> None:
         self.score, self.rho = score, rho
         self.keys: list[Vector] = []
         self.values: list[Vector] = []
         self.scans = 0
-        """How often no form told the winner and all keys were looked at."""
+        """How often no form determined the winner, so that all keys were looked at."""
         self._total: Vector | None = None
         self._keys_are_zero = True
-        # Which coordinates play which part is not known beforehand: those stay that fit every key.
+        # The roles of the coordinates are not known: begin with all, drop those a key does not fit.
         hard = score == score_phi and rho == hardmax
         places = written_by(key_map) if hard else []
         lines = permutations(places, 2) if len(places) == 2 else ()
         visits = permutations(places) if len(places) in (3, 4) else ()
-        self._forms: list[_Line | _LastVisit] = [
-            *(_Line(a, b) for a, b in lines),
+        self._forms: list[LineForm | _LastVisit] = [
+            *(LineForm(a, b) for a, b in lines),
             *(_LastVisit(places) for places in visits),
         ]
 
     def append(self, key: Vector, value: Vector) -> None:
-        """One more token."""
+        """Add the key and value of the next token."""
         self.keys.append(key)
         self.values.append(value)
         self._total = value if self._total is None else self._total + value
@@ -81,7 +81,7 @@ class AttentionCache:
         return attention(q, self.keys, self.values, self.score, self.rho)
 
 
-class _Line:
+class LineForm:
     """Keys (1, −1), (2, −1), … in two coordinates."""
 
     def __init__(self, a: int, b: int) -> None:
@@ -92,7 +92,7 @@ class _Line:
         return key.entries == {self.a: n * ONE, self.b: -ONE}
 
     def winner(self, q: Vector, n: int) -> int | None:
-        """The nearest of n keys to the query's place."""
+        """The nearest of n keys to the query's place, counted from 0; None for other queries."""
         place = q.entries.get(self.b, ZERO)
         if q.entries.get(self.a) != ONE or place.q != 1:
             return None
@@ -136,7 +136,7 @@ class LastVisitForm:
 
 
 class _LastVisit(LastVisitForm):
-    """Keys of this form, and the latest visit of each cell."""
+    """Keys of this form, with the latest visit of each cell."""
 
     def __init__(self, places: tuple[int, ...]) -> None:
         super().__init__(places)
@@ -144,7 +144,7 @@ class _LastVisit(LastVisitForm):
         self.lowest = self.highest = self.newest = ZERO
 
     def takes(self, key: Vector, n: int) -> bool:
-        """Whether the n-th key fits; if so, its cell is remembered."""
+        """Whether the n-th key fits; if so, remember its cell."""
         cell = self.cell_of_key(key, n)
         if cell.q != 1 or key.entries != self.key(n, cell):
             return False
@@ -168,7 +168,7 @@ class _LastVisit(LastVisitForm):
 
 
 def written_by(key_map: Map) -> list[int]:
-    """The coordinates that a map may make other than 0; none where that cannot be seen."""
+    """The coordinates where a feed-forward map may be nonzero; empty for other maps."""
     if not isinstance(key_map, FeedForward):
         return []
     last = key_map.maps[-1]

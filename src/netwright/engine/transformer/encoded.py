@@ -1,27 +1,26 @@
-"""What a Transformer's encoder makes of an input, as arrays: a column for each coordinate.
+"""The keys and values of a Transformer's encoder on an input: one array for each coordinate.
 
 Where the encoder's attention adds nothing and its maps are affine, as in Theorem 3.4, a key or
 value is an affine function of the symbol's vector and of the position's: A(x) + A'(pos(i)). So maps
-are evaluated at each symbol once and at each coordinate of the positions, and the columns are sums
-of these. All other encoders are evaluated symbol by symbol (`AttentionCache`).
+are evaluated once for each symbol and each coordinate of the positions, and the columns are sums of
+these. All other encoders are evaluated token by token (`AttentionCache`).
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
-from math import lcm
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from netwright.definitions.attention import hardmax, score_phi
 from netwright.definitions.positional import Positions
-from netwright.definitions.transformer import Map, Transformer
+from netwright.definitions.transformer import Transformer
+from netwright.engine.full.program import Input, whole_numbers
 from netwright.engine.moments import UnsuitableError
-from netwright.engine.transformer.attention import AttentionCache, written_by
-from netwright.exact.feed_forward import FeedForward
-from netwright.exact.rational import ONE, ZERO, Rational
-from netwright.exact.vector import Vector, combine
+from netwright.engine.transformer.attention import AttentionCache, LineForm
+from netwright.exact.arrays import IntArray
+from netwright.exact.rational import ZERO, Rational
+from netwright.exact.vector import Vector
 
 LARGEST = 1 << 40  # numbers of a column
 
@@ -30,7 +29,7 @@ class Column(NamedTuple):
     """A coordinate of all rows: integers over a common denominator."""
 
     over: int
-    numbers: NDArray[np.int64]
+    numbers: IntArray
 
     def at(self, row: int) -> Rational:
         """The number in a row."""
@@ -68,17 +67,17 @@ class Encoded:
 
     @cached_property
     def keys(self) -> Columns:
-        """The keys; UnsuitableError if a number is too large."""
+        """The keys as columns; raise UnsuitableError if a number is too large."""
         return self._arrays[0] if self._arrays else _from_vectors(self.cache.keys)
 
     @cached_property
     def values(self) -> Columns:
-        """The values."""
+        """The values as columns; raise UnsuitableError if a number is too large."""
         return self._arrays[1] if self._arrays else _from_vectors(self.cache.values)
 
     @cached_property
     def line(self) -> tuple[int, int] | None:
-        """The coordinates a and b in which the i-th key is (i, −1), if there are such."""
+        """The coordinates a and b in which the i-th key is (i, −1), or None."""
         if len(self.keys) != 2 or any(column.over != 1 for column in self.keys.values()):
             return None
         for a, b in (tuple(self.keys), tuple(self.keys)[::-1]):
@@ -89,74 +88,52 @@ class Encoded:
 
     def attend(self, q: Vector) -> Vector:
         """Att(q, K, V)."""
-        if self._arrays is None or self.line is None:
+        is_hard = (self.network.score, self.network.rho) == (score_phi, hardmax)
+        if self._arrays is None or self.line is None or not is_hard:
             return self.cache.attend(q)
-        hard = (self.network.score, self.network.rho) == (score_phi, hardmax)
-        a, b = self.line
-        place = q.entries.get(b, ZERO)
-        if not hard or q.entries.get(a) != ONE or place.q != 1:
+        row = LineForm(*self.line).winner(q, len(self))
+        if row is None:
             return self.cache.attend(q)
-        row = int(min(max(place, ONE), len(self) * ONE).p) - 1
         return Vector(q.layout, {k: column.at(row) for k, column in self.values.items()})
-
-
-def _affine(part: Map) -> bool:
-    return isinstance(part, FeedForward) and len(part.maps) == 1
 
 
 def _by_symbols(network: Transformer, X: Sequence[Vector]) -> tuple[Columns, Columns] | None:
     """Keys and values of an encoder whose attention adds nothing and whose maps are affine."""
-    maps = [network.K, network.V, *(layer.O for layer in network.encoder)]
-    adds_nothing = all(
-        isinstance(layer.V, FeedForward) and not written_by(layer.V) for layer in network.encoder
-    )
     pos = network.pos
-    if not X or type(network) is not Transformer or not adds_nothing:
+    if not X or type(network) is not Transformer:
         return None
-    if not all(map(_affine, maps)) or not (isinstance(pos, Positions) and pos.is_reciprocal):
+    if not (isinstance(pos, Positions) and pos.is_reciprocal):
         return None
-    symbols: dict[int, int] = {}
-    places = np.array([symbols.setdefault(id(x), len(symbols)) for x in X])
-    distinct = list({id(x): x for x in X}.values())
-    zero = Vector.zero(network.layout)
-    units = [Vector(network.layout, {network.layout.index(block): ONE}) for block in pos.blocks]
-
-    def columns(last: Map) -> Columns | None:
-        def image(x: Vector) -> Vector:
-            for layer in network.encoder:
-                x = layer.O(x) + x
-            return last(x)
-
-        at_zero = image(zero)
-        bases = [image(x) for x in distinct]
-        slopes = [combine(zero.layout, [(ONE, image(u)), (-ONE, at_zero)]) for u in units]
-        if any(slope.entries for slope in slopes[2:]):
-            return None  # a reciprocal of the position
-        found: Columns = {}
-        for k in dict.fromkeys(k for each in (*bases, *slopes) for k in each.entries):
-            base = [each.entries.get(k, ZERO) for each in bases]
-            once, often = (slope.entries.get(k, ZERO) for slope in slopes[:2])
-            over = lcm(*(int(number.q) for number in (*base, once, often)))
-            numbers = [int((number * over).p) for number in (*base, once, often)]
-            if over >= LARGEST or any(abs(n) * len(X) >= LARGEST for n in numbers):
-                return None
-            row = np.array(numbers[:-2], dtype=np.int64)[places]
-            row = row + numbers[-2] + numbers[-1] * np.arange(1, len(X) + 1)
-            if row.any():
-                found[k] = Column(over, row)
-        return found
-
-    keys, values = columns(network.K), columns(network.V)
+    try:
+        given = Input(network, X)
+    except UnsuitableError:
+        return None
+    keys = _sums(given.keys, given.key_slopes, given.rows)
+    values = _sums(given.values, given.value_slopes, given.rows)
     return None if keys is None or values is None else (keys, values)
 
 
+def _sums(bases: Sequence[Vector], slopes: Mapping[int, Vector], rows: IntArray) -> Columns | None:
+    """The columns of bases[rows[i − 1]] + i·slopes[1]; None for reciprocals and large numbers."""
+    if set(slopes) - {1}:
+        return None
+    found: Columns = {}
+    vectors = [each.entries for each in (*bases, slopes.get(1, Vector.zero(bases[0].layout)))]
+    for k in dict.fromkeys(k for each in vectors for k in each):
+        (*numbers, step), over = whole_numbers([each.get(k, ZERO) for each in vectors])
+        if over >= LARGEST or any(abs(n) * len(rows) >= LARGEST for n in (*numbers, step)):
+            return None
+        column = np.array(numbers, dtype=np.int64)[rows] + step * np.arange(1, len(rows) + 1)
+        if column.any():
+            found[k] = Column(over, column)
+    return found
+
+
 def _from_vectors(vectors: Sequence[Vector]) -> Columns:
-    """Columns of any vectors."""
+    """The columns of any vectors; raise UnsuitableError if a number is too large."""
     found: Columns = {}
     for k in dict.fromkeys(k for vector in vectors for k in vector.entries):
-        numbers = [vector.entries.get(k, ZERO) for vector in vectors]
-        over = lcm(*{int(number.q) for number in numbers})
-        whole = [int((number * over).p) for number in numbers]
+        whole, over = whole_numbers([vector.entries.get(k, ZERO) for vector in vectors])
         if over >= LARGEST or max(map(abs, whole)) >= LARGEST:
             raise UnsuitableError("what the encoder says is too large for 64 bits")
         found[k] = Column(over, np.array(whole, dtype=np.int64))

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from math import gcd
 
 import numpy as np
-from numpy.typing import NDArray
 
 from netwright.definitions.transformer import Transformer
 from netwright.engine.full.checked import HIGHEST, LOWEST
@@ -14,11 +13,12 @@ from netwright.engine.moments import UnsuitableError, Watch
 from netwright.engine.transformer import arrays
 from netwright.engine.transformer.program import LastVisit, Mean, Program
 from netwright.engine.transformer.tables.engine import TableTransformer
+from netwright.exact.arrays import IntArray
 from netwright.exact.vector import Vector
 
 
 class FullTransformer(FullRun[TableTransformer]):
-    """A decoder's run, as `TableTransformer` has it."""
+    """A decoder's run with the interface of `TableTransformer`."""
 
     def __init__(
         self,
@@ -33,7 +33,7 @@ class FullTransformer(FullRun[TableTransformer]):
 
     @property
     def has_stream(self) -> bool:
-        """Whether z is known: not where the tables are further than what is checked."""
+        """Whether z is known: it is not where the tables are ahead of the check."""
         return self.tables.has_stream and self.checked.tokens == self.moments
 
     @property
@@ -43,12 +43,12 @@ class FullTransformer(FullRun[TableTransformer]):
 
     @property
     def z(self) -> Vector:
-        """What the last layer made of the newest token."""
+        """The newest token's vector after the last layer."""
         return self.tables.z
 
-    def stand(self) -> None:
-        """With the running sums and the cells of the tables."""
-        super().stand()
+    def synchronise(self) -> None:
+        """Copy the state of the tables, with running sums and cells, to vector code."""
+        super().synchronise()
         checked, program, state = self.checked, self.tables.program, self.tables.state
         sums, visits = iter(state["total"].tolist()), 0
         totals: dict[tuple[int, int], tuple[int, int]] = {}
@@ -60,7 +60,7 @@ class FullTransformer(FullRun[TableTransformer]):
             elif isinstance(each, LastVisit):
                 looked[n], visits = (visits, each), visits + 1
         for operation, (n, k, over) in checked.decoder.sums.items():
-            total, scale = totals.get((n, k), (0, 1))  # what is not there is always 0
+            total, scale = totals.get((n, k), (0, 1))  # a missing sum is always 0
             checked.clocks[operation][LOWEST] = _rescaled(np.array([total]), over, scale)[0]
         for operation, (n, values) in checked.decoder.kept.items():
             if n not in looked:
@@ -78,12 +78,12 @@ class FullTransformer(FullRun[TableTransformer]):
             checked.clocks[operation][[LOWEST, HIGHEST]] = state["visits"][place]
 
 
-def _rescaled(numbers: NDArray[np.int64], over: int, scale: int) -> NDArray[np.int64]:
-    """Numbers over `scale`, over another one; UnsuitableError if they are not integers of it."""
+def _rescaled(numbers: IntArray, over: int, scale: int) -> IntArray:
+    """Numerators over `scale` as numerators over `over`; UnsuitableError if not integers."""
     divisor = gcd(over, scale)
     factor, scale = over // divisor, scale // divisor
     most = max(map(abs, (int(numbers.min()), int(numbers.max())))) if numbers.size else 0
     if most * factor >= WIDE or scale >= WIDE or (numbers % scale).any():
         raise UnsuitableError("what is kept is too large, or has another denominator")
-    found: NDArray[np.int64] = numbers // scale * factor
+    found: IntArray = numbers // scale * factor
     return found

@@ -1,10 +1,10 @@
-"""A Transformer's decoder as a program over 64-bit integers: what the program is made of.
+"""A Transformer's decoder as a program over 64-bit integers: its data types.
 
 A number at token t (position p = t, from 1 on) is an integer over a denominator that is known
 beforehand, N / (D·p^e): its `Scale`. The decoder works on
 
     the residual stream   y + pos, then what the layers add; a scale may grow on the way (`Rescale`)
-    hidden vectors        what the maps of the layers make of the stream
+    hidden vectors        images of the stream under the maps of the layers
     the output y          with e = 0, as an output is read at the next position
 
 `analysis` finds the program of a network, `tables` runs it.
@@ -26,7 +26,7 @@ LARGEST_POWER = 4
 
 
 class Scale(NamedTuple):
-    """N stands for N / (D·p^e)."""
+    """The integer N represents N / (D·p^e)."""
 
     D: int = 1
     e: int = 0
@@ -50,7 +50,7 @@ Scales = dict[int, Scale]
 
 
 class Term(NamedTuple):
-    """What an edge of the program does: N_target += factor · p^power · N_source."""
+    """An edge of the program: N_target += factor · p^power · N_source."""
 
     source: int
     target: int
@@ -69,9 +69,9 @@ class Step:
     activation: Activation | None = None
     adds: bool = False
     map: Affine | None = None
-    """What it is made of."""
+    """The network's map that it computes."""
     is_shared: bool = True
-    """Whether networks of one shape have it in common (see `shared`)."""
+    """Whether all networks of one shape share it (see `shared`)."""
 
 
 @dataclass
@@ -83,7 +83,7 @@ class Rescale:
 
 @dataclass
 class Mean:
-    """The stream gets the mean over all tokens of what a vector was."""
+    """Adds to the stream the mean of a vector over all tokens so far."""
 
     vector: int
     terms: list[Term]
@@ -91,7 +91,7 @@ class Mean:
 
 @dataclass
 class External:
-    """The stream gets the value of the key nearest to j, its query being (1, j) in two places."""
+    """Adds to the stream the value of the key nearest to j, for a query (1, j) in two places."""
 
     places: tuple[int, int] | None  # None where all keys are equal
     units: tuple[int, int]  # the 1 of these places
@@ -101,7 +101,7 @@ class External:
 
 @dataclass
 class LastVisit:
-    """The stream gets the value of the latest token whose key has the cell of the query."""
+    """Adds to the stream the value of the latest token whose key has the cell of the query."""
 
     key: int
     query: int
@@ -115,7 +115,7 @@ STREAM, OUTPUT = 0, 1
 
 
 def watched_vector(watch: Watch) -> int:
-    """The vector that a watch looks at; UnsuitableError if it is none of a program's."""
+    """The vector that a watch reads; raise UnsuitableError if a program does not have it."""
     if watch.through is not None or watch.numbers is not None:
         raise UnsuitableError("a watch looks through a map, or for numbers")
     if watch.vector not in ("z", "y"):
@@ -125,7 +125,7 @@ def watched_vector(watch: Watch) -> int:
 
 @dataclass
 class Program:
-    """What the decoder does to a token, in order, and the scales of its vectors."""
+    """The decoder's instructions for a token, in order, and the scales of its vectors."""
 
     dimension: int
     vectors: list[Scales]
@@ -135,8 +135,8 @@ class Program:
     attentions: list[Mean | LastVisit | None] = field(default_factory=list)
     """The self-attention of each layer; None where every value is 0."""
     longest: int = 0
-    """For how many tokens nothing overflows."""
+    """The number of tokens for which nothing overflows."""
     output_bound: dict[int, int] = field(default_factory=dict)
-    """What no |N| of an output may exceed for that, where the weights do not see to it."""
+    """By coordinate: the largest |N| of an output for that, where the weights give no bound."""
     found: dict[str, Any] = field(default_factory=dict)
-    """What later analyses found; networks of one shape share it (see `shared`)."""
+    """A cache of later analyses, which networks of one shape share (see `shared`)."""

@@ -1,4 +1,4 @@
-"""Programs that networks of one shape share: their analysis is done once.
+"""A cache of programs by the shape of a network: networks of one shape share one analysis.
 
 Two networks have one shape if they have the same maps, as the same objects, but for the last maps
 of decoder layers with hidden units, which connect the same blocks by whole numbers. In Theorem 3.4
@@ -30,13 +30,13 @@ Blocks = dict[tuple[str, str], int]
 Common = tuple[Program, dict[int, int]]
 """A program, and by layer the instruction that is a network's own."""
 _programs: dict[Any, tuple[Transformer, Common | None]] = {}
-"""By shape: a network of it, whose maps live as long as this, and the program."""
+"""By shape: its first network, kept so that the identities of its maps stay valid; the program."""
 
 
 def shared_program(
     network: Transformer, external: Encoded, seed: Vector, first_keys: Sequence[Vector]
 ) -> Program:
-    """The program of a decoder; UnsuitableError where there is none."""
+    """The program of a decoder; raise UnsuitableError if it has none."""
     own = {
         n: layer.O.maps[-1]
         for n, layer in enumerate(network.decoder)
@@ -51,7 +51,7 @@ def shared_program(
         if len(_programs) >= MOST_SHAPES:
             _programs.pop(next(iter(_programs)))
         _programs[shape] = network, _common(network, own, blocks, seed, first_keys)
-    common = _programs[shape][1]
+    _, common = _programs[shape]
     if common is None:
         return decoder_program(network, external, seed, first_keys)
     program, places = common
@@ -68,7 +68,7 @@ def shared_program(
 def _common(
     network: Transformer, own: Any, blocks: Any, seed: Vector, first_keys: Sequence[Vector]
 ) -> Common | None:
-    """The program of a shape; None if there is none that all of its networks could have."""
+    """The program of a shape; None if its networks cannot share one."""
     made, whole = _whole(network, own, blocks)
     try:
         program = decoder_program(made, Encoded(made, ()), seed, first_keys)
@@ -86,7 +86,7 @@ def _common(
 
 
 def _blocks(affine: Affine) -> Blocks | None:
-    """What a map connects; None if a weight is no whole number."""
+    """The blocks that a map connects; None if a weight is not an integer."""
     found: Blocks = {}
     rows, columns = affine.input.coordinates, affine.output.coordinates
     for j, k, top, bottom in affine.fractions:
@@ -101,15 +101,15 @@ def _shape(network: Transformer, seed: Vector, own: Any, blocks: Any) -> Any:
     maps: list[object] = [network.K, network.V, network.F, network.pos, network.score, network.rho]
     for n, layer in enumerate((*network.decoder, *network.encoder)):
         maps += [layer.Q, layer.K, layer.V]
-        is_own = n in own and isinstance(layer.O, FeedForward)
-        maps += layer.O.maps[:-1] if is_own else [layer.O]  # type: ignore[union-attr]
+        O = layer.O
+        maps += O.maps[:-1] if n in own and isinstance(O, FeedForward) else [O]
     biases = [tuple(sorted(each.bias.entries.items())) for each in own.values()]
     kinds = [(n, tuple(sorted(each.items()))) for n, each in blocks.items()]
     return tuple(map(id, maps)), tuple(sorted(seed.entries.items())), *biases, *kinds
 
 
 def _whole(network: Transformer, own: Any, blocks: Any) -> tuple[Transformer, dict[int, Affine]]:
-    """The network in which maps connect all coordinates of their blocks, and those maps."""
+    """The network whose own maps connect all coordinates of their blocks, and those maps."""
     layers, found = list(network.decoder), dict[int, Affine]()
     for n, affine in own.items():
         weights = {

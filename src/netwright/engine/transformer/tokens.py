@@ -1,24 +1,24 @@
-"""A decoder's tokens with all of their vectors and attentions, any token at any time.
+"""A decoder's tokens with all of their vectors and attentions, with random access.
 
 A network whose program runs in 64-bit integers (`tables`) has a small state: the output y, the
 running sums, and for each cell its last two visits with the value of the latest. So has one that
-follows pointers (`pointers.tokens`): y, and the value of each cell's latest visit. From the state
-before a token, and the network's own maps over the rationals, everything that the decoder makes of
-that token follows, exactly, however many tokens came before. Tokens of other networks, and the
-first ones of every network, are kept as they are computed.
+follows pointers (`pointers.tokens`): y, and the value of each cell's latest visit. The state before
+a token and the network's own maps over the rationals determine all vectors of that token, exactly,
+however many tokens came before. Tokens of other networks, and the first ones of every network, are
+kept as they are computed.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
-from itertools import islice
+from itertools import count, islice
 from threading import RLock
 from time import perf_counter
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-from netwright.definitions.transformer import Transformer
+from netwright.definitions.transformer import Layer, Transformer
 from netwright.engine.attended import (
     Attention,
     EqualAttention,
@@ -32,15 +32,12 @@ from netwright.engine.pointers.tokens import PointerTokens
 from netwright.engine.transformer.analysis import has_equal_scores
 from netwright.engine.transformer.arrays import BEFORE, FIRST_CELL, LATEST, VALUE
 from netwright.engine.transformer.attention import AttentionCache, LastVisitForm
-from netwright.engine.transformer.decoder import (
-    LayerVectors,
-    TokenVectors,
-    fast_tokens,
-    program_of,
-)
+from netwright.engine.transformer.decoder import LayerVectors, TokenVectors, fast_tokens, program_of
 from netwright.engine.transformer.encoded import Encoded
-from netwright.engine.transformer.program import LastVisit, Mean, Program
+from netwright.engine.transformer.program import LastVisit, Program, Scales, Term
 from netwright.errors import InputError
+from netwright.exact.arrays import IntArray
+from netwright.exact.layout import Layout
 from netwright.exact.rational import ONE, Rational
 from netwright.exact.vector import Vector
 
@@ -48,22 +45,26 @@ if TYPE_CHECKING:
     from netwright.engine.transformer.tables.engine import TableTransformer
 
 FIRST_TOKENS = 64
-"""How many tokens are kept before there is a program: less time than a compiler takes."""
+"""How many tokens are kept before a program is made: less time than a compiler takes."""
 LATER = 8
-"""How many times as many before there are tables for pointers, whose compiler takes longer."""
+"""A factor of `FIRST_TOKENS` before tables for pointers are made, whose compiler takes longer."""
 MOST_KEPT = 1 << 12
-"""The last token for which the definition is replayed where the state does not tell all."""
+"""The last token for which the run is repeated where the state does not determine the token."""
+State = Mapping[str, IntArray]
+"""The arrays of `arrays.first_state`, or of `PointerTokens.state`."""
+Attend = Callable[[int, Layer, Vector, int], tuple[Vector, Attention | None]]
+"""From layer number, layer, z and t: what token t attends to, and how; None for all keys."""
 
 
 class Place(NamedTuple):
-    """Where the engine stands: after how many tokens, and the integers' arrays if it has some."""
+    """A bookmark: the number of tokens done, and the state of the integers if there is one."""
 
     tokens: int
-    state: Mapping[str, NDArray[np.int64]] | None
+    state: State | None
 
     @property
     def bytes(self) -> int:
-        """How much memory it takes."""
+        """The memory that the state takes."""
         return 0 if self.state is None else sum(array.nbytes for array in self.state.values())
 
 
@@ -75,7 +76,7 @@ class Explained(NamedTuple):
 
 
 class SeekableTokens(Protocol):
-    """The run that an engine is part of, whose every token can be had again."""
+    """A run with random access to its tokens, which an engine is part of."""
 
     lock: RLock
 
@@ -84,10 +85,6 @@ class SeekableTokens(Protocol):
 
     def stand_before(self, t: int) -> None:
         """Move the engine so that token t is the next one."""
-
-
-State = Mapping[str, NDArray[np.int64]]
-"""The arrays of `arrays.first_state`."""
 
 
 class Visit:
@@ -109,23 +106,16 @@ class Visit:
         self.here, self.wanted = int(here.p), int(wanted.p)
         self.winner, self.winning_key = t, k
         self.value: Vector | None = None
-        """That of the winner; None where that is token t itself."""
+        """The winner's value; None if the winner is token t itself."""
         kept, first = self._cells(state)
         place = self.wanted - first
         if wanted != here and 0 <= place < len(kept) and kept[place, LATEST]:
             self.winner = int(kept[place, LATEST])
             self.winning_key = self._key(self.winner, self.wanted)
-            scales = program.vectors[attention.value]
-            row = kept[place, VALUE:].tolist()
-            self.value = Vector(
-                k.layout,
-                {
-                    term.source: Rational(number, scales[term.source].D)
-                    for term, number in zip(attention.terms, row, strict=False)
-                },
-            )
+            row, scales = kept[place, VALUE:].tolist(), program.vectors[attention.value]
+            self.value = _vector(k.layout, scales, attention.terms, row)
 
-    def _cells(self, state: State) -> tuple[NDArray[np.int64], int]:
+    def _cells(self, state: State) -> tuple[IntArray, int]:
         """The rows of all cells, and the first cell."""
         return state["kept"][self.layer], int(state["clock"][FIRST_CELL])
 
@@ -133,10 +123,10 @@ class Visit:
         return Vector(self.layout, self.form.key(token, cell * ONE))
 
     def rivals(self, state: State) -> dict[int, Vector]:
-        """The tokens of which one comes second, with their keys, from the state before token t.
+        """Candidates for the second-best score with their keys, from the state before token t.
 
-        The latest visits of other cells, of which floating point leaves the nearest, and the visit
-        before the winner's to its own cell (see `attention`).
+        These are the latest visits of other cells, which floating point narrows to the nearest, and
+        the visit before the winner's to its own cell (see `attention`).
         """
         kept, first = self._cells(state)
         latest, before = kept[:, LATEST], kept[:, BEFORE]
@@ -165,18 +155,14 @@ class TokenEngine:
     """A decoder's run on an input that can go back, and explain the next token."""
 
     def __init__(
-        self,
-        network: Transformer,
-        X: Sequence[Vector],
-        seed: Vector,
-        watches: Sequence[Watch],
+        self, network: Transformer, X: Sequence[Vector], seed: Vector, watches: Sequence[Watch]
     ) -> None:
         self.network, self.X, self.seed = network, X, seed
         self.watches = tuple(watches)
         self.moments = 0
         self.compile_seconds = 0.0
         self.reason: str | None = None
-        """Why the tokens are not in integers."""
+        """Why the tokens are not computed in integers."""
         if type(network) is Transformer:
             self.encoded: Encoded | None = Encoded(network, X)
             self.external = self.encoded.cache
@@ -195,16 +181,16 @@ class TokenEngine:
         self._keys: list[list[Vector]] = [[] for _ in network.decoder]
         self._integers: TableTransformer | PointerTokens | None = None
         self._first: Place | None = None
-        """Where the integers began."""
+        """The bookmark of the first token in integers."""
 
     @property
     def fast(self) -> bool:
-        """Whether the tokens are in integers."""
+        """Whether the tokens are computed in integers."""
         return self._integers is not None and self.reason is None
 
     def advance(self, count: int) -> Codes:
-        """The watches' codes for the next tokens."""
-        if (integers := self._standing()) is not None:
+        """The watches' codes for the next tokens, at least one."""
+        if (integers := self._current_integers()) is not None:
             try:
                 codes = integers.advance(count)
                 self.moments += len(codes)
@@ -225,21 +211,21 @@ class TokenEngine:
         return Place(self.moments, integers.state)
 
     def go_back(self, place: Place) -> None:
-        """Stand where the engine stood."""
+        """Return to a bookmark."""
         self.moments = place.tokens
         if place.state is not None and self._integers is not None:
             self._integers.put(place.state)
 
     def explain(self, run: "SeekableTokens") -> tuple[Explained, Codes]:
-        """Everything about the next token, and its codes; later questions may need `run`."""
+        """All vectors and attentions of the next token, and its codes; advance by one token.
+
+        The attentions evaluate scores lazily, and may access `run` for it.
+        """
         t = self.moments + 1
         found = None
-        if (integers := self._standing()) is not None:
+        if (integers := self._current_integers()) is not None:
             try:
-                if isinstance(integers, PointerTokens):
-                    found = self._from_pointers(integers, t, run)
-                else:
-                    found = self._from_integers(integers, t, run)
+                found = self._from_integers(integers, t, run)
             except UnsuitableError as unsuitable:
                 if t > MOST_KEPT:
                     raise InputError(
@@ -253,8 +239,8 @@ class TokenEngine:
         assert integers.y == found.vectors.y
         return found, codes
 
-    def _standing(self) -> "TableTransformer | PointerTokens | None":
-        """The integers, standing where we stand; None while, or if, there are none."""
+    def _current_integers(self) -> "TableTransformer | PointerTokens | None":
+        """The engine in integers, moved to the current token; None if there is none (yet)."""
         if self.reason is not None or self.moments < self.kept_first:
             return None
         if self._integers is None:
@@ -268,10 +254,10 @@ class TokenEngine:
         return self._integers
 
     def _make_integers(self) -> None:
-        """The integers, standing behind the tokens that are kept; or the reason for none."""
+        """Make the engine in integers, after the tokens that are kept; or set `reason`."""
         started = perf_counter()
         try:
-            made = self._pointers() if not self.network.encoder else self._whole_numbers()
+            made = self._made_integers()
             while made.moments < self.kept_first:
                 made.advance(self.kept_first - made.moments)
         except UnsuitableError as unsuitable:
@@ -281,20 +267,15 @@ class TokenEngine:
         self._first = Place(made.moments, made.state)
         self._integers = made
 
-    def _whole_numbers(self) -> "TableTransformer":
-
+    def _made_integers(self) -> "TableTransformer | PointerTokens":
+        if not self.network.encoder:  # it may follow pointers
+            with suppress(UnsuitableError):
+                return PointerTokens(self.network, self.X, self.seed, self.watches)
         from netwright.engine.transformer.tables.engine import TableTransformer
 
         assert self.encoded is not None
         program = program_of(self.network, self.encoded, self.seed)
         return TableTransformer(self.network, program, self.seed, self.watches)
-
-    def _pointers(self) -> "TableTransformer | PointerTokens":
-        """A network without encoder layers may follow pointers."""
-        try:
-            return PointerTokens(self.network, self.X, self.seed, self.watches)
-        except UnsuitableError:
-            return self._whole_numbers()
 
     # Tokens that are kept.
 
@@ -306,7 +287,7 @@ class TokenEngine:
         return self._kept[token - 1]
 
     def _keeping(self) -> Iterator[bool]:
-        """Keeps a token each time: all of it happens here, or an exception ends this generator."""
+        """A generator that keeps one token per step; an exception in a token ends it."""
         for token in islice(self._tokens(), len(self._kept), None):
             self._kept.append(token)
             yield True
@@ -329,35 +310,20 @@ class TokenEngine:
     # Tokens from the state of the integers.
 
     def _from_integers(
-        self, integers: "TableTransformer", t: int, run: "SeekableTokens"
+        self, integers: "TableTransformer | PointerTokens", t: int, run: "SeekableTokens"
     ) -> Explained:
-        network, program, state = self.network, integers.program, integers.state
+        network = self.network
+        if isinstance(integers, PointerTokens):
+            attend: Attend = integers.looked_up
+        else:
+            attend = self._attend_by(integers.program, integers.state, run)
         z = start = network.positioned(integers.y, t)
-        sums = visits = 0
         layers, found = [], {}
-        for n, (layer, attention) in enumerate(
-            zip(network.decoder, program.attentions, strict=True)
-        ):
-            q, k, v = layer.Q(z), layer.K(z), layer.V(z)
-            by_all = EqualAttention(q, t, network.score(q, k))
-            attended = Vector.zero(network.layout)
-            seen: Attention = by_all
-            if isinstance(attention, Mean):
-                scales = program.vectors[attention.vector]
-                before = {
-                    term.source: Rational(int(state["total"][sums + place]), scales[term.source].D)
-                    for place, term in enumerate(attention.terms)
-                }
-                sums += len(attention.terms)
-                attended = (ONE / t) * (Vector(network.layout, before) + v)
-            elif isinstance(attention, LastVisit):
-                visit = Visit(state, program, attention, visits, t, q, k)
-                visits += 1
-                attended = v if visit.value is None else visit.value
-                seen = self._visited(visit, n, run)
-            elif not has_equal_scores(layer):
-                key_of = self._key_of(n, run)
-                seen = ListedAttention(q, LazySequence(t, key_of), network.score, network.rho)
+        for n, layer in enumerate(network.decoder):
+            attended, seen = attend(n, layer, z, t)
+            if seen is None:
+                keys = LazySequence(t, self._key_of(n, run))
+                seen = ListedAttention(layer.Q(z), keys, network.score, network.rho)
             found[f"decoder.{n + 1}.self"] = seen
             p = attended + z
             found[f"decoder.{n + 1}.external"] = self._to_encoder(p)
@@ -366,24 +332,27 @@ class TokenEngine:
             layers.append(LayerVectors(p, a, z))
         return Explained(TokenVectors(start, tuple(layers), network.F(z)), found)
 
-    def _from_pointers(self, pointers: PointerTokens, t: int, run: "SeekableTokens") -> Explained:
-        network = self.network
-        z = start = network.positioned(pointers.y, t)
-        layers, found = [], {}
-        for n, layer in enumerate(network.decoder):
-            attended, seen = pointers.looked_up(n, layer, z, t)
-            keys = LazySequence(t, self._key_of(n, run))
-            listed = ListedAttention(layer.Q(z), keys, network.score, network.rho)
-            found[f"decoder.{n + 1}.self"] = seen or listed
-            p = attended + z
-            found[f"decoder.{n + 1}.external"] = self._to_encoder(p)
-            a = self.external.attend(p) + p
-            z = layer.O(a) + a
-            layers.append(LayerVectors(p, a, z))
-        return Explained(TokenVectors(start, tuple(layers), network.F(z)), found)
+    def _attend_by(self, program: Program, state: State, run: "SeekableTokens") -> "Attend":
+        sums, visits = iter(state["total"].tolist()), count()
+
+        def attend(n: int, layer: Layer, z: Vector, t: int) -> tuple[Vector, Attention | None]:
+            q, k, v = layer.Q(z), layer.K(z), layer.V(z)
+            attention = program.attentions[n]
+            if isinstance(attention, LastVisit):
+                visit = Visit(state, program, attention, next(visits), t, q, k)
+                return v if visit.value is None else visit.value, self._visited(visit, n, run)
+            equal = EqualAttention(q, t, self.network.score(q, k))
+            if attention is None:
+                zero = Vector.zero(self.network.layout)
+                return zero, equal if has_equal_scores(layer) else None
+            scales = program.vectors[attention.vector]
+            before = _vector(self.network.layout, scales, attention.terms, sums)
+            return (ONE / t) * (before + v), equal
+
+        return attend
 
     def _key_of(self, n: int, run: "SeekableTokens") -> Callable[[int], Vector]:
-        """The key of a token in a layer, from the vectors of that token; tokens counted from 0."""
+        """A callback for the key of a token in a layer; tokens are counted from 0."""
 
         def key_of(place: int) -> Vector:
             return self.network.decoder[n].K(run.explained(place + 1).vectors.into(n))
@@ -399,7 +368,7 @@ class TokenEngine:
         def second() -> int | None:
             with run.lock:
                 run.stand_before(visit.t)
-                integers = self._standing()
+                integers = self._current_integers()
                 assert not isinstance(integers, PointerTokens)
                 if integers is None:  # a later token was none for the integers
                     self._remembered(visit.t)
@@ -409,6 +378,14 @@ class TokenEngine:
             return max(rivals, key=lambda token: (score_of(token), token), default=None)
 
         return OneWinner(visit.q, visit.t, visit.winner, score_of, second)
+
+
+def _vector(
+    layout: Layout, scales: Scales, terms: Sequence[Term], numbers: Iterable[int]
+) -> Vector:
+    """The vector that has the numerators of some terms at their sources."""
+    pairs = zip(terms, numbers, strict=False)
+    return Vector(layout, {term.source: Rational(x, scales[term.source].D) for term, x in pairs})
 
 
 def _by_definition(

@@ -1,7 +1,7 @@
 """The finite part of a program, evaluated from its weights for given keys."""
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from netwright.engine.transformer.program import (
     OUTPUT,
@@ -11,27 +11,29 @@ from netwright.engine.transformer.program import (
     Program,
     Rescale,
     Step,
+    Term,
 )
 from netwright.engine.transformer.tables.residual import Residual, Slot, Y
 from netwright.exact.rational import Activation, sigma
 
 Sparse = dict[int, int]
-Values = Mapping[str, Sequence[int]]
+Keys = Mapping[str, Any]
+"""By key: the row of an encoder, the finite part of a value, or the value of a switch."""
 
 
 class _Sparse(NamedTuple):
-    """A step by rows: what a coordinate of its source adds, and what is there without any."""
+    """A step by rows: what each coordinate of its source adds, and the image of 0."""
 
     by_source: Mapping[int, Sequence[tuple[int, int]]]
     bias: Sparse
     at_rest: Sparse
-    """The targets that no source touches, after the activation."""
+    """The bias after the activation: the image of 0."""
     tops: Sparse
     activation: Activation | None
 
 
 class FinitePart:
-    """Evaluates what is finite of a program."""
+    """Evaluates the finite part of a program."""
 
     def __init__(self, program: Program, residual: Residual) -> None:
         self.program, self.residual = program, residual
@@ -50,14 +52,12 @@ class FinitePart:
         self._switches: dict[int, list[tuple[int, str]]] = {}
         for (i, k), key in residual.switches.items():
             self._switches.setdefault(i, []).append((k, key))
-        of_y = [slot.before for slot in residual.slots[Y]]
-        self._last_of_y = 1 + max([*of_y, *residual.visits, -1])
         others = [i for i, key in residual.rows.items() if key]
         others += [*residual.visits, *self._switches]
-        # Up to there y is all that is known; what needs y alone may be needed behind it too.
+        # Before it y is the only key; numbers of y alone may be needed after it, too.
         self._first_other_key = min(others, default=len(program.instructions))
-        if self._first_other_key >= self._last_of_y:
-            self._last_of_y = self._first_other_key
+        of_y = [slot.before for slot in residual.slots[Y]]
+        self._last_of_y = max(1 + max([*of_y, *residual.visits, -1]), self._first_other_key)
 
     def _sparse(self, i: int, each: Step) -> _Sparse:
         finite = self.residual.finite[i]
@@ -78,75 +78,48 @@ class FinitePart:
         return _Sparse(by_source, bias, at_rest, tops, each.activation)
 
     def of_output(self, y: Sparse) -> "Evaluation":
-        """Slots and own values of the key y: what depends on nothing else."""
+        """The slots and own values that depend on y alone."""
         vectors: list[Sparse] = [{} for _ in self.program.vectors]
         vectors[OUTPUT] = dict(y)
-        return self._evaluated(Evaluation(vectors, {}, {}, None), 0, self._last_of_y, {}, {}, {})
+        return self._evaluated(vectors, 0, self._last_of_y, {})
 
-    def of_key(
-        self, rows: Mapping[str, int] | None = None, values: Values | None = None
-    ) -> "Evaluation":
-        """Slots of a row of the encoder, or of a value."""
+    def of_key(self, keys: Keys) -> "Evaluation":
+        """The slots of a row of the encoder, or of a value."""
         vectors: list[Sparse] = [{} for _ in self.program.vectors]
-        last = len(self.program.instructions)
-        empty = Evaluation(vectors, {}, {}, None)
-        return self._evaluated(empty, 0, last, rows or {}, values or {}, {})
+        return self._evaluated(vectors, 0, len(self.program.instructions), keys)
 
-    def of_token(
-        self,
-        output: "Evaluation",
-        rows: Mapping[str, int],
-        values: Values,
-        switches: Mapping[str, int],
-    ) -> "Evaluation":
-        """All finite numbers of a token: from those of its output, where other keys come in."""
-        assert output.at_the_first_other_key is not None
-        begun = [dict(vector) for vector in output.at_the_first_other_key]
+    def of_token(self, output: "Evaluation", keys: Keys) -> "Evaluation":
+        """All finite numbers of a token, from those of its output and the other keys."""
+        vectors = [dict(vector) for vector in output.before_other_keys]
         last = len(self.program.instructions)
-        found = Evaluation(begun, {}, {}, None)
-        return self._evaluated(found, self._first_other_key, last, rows, values, switches)
+        return self._evaluated(vectors, self._first_other_key, last, keys)
 
-    def _evaluated(
-        self,
-        found: "Evaluation",
-        first: int,
-        last: int,
-        rows: Mapping[str, int],
-        values: Values,
-        switches: Mapping[str, int],
-    ) -> "Evaluation":
-        vectors, before = found.vectors, None
+    def _evaluated(self, vectors: list[Sparse], first: int, last: int, keys: Keys) -> "Evaluation":
+        """Evaluate instructions `first` to before `last`; update the vectors in place."""
+        found = Evaluation(vectors, {}, {}, [])
         for i in range(first, last):
             if i == self._first_other_key and not first:
-                before = [dict(vector) for vector in vectors]
+                found.before_other_keys.extend(map(dict, vectors))
             each = self.program.instructions[i]
             for key, n, slot in self.slots.get(i, ()):
                 found.slots[key, n] = sum(f * vectors[v].get(k, 0) for v, k, f in slot.parts)
             if isinstance(each, Step):
                 if i in self.steps or (vectors[each.target] and not each.adds):
-                    vectors[each.target] = self._step(i, each, vectors, switches)
+                    vectors[each.target] = self._step(i, each, vectors, keys)
             elif isinstance(each, Rescale):
-                stream = vectors[STREAM]
-                factors = {term.target: term.factor for term in each.terms}
-                for k in self.residual.finite.get(i, ()):
-                    if k in stream:
-                        stream[k] *= factors[k]
+                self._rescale(i, each, vectors[STREAM])
             elif isinstance(each, External):
-                self._external(i, each, vectors[STREAM], rows)
+                self._external(i, each, vectors[STREAM], keys)
             elif isinstance(each, LastVisit):
-                part = self.residual.visits[i]
-                own = vectors[each.value]
-                found.own[part.key] = tuple(own.get(each.terms[n].source, 0) for n in part.finite)
-                for n, x in zip(part.finite, values.get(part.key, ()), strict=False):
-                    k = each.terms[n].target
-                    vectors[STREAM][k] = vectors[STREAM].get(k, 0) + x * each.terms[n].factor
-        if before is None and not first:
-            before = [dict(vector) for vector in vectors]
-        return found._replace(at_the_first_other_key=before)
+                part, own = self.residual.visits[i], vectors[each.value]
+                terms = [each.terms[n] for n in part.finite]
+                found.own[part.key] = tuple(own.get(term.source, 0) for term in terms)
+                _add(vectors[STREAM], terms, keys.get(part.key, ()))
+        if not found.before_other_keys and not first:
+            found.before_other_keys.extend(map(dict, vectors))
+        return found
 
-    def _step(
-        self, i: int, each: Step, vectors: list[Sparse], switches: Mapping[str, int]
-    ) -> Sparse:
+    def _step(self, i: int, each: Step, vectors: list[Sparse], keys: Keys) -> Sparse:
         target = dict(vectors[each.target]) if each.adds else {}
         if i in self.steps:
             by_source, bias, at_rest, tops, activation = self.steps[i]
@@ -162,30 +135,40 @@ class FinitePart:
             else:
                 target |= at_rest
                 for k, x in added.items():
-                    x += bias.get(k, 0)
-                    x = max(x, 0)
+                    x = max(x + bias.get(k, 0), 0)
                     target[k] = min(x, tops[k]) if activation is sigma else x
         for k, key in self._switches.get(i, ()):
-            if key in switches:
-                target[k] = switches[key]
+            if key in keys:
+                target[k] = keys[key]
         return target
 
-    def _external(self, i: int, each: External, stream: Sparse, rows: Mapping[str, int]) -> None:
+    def _rescale(self, i: int, each: Rescale, stream: Sparse) -> None:
+        factors = {term.target: term.factor for term in each.terms}
+        for k in self.residual.finite.get(i, ()):
+            if k in stream:
+                stream[k] *= factors[k]
+
+    def _external(self, i: int, each: External, stream: Sparse, keys: Keys) -> None:
         key = self.residual.rows[i]
-        if key and key not in rows:
+        if key and key not in keys:
             return
         for k in self.residual.finite_columns[i]:
-            stream[k] = stream.get(k, 0) + int(each.columns[k][1][rows[key] if key else 0])
+            stream[k] = stream.get(k, 0) + int(each.columns[k][1][keys[key] if key else 0])
 
 
 class Evaluation(NamedTuple):
-    """What came out: vectors by number, slots by key and number, and the token's own values."""
+    """The result: vectors by number, slots by key and number, and the token's own values."""
 
     vectors: list[Sparse]
     slots: dict[tuple[str, int], int]
     own: dict[str, tuple[int, ...]]
-    at_the_first_other_key: list[Sparse] | None
-    """The vectors where other keys than y come in, in the evaluation of an output."""
+    before_other_keys: list[Sparse]
+    """A copy of the vectors before the first key other than y; empty for `of_token`."""
+
+
+def _add(stream: Sparse, terms: Sequence[Term], numbers: Sequence[int]) -> None:
+    for term, x in zip(terms, numbers, strict=False):
+        stream[term.target] = stream.get(term.target, 0) + x * term.factor
 
 
 def _activated(x: int, activation: Activation | None, top: int) -> int:

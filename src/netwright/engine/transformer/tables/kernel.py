@@ -1,7 +1,7 @@
-"""The operations of `residual` as machine code: one token after another.
+"""The operations of `residual` as machine code: a loop over tokens.
 
-Operations are plain data and name nothing of a network but its shape, so that networks of one shape
-share their code. What differs from network to network is in arrays.
+Operations are plain data and depend on the shape of a network only, so that networks of one shape
+share their code. Everything else about a network is in arrays.
 """
 
 from collections.abc import Callable, Sequence
@@ -9,33 +9,17 @@ from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 from netwright.assembler import WORD, Assembler, Number
-from netwright.engine.transformer.arrays import (
-    BEFORE,
-    CELLS,
-    DONE,
-    FIRST_CELL,
-    HIGHEST,
-    LATEST,
-    LOWEST,
-    MORE_CELLS,
-    OTHER_FORM,
-    OWN,
-    STATUS,
-    TOKENS,
-    TOO_LARGE,
-    VALUE,
-    WANTED_CELL,
-)
+from netwright.engine.transformer import arrays
 from netwright.engine.transformer.tables.residual import ONE, Linear, Y
 
-MISSING = MORE_CELLS + 1  # there is no entry for the keys of the token
-CLASS = VALUE  # where a kept row has the class of its value; its other numbers follow
+MISSING = arrays.MORE_CELLS + 1  # there is no entry for the keys of the token
+CLASS = arrays.VALUE  # where a kept row has the class of its value; its other numbers follow
 NEXT_BITS = 32  # of an entry: the number of the next output; above them the code
 FIXED = ("total", "visits", "kept", "own", "rest", "final", "codes", "stream", "keys")
 
 
 class Shape(NamedTuple):
-    """All that the code depends on."""
+    """Everything that the code depends on; the key of the cache."""
 
     operations: tuple[tuple[Any, ...], ...]
     keys: tuple[str, ...]
@@ -43,17 +27,11 @@ class Shape(NamedTuple):
     stream: tuple[Linear, ...]
     longest: int
     direct: bool
-    """Whether entries are found by all keys at once; else by a number for all but y."""
+    """Whether entries are indexed by all keys at once; else by y and a number for the others."""
 
-    @property
-    def totals(self) -> int:
-        """How many running sums there are."""
-        return sum(each[0] == "total" for each in self.operations)
-
-    @property
-    def visits(self) -> int:
-        """How many attentions to a last visit."""
-        return sum(each[0] == "visit" for each in self.operations)
+    def count_of(self, name: str) -> int:
+        """How many operations have this name."""
+        return sum(each[0] == name for each in self.operations)
 
     @property
     def width(self) -> int:
@@ -72,29 +50,24 @@ class Shape(NamedTuple):
         return tuple(key for key in self.keys if key.startswith("e"))
 
     @property
-    def columns(self) -> int:
-        """How many coordinates of the encoder's values are looked up as they are."""
-        return sum(each[0] == "column" for each in self.operations)
-
-    @property
     def arrays(self) -> tuple[str, ...]:
-        """The names of all arrays, in the order of their addresses."""
+        """The names of all arrays in the order of their addresses."""
         return (
             *FIXED,
             *(f"slots {key}" for key in self.looked_up),
             *(f"class {key}" for key in self.encoders),
-            *(f"column {n}" for n in range(self.columns)),
+            *(f"column {n}" for n in range(self.count_of("column"))),
         )
 
     @property
     def capacities(self) -> tuple[str, ...]:
-        """The names of the sizes that change: of tables, and of the encoder's rows."""
+        """The names of the sizes that may change: of tables, and of the encoder's rows."""
         return (*self.looked_up, "rest", *(f"rows {key}" for key in self.encoders))
 
 
 @lru_cache(maxsize=64)
 def compiled(shape: Shape) -> Callable[..., int]:
-    """The code for a shape: do `count` tokens, return how many were done."""
+    """The loop for a shape: it does `count` tokens, and returns how many it did."""
     return _Writer(shape).compiled(optimised=True)
 
 
@@ -102,23 +75,24 @@ class _Writer(Assembler):
     """Writes the loop."""
 
     def __init__(self, shape: Shape) -> None:
-        carried = {"tokens": ("clock", TOKENS), "y": ("clock", OWN)}
-        carried |= {f"total {n}": ("total", n) for n in range(shape.totals)}
-        for layer in range(shape.visits):
-            carried[f"lowest {layer}"] = ("visits", 2 * layer + LOWEST)
-            carried[f"highest {layer}"] = ("visits", 2 * layer + HIGHEST)
-        super().__init__(("where", "size", "clock", "count"), STATUS, carried, shape.arrays)
+        carried = {"tokens": ("clock", arrays.TOKENS), "y": ("clock", arrays.OWN)}
+        carried |= {f"total {n}": ("total", n) for n in range(shape.count_of("total"))}
+        for layer in range(shape.count_of("visit")):
+            carried[f"lowest {layer}"] = ("visits", 2 * layer + arrays.LOWEST)
+            carried[f"highest {layer}"] = ("visits", 2 * layer + arrays.HIGHEST)
+        super().__init__(("where", "size", "clock", "count"), arrays.STATUS, carried, shape.arrays)
         self.shape = shape
         self.size = {name: self.at_first("size", n) for n, name in enumerate(shape.capacities)}
-        self.cells, self.first = self.at_first("clock", CELLS), self.at_first("clock", FIRST_CELL)
+        self.cells = self.at_first("clock", arrays.CELLS)
+        self.first = self.at_first("clock", arrays.FIRST_CELL)
         self.new: dict[str, Number] = {}
         self.at_the_end: list[Callable[[], None]] = []
         self.known: dict[int, Number] = {ONE: 1}
         self.ids: dict[str, Number] = {Y: self.carried["y"]}
         self.p = self.sum(self.carried["tokens"], 1)
         self.powers: list[Number] = [1, self.p]
-        self.go_on_if(self.compare("<", self.done, self.arguments["count"]), DONE)
-        self.go_on_if(self.compare("<=", self.p, shape.longest), TOO_LARGE)
+        self.go_on_if(self.compare("<", self.done, self.arguments["count"]), arrays.DONE)
+        self.go_on_if(self.compare("<=", self.p, shape.longest), arrays.TOO_LARGE)
         for name, *rest in shape.operations:
             getattr(self, f"_{name}")(*rest)
         self._look_up_the_output()
@@ -127,7 +101,7 @@ class _Writer(Assembler):
         self.again(tokens=self.p, **self.new)
 
     def value(self, x: Linear) -> Number:
-        """A sum."""
+        """The value of a linear sum."""
         total: Number = 0
         for unknown, power, factor in x:
             while len(self.powers) <= power:
@@ -136,7 +110,7 @@ class _Writer(Assembler):
             total = self.sum(total, part)
         return total
 
-    # Operations; the last argument is what they define.
+    # Operations; the last argument is the unknown that they define.
 
     def _slot(self, key: str, n: int, x: int) -> None:
         at = self.sum(self.product(self.size[key], n), self.ids[key])
@@ -157,7 +131,7 @@ class _Writer(Assembler):
 
     def _guard(self, found: Linear, wanted: Linear) -> None:
         equal = self.compare("==", self.value(found), self.value(wanted))
-        self.go_on_if(equal, OTHER_FORM)
+        self.go_on_if(equal, arrays.OTHER_FORM)
 
     def _quotient(self, found: Linear, unit: int, x: int) -> None:
         number = self.word(self.value(found))
@@ -166,7 +140,7 @@ class _Writer(Assembler):
         else:
             self.known[x] = self.b.ashr(number, self.word(unit.bit_length() - 1))
         exact = self.compare("==", self.product(self.known[x], unit), number)
-        self.go_on_if(exact, OTHER_FORM)
+        self.go_on_if(exact, arrays.OTHER_FORM)
 
     def _row(self, nearest: Linear, key: str, x: int) -> None:
         inside = self.least(self.greatest(self.value(nearest), 1), self.size[f"rows {key}"])
@@ -186,17 +160,17 @@ class _Writer(Assembler):
         numbers: Sequence[Linear],
         found: Sequence[int],
     ) -> None:
-        """The latest visit of the wanted cell, or the newest token itself.
+        """Find the latest visit of the wanted cell, or the newest token itself.
 
-        `kept` has a row for each cell: the tokens of its latest visit and of the one before, 0 for
-        none, and the value of the latest.
+        `kept` has a row for each cell: the tokens of its latest visit and of the one before (0 if
+        there is none), and the value of the latest.
         """
         here_at, wanted_at = (self.word(self.value(each)) for each in (here, wanted))
         place_here = self.b.sub(here_at, self.first)
         in_range = self.b.icmp_unsigned("<", place_here, self.cells)
         with self.b.if_then(self.b.not_(in_range), likely=False):
-            self.store(here_at, "clock", WANTED_CELL)
-        self.go_on_if(in_range, MORE_CELLS)
+            self.store(here_at, "clock", arrays.WANTED_CELL)
+        self.go_on_if(in_range, arrays.MORE_CELLS)
         place = self.b.sub(wanted_at, self.first)
         inside = self.b.icmp_unsigned("<", place, self.cells)
         start = self.product(self.cells, layer)
@@ -217,34 +191,34 @@ class _Writer(Assembler):
             self.compare("==", here_at, lowest),
         )
         known = self.b.or_(hit, self.b.not_(other))
-        self.go_on_if(self.b.or_(known, self.b.or_(above, below)), OTHER_FORM)
+        self.go_on_if(self.b.or_(known, self.b.or_(above, below)), arrays.OTHER_FORM)
         own = self.load("own", self.sum(self.product(self.size[Y], layer), self.ids[Y]))
         values = [own, *map(self.value, numbers)]
         latest_here = self.load("kept", row_here)
         for n, value in enumerate(values, start=CLASS):
             at = self.sum(row_here, n)
             self.at_the_end.append(partial(self.store, value, "kept", at))
-        # A branch, not a choice: a processor that foresees it need not wait for the comparison.
-        here_block, other_block, behind = (self.b.append_basic_block() for _ in range(3))
+        # A branch, not a select: predicted right, it does not wait for the comparison.
+        here_block, other_block, after = (self.b.append_basic_block() for _ in range(3))
         self.b.cbranch(hit, here_block, other_block)
         self.b.position_at_end(here_block)
         kept = [self.load("kept", self.sum(row, CLASS + n)) for n in range(len(values))]
-        self.b.branch(behind)
+        self.b.branch(after)
         self.b.position_at_end(other_block)
-        self.b.branch(behind)
-        self.b.position_at_end(behind)
+        self.b.branch(after)
+        self.b.position_at_end(after)
         for x, value, old in zip(found, values, kept, strict=True):
             self.known[x] = self.b.phi(WORD)
             self.known[x].add_incoming(old, here_block)
             self.known[x].add_incoming(self.word(value), other_block)
         self.at_the_end += [
-            partial(self.store, self.p, "kept", self.sum(row_here, LATEST)),
-            partial(self.store, latest_here, "kept", self.sum(row_here, BEFORE)),
+            partial(self.store, self.p, "kept", self.sum(row_here, arrays.LATEST)),
+            partial(self.store, latest_here, "kept", self.sum(row_here, arrays.BEFORE)),
         ]
         self.new |= {f"lowest {layer}": lowest, f"highest {layer}": highest}
 
     def _look_up_the_output(self) -> None:
-        """The entry for the keys of this token: the next output, and what watches see."""
+        """Look up the entry for the keys of this token: the next output, and a code."""
         place: Number = 0
         sizes = dict(self.shape.sizes)
         for key in self.shape.keys:

@@ -1,4 +1,4 @@
-"""What of a program is finite, and what is left to compute at every token.
+"""Partial evaluation: which numbers of a program are finite, and the operations that remain.
 
 A number of a program is *finite* if it is a function of keys, each of which takes few values:
 
@@ -7,15 +7,15 @@ A number of a program is *finite* if it is a function of keys, each of which tak
     v0 …  the finite part of a value that an attention to a last visit finds
     s0 …  a switch: σ of a growing sum, where it is 0, 1 or one of few numbers between
 
-A map of finite numbers gives finite ones. All others are `Linear`: sums Σ c·x·p^e of positions,
-running sums and what was found at a last visit, so that what is known to be equal is seen to be so.
-Where a finite number goes into such a sum, it is looked up in a *slot* of its key's table. The
-operations that remain are plain data, the same for all networks of one shape, and `kernel` makes
-code of them.
+Maps of finite numbers are finite. All other numbers are `Linear`: sums Σ c·x·p^e of positions,
+running sums and values of last visits, in a normal form that shows which are equal. A finite number
+in such a sum is looked up in a *slot* of its key's table. The remaining operations are plain data,
+the same for all networks of one shape; `kernel` compiles them.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -51,7 +51,7 @@ def unknown(x: int) -> Linear:
 
 
 def is_constant(a: Linear) -> bool:
-    """Whether it is a number, the same at every token."""
+    """Whether it is the same number at every token."""
     return not a or (len(a) == 1 and a[0][:2] == (ONE, 0))
 
 
@@ -78,7 +78,7 @@ def times(a: Linear, factor: int, power: int = 0) -> Linear:
 
 Y = "y"
 LOOKED_AT = 1000  # rows, before all are
-MOST_VALUES = 64  # of a switch, or of an encoder's coordinate that is finite
+MOST_VALUES = 64  # of a switch, or of a finite coordinate of the encoder
 NOTHING: frozenset[str] = frozenset()
 
 
@@ -92,14 +92,14 @@ Value: TypeAlias = "Finite | Linear"
 
 
 class Slot(NamedTuple):
-    """A finite number in a table: Σ factor·number over coordinates before an instruction."""
+    """A row of a key's table: Σ factor·number over coordinates, before an instruction."""
 
     before: int
     parts: tuple[tuple[int, int, int], ...]  # vector, coordinate, factor
 
 
 class VisitPart(NamedTuple):
-    """The value of an attention to a last visit: what is finite of it, and what is not."""
+    """The value of an attention to a last visit: its finite numbers, and the others."""
 
     key: str
     finite: tuple[int, ...]  # places among the terms
@@ -108,15 +108,15 @@ class VisitPart(NamedTuple):
 
 @dataclass
 class Residual:
-    """What the analysis of a program found."""
+    """The result of the analysis."""
 
     operations: list[tuple[object, ...]] = field(default_factory=list)
-    """What is computed at every token, in order; see `kernel`."""
+    """The operations for every token, in order; see `kernel`."""
     slots: dict[str, list[Slot]] = field(default_factory=lambda: {Y: []})
     switches: dict[tuple[int, int], str] = field(default_factory=dict)
-    """By instruction and coordinate: the switch that is put there."""
+    """By instruction and coordinate: the switch there."""
     sizes: dict[str, int] = field(default_factory=dict)
-    """By switch: how many values it has."""
+    """By switch: the number of its values."""
     visits: dict[int, VisitPart] = field(default_factory=dict)
     """By instruction."""
     rows: dict[int, str] = field(default_factory=dict)
@@ -124,7 +124,7 @@ class Residual:
     finite_columns: dict[int, frozenset[int]] = field(default_factory=dict)
     """By instruction: the coordinates of the encoder's values that are finite."""
     columns: list[tuple[int, int]] = field(default_factory=list)
-    """Instructions and coordinates of the encoder's values that are looked up as they are."""
+    """Instructions and coordinates of the encoder's values that are read from arrays."""
     finite: dict[int, dict[int, frozenset[str]]] = field(default_factory=dict)
     """By instruction: the coordinates that become finite, with their keys."""
     stream: dict[int, Linear] = field(default_factory=dict)
@@ -137,11 +137,9 @@ class Residual:
 
 
 def residual_of(program: Program) -> Residual:
-    """The analysis; UnsuitableError where an output is not finite."""
+    """The analysis, cached in the program; raise UnsuitableError if an output is not finite."""
     if "residual" not in program.found:
-        analysis = _Analysis(program)
-        analysis.run()
-        program.found["residual"] = analysis.found
+        program.found["residual"] = _Analysis(program).run()
     found: Residual = program.found["residual"]
     return found
 
@@ -157,41 +155,40 @@ class _Analysis:
         self.totals = self.layers = 0
         self.chosen: dict[tuple[Linear, Linear, int], tuple[Linear, str]] = {}
 
-    def run(self) -> None:
-        """All instructions."""
+    def run(self) -> Residual:
+        """Analyse all instructions."""
+        analyse: dict[type, Callable[[int, Any], None]] = {
+            Step: self._step,
+            Rescale: self._rescale,
+            Mean: self._mean,
+            External: self._external,
+            LastVisit: self._last_visit,
+        }
         for i, each in enumerate(self.program.instructions):
-            if isinstance(each, Step):
-                self._step(i, each)
-            elif isinstance(each, Rescale):
-                self._rescale(i, each)
-            elif isinstance(each, Mean):
-                self._mean(i, each)
-            elif isinstance(each, External):
-                self._external(i, each)
-            else:
-                self._last_visit(i, each)
+            analyse[type(each)](i, each)
 
-        def grow(values: dict[int, Value]) -> dict[int, Linear]:
+        def growing(values: dict[int, Value]) -> dict[int, Linear]:
             return {
                 k: value
                 for k, value in values.items()
                 if not isinstance(value, Finite) and not is_constant(value)
             }
 
-        if grow(self.values[OUTPUT]):
+        if growing(self.values[OUTPUT]):
             raise UnsuitableError("an output is not one of finitely many")
-        self.found.stream = grow(self.values[STREAM])
+        self.found.stream = growing(self.values[STREAM])
+        return self.found
 
     # Numbers.
 
     def _new(self, *operation: object) -> Linear:
-        """What an operation computes, as an unknown."""
+        """Append an operation; return the unknown that it computes."""
         self.unknowns += 1
         self.found.operations.append((*operation, self.unknowns))
         return unknown(self.unknowns)
 
     def _looked_up(self, i: int, parts: list[tuple[int, int, int, frozenset[str]]]) -> Linear:
-        """Finite numbers, with factors, in a sum that is not finite: one slot for each key."""
+        """A sum of finite numbers, with factors, as unknowns: one slot for each key."""
         by_key: dict[str, list[tuple[int, int, int]]] = {}
         for vector, k, factor, keys in parts:
             if len(keys) > 1:
@@ -208,7 +205,7 @@ class _Analysis:
         return total
 
     def _number(self, i: int, vector: int, k: int) -> Linear:
-        """A coordinate before an instruction, finite or not."""
+        """A coordinate before an instruction as a linear sum, whether finite or not."""
         value = self.values[vector].get(k, ZERO)
         if isinstance(value, Finite):
             return self._looked_up(i, [(vector, k, 1, value.keys)])
@@ -217,9 +214,9 @@ class _Analysis:
     def _sum(
         self, i: int, terms: list[tuple[int, Term]], bias: list[Term], old: tuple[int, int] | None
     ) -> Value:
-        """Σ of terms, each of a vector, and of a bias, and of what stood there.
+        """The sum of terms, each of a vector, of a bias, and of the old value if there is one.
 
-        A sum of constants is one; with finite numbers beside them it is finite.
+        A sum of constants is constant; with finite numbers among them it is finite.
         """
         finite: dict[int, list[tuple[int, int, int, frozenset[str]]]] = {}
         total = ZERO
@@ -262,11 +259,17 @@ class _Analysis:
         self.values[each.target] = new
 
     def _note(self, i: int, k: int, value: Value) -> None:
-        """Let the finite part have a coordinate, too, if that is finite or constant."""
-        if isinstance(value, Finite):
-            self.found.finite.setdefault(i, {})[k] = value.keys
-        elif is_constant(value):
-            self.found.finite.setdefault(i, {})[k] = NOTHING
+        """Add a coordinate to the finite part if it is finite or constant."""
+        if (keys := _finite_keys(value)) is not None:
+            self.found.finite.setdefault(i, {})[k] = keys
+
+    def _add_finite(self, i: int, k: int, key: str, refusal: str) -> None:
+        """Add a finite number of a key, or of no key, to a coordinate of the stream."""
+        keys = _finite_keys(self.values[STREAM].get(k, ZERO))
+        if keys is None:
+            raise UnsuitableError(refusal)
+        self.values[STREAM][k] = Finite(keys | ({key} if key else NOTHING))
+        self._note(i, k, self.values[STREAM][k])
 
     def _activated(self, i: int, k: int, value: Linear, clipped: bool, scale: Scale) -> Value:
         if is_constant(value):
@@ -301,7 +304,7 @@ class _Analysis:
         stream |= new
 
     def _add(self, i: int, term: Term, value: Linear) -> None:
-        """Add to the stream what is not finite."""
+        """Add a linear sum to the stream."""
         old = self._number(i, STREAM, term.target)
         self.values[STREAM][term.target] = plus(old, times(value, term.factor, term.power))
 
@@ -313,24 +316,7 @@ class _Analysis:
             self._add(i, term, total)
 
     def _external(self, i: int, each: External) -> None:
-        row, key = ZERO, ""
-        first, second = (
-            (self._number(i, STREAM, k) for k in each.places) if each.places else (ZERO, ZERO)
-        )
-        if each.places and each.count > 1:
-            chosen = (first, second, each.count)
-            if chosen not in self.chosen:
-                self._guard(first, constant(each.units[0]))
-                nearest = self._quotient(second, each.units[1])
-                key = f"e{sum(name[0] == 'e' for name in self.found.slots)}"
-                self.found.slots[key] = []
-                row = self._new("row", nearest, key)
-                self.found.operations.append(("key", key, self._new("class", row, key)))
-                self.chosen[chosen] = row, key
-            row, key = self.chosen[chosen]
-        elif each.places:
-            self._guard(first, constant(each.units[0]))
-            self._quotient(second, each.units[1])
+        row, key = self._row(i, each)
         finite = frozenset(
             k
             for k, (power, numbers) in each.columns.items()
@@ -340,32 +326,74 @@ class _Analysis:
         )
         self.found.rows[i], self.found.finite_columns[i] = key, finite
         for k in sorted(each.columns):
-            old = self.values[STREAM].get(k, ZERO)
-            if k in finite and (isinstance(old, Finite) or is_constant(old)):
-                keys = old.keys if isinstance(old, Finite) else NOTHING
-                self.values[STREAM][k] = Finite(keys | ({key} if key else NOTHING))
-                self._note(i, k, self.values[STREAM][k])
-                continue
             if k in finite:
-                raise UnsuitableError("the encoder adds to a number that grows")
+                self._add_finite(i, k, key, "the encoder adds to a number that grows")
+                continue
             column = constant(int(each.columns[k][1][0]))
             if key:
                 self.found.columns.append((i, k))
                 column = self._new("column", row, len(self.found.columns) - 1)
             self._add(i, Term(-1, k, 1, each.columns[k][0]), column)
 
+    def _row(self, i: int, each: External) -> tuple[Linear, str]:
+        """The row of the encoder that a query chooses, and its key; ZERO and "" for one row."""
+        if not each.places:
+            return ZERO, ""
+        first, second = (self._number(i, STREAM, k) for k in each.places)
+        chosen = (first, second, each.count)
+        if each.count > 1 and chosen in self.chosen:
+            return self.chosen[chosen]
+        self._guard(first, constant(each.units[0]))
+        nearest = self._quotient(second, each.units[1])
+        if each.count == 1:
+            return ZERO, ""
+        key = f"e{sum(name[0] == 'e' for name in self.found.slots)}"
+        self.found.slots[key] = []
+        row = self._new("row", nearest, key)
+        self.found.operations.append(("key", key, self._new("class", row, key)))
+        self.chosen[chosen] = row, key
+        return row, key
+
     def _guard(self, found: Linear, wanted: Linear) -> None:
         if found != wanted:
             self.found.operations.append(("guard", found, wanted))
 
     def _quotient(self, x: Linear, unit: int) -> Linear:
-        """x / unit, if that is an integer."""
+        """x / unit, which must be an integer: checked at every token where it is not certain."""
         if all(c % unit == 0 for _, _, c in x):
             return tuple((u, e, c // unit) for u, e, c in x)
         return self._new("quotient", x, unit)
 
     def _last_visit(self, i: int, each: LastVisit) -> None:
-        """The form is (ε, −ε·here, ε²) and (ε·wanted, ε, ε²/3); or with four numbers."""
+        here, wanted = self._cells(i, each)
+        values = self.values[each.value]
+        own = [_finite_keys(values.get(term.source, ZERO)) for term in each.terms]
+        finite = tuple(n for n, keys in enumerate(own) if keys is not None)
+        numeric = tuple(n for n, keys in enumerate(own) if keys is None)
+        if not NOTHING.union(*filter(None, own)) <= {Y}:
+            raise UnsuitableError("a value has a finite part of other keys than the output")
+        key = f"v{self.layers}"
+        self.found.visits[i] = VisitPart(key, finite, numeric)
+        self.found.slots[key] = []
+        numbers = tuple(self._number(i, each.value, each.terms[n].source) for n in numeric)
+        found = [self.unknowns + 1 + n for n in range(1 + len(numeric))]
+        self.unknowns = found[-1]
+        self.found.operations.append(("visit", self.layers, here, wanted, numbers, tuple(found)))
+        self.found.operations.append(("key", key, unknown(found[0])))
+        self.layers += 1
+        refusal = "a value is added to a number that grows"
+        for n in finite:
+            if each.terms[n].power:
+                raise UnsuitableError(refusal)
+            self._add_finite(i, each.terms[n].target, key, refusal)
+        for n, visited in zip(numeric, found[1:], strict=True):
+            self._add(i, each.terms[n], unknown(visited))
+
+    def _cells(self, i: int, each: LastVisit) -> tuple[Linear, Linear]:
+        """The cells of key and query, whose form is guarded.
+
+        The form is (ε, −ε·here, ε²) and (ε·wanted, ε, ε²/3); or with four numbers.
+        """
 
         def number(vector: int, place: int) -> tuple[Linear, int]:
             k = each.places[place]
@@ -384,32 +412,11 @@ class _Analysis:
             x, one = number(vector, place)
             self._guard(times(x, factor), times(right, one))
         here = times(self._quotient(*number(each.key, 1)), -1)
-        wanted = self._quotient(*number(each.query, 0))
-        values = self.values[each.value]
-        own = [values.get(term.source, ZERO) for term in each.terms]
-        finite = tuple(
-            n for n, value in enumerate(own) if isinstance(value, Finite) or is_constant(value)
-        )
-        numeric = tuple(n for n in range(len(own)) if n not in finite)
-        keys = NOTHING.union(*(value.keys for value in own if isinstance(value, Finite)))
-        if not keys <= {Y}:
-            raise UnsuitableError("a value has a finite part of other keys than the output")
-        key = f"v{self.layers}"
-        self.found.visits[i] = VisitPart(key, finite, numeric)
-        self.found.slots[key] = []
-        numbers = tuple(self._number(i, each.value, each.terms[n].source) for n in numeric)
-        found = [self.unknowns + 1 + n for n in range(1 + len(numeric))]
-        self.unknowns = found[-1]
-        self.found.operations.append(("visit", self.layers, here, wanted, numbers, tuple(found)))
-        self.found.operations.append(("key", key, unknown(found[0])))
-        self.layers += 1
-        for n in finite:
-            k = each.terms[n].target
-            old = self.values[STREAM].get(k, ZERO)
-            if each.terms[n].power or not (isinstance(old, Finite) or is_constant(old)):
-                raise UnsuitableError("a value is added to a number that grows")
-            before = old.keys if isinstance(old, Finite) else NOTHING
-            self.values[STREAM][k] = Finite(before | {key})
-            self._note(i, k, self.values[STREAM][k])
-        for n, visited in zip(numeric, found[1:], strict=True):
-            self._add(i, each.terms[n], unknown(visited))
+        return here, self._quotient(*number(each.query, 0))
+
+
+def _finite_keys(value: Value) -> frozenset[str] | None:
+    """The keys of a finite number, none for a constant; None for a number that grows."""
+    if isinstance(value, Finite):
+        return value.keys
+    return NOTHING if is_constant(value) else None

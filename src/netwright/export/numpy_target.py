@@ -25,8 +25,7 @@ class NumpyTarget(Target):
         for name, tensor in named.tensors.items():
             entries = [[*place, str(number)] for place, number in sorted(tensor.entries.items())]
             lines.append(f"    {name!r}: ({tensor.shape}, {entries}),")
-        lines.append("}")
-        numbers = "\n".join(lines)
+        numbers = "\n".join([*lines, "}"])
         self.write_code(named, folder, f"\n\n{numbers}\n{LOAD.format(dtype=dtype)}")
 
     def stored(self, opened: Any, folder: Path) -> Arrays:
@@ -44,8 +43,4 @@ LOAD = '''
 def load(dtype="{dtype}"):
     """The network, with numbers of some type."""
     return NETWORK(NAMES, TENSORS, dtype)
-
-
-if __name__ == "__main__":
-    main(load())
 '''

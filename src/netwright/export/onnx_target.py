@@ -331,8 +331,4 @@ LOAD = '''
 def load(folder=Path(__file__).parent):
     """The network in a folder: this one."""
     return NETWORK(folder)
-
-
-if __name__ == "__main__":
-    main(load())
 '''

@@ -123,14 +123,12 @@ class NetworkSubject(Subject):
         if self.network.changes or not self.network.kind.proof.is_predicted:
             return []
         found = []
-        outputs: dict[tuple[str, ...], int] = {}
-        for each in checks:
-            outputs[each.word] = max(each.outputs, outputs.get(each.word, 0))
-        for word, compared in outputs.items():
+        for word in dict.fromkeys(each.word for each in checks):
+            own = [each for each in checks if each.word == word]
             # Predict to the end of the run. After a wrong output, which ended the check, predict
             # to the limit: here the fault may come later.
-            ended = all(each.holds and each.ended for each in checks if each.word == word)
-            steps = compared + 1 if ended else self.count
+            ended = all(each.holds and each.ended for each in own)
+            steps = max(each.outputs for each in own) + 1 if ended else self.count
             notify(f"netwright precision: {steps:,} outputs in {dtype}")
             settings: Any = {"formats": [FORMATS[dtype]], "steps": steps}
             row = next(self.network.precision(word, **settings))

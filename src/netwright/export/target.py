@@ -15,6 +15,11 @@ from netwright.export.sources import has_source, source_of
 from netwright.kind.registry import is_kind, kind_named
 from netwright.network.tensors import NamedTensors
 
+MAIN = """
+
+if __name__ == "__main__":
+    main(load())
+"""
 AT_ONCE = 2000
 """Maximum number of outputs to check in ways that are slow or take much memory."""
 
@@ -84,9 +89,10 @@ class Target(ABC):
     def write(self, named: NamedTensors, folder: Path, dtype: str) -> None:
         """Write the files."""
 
-    def write_code(self, named: NamedTensors, folder: Path, end: str = "") -> None:
-        """Write the file with the code; `end` is appended to the source of the kind."""
-        write_text(folder / self.code, source_of(self.source_name(named.kind)) + end)
+    def write_code(self, named: NamedTensors, folder: Path, load: str = "") -> None:
+        """Write the file with the code; with a function `load` it can be run as a script."""
+        code = source_of(self.source_name(named.kind))
+        write_text(folder / self.code, code + load + (MAIN if load else ""))
 
     def open(self, folder: Path) -> Opened:
         """Load the network in a folder with the code in that folder."""

@@ -85,8 +85,4 @@ LOAD = '''
 def load(folder=Path(__file__).parent, dtype=None):
     """The network in a folder: this one; in the type that was saved, or another."""
     return NETWORK.load(folder, dtype)
-
-
-if __name__ == "__main__":
-    main(load())
 '''

@@ -79,6 +79,7 @@ def write_zoo(
     there = _zoo_in(place, target, dtype, force)
     place.mkdir(exist_ok=True)
     wanted = [(name, kind) for name in library_names() for kind in chosen]
+    write = partial(export, dtype=dtype, check=check, keep_failed=True, force=True)
     animals = {animal.folder: animal for animal in there if intact_report(place / animal.folder)}
     _write_index(place, target, dtype, animals)
     for n, (name, kind) in enumerate(wanted, start=1):
@@ -94,8 +95,7 @@ def write_zoo(
         report = None if force else _kept(folder, network, target, dtype, check)
         fresh = report is None
         if report is None:
-            write = partial(export, network, to, folder, dtype=dtype, check=check, notify=tell)
-            report = write(keep_failed=True, force=True).about
+            report = write(network, to, folder, notify=tell).about
         animals[folder.name] = _animal(folder.name, network, report, fresh)
         _write_index(place, target, dtype, animals)
         yield animals[folder.name]

@@ -16,7 +16,7 @@ import json
 import re
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from concurrent.futures import CancelledError, Executor, ThreadPoolExecutor
+from concurrent.futures import CancelledError, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as LateError
 from hashlib import sha256
 from os import sysconf
@@ -30,7 +30,7 @@ import numpy as np
 from netwright.claims.paper import statements
 from netwright.errors import InputError, NetwrightError
 from netwright.explorer.demos import DEMOS
-from netwright.explorer.explored import Explored, KeepGoing
+from netwright.explorer.explored import LIMIT, Explored, KeepGoing
 from netwright.explorer.moments import moment_data
 from netwright.kind.record import Kind
 from netwright.kind.registry import DEFAULT, kind_named, kind_with, kinds
@@ -63,46 +63,43 @@ class Answer(NamedTuple):
     body: bytes
 
 
-Compute = Callable[[Query, KeepGoing], Answer]
+Compute = Callable[[Explored, Query, KeepGoing], Answer]
 
 
 class Work:
     """A computation in a thread, with its progress and the time of the last poll."""
 
-    def __init__(
-        self, threads: Executor, make_room: Callable[[], bool], compute: Compute, query: Query
-    ) -> None:
+    def __init__(self, answers: "Answers", query: Query, compute: Compute) -> None:
         self.done, self.asked = 0.0, monotonic()
-        self._make_room = make_room
-        self.future = threads.submit(_attempt, compute, query, self.keep_going)
+        self._make_room = answers.make_room
+        self.future = answers.threads.submit(answers.attempt, query, compute, self.keep_going)
 
     def keep_going(self, done: float) -> bool:
         """Record the fraction done; return False if no client has polled for some time."""
         self.done = done
-        if not self._make_room():
-            raise MemoryError
+        self._make_room()
         return monotonic() - self.asked < ABANDONED
 
 
 class Answers:
     """The API of one page, with a cache of the runs that it is about."""
 
-    def __init__(self, given: Network | None = None, limit: int | None = None) -> None:
+    def __init__(self, given: Network | None = None, limit: int = LIMIT) -> None:
         self.given = given
         """The network that the page was opened for, if it is not a library machine's."""
-        self._limit = {} if limit is None else {"limit": limit}
+        self._limit = limit
         self._explored: OrderedDict[tuple[Any, ...], Explored] = OrderedDict()
         self._posted: OrderedDict[str, str] = OrderedDict()
         self._work: dict[tuple[str, tuple[tuple[str, str], ...]], Work] = {}
         self._lock = Lock()
-        self._threads = ThreadPoolExecutor(max_workers=16, thread_name_prefix="explore")
+        self.threads = ThreadPoolExecutor(max_workers=16, thread_name_prefix="explore")
 
     def close(self) -> bool:
         """Cancel all work; return False if some cannot be cancelled at once, such as compiling."""
         with self._lock:
             for work in self._work.values():
                 work.asked = -ABANDONED
-        self._threads.shutdown(wait=False, cancel_futures=True)
+        self.threads.shutdown(wait=False, cancel_futures=True)
         return all(work.future.done() for work in self._work.values())
 
     def answer(self, path: str, query: Query) -> Answer:
@@ -114,7 +111,7 @@ class Answers:
         }
         if path in simple:
             return json_answer(simple[path]())
-        long = {"/api/run": self._run, "/api/moments": self._moments, "/api/diagram": self._diagram}
+        long = {"/api/run": _run, "/api/moments": _moments, "/api/diagram": _diagram}
         if path not in long:
             return message(404, f"there is no {shortened(path, 60)}")
         return self._poll(path, query, long[path])
@@ -140,7 +137,7 @@ class Answers:
         with self._lock:
             work = self._work.get(key)
             if work is None:
-                work = self._work[key] = Work(self._threads, self._make_room, compute, query)
+                work = self._work[key] = Work(self, query, compute)
             work.asked = now = monotonic()
             for other, old in list(self._work.items()):  # answers that no client fetched
                 if old.future.done() and now - old.asked > ABANDONED:
@@ -153,6 +150,20 @@ class Answers:
             if self._work.get(key) is work:
                 del self._work[key]
         return found
+
+    def attempt(self, query: Query, compute: Compute, keep_going: KeepGoing) -> Answer:
+        """Compute an answer; turn every exception into an error message."""
+        try:
+            explored = self.explored(query)
+            if not explored.explore(keep_going):
+                return STOPPED
+            return compute(explored, query, keep_going)
+        except NetwrightError as error:
+            return message(400, str(error))
+        except MemoryError:
+            return NO_MEMORY
+        except Exception as error:  # else the page would wait for ever
+            return message(500, f"netwright has a fault here: {type(error).__name__}: {error}")
 
     def explored(self, query: Query) -> Explored:
         """Return the run that a query is about, from the cache or new."""
@@ -171,8 +182,7 @@ class Answers:
             if key in self._explored:
                 self._explored.move_to_end(key)
                 return self._explored[key]
-        if not self._make_room():
-            raise MemoryError
+        self.make_room()
         found = self._new(text, kind, word, options)
         with self._lock:
             self._explored[key] = found
@@ -180,13 +190,13 @@ class Answers:
                 self._explored.popitem(last=False)
         return found
 
-    def _make_room(self) -> bool:
-        """Evict the oldest runs but one while memory is short; False if that is not enough."""
-        while (full := resident_bytes() > MOST_MEMORY) and len(self._explored) > 1:
+    def make_room(self) -> None:
+        """Evict the oldest runs while memory is short; raise MemoryError if one run is left."""
+        while resident_bytes() > MOST_MEMORY:
             with self._lock:
-                if self._explored:
-                    self._explored.popitem(last=False)
-        return not full
+                if len(self._explored) <= 1:
+                    raise MemoryError
+                self._explored.popitem(last=False)
 
     def _new(
         self, text: str, kind: Kind[Any], word: GivenWord, options: dict[str, Any]
@@ -203,51 +213,9 @@ class Answers:
         if given is not None and kind is given.kind:
             wanted = kind.construction.read_options(options)
             if all(wanted[name] == given.options.get(name) for name in options):
-                return Explored(given, symbols, **self._limit)
+                return Explored(given, symbols, self._limit)
         network = network_for_word(machine, kind, symbols, **options)
-        return Explored(network, symbols, **self._limit)
-
-    def _run(self, query: Query, keep_going: KeepGoing) -> Answer:
-        explored = self.explored(query)
-        return json_answer(explored.description()) if explored.explore(keep_going) else STOPPED
-
-    def _moments(self, query: Query, keep_going: KeepGoing) -> Answer:
-        explored = self.explored(query)
-        if not explored.explore(keep_going):
-            return STOPPED
-        last, _ = explored.last
-        start = max(1, min(_number(query, "from", 1), last))
-        count = max(1, min(_number(query, "count", 1), MOST_MOMENTS, last + 1 - start))
-        found = []
-        for t in range(start, start + count):
-            moment = explored.moment(t, keep_going)
-            if moment is None:
-                return STOPPED
-            found.append(moment_data(explored, moment))
-        return json_answer(found)
-
-    def _diagram(self, query: Query, keep_going: KeepGoing) -> Answer:
-        explored = self.explored(query)
-        if not explored.explore(keep_going):
-            return STOPPED
-        timeline = explored.history.timeline
-        defaults = {
-            "from": 1,
-            "to": explored.last[0] + 1,
-            "columns": 800,
-            "first": timeline.lowest,
-            "last": timeline.highest,
-            "rows": 100,
-        }
-        part = {name: _number(query, name, default) for name, default in defaults.items()}
-        if query.get("fit"):  # the cells around the head's path
-            times = part["from"], part["to"], part["columns"]
-            _, path = explored.diagram(*times, timeline.lowest, timeline.lowest, 1)
-            part["first"], part["last"] = int(path.lowest.min()) - 2, int(path.highest.max()) + 2
-        drawn, found = explored.diagram(*part.values())
-        header = np.array(drawn, dtype="<i4").tobytes()
-        heads = np.array([found.lowest, found.highest], dtype="<i4").tobytes()
-        return Answer(200, BINARY, header + heads + found.image.tobytes())
+        return Explored(network, symbols, self._limit)
 
 
 def json_answer(data: object, status: int = 200) -> Answer:
@@ -267,23 +235,50 @@ def message(status: int, text: str) -> Answer:
 
 
 TOO_LARGE = message(413, f"a machine's text has at most {LARGEST_MACHINE:,} bytes")
+NO_MEMORY = message(
+    400,
+    f"there is not enough memory for this run: the page takes {MOST_MEMORY / 1e9:.1f} GB with all "
+    "that it shows; --max-steps, or another start of it, needs less",
+)
 STOPPED = message(409, "this was stopped, since nobody waited for it")
 
 
-def _attempt(compute: Compute, query: Query, keep_going: KeepGoing) -> Answer:
-    """Compute an answer; turn every exception into an error message."""
-    try:
-        return compute(query, keep_going)
-    except NetwrightError as error:
-        return message(400, str(error))
-    except MemoryError:
-        return message(
-            400,
-            f"there is not enough memory for this run: the page takes {MOST_MEMORY / 1e9:.1f} GB "
-            "with all that it shows; --max-steps, or another start of it, needs less",
-        )
-    except Exception as error:  # else the page would wait for ever
-        return message(500, f"netwright has a fault here: {type(error).__name__}: {error}")
+def _run(explored: Explored, _query: Query, _keep_going: KeepGoing) -> Answer:
+    return json_answer(explored.description())
+
+
+def _moments(explored: Explored, query: Query, keep_going: KeepGoing) -> Answer:
+    last, _ = explored.last
+    start = max(1, min(_number(query, "from", 1), last))
+    count = max(1, min(_number(query, "count", 1), MOST_MOMENTS, last + 1 - start))
+    found = []
+    for t in range(start, start + count):
+        moment = explored.moment(t, keep_going)
+        if moment is None:
+            return STOPPED
+        found.append(moment_data(explored, moment))
+    return json_answer(found)
+
+
+def _diagram(explored: Explored, query: Query, _keep_going: KeepGoing) -> Answer:
+    timeline = explored.history.timeline
+    defaults = {
+        "from": 1,
+        "to": explored.last[0] + 1,
+        "columns": 800,
+        "first": timeline.lowest,
+        "last": timeline.highest,
+        "rows": 100,
+    }
+    part = {name: _number(query, name, default) for name, default in defaults.items()}
+    if query.get("fit"):  # the cells around the head's path
+        times = part["from"], part["to"], part["columns"]
+        _, path = explored.diagram(*times, timeline.lowest, timeline.lowest, 1)
+        part["first"], part["last"] = int(path.lowest.min()) - 2, int(path.highest.max()) + 2
+    drawn, found = explored.diagram(*part.values())
+    header = np.array(drawn, dtype="<i4").tobytes()
+    heads = np.array([found.lowest, found.highest], dtype="<i4").tobytes()
+    return Answer(200, BINARY, header + heads + found.image.tobytes())
 
 
 def resident_bytes() -> int:

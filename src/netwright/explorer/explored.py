@@ -47,14 +47,10 @@ class Explored:
         self.network, self.word, self.limit = network, word, limit
         self.view: View = network.kind.look.view
         self.history: History = network.kind.look.history(network.compiled, word, limit)
+        self.lead = self.history.lead
         given = network.compiled, word, self.history.timeline.limit
         by_steps = network.kind.look.steps(*given)
         self.tracing: Tracing[Any] = by_steps or network.kind.reading.trace(*given)
-
-    @property
-    def lead(self) -> int:
-        """The network's time minus the machine's."""
-        return self.history.lead
 
     def moment(self, t: int, keep_going: KeepGoing = lambda done: True) -> Moment | None:
         """Compute a moment of the network's own run; None if `keep_going` cancelled it."""

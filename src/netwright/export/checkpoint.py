@@ -28,7 +28,6 @@ AT_ONCE = 1024
 """The number of tokens in one batch."""
 SAMPLE = 500
 """Maximum number of tokens that `generate` writes in a check."""
-OURS = "in numpy"
 
 Choices = Iterator[tuple[int, float | None]]
 """The tokens that a runtime chose, each with its lead over the second-best if that is known."""
@@ -165,8 +164,8 @@ class _InTransformers:
 
         with quiet_transformers():
             self.model = AutoModelForCausalLM.from_pretrained(str(folder))
-            self.tokenizer = AutoTokenizer.from_pretrained(str(folder))
-        self.texts = self.tokenizer.convert_ids_to_tokens(range(self.model.config.vocab_size))
+            tokenizer = AutoTokenizer.from_pretrained(str(folder))
+        self.texts = tokenizer.convert_ids_to_tokens(range(self.model.config.vocab_size))
         self.cache: Any = None
 
     def ways(self, tokens: list[int], prompt: int, notify: Notify) -> Iterator[Way]:
@@ -209,7 +208,7 @@ class _InNumpy:
         """Yield a teacher-forced pass."""
         self.evaluator.restart()
         count = len(tokens) - prompt
-        yield OURS, _forced(self.evaluator.all_logits, tokens, prompt, notify), count
+        yield "in numpy", _forced(self.evaluator.all_logits, tokens, prompt, notify), count
 
 
 def _forced(

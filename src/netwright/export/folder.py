@@ -253,6 +253,9 @@ def _readme(subject: Subject, target: Target, made: Export) -> str:
         **dict.fromkeys(subject.files(), "the network itself, exact; `netwright.load` reads it"),
         CHECKED: "what was checked when this was written",
     }
+    said = "It was not checked."
+    if rows:
+        said = f"Compared with the exact run, in {target.checked_in()}:"
     parts = [
         f"# {_cell(subject.name) or 'Turing machines'} as a neural network: {subject.kind}, "
         f"{made.dtype}",
@@ -267,12 +270,7 @@ def _readme(subject: Subject, target: Target, made: Export) -> str:
                 f"| all others | the network in floats for {target.name} |",
             ]
         ),
-        "Every weight is the network's own, rounded once. "
-        + (
-            f"Compared with the exact run, in {target.checked_in()}:"
-            if rows
-            else "It was not checked."
-        ),
+        f"Every weight is the network's own, rounded once. {said}",
         *(["\n".join(["| input | way | result |", "|---|---|---|", *rows])] if rows else []),
         *(f"{line}." for line in predicted),
         f"Written with {used}. Beyond what was checked, on other inputs and in other versions, "

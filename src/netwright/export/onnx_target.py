@@ -267,9 +267,8 @@ def _encoder(named: NamedTensors, dtype: str) -> bytes:
     for n in range(1, named.names["layers"]["encoder"] + 1):
         name = f"encoder.{n}"
         q, k, v = (_network(graph, f"{name}.{a}", x, f"{name}.self.{a.lower()}") for a in "QKV")
-        a = graph.add(
-            "Add", _attention(graph, f"{name}.self", q, k, v, rows=True), x, to=f"{name}.a"
-        )
+        found = _attention(graph, f"{name}.self", q, k, v, rows=True)
+        a = graph.add("Add", found, x, to=f"{name}.a")
         x = graph.add("Add", _network(graph, f"{name}.O", a), a, to=f"{name}.z")
     for letter in "KV":
         _network(graph, f"encoder.{letter}", x, f"encoder.{letter}")
@@ -290,10 +289,8 @@ def _step(named: NamedTensors, dtype: str) -> bytes:
     }
     before = graph.add("Gather", graph.add("Shape", past[1, "k"]), graph.integers(0))
     i = graph.add("Add", before, graph.constant("1", np.ones(1, np.int64)))
-    row = graph.add("Unsqueeze", y, graph.integers(0))
-    z = graph.add(
-        "Squeeze", _positioned(graph, row, i, "row"), graph.integers(0), to="decoder.1.input"
-    )
+    row = _positioned(graph, graph.add("Unsqueeze", y, graph.integers(0)), i, "row")
+    z = graph.add("Squeeze", row, graph.integers(0), to="decoder.1.input")
     for n in layers:
         name = f"decoder.{n}"
         if n > 1:

@@ -1,9 +1,9 @@
 """Export the universal language model: one checkpoint for all machines within its bounds."""
 
 from collections.abc import Iterator
+from contextlib import suppress
 from itertools import islice
 from os import PathLike
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -135,8 +135,7 @@ class UniversalSubject(Subject):
             if not np.array_equal(logits[len(prompt) - 1 :].argmax(axis=1), tokens[len(prompt) :]):
                 raise NetworkError(f"the universal model does not run {name}")
             word = (f"{name}:", *machine.default_input)
-            ended = tokens[-1] in (ACCEPT, HALT)
-            yield CheckedText(word, tokens, len(prompt), ended)
+            yield CheckedText(word, tokens, len(prompt), tokens[-1] in (ACCEPT, HALT))
 
     def check(self, target: Target, opened: Opened, notify: Notify) -> list[Checked]:
         """Compare the texts token by token."""
@@ -163,7 +162,7 @@ def export_universal(
         raise InputError(f"a universal language model is for gpt2 or opt; not for {to}")
     dtype = target.read_dtype(dtype)
     check_count(check)
-    place: Path = output_path(path)
+    place = output_path(path)
     check_place(place, force=force)
     subject = UniversalSubject(universal_model(states, symbols, context), check)
     options = {"keep_failed": keep_failed, "force": force}
@@ -174,11 +173,9 @@ def vocabulary_of(names: dict[str, Any]) -> UniversalVocabulary:
     """Read a universal model's vocabulary from its names.json; raise an error if it is damaged."""
     if names.get("kind") != KIND:
         raise InputError("that is no universal language model")
-    try:
+    with suppress(LookupError, TypeError, ValueError):
         states, symbols = tuple(names["states"]), tuple(names["symbols"])
         found = UniversalVocabulary(states, symbols, int(names["context"]))
         if list(found.texts) == names["vocabulary"]:
             return found
-    except (LookupError, TypeError, ValueError):
-        pass
     raise FormatError("its names.json is not whole; export it again")

@@ -67,18 +67,17 @@ def _vectors_data(explored: Explored, moment: Moment) -> list[dict[str, Any]]:
     every = [name for name in moment if not view.vectors or name.split(".")[0] in view.vectors]
     for name in [part.vector for part in parts] or every[:MOST_VECTORS]:
         vector = moment[name]
-        each: dict[str, Any] = {"name": name}
-        if vector.layout == before.layout:
-            changed = {**before.entries, **vector.entries} if parts else vector.entries
-            each["entries"] = [
-                (k, number_text(vector.entries.get(k, ZERO)))
-                for k in sorted(changed)
-                if not parts or vector.entries.get(k) != before.entries.get(k)
-            ]
+        is_stream, shown = vector.layout == before.layout, set(vector.entries)
+        if is_stream and parts:
+            every_key = shown | set(before.entries)
+            shown = {k for k in every_key if vector.entries.get(k) != before.entries.get(k)}
+        keys = sorted(shown)
+        entries = [(k, number_text(vector.entries.get(k, ZERO))) for k in keys]
+        each: dict[str, Any] = {"name": name, "entries": entries}
+        if is_stream:
             before = vector
         else:
-            each["entries"] = [(k, number_text(x)) for k, x in sorted(vector.entries.items())]
-            each["names"] = [str(vector.layout.coordinates[k]) for k, _ in each["entries"]]
+            each["names"] = [str(vector.layout.coordinates[k]) for k in keys]
         found.append(each)
     return found
 

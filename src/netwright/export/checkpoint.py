@@ -50,7 +50,6 @@ class CheckedText(NamedTuple):
 class CheckpointTarget(Target):
     """config.json, model.safetensors, the tokenizer and the generation config of a stock model."""
 
-    extra, code = "hf", "config.json"
     needs: tuple[str, ...] = ()
     dtypes = ("bfloat16", "float32", "float16")
     model_type: str
@@ -196,7 +195,7 @@ class _InTransformers:
 
 
 class _InNumpy:
-    def __init__(self, folder: Path, target: "CheckpointTarget") -> None:
+    def __init__(self, folder: Path, target: CheckpointTarget) -> None:
         dtype = json.loads((folder / "config.json").read_text(encoding="utf-8"))["dtype"]
         tokenizer = json.loads((folder / "tokenizer.json").read_text(encoding="utf-8"))
         self.texts = list(tokenizer["model"]["vocab"])

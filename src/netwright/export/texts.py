@@ -185,9 +185,9 @@ def generate(
         if {name: t.shape for name, t in tensors.items()} != {n: t.shape for n, t in own.items()}:
             raise FormatError(f"{model}: its files are of different networks; export it again")
         dtype = DTYPE.read(config["dtype"])
+    except NetwrightError:
+        raise
     except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
-        if isinstance(error, NetwrightError):
-            raise
         raise FormatError(
             f"{model} is not whole: {type(error).__name__} {shortened(error, 100)}; export it again"
         ) from None

@@ -17,7 +17,6 @@ import re
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from concurrent.futures import CancelledError, ThreadPoolExecutor
-from concurrent.futures import TimeoutError as LateError
 from hashlib import sha256
 from os import sysconf
 from pathlib import Path
@@ -144,7 +143,7 @@ class Answers:
                     del self._work[other]
         try:
             found = work.future.result(timeout=SOON)
-        except (LateError, CancelledError):
+        except (TimeoutError, CancelledError):
             return json_answer({"done": round(work.done, 4)}, 202)
         with self._lock:
             if self._work.get(key) is work:

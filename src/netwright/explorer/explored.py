@@ -94,8 +94,10 @@ class Explored:
 
     def explore(self, keep_going: KeepGoing) -> bool:
         """Run the machine to its end or the limit; False if `keep_going` cancelled it."""
-        timeline, limit = self.history.timeline, self.history.timeline.limit
-        if not timeline.explore(limit, lambda: keep_going(timeline.reached / limit)):
+        timeline = self.history.timeline  # whose limit drops when the tape becomes too long
+        if not timeline.explore(
+            timeline.limit, lambda: keep_going(timeline.reached / timeline.limit)
+        ):
             return False
         return not self.network.changes or self._to_its_own_end(keep_going)
 

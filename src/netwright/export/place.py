@@ -19,8 +19,6 @@ from netwright.export.target import write_json
 
 CHECKED = "checked.json"
 KIND = "netwright export 2"
-NOT_OURS = ("__pycache__",)
-"""Files that Python adds to an export."""
 
 
 def check_place(place: Path, *, force: bool) -> None:
@@ -62,13 +60,13 @@ def parent_of(place: Path) -> Path:
 
 
 def digests(folder: Path) -> dict[str, str]:
-    """Return the SHA-256 digests of all files of an export except its report."""
+    """Return the SHA-256 digests of all files of an export but its report and bytecode."""
     paths = [path for path in sorted(folder.rglob("*")) if not path.is_dir()]
     names = {path.relative_to(folder).as_posix(): path for path in paths}
     return {
         name: hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
         for name, path in names.items()
-        if name != CHECKED and not set(path.parts) & set(NOT_OURS)
+        if name != CHECKED and "__pycache__" not in path.parts
     }
 
 

@@ -73,7 +73,7 @@ class NetworkSubject(Subject):
         self.tensors = network.tensors()
         self.digest, self.trust = network.machine.digest, str(network.standing)
         if count:
-            found = [run_difference(network, word, count) for word in words]
+            found = (run_difference(network, word, count) for word in words)
             wrong = next(filter(None, found), None)
             self.runs_as_the_machine = wrong is None
             if not network.changes:  # a changed network makes no such claim
@@ -85,11 +85,11 @@ class NetworkSubject(Subject):
 
     def introduction(self) -> str:
         """Quote the machine's description and name the construction."""
-        about = self.network.machine.description.strip()
-        about = "\n".join(f"> {in_markdown(line)}" for line in about.splitlines())
-        where = f"{self.network.kind.construction.introduction(PAPER)}, by netwright"
-        title = in_markdown(self.title)
-        return "\n\n".join([*([about] if about else []), f"{where}: {title}."])
+        lines = self.network.machine.description.strip().splitlines()
+        quoted = "\n".join(f"> {in_markdown(line)}" for line in lines)
+        where = self.network.kind.construction.introduction(PAPER)
+        source = f"{where}, by netwright: {in_markdown(self.title)}."
+        return f"{quoted}\n\n{source}" if quoted else source
 
     def check(self, target: Target, opened: Opened, notify: Notify) -> list[Checked]:
         """Compare outputs and attended indices, or the tokens of a language model."""

@@ -15,7 +15,7 @@ from tests.repetition import examples
 from tests.strategies import machines, wild_names
 
 from netwright.export.folder import Export
-from netwright.export.target import module_in
+from netwright.export.target import load_module
 from netwright.export.targets import TARGETS
 from netwright.machine.library import library_machine
 from netwright.machine.simulate import Outcome
@@ -149,7 +149,7 @@ def test_the_end_of_a_run_is_the_machines(tmp_path: Path) -> None:
     """Halted where there is no accepting state; undecided at the limit."""
     for name, limit in (("busy-beaver-4", 200), ("binary-counter", 50)):
         folder = exported(compile_network(library_machine(name)), "numpy", tmp_path / name).folder
-        network = module_in(folder / "network.py").load()
+        network = load_module(folder / "network.py").load()
         expected = library_machine(name).run(max_steps=150).outcome
         found = {"halted": Outcome.HALTED, "undecided": Outcome.UNDECIDED}
         assert found[network.outcome("", limit)] is expected

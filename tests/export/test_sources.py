@@ -9,16 +9,17 @@ from pathlib import Path
 import pytest
 from tests.networks import KINDS
 
-from netwright.export.sources import PACKAGE, source_of
-from netwright.export.target import NOTICE
+from netwright.export.sources import NOTICE, PACKAGE, source_of
 from netwright.export.targets import TARGETS
 
-PARTS = [target.part(kind) for target in TARGETS.values() for kind in KINDS if target.takes(kind)]
+PARTS = [
+    target.source_name(kind) for target in TARGETS.values() for kind in KINDS if target.takes(kind)
+]
 
 
 @pytest.mark.parametrize("name", PARTS)
 def test_a_file_has_all_of_its_parts_once(name: str, tmp_path: Path) -> None:
-    text = source_of(name, NOTICE)
+    text = source_of(name)
     tree = ast.parse(text)
     defined = [node.name for node in tree.body if isinstance(node, ast.ClassDef | ast.FunctionDef)]
     assert len(defined) == len(set(defined))

@@ -1,24 +1,22 @@
-"""From a URL to an answer: all that the page asks, without a server.
+"""From a URL to an answer: the page's API without a server.
 
     /api/run        the run: machine, layout, how a moment is shown, where it ends
-    /api/moments    from, count: some moments
+    /api/moments    from, count: a range of moments
     /api/diagram    from, to, columns, first, last, rows: the space-time diagram, binary
     /api/machines   the library, and the kinds of network with their options
     /api/statements what the paper's statements say
     /api/demos      runs that are worth a look, each with a question
 
-Every answer is a function of the URL. Work that takes longer than a moment goes on in a thread:
-the answer is 202 with how much is done, and the same URL asks again. Work that nobody asks for any
-more is stopped. Over HTTP a machine is a name from the library, bbchallenge text or posted text,
-never a path.
+Every answer is a function of the URL. Longer work continues in a thread: the answer is 202 with the
+fraction done, and the client polls the same URL. Work is cancelled when no client polls for it any
+more. Over HTTP a machine is a name from the library, bbchallenge text or posted text, never a path.
 """
 
 import json
 import re
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
-from concurrent.futures import TimeoutError as LateError
+from concurrent.futures import CancelledError, ThreadPoolExecutor
 from hashlib import sha256
 from os import sysconf
 from pathlib import Path
@@ -31,7 +29,7 @@ import numpy as np
 from netwright.claims.paper import statements
 from netwright.errors import InputError, NetwrightError
 from netwright.explorer.demos import DEMOS
-from netwright.explorer.explored import Explored
+from netwright.explorer.explored import LIMIT, Explored, KeepGoing
 from netwright.explorer.moments import moment_data
 from netwright.kind.record import Kind
 from netwright.kind.registry import DEFAULT, kind_named, kind_with, kinds
@@ -43,68 +41,68 @@ from netwright.text import shortened
 
 JSON, BINARY = "application/json", "application/octet-stream"
 MOST_MOMENTS = 32
-MOST_RUNS = 6  # that are kept
+MOST_RUNS = 6  # in the cache
 MOST_POSTED = 50
 LARGEST_MACHINE = 1 << 20  # bytes
 LARGEST_NUMBER = 10**15
-SOON = 0.25  # seconds after which an answer is that there is none yet
-ABANDONED = 3.0  # seconds after which nobody waits any more
-MOST_MEMORY = 2_000_000_000  # bytes that the process may take with all runs that it keeps
+SOON = 0.25  # seconds until the answer is 202
+ABANDONED = 3.0  # seconds without a poll until work is cancelled
+MOST_MEMORY = 2_000_000_000  # bytes of the process, with all cached runs
 
 Query = Mapping[str, str]
-GoOn = Callable[[float], bool]
+GivenWord = tuple[str | None, str | None]
+"""The parameters `input` and `word` of a query."""
 
 
 class Answer(NamedTuple):
-    """What is sent back."""
+    """A response."""
 
     status: int
     type: str
     body: bytes
 
 
+Compute = Callable[[Explored, Query, KeepGoing], Answer]
+
+
 class Work:
-    """Something that is computed in a thread."""
+    """A computation in a thread, with its progress and the time of the last poll."""
 
-    def __init__(self, make_room: Callable[[], bool]) -> None:
-        self.done = 0.0
-        self.asked = monotonic()
-        self.future: Future[Answer] | None = None
-        self._make_room = make_room
+    def __init__(self, answers: "Answers", query: Query, compute: Compute) -> None:
+        self.done, self.asked = 0.0, monotonic()
+        self._make_room = answers.make_room
+        self.future = answers.threads.submit(answers.attempt, query, compute, self.keep_going)
 
-    def go_on(self, done: float) -> bool:
-        """Note how much is done; False if nobody has asked for some time."""
+    def keep_going(self, done: float) -> bool:
+        """Record the fraction done; return False if no client has polled for some time."""
         self.done = done
-        if not self._make_room():
-            raise MemoryError
+        self._make_room()
         return monotonic() - self.asked < ABANDONED
 
 
 class Answers:
-    """The answers for one page, and the networks that they are about."""
+    """The API of one page, with a cache of the runs that it is about."""
 
-    def __init__(self, given: Network | None = None, limit: int | None = None) -> None:
+    def __init__(self, given: Network | None = None, limit: int = LIMIT) -> None:
         self.given = given
-        """A network that is no library machine's: the one that the page was opened for."""
-        self._limit = {} if limit is None else {"limit": limit}
+        """The network that the page was opened for, if it is not a library machine's."""
+        self._limit = limit
         self._explored: OrderedDict[tuple[Any, ...], Explored] = OrderedDict()
         self._posted: OrderedDict[str, str] = OrderedDict()
         self._work: dict[tuple[str, tuple[tuple[str, str], ...]], Work] = {}
         self._lock = Lock()
-        self._threads = ThreadPoolExecutor(max_workers=16, thread_name_prefix="explore")
+        self.threads = ThreadPoolExecutor(max_workers=16, thread_name_prefix="explore")
 
     def close(self) -> bool:
-        """Stop all work; False if some cannot be stopped at once, such as compiling."""
+        """Cancel all work; return False if some cannot be cancelled at once, such as compiling."""
         with self._lock:
             for work in self._work.values():
                 work.asked = -ABANDONED
-        self._threads.shutdown(wait=False, cancel_futures=True)
-        return all(work.future is None or work.future.done() for work in self._work.values())
-
-    # Questions.
+        self.threads.shutdown(wait=False, cancel_futures=True)
+        return all(work.future.done() for work in self._work.values())
 
     def answer(self, path: str, query: Query) -> Answer:
-        """The answer to a question; a message where there is none."""
+        """Answer a request; 404 for an unknown path."""
         simple: dict[str, Callable[[], object]] = {
             "/api/machines": _machines,
             "/api/statements": statement_titles,
@@ -112,14 +110,13 @@ class Answers:
         }
         if path in simple:
             return json_answer(simple[path]())
-        questions = {"/api/run": self._run, "/api/moments": self._moments}
-        questions["/api/diagram"] = self._diagram
-        if path not in questions:
+        long = {"/api/run": _run, "/api/moments": _moments, "/api/diagram": _diagram}
+        if path not in long:
             return message(404, f"there is no {shortened(path, 60)}")
-        return self._soon(path, query, questions[path])
+        return self._poll(path, query, long[path])
 
     def post_machine(self, text: str) -> Answer:
-        """Keep a machine's text; it is asked for by its digest from then on."""
+        """Store a machine's text; later requests name it by its digest."""
         if len(text.encode()) > LARGEST_MACHINE:
             return TOO_LARGE
         try:
@@ -131,39 +128,44 @@ class Answers:
             self._posted[digest] = text
             while len(self._posted) > MOST_POSTED:
                 self._posted.popitem(last=False)
-        name = f"posted:{digest}"
-        return json_answer({"machine": name, "states": len(machine.states)})
+        return json_answer({"machine": f"posted:{digest}", "states": len(machine.states)})
 
-    # Work.
-
-    def _soon(self, path: str, query: Query, work_on: Callable[[Query, GoOn], Answer]) -> Answer:
+    def _poll(self, path: str, query: Query, compute: Compute) -> Answer:
+        """Start the work for a URL or find it, and wait briefly for its answer."""
         key = (path, tuple(sorted(query.items())))
         with self._lock:
             work = self._work.get(key)
             if work is None:
-                work = self._work[key] = Work(self._make_room)
-                work.future = self._threads.submit(_attempt, work_on, query, work.go_on)
-            work.asked = monotonic()
-            self._forget()
-        assert work.future is not None
+                work = self._work[key] = Work(self, query, compute)
+            work.asked = now = monotonic()
+            for other, old in list(self._work.items()):  # answers that no client fetched
+                if old.future.done() and now - old.asked > ABANDONED:
+                    del self._work[other]
         try:
             found = work.future.result(timeout=SOON)
-        except (LateError, CancelledError):
+        except (TimeoutError, CancelledError):
             return json_answer({"done": round(work.done, 4)}, 202)
         with self._lock:
             if self._work.get(key) is work:
                 del self._work[key]
         return found
 
-    def _forget(self) -> None:
-        """Work that is finished and was not fetched."""
-        for key, work in list(self._work.items()):
-            assert work.future is not None
-            if work.future.done() and monotonic() - work.asked > ABANDONED:
-                del self._work[key]
+    def attempt(self, query: Query, compute: Compute, keep_going: KeepGoing) -> Answer:
+        """Compute an answer; turn every exception into an error message."""
+        try:
+            explored = self.explored(query)
+            if not explored.explore(keep_going):
+                return STOPPED
+            return compute(explored, query, keep_going)
+        except NetwrightError as error:
+            return message(400, str(error))
+        except MemoryError:
+            return NO_MEMORY
+        except Exception as error:  # else the page would wait for ever
+            return message(500, f"netwright has a fault here: {type(error).__name__}: {error}")
 
     def explored(self, query: Query) -> Explored:
-        """The network and the word that a question is about."""
+        """Return the run that a query is about, from the cache or new."""
         text = query.get("machine", "")
         kind = kind_named(query.get("kind") or DEFAULT)
         options: dict[str, Any] = {
@@ -179,129 +181,107 @@ class Answers:
             if key in self._explored:
                 self._explored.move_to_end(key)
                 return self._explored[key]
-        if not self._make_room():
-            raise MemoryError
-        found = self._made(text, kind, word, options)
+        self.make_room()
+        found = self._new(text, kind, word, options)
         with self._lock:
             self._explored[key] = found
             while len(self._explored) > MOST_RUNS:
                 self._explored.popitem(last=False)
         return found
 
-    def _make_room(self) -> bool:
-        """Forget the oldest runs but one while memory is short; False if that is not enough."""
-        while (full := resident_bytes() > MOST_MEMORY) and len(self._explored) > 1:
+    def make_room(self) -> None:
+        """Evict the oldest runs while memory is short; raise MemoryError if one run is left."""
+        while resident_bytes() > MOST_MEMORY:
             with self._lock:
-                if self._explored:
-                    self._explored.popitem(last=False)
-        return not full
+                if len(self._explored) <= 1:
+                    raise MemoryError
+                self._explored.popitem(last=False)
 
-    def _made(
-        self,
-        text: str,
-        kind: Kind[Any],
-        word: tuple[str | None, str | None],
-        options: dict[str, Any],
+    def _new(
+        self, text: str, kind: Kind[Any], word: GivenWord, options: dict[str, Any]
     ) -> Explored:
-        if text == "given" and self.given is not None:
-            network = self.given
-            symbols = _word(word, network.machine)
-            wanted = kind.construction.read_options(options)
-            others = [name for name in options if wanted[name] != network.options.get(name)]
-            if kind is not network.kind or others:
-                network = network_for_word(network.machine, kind, symbols, **options)
-            return Explored(network, symbols, **self._limit)
+        given = self.given if text == "given" else None
         if text.startswith("posted:"):
             with self._lock:
                 posted = self._posted.get(text.removeprefix("posted:"))
             if posted is None:
                 raise InputError("this machine was posted to a page that has ended; post it again")
             text = posted
-        machine = machine_of_text(text)
+        machine = machine_of_text(text) if given is None else given.machine
         symbols = _word(word, machine)
+        if given is not None and kind is given.kind:
+            wanted = kind.construction.read_options(options)
+            if all(wanted[name] == given.options.get(name) for name in options):
+                return Explored(given, symbols, self._limit)
         network = network_for_word(machine, kind, symbols, **options)
-        return Explored(network, symbols, **self._limit)
-
-    def _run(self, query: Query, go_on: GoOn) -> Answer:
-        explored = self.explored(query)
-        return json_answer(explored.description()) if explored.explore(go_on) else STOPPED
-
-    def _moments(self, query: Query, go_on: GoOn) -> Answer:
-        explored = self.explored(query)
-        if not explored.explore(go_on):
-            return STOPPED
-        last, _ = explored.last
-        start = max(1, min(_number(query, "from", 1), last))
-        count = max(1, min(_number(query, "count", 1), MOST_MOMENTS, last + 1 - start))
-        found = []
-        for t in range(start, start + count):
-            moment = explored.moment(t, go_on)
-            if moment is None:
-                return STOPPED
-            found.append(moment_data(explored, moment))
-        return json_answer(found)
-
-    def _diagram(self, query: Query, go_on: GoOn) -> Answer:
-        explored = self.explored(query)
-        if not explored.explore(go_on):
-            return STOPPED
-        timeline = explored.history.timeline
-        defaults = {
-            "from": 1,
-            "to": explored.last[0] + 1,
-            "columns": 800,
-            "first": timeline.lowest,
-            "last": timeline.highest,
-            "rows": 100,
-        }
-        part = {name: _number(query, name, default) for name, default in defaults.items()}
-        if query.get("fit"):  # the cells around the head's path
-            times = part["from"], part["to"], part["columns"]
-            _, path = explored.diagram(*times, timeline.lowest, timeline.lowest, 1)
-            part["first"], part["last"] = int(path.lowest.min()) - 2, int(path.highest.max()) + 2
-        drawn, found = explored.diagram(*part.values())
-        header = np.array(drawn, dtype="<i4").tobytes()
-        heads = np.array([found.lowest, found.highest], dtype="<i4").tobytes()
-        return Answer(200, BINARY, header + heads + found.image.tobytes())
+        return Explored(network, symbols, self._limit)
 
 
 def json_answer(data: object, status: int = 200) -> Answer:
-    """Plain data."""
+    """Answer with plain data as JSON."""
     return Answer(status, JSON, json_bytes(data))
 
 
 def json_bytes(data: object) -> bytes:
-    """As UTF-8, with what UTF-8 has not (half of a surrogate pair) escaped."""
+    """Encode JSON as UTF-8, lone surrogates escaped."""
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
     return text.encode("utf-8", "backslashreplace")
 
 
 def message(status: int, text: str) -> Answer:
-    """Why there is no answer."""
+    """Answer with an error message."""
     return json_answer({"error": text}, status)
 
 
 TOO_LARGE = message(413, f"a machine's text has at most {LARGEST_MACHINE:,} bytes")
+NO_MEMORY = message(
+    400,
+    f"there is not enough memory for this run: the page takes {MOST_MEMORY / 1e9:.1f} GB with all "
+    "that it shows; --max-steps, or another start of it, needs less",
+)
 STOPPED = message(409, "this was stopped, since nobody waited for it")
 
 
-def _attempt(work_on: Callable[[Query, GoOn], Answer], query: Query, go_on: GoOn) -> Answer:
-    try:
-        return work_on(query, go_on)
-    except NetwrightError as error:
-        return message(400, str(error))
-    except MemoryError:
-        return message(
-            400,
-            f"there is not enough memory for this run: the page takes {MOST_MEMORY / 1e9:.1f} GB "
-            "with all that it shows; --max-steps, or another start of it, needs less",
-        )
-    except Exception as error:  # the page says so, instead of waiting for ever
-        return message(500, f"netwright has a fault here: {type(error).__name__}: {error}")
+def _run(explored: Explored, _query: Query, _keep_going: KeepGoing) -> Answer:
+    return json_answer(explored.description())
+
+
+def _moments(explored: Explored, query: Query, keep_going: KeepGoing) -> Answer:
+    last, _ = explored.last
+    start = max(1, min(_number(query, "from", 1), last))
+    count = max(1, min(_number(query, "count", 1), MOST_MOMENTS, last + 1 - start))
+    found = []
+    for t in range(start, start + count):
+        moment = explored.moment(t, keep_going)
+        if moment is None:
+            return STOPPED
+        found.append(moment_data(explored, moment))
+    return json_answer(found)
+
+
+def _diagram(explored: Explored, query: Query, _keep_going: KeepGoing) -> Answer:
+    timeline = explored.history.timeline
+    defaults = {
+        "from": 1,
+        "to": explored.last[0] + 1,
+        "columns": 800,
+        "first": timeline.lowest,
+        "last": timeline.highest,
+        "rows": 100,
+    }
+    part = {name: _number(query, name, default) for name, default in defaults.items()}
+    if query.get("fit"):  # the cells around the head's path
+        times = part["from"], part["to"], part["columns"]
+        _, path = explored.diagram(*times, timeline.lowest, timeline.lowest, 1)
+        part["first"], part["last"] = int(path.lowest.min()) - 2, int(path.highest.max()) + 2
+    drawn, found = explored.diagram(*part.values())
+    header = np.array(drawn, dtype="<i4").tobytes()
+    heads = np.array([found.lowest, found.highest], dtype="<i4").tobytes()
+    return Answer(200, BINARY, header + heads + found.image.tobytes())
 
 
 def resident_bytes() -> int:
-    """The memory of this process; 0 where that cannot be told."""
+    """Return the resident memory of this process; 0 if it is unknown."""
     try:
         pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
     except (OSError, ValueError, IndexError):
@@ -310,15 +290,15 @@ def resident_bytes() -> int:
 
 
 def _number(query: Query, name: str, default: int) -> int:
-    """A whole number, clipped; the default where there is none."""
+    """Parse a whole number and clip it; return the default if it is missing or malformed."""
     text = query.get(name, "").strip().replace("−", "-")
     if not re.fullmatch(r"-?[0-9]+", text):
         return default
     return max(-LARGEST_NUMBER, min(LARGEST_NUMBER, int(text[:18])))
 
 
-def _word(given: tuple[str | None, str | None], machine: TuringMachine) -> tuple[str, ...]:
-    """An input: `input`, symbols side by side; or `word`, a JSON list of them."""
+def _word(given: GivenWord, machine: TuringMachine) -> tuple[str, ...]:
+    """Parse the input: `input`, a string of symbols; or `word`, a JSON list of them."""
     text, listed = given
     if listed is not None:
         try:
@@ -332,7 +312,6 @@ def _word(given: tuple[str | None, str | None], machine: TuringMachine) -> tuple
 
 
 def _machines() -> dict[str, Any]:
-    machines = [library_machine(name) for name in library_names()]
     return {
         "machines": [
             {
@@ -341,7 +320,7 @@ def _machines() -> dict[str, Any]:
                 "states": len(machine.states),
                 "input": "".join(machine.default_input),
             }
-            for machine in machines
+            for machine in map(library_machine, library_names())
         ],
         "kinds": [
             {
@@ -359,5 +338,5 @@ def _machines() -> dict[str, Any]:
 
 
 def statement_titles() -> dict[str, str]:
-    """What each statement of the paper says."""
+    """Return the titles of the paper's statements, by name."""
     return {name: statement["title"] for name, statement in statements().items()}

@@ -1,43 +1,35 @@
-"""A network on a word, to be looked at: its own run, and the machine's beside it."""
+"""A network on a word for the page: its own run, and the machine's run to compare with."""
 
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cached_property
 from time import monotonic
-from typing import Any, NamedTuple
+from typing import Any
 
 from netwright.engine.following.tracing import EndedError, Tracing
 from netwright.errors import InputError
 from netwright.machine.simulate import outcome_of
-from netwright.machine.timeline import Diagram, Instant
+from netwright.machine.timeline import Diagram
 from netwright.network.network import Network
 from netwright.network.trace import Moment
 from netwright.network.view import History, View
 from netwright.text import printable
 
 LIMIT = 50_000_000
-"""How many steps of a machine are looked at."""
-FIRST_AT_ONCE = 1 << 10  # moments between two looks at whether to go on
-SHORT, LONG = 0.03, 0.1  # seconds in which there are more of them, or fewer
+"""The default limit on steps of a machine."""
+FIRST_AT_ONCE = 1 << 10  # moments between the first two calls of `keep_going`
+SHORT, LONG = 0.03, 0.1  # seconds between two calls, below and above which their number changes
 MOST_STEPS = 10**9
 MOST_COLUMNS, MOST_ROWS = 2000, 400
 MOST_INPUT = 2000
 MOST_RULES = 20_000
 
-
-class Drawn(NamedTuple):
-    """The part of a run that a diagram shows: times up to `stop`, cells up to `last`."""
-
-    start: int
-    stop: int
-    columns: int
-    first: int
-    last: int
-    rows: int
+KeepGoing = Callable[[float], bool]
+"""A callback that receives the fraction of the work done, and returns False to cancel the rest."""
 
 
 class Explored:
-    """What a page shows."""
+    """A network's run on a word, as a page shows it."""
 
     def __init__(self, network: Network, word: tuple[str, ...], limit: int = LIMIT) -> None:
         machine = network.machine
@@ -55,29 +47,24 @@ class Explored:
         self.network, self.word, self.limit = network, word, limit
         self.view: View = network.kind.look.view
         self.history: History = network.kind.look.history(network.compiled, word, limit)
-        steps = self.history.timeline.limit
-        kind, compiled = network.kind, network.compiled
-        by_steps = kind.look.steps(compiled, word, steps)
-        self.tracing: Tracing[Any] = by_steps or kind.reading.trace(compiled, word, steps)
+        self.lead = self.history.lead
+        given = network.compiled, word, self.history.timeline.limit
+        by_steps = network.kind.look.steps(*given)
+        self.tracing: Tracing[Any] = by_steps or network.kind.reading.trace(*given)
 
-    @property
-    def lead(self) -> int:
-        """How far the network's time is ahead of the machine's."""
-        return self.history.lead
-
-    def moment(self, t: int, go_on: Callable[[float], bool] = lambda done: True) -> Moment | None:
-        """A moment of the network's own run; None where `go_on`, told how far it is, ended it."""
+    def moment(self, t: int, keep_going: KeepGoing = lambda done: True) -> Moment | None:
+        """Compute a moment of the network's own run; None if `keep_going` cancelled it."""
         self.check(t)
-        if not self._go(t, go_on):
+        if not self._run_to(t, keep_going):
             return None
         self.tracing.check(t)
         return Moment(self.tracing, t)
 
-    def _go(self, t: int, go_on: Callable[[float], bool]) -> bool:
-        """Let the network run to a time, some moments at once; False if `go_on` ended it."""
+    def _run_to(self, t: int, keep_going: KeepGoing) -> bool:
+        """Run the network to a time in batches of moments; False if `keep_going` cancelled it."""
         lead, count = self.tracing.lead, FIRST_AT_ONCE
         while (now := self.tracing.seeker.nearest(max(0, t - lead)) + lead) < t - count:
-            if not go_on(now / t):
+            if not keep_going(now / t):
                 return False
             started = monotonic()
             self.tracing.go_to(now + count)
@@ -89,7 +76,7 @@ class Explored:
         return True
 
     def check(self, t: int) -> None:
-        """EndedError for a time that the run has not."""
+        """Raise EndedError if the run has no time `t`."""
         last, ended = self.last
         if not 1 <= t <= last:
             end = f"ends at {last:,}" if ended else f"is looked at up to {last:,}"
@@ -100,23 +87,24 @@ class Explored:
         """The last time, and whether the run ends there: the machine's, or a changed network's."""
         timeline = self.history.timeline
         timeline.explore(timeline.limit)
-        end = timeline.end
         if self.network.changes and self.tracing.seeker.end is not None:
             return self.tracing.seeker.end + self.tracing.lead, True
-        time = timeline.limit if end is None else end
-        return time + self.history.lead_at_the_end, end is not None
+        time = timeline.limit if timeline.end is None else timeline.end
+        return time + self.history.lead_at_the_end, timeline.end is not None
 
-    def explore(self, go_on: Callable[[float], bool]) -> bool:
-        """Let the machine run to its end, or to the limit; False if `go_on` ended it."""
-        timeline = self.history.timeline
-        if not timeline.explore(timeline.limit, lambda: go_on(timeline.reached / timeline.limit)):
+    def explore(self, keep_going: KeepGoing) -> bool:
+        """Run the machine to its end or the limit; False if `keep_going` cancelled it."""
+        timeline = self.history.timeline  # whose limit drops when the tape becomes too long
+        if not timeline.explore(
+            timeline.limit, lambda: keep_going(timeline.reached / timeline.limit)
+        ):
             return False
-        return not self.network.changes or self._to_its_own_end(go_on)
+        return not self.network.changes or self._to_its_own_end(keep_going)
 
-    def _to_its_own_end(self, go_on: Callable[[float], bool]) -> bool:
-        """Let a changed network run until it ends, shows no machine any more, or is at the limit.
+    def _to_its_own_end(self, keep_going: KeepGoing) -> bool:
+        """Run a changed network until it ends, shows no machine any more, or is at the limit.
 
-        What was proved does not hold of it, so the machine's run does not say where that is.
+        The proof does not hold for it, so the machine's run does not say where that is.
         """
         seeker, limit = self.tracing.seeker, self.history.timeline.limit
         with suppress(EndedError):
@@ -124,15 +112,18 @@ class Explored:
                 now = seeker.moments + self.tracing.lead
                 if now >= limit:
                     break
-                if not go_on(now / limit):
+                if not keep_going(now / limit):
                     return False
                 self.tracing.go_to(min(limit, now + min(now + FIRST_AT_ONCE, 1 << 20)))
         return True
 
     def diagram(
         self, start: int, stop: int, columns: int, first: int, last: int, rows: int
-    ) -> tuple[Drawn, Diagram]:
-        """The machine's space-time diagram over times of the network, and which part is drawn."""
+    ) -> tuple[tuple[int, ...], Diagram]:
+        """Draw the machine's space-time diagram over times of the network; `stop` is exclusive.
+
+        Returns the arguments, clipped to the run, and the diagram.
+        """
         end = self.last[0] + 1
         start = max(self.lead, min(start, end - 1))
         stop = max(start + 1, min(stop, end))
@@ -143,14 +134,16 @@ class Explored:
         rows = max(1, min(rows, MOST_ROWS, last - first + 1))
         times = start - self.lead, stop - self.lead
         found = self.history.timeline.diagram(*times, columns, first, last, rows)
-        return Drawn(start, stop, columns, first, last, rows), found
+        return (start, stop, columns, first, last, rows), found
 
     def description(self) -> dict[str, Any]:
-        """What there is to know before any moment is shown."""
+        """Return the facts that the page needs before any moment, as plain data."""
         network, timeline = self.network, self.history.timeline
         kind, machine = network.kind, timeline.machine
         last, ended = self.last
-        final = timeline.at(timeline.limit if timeline.end is None else timeline.end)
+        start = timeline.at(0)
+        assert start is not None
+        outcome, steps = self._result()
         return {
             "name": printable(network.machine.name),
             "about": printable(network.machine.description),
@@ -166,11 +159,11 @@ class Explored:
             "lead": self.lead,
             "last": last,
             "ended": ended,
-            "outcome": self._outcome(final) if ended else None,
-            "steps": self._steps(final),
+            "outcome": outcome if ended else None,
+            "steps": steps,
             "cut": timeline.is_too_long,
             "cells": [timeline.lowest, timeline.highest],
-            "head": self.head,
+            "head": start.head,
             "machine": {
                 "states": list(machine.states),
                 "symbols": list(machine.symbols),
@@ -202,27 +195,14 @@ class Explored:
             },
         }
 
-    def _outcome(self, final: Instant | None) -> str | None:
-        """How the run ends: as the given machine's; or a changed network's own."""
+    def _result(self) -> tuple[str | None, int | None]:
+        """The outcome and the steps of the given machine's run, or of a changed network's own."""
         if self.network.changes:
             result = self.tracing.seeker.result
-            return result.outcome.value if result else "no answer"
+            return (result.outcome.value, result.steps) if result else ("no answer", None)
+        timeline, given = self.history.timeline, self.network.machine
+        final = timeline.at(timeline.limit if timeline.end is None else timeline.end)
         if final is None:
-            return None
-        given = self.network.machine
+            return None, None
         symbol = final.symbol if final.symbol in given.symbols else given.blank
-        return outcome_of(given, final.state, symbol).value
-
-    def _steps(self, final: Instant | None) -> int | None:
-        """How many steps of the given machine are behind its end, or the limit."""
-        result = self.tracing.seeker.result
-        if self.network.changes:
-            return result.steps if result else None
-        return final.step if final else None
-
-    @property
-    def head(self) -> int:
-        """Where the machine's head begins."""
-        start = self.history.timeline.at(0)
-        assert start is not None
-        return start.head
+        return outcome_of(given, final.state, symbol).value, final.step

@@ -1,7 +1,7 @@
-"""A moment as plain data for the page: what the vectors say, and what is proved of them.
+"""A moment as plain data for the page: its vectors, and what is proved about them.
 
-Everything here is read off the network's own vectors, but for the tape, the cells' last visits and
-the values of the proof, which are the machine's.
+All data comes from the network's own vectors, except the tape, the last visits of cells and the
+values of the proof, which come from the machine.
 """
 
 from math import ceil, log2
@@ -15,19 +15,16 @@ from netwright.network.trace import Moment
 from netwright.text import shortened
 
 TAPE = 30
-"""How many cells are shown on either side of the head."""
+"""The number of cells shown on either side of the head."""
 LONGEST_NUMBER = 80
 MOST_VECTORS = 12
 
 
 def moment_data(explored: Explored, moment: Moment) -> dict[str, Any]:
-    """All that the page shows of a moment."""
+    """Return all data that the page shows for a moment."""
     network, kind = explored.network, explored.network.kind
     t, timeline = moment.t, explored.history.timeline
-    data: dict[str, Any] = {
-        "t": t,
-        "vectors": _vectors_data(explored, moment),
-    }
+    data: dict[str, Any] = {"t": t, "vectors": _vectors_data(explored, moment)}
     try:
         said = kind.look.rule(network.compiled, moment)
         data["rule"] = said and said._asdict()
@@ -49,60 +46,57 @@ def moment_data(explored: Explored, moment: Moment) -> dict[str, Any]:
         }
     if explored.view.drawn:
         data["attention"] = _attention_data(explored, moment, data.get("next"))
-    data["lemmas"] = [
-        {
-            "statement": check.statement,
-            "name": check.name,
-            "holds": check.found == check.wanted,
-            **({} if check.found == check.wanted else _difference(check.found, check.wanted)),
-        }
-        for check in kind.proof.lemmas(network.compiled, explored.history, moment)
-    ]
+    data["lemmas"] = []
+    for check in kind.proof.lemmas(network.compiled, explored.history, moment):
+        holds = check.found == check.wanted
+        lemma = {"statement": check.statement, "name": check.name, "holds": holds}
+        if not holds:
+            lemma["found"] = shortened(check.found, 200)
+            lemma["wanted"] = shortened(check.wanted, 200)
+        data["lemmas"].append(lemma)
     return data
 
 
 def _vectors_data(explored: Explored, moment: Moment) -> list[dict[str, Any]]:
-    """The vectors in the order in which they are computed; from the second one on, what changed.
+    """Return the vectors in order of computation, each as the changes since the one before.
 
-    Where the kind names no parts, every vector of the moment, as it is.
+    If the kind names no parts, return every vector of the moment in full.
     """
-    view = explored.view
-    parts = view.parts
+    view, parts = explored.view, explored.view.parts
     found, before = [], Vector.zero(explored.network.layout)
     every = [name for name in moment if not view.vectors or name.split(".")[0] in view.vectors]
     for name in [part.vector for part in parts] or every[:MOST_VECTORS]:
         vector = moment[name]
-        each: dict[str, Any] = {"name": name}
-        if vector.layout == before.layout:
-            changed = {**before.entries, **vector.entries} if parts else vector.entries
-            each["entries"] = [
-                (k, number_text(vector.entries.get(k, ZERO)))
-                for k in sorted(changed)
-                if not parts or vector.entries.get(k) != before.entries.get(k)
-            ]
+        is_stream, shown = vector.layout == before.layout, set(vector.entries)
+        if is_stream and parts:
+            every_key = shown | set(before.entries)
+            shown = {k for k in every_key if vector.entries.get(k) != before.entries.get(k)}
+        keys = sorted(shown)
+        entries = [(k, number_text(vector.entries.get(k, ZERO))) for k in keys]
+        each: dict[str, Any] = {"name": name, "entries": entries}
+        if is_stream:
             before = vector
         else:
-            each["entries"] = [(k, number_text(x)) for k, x in sorted(vector.entries.items())]
-            each["names"] = [str(vector.layout.coordinates[k]) for k, _ in each["entries"]]
+            each["names"] = [str(vector.layout.coordinates[k]) for k in keys]
         found.append(each)
     return found
 
 
 def number_text(x: Rational) -> str:
-    """A number, exactly; or, where that is long, about how large it is.
+    """Format a number exactly; or approximately if that would be long.
 
     >>> number_text(Rational(-7, 2)), number_text(Rational(1, 3**400))
     ('-7/2', '≈ 1.4174e-191')
     """
-    # To write a million digits takes long; whether there are so many is known at once.
+    # Writing a million digits is slow; the height in bits bounds their number at no cost.
     text = str(x) if x.height_bits() <= 4 * LONGEST_NUMBER else ""
     return text if 0 < len(text) <= LONGEST_NUMBER else f"≈ {as_float(x):.5g}"
 
 
 def _attention_data(explored: Explored, moment: Moment, ahead: int | None) -> dict[str, Any]:
-    """The winner and the one that comes second, with their cells; `ahead` is where the head goes.
+    """Return the winner and the runner-up with their cells; `ahead` is the cell ahead of the head.
 
-    In networks that follow pointers NULL is token 1, for cells that nobody has visited.
+    In networks that follow pointers, NULL is token 1, for cells that were never visited.
     """
     timeline, lead = explored.history.timeline, explored.lead
     drawn = explored.view.drawn
@@ -124,15 +118,10 @@ def _attention_data(explored: Explored, moment: Moment, ahead: int | None) -> di
         "margin": None if margin is None else number_text(margin),
     }
     if margin and attention.score is not None:
-        lower = attention.score - margin
-        data["second_score"] = number_text(lower)
-        # What is added up in ⟨q, k⟩ cancels; so many bits of its largest part reach to the margin.
+        data["second_score"] = number_text(attention.score - margin)
+        # The summands of ⟨q, k⟩ cancel; the margin is this many bits below the largest of them.
         key = moment[f"{drawn}.k"]
         parts = [abs(x * key.entries.get(k, ZERO)) for k, x in attention.q.entries.items()]
         largest = max(parts, default=ZERO)
         data["bits"] = max(1, ceil(log2(as_float(largest / margin)))) if largest else 1
     return data
-
-
-def _difference(found: object, wanted: object) -> dict[str, str]:
-    return {"found": shortened(found, 200), "wanted": shortened(wanted, 200)}

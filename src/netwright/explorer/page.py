@@ -1,8 +1,8 @@
 """The page: its assets, as one self-contained file, and as a frame in a notebook.
 
-In the file, modules are `data:` URLs in an import map, and the answers that the page would ask for
-are recorded: gzipped and in base64. What was not recorded, such as diagrams, the page's own machine
-computes. Nothing is ever fetched.
+In the file, modules are `data:` URLs in an import map. It contains the answers that the page would
+request, gzipped and in base64; the page's own machine computes the rest, such as diagrams. Nothing
+is ever fetched.
 """
 
 import base64
@@ -10,10 +10,10 @@ import gzip
 import html
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from importlib.resources import files
 from os import PathLike
-from typing import Any
+from pathlib import PurePath
 
 from netwright.errors import InputError
 from netwright.explorer.answers import Answer, json_bytes, statement_titles
@@ -23,7 +23,7 @@ from netwright.files import check_output, output_path, write_whole
 from netwright.machine.load import load_machine
 from netwright.machine.turing_machine import TuringMachine
 from netwright.network.network import Network
-from netwright.network.running import network_of
+from netwright.network.running import machine_in, network_of
 
 TYPES = {
     ".html": "text/html; charset=utf-8",
@@ -32,7 +32,7 @@ TYPES = {
     ".svg": "image/svg+xml",
 }
 LONGEST = 1000
-"""How many moments a file has, at most, where it is not said which."""
+"""Maximum number of moments in a file by default; longer runs are cut around the start."""
 MOST = 20_000
 POLICY = (
     "default-src 'none'; script-src 'unsafe-inline' data:; style-src 'unsafe-inline'; "
@@ -40,26 +40,17 @@ POLICY = (
 )
 
 
-def _read() -> dict[str, Answer]:
-    found = {}
-    for each in files("netwright.explorer").joinpath("web").iterdir():
-        suffix = f".{each.name.rpartition('.')[2]}"
-        if suffix in TYPES:
-            found[f"/{each.name}"] = Answer(200, TYPES[suffix], each.read_bytes())
-    return found
-
-
-ASSETS = _read()
+ASSETS = {
+    f"/{file.name}": Answer(200, TYPES[suffix], file.read_bytes())
+    for file in files("netwright.explorer").joinpath("web").iterdir()
+    if (suffix := PurePath(file.name).suffix) in TYPES
+}
+"""The page's own files by path."""
 ASSETS["/"] = ASSETS["/index.html"]
 
 
-def asset(path: str) -> Answer:
-    """One of the page's own files."""
-    return ASSETS[path]
-
-
 def moments_recorded(explored: Explored, tokens: str | None, t: int | None) -> range:
-    """Which moments a file has: `A:B`, both of them too; or all, if there are not too many."""
+    """Parse `A:B`, both inclusive; None means all moments, or those around `t` of a long run."""
     explored.check(t or 1)
     last, _ = explored.last
     if tokens is None:
@@ -87,9 +78,9 @@ def page_file(
     tokens: str | None = None,
     t: int | None = None,
     query: dict[str, str] | None = None,
-    tell: Any = lambda done: None,
+    tell: Callable[[float], None] = lambda done: None,
 ) -> str:
-    """The page with one run in it, as HTML that needs nothing else."""
+    """Return the page with one run recorded in it, as self-contained HTML."""
     explored.explore(lambda done: True)
     times = moments_recorded(explored, tokens, t)
     moments = []
@@ -105,8 +96,10 @@ def page_file(
         "query": {**(query or {}), "t": str(t or times[0])},
     }
     packed = gzip.compress(json_bytes(recorded), 9, mtime=0)
+    # Imports are by name instead of by path: a `data:` URL has no path.
     modules = {
-        f"netwright{path}": f"data:text/javascript;base64,{_base64(_rewritten(each.body))}"
+        f"netwright{path}": "data:text/javascript;base64,"
+        + _base64(each.body.replace(b'from "./', b'from "netwright/'))
         for path, each in sorted(ASSETS.items())
         if path.endswith(".js")
     }
@@ -123,17 +116,12 @@ def page_file(
     return page[:begin] + head + page[end + len("<!-- /assets -->") :]
 
 
-def _rewritten(module: bytes) -> bytes:
-    """Imports by name instead of by place: a `data:` URL has no place."""
-    return re.sub(rb'from "\./', b'from "netwright/', module)
-
-
 def _base64(data: bytes) -> str:
     return base64.b64encode(data).decode()
 
 
 class Page:
-    """A network's run as a page: shows itself in a notebook, and saves itself as a file."""
+    """A network's run as a page, to show in a notebook or save as a file."""
 
     def __init__(self, explored: Explored, tokens: str | None = None, t: int | None = None) -> None:
         self._network = explored.network
@@ -143,10 +131,14 @@ class Page:
         return f"<page of {repr(self._network)[1:-1]}: .save(path) writes it, a notebook shows it>"
 
     def _repr_html_(self) -> str:
-        return frame(self.html)
+        # The sandbox allows the page nothing but to run its scripts.
+        return (
+            f'<iframe sandbox="allow-scripts" srcdoc="{html.escape(self.html)}" '
+            'style="width: 100%; height: 720px; border: 1px solid #8888"></iframe>'
+        )
 
     def save(self, path: str | PathLike[str], *, force: bool = False) -> None:
-        """Write it into a file, which is not overwritten unless `force`."""
+        """Write the page to a file; raise OutputError if it exists, unless `force`."""
         place = output_path(path)
         check_output(place, force=force)
         write_whole(place, self.html.encode())
@@ -162,35 +154,23 @@ def explore(
     max_steps: int = LIMIT,
     **options: object,
 ) -> Page:
-    """See a network run: `netwright.explore`.
+    """Make a page that shows a network's run: `netwright.explore`.
 
     Args:
         source: a network; or a machine, a name, a path or a text, as `netwright.compile` takes.
         word: the input; none means the machine's default input.
         t: the time of the network at which the page begins.
         to: the kind of network, for a machine.
-        tokens: which moments are in the page, such as `"100:200"`.
-        max_steps: how many steps of the machine are looked at.
+        tokens: the moments in the page, such as `"100:200"`.
+        max_steps: the maximum number of steps of the machine.
         options: those of the kind, such as `score="recency"`.
 
     >>> explore("palindrome", "abba")
     <page of transformer of palindrome, dimension 45: .save(path) writes it, a notebook shows it>
     """
-    if isinstance(source, Network):
-        network = network_of(source, to, (), **options)
-        symbols = network.machine.check_word(
-            network.machine.default_input if word is None else word
-        )
-    else:
-        machine = source if isinstance(source, TuringMachine) else load_machine(source)
-        symbols = machine.check_word(machine.default_input if word is None else word)
-        network = network_of(machine, to, symbols, **options)
+    if not isinstance(source, TuringMachine | Network):
+        source = load_machine(source)
+    machine = machine_in(source)
+    symbols = machine.check_word(machine.default_input if word is None else word)
+    network = network_of(source, to, symbols, **options)
     return Page(Explored(network, symbols, max_steps), tokens, t)
-
-
-def frame(page: str, height: int = 720) -> str:
-    """A page in a frame that can do nothing but run its scripts, for a notebook."""
-    return (
-        f'<iframe sandbox="allow-scripts" srcdoc="{html.escape(page)}" '
-        f'style="width: 100%; height: {height}px; border: 1px solid #8888"></iframe>'
-    )

@@ -1,8 +1,8 @@
-"""The page over HTTP, to this machine alone: Starlette and uvicorn around `answers`.
+"""The page over HTTP, for this computer alone: Starlette and uvicorn around `answers`.
 
-Bound to 127.0.0.1. A request must name that as its host, so that no other site's name leads here
-(DNS rebinding), and must not come from another site's page. Assets come from a dictionary, so there
-is no path to traverse. GET only, but for a machine's text.
+The server binds to 127.0.0.1. A request must name that as its host, against DNS rebinding, and must
+not come from another site's page. Assets come from a dictionary, so paths cannot be traversed. Only
+a machine's text is posted; all else is GET.
 """
 
 import socket
@@ -11,7 +11,7 @@ from contextlib import suppress
 
 from netwright.errors import InputError
 from netwright.explorer.answers import LARGEST_MACHINE, TOO_LARGE, Answer, Answers, message
-from netwright.explorer.page import ASSETS, asset
+from netwright.explorer.page import ASSETS
 
 HOST = "127.0.0.1"
 HEADERS = {
@@ -33,7 +33,7 @@ MISSING = (
 def refusal(
     host: str, origin: str | None, port: int, *, is_from_afar: bool = False
 ) -> Answer | None:
-    """Why a request is not answered: it was meant for another host, or comes from another site."""
+    """Return a 403 answer for a request to another host or from another site, else None."""
     names = (HOST, "localhost")
     allowed = [f"{name}:{port}" for name in names] + ([*names] if port == 80 else [])
     if host not in allowed:
@@ -44,7 +44,7 @@ def refusal(
 
 
 def application(answers: Answers, port: int) -> object:
-    """The page as an ASGI application."""
+    """Build the ASGI application."""
     try:
         from starlette.applications import Starlette
         from starlette.concurrency import run_in_threadpool
@@ -60,7 +60,7 @@ def application(answers: Answers, port: int) -> object:
     async def reply(request: Request) -> Response:
         path = request.url.path
         host, origin = request.headers.get("host", ""), request.headers.get("origin")
-        # A link from elsewhere may open the page; only the page itself asks for answers.
+        # A link from another site may open the page, but only the page itself may call the API.
         site = request.headers.get("sec-fetch-site", "none")
         from_afar = path.startswith("/api/") and site not in ("none", "same-origin")
         if refused := refusal(host, origin, port, is_from_afar=from_afar):
@@ -84,34 +84,27 @@ def application(answers: Answers, port: int) -> object:
                 return sent(message(400, "this is no text in UTF-8"))
             return sent(await run_in_threadpool(answers.post_machine, text))
         if path in ASSETS:
-            return sent(asset(path))
-        query = dict(request.query_params)
-        return sent(await run_in_threadpool(answers.answer, path, query))
+            return sent(ASSETS[path])
+        return sent(await run_in_threadpool(answers.answer, path, dict(request.query_params)))
 
     return Starlette(routes=[Route("/{path:path}", reply, methods=METHODS)])
 
 
 def listening(port: int) -> socket.socket:
-    """A socket on this port; on a free one if it is taken."""
+    """Open a listening socket on this port, or on a free one if it is taken."""
     for wanted in (port, 0):
-        found = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-        found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            found.bind((HOST, wanted))
-            found.listen(64)
-            return found
+            return socket.create_server((HOST, wanted), backlog=64)
         except OSError as error:
-            found.close()
             if not wanted:
                 raise InputError(f"no port can be opened on {HOST}: {error}") from error
     raise AssertionError
 
 
 def serve(answers: Answers, port: int, opened: Callable[[str], None]) -> bool:
-    """Answer until Ctrl-C; `opened` is called with the address once there is one.
+    """Serve until Ctrl-C; call `opened` with the address once the socket is bound.
 
-    False if something is still under way in a thread that cannot be stopped: it does not matter any
-    more, and Python would wait for it.
+    Returns False if a thread is busy and cannot be cancelled: Python would wait for it at exit.
     """
     sock = listening(port)
     try:

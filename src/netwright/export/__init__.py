@@ -1,12 +1,12 @@
-"""Networks for other tools: written as files that run without netwright, and checked there.
+"""Export networks as folders that run without netwright, and check them in their own runtime.
 
-An export is a folder: code and weights for its target, the names of everything, the exact network,
-and what a check of these very files found. Floats never call themselves exact here: they are
-"checked to N outputs", in one runtime, on some inputs.
+A folder has code and weights for its target, the names of everything, the exact network, and a
+report on the check of these very files. Floats are never called exact here: they are "checked to N
+outputs", in one runtime, on some inputs.
 
-    targets     what can be written, and what it needs
+    targets     what can be written, and which packages it needs
     sources     the code that an export carries, from `written`
-    check       the files beside the exact run
-    folder      an export, whole or not at all
-    zoo         all machines of the library
+    check       compares the files with the exact run
+    folder      writes an export, whole or not at all
+    zoo         exports all machines of the library
 """

@@ -1,8 +1,8 @@
-"""An export in its own runtime beside the exact run: every output, every attended index.
+"""Compare an export in its own runtime with the exact run: every output, every attended index.
 
 Tokens are counted from 0, as in `netwright.precision`: token i makes y_{i+1}. An output is wrong if
 it shows another state or symbol, or if some coordinate is off by 1/2 or more: rounding it would
-give another vector. How far off the others are is measured, and never called exact.
+give another vector. The largest smaller error is reported, and never called exact.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from netwright.engine.following.tracing import EndedError
 from netwright.exact.rational import as_float
 from netwright.export.target import Opened, Step
 from netwright.network.network import Network
@@ -22,18 +21,18 @@ from netwright.text import counted
 
 FIRST_FEW = 5
 Tell = Callable[[int], None]
-"""Called with the number of outputs so far."""
+"""A callback that receives the number of outputs so far."""
 
 
 @dataclass(frozen=True)
 class WrongIndex:
-    """A token attends to others than it does in the exact run."""
+    """A token that attends to other tokens than in the exact run."""
 
     token: int
     attention: str
     expected: list[int]
-    """The first few."""
     found: list[int]
+    """The first few indices, as in `expected`."""
 
     def __str__(self) -> str:
         expected, found = (" ".join(map(str, each)) for each in (self.expected, self.found))
@@ -42,11 +41,11 @@ class WrongIndex:
 
 @dataclass(frozen=True)
 class WrongOutput:
-    """An output that is not the exact one."""
+    """An output that differs from the exact one."""
 
     output: int
     coordinate: str | None
-    """The first coordinate that is off by 1/2; None where only what it shows is wrong."""
+    """The first coordinate that is off by 1/2; None if only the state or symbol is wrong."""
     expected: str
     found: str
 
@@ -57,7 +56,7 @@ class WrongOutput:
 
 @dataclass(frozen=True)
 class WrongToken(WrongOutput):
-    """A token that is not the one of the exact run, counted behind the prompt."""
+    """A token that differs from the exact run, counted from the end of the prompt."""
 
     def __str__(self) -> str:
         return f"token {self.output} is {self.found}, not {self.expected}"
@@ -65,7 +64,7 @@ class WrongToken(WrongOutput):
 
 @dataclass(frozen=True)
 class WrongWeight:
-    """A number in the files that is not the network's, rounded once."""
+    """A number in the files that differs from the network's, rounded once."""
 
     tensor: str
     place: list[int]
@@ -77,7 +76,7 @@ class WrongWeight:
 
 
 def check_weights(named: NamedTensors, stored: Mapping[str, Any], dtype: str) -> WrongWeight | None:
-    """The first number that is not what it should be; tensors of other names are passed over."""
+    """Return the first number that differs from the network's; ignore tensors of other names."""
     for name, tensor in named.tensors.items():
         right = tensor.to_numpy(dtype)
         found = np.asarray(stored[name])
@@ -92,12 +91,12 @@ def check_weights(named: NamedTensors, stored: Mapping[str, Any], dtype: str) ->
 
 @dataclass(frozen=True)
 class Checked:
-    """What a check found: of one input, run in one way."""
+    """The result of a check of one input, run in one way."""
 
     word: tuple[str, ...]
     way: str
     outputs: int
-    """How many outputs were compared, up to a wrong one, the end of the run or the limit."""
+    """The number of outputs compared, up to a wrong one, the end of the run or the limit."""
     ended: bool
     index: WrongIndex | None
     output: WrongOutput | None
@@ -105,7 +104,7 @@ class Checked:
     unit: str = "output"
     """What was counted: outputs, or tokens of a text."""
     lead: float | None = None
-    """Of tokens: by how much the right one is ahead, at the least; whole numbers give 1 or more."""
+    """The smallest lead of the right token's logit; 1 or more for whole numbers."""
 
     @property
     def holds(self) -> bool:
@@ -114,7 +113,7 @@ class Checked:
 
     @property
     def right_to(self) -> int:
-        """So many outputs came about as they should."""
+        """The number of outputs before the first wrong output or index."""
         wrong = [self.outputs, *([self.index.token] if self.index else [])]
         return min(wrong) if self.output is None else min(*wrong, self.output.output - 1)
 
@@ -129,62 +128,42 @@ class Checked:
 
     @property
     def faults(self) -> list[WrongIndex | WrongOutput]:
-        """What was wrong, at most one of each."""
+        """The first wrong index and the first wrong output, if any."""
         return [fault for fault in (self.index, self.output) if fault is not None]
 
 
 class ExactRun:
-    """The outputs of an exact run and what was attended to, as far as somebody asks."""
+    """The outputs of the exact run on a word and the tokens attended to, up to a limit."""
 
     def __init__(
-        self, network: Network, tensors: NamedTensors, word: Sequence[str], limit: int
+        self, network: Network, tensors: NamedTensors, word: Sequence[str], limit: int, tell: Tell
     ) -> None:
-        self.network, self.tensors, self.word, self.limit = network, tensors, tuple(word), limit
-        self._trace = network.trace(self.word, max_steps=limit)
+        self.tensors, self.word = tensors, tuple(word)
         self.attended: list[Mapping[str, Sequence[int]]] = []
-        self._rows: list[NDArray[np.float64]] = []
-
-    def compute(self, tell: Tell = lambda _: None) -> None:
-        """Go through it once."""
-        size = self.network.layout.dimension
-        for moment in self._moments():
-            y = self.network.kind.reading.output(moment)
+        size, rows = network.layout.dimension, []
+        for moment in network.trace(self.word, max_steps=limit):
+            y = network.kind.reading.output(moment)
             if y is None:
                 continue
             row = np.zeros(size)
             for place, number in y.entries.items():
                 row[place] = as_float(number)
-            self._rows.append(row)
+            rows.append(row)
             attention = moment.attention
             self.attended.append({name: each.winners for name, each in attention.items()})
-            if len(self._rows) == self.limit:
-                return
-            if len(self._rows) % 64 == 0:
-                tell(len(self._rows))
-
-    def _moments(self) -> Iterator[Any]:
-        t = 1
-        while True:
-            try:
-                yield self._trace[t]
-            except EndedError:
-                return
-            t += 1
-
-    @cached_property
-    def outputs(self) -> NDArray[np.float64]:
+            if len(rows) == limit:
+                break
+            if len(rows) % 64 == 0:
+                tell(len(rows))
+        self.outputs: NDArray[np.float64] = np.array(rows).reshape(len(rows), size)
         """y_1, y_2, …, as floats."""
-        return np.array(self._rows).reshape(len(self._rows), self.network.layout.dimension)
-
-    @property
-    def ended(self) -> bool:
+        self.ended = len(rows) < limit
         """Whether the run ends within the limit."""
-        return len(self._rows) < self.limit
 
     @cached_property
     def dies(self) -> bool:
-        """Whether it ends because there is no rule, so that the next output shows nothing."""
-        if not self.ended or not self._rows:
+        """Whether it ends because no rule applies, so that the next output shows no state."""
+        if not self.ended or not len(self.outputs):
             return False
         final = self.tensors.names["readout"]["final"]
         pair = self.pairs[-1]
@@ -192,7 +171,7 @@ class ExactRun:
 
     @cached_property
     def pairs(self) -> list[tuple[str, str] | None]:
-        """The state and symbol of each output."""
+        """The state and symbol that each output shows."""
         names, tensors = self.tensors.names["readout"]["pairs"], self.tensors.tensors
         weight, bias = (
             tensors[f"readout.{part}"].to_numpy("float64") for part in ("weight", "bias")
@@ -207,7 +186,7 @@ class ExactRun:
 def check_outputs(
     exact: ExactRun, opened: Opened, way: str, steps: Iterator[Step], most: int, tell: Tell
 ) -> Checked:
-    """Compare outputs that a runtime gives, at most so many, up to the first wrong one."""
+    """Compare at most `most` outputs of a runtime with the exact run, up to the first wrong one."""
     index: WrongIndex | None = None
     largest, t = 0.0, 0
     count = min(len(exact.outputs), most)
@@ -223,8 +202,8 @@ def check_outputs(
         step = next(steps, None)
         if step is None:
             return found(WrongOutput(t, None, _shown(exact.pairs[t - 1]), "nothing"))
-        y, attended = _numbers(step[0]), step[1]
-        index = index or _wrong_index(t - 1, exact.attended[t - 1], attended)
+        y = np.asarray(step[0], dtype=np.float64)
+        index = index or _wrong_index(t - 1, exact.attended[t - 1], step[1])
         difference = np.abs(y - exact.outputs[t - 1])
         wrong = np.flatnonzero(~(difference < 0.5))
         if len(wrong):
@@ -248,14 +227,10 @@ def _shown(pair: tuple[str, str] | None) -> str:
     return "no state" if pair is None else f"{pair[0]} over {pair[1]}"
 
 
-def _numbers(y: Any) -> NDArray[np.float64]:
-    return np.asarray(y, dtype=np.float64)
-
-
 def _wrong_index(
     token: int, expected: Mapping[str, Sequence[int]], attended: Mapping[str, Any]
 ) -> WrongIndex | None:
-    """The first attention that chose other tokens; one over no keys has none to choose."""
+    """Return the first attention that chose other tokens; skip those without keys."""
     for name, winners in expected.items():
         if name not in attended or not len(winners):
             continue

@@ -1,14 +1,14 @@
-"""Stock checkpoints, GPT-2 and OPT, of a language model: no code of ours is in them.
+"""A language model as a stock checkpoint, GPT-2 or OPT, without any code of ours.
 
-Writing needs no torch. What is written is checked in transformers where that is installed, and
-otherwise by netwright's own evaluator, from the files; `checked.json` says which.
+Writing needs no torch. The files are checked in transformers if that is installed, and otherwise
+by netwright's own evaluator; `checked.json` says which.
 """
 
 import importlib.util
 import json
 import re
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,31 +17,32 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netwright.export.check import Checked, WrongToken
-from netwright.export.target import Target, write_json
+from netwright.export.target import Arrays, Target, arrays_of, write_json
 from netwright.export.tokenizer import quiet_transformers, write_tokenizer
 from netwright.kind.language_model.checkpoint import HEADS, KAPPA
 from netwright.kind.language_model.evaluators import FloatEvaluator
 from netwright.network.tensors import NamedTensors
 from netwright.text import Notify
 
-DTYPES = ("bfloat16", "float32", "float16")
 AT_ONCE = 1024
-"""How many tokens are evaluated together."""
+"""The number of tokens in one batch."""
 SAMPLE = 500
-"""How many tokens `generate` writes in a check."""
-OURS = "in numpy"
+"""Maximum number of tokens that `generate` writes in a check."""
 
-Arrays = dict[str, NDArray[Any]]
+Choices = Iterator[tuple[int, float | None]]
+"""The tokens that a runtime chose, each with its lead over the second-best if that is known."""
+Way = tuple[str, Choices, int]
+"""A way to run a text in a check: its name, the choices, and how many of them to compare."""
 
 
 class CheckedText(NamedTuple):
-    """A text beside which a runtime is checked."""
+    """A text that a runtime must reproduce."""
 
     word: tuple[str, ...]
     tokens: list[int]
-    """Of the prompt, and of the run by the model's definition."""
+    """The prompt, and the run by the model's definition."""
     prompt: int
-    """How many of them are the prompt."""
+    """The number of tokens in the prompt."""
     ended: bool
     """Whether the run ends with them."""
 
@@ -49,28 +50,27 @@ class CheckedText(NamedTuple):
 class CheckpointTarget(Target):
     """config.json, model.safetensors, the tokenizer and the generation config of a stock model."""
 
-    extra, code = "hf", "config.json"
     needs: tuple[str, ...] = ()
-    dtypes = DTYPES
+    dtypes = ("bfloat16", "float32", "float16")
     model_type: str
     architecture: str
 
     def takes(self, kind: str) -> bool:
-        """Language models alone."""
+        """Whether it is a language model."""
         return kind == "language-model"
 
     @property
     def runtime(self) -> tuple[str, ...]:
-        """What checks it here."""
-        there = all(importlib.util.find_spec(name) for name in ("torch", "transformers"))
-        return ("torch", "transformers") if there else ()
+        """torch and transformers if both are installed, else nothing: the check is in numpy."""
+        wanted = ("torch", "transformers")
+        return wanted if all(map(importlib.util.find_spec, wanted)) else ()
 
     def checked_in(self) -> str:
-        """In transformers, if that is here."""
+        """Name the runtime of the check, for reports."""
         return "transformers" if self.runtime else "netwright's own evaluator"
 
     def write(self, named: NamedTensors, folder: Path, dtype: str) -> None:
-        """As `from_pretrained` reads it."""
+        """Write the files that `from_pretrained` reads."""
         names = named.names
         number = {text: n for n, text in enumerate(names["vocabulary"])}
         ends = {
@@ -91,31 +91,30 @@ class CheckpointTarget(Target):
         generation = {"do_sample": False, "max_length": names["context"], **ends}
         write_json(folder / "generation_config.json", generation)
         write_tokenizer(folder, names["vocabulary"], names["before"], ["<run>"])
-        arrays = {name: tensor.to_numpy(dtype) for name, tensor in named.tensors.items()}
-        write_tensors(folder / "model.safetensors", self.renamed(arrays))
+        write_tensors(folder / "model.safetensors", self.renamed(arrays_of(named, dtype)))
 
     @abstractmethod
     def config(self, names: Mapping[str, Any]) -> dict[str, Any]:
-        """Sizes, in the words of the model."""
+        """Return the sizes under the names of the model's own configuration."""
 
     @abstractmethod
     def renamed(self, arrays: Arrays) -> Arrays:
-        """The tensors under the names, and in the shapes, that the model has for them."""
+        """Convert tensors from the names and shapes of GPT-2 to those of the model."""
 
     @abstractmethod
     def stored_as(self, arrays: Arrays) -> Arrays:
-        """From these names back to those of GPT-2."""
+        """Convert tensors from the names and shapes of the model to those of GPT-2."""
 
     def open(self, folder: Path) -> Any:
-        """In transformers, or by our own evaluator."""
+        """Load the model in transformers, or in our own evaluator."""
         return _InTransformers(folder) if self.runtime else _InNumpy(folder, self)
 
     def stored(self, opened: Any, folder: Path) -> Arrays:
-        """As the file has them."""
+        """Read the tensors, under the names of GPT-2."""
         return self.stored_as(read_tensors(folder / "model.safetensors"))
 
     def check(self, opened: Any, texts: Sequence[CheckedText], notify: Notify) -> list[Checked]:
-        """Whole texts at once, and a sample of them by `generate`."""
+        """Compare every text in every way that the runtime offers."""
         return [
             compared(text, way, following, most, opened.texts)
             for text in texts
@@ -123,11 +122,11 @@ class CheckpointTarget(Target):
         ]
 
     def explained(self, named: NamedTensors) -> list[str]:
-        """What the tokens mean."""
+        """Return a paragraph on what the tokens mean."""
         return [named.names["reading"]]
 
     def usage(self, named: NamedTensors) -> str:
-        """With transformers alone."""
+        """Use transformers alone."""
         example = named.names["example"]
         return f"""\
 from transformers import AutoModelForCausalLM, AutoTokenizer
@@ -139,27 +138,23 @@ print(tokenizer.decode(text[0]))"""
 
 
 def compared(
-    text: CheckedText,
-    way: str,
-    following: Iterator[tuple[int, float | None]],
-    most: int,
-    texts: Sequence[str],
+    text: CheckedText, way: str, following: Choices, most: int, texts: Sequence[str]
 ) -> Checked:
-    """Tokens that a runtime chose, with their leads, beside as many of the exact run."""
+    """Compare at most `most` choices of a runtime with the exact run, up to the first wrong one."""
     word, tokens, prompt, _ = text
-    lead: float | None = None
+    leads: list[float] = []
     done, wrong = 0, None
     for right in tokens[prompt : prompt + most]:
-        token, ahead = next(following, (None, None))
+        token, lead = next(following, (None, None))
         if token != right:
             found = "nothing" if token is None else texts[token]
             wrong = WrongToken(done + 1, None, texts[right], found)
             break
         done += 1
-        if ahead is not None:
-            lead = ahead if lead is None else min(lead, ahead)
+        if lead is not None:
+            leads.append(lead)
     ended = wrong is None and text.ended and prompt + done == len(tokens)
-    return Checked(word, way, done, ended, None, wrong, 0.0, "token", lead)
+    return Checked(word, way, done, ended, None, wrong, 0.0, "token", min(leads, default=None))
 
 
 class _InTransformers:
@@ -168,90 +163,78 @@ class _InTransformers:
 
         with quiet_transformers():
             self.model = AutoModelForCausalLM.from_pretrained(str(folder))
-            self.tokenizer = AutoTokenizer.from_pretrained(str(folder))
-        self.texts = self.tokenizer.convert_ids_to_tokens(range(self.model.config.vocab_size))
+            tokenizer = AutoTokenizer.from_pretrained(str(folder))
+        self.texts = tokenizer.convert_ids_to_tokens(range(self.model.config.vocab_size))
+        self.cache: Any = None
 
-    def ways(
-        self, tokens: list[int], prompt: int, notify: Notify
-    ) -> Iterator[tuple[str, Iterator[tuple[int, float | None]], int]]:
-        """Teacher-forced, and by `generate`."""
+    def ways(self, tokens: list[int], prompt: int, notify: Notify) -> Iterator[Way]:
+        """Yield a teacher-forced pass, and a sample by `generate`."""
+        self.cache = None
         count = len(tokens) - prompt
-        yield "all at once", self._forced(tokens, prompt, notify), count
+        yield "all at once", _forced(self._logits, tokens, prompt, notify), count
         count = min(SAMPLE, count)
         yield "generate()", self._generated(tokens[:prompt], count), count
 
-    def _forced(
-        self, tokens: list[int], prompt: int, notify: Notify
-    ) -> Iterator[tuple[int, float | None]]:
+    def _logits(self, tokens: list[int]) -> NDArray[np.float32]:
         import torch
 
-        cache = None
-        for start in range(0, len(tokens) - 1, AT_ONCE):
-            notify(f"all at once: {start:,} of {len(tokens):,} tokens")
-            part = tokens[start : min(start + AT_ONCE, len(tokens) - 1)]
-            with torch.no_grad():
-                found = self.model(torch.tensor([part]), past_key_values=cache, use_cache=True)
-            cache = found.past_key_values
-            yield from _chosen(found.logits[0].float().numpy(), start, prompt)
+        with torch.no_grad():
+            found = self.model(torch.tensor([tokens]), past_key_values=self.cache, use_cache=True)
+        self.cache = found.past_key_values
+        logits: NDArray[np.float32] = found.logits[0].float().numpy()
+        return logits
 
-    def _generated(self, prompt: list[int], count: int) -> Iterator[tuple[int, float | None]]:
+    def _generated(self, prompt: list[int], count: int) -> Choices:
         import torch
 
         ids = torch.tensor([prompt])
-        text = self.model.generate(
-            ids,
-            attention_mask=torch.ones_like(ids),
-            max_length=None,
-            max_new_tokens=count,
-        )
+        mask = torch.ones_like(ids)
+        text = self.model.generate(ids, attention_mask=mask, max_length=None, max_new_tokens=count)
         for token in text[0, len(prompt) :].tolist():
             yield token, None
 
 
 class _InNumpy:
     def __init__(self, folder: Path, target: CheckpointTarget) -> None:
-        arrays = read_tensors(folder / "model.safetensors")
         dtype = json.loads((folder / "config.json").read_text(encoding="utf-8"))["dtype"]
         tokenizer = json.loads((folder / "tokenizer.json").read_text(encoding="utf-8"))
         self.texts = list(tokenizer["model"]["vocab"])
-        tensors = {n: a.astype(np.float32) for n, a in target.stored_as(arrays).items()}
+        tensors = {n: a.astype(np.float32) for n, a in target.stored(None, folder).items()}
         blocks = sum(name.endswith("attn.c_attn.weight") for name in tensors)
         self.evaluator = FloatEvaluator(tensors, blocks, dtype)
 
-    def ways(
-        self, tokens: list[int], prompt: int, notify: Notify
-    ) -> Iterator[tuple[str, Iterator[tuple[int, float | None]], int]]:
-        """Teacher-forced."""
-        yield OURS, self._forced(tokens, prompt, notify), len(tokens) - prompt
-
-    def _forced(
-        self, tokens: list[int], prompt: int, notify: Notify
-    ) -> Iterator[tuple[int, float | None]]:
+    def ways(self, tokens: list[int], prompt: int, notify: Notify) -> Iterator[Way]:
+        """Yield a teacher-forced pass."""
         self.evaluator.restart()
-        for start in range(0, len(tokens) - 1, AT_ONCE):
-            notify(f"all at once: {start:,} of {len(tokens):,} tokens")
-            part = tokens[start : min(start + AT_ONCE, len(tokens) - 1)]
-            yield from _chosen(self.evaluator.all_logits(part), start, prompt)
+        count = len(tokens) - prompt
+        yield "in numpy", _forced(self.evaluator.all_logits, tokens, prompt, notify), count
 
 
-def _chosen(
-    logits: NDArray[np.float32], start: int, prompt: int
-) -> Iterator[tuple[int, float | None]]:
-    """The greatest logit behind each token from the end of the prompt on, and its lead."""
-    rows = logits[max(0, prompt - 1 - start) :]
-    if not len(rows):
-        return
-    best = rows.argmax(axis=1)
-    two = np.partition(rows, -2, axis=1)[:, -2:]
-    leads = (two[:, 1] - two[:, 0]) / KAPPA
-    yield from zip(best.tolist(), leads.tolist(), strict=True)
+def _forced(
+    logits: Callable[[list[int]], NDArray[np.float32]],
+    tokens: list[int],
+    prompt: int,
+    notify: Notify,
+) -> Choices:
+    """Yield the choice after each right token from the end of the prompt on: teacher forcing.
+
+    `logits` takes the next tokens and returns a row for each of them.
+    """
+    for start in range(0, len(tokens) - 1, AT_ONCE):
+        notify(f"all at once: {start:,} of {len(tokens):,} tokens")
+        part = tokens[start : min(start + AT_ONCE, len(tokens) - 1)]
+        rows = logits(part)[max(0, prompt - 1 - start) :]
+        if len(rows):
+            two = np.partition(rows, -2, axis=1)[:, -2:]
+            leads = (two[:, 1] - two[:, 0]) / KAPPA
+            yield from zip(rows.argmax(axis=1).tolist(), leads.tolist(), strict=True)
 
 
 TYPES = {"BF16": ml_dtypes.bfloat16, "F16": np.float16, "F32": np.float32}
 
 
 def write_tensors(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
-    """A safetensors file: the length of a header, the header, the numbers.
+    """Write a safetensors file: the length of the header, the header, the numbers.
 
     The library's own writer for numpy knows no bfloat16.
     """
@@ -271,7 +254,7 @@ def write_tensors(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
 
 
 def read_tensors(path: Path) -> Arrays:
-    """The same, read again."""
+    """Read a file that `write_tensors` wrote."""
     data = path.read_bytes()
     start = 8 + int.from_bytes(data[:8], "little")
     header = json.loads(data[8:start])
@@ -290,7 +273,7 @@ class GPT2Target(CheckpointTarget):
     name, model_type, architecture = "gpt2", "gpt2", "GPT2LMHeadModel"
 
     def config(self, names: Mapping[str, Any]) -> dict[str, Any]:
-        """With its own epsilon, and without dropout."""
+        """Return the sizes, GPT-2's own epsilon, and no dropout."""
         return {
             "n_positions": names["context"],
             "n_embd": names["width"],
@@ -303,14 +286,20 @@ class GPT2Target(CheckpointTarget):
         }
 
     def renamed(self, arrays: Arrays) -> Arrays:
-        """They are GPT-2's already."""
+        """Return them unchanged."""
         return arrays
 
-    def stored_as(self, arrays: Arrays) -> Arrays:
-        """So they are here."""
-        return arrays
+    stored_as = renamed
 
 
+OUTSIDE = {
+    "transformer.wte.weight": "model.decoder.embed_tokens.weight",
+    "transformer.wpe.weight": "model.decoder.embed_positions.weight",
+    "transformer.ln_f.weight": "model.decoder.final_layer_norm.weight",
+    "transformer.ln_f.bias": "model.decoder.final_layer_norm.bias",
+    "lm_head.weight": "lm_head.weight",
+}
+"""OPT's names for the tensors outside of the blocks, by GPT-2's."""
 PARTS = {
     "ln_1": "self_attn_layer_norm",
     "ln_2": "final_layer_norm",
@@ -318,7 +307,7 @@ PARTS = {
     "mlp.c_fc": "fc1",
     "mlp.c_proj": "fc2",
 }
-"""What OPT calls the parts of a block."""
+"""OPT's names for the parts of a block, by GPT-2's."""
 
 
 class OPTTarget(CheckpointTarget):
@@ -327,7 +316,7 @@ class OPTTarget(CheckpointTarget):
     name, model_type, architecture = "opt", "opt", "OPTForCausalLM"
 
     def config(self, names: Mapping[str, Any]) -> dict[str, Any]:
-        """With layer norms before the parts of a block."""
+        """Return the sizes, layer norms before the parts of a block, and no dropout."""
         return {
             "max_position_embeddings": names["context"],
             "hidden_size": names["width"],
@@ -343,44 +332,31 @@ class OPTTarget(CheckpointTarget):
         }
 
     def renamed(self, arrays: Arrays) -> Arrays:
-        """Positions are two rows further down."""
+        """Convert the names, split queries, keys and values, and move positions two rows down."""
         found = {}
         for name, array in arrays.items():
-            if name == "transformer.wpe.weight":
-                rows = np.vstack([np.zeros_like(array[:2]), array])
-                found["model.decoder.embed_positions.weight"] = rows
-            elif name == "transformer.wte.weight":
-                found["model.decoder.embed_tokens.weight"] = array
-            elif name.startswith("transformer.ln_f"):
-                found[name.replace("transformer.ln_f", "model.decoder.final_layer_norm")] = array
-            elif name == "lm_head.weight":
-                found[name] = array
+            if name in OUTSIDE:
+                padded = name == "transformer.wpe.weight"
+                rows = np.vstack([np.zeros_like(array[:2]), array]) if padded else array
+                found[OUTSIDE[name]] = rows
+                continue
+            _, _, n, rest = name.split(".", 3)
+            part, _, kind = rest.rpartition(".")
+            place = f"model.decoder.layers.{n}"
+            if part == "attn.c_attn":
+                for letter, third in zip("qkv", np.split(array, 3, axis=-1), strict=True):
+                    found[f"{place}.self_attn.{letter}_proj.{kind}"] = third.T
             else:
-                found |= self._of_block(name, array)
+                found[f"{place}.{PARTS[part]}.{kind}"] = array.T
         return found
 
-    def _of_block(self, name: str, array: NDArray[Any]) -> Arrays:
-        _, _, n, rest = name.split(".", 3)
-        part, _, kind = rest.rpartition(".")
-        place = f"model.decoder.layers.{n}"
-        if part == "attn.c_attn":
-            thirds = np.split(array, 3, axis=-1)
-            letters = zip("qkv", thirds, strict=True)
-            return {f"{place}.self_attn.{a}_proj.{kind}": each.T for a, each in letters}
-        return {f"{place}.{PARTS[part]}.{kind}": array.T}
-
     def stored_as(self, arrays: Arrays) -> Arrays:
-        """Back again."""
-        found: Arrays = {
-            "transformer.wte.weight": arrays["model.decoder.embed_tokens.weight"],
-            "transformer.wpe.weight": arrays["model.decoder.embed_positions.weight"][2:],
-            "lm_head.weight": arrays["lm_head.weight"],
-        }
+        """Invert `renamed`."""
+        found = {ours: arrays[theirs] for ours, theirs in OUTSIDE.items()}
+        found["transformer.wpe.weight"] = found["transformer.wpe.weight"][2:]
         back = {theirs: ours for ours, theirs in PARTS.items()}
         for name, array in arrays.items():
-            if match := re.fullmatch(r"model\.decoder\.final_layer_norm\.(.*)", name):
-                found[f"transformer.ln_f.{match[1]}"] = array
-            elif match := re.fullmatch(r"model\.decoder\.layers\.(\d+)\.(.*)\.(weight|bias)", name):
+            if match := re.fullmatch(r"model\.decoder\.layers\.(\d+)\.(.*)\.(weight|bias)", name):
                 n, part, kind = match.groups()
                 if part in back:
                     found[f"transformer.h.{n}.{back[part]}.{kind}"] = array.T

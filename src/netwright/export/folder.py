@@ -1,4 +1,4 @@
-"""An export as a folder: written, checked where it lies, and only then put in its place."""
+"""Write an export to a temporary folder, check it there, and only then move it to its place."""
 
 import platform
 import textwrap
@@ -25,37 +25,37 @@ from netwright.network.tensors import NamedTensors
 from netwright.text import Notify, shortened
 
 MOST_NUMBERS = 1 << 28
-"""Of all tensors: 2 GB in float64."""
+"""Maximum for all tensors together: 2 GB in float64."""
 MOST_OUTPUTS = 10**7
 OUTPUTS = 1000
-"""How many outputs are checked where nothing else is said."""
+"""The default number of outputs to check."""
 
 
 @dataclass(frozen=True)
 class Export:
-    """What was written, and what its check found."""
+    """An export that was written, with the result of its check."""
 
     folder: Path
     target: str
     title: str
     dtype: str
     weight: WrongWeight | None
-    """The first number in the files that is not the network's, rounded once."""
+    """The first number in the files that differs from the network's, rounded once."""
     checks: tuple[Checked, ...]
     about: dict[str, Any]
-    """All of checked.json."""
+    """The content of checked.json."""
     fault: str | None = None
-    """Why the network is not the one of its machine, whatever the files are."""
+    """How the exact network differs from its machine, whatever the files contain."""
 
     @property
     def holds(self) -> bool:
-        """Whether every check went well."""
+        """Whether every check passed."""
         checks = all(each.holds for each in self.checks)
         return self.weight is None and self.fault is None and checks
 
     @property
     def right_to(self) -> int | None:
-        """How many outputs were right, on the input where they were fewest; None if unchecked."""
+        """The number of right outputs, on the worst input; None if unchecked."""
         found = [each.right_to for each in self.checks if not (each.holds and each.ended)]
         return min(found, default=max((each.outputs for each in self.checks), default=None))
 
@@ -64,7 +64,7 @@ class Export:
 
     @property
     def verdict(self) -> str:
-        """In a few words."""
+        """The result in a few words."""
         if self.weight is not None:
             return f"a wrong weight: {self.weight}"
         if self.fault is not None:
@@ -85,7 +85,7 @@ class Export:
 
 
 class CheckFailedError(NetwrightError):
-    """An export whose outputs or attended indices are wrong; nothing was written."""
+    """The outputs or attended indices of an export are wrong; nothing was written."""
 
     def __init__(self, export: Export, advice: Sequence[str]) -> None:
         self.export = export
@@ -118,7 +118,7 @@ def export(
     force: bool = False,
     notify: Notify = lambda _: None,
 ) -> Export:
-    """Write a network for another tool, and check what was written: `Network.export`."""
+    """Write a network for another tool, and check the files: `Network.export`."""
     target = target_named(to)
     dtype = target.read_dtype(dtype)
     check_count(check)
@@ -132,7 +132,7 @@ def export(
     chosen = [network.machine.default_input] if chosen is None else [*chosen]
     words = [network.machine.check_word(word) for word in chosen]
     target.check_installed()
-    _check_size(network.dimension**2)  # of one matrix, before all are written out
+    _check_size(network.dimension**2)  # one matrix, before computing all of them
     subject = NetworkSubject(network, words, check)
     options = {"keep_failed": keep_failed, "force": force}
     return write_export(subject, target, place, dtype, notify=notify, **options)
@@ -148,7 +148,7 @@ def write_export(
     force: bool,
     notify: Notify,
 ) -> Export:
-    """Write, check, and put in place."""
+    """Write, check, and move into place; raise CheckFailedError unless `keep_failed`."""
     named = subject.tensors
     _check_size(numbers_in(named))
     with new_folder(place) as folder:
@@ -157,26 +157,25 @@ def write_export(
         write_json(folder / "names.json", named.names)
         for name, content in subject.files().items():
             (folder / name).write_bytes(content)
-        with _failures_said(target):
+        with _runtime_errors(target):
             opened = target.open(folder)
             wrong = check_weights(named, target.stored(opened, folder), dtype)
             checks = subject.check(target, opened, notify) if subject.count else []
-        about = _report(subject, target, dtype, wrong, checks)
-        about["predicted"] = subject.predicted(checks, dtype, notify)
         made = Export(
-            *(place, target.name, subject.title, dtype),
-            *(wrong, tuple(checks), about, subject.fault),
+            place, target.name, subject.title, dtype, wrong, tuple(checks), {}, subject.fault
         )
+        made.about.update(_report(subject, target, made))
+        made.about["predicted"] = subject.predicted(checks, dtype, notify)
         if not made.holds and not keep_failed:
             raise CheckFailedError(made, subject.advice(dtype))
         write_text(folder / "README.md", _readme(subject, target, made))
-        put_in_place(folder, place, about, force=force)
+        put_in_place(folder, place, made.about, force=force)
     return made
 
 
 @contextmanager
-def _failures_said(target: Target) -> Iterator[None]:
-    """What another program stumbles over, as one message."""
+def _runtime_errors(target: Target) -> Iterator[None]:
+    """Context manager: report an exception in the target's runtime as an OutputError."""
     try:
         yield
     except (NetwrightError, MemoryError):
@@ -189,7 +188,7 @@ def _failures_said(target: Target) -> Iterator[None]:
 
 
 def check_count(count: int) -> None:
-    """Refuse a number of outputs that is none, or that nobody would wait for."""
+    """Raise InputError for a number of outputs that is invalid or too large."""
     check_limit(count)
     if count > MOST_OUTPUTS:
         raise InputError(f"check is {count:,}; expected at most {MOST_OUTPUTS:,} outputs")
@@ -204,19 +203,12 @@ def _check_size(numbers: int) -> None:
 
 
 def numbers_in(named: NamedTensors) -> int:
-    """How many numbers all tensors have, zeros and all."""
+    """Return the number of entries of all tensors, zeros included."""
     return sum(prod(tensor.shape) for tensor in named.tensors.values())
 
 
-def _report(
-    subject: Subject,
-    target: Target,
-    dtype: str,
-    weight: WrongWeight | None,
-    checks: Sequence[Checked],
-) -> dict[str, Any]:
-    """What checked.json has."""
-    holds = weight is None and subject.fault is None and all(each.holds for each in checks)
+def _report(subject: Subject, target: Target, made: Export) -> dict[str, Any]:
+    """Return the content of checked.json, but for what depends on the finished folder."""
     return {
         "format": KIND,
         "target": target.name,
@@ -225,15 +217,15 @@ def _report(
         "machine": subject.name,
         "dimension": subject.dimension,
         "parameters": numbers_in(subject.tensors),
-        "dtype": dtype,
+        "dtype": made.dtype,
         "machine_digest": subject.digest,
         "trust": subject.trust,
         "runs_as_the_machine": subject.runs_as_the_machine,
         "asked": subject.count,
-        "checked": sum(each.outputs for each in checks),
+        "checked": sum(each.outputs for each in made.checks),
         "checked_in": target.checked_in(),
-        **({"holds": holds} if subject.count else {}),
-        "wrong_weight": weight and asdict(weight),
+        **({"holds": made.holds} if subject.count else {}),
+        "wrong_weight": made.weight and asdict(made.weight),
         "checks": [
             {
                 **asdict(each),
@@ -241,7 +233,7 @@ def _report(
                 "holds": each.holds,
                 "right_to": each.right_to,
             }
-            for each in checks
+            for each in made.checks
         ],
         "versions": {
             "python": platform.python_version(),
@@ -252,7 +244,7 @@ def _report(
 
 
 def _readme(subject: Subject, target: Target, made: Export) -> str:
-    """What the folder has, and a few lines that run it."""
+    """Return the README: the content of the folder, how to run it, and the result of the check."""
     rows = [f"| {_cell(' '.join(c.word)) or '(empty)'} | {c.way} | {c} |" for c in made.checks]
     predicted = [*filter(None, map(prediction_text, made.about["predicted"]))]
     used = ", ".join(f"{key} {value}" for key, value in made.about["versions"].items())
@@ -261,6 +253,9 @@ def _readme(subject: Subject, target: Target, made: Export) -> str:
         **dict.fromkeys(subject.files(), "the network itself, exact; `netwright.load` reads it"),
         CHECKED: "what was checked when this was written",
     }
+    said = "It was not checked."
+    if rows:
+        said = f"Compared with the exact run, in {target.checked_in()}:"
     parts = [
         f"# {_cell(subject.name) or 'Turing machines'} as a neural network: {subject.kind}, "
         f"{made.dtype}",
@@ -275,12 +270,7 @@ def _readme(subject: Subject, target: Target, made: Export) -> str:
                 f"| all others | the network in floats for {target.name} |",
             ]
         ),
-        "Every weight is the network's own, rounded once. "
-        + (
-            f"Compared with the exact run, in {target.checked_in()}:"
-            if rows
-            else "It was not checked."
-        ),
+        f"Every weight is the network's own, rounded once. {said}",
         *(["\n".join(["| input | way | result |", "|---|---|---|", *rows])] if rows else []),
         *(f"{line}." for line in predicted),
         f"Written with {used}. Beyond what was checked, on other inputs and in other versions, "
@@ -290,5 +280,5 @@ def _readme(subject: Subject, target: Target, made: Export) -> str:
 
 
 def _cell(text: str) -> str:
-    """A name or a word on one line of a page, whatever is in it."""
+    """Shorten and escape a text for a cell of a Markdown table."""
     return in_markdown(shortened(text, 60))

@@ -1,64 +1,60 @@
 """A Transformer as a causal language model for Hugging Face's transformers, with its own code.
 
-The vocabulary is `<start>`, `<pad>`, the end of a run without a rule, the letters of inputs, and a
-token `state:symbol:R` or `…:L` for each output y that there can be: y is fixed by these three.
+The vocabulary is `<start>`, `<pad>`, a token for the end of a run without a rule, the letters of
+inputs, and a token `state:symbol:R` or `…:L` for each possible output y: these three determine y.
 """
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from netwright.errors import InputError
-from netwright.export.sources import source_of
 from netwright.export.target import (
     AT_ONCE,
-    NOTICE,
+    Arrays,
     Opened,
     Step,
     Target,
-    tensors_of,
+    Ways,
+    arrays_of,
     write_arrays,
     write_json,
-    write_text,
 )
 from netwright.export.tokenizer import quiet_transformers, write_tokenizer
 from netwright.kind.registry import kind_named
 from netwright.network.tensors import NamedTensors
 from netwright.text import as_token
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
 MODULE = "modeling_netwright"
 START, PAD, END, FIRST = range(4)
-"""The first tokens; letters and outputs follow."""
+"""The ids of the first tokens; letters and outputs follow."""
 IMPOSSIBLE = -100.0
-"""The logit of what is no output, before it is made sharper."""
+"""The logit of a token that is never an output, before sharpening."""
 BETWEEN = 2.5
-"""The logit of the end: an output that shows a pair has 3 with its own token, others at most 2."""
+"""The logit of the end: an output that shows a pair gives 3 to its own token, others at most 2."""
 MOST_TOKENS = 1 << 20
 
 
 class HuggingFaceTarget(Target):
     """config.json, model.safetensors, the tokenizer, and modeling_netwright.py."""
 
-    name, extra, needs = "hf", "hf", ("torch", "transformers")
-    code = f"{MODULE}.py"
+    name, extra, needs, code = "hf", "hf", ("torch", "transformers"), f"{MODULE}.py"
 
     def takes(self, kind: str) -> bool:
-        """Networks whose outputs are finitely many: pointers are not."""
+        """Whether a kind has finitely many outputs, which excludes pointers."""
         return super().takes(kind) and not kind_named(kind).construction.code
 
     def write(self, named: NamedTensors, folder: Path, dtype: str) -> None:
-        """As `from_pretrained` reads it."""
+        """Write the files that `from_pretrained` reads."""
         vocabulary, vectors = _vocabulary(named, dtype)
         names = named.names
         letters = len(names["vocabulary"])
         bias = np.full(len(vocabulary), IMPOSSIBLE, dtype=dtype)
         bias[END], bias[FIRST + letters :] = BETWEEN, 0
-        tensors = {f"network.{name}": array for name, array in tensors_of(named, dtype).items()}
+        tensors = {f"network.{name}": array for name, array in arrays_of(named, dtype).items()}
         tensors |= {"vectors": vectors, "bias": bias}
         write_arrays(folder / "model.safetensors", tensors)
         final = {as_token(state) for state in names["readout"]["final"]}
@@ -85,10 +81,10 @@ class HuggingFaceTarget(Target):
         generation = {"do_sample": False, "max_new_tokens": 1000, "use_cache": True, **special}
         write_json(folder / "generation_config.json", generation)
         write_tokenizer(folder, vocabulary, [], ["<start>"])
-        write_text(folder / self.code, source_of(self.part(named.kind), NOTICE))
+        self.write_code(named, folder)
 
     def open(self, folder: Path) -> Opened:
-        """By the Auto classes."""
+        """Load the model with the Auto classes."""
         from transformers import AutoModelForCausalLM
 
         with quiet_transformers():
@@ -97,19 +93,17 @@ class HuggingFaceTarget(Target):
             )
         return model
 
-    def stored(self, opened: Any, folder: Path) -> "dict[str, NDArray[Any]]":
-        """The state of the network inside."""
+    def stored(self, opened: Any, folder: Path) -> Arrays:
+        """Return the state of the inner network."""
         return {name: each.numpy() for name, each in opened.network.state_dict().items()}
 
-    def ways(
-        self, opened: Any, word: Sequence[str], exact: "NDArray[Any]"
-    ) -> dict[str, Iterator[Step]]:
-        """Token by token with every y; and what `generate` itself writes."""
+    def ways(self, opened: Any, word: Sequence[str], exact: NDArray[Any]) -> Ways:
+        """Run token by token with every y, and with `generate`."""
         ways = super().ways(opened, word, exact)
         return {**ways, "generate()": _generated(opened, word, min(len(exact) + 1, AT_ONCE))}
 
     def usage(self, named: NamedTensors) -> str:
-        """With transformers alone."""
+        """Use transformers alone."""
         letters = " ".join(map(as_token, named.names["default_input"]))
         return f"""\
 from transformers import AutoModelForCausalLM, AutoTokenizer
@@ -121,8 +115,8 @@ text = model.generate(**tokenizer({letters!r}, return_tensors="pt"))
 print(tokenizer.decode(text[0]))"""
 
 
-def _vocabulary(named: NamedTensors, dtype: str) -> "tuple[list[str], NDArray[Any]]":
-    """The texts of all tokens, and the vectors of `<start>` and of the outputs."""
+def _vocabulary(named: NamedTensors, dtype: str) -> tuple[list[str], NDArray[Any]]:
+    """Return the texts of all tokens, and the vectors of `<start>` and of the outputs."""
     names = named.names
     end = "<reject>" if names["outcomes"]["dead"] == "rejected" else "<halt>"
     texts = ["<start>", "<pad>", end, *map(as_token, names["vocabulary"])]
@@ -146,7 +140,7 @@ def _vocabulary(named: NamedTensors, dtype: str) -> "tuple[list[str], NDArray[An
 
 
 def _generated(model: Any, word: Sequence[str], count: int) -> Iterator[Step]:
-    """The vectors of the tokens that `generate` writes, which are outputs rounded."""
+    """Yield the vectors of the tokens that `generate` writes: rounded outputs."""
     import torch
 
     letters = [FIRST + n for n in model.network.tokens(word)]

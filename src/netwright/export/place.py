@@ -1,7 +1,7 @@
-"""Where exports lie: folders that are written whole, and of which nothing else is overwritten.
+"""Folders of exports: written whole, and never overwriting anything but an export.
 
-An export's checked.json has digests of all its other files, and of itself, so that what somebody
-put beside them, or changed, is noticed.
+An export's checked.json has digests of all its other files, and of itself, so that added and
+changed files are noticed.
 """
 
 import hashlib
@@ -19,12 +19,10 @@ from netwright.export.target import write_json
 
 CHECKED = "checked.json"
 KIND = "netwright export 2"
-NOT_OURS = ("__pycache__",)
-"""What may lie in an export besides: Python puts it there."""
 
 
 def check_place(place: Path, *, force: bool) -> None:
-    """Refuse a place that cannot be written, or where something is that is no export."""
+    """Raise OutputError if the place cannot be written, or holds anything but an export."""
     parent = parent_of(place)
     if os.path.lexists(place):
         if not place.is_dir() or place.is_symlink():
@@ -48,7 +46,7 @@ def check_place(place: Path, *, force: bool) -> None:
 
 
 def parent_of(place: Path) -> Path:
-    """The folder in which a new one is to be; OutputError for what cannot be a name."""
+    """Return the parent of a new folder; raise OutputError if the path cannot name a folder."""
     try:
         whole = place.resolve()
         str(whole).encode()
@@ -62,18 +60,18 @@ def parent_of(place: Path) -> Path:
 
 
 def digests(folder: Path) -> dict[str, str]:
-    """Of all files of an export, but for its report."""
+    """Return the SHA-256 digests of all files of an export but its report and bytecode."""
     paths = [path for path in sorted(folder.rglob("*")) if not path.is_dir()]
     names = {path.relative_to(folder).as_posix(): path for path in paths}
     return {
         name: hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
         for name, path in names.items()
-        if name != CHECKED and not set(path.parts) & set(NOT_OURS)
+        if name != CHECKED and "__pycache__" not in path.parts
     }
 
 
 def read_report(folder: Path) -> dict[str, Any] | None:
-    """What an export's checked.json says; None if there is none."""
+    """Read checked.json; None if it is missing, damaged or of another version."""
     try:
         found = json.loads((folder / CHECKED).read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -84,13 +82,13 @@ def read_report(folder: Path) -> dict[str, Any] | None:
 
 
 def report_digest(report: Mapping[str, Any]) -> str:
-    """The digest of a report without this digest."""
+    """Return the digest of a report, leaving out its own digest."""
     rest = {name: value for name, value in report.items() if name != "digest"}
     return hashlib.sha256(json.dumps(rest, sort_keys=True).encode()).hexdigest()
 
 
 def check_intact(folder: Path) -> dict[str, Any]:
-    """The report of an export whose files are those that were checked; else FormatError."""
+    """Return an export's report; raise FormatError if a file is not the one that was checked."""
     report = read_report(folder)
     if report is None:
         raise FormatError(
@@ -106,19 +104,20 @@ def check_intact(folder: Path) -> dict[str, Any]:
     return report
 
 
-def is_intact(folder: Path, report: dict[str, Any]) -> bool:
-    """Whether the files are those that were checked."""
+def intact_report(folder: Path) -> dict[str, Any] | None:
+    """Return an export's report; None if it has not exactly the files that were checked."""
+    report = read_report(folder)
     try:
-        return bool(digests(folder) == report["files"])
+        return report if report and digests(folder) == report["files"] else None
     except OSError:
-        return False
+        return None
 
 
 @contextmanager
 def new_folder(place: Path) -> Iterator[Path]:
-    """A folder to write to, beside its place; it is gone in the end unless it was put there.
+    """Context manager: a temporary folder to write to, on the same file system as the place.
 
-    It has the name of its place already: some tools take that for the name of a model.
+    It has the same name as the place, since some tools take that as the name of a model.
     """
     with TemporaryDirectory(dir=parent_of(place), prefix=".netwright-") as temporary:
         folder = Path(temporary) / "new" / place.resolve().name
@@ -127,7 +126,7 @@ def new_folder(place: Path) -> Iterator[Path]:
 
 
 def put_in_place(folder: Path, place: Path, report: dict[str, Any], *, force: bool) -> None:
-    """Move a finished folder to its place; an older export goes away last."""
+    """Add the report and move the folder to its place; an older export is removed last."""
     report["files"] = digests(folder)
     report["digest"] = report_digest(report)
     write_json(folder / CHECKED, report)

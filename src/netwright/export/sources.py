@@ -1,6 +1,6 @@
-"""The code that an export carries: a file of `written`, with the parts that it imports put into it.
+"""Bundle the code that an export carries: a module of `written` with its imports inlined.
 
-What is copied is what stands there, comments and all; imports come first, each once.
+Source text is copied verbatim, comments and all; imports come first, each once.
 """
 
 import ast
@@ -9,26 +9,27 @@ import sys
 from importlib.resources import files
 
 PACKAGE = "netwright.export.written"
+NOTICE = "# Written by netwright. It does not need netwright to run."
 
 
 def has_source(name: str) -> bool:
-    """Whether there is a file of that name to be copied."""
+    """Whether `written` has a module of this name."""
     return files(PACKAGE).joinpath(f"{name}.py").is_file()
 
 
-def source_of(name: str, notice: str) -> str:
-    """A file with all of its parts in it; `notice` stands behind its docstring."""
+def source_of(name: str) -> str:
+    """Return the source of a module with its imports inlined, and `NOTICE` after its docstring."""
     parts: dict[str, str] = {}
     imports: dict[str, set[str]] = {}
     docstring = _collect(name, parts, imports)
-    start = "\n\n".join([docstring, notice, _imports(imports)])
-    # Where imports were taken out there are gaps now.
+    start = "\n\n".join([docstring, NOTICE, _imports(imports)])
+    # Removed imports leave gaps.
     whole = re.sub(r"\n{4,}", "\n\n\n", "\n\n\n".join([start, *parts.values()]))
     return f"{whole.strip()}\n"
 
 
 def _collect(name: str, parts: dict[str, str], imports: dict[str, set[str]]) -> str:
-    """Add a file to the parts, behind those that it imports; its docstring."""
+    """Add a module to the parts, after those that it imports; return its docstring."""
     text = files(PACKAGE).joinpath(f"{name}.py").read_text(encoding="utf-8")
     lines = text.splitlines()
     docstring = ""
@@ -54,7 +55,7 @@ def _collect(name: str, parts: dict[str, str], imports: dict[str, set[str]]) -> 
 
 
 def _imports(imports: dict[str, set[str]]) -> str:
-    """Import statements: those of the standard library first."""
+    """Format the import statements, the standard library first."""
     groups: dict[bool, list[str]] = {True: [], False: []}
     for module, names in sorted(imports.items(), key=lambda each: (" " in each[0], each[0])):
         own = module.removeprefix("from ").partition(".")[0] in sys.stdlib_module_names

@@ -1,11 +1,11 @@
-"""What is exported: a network of a machine, with the inputs on which it is checked."""
+"""What an export is about: a network, with the inputs on which it is checked."""
 
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
-from netwright.export.check import Checked, ExactRun, check_outputs
+from netwright.export.check import Checked, ExactRun, Tell, check_outputs
 from netwright.export.checkpoint import CheckedText, CheckpointTarget
 from netwright.export.target import AT_ONCE, Opened, Target
 from netwright.kind.language_model.tracing import LanguageModelTracing
@@ -23,48 +23,48 @@ PAPER = (
 
 
 class Subject(ABC):
-    """Something that has tensors and names, and can be checked where it was written."""
+    """Something with tensors and names that can be exported and checked."""
 
     title: str
     kind: str
     name: str
-    """Of the machine; "" if there is none."""
+    """The machine's name; "" for a universal model."""
     dimension: int
     tensors: NamedTensors
     count: int
-    """How many outputs of each input are compared."""
+    """The number of outputs to compare for each input; 0 for no check."""
     digest: str | None = None
-    """Of the machine."""
+    """The machine's digest."""
     trust: str = "compiled"
-    """What is known of the network before it is exported."""
+    """The network's standing before the export."""
     runs_as_the_machine: bool | None = None
-    """Whether the exact run on all inputs is the machine's; None if that was not looked at."""
+    """Whether the exact run on all inputs is the machine's; None if not checked."""
     fault: str | None = None
-    """Why it is not the network that it says it is."""
+    """How the exact run differs from the machine's although the network claims to be compiled."""
 
-    @abstractmethod
     def files(self) -> dict[str, bytes]:
-        """What every target has besides its own files."""
+        """Return files that are written for every target."""
+        return {}
 
     @abstractmethod
     def introduction(self) -> str:
-        """What it is, for a README."""
+        """Describe the network for the README."""
 
     @abstractmethod
     def check(self, target: Target, opened: Opened, notify: Notify) -> list[Checked]:
-        """Every input, in every way that the target has."""
+        """Check every input in every way that the target offers."""
 
     def predicted(self, checks: Sequence[Checked], dtype: str, notify: Notify) -> list[Any]:
-        """What `netwright precision` finds in its own arithmetic, if it can."""
+        """Predict the first faults with `netwright precision`, where it applies."""
         return []
 
     def advice(self, dtype: str) -> list[str]:
-        """What to do about floats that go wrong too early."""
+        """Suggest options against floats that go wrong too early."""
         return []
 
 
 class NetworkSubject(Subject):
-    """A network, and words."""
+    """A network, checked on words."""
 
     def __init__(self, network: Network, words: Sequence[tuple[str, ...]], count: int) -> None:
         self.network, self.words, self.count = network, words, count
@@ -73,43 +73,42 @@ class NetworkSubject(Subject):
         self.tensors = network.tensors()
         self.digest, self.trust = network.machine.digest, str(network.standing)
         if count:
-            found = [run_difference(network, word, count) for word in words]
+            found = (run_difference(network, word, count) for word in words)
             wrong = next(filter(None, found), None)
             self.runs_as_the_machine = wrong is None
-            if not network.changes:  # of one that was changed nobody expects it
+            if not network.changes:  # a changed network makes no such claim
                 self.fault = wrong
 
     def files(self) -> dict[str, bytes]:
-        """The exact network."""
+        """Return the exact network as a file."""
         return {"netwright.safetensors": to_bytes(self.network)}
 
     def introduction(self) -> str:
-        """The machine's description, and where the construction is from."""
-        about = self.network.machine.description.strip()
-        about = "\n".join(f"> {in_markdown(line)}" for line in about.splitlines())
-        where = f"{self.network.kind.construction.introduction(PAPER)}, by netwright"
-        title = in_markdown(self.title)
-        return "\n\n".join([*([about] if about else []), f"{where}: {title}."])
+        """Quote the machine's description and name the construction."""
+        lines = self.network.machine.description.strip().splitlines()
+        quoted = "\n".join(f"> {in_markdown(line)}" for line in lines)
+        where = self.network.kind.construction.introduction(PAPER)
+        source = f"{where}, by netwright: {in_markdown(self.title)}."
+        return f"{quoted}\n\n{source}" if quoted else source
 
     def check(self, target: Target, opened: Opened, notify: Notify) -> list[Checked]:
-        """Outputs and attended indices; of a language model, tokens."""
+        """Compare outputs and attended indices, or the tokens of a language model."""
         if isinstance(target, CheckpointTarget):
             return target.check(opened, [self._text(word) for word in self.words], notify)
+
+        def tell(about: str) -> Tell:
+            return lambda done: notify(f"{about}: {done:,} of {self.count:,} outputs")
+
         found = []
         for word in self.words:
-            exact = ExactRun(self.network, self.tensors, word, self.count)
-            exact.compute(lambda done: notify(f"exact run: {done:,} of {self.count:,} outputs"))
+            exact = ExactRun(self.network, self.tensors, word, self.count, tell("exact run"))
             for n, (way, steps) in enumerate(target.ways(opened, word, exact.outputs).items()):
-
-                def tell(done: int, about: str = f"{target.name}, {way}") -> None:
-                    notify(f"{about}: {done:,} of {self.count:,} outputs")
-
-                most = AT_ONCE if n else self.count
-                found.append(check_outputs(exact, opened, way, steps, most, tell))
+                most, callback = AT_ONCE if n else self.count, tell(f"{target.name}, {way}")
+                found.append(check_outputs(exact, opened, way, steps, most, callback))
         return found
 
     def _text(self, word: tuple[str, ...]) -> CheckedText:
-        """What a language model writes by its definition: so many tokens behind the prompt."""
+        """Return the prompt and at most `count` more tokens, by the model's definition."""
         tracing = self.network.kind.reading.trace(self.network.compiled, word, self.count)
         assert isinstance(tracing, LanguageModelTracing)
         prompt = len(word) + 1
@@ -118,19 +117,18 @@ class NetworkSubject(Subject):
         return CheckedText(word, tokens, prompt, ended)
 
     def predicted(self, checks: Sequence[Checked], dtype: str, notify: Notify) -> list[Any]:
-        """For a network as it was compiled, if the laboratory knows its exports."""
+        """Predict for networks as they were compiled, of kinds that `precision` knows."""
         from netwright.precision.formats import FORMATS
 
         if self.network.changes or not self.network.kind.proof.is_predicted:
             return []
         found = []
-        outputs: dict[tuple[str, ...], int] = {}
-        for each in checks:
-            outputs[each.word] = max(each.outputs, outputs.get(each.word, 0))
-        for word, compared in outputs.items():
-            # Not beyond the end of a run; a wrong output ended the check, and may come later here.
-            ended = all(each.holds and each.ended for each in checks if each.word == word)
-            steps = compared + 1 if ended else self.count
+        for word in dict.fromkeys(each.word for each in checks):
+            own = [each for each in checks if each.word == word]
+            # Predict to the end of the run. After a wrong output, which ended the check, predict
+            # to the limit: here the fault may come later.
+            ended = all(each.holds and each.ended for each in own)
+            steps = max(each.outputs for each in own) + 1 if ended else self.count
             notify(f"netwright precision: {steps:,} outputs in {dtype}")
             settings: Any = {"formats": [FORMATS[dtype]], "steps": steps}
             row = next(self.network.precision(word, **settings))
@@ -146,11 +144,11 @@ class NetworkSubject(Subject):
         return found
 
     def advice(self, dtype: str) -> list[str]:
-        """Options that may help."""
+        """Suggest options of the command line that may help."""
         options, machine = self.network.options, self.network.machine
-        ways: list[str] = []
         if self.network.changes:
-            return ways
+            return []
+        ways = []
         if dtype != "float64" and self.network.kind.proof.is_predicted:
             ways.append("--dtype float64")
         if "score" in options and str(options["score"]) != "recency":
@@ -161,18 +159,18 @@ class NetworkSubject(Subject):
 
 
 def prediction_text(predicted: dict[str, Any]) -> str | None:
-    """A prediction in words; None if nothing is predicted to go wrong."""
-    parts = []
-    if predicted["wrong_index"] is not None:
-        parts.append(f"index at token {predicted['wrong_index']:,}")
-    if predicted["wrong_output"] is not None:
-        parts.append(f"output y_{predicted['wrong_output']:,}")
-    if predicted["wrong_step"] is not None:
-        parts.append(f"step of the machine {predicted['wrong_step']:,}")
+    """Put a prediction into words; None if no fault is predicted."""
+    templates = {
+        "wrong_index": "index at token {:,}",
+        "wrong_output": "output y_{:,}",
+        "wrong_step": "step of the machine {:,}",
+    }
+    found = [(text, predicted[key]) for key, text in templates.items()]
+    parts = [text.format(number) for text, number in found if number is not None]
     return f"netwright precision predicts the first wrong {', '.join(parts)}" if parts else None
 
 
 def in_markdown(text: str) -> str:
-    """A text in which nothing is markup, whatever is in it, on one line."""
+    """Escape a text as one line of Markdown."""
     shown = printable(text).replace("\n", "\\n")
     return re.sub(r"([|`\\*_<>#\[\]])", r"\\\1", shown)

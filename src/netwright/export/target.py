@@ -1,55 +1,57 @@
-"""What a target is: the files that it has of a network, and how they are opened again."""
+"""The interface of a target: the files that it writes for a network, and how to open them."""
 
 import importlib.util
 import json
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
+
+from numpy.typing import NDArray
 
 from netwright.errors import InputError, unknown
-from netwright.export.sources import has_source
+from netwright.export.sources import has_source, source_of
 from netwright.kind.registry import is_kind, kind_named
 from netwright.network.tensors import NamedTensors
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+MAIN = """
 
-NOTICE = "# Written by netwright. It does not need netwright to run."
-DTYPES = ("float64", "float32")
+if __name__ == "__main__":
+    main(load())
+"""
 AT_ONCE = 2000
-"""How many outputs are checked in ways that take long or much memory."""
+"""Maximum number of outputs to check in ways that are slow or take much memory."""
 
-_numbers = count()
-
+Arrays = dict[str, NDArray[Any]]
 Step = tuple[Any, Mapping[str, Any]]
 """An output, and the tokens that each attention chose, counted from 0."""
+Ways = dict[str, Iterator[Step]]
+"""The ways to run a network in a check, each with its outputs."""
 
 
 class Opened(Protocol):
-    """An export that was opened in its own runtime."""
+    """An export that is loaded in its own runtime."""
 
     def outputs(self, word: Iterable[str]) -> Iterator[Step]:
-        """Each output with what was attended to."""
+        """Yield each output with the tokens attended to."""
 
     def pair(self, y: Any) -> tuple[str, str] | None:
-        """The state and symbol that an output shows."""
+        """Return the state and symbol that an output shows."""
 
 
 class Target(ABC):
-    """A kind of folder that others can use."""
+    """A format of export folders for one runtime."""
 
     name: str
     extra: str
-    """The extra of netwright that brings what it needs; "" if that is there always."""
+    """The extra of netwright that installs `needs`; "" if none is necessary."""
     needs: tuple[str, ...]
     """The packages that write and run it."""
     code: str
-    """The file with the code."""
-    dtypes: tuple[str, ...] = DTYPES
-    """The types of numbers that it has, the usual one first."""
+    """The name of the file with the code."""
+    dtypes: tuple[str, ...] = ("float64", "float32")
+    """The supported types of numbers, the default first."""
 
     @property
     def runtime(self) -> tuple[str, ...]:
@@ -57,26 +59,26 @@ class Target(ABC):
         return self.needs
 
     def checked_in(self) -> str:
-        """What the files were run in, in words."""
+        """Name the runtime of the check, for reports."""
         return " and ".join(self.runtime)
 
     def read_dtype(self, name: str | None) -> str:
-        """A type of numbers, the usual one if none is named."""
+        """Validate a type of numbers; None means the default."""
         if name is not None and name not in self.dtypes:
             raise InputError(unknown(f"dtype for {self.name}", str(name), self.dtypes))
         return name or self.dtypes[0]
 
     def takes(self, kind: str) -> bool:
         """Whether there is code for a kind of network."""
-        return has_source(self.part(kind))
+        return has_source(self.source_name(kind))
 
-    def part(self, kind: str) -> str:
-        """The name of that code."""
+    def source_name(self, kind: str) -> str:
+        """The module of `written` with the code for a kind."""
         code = kind_named(kind).construction.code if is_kind(kind) else ""
         return f"{self.name}_{(code or kind).replace('-', '_')}"
 
     def check_installed(self) -> None:
-        """InputError with what to do if something is missing."""
+        """Raise InputError with the command to install what is missing."""
         missing = [name for name in self.needs if importlib.util.find_spec(name) is None]
         if missing:
             raise InputError(
@@ -87,33 +89,36 @@ class Target(ABC):
     def write(self, named: NamedTensors, folder: Path, dtype: str) -> None:
         """Write the files."""
 
+    def write_code(self, named: NamedTensors, folder: Path, load: str = "") -> None:
+        """Write the file with the code; with a function `load` it can be run as a script."""
+        code = source_of(self.source_name(named.kind))
+        write_text(folder / self.code, code + load + (MAIN if load else ""))
+
     def open(self, folder: Path) -> Opened:
-        """The network in a folder, by the code that lies there."""
-        opened: Opened = module_in(folder / self.code).load()
+        """Load the network in a folder with the code in that folder."""
+        opened: Opened = load_module(folder / self.code).load()
         return opened
 
     @abstractmethod
-    def stored(self, opened: Any, folder: Path) -> "Mapping[str, NDArray[Any]]":
-        """All tensors in the files, by name."""
+    def stored(self, opened: Any, folder: Path) -> Arrays:
+        """Return all tensors in the files, by name."""
 
-    def ways(
-        self, opened: Opened, word: Sequence[str], exact: "NDArray[Any]"
-    ) -> dict[str, Iterator[Step]]:
-        """The ways in which the network is run to be checked, each with its outputs."""
+    def ways(self, opened: Opened, word: Sequence[str], exact: NDArray[Any]) -> Ways:
+        """Run the network on a word in every way that the check compares with the exact outputs."""
         return {"step by step": opened.outputs(word)}
 
     def explained(self, named: NamedTensors) -> list[str]:
-        """Paragraphs on how to read it."""
+        """Return paragraphs of the README on how to read the files."""
         return ["A weight has a row for each input and a column for each output: x·A + b."]
 
     @abstractmethod
     def usage(self, named: NamedTensors) -> str:
-        """A few lines of Python that run it."""
+        """Return a few lines of Python that run the network, for the README."""
 
 
-def module_in(path: Path) -> Any:
-    """The module in a file, whatever else has its name."""
-    spec = importlib.util.spec_from_file_location(f"netwright_export_{next(_numbers)}", path)
+def load_module(path: Path) -> Any:
+    """Import a file as a module without registering it or writing bytecode."""
+    spec = importlib.util.spec_from_file_location("netwright_export", path)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -126,12 +131,12 @@ def module_in(path: Path) -> Any:
 
 
 def write_text(path: Path, text: str) -> None:
-    """A file of text."""
+    """Write a text as UTF-8, lone surrogates escaped."""
     path.write_text(text, encoding="utf-8", errors="backslashreplace")
 
 
 def write_json(path: Path, value: Any) -> None:
-    """A file with an object."""
+    """Write JSON, as readable as UTF-8 allows."""
     text = json.dumps(value, ensure_ascii=False, indent=1)
     try:
         text.encode()
@@ -140,20 +145,20 @@ def write_json(path: Path, value: Any) -> None:
     write_text(path, f"{text}\n")
 
 
-def write_arrays(path: Path, arrays: "Mapping[str, NDArray[Any]]") -> None:
-    """A safetensors file, for torch."""
+def write_arrays(path: Path, arrays: Arrays) -> None:
+    """Write a safetensors file for torch."""
     from safetensors.numpy import save
 
-    path.write_bytes(save(dict(arrays), {"format": "pt"}))
+    path.write_bytes(save(arrays, {"format": "pt"}))
 
 
-def tensors_of(named: NamedTensors, dtype: str) -> "dict[str, NDArray[Any]]":
-    """All tensors as arrays."""
+def arrays_of(named: NamedTensors, dtype: str) -> Arrays:
+    """Round all tensors to arrays."""
     return {name: tensor.to_numpy(dtype) for name, tensor in named.tensors.items()}
 
 
-def running(module: str, named: NamedTensors) -> str:
-    """The lines that run a network, whose code is in a module of the folder."""
+def usage_lines(module: str, named: NamedTensors) -> str:
+    """Return the lines of Python that run a network whose code is in a module of the folder."""
     word = word_text(named)
     return f"""\
 from {module} import load  # in this folder
@@ -166,6 +171,6 @@ print(network.outcome({word}))
 
 
 def word_text(named: NamedTensors) -> str:
-    """The machine's own input, as Python writes it."""
+    """The machine's default input as a Python literal."""
     word = named.names["default_input"]
     return repr("".join(word) if all(len(symbol) == 1 for symbol in word) else word)

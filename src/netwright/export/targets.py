@@ -1,4 +1,4 @@
-"""All targets."""
+"""The registry of targets, by name."""
 
 from netwright.errors import InputError, unknown
 from netwright.export.checkpoint import GPT2Target, OPTTarget
@@ -8,17 +8,12 @@ from netwright.export.onnx_target import OnnxTarget
 from netwright.export.target import Target
 from netwright.export.torch_target import TorchTarget
 
-TARGETS: dict[str, Target] = {
-    target.name: target
-    for target in (
-        *(NumpyTarget(), OnnxTarget(), TorchTarget(), HuggingFaceTarget()),
-        *(GPT2Target(), OPTTarget()),
-    )
-}
+_CLASSES = (NumpyTarget, OnnxTarget, TorchTarget, HuggingFaceTarget, GPT2Target, OPTTarget)
+TARGETS: dict[str, Target] = {each.name: each() for each in _CLASSES}
 
 
 def target_named(name: str) -> Target:
-    """A target by its name."""
+    """Look up a target; raise InputError for an unknown name."""
     if name not in TARGETS:
         raise InputError(unknown("target", str(name), list(TARGETS)))
     return TARGETS[name]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from netwright.errors import FormatError, InputError, NetwrightError
-from netwright.export.checkpoint import CheckpointTarget, read_tensors
+from netwright.export.checkpoint import CheckpointTarget
 from netwright.export.place import check_intact
 from netwright.export.targets import TARGETS
 from netwright.export.universal import vocabulary_of
@@ -18,11 +18,7 @@ from netwright.kind.language_model.evaluators import FloatEvaluator, TorchEvalua
 from netwright.kind.language_model.kind import DTYPE, check_engine
 from netwright.kind.language_model.parse import Known, ParsedText, Rule, parse_texts
 from netwright.kind.language_model.reading import run_language_model
-from netwright.kind.language_model.universal import (
-    Renaming,
-    UniversalVocabulary,
-    prompt_text,
-)
+from netwright.kind.language_model.universal import Renaming, UniversalVocabulary, prompt_text
 from netwright.machine.load import load_machine
 from netwright.machine.remove_stays import remove_stays
 from netwright.machine.simulate import Engine, Run, check_limit, read_engine
@@ -35,27 +31,27 @@ LANGUAGE_MODEL = "language-model"
 
 
 class Prompt(str):
-    """A prompt for a universal model; `states` and `symbols` say what it calls the machine's."""
+    """A prompt for a universal model; `states` and `symbols` map the machine's names to its own."""
 
     states: dict[str, str]
     symbols: dict[str, str]
 
     def __new__(cls, text: str, renaming: Renaming) -> "Prompt":
-        """The text, with the names."""
+        """Make a prompt from a text and the names in it."""
         found = super().__new__(cls, text)
         found.states, found.symbols = renaming.states, renaming.symbols
         return found
 
 
 def read_names(folder: PathLike[str] | str, *, damaged: bool = False) -> dict[str, Any]:
-    """The names of an exported network, whose files are checked unless they may be `damaged`."""
+    """Read names.json of an export, after checking all its files unless they may be `damaged`."""
     if not damaged:
         check_intact(Path(folder))
     path = Path(folder) / "names.json"
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
-        raise FormatError(f"{folder} is no folder that netwright exported") from None
+        found = None
     if not isinstance(found, dict):
         raise FormatError(f"{folder} is no folder that netwright exported")
     return found
@@ -68,23 +64,22 @@ def prompt(
     model: PathLike[str] | str | UniversalVocabulary,
     damaged: bool = False,
 ) -> Prompt:
-    """A machine and its input as the prompt of a universal language model: `netwright.prompt`.
+    """Write a machine and its input as the prompt of a universal model: `netwright.prompt`.
 
     Args:
         machine: a machine, or what `load_machine` takes.
         word: the input; none means the machine's default input.
         model: the folder of an exported universal model.
-        damaged: take it also if its files are not those that were checked when it was exported.
+        damaged: accept files other than those that were checked when it was exported.
 
-    The model's tokenizer puts `<bos>` before and `<run>` behind it. States and symbols are renamed
-    to the model's: the result's `states` and `symbols` keep the names.
+    The model's tokenizer adds `<bos>` before and `<run>` after it. States and symbols are renamed
+    to the model's; `states` and `symbols` of the result have the new names.
     """
     given = machine if isinstance(machine, TuringMachine) else load_machine(machine)
-    known = model
-    if not isinstance(known, UniversalVocabulary):
-        known = vocabulary_of(read_names(known, damaged=damaged))
+    if not isinstance(model, UniversalVocabulary):
+        model = vocabulary_of(read_names(model, damaged=damaged))
     letters = given.check_word(given.default_input if word is None else word)
-    return Prompt(*prompt_text(given, letters, known))
+    return Prompt(*prompt_text(given, letters, model))
 
 
 def parse(
@@ -95,21 +90,21 @@ def parse(
     then: Sequence[str] = (),
     damaged: bool = False,
 ) -> ParsedText:
-    """The run that a text of a language model describes: `netwright.parse`.
+    """Parse the run that a text of a language model describes: `netwright.parse`.
 
     Args:
-        text: prompt and all, as the model's tokenizer decodes it; or a list of tokens.
+        text: the prompt and the run, as the model's tokenizer decodes them; or a list of tokens.
         machine: the machine, or what `load_machine` takes, if it is known: the text is compared
             with its own run, and a stay counts as one step.
         model: the folder of the model that wrote it, whose tokens it must have. The model of one
             machine knows its machine; for a text of the universal model, `machine` may be given
             too.
-        then: the texts that go on with it, each where the one before ends.
-        damaged: take a model whose files are not those that were checked when it was exported.
+        then: the texts that continue it, each where the one before ends.
+        damaged: accept files other than those that were checked when it was exported.
 
-    A text that goes on from a configuration that it states itself is `resumed`: it is right as far
-    as it goes, and no run of the input from its beginning. Without machine and model, the text is
-    compared with itself: its `problem` is the first contradiction.
+    A text that continues from a configuration that it states itself is `resumed`: it may be right,
+    but it is not a run from the start. Without machine and model, the text is compared with itself:
+    its `problem` is the first contradiction.
     """
     if machine is not None and not isinstance(machine, TuringMachine):
         machine = load_machine(machine)
@@ -142,7 +137,7 @@ def _known(
 
 
 def _network_in(model: PathLike[str] | str, names: dict[str, Any]) -> Network:
-    """The exact network in the folder of a machine's own model."""
+    """Load the exact network in the folder of a machine's own model."""
     network = load_network(Path(model) / "netwright.safetensors")
     if network.kind.name != LANGUAGE_MODEL or (
         list(network.compiled.network.vocabulary) != names.get("vocabulary")
@@ -159,17 +154,17 @@ def generate(
     engine: Engine | str = Engine.FAST,
     damaged: bool = False,
 ) -> Run:
-    """The run that an exported language model writes, one context after the other.
+    """Run an exported language model, one context after the other.
 
     Args:
         model: the folder of a machine's own model, for gpt2 or opt.
         word: the input; none means the machine's default input.
-        max_steps: how many steps of the machine it may take.
+        max_steps: the maximum number of steps of the machine.
         engine: `fast`, which is netwright's own evaluator, or `torch`, which is GPT-2 itself.
-        damaged: run it also if its files are not those that were checked when it was exported.
+        damaged: accept files other than those that were checked when it was exported.
 
-    The weights are those in the folder; when a context is full, the text is read off and a new
-    prompt goes on from there.
+    The weights are those in the folder. When a context is full, its text is parsed, and a new
+    prompt continues from there.
     """
     check_limit(max_steps)
     chosen = read_engine(engine)
@@ -184,22 +179,20 @@ def generate(
         config = json.loads((Path(model) / "config.json").read_text(encoding="utf-8"))
         targets = [each for each in TARGETS.values() if isinstance(each, CheckpointTarget)]
         target = {each.model_type: each for each in targets}[config["model_type"]]
-        stored = target.stored_as(read_tensors(Path(model) / "model.safetensors"))
+        stored = target.stored(None, Path(model))
         tensors = {name: array.astype(np.float32) for name, array in stored.items()}
         own = pack(network.compiled.network).tensors
-        shapes = {name: tensor.shape for name, tensor in own.items()}
-        if {name: tensor.shape for name, tensor in tensors.items()} != shapes:
+        if {name: t.shape for name, t in tensors.items()} != {n: t.shape for n, t in own.items()}:
             raise FormatError(f"{model}: its files are of different networks; export it again")
         dtype = DTYPE.read(config["dtype"])
+    except NetwrightError:
+        raise
     except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
-        if isinstance(error, NetwrightError):
-            raise
         raise FormatError(
             f"{model} is not whole: {type(error).__name__} {shortened(error, 100)}; export it again"
         ) from None
-    blocks = len(network.compiled.network.blocks)
     make = TorchEvaluator if chosen is Engine.TORCH else FloatEvaluator
-    evaluator = make(tensors, blocks, dtype)
+    evaluator = make(tensors, len(network.compiled.network.blocks), dtype)
     given = network.machine
     letters = given.check_word(given.default_input if word is None else word)
     return run_language_model(network.compiled, letters, max_steps, evaluator, chosen)

@@ -1,7 +1,4 @@
-"""What exports to Hugging Face share: tokenizers, written as files, and a quiet library.
-
-A tokenizer takes words between white space.
-"""
+"""What exports to Hugging Face share: tokenizer files, and loading without side effects."""
 
 import sys
 from collections.abc import Iterator, Sequence
@@ -13,22 +10,20 @@ from netwright.export.target import write_json
 
 
 def write_tokenizer(
-    folder: Path, vocabulary: Sequence[str], before: Sequence[str], behind: Sequence[str]
+    folder: Path, vocabulary: Sequence[str], before: Sequence[str], after: Sequence[str]
 ) -> None:
-    """tokenizer.json and its configuration; some tokens are put before and behind every text.
+    """Write tokenizer.json and its configuration; tokens are separated by white space.
 
-    A word that is no token is an error: the token for unknown ones is not in the vocabulary.
+    The tokens `before` and `after` surround every text. An unknown word is an error, as `<unk>` is
+    not in the vocabulary.
     """
     number = {text: n for n, text in enumerate(vocabulary)}
     special = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False}
-    around = [*before, *behind]
 
-    def template(*texts: str) -> list[dict[str, dict[str, object]]]:
-        return [
-            *({"SpecialToken": {"id": text, "type_id": 0}} for text in before),
-            *({"Sequence": {"id": text, "type_id": 0}} for text in texts),
-            *({"SpecialToken": {"id": text, "type_id": 0}} for text in behind),
-        ]
+    def pieces(kind: str, texts: Sequence[str]) -> list[dict[str, dict[str, object]]]:
+        return [{kind: {"id": text, "type_id": 0}} for text in texts]
+
+    start, end = pieces("SpecialToken", before), pieces("SpecialToken", after)
 
     tokenizer = {
         "version": "1.0",
@@ -39,10 +34,11 @@ def write_tokenizer(
         "pre_tokenizer": {"type": "WhitespaceSplit"},
         "post_processor": {
             "type": "TemplateProcessing",
-            "single": template("A"),
-            "pair": template("A", "B"),
+            "single": [*start, *pieces("Sequence", "A"), *end],
+            "pair": [*start, *pieces("Sequence", "AB"), *end],
             "special_tokens": {
-                text: {"id": text, "ids": [number[text]], "tokens": [text]} for text in around
+                text: {"id": text, "ids": [number[text]], "tokens": [text]}
+                for text in (*before, *after)
             },
         },
         "decoder": None,
@@ -62,16 +58,13 @@ def write_tokenizer(
 
 @contextmanager
 def quiet_transformers() -> Iterator[None]:
-    """Load models without bars, and without leaving a copy of their code in the user's cache."""
+    """Context manager: load models without progress bars or copies in the user's module cache."""
     from transformers import dynamic_module_utils
     from transformers.utils import logging
 
-    bars, cache, paths = (
-        logging.is_progress_bar_enabled(),
-        dynamic_module_utils.HF_MODULES_CACHE,
-        list(sys.path),
-    )
-    logging.disable_progress_bar()  # ours is enough
+    bars, paths = logging.is_progress_bar_enabled(), list(sys.path)
+    cache = dynamic_module_utils.HF_MODULES_CACHE
+    logging.disable_progress_bar()
     with TemporaryDirectory() as folder:
         dynamic_module_utils.HF_MODULES_CACHE = folder
         try:

@@ -1,26 +1,24 @@
 """A plain PyTorch module with hook points, and its weights."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from numpy.typing import NDArray
 
 from netwright.errors import InputError
-from netwright.export.sources import source_of
+from netwright.export.sources import PACKAGE
 from netwright.export.target import (
     AT_ONCE,
-    NOTICE,
-    Step,
+    Arrays,
     Target,
-    tensors_of,
+    Ways,
+    arrays_of,
     word_text,
     write_arrays,
-    write_text,
 )
 from netwright.network.tensors import NamedTensors
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 
 class TorchTarget(Target):
@@ -29,18 +27,16 @@ class TorchTarget(Target):
     name, extra, needs, code = "torch", "torch", ("torch",), "model.py"
 
     def write(self, named: NamedTensors, folder: Path, dtype: str) -> None:
-        """The weights, and the code of the module."""
-        write_arrays(folder / "weights.safetensors", tensors_of(named, dtype))
-        write_text(folder / self.code, source_of(self.part(named.kind), NOTICE) + LOAD)
+        """Write the weights and the code of the module."""
+        write_arrays(folder / "weights.safetensors", arrays_of(named, dtype))
+        self.write_code(named, folder, LOAD)
 
-    def stored(self, opened: Any, folder: Path) -> "dict[str, NDArray[Any]]":
-        """The module's state."""
+    def stored(self, opened: Any, folder: Path) -> Arrays:
+        """Return the module's state."""
         return {name: tensor.numpy() for name, tensor in opened.state_dict().items()}
 
-    def ways(
-        self, opened: Any, word: Sequence[str], exact: "NDArray[Any]"
-    ) -> dict[str, Iterator[Step]]:
-        """Step by step; and a Transformer all at once, behind the exact outputs."""
+    def ways(self, opened: Any, word: Sequence[str], exact: NDArray[Any]) -> Ways:
+        """Run step by step, and a Transformer also in one teacher-forced pass."""
         import torch
 
         ways = super().ways(opened, word, exact)
@@ -51,8 +47,8 @@ class TorchTarget(Target):
         return ways
 
     def usage(self, named: NamedTensors) -> str:
-        """Run it, see inside, change something."""
-        name = next(reversed([*filter(_is_worth_a_look, named.names["activations"])]))
+        """Run the module, look at its activations, and change one with a hook."""
+        name = [*filter(_is_worth_a_look, named.names["activations"])][-1]
         return f"""\
 from model import load  # in this folder
 
@@ -71,7 +67,7 @@ def _is_worth_a_look(name: str) -> bool:
 
 
 def to_torch(named: NamedTensors, dtype: str) -> Any:
-    """The module of a network, without a file."""
+    """Build the module of a network without writing files."""
     target = TorchTarget()
     dtype = target.read_dtype(dtype)
     if not target.takes(named.kind):
@@ -79,8 +75,8 @@ def to_torch(named: NamedTensors, dtype: str) -> Any:
     target.check_installed()
     import torch
 
-    module = import_module(f"netwright.export.written.{target.part(named.kind)}")
-    tensors = {name: torch.from_numpy(array) for name, array in tensors_of(named, dtype).items()}
+    module = import_module(f"{PACKAGE}.{target.source_name(named.kind)}")
+    tensors = {name: torch.from_numpy(array) for name, array in arrays_of(named, dtype).items()}
     return module.NETWORK.of(named.names, tensors)
 
 
@@ -89,8 +85,4 @@ LOAD = '''
 def load(folder=Path(__file__).parent, dtype=None):
     """The network in a folder: this one; in the type that was saved, or another."""
     return NETWORK.load(folder, dtype)
-
-
-if __name__ == "__main__":
-    main(load())
 '''

@@ -1,9 +1,9 @@
-"""The universal language model as a checkpoint: one for all machines within its bounds."""
+"""Export the universal language model: one checkpoint for all machines within its bounds."""
 
 from collections.abc import Iterator
+from contextlib import suppress
 from itertools import islice
 from os import PathLike
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -35,7 +35,7 @@ from netwright.text import Notify, counted
 
 KIND = "universal-language-model"
 FIRST = ("palindrome", "busy-beaver-4", "binary-increment")
-"""The machines that it is checked on before others of the library."""
+"""The machines to check first, before others of the library."""
 MOST_MACHINES = 6
 UNIVERSAL_MEANINGS = Meanings(
     blocks={
@@ -112,12 +112,8 @@ class UniversalSubject(Subject):
                 continue
         return "q0:# 1:R:acc <tape>"
 
-    def files(self) -> dict[str, bytes]:
-        """Nothing: its names say all of it."""
-        return {}
-
     def introduction(self) -> str:
-        """What it is."""
+        """Describe the model for the README."""
         return (
             "A stock language model whose weights are whole numbers that were computed, not "
             "trained, by netwright. It runs every Turing machine within its bounds: the machine "
@@ -125,7 +121,7 @@ class UniversalSubject(Subject):
         )
 
     def _texts(self) -> Iterator[CheckedText]:
-        """Machines that fit, with the texts that they must have."""
+        """Yield the texts that the model must write for machines within its bounds."""
         vocabulary = self.model.vocabulary
         found = {name: library_machine(name) for name in (*FIRST, *library_names())}
         for name, machine in {**found, "one step": SMALLEST}.items():
@@ -139,11 +135,10 @@ class UniversalSubject(Subject):
             if not np.array_equal(logits[len(prompt) - 1 :].argmax(axis=1), tokens[len(prompt) :]):
                 raise NetworkError(f"the universal model does not run {name}")
             word = (f"{name}:", *machine.default_input)
-            ended = tokens[-1] in (ACCEPT, HALT)
-            yield CheckedText(word, tokens, len(prompt), ended)
+            yield CheckedText(word, tokens, len(prompt), tokens[-1] in (ACCEPT, HALT))
 
     def check(self, target: Target, opened: Opened, notify: Notify) -> list[Checked]:
-        """Token by token."""
+        """Compare the texts token by token."""
         assert isinstance(target, CheckpointTarget)
         return target.check(opened, list(islice(self._texts(), MOST_MACHINES)), notify)
 
@@ -161,13 +156,13 @@ def export_universal(
     force: bool = False,
     notify: Notify = lambda _: None,
 ) -> Export:
-    """Write the universal model for so many states and symbols, and check it."""
+    """Write the universal model for given numbers of states and symbols, and check it."""
     target = target_named(to)
     if not isinstance(target, CheckpointTarget):
         raise InputError(f"a universal language model is for gpt2 or opt; not for {to}")
     dtype = target.read_dtype(dtype)
     check_count(check)
-    place: Path = output_path(path)
+    place = output_path(path)
     check_place(place, force=force)
     subject = UniversalSubject(universal_model(states, symbols, context), check)
     options = {"keep_failed": keep_failed, "force": force}
@@ -175,14 +170,12 @@ def export_universal(
 
 
 def vocabulary_of(names: dict[str, Any]) -> UniversalVocabulary:
-    """The vocabulary of a universal model, from its names.json."""
+    """Read a universal model's vocabulary from its names.json; raise an error if it is damaged."""
     if names.get("kind") != KIND:
         raise InputError("that is no universal language model")
-    try:
+    with suppress(LookupError, TypeError, ValueError):
         states, symbols = tuple(names["states"]), tuple(names["symbols"])
         found = UniversalVocabulary(states, symbols, int(names["context"]))
         if list(found.texts) == names["vocabulary"]:
             return found
-    except (LookupError, TypeError, ValueError):
-        pass
     raise FormatError("its names.json is not whole; export it again")

@@ -1,18 +1,20 @@
-"""All machines of the library as exports in one folder, with an index.
+"""Export all machines of the library into one folder, with an index.
 
-The work can be stopped and gone on with: an export that is there already, of the same network and
-checked alike, is kept. One whose check fails stays, and the index says how far it is right.
+The work can be interrupted and resumed: an existing export of the same network with the same check
+is kept. An export whose check fails stays, and the index says how far it is right.
 """
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from netwright.errors import InputError, OutputError
 from netwright.export.folder import OUTPUTS, check_count, export
-from netwright.export.place import check_place, is_intact, read_report
+from netwright.export.place import check_place, intact_report
 from netwright.export.target import Target, write_json, write_text
 from netwright.export.targets import target_named
 from netwright.kind.registry import kind_named, kinds_of_the_paper, modules
@@ -27,7 +29,7 @@ KIND = "netwright zoo 1"
 
 @dataclass(frozen=True)
 class Animal:
-    """A network of the zoo: a row of its index."""
+    """A network in the zoo: a row of the index."""
 
     folder: str
     machine: str
@@ -37,15 +39,15 @@ class Animal:
     parameters: int
     holds: bool
     right_to: int | None
-    """So many outputs are right; if it holds, all that were compared."""
+    """The number of right outputs; all that were compared if it holds; None if not checked."""
     ended: bool
-    """Whether the machine's run is over by then."""
+    """Whether the machine's run ends within them."""
     fresh: bool
-    """Whether it was written just now."""
+    """Whether this call wrote it."""
 
     @property
     def verdict(self) -> str:
-        """In a few words."""
+        """The result of the check in a few words."""
         if self.right_to is None:
             return "not checked"
         if not self.holds:
@@ -63,7 +65,7 @@ def write_zoo(
     force: bool = False,
     notify: Notify = lambda _: None,
 ) -> Iterator[Animal]:
-    """Every machine of the library on every kind that a target takes, one after the other."""
+    """Export every machine of the library on every kind that a target takes; yield each result."""
     target = target_named(to)
     dtype = target.read_dtype(dtype)
     check_count(check)
@@ -77,8 +79,8 @@ def write_zoo(
     there = _zoo_in(place, target, dtype, force)
     place.mkdir(exist_ok=True)
     wanted = [(name, kind) for name in library_names() for kind in chosen]
-    # What is there already stays in the index.
-    animals = {animal.folder: animal for animal in there if _is_there(place, animal)}
+    write = partial(export, dtype=dtype, check=check, keep_failed=True, force=True)
+    animals = {animal.folder: animal for animal in there if intact_report(place / animal.folder)}
     _write_index(place, target, dtype, animals)
     for n, (name, kind) in enumerate(wanted, start=1):
 
@@ -93,23 +95,14 @@ def write_zoo(
         report = None if force else _kept(folder, network, target, dtype, check)
         fresh = report is None
         if report is None:
-            report = export(
-                network,
-                to,
-                folder,
-                dtype=dtype,
-                check=check,
-                keep_failed=True,
-                force=True,
-                notify=tell,
-            ).about
+            report = write(network, to, folder, notify=tell).about
         animals[folder.name] = _animal(folder.name, network, report, fresh)
         _write_index(place, target, dtype, animals)
         yield animals[folder.name]
 
 
 def _zoo_in(place: Path, target: Target, dtype: str, force: bool) -> list[Animal]:
-    """What a folder has already; OutputError if it is something else."""
+    """Read the index of an existing zoo; raise OutputError if the folder is anything else."""
     if not place.is_dir() or place.is_symlink():
         check_place(place, force=force)
         return []
@@ -133,25 +126,15 @@ def _zoo_in(place: Path, target: Target, dtype: str, force: bool) -> list[Animal
     return animals
 
 
-def _is_there(place: Path, animal: Animal) -> bool:
-    report = read_report(place / animal.folder)
-    return report is not None and is_intact(place / animal.folder, report)
-
-
 def _kept(
     folder: Path, network: Network, target: Target, dtype: str, check: int
 ) -> dict[str, Any] | None:
-    """What a finished export says, if it is the one that is wanted."""
-    report = read_report(folder)
+    """Return the report of a finished export, if it is intact and of this network and check."""
+    report = intact_report(folder)
     wanted = {"target": target.name, "dtype": dtype, "asked": check}
     if report is None or any(report.get(key) != value for key, value in wanted.items()):
         return None
-    if not is_intact(folder, report):
-        return None
-    try:
-        same = (folder / "netwright.safetensors").read_bytes() == to_bytes(network)
-    except OSError:
-        return None
+    same = report["files"].get("netwright.safetensors") == sha256(to_bytes(network)).hexdigest()
     return report if same else None
 
 
@@ -172,7 +155,7 @@ def _animal(folder: str, network: Network, report: dict[str, Any], fresh: bool) 
 
 
 def _write_index(place: Path, target: Target, dtype: str, found: Mapping[str, Animal]) -> None:
-    """index.json, and a page with the same table."""
+    """Write index.json, and README.md with the same table."""
     order = [f"{name}-{kind}" for name in library_names() for kind in modules()]
     animals = sorted(found.values(), key=lambda animal: order.index(animal.folder))
     rows = [

@@ -43,7 +43,7 @@ export class Choice {
     $("kind").value = run.kind;
     this.offerOptions(run.options);
     this.run = run;
-    this.name = $("machine").value; // as the field has it: without line ends
+    this.name = $("machine").value; // as the field shows it: without line ends
   }
 
   async submit() {
@@ -59,7 +59,7 @@ export class Choice {
   }
 }
 
-// A machine of one's own: its text in any of the formats, which this server knows until it ends.
+// The user's own machine: its text in any of the formats, which the server keeps until it ends.
 function ownMachine(source) {
   const text = element("textarea", { rows: 5, spellcheck: "false", "aria-label": "The text of a machine" });
   const problem = element("p", { role: "alert" });

@@ -3,7 +3,7 @@
 const ink = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 const parse = (hex) => [1, 3, 5].map((n) => parseInt(hex.slice(n, n + 2), 16));
 
-// A canvas as large as it is shown, with a context in CSS pixels.
+// Resize a canvas to its size on the screen; return a context in CSS pixels.
 export function fit(canvas) {
   const ratio = devicePixelRatio || 1;
   const { clientWidth: width, clientHeight: height } = canvas;
@@ -14,7 +14,7 @@ export function fit(canvas) {
   return { context, width, height };
 }
 
-// Where times and cells are on a canvas of this size.
+// The coordinates of times and cells on a canvas of this size.
 export function scale(diagram, width, height) {
   const perTime = width / (diagram.stop - diagram.start);
   const perCell = height / (diagram.last + 1 - diagram.first);
@@ -58,7 +58,7 @@ function path(context, diagram, width, height) {
     return;
   }
   for (let x = 0; x < columns; x++) {
-    // Where the head sweeps over much of the picture, its path would hide the tape.
+    // If the head sweeps over much of the picture, its path would hide the tape.
     const top = y(low[x]), size = Math.max(1.5, y(high[x] + 1) - top);
     if (size < height / 6) context.fillRect(x * step, top, Math.max(1, step), size);
   }

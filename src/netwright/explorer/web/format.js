@@ -1,4 +1,4 @@
-// Numbers and symbols as people read them.
+// Readable numbers and symbols.
 
 export const number = (n) => (n < 0 ? "−" : "") + Math.abs(n).toLocaleString("en");
 export const steps = (n) => `${number(n)} ${n === 1 ? "step" : "steps"}`;
@@ -23,7 +23,7 @@ export function overTime(text, t) {
   return text.length > 16 ? about(text) : signed(text);
 }
 
-// Some digits of an exact rational.
+// An exact rational as a decimal with some digits.
 export function about(text) {
   const found = /^(-?)(\d+)(?:\/(\d+))?$/.exec(text);
   if (!found) return signed(text);

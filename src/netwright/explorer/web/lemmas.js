@@ -1,4 +1,4 @@
-// What is proved of a moment: green where the vectors are exactly the values of the proof.
+// The claims of the proof about a moment: green where the vectors have exactly its values.
 
 import { element, signed } from "./format.js";
 import { openDialog } from "./help.js";

@@ -1,6 +1,6 @@
-// The Turing machine in the page: a file without a server draws its diagrams from it.
+// A simulator of the Turing machine, from which a page without a server draws its diagrams.
 
-const AT_ONCE = 1_000_000; // steps between two looks at whether to go on
+const AT_ONCE = 1_000_000; // steps between two checks for cancellation
 
 export class MachineRun {
   constructor(machine, input, head, progress = () => {}) {
@@ -40,7 +40,7 @@ export class MachineRun {
 
   stop() { this.stopped = true; }
 
-  // So many steps, and no further than the end; `seen` is called with the head after each.
+  // Run at most this many steps; call `seen` with the head after each.
   steps(count, seen) {
     let { row, head, tape, time } = this;
     const goal = time + count;
@@ -69,14 +69,14 @@ export class MachineRun {
     return { state: at, head: this.head + this.origin, time: this.time };
   }
 
-  // As `Timeline.diagram` in Python. Several may be asked for at once; they wait for each other.
+  // As `Timeline.diagram` in Python. Concurrent calls wait for each other.
   diagram(part) {
     this.stopped = false;
     this.last = (this.last ?? Promise.resolve()).then(() => (part.fit ? this.fitted(part) : this.draw(part)));
     return this.last;
   }
 
-  // With the cells around the head's path.
+  // Draw the cells around the head's path.
   async fitted(part) {
     const path = await this.draw({ ...part, first: 0, last: 0, rows: 1 });
     if (!path) return null;
@@ -130,7 +130,7 @@ export class MachineRun {
     return { start: from, stop: to, columns, first, last, rows, low, high, image };
   }
 
-  // Let the page breathe; false if this was stopped.
+  // Yield to the event loop; return false if this was cancelled.
   async rest(goal) {
     this.progress(this.time / goal);
     await new Promise((wake) => setTimeout(wake));

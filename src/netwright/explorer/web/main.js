@@ -1,4 +1,4 @@
-// What happens when: the URL says what is shown, the source gives it, the views draw it.
+// The controller: the URL says what is shown, the source provides it, the views draw it.
 
 import * as store from "./store.js";
 import { openSource, Trouble } from "./source.js";
@@ -67,7 +67,7 @@ async function loadMoment() {
   transport.mark(t);
   try {
     const moment = await source.moment(t, direction);
-    // A newer question may have been asked meanwhile: then its answer is drawn, not this one.
+    // If a newer request was made meanwhile, its answer is drawn instead of this one.
     if (!moment || moment.t !== Math.min(store.get("t"), run.last)) return;
     trouble(null);
     shown = moment;

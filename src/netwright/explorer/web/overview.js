@@ -31,7 +31,7 @@ export class Overview {
     this.load();
   }
 
-  // The times that are shown: all, or so many around t; the old ones while t is well inside.
+  // The range of times shown: all, or a window around t that moves when t nears its edge.
   window() {
     const { lead, last } = this.run, size = Number(store.get("zoom")) || 0;
     if (!size || size > last + 1 - lead) return { from: lead, to: last + 1 };
@@ -63,7 +63,7 @@ export class Overview {
     this.draw();
   }
 
-  // The diagram is painted once, and kept; the mark moves over it.
+  // The diagram is painted once and cached; the mark moves over it.
   draw() {
     if (!this.diagram) return;
     const { context, width, height } = fit(this.canvas);

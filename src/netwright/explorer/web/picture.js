@@ -1,4 +1,4 @@
-// Around t: tape, the head's path, and the attention that is drawn on it.
+// The neighbourhood of t: the tape, the head's path, and an attention drawn on it.
 
 import { element, about, number, signed, symbol } from "./format.js";
 import { fit, ink, paint, scale } from "./diagram.js";
@@ -19,7 +19,7 @@ export class Picture {
     });
   }
 
-  // The token under the pointer; near the winner or the second one, exactly that.
+  // The token under the pointer; snaps to the winner and the runner-up.
   target({ offsetX, offsetY }) {
     for (const [t, x, y] of this.marks.places) {
       if (Math.abs(offsetX - x) < 14 && Math.abs(offsetY - y) < 14) return t;
@@ -37,7 +37,7 @@ export class Picture {
     })));
   }
 
-  // A window with room on both sides; the old one, if t and what it looks back to are well inside.
+  // A window around t and the token it attends to; the old one while both fit it well.
   window(t, back) {
     const { lead, last } = this.run;
     const need = Math.max(40, Math.ceil((t - back + 1) * 1.3));

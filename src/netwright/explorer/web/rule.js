@@ -1,4 +1,4 @@
-// The rule that is applied, and the machine's states: a graph, or the rules around it.
+// The rule that is applied, and the machine's states as a graph, or the rules around it.
 
 import { element, svg, symbol } from "./format.js";
 

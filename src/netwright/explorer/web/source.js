@@ -1,4 +1,4 @@
-// Where the answers come from: the local server, or what was recorded in this file.
+// The sources of answers: the local server, or the recording in this file.
 
 import { subject } from "./store.js";
 import { MachineRun } from "./machine.js";
@@ -7,7 +7,7 @@ const AHEAD = 16;
 
 export class Trouble extends Error {}
 
-// Vectors come as what changed since the one before; here each becomes whole, by its name.
+// Decode the vectors of a moment, each sent as its changes since the one before, by name.
 function unfold(moment, run) {
   if (!Array.isArray(moment.vectors)) return moment;
   const whole = {};
@@ -24,7 +24,7 @@ function unfold(moment, run) {
   return moment;
 }
 
-// Asks the server. The newest question of a kind wins: older ones are given up.
+// A client of the server. The newest request of a kind aborts older ones.
 class ServerSource {
   constructor(progress) {
     this.progress = progress;
@@ -40,7 +40,7 @@ class ServerSource {
     try {
       for (;;) {
         const answer = await this.patient(url, control.signal);
-        if (answer.status === 409) continue; // nobody had asked for some time: begin again
+        if (answer.status === 409) continue; // cancelled for lack of polls: start again
         if (answer.status === 202) {
           this.progress((await answer.json()).done, kind);
           await new Promise((wake) => setTimeout(wake, 60));
@@ -63,7 +63,7 @@ class ServerSource {
     }
   }
 
-  // A server that does not answer may only be slow, or the machine asleep.
+  // A server that does not answer may only be slow, or the computer asleep.
   async patient(url, signal) {
     for (let tries = 0; ; tries++) {
       try {
@@ -80,7 +80,7 @@ class ServerSource {
   }
 
   async run() {
-    this.stop(); // what is on its way is about another run
+    this.stop(); // pending requests are about another run
     this.moments.clear();
     const key = (this.key = JSON.stringify(subject()));
     const found = await this.ask("api/run", {});
@@ -88,7 +88,7 @@ class ServerSource {
     return this.key === key ? found : null;
   }
 
-  // A moment, or null if another one was asked for meanwhile. Some ahead of it are fetched too.
+  // A moment, or null if another one was requested meanwhile. The next ones are prefetched.
   async moment(t, direction = 1) {
     const found = this.moments.get(t);
     const beyond = t + direction * (AHEAD / 2);
@@ -142,7 +142,7 @@ class ServerSource {
   }
 }
 
-// Reads what was recorded; diagrams come from the machine, which runs here.
+// Reads the recording; diagrams come from the simulator in the page.
 class FileSource {
   constructor(recorded, progress) {
     this.recorded = recorded;
@@ -152,7 +152,7 @@ class FileSource {
     this.only = true;
   }
 
-  // All of a run is there, or some times of it.
+  // The recording has all times of a run, or a range of them.
   async run() {
     const times = [...this.moments.keys()], run = this.recorded.run;
     if (times.length < run.last) Object.assign(run, { from: times[0], to: times.at(-1) });

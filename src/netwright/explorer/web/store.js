@@ -1,10 +1,10 @@
-// The state of the page: what is in the URL, and nothing else. `t` rules.
+// The state of the page, kept in the URL alone. `t` is the time that all views show.
 
 const listeners = new Set();
 const served = location.protocol.startsWith("http");
 const state = { machine: "palindrome", t: 1 };
 
-// Call `listener(state, changed)` now and whenever something changes.
+// Call `listener(state, changed)` now and at every change.
 export function watch(listener) {
   listeners.add(listener);
 }
@@ -13,7 +13,7 @@ export function get(name) {
   return name === undefined ? state : state[name];
 }
 
-// Change some of it; `undefined` takes a name away.
+// Change some names; `undefined` removes a name.
 export function set(changes, { replace = true } = {}) {
   const changed = new Set();
   for (const [name, value] of Object.entries(changes)) {
@@ -33,7 +33,7 @@ export function readURL(defaults = {}) {
   state.t = Math.max(1, Math.floor(Number(state.t)) || 1);
 }
 
-// What a question to the server is about: all but where and how we look.
+// The part of the state that identifies a run: all but the time and the view.
 export function subject() {
   const { t, part, theme, big, zoom, ...rest } = state;
   return rest;
@@ -42,7 +42,7 @@ export function subject() {
 let pending = null;
 
 function writeURL(replace) {
-  // Browsers allow a hundred changes in half a minute; and in a frame none at all.
+  // Browsers allow a hundred changes in half a minute, and none in a frame.
   clearTimeout(pending);
   pending = setTimeout(() => {
     try {

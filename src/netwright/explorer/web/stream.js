@@ -1,4 +1,4 @@
-// The residual stream as a table, and the parts of one moment; for other kinds, vectors by name.
+// The residual stream as a table with the parts of one moment; for other kinds, vectors by name.
 
 import { element, number, overTime, signed, symbol } from "./format.js";
 import * as store from "./store.js";
@@ -35,7 +35,7 @@ function residual(run, moment, names) {
   const partOf = (column) => parts.findIndex((each) => each.vector === column.vector);
   const shows = (column) => part === null || partOf(column) <= part;
   let columns = run.view.columns;
-  if (innerWidth < 720) { // the column that was made last, and the one before it
+  if (innerWidth < 720) { // the newest column and the one before it
     const last = part === null ? columns.length - 2 : columns.findLastIndex(shows);
     columns = columns.slice(Math.max(0, last - 1), Math.max(0, last - 1) + 2);
   }
@@ -91,7 +91,7 @@ function vectors(run, moment, names) {
 
 const label = ([block, name]) => (name === "" ? block : `${block}[${name}]`);
 
-// Inside one moment: its parts in turn, each with a formula and a sentence.
+// The parts of one moment in turn, each with a formula and a sentence.
 
 export function partNumber(run) {
   const part = store.get("part");

@@ -1,4 +1,4 @@
-// The tape around the head, and what happens there in one sentence.
+// The tape around the head, and one sentence on what happens there.
 
 import { element, number, steps, symbol } from "./format.js";
 
@@ -7,7 +7,7 @@ export function drawTape(place, run, moment) {
   const tape = moment.tape;
   if (!tape) return;
   const blank = run.machine.blank;
-  // Large numbers of tokens do not fit below a cell: then how many tokens ago.
+  // Large token numbers do not fit below a cell: show how many tokens ago instead.
   const below = tape.visits.map((v) => (v === null ? "" : number(moment.t < 10000 ? v : v - moment.t)));
   const around = below.slice(tape.cells.length / 4, (3 * tape.cells.length) / 4);
   const cell = Math.max(34, ...tape.cells.map((s) => 11 * s.length + 12), ...around.map((s) => 6.2 * s.length + 12));

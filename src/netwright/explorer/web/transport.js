@@ -1,4 +1,4 @@
-// Going through time: buttons, keys, a number, and playing.
+// Navigation in time: buttons, keys, a number field, and playback.
 
 import * as store from "./store.js";
 import { number } from "./format.js";
@@ -66,7 +66,7 @@ export class Transport {
     keys[event.key]();
   }
 
-  // The next part of this token, then the first one of the next token.
+  // Go to the next part of this token, or to the first part of the next token.
   part(step) {
     const parts = this.run.view.parts.length, now = partNumber(this.run), t = store.get("t");
     if (!parts) return;

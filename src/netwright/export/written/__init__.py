@@ -1,5 +1,5 @@
-"""The code that exports carry: it knows nothing of netwright, and is copied as it stands.
+"""The code that exports carry: it does not depend on netwright, and is copied verbatim.
 
-`export.sources` puts the parts that a file needs into one file. Everything here runs with what its
-target has: numpy, onnxruntime or torch.
+`export.sources` puts the parts that a file needs into one file. All code here needs only the
+packages of its target: numpy, onnxruntime or torch.
 """

@@ -24,13 +24,13 @@ class NetwrightConfig(PretrainedConfig):
 
 
 class CacheKept:
-    """The decoder's keys and values in a cache of transformers, behind the encoder's."""
+    """The decoder's keys and values in a cache of transformers, after the encoder's."""
 
     def __init__(self, cache):
         self.cache, self.tokens = cache, cache.get_seq_length(1)
 
     def __call__(self, layer, K, V):
-        """Those of the new tokens, behind the others of a layer."""
+        """Append those of new tokens to a layer's, and return all of them."""
         K, V = self.cache.update(K[:, None], V[:, None], int(layer))
         return K[:, 0], V[:, 0]
 
@@ -99,14 +99,14 @@ class NetwrightForCausalLM(PreTrainedModel, GenerationMixin):
         return letters.clamp(0, max(0, self.config.letters - 1))
 
     def _check_outputs(self, tokens):
-        """Behind `<start>` there are outputs, and what may follow the end of a run."""
+        """Check that only outputs, or what may follow the end of a run, come after `<start>`."""
         letters = (tokens >= self.FIRST_LETTER) & (tokens < self.FIRST_LETTER + self.config.letters)
         if (letters | (tokens == self.START)).any():
             raise ValueError("behind <start> there are outputs only")
 
     @staticmethod
     def _hidden(mask):
-        """Which symbols only fill a row; as `Transformer.encode` says it."""
+        """A mask of the symbols that only pad a row, as `Transformer.encode` returns it."""
         if mask is None:
             return None
         return ((mask == 0) & mask.any(-1, keepdim=True))[..., None, :]
@@ -114,7 +114,7 @@ class NetwrightForCausalLM(PreTrainedModel, GenerationMixin):
     def prepare_inputs_for_generation(
         self, input_ids, past_key_values=None, attention_mask=None, use_cache=None, **kwargs
     ):
-        """The newest token alone, once a cache has the others."""
+        """Pass the newest token alone, once the cache has the others."""
         if past_key_values is not None and past_key_values.get_seq_length():
             input_ids = input_ids[:, -1:]
         return {
@@ -124,7 +124,7 @@ class NetwrightForCausalLM(PreTrainedModel, GenerationMixin):
             "use_cache": use_cache,
         }
 
-    # What the check of an export asks.
+    # For the check of an export.
 
     def outputs(self, word):
         """(y, attended) along the text that `generate` writes."""

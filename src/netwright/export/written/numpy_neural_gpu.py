@@ -9,7 +9,7 @@ class NeuralGPU(NumpyNetwork):
     """A column of cells, one for each symbol, and gated convolutions over it."""
 
     def convolution(self, letter, S):
-        """f(K * S + B): each kernel reads the cells shifted by so many rows, zeros outside."""
+        """f(K * S + B): each kernel reads the cells shifted by its rows, zeros outside."""
         bank, total = self.names["banks"][letter], self.tensors[f"{letter}.bias"]
         for u, shift in enumerate(bank["shifts"], start=1):
             shifted = np.zeros_like(S)

@@ -35,7 +35,7 @@ class Transformer(NumpyNetwork):
     def encode(self, word):
         """The keys and values of the external attention (Equations 6 to 8)."""
         X = [self.tensors["embedding"][token] for token in self.tokens(word)]
-        if not X:  # attention over no keys is 0; so it is over one key whose value is 0
+        if not X:  # attention over no keys is 0, as over one key whose value is 0
             zeros = np.zeros((1, *self.tensors["seed"].shape), dtype=self.dtype)
             return zeros, zeros
         X = np.stack([self.positioned(x, i) for i, x in enumerate(X, start=1)])

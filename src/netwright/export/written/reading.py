@@ -13,7 +13,7 @@ class Readable:
     """
 
     def tokens(self, word):
-        """The numbers of a word's symbols, and of what is read behind it.
+        """The numbers of a word's symbols, and of what is read after it.
 
         A word is a text, one symbol a character, or a list of symbols.
         """
@@ -42,11 +42,11 @@ class Readable:
                 return
 
     def outcome(self, word, limit=1000):
-        """How the run ends: accepted, rejected, halted, or undecided within so many outputs."""
+        """How the run ends: accepted, rejected, halted, or undecided within `limit` outputs."""
         return self.outcome_of([*self.run(word, limit)], limit)
 
     def outcome_of(self, run, limit):
-        """How a list of what `run` yields ends."""
+        """How a run ends, from a list of what `run` yields."""
         t, state, _ = run[-1] if run else (0, None, None)
         if state in self.names["readout"]["final"]:
             return self.names["outcomes"]["final"]

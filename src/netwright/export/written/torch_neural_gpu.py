@@ -19,7 +19,7 @@ class Bank(nn.Module):
         self.bias = nn.Parameter(torch.zeros(kernel.weight.shape[1]))
 
     def forward(self, S):
-        """Each kernel reads the cells shifted by so many rows, zeros outside."""
+        """Each kernel reads the cells shifted by its number of rows, zeros outside."""
         total = self.bias
         for shift, kernel in zip(self.shifts, self.children()):
             cells = S.shape[-2]
@@ -42,7 +42,7 @@ class NeuralGPU(TorchNetwork):
         self.setup()
 
     def forward(self, word, S):
-        """S^{t+1} for cells S^t, one grid or several; the word is not needed any more."""
+        """S^{t+1} for cells S^t, one grid or several; the word is not used."""
         u, r = self.u(self.U(S)), self.r(self.R(S))
         return self.cell(u * S + (1 - u) * self.F(r * S))
 

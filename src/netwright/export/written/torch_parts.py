@@ -16,13 +16,13 @@ try:  # with TransformerLens a network is one of its models
 except ImportError:
 
     class HookPoint(nn.Identity):
-        """Where an activation passes by; `name` is its own."""
+        """A point that an activation passes through; `name` is the activation's."""
 
     class HookedRootModule(nn.Module):
-        """The two calls of TransformerLens that matter most, for those who have it not."""
+        """The two most important calls of TransformerLens, where it is not installed."""
 
         def setup(self):
-            """Tell every module its name."""
+            """Give every module its name."""
             for name, module in self.named_modules():
                 module.name = name
 
@@ -37,7 +37,7 @@ except ImportError:
             return result, cache
 
         def run_with_hooks(self, *arguments, fwd_hooks=()):
-            """The result if f(activation, hook=…) may change activations: pairs of a name and f."""
+            """The result with hooks, pairs of a name and f: f(activation, hook=…) may change it."""
             handles = []
             try:
                 for name, f in fwd_hooks:
@@ -114,7 +114,7 @@ class TorchNetwork(HookedRootModule, Readable):
 
     @contextmanager
     def watched(self, end):
-        """A dictionary with the newest activation of each name that ends so."""
+        """A context with a dictionary of the newest activation for each name with this ending."""
         seen, handles = {}, []
         for name, module in self.named_modules():
             if isinstance(module, HookPoint) and name.endswith(end):

@@ -28,7 +28,7 @@ class FeedForward(nn.Module):
 
 
 class HookedAffine(Affine, HookPoint):
-    """An affine map that is a hook point itself: what it gives can be seen and changed."""
+    """An affine map that is a hook point itself: its result can be seen and changed."""
 
 
 class Attention(nn.Module):
@@ -51,8 +51,8 @@ class Attention(nn.Module):
         hard = (scores == scores.amax(-1, keepdim=True)).to(V.dtype)
         count = hard.sum(-1, keepdim=True)
         pattern = self.pattern(hard / count)
-        # Values are summed first and divided once: 1/r would be rounded before it is used. Where a
-        # hook has changed the pattern, its number counts.
+        # Values are summed first and divided once: 1/r would be rounded before it is used. If a
+        # hook has changed the pattern, its numbers are used.
         chosen = torch.where(pattern == hard / count, hard, pattern * count)
         return chosen @ V / count
 
@@ -69,7 +69,7 @@ class Layer(nn.Module):
             self.add_module(point, HookPoint())
 
     def attend(self, x, keep=None, hidden=None):
-        """Att(Q(x), K(X), V(X)); `keep` takes the keys and values of x, and gives those of X."""
+        """Att(Q(x), K(X), V(X)); `keep` takes the keys and values of x, and returns those of X."""
         attention = self.self
         q, K, V = attention.q(self.Q(x)), attention.k(self.K(x)), attention.v(self.V(x))
         if keep is not None:
@@ -84,7 +84,7 @@ class Kept:
         self.tokens, self.layers = 0, {}
 
     def __call__(self, layer, K, V):
-        """Those of the new tokens, behind the others of a layer."""
+        """Append those of new tokens to a layer's, and return all of them."""
         new = (K, V)
         if layer in self.layers:
             new = tuple(torch.cat(pair, dim=-2) for pair in zip(self.layers[layer], new))
@@ -134,8 +134,8 @@ class Transformer(TorchNetwork):
     def encode(self, word, mask=None):
         """The keys and values of the external attention, and which of them are hidden.
 
-        `mask` is 0 for symbols that only fill a row of a batch, in front of its word. An attention
-        over no keys is 0, and so it is over keys whose values are 0.
+        `mask` is 0 for symbols that only pad a row of a batch, in front of its word. Attention over
+        no keys is 0, and so is attention over keys whose values are 0.
         """
         x = self.embedding[word]
         if not x.shape[-2]:
@@ -153,12 +153,12 @@ class Transformer(TorchNetwork):
         return self.encoder["K"](x) * whole, self.encoder["V"](x) * whole, hidden
 
     def decode(self, external, y, kept=None):
-        """The outputs behind some tokens y, after others whose keys and values are kept."""
+        """The outputs after tokens y, which follow those whose keys and values are kept."""
         *external, unseen = external
         kept = Kept() if kept is None else kept
         past, new = kept.tokens, y.shape[-2]
         i = torch.arange(past + 1, past + new + 1)
-        # Token i cannot see those behind it.
+        # Token i cannot see later tokens.
         later = torch.ones(new, past + new, dtype=torch.bool, device=y.device).triu(past + 1)
         z = self.positioned(y, i)
         for name, layer in self.decoder.items():
@@ -188,7 +188,7 @@ class Transformer(TorchNetwork):
 
     @torch.no_grad()
     def forced(self, word, y):
-        """The same for given y_0, y_1, …, all at once: what is behind each of them."""
+        """The same for given y_0, y_1, …, in one pass: the output after each of them."""
         with self.watched(".pattern") as patterns:
             following = self(self.word(word), y)
         for t, row in enumerate(following):

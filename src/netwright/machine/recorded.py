@@ -1,4 +1,4 @@
-"""A machine's run as arrays: for each time its state, its rule, its cell, and who was there last.
+"""A machine's run as arrays: for each time its state, its rule, its cell, and the last visits.
 
 | array      | at time i                                                                   |
 |------------|-----------------------------------------------------------------------------|
@@ -35,7 +35,7 @@ DONE, NO_ROOM = range(2)
 
 
 class Recorded:
-    """The run of a machine on a word, from time 0 on, some times at once."""
+    """The run of a machine on a word, written in batches of times."""
 
     def __init__(
         self,
@@ -44,7 +44,7 @@ class Recorded:
         head: int,
         arrays: Mapping[str, NDArray[np.int64]],
     ) -> None:
-        """`arrays` are those to write to, by name."""
+        """`arrays` are the output arrays by name; what they do not name is not computed."""
         states = {state: n for n, state in enumerate(machine.states)}
         symbols = {symbol: n for n, symbol in enumerate(machine.symbols)}
         width, blank = len(symbols), symbols[machine.blank]
@@ -64,10 +64,10 @@ class Recorded:
         values = (row, place, 0, 0, -1, DONE, len(tape), -place, blank, first)
         self.clock = np.array(values, np.int64)
         self._where: NDArray[np.int64] | None = None
-        """The addresses of all arrays."""
+        """The addresses of all arrays; None after one was replaced."""
 
     def advance(self, start: int, count: int) -> None:
-        """Write the next times, from a place on."""
+        """Write the next `count` times to index `start` and following."""
         done = 0
         while done < count:
             if self._where is None:
@@ -81,7 +81,7 @@ class Recorded:
                 self._make_room()
 
     def _make_room(self) -> None:
-        """As many cells again on each side."""
+        """Add as many cells on each side as there are."""
         more, blank = len(self.kept["tape"]), int(self.clock[CLOCK.index("blank")])
         for name in KEPT[2:]:
             outside = blank if name == "tape" else 0
@@ -97,7 +97,7 @@ def _compiled(names: tuple[str, ...]) -> Callable[..., int]:
 
 
 class _Writer(Assembler):
-    """Writes the loop; what is not stored is not computed."""
+    """Generates the loop; what is not stored is not computed."""
 
     def __init__(self, names: tuple[str, ...]) -> None:
         carried = {name: ("clock", CLOCK.index(name)) for name in CARRIED}

@@ -4,7 +4,7 @@
      "initial_state": "q0", "final_states": ["q4"],
      "transitions": {"q0": {"0": ["q1", "x", "R"]}}}
 
-A file may also hold several under their names: FILE:NAME.
+A file may also hold several machines by name: FILE:NAME.
 """
 
 import json
@@ -20,12 +20,12 @@ _KEYS = ("states", "tape_symbols", "blank_symbol", "initial_state", "final_state
 
 
 def recognises(text: str) -> bool:
-    """Whether the text is an object, and speaks of transitions in JSON's way."""
+    """Whether the text looks like a JSON object with transitions."""
     return text.lstrip().startswith("{") and '"transitions"' in text
 
 
 def read(text: str, source: Source) -> TuringMachine:
-    """The machine of a file, or the one that the part of the source names."""
+    """Read the machine of a file, or the one that the part of the source names."""
     try:
         return _read(json.loads(text, object_pairs_hook=_without_duplicates), source)
     except ValueError as error:
@@ -44,8 +44,7 @@ def _read(data: Any, source: Source) -> TuringMachine:
         draft.fault("", f"expected an object, got a {type(data).__name__}")
         draft.stop_at_faults()
     if data.get("n_tapes", 1) != 1 or data.get("cls") == "MNTM":
-        tapes = data.get("n_tapes", "several")
-        draft.fault("", several_tapes(tapes))
+        draft.fault("", several_tapes(data.get("n_tapes", "several")))
     elif data.get("cls") == "NTM":
         draft.fault("", "a nondeterministic machine (NTM); netwright reads deterministic machines")
     draft.stop_at_faults()
@@ -55,22 +54,22 @@ def _read(data: Any, source: Source) -> TuringMachine:
     draft.stop_at_faults()
     _read_transitions(data["transitions"], draft)
     lists = ("states", "tape_symbols", "final_states")
-    names = {key: _names(data[key], key, draft) for key in lists}
+    states, symbols, accepting = (_names(data[key], key, draft) for key in lists)
     (blank,) = _names([data["blank_symbol"]], "blank_symbol", draft)
     (start,) = _names([data["initial_state"]], "initial_state", draft)
     return draft.build(
         blank=blank,
         start=start,
-        states=names["states"],
-        symbols=names["tape_symbols"],
-        accepting=names["final_states"],
-        input_symbols=_input_symbols(data, names["tape_symbols"], draft),
+        states=states,
+        symbols=symbols,
+        accepting=accepting,
+        input_symbols=_input_symbols(data, symbols, draft),
         name=source.part,
     )
 
 
 def _input_symbols(data: dict[str, Any], symbols: list[str], draft: Draft) -> list[str]:
-    """The declared input alphabet; what is in it beside tape symbols is told and left out."""
+    """The declared input alphabet; warn of names that are not tape symbols and drop them."""
     if "input_symbols" not in data:
         return []
     names = _names(data["input_symbols"], "input_symbols", draft)
@@ -89,7 +88,7 @@ def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _names(values: Any, what: str, draft: Draft) -> list[str]:
-    """States or symbols as strings; a number is its digits, as in the keys of JSON."""
+    """States or symbols as strings; a number becomes its digits, as in the keys of JSON."""
     if not isinstance(values, list):
         draft.fault(what, f"expected a list, got {json.dumps(values)[:60]}")
         return []
@@ -121,7 +120,7 @@ def _is_action(value: Any) -> bool:
 
 
 def _is_name(value: Any) -> bool:
-    """Whether a value is text, or a number; `true` is neither, and no symbol."""
+    """Whether a value is a string or an integer; `true` is neither."""
     return isinstance(value, str | int) and not isinstance(value, bool)
 
 

@@ -99,10 +99,7 @@ def _rounded(number: float | None) -> float | None:
 
 
 def measure(
-    found: Benchmark,
-    machine: TuringMachine,
-    word: tuple[str, ...],
-    arguments: Sequence[str] = (),
+    found: Benchmark, machine: TuringMachine, word: tuple[str, ...], arguments: Sequence[str] = ()
 ) -> Iterator[str]:
     """Measure everything into `found`; yields the name of each thing before it is measured.
 

@@ -313,8 +313,7 @@ EXPERIMENTS = {
     "Corollary 3.2": Experiment("aabb and ab treated alike by random networks", _corollary_3_2),
     "Proposition 3.3": Experiment("majority, for two scores and two normalisers", _proposition_3_3),
     "Theorem 3.4": Experiment(
-        "Transformers against machines, every vector of the proof",
-        _network_runs("transformer"),
+        "Transformers against machines, every vector of the proof", _network_runs("transformer")
     ),
     "Section 3.3": Experiment(
         "rounded positions: a palindrome and another word with equal outputs", _section_3_3

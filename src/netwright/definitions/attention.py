@@ -66,11 +66,7 @@ def attention_weights(
 
 
 def attention(
-    q: Vector,
-    K: Sequence[Vector],
-    V: Sequence[Vector],
-    score: Score,
-    rho: Normalizer,
+    q: Vector, K: Sequence[Vector], V: Sequence[Vector], score: Score, rho: Normalizer
 ) -> Vector:
     """Att(q, K, V) = s_1 v_1 + ⋯ + s_n v_n (Equation 5); the vector 0 if n = 0."""
     return weighted_sum(q, attention_weights(q, K, score, rho), V)

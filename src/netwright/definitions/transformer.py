@@ -103,10 +103,7 @@ class Transformer:
         return [self.K(x) for x in X], [self.V(x) for x in X]
 
     def decoder_layer(
-        self,
-        layer: Layer,
-        external: tuple[Sequence[Vector], Sequence[Vector]],
-        Y: Sequence[Vector],
+        self, layer: Layer, external: tuple[Sequence[Vector], Sequence[Vector]], Y: Sequence[Vector]
     ) -> list[Vector]:
         """Dec((K^e, V^e), Y): Equations 9, 10 and 11 for every token."""
         K, V = [layer.K(y) for y in Y], [layer.V(y) for y in Y]
@@ -136,9 +133,7 @@ class Transformer:
         return LayerTrace(self_weights, p, external_weights, a, z)
 
     def decode(
-        self,
-        external: tuple[Sequence[Vector], Sequence[Vector]],
-        Y: Sequence[Vector],
+        self, external: tuple[Sequence[Vector], Sequence[Vector]], Y: Sequence[Vector]
     ) -> Vector:
         """TDec((K^e, V^e), Y) = F(y_k^{L+1}) (Equation 12)."""
         Y = [self.positioned(y, i) for i, y in enumerate(Y, start=1)]

@@ -154,9 +154,5 @@ class _Writer(Assembler):
         self.store(after, "visits", place)
         following = self.choose(halts, -1, self.b.ashr(rule, self.word(32)))
         self.again(
-            row=following,
-            place=self.sum(place, move),
-            time=after,
-            before=move,
-            wrote=found["v"],
+            row=following, place=self.sum(place, move), time=after, before=move, wrote=found["v"]
         )

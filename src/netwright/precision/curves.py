@@ -5,10 +5,7 @@ from typing import Any
 
 from netwright.exact.rational import Rational
 from netwright.kind.rnn.construction import compile_rnn
-from netwright.kind.transformer.construction import (
-    CompiledTransformer,
-    to_transformer,
-)
+from netwright.kind.transformer.construction import CompiledTransformer, to_transformer
 from netwright.kind.transformer.proof_values import ProofValues
 from netwright.kind.transformer.scores import SCORES, Score
 from netwright.machine.turing_machine import TuringMachine
@@ -16,11 +13,7 @@ from netwright.precision.failures import first_failures
 from netwright.precision.float_arithmetic import FloatArithmetic
 from netwright.precision.formats import FORMATS, binary
 from netwright.precision.growth import rnn_sizes, sample_times, transformer_sizes
-from netwright.precision.horizon import (
-    first_possible,
-    safe_until,
-    search_limit,
-)
+from netwright.precision.horizon import first_possible, safe_until, search_limit
 from netwright.precision.softmax import constant, snapped
 from netwright.text import Notify
 

@@ -21,11 +21,7 @@ from netwright.precision.failures import as_data, first_failures
 from netwright.precision.float_arithmetic import arithmetic_of
 from netwright.precision.formats import NATIVE_BITS, Format
 from netwright.precision.growth import rnn_sizes, transformer_sizes
-from netwright.precision.horizon import (
-    first_possible,
-    safe_until,
-    search_limit,
-)
+from netwright.precision.horizon import first_possible, safe_until, search_limit
 from netwright.precision.softmax import snapped
 from netwright.precision.stacks import digits_held, first_stack_failures, rnn_hidden
 from netwright.precision.transformer import Temperature

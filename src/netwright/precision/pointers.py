@@ -30,13 +30,7 @@ from netwright.kind.pointer_transformer.construction import (
 from netwright.kind.pointer_transformer.proof_values import PointerValues
 from netwright.machine.normal_form import normalize
 from netwright.precision.arithmetic import Arithmetic, Attended
-from netwright.precision.failures import (
-    Failures,
-    WrongIndex,
-    WrongOutput,
-    WrongReading,
-    as_data,
-)
+from netwright.precision.failures import Failures, WrongIndex, WrongOutput, WrongReading, as_data
 from netwright.precision.float_arithmetic import arithmetic_of
 from netwright.precision.formats import Format
 from netwright.precision.laboratory import Experiment

@@ -33,10 +33,7 @@ class FloatTransformer:
     """A Transformer of feed-forward networks, with the score −|⟨q, k⟩|."""
 
     def __init__(
-        self,
-        network: Transformer,
-        arithmetic: Arithmetic[Any],
-        temperature: Temperature = None,
+        self, network: Transformer, arithmetic: Arithmetic[Any], temperature: Temperature = None
     ) -> None:
         if (network.score, network.rho) != (score_phi, hardmax):
             raise InputError("only networks with the attention of Theorem 3.4 run in floats")

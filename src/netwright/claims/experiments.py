@@ -1,16 +1,17 @@
-"""Every numbered statement of the paper, and ours past it: what is checked, how often, the result.
+"""Experiments for every numbered statement of the paper, and for ours past it.
 
-An experiment counts its cases and ends with the first that does not hold. It is no proof; what is
-proved for all inputs stands beside the code of each statement.
+An experiment counts its cases and ends at the first that does not hold. It is not a proof; the
+proofs for all inputs are beside the code of each statement.
 """
 
 import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import product
 
 from netwright.claims.beyond import BEYOND
-from netwright.claims.cases import Case, Experiment, some_runs
+from netwright.claims.cases import Case, Experiment, compared, some_runs
 from netwright.claims.paper import statements
 from netwright.definitions.attention import dot_product, hardmax, score_phi, square_plus_one
 from netwright.definitions.neural_gpu import Convolution, NeuralGPU
@@ -24,7 +25,6 @@ from netwright.exact.vector import Vector
 from netwright.kind.transformer.construction import to_transformer
 from netwright.kind.transformer.lemma_b6_if import if_maps
 from netwright.machine.library import library_machine
-from netwright.machine.turing_machine import TuringMachine
 from netwright.network.network import network_for_word
 from netwright.statements.corollary_3_2_parity import parity_pair
 from netwright.statements.proposition_3_3_majority import majority_recognizer
@@ -34,12 +34,11 @@ from netwright.statements.section_3_3_fixed_precision import (
     first_collision,
     palindrome_and_swapped,
 )
-from netwright.verify.comparison import Check
 
 
 @dataclass(frozen=True)
 class Claim:
-    """A statement, and what its experiment gave."""
+    """A statement, and the result of its experiment."""
 
     name: str
     title: str
@@ -51,7 +50,7 @@ class Claim:
 
 
 def run_claim(name: str, thorough: bool = False) -> Claim:
-    """Do the experiment of a statement."""
+    """Run the experiment of a statement."""
     experiment = EXPERIMENTS[name]
     count, failure = 0, None
     for holds, what in experiment.cases(thorough):
@@ -65,7 +64,7 @@ def run_claim(name: str, thorough: bool = False) -> Claim:
 
 
 def claim_names(labels: list[str]) -> list[str]:
-    """The statements that some labels name, in the paper's order; all if there are none."""
+    """Look up statements by label or name, in the paper's order; all if no label is given."""
     if not labels:
         return list(EXPERIMENTS)
     by_label = {about.get("label", name): name for name, about in statements().items()}
@@ -73,8 +72,7 @@ def claim_names(labels: list[str]) -> list[str]:
     for label in labels:
         name = by_label.get(label, label)
         if name not in EXPERIMENTS:
-            known = ", ".join(EXPERIMENTS)
-            raise InputError(f"no claim {label!r}; there are {known}")
+            raise InputError(f"no claim {label!r}; there are {', '.join(EXPERIMENTS)}")
         chosen.append(name)
     return [name for name in EXPERIMENTS if name in chosen]
 
@@ -94,38 +92,23 @@ def _definition_2_1(thorough: bool) -> Iterator[Case]:
         yield accepted == (word.count("a") % 2 == 0), f"{''.join(word)!r}: accepted is {accepted}"
 
 
-def _network_runs(on: str) -> Callable[[bool], Iterator[Case]]:
-    def cases(thorough: bool) -> Iterator[Case]:
-        for machine, word, steps in some_runs(thorough):
-            network = network_for_word(machine, on, tuple(word))
-            found = network.compare(tuple(word), steps)
-            for _ in range(found.checks - 1):
-                yield True, ""
-            yield found.difference is None, f"{machine.name} on {word!r}: {found.difference}"
-
-    return cases
-
-
 def _lemma(statement: str) -> Callable[[bool], Iterator[Case]]:
-    """The checks of one lemma, the others being taken for granted."""
+    """Check one lemma and take the others for granted."""
 
     def cases(thorough: bool) -> Iterator[Case]:
         for machine, word, steps in some_runs(thorough):
             network = network_for_word(machine, "transformer", tuple(word))
             for check in network.kind.proof.checks(network.compiled, tuple(word), steps):
                 if check.statement == statement:
-                    yield check.found == check.wanted, _told(machine, word, check)
+                    what = f"{check.name} of token {check.time} is {check.found}"
+                    yield check.found == check.wanted, f"{machine.name} on {word!r}: {what}"
 
     return cases
 
 
-def _told(machine: TuringMachine, word: str, check: Check) -> str:
-    return f"{machine.name} on {word!r}: {check.name} of token {check.time} is {check.found}"
-
-
 def _lemma_b6(thorough: bool) -> Iterator[Case]:
     size = 3 if thorough else 2
-    labels = tuple(str(n) for n in range(size))
+    labels = tuple(map(str, range(size)))
     layout = Layout.of(x="", y=labels, z=labels, b="")
     first, second = if_maps(layout, x=("x",), y="y", z="z", b="b", result="r")
     network = FeedForward((first, second))
@@ -161,7 +144,7 @@ def _random_map(draw: random.Random) -> FeedForward:
 
 
 def random_transformer(draw: random.Random) -> Transformer:
-    """A Transformer without positional encodings."""
+    """A random Transformer without positional encodings."""
 
     def layers() -> tuple[Layer, ...]:
         return tuple(
@@ -181,7 +164,7 @@ def random_transformer(draw: random.Random) -> Transformer:
 
 
 def random_neural_gpu(draw: random.Random, shape: tuple[int, int], *, circular: bool) -> NeuralGPU:
-    """A uniform Neural GPU with kernels of a shape."""
+    """A random uniform Neural GPU with kernels of this shape."""
 
     def convolution() -> Convolution:
         kernels = tuple(
@@ -193,19 +176,15 @@ def random_neural_gpu(draw: random.Random, shape: tuple[int, int], *, circular: 
     return NeuralGPU(_LAYOUT, convolution(), convolution(), convolution(), circular=circular)
 
 
-def _recognizer(network: Transformer | NeuralGPU, draw: random.Random) -> Recognizer:
-    embedding = {"a": _random_vector(draw), "b": _random_vector(draw)}
-    return Recognizer(
-        ("a", "b"), embedding, network, _random_vector(draw), lambda y: y.number("x") > 0
-    )
-
-
 def _recognizers(
     make: Callable[[random.Random], Transformer | NeuralGPU], thorough: bool
 ) -> Iterator[Recognizer]:
     for seed in range(100 if thorough else 20):
         draw = random.Random(seed)
-        yield _recognizer(make(draw), draw)
+        network = make(draw)
+        a, b, seed_vector = (_random_vector(draw) for _ in range(3))
+        embedding = {"a": a, "b": b}
+        yield Recognizer(("a", "b"), embedding, network, seed_vector, lambda y: y.number("x") > 0)
 
 
 def _proposition_3_1(thorough: bool) -> Iterator[Case]:
@@ -251,20 +230,13 @@ def _section_3_3(thorough: bool) -> Iterator[Case]:
         yield swapped != swapped[::-1], f"{swapped} is a palindrome"
         for seed in range(6 if thorough else 3):
             network = compiled.network if seed == 0 else _with_layers(compiled.network, seed)
-            with_pos = _with_positions(network, pos)
-            recognizer = Recognizer(
-                ("a", "b"), compiled.embedding, with_pos, compiled.seed, compiled.is_final
-            )
+            recognizer = replace(compiled.recognizer, network=replace(network, pos=pos))
             where = recognizer.first_difference(palindrome, swapped, 8)
             yield where is None, f"{bits} bits, network {seed}: output {where} differs"
 
 
-def _with_positions(network: Transformer, pos: Callable[[int], Vector]) -> Transformer:
-    return replace(network, pos=pos)
-
-
 def _with_layers(network: Transformer, seed: int) -> Transformer:
-    """The same with random weights of the external keys and values."""
+    """The same network with random weights for the external keys and values."""
     draw = random.Random(seed)
     size = network.layout.dimension
 
@@ -306,14 +278,14 @@ EXPERIMENTS = {
     "Definition 2.1": Experiment(
         "a recognizer accepts exactly the words of its language", _definition_2_1
     ),
-    "Theorem 2.3": Experiment("RNNs against machines at every step", _network_runs("rnn")),
+    "Theorem 2.3": Experiment("RNNs against machines at every step", partial(compared, "rnn")),
     "Proposition 3.1": Experiment(
         "equal outputs on words of equal proportions, for random networks", _proposition_3_1
     ),
     "Corollary 3.2": Experiment("aabb and ab treated alike by random networks", _corollary_3_2),
     "Proposition 3.3": Experiment("majority, for two scores and two normalisers", _proposition_3_3),
     "Theorem 3.4": Experiment(
-        "Transformers against machines, every vector of the proof", _network_runs("transformer")
+        "Transformers against machines, every vector of the proof", partial(compared, "transformer")
     ),
     "Section 3.3": Experiment(
         "rounded positions: a palindrome and another word with equal outputs", _section_3_3
@@ -325,7 +297,7 @@ EXPERIMENTS = {
     "Lemma B.5": Experiment("the output of every token", _lemma("Lemma B.5")),
     "Lemma B.6": Experiment("if-then-else on all small vectors", _lemma_b6),
     "Theorem 4.1": Experiment(
-        "Neural GPUs against machines, every cell", _network_runs("neural-gpu")
+        "Neural GPUs against machines, every cell", partial(compared, "neural-gpu")
     ),
     "Kernels (1, 1)": Experiment(
         "equal outputs on words with the same last symbol, for random networks", _kernel_1_1

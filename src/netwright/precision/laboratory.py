@@ -1,4 +1,4 @@
-"""One experiment: a machine, a network of it, formats, and what they make of each other."""
+"""Experiments: run a machine's network in several formats and report where it goes wrong."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
@@ -28,10 +28,15 @@ from netwright.precision.transformer import Temperature
 from netwright.precision.wiggle import meeting
 from netwright.text import Notify
 
+NO_PREDICTION: dict[str, Any] = {
+    **{"safe_until": None, "searchable": False, "searched": False},
+    **{"first_possible": None, "worst_machine": None},
+}
+
 
 @dataclass(frozen=True)
 class Experiment(ABC):
-    """A network of a machine in several formats, beside the exact run."""
+    """A machine's network in several formats, compared with the exact run."""
 
     has_attention: ClassVar[bool] = False
     machine: TuringMachine
@@ -42,16 +47,16 @@ class Experiment(ABC):
 
     @property
     def rows(self) -> int:
-        """How many rows `results` yields."""
+        """The number of rows that `results` yields."""
         return len(self.formats)
 
     @abstractmethod
     def results(self, notify: Notify = lambda _: None) -> Iterator[dict[str, Any]]:
-        """A row for each format, as plain data."""
+        """Yield a row for each format, as plain data."""
 
     @abstractmethod
     def growth(self) -> list[dict[str, Any]]:
-        """The bits of the exact run at some of its times."""
+        """The bits of numbers of the exact run at sample times."""
 
     def _about(self, form: Format, snap: bool = False) -> dict[str, Any]:
         name = f"{form.name}, snapped" if snap else form.name
@@ -68,20 +73,20 @@ class AttentionExperiment(Experiment):
     temperature: Temperature = None
     snapping: tuple[bool, ...] = (False,)
     blanks: bool = False
-    """Whether the network takes inputs with blanks, as it must for a word that has some."""
+    """Whether the network takes inputs with blanks, even if the word has none."""
     search: bool = False
-    """Whether possible failures are searched where that takes long."""
+    """Whether to search for possible failures even where that takes long."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "score", read_score(self.score))
 
     @property
     def rows(self) -> int:
-        """One for each format, plain and snapped."""
+        """One row for each format, plain and snapped."""
         return len(self.formats) * len(self.snapping)
 
     def results(self, notify: Notify = lambda _: None) -> Iterator[dict[str, Any]]:
-        """What goes wrong first, and what was predicted."""
+        """Yield the first failures and the prediction."""
         for form in self.formats:
             for snap in self.snapping:
                 yield self._transformer(form, snap, notify)
@@ -91,7 +96,7 @@ class AttentionExperiment(Experiment):
         return to_transformer(self.machine, [*self.word, *blanks], self.score)
 
     def growth(self) -> list[dict[str, Any]]:
-        """The numbers of z³ and the scores."""
+        """Those of z³ and of the scores."""
         compiled = self._compiled()
         return [size._asdict() for size in transformer_sizes(compiled, self.word, self.steps)]
 
@@ -110,9 +115,8 @@ class AttentionExperiment(Experiment):
         return {**about, "snapped": snap, **as_data(found), "predicted": predicted}
 
     def _predicted(self, form: Format, notify: Notify) -> dict[str, Any]:
-        """Bound, search, and the machine that meets what the search found: for hard attention."""
-        predicted: dict[str, Any] = {"safe_until": None, "searchable": False, "searched": False}
-        predicted |= {"first_possible": None, "worst_machine": None}
+        """For hard attention: the bound, the first possible failure, a machine that meets it."""
+        predicted = dict(NO_PREDICTION)
         if self.temperature is not None:
             return predicted
         predicted["safe_until"] = safe_until(form, self.score)
@@ -150,16 +154,14 @@ Hidden = Callable[[CompiledRNN, tuple[str, ...], Arithmetic[Any]], Iterator[AnyA
 
 @dataclass(frozen=True)
 class StackExperiment(Experiment):
-    """A network whose numbers are stacks: an RNN, or one that carries out an RNN."""
+    """A network whose numbers are stacks: an RNN, or one that simulates an RNN."""
 
     base: Number | None = None
-    hidden: Callable[[CompiledRNN, tuple[str, ...], Arithmetic[Any]], Iterator[AnyArray]] = (
-        rnn_hidden
-    )
-    """The hidden vectors of the network, in an arithmetic."""
+    hidden: Hidden = rnn_hidden
+    """Computes the hidden vectors of the network in an arithmetic."""
 
     def results(self, notify: Notify = lambda _: None) -> Iterator[dict[str, Any]]:
-        """Where a stack first is not exact, and where it shows another configuration."""
+        """Yield where a stack is first inexact, and where it first shows a wrong configuration."""
         rnn = compile_rnn(self.machine, self.base)
         for form in self.formats:
             about, arithmetic = self._about(form), arithmetic_of(form, self.sums)
@@ -177,6 +179,6 @@ class StackExperiment(Experiment):
         notify(f"{name}: {done:,} of {self.steps:,} steps")
 
     def growth(self) -> list[dict[str, Any]]:
-        """The larger of the stacks."""
+        """Those of the larger stack."""
         rnn = compile_rnn(self.machine, self.base)
         return [size._asdict() for size in rnn_sizes(rnn, self.word, self.steps)]

@@ -55,7 +55,7 @@ def scaled(tau: float) -> Callable[[int], float]:
 
 
 def read_temperature(text: str, score: Score) -> Callable[[int], float]:
-    """`schedule`, a constant such as 1e-6, or one that falls, such as 1e-3/t2.
+    """Parse a temperature: `schedule`, a constant such as 1e-6, or a falling one such as 1e-3/t2.
 
     >>> from netwright.kind.transformer.scores import PAPER
     >>> read_temperature("1e-3/t2", PAPER)(9)
@@ -74,7 +74,7 @@ def read_temperature(text: str, score: Score) -> Callable[[int], float]:
 
 
 def snapped(compiled: CompiledTransformer) -> CompiledTransformer:
-    """The network with 2 f₁ − 1/2 for the first map f₁ of F."""
+    """Replace the first map f₁ of F by 2 f₁ − 1/2."""
     final = compiled.network.F
     assert isinstance(final, FeedForward)
     first, *others = final.maps

@@ -10,7 +10,7 @@ is above 1/2.
 `decoder_states` and `tensors` are Equations 2, 3 and 14 in a given arithmetic.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from math import log2
@@ -53,15 +53,15 @@ def tensors(
 ) -> Iterator[list[AnyArray]]:
     """S^0, S^1, … (Equation 14), a column of cells, for a Neural GPU of width 1.
 
-    u ⊙ s + (1 − u) ⊙ f is computed as it stands.
+    u ⊙ s + (1 − u) ⊙ f is computed as written.
     """
     if network.width != 1 or network.circular:
         raise InputError("only Neural GPUs of width 1 without circles run in floating point")
-    here = arithmetic
-    gates = [_Convolution(each, network.layout, here) for each in (network.U, network.R, network.F)]
-    update, reset, new = gates
-    ones = here.vector(_constant(network.layout, 1))
-    minus = here.vector(_constant(network.layout, -1))
+    here, layout = arithmetic, network.layout
+    update, reset, new = (
+        _convolution(each, layout, here) for each in (network.U, network.R, network.F)
+    )
+    ones, minus = (here.vector(_constant(layout, number)) for number in (1, -1))
     S = [here.vector(x) for x in X]
     while True:
         yield S
@@ -73,35 +73,24 @@ def tensors(
         ]
 
 
-class _Convolution:
-    """f(K * S + B) for a column of cells."""
+def _convolution(
+    convolution: Convolution, layout: Layout, here: Arithmetic[Any]
+) -> Callable[[list[AnyArray]], list[AnyArray]]:
+    """f(K * S + B) for a column of cells, as a function of S."""
+    if callable(convolution.bias):
+        raise InputError("only uniform Neural GPUs run in floating point")
+    bias = None if convolution.bias is None else here.vector(convolution.bias[0])
+    kernels = [here.affine_map(multiplied_out(row[0])) for row in convolution.kernels]
+    nothing = here.zero(layout.dimension)
 
-    def __init__(
-        self, convolution: Convolution, layout: Layout, arithmetic: Arithmetic[Any]
-    ) -> None:
-        self.arithmetic, self.f = arithmetic, convolution.f
-        self.kernels = [
-            arithmetic.affine_map(multiplied_out(row[0])) for row in convolution.kernels
-        ]
-        self.bias = None
-        if convolution.bias is not None:
-            if callable(convolution.bias):
-                raise InputError("only uniform Neural GPUs run in floating point")
-            self.bias = arithmetic.vector(convolution.bias[0])
-        self.nothing = arithmetic.zero(layout.dimension)
+    def cell(S: list[AnyArray], i: int) -> AnyArray:
+        z = nothing
+        for at, kernel in enumerate(kernels, start=i - len(kernels) // 2):
+            if 0 <= at < len(S):
+                z = here.plus(z, here.affine(kernel, S[at]))
+        return here.activated(z if bias is None else here.plus(z, bias), convolution.f)
 
-    def __call__(self, S: list[AnyArray]) -> list[AnyArray]:
-        found = []
-        for i in range(len(S)):
-            z = self.nothing
-            for u, kernel in enumerate(self.kernels):
-                at = i + u - len(self.kernels) // 2
-                if 0 <= at < len(S):
-                    z = self.arithmetic.plus(z, self.arithmetic.affine(kernel, S[at]))
-            if self.bias is not None:
-                z = self.arithmetic.plus(z, self.bias)
-            found.append(self.arithmetic.activated(z, self.f))
-        return found
+    return lambda S: [cell(S, i) for i in range(len(S))]
 
 
 def _constant(layout: Layout, number: int) -> Vector:
@@ -116,14 +105,14 @@ class WrongHidden:
     block: str
     exact: Rational
     rounded: Rational | None
-    """None for what is no number any more."""
+    """None for infinity or NaN."""
     depth: int
     """The digits of the deepest stack."""
 
 
 @dataclass(frozen=True)
 class WrongPair:
-    """A hidden vector that shows another state or symbol."""
+    """A hidden vector that shows a wrong state or symbol."""
 
     time: int
     expected: str
@@ -133,10 +122,10 @@ class WrongPair:
 
 @dataclass(frozen=True)
 class StackFailures:
-    """What went wrong first in a run."""
+    """The first failure of each sort in a run."""
 
     steps: int
-    """How many steps there were up to a wrong pair, the end of the run or the limit."""
+    """Steps up to a wrong pair, the end of the run or the limit."""
     halted: bool
     depth: int
     """The deepest stack up to there."""
@@ -145,7 +134,7 @@ class StackFailures:
 
 
 def digits_held(form: Format, compiled: CompiledRNN) -> int | None:
-    """How many digits of a stack fit into a format exactly: p / log₂ B; None if weights do not.
+    """The digits of a stack that a format holds exactly: p / log₂ B; None if weights do not fit.
 
     A digit takes log₂ B bits if B is a power of two. The weights have B − k in their denominators
     besides, for k symbols: only where that is cancelled, or a power of two itself, are they binary
@@ -177,7 +166,7 @@ def first_stack_failures(
     steps: int,
     tell: Tell = lambda _: None,
 ) -> StackFailures:
-    """The hidden vectors of a network in an arithmetic, beside those of the exact RNN."""
+    """Compare the hidden vectors of a network in an arithmetic with those of the exact RNN."""
     seed = Vector.zero(rnn.neurons.layout)
     exact = rnn.network.decoder_states(rnn.embed(word), seed)
     machine = configurations(rnn.machine, word)
@@ -203,7 +192,7 @@ def first_stack_failures(
 
 
 def _digits(x: Rational, base: Rational) -> int:
-    """How many digits a stack has: n if, for B = p/r, its denominator is above p^(n−1), not p^n."""
+    """The digits of a stack: n if, for B = p/r, its denominator is above p^(n−1), not p^n."""
     p, q = int(base.p), int(x.q)
     n = int((q.bit_length() - 1) / log2(p))
     while p**n < q:
@@ -221,7 +210,7 @@ def rnn_hidden(
 def neural_gpu_hidden(
     rnn_compiled: CompiledRNN, word: tuple[str, ...], arithmetic: Arithmetic[Any]
 ) -> Iterator[AnyArray]:
-    """g_0, g_1, … as its Neural GPU has them: the last cell's E at first, then its D."""
+    """g_0, g_1, … in the RNN's Neural GPU: the last cell's E at first, then its D."""
     compiled = compile_neural_gpu(rnn_compiled)
     layout, rnn = compiled.network.layout, compiled.neurons.layout
     places = {
@@ -245,9 +234,8 @@ def _first_difference(
 
 
 def _pair(shown: VectorReader, layout: Layout, found: list[Rational | None]) -> tuple[str, str]:
-    """The state and symbol that a vector shows."""
+    """The state and symbol that a vector shows; "none" if it does not show exactly one pair."""
     numbers = {k: number for k, number in enumerate(found) if number is not None}
     on = [label for label, x in shown.readouts(Vector(layout, numbers))["n"].items() if 2 * x > 1]
-    pairs = [shown.pairs[label] for label in on]
-    all_numbers = len(numbers) == len(found)
-    return pairs[0] if all_numbers and len(pairs) == 1 else ("none", "none")
+    is_clear = len(on) == 1 and len(numbers) == len(found)
+    return shown.pairs[on[0]] if is_clear else ("none", "none")

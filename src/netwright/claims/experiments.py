@@ -5,7 +5,7 @@ proofs for all inputs are beside the code of each statement.
 """
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
@@ -187,12 +187,18 @@ def _recognizers(
         yield Recognizer(("a", "b"), embedding, network, seed_vector, lambda y: y.number("x") > 0)
 
 
+def _equal_outputs(
+    recognizers: Iterator[Recognizer], pairs: Sequence[tuple[str, str]], outputs: int
+) -> Iterator[Case]:
+    for number, recognizer in enumerate(recognizers):
+        for w, u in pairs:
+            where = recognizer.first_difference(tuple(w), tuple(u), outputs)
+            yield where is None, f"random network {number}: output {where} on {w} and {u}"
+
+
 def _proposition_3_1(thorough: bool) -> Iterator[Case]:
     pairs = [("ab", "ba"), ("ab", "abab"), ("aab", "baaaba"), ("abb", "bbabba")]
-    for number, recognizer in enumerate(_recognizers(random_transformer, thorough)):
-        for w, u in pairs:
-            where = recognizer.first_difference(tuple(w), tuple(u), 3)
-            yield where is None, f"random network {number}: output {where} on {w} and {u}"
+    return _equal_outputs(_recognizers(random_transformer, thorough), pairs, 3)
 
 
 def _corollary_3_2(thorough: bool) -> Iterator[Case]:
@@ -255,10 +261,8 @@ def _kernel_1_1(thorough: bool) -> Iterator[Case]:
     def make(draw: random.Random) -> NeuralGPU:
         return random_neural_gpu(draw, (1, 1), circular=draw.random() < 0.5)
 
-    for number, recognizer in enumerate(_recognizers(make, thorough)):
-        for w, u in (("a", "ba"), ("ab", "bb"), ("aab", "b")):
-            where = recognizer.first_difference(tuple(w), tuple(u), 6)
-            yield where is None, f"random network {number}: output {where} on {w} and {u}"
+    pairs = [("a", "ba"), ("ab", "bb"), ("aab", "b")]
+    return _equal_outputs(_recognizers(make, thorough), pairs, 6)
 
 
 def _proposition_4_2(thorough: bool) -> Iterator[Case]:

@@ -56,18 +56,13 @@ def resume(
 
     If the store has a snapshot, continue from that instead.
     """
-    symbol_index = {symbol: i for i, symbol in enumerate(machine.symbols)}
-    state_index = {state: i for i, state in enumerate(machine.states)}
-    rules = rule_table(machine, state_index, symbol_index)
-    blank = symbol_index[machine.blank]
-    tape, origin = _lay_out(run, symbol_index, blank)
-    width = len(machine.symbols)
-    position = np.array(
-        [state_index[run.state] * width, run.head - origin, run.steps], dtype=np.int64
-    )
+    rules, states, symbols = rule_table(machine)
+    width, blank = len(symbols), symbols[machine.blank]
+    tape, origin = _lay_out(run, symbols, blank)
+    position = np.array([states[run.state] * width, run.head - origin, run.steps], dtype=np.int64)
 
     if store and (kept := store.read()):
-        cells, origin, position = _restore(kept, len(machine.states), width, max_steps)
+        cells, origin, position = _restore(kept, len(states), width, max_steps)
         tape = cells.astype(tape.dtype)
     advance, compile_seconds = compiled(_advance, rules, tape, position, int(position[2]))
     started = perf_counter()
@@ -139,15 +134,15 @@ def _restore(
     return tape, origin, position
 
 
-def _lay_out(run: Run, symbol_index: dict[str, int], blank: int) -> tuple[Cells, int]:
+def _lay_out(run: Run, symbols: dict[str, int], blank: int) -> tuple[Cells, int]:
     """Copy the tape into an array with margins; return it and the cell of its first item."""
     first = min(run.tape.start, run.head)
     last = max(run.tape.start + len(run.tape.cells), run.head + 1)
     margin = max(512, last - first)
     origin = first - margin
-    dtype = np.uint8 if len(symbol_index) <= 256 else np.int32
+    dtype = np.uint8 if len(symbols) <= 256 else np.int32
     tape = np.full(last - first + 2 * margin, blank, dtype=dtype)
-    written = [symbol_index[symbol] for symbol in run.tape.cells]
+    written = [symbols[symbol] for symbol in run.tape.cells]
     tape[run.tape.start - origin : run.tape.start - origin + len(written)] = written
     return tape, origin
 

@@ -45,21 +45,20 @@ class Recorded:
         arrays: Mapping[str, NDArray[np.int64]],
     ) -> None:
         """`arrays` are the output arrays by name; what they do not name is not computed."""
-        states = {state: n for n, state in enumerate(machine.states)}
-        symbols = {symbol: n for n, symbol in enumerate(machine.symbols)}
+        rules, states, symbols = rule_table(machine)
         width, blank = len(symbols), symbols[machine.blank]
         margin = 64 + abs(head)
         tape = np.full(len(word) + 2 * margin, blank, np.int64)
         tape[margin : margin + len(word)] = [symbols[symbol] for symbol in word]
         self.arrays, self._code = arrays, _compiled(tuple(arrays))
         self.kept: dict[str, NDArray[np.int64]] = {
-            "rules": rule_table(machine, states, symbols),
+            "rules": rules,
             "states": np.repeat(np.arange(len(states)), width),
             "tape": tape,
             **{name: np.zeros(len(tape), np.int64) for name in ("visits", "rights", "lefts")},
         }
         place, row = head + margin, states[machine.start] * width
-        rule = int(self.kept["rules"][row + tape[place]])
+        rule = int(rules[row + tape[place]])
         first = -1 if rule < 0 else rule >> 2 & 0x3FFFFFFF
         values = (row, place, 0, 0, -1, DONE, len(tape), -place, blank, first)
         self.clock = np.array(values, np.int64)

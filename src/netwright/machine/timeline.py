@@ -174,27 +174,17 @@ class Timeline:
         """Whether `limit` was lowered because the tape has become too long."""
         self.end: int | None = None
         """The time at which the machine halts, once that is reached."""
-        self._states = {state: n for n, state in enumerate(machine.states)}
-        self._symbols = {symbol: n for n, symbol in enumerate(machine.symbols)}
-        self._width = len(machine.symbols)
-        self._blank = self._symbols[machine.blank]
-        self._rules = rule_table(machine, self._states, self._symbols)
+        self._rules, states, indices = rule_table(machine)
+        self._width, self._blank = len(indices), indices[machine.blank]
         self._counted = np.repeat(
             np.array([counts(state) for state in machine.states], dtype=np.int64), self._width
         )
-        origin = min(0, head) - 64
-        size = max(len(symbols), head) + 64 - origin
-        tape = np.full(size, self._blank, dtype=np.uint8 if self._width <= 256 else np.int32)
-        tape[-origin : len(symbols) - origin] = [self._symbols[symbol] for symbol in symbols]
-        row = self._states[machine.start] * self._width
-        position = [row, head - origin, 0, int(self._counted[row]) - 1]
-        self._here = _Place(
-            origin,
-            np.array(position, dtype=np.int64),
-            tape,
-            np.zeros(size, dtype=np.int64),
-            np.zeros(size, dtype=np.int64),
-        )
+        dtype = np.uint8 if self._width <= 256 else np.int32
+        tape = np.array([indices[symbol] for symbol in symbols], dtype=dtype)
+        row, never = states[machine.start] * self._width, np.zeros(tape.size, dtype=np.int64)
+        position = np.array([row, head, 0, int(self._counted[row]) - 1], dtype=np.int64)
+        first, last = min(0, head) - 64, max(tape.size, head) + 63
+        self._here = _Place(0, position, tape, never, never).within(first, last, self._blank)
         self._marks = Bookmarks(self._here.copy())
         self.at = lru_cache(maxsize=4096)(self._at)
         """Return the configuration at a time, or None past the end or the limit; cached."""

@@ -70,12 +70,11 @@ def read_text(text: str, source: Source, format_name: str | None = None) -> Turi
         raise FormatError(f"{source.label} is empty; expected a Turing machine")
     format_ = _named(format_name) if format_name is not None else _recognised(text)
     if format_ is None:
-        for pattern, other in _OTHERS.items():
-            if re.search(pattern, text[:100_000], re.M):
-                raise FormatError(
-                    f"{source.label} is in another format, {other}; netwright reads "
-                    f"{', '.join(FORMATS)}"
-                )
+        if other := _other_format(text):
+            raise FormatError(
+                f"{source.label} is in another format, {other}; netwright reads "
+                f"{', '.join(FORMATS)}"
+            )
         raise FormatError(
             f"{source.label}: not in a format netwright knows ({', '.join(FORMATS)}); "
             "if it is in one of them, name it with --format to see what is wrong with it"
@@ -119,12 +118,14 @@ def write_text(machine: TuringMachine, format_name: str) -> str:
 
 def _recognised(text: str) -> Format | None:
     """Recognise the format of a text by its content; None if it looks like one of `_OTHERS`."""
-    for format_ in FORMATS.values():
-        if format_.recognises(text):
-            blamed = format_.name in (morphett.NAME, turingmachinesimulator.NAME)
-            is_other = blamed and any(re.search(p, text[:100_000], re.M) for p in _OTHERS)
-            return None if is_other else format_
-    return None
+    found = next((format_ for format_ in FORMATS.values() if format_.recognises(text)), None)
+    is_vague = found is not None and found.name in (morphett.NAME, turingmachinesimulator.NAME)
+    return None if is_vague and _other_format(text) else found
+
+
+def _other_format(text: str) -> str | None:
+    begin = text[:100_000]
+    return next((name for p, name in _OTHERS.items() if re.search(p, begin, re.M)), None)
 
 
 def _named(format_name: str) -> Format:

@@ -112,16 +112,9 @@ def _pick(data: dict[str, Any], source: Source) -> Any:
     raise FormatError(f"{source.label} holds {asked}; name one of: {choices}")
 
 
-def _is_action(value: Any) -> bool:
-    if not (isinstance(value, list) and len(value) == 3):
-        return False
-    target, write, move = value
-    return _is_name(target) and _is_name(write) and isinstance(move, str) and move in _MOVES
-
-
-def _is_name(value: Any) -> bool:
-    """Whether a value is a string or an integer; `true` is neither."""
-    return isinstance(value, str | int) and not isinstance(value, bool)
+def _is_name(*values: Any) -> bool:
+    """Whether all values are strings or integers; `true` is neither."""
+    return all(isinstance(value, str | int) and not isinstance(value, bool) for value in values)
 
 
 def _read_transitions(transitions: Any, draft: Draft) -> None:
@@ -134,16 +127,16 @@ def _read_transitions(transitions: Any, draft: Draft) -> None:
             continue
         for symbol, value in row.items():
             place = f"transition ({state}, {symbol})"
-            if isinstance(value, list) and value and isinstance(value[0], list):
-                draft.fault(
-                    place,
-                    "a list of alternatives: the machine is nondeterministic; netwright reads "
-                    "deterministic machines",
-                )
-            elif not _is_action(value):
-                draft.fault(
-                    place, f"expected [state, symbol, L, N or R], got {json.dumps(value)[:60]}"
-                )
-            else:
-                target, write, letter = value
-                draft.rule(place, state, symbol, Action(str(target), str(write), _MOVES[letter]))
+            match value:
+                case [[*_], *_]:
+                    draft.fault(
+                        place,
+                        "a list of alternatives: the machine is nondeterministic; netwright reads "
+                        "deterministic machines",
+                    )
+                case [target, write, "L" | "N" | "R" as move] if _is_name(target, write):
+                    action = Action(str(target), str(write), _MOVES[move])
+                    draft.rule(place, state, symbol, action)
+                case _:
+                    got = json.dumps(value)[:60]
+                    draft.fault(place, f"expected [state, symbol, L, N or R], got {got}")

@@ -101,7 +101,8 @@ def find_in_line(line: str, label: str) -> tuple[str, str]:
     >>> find_in_line("6 4 1RB 1LB  1LA 1RZ", "")
     ('1RB1LB_1LA1RZ', '6 4')
     """
-    match = next((each for each in _COLUMN.finditer(line) if _is_machine(each[0])), None)
+    columns_found = (each for each in _COLUMN.finditer(line) if "_" in each[0] or is_text(each[0]))
+    match = next(columns_found, None)
     if match is not None and not _may_be_cut(line, match):
         text = match[0]
         columns = len(text.partition("_")[0]) // 3
@@ -113,10 +114,6 @@ def find_in_line(line: str, label: str) -> tuple[str, str]:
     draft.stop_at_faults()
     _check_rows(text.split("_"), draft)
     return text, _SPACED.sub("", line, count=1).strip()
-
-
-def _is_machine(text: str) -> bool:
-    return is_text(text) or "_" in text
 
 
 def _may_be_cut(line: str, match: re.Match[str]) -> bool:

@@ -92,12 +92,10 @@ class Affine:
 
     def between(self, source: str, target: str) -> dict[tuple[str, str], Rational]:
         """The nonzero weights from one block to another, by the labels they connect."""
-        found = {}
-        for (row, column), weight in self.weights.items():
-            start, end = self.input.coordinates[row], self.output.coordinates[column]
-            if (start.block, end.block) == (source, target):
-                found[start.label, end.label] = weight
-        return found
+        rows, columns = self.input.coordinates, self.output.coordinates
+        named = ((rows[j], columns[k], weight) for (j, k), weight in self.weights.items())
+        blocks = source, target
+        return {(a.label, b.label): w for a, b, w in named if (a.block, b.block) == blocks}
 
     def then(self, after: "Affine") -> "Affine":
         """The composition as one map: x ↦ after(self(x))."""

@@ -87,7 +87,7 @@ def _hint(name: str, otherwise: str) -> str:
 
 def names_a_machine(argument: str) -> bool:
     """Whether a text could be MACHINE: a name from the library, a file, or bbchallenge text."""
-    is_file = os.path.isfile(argument)  # noqa: PTH113  # a long text is no path
+    is_file = os.path.isfile(argument)  # noqa: PTH113  # a long text is not a path
     return argument in library_names() or is_file or bbchallenge.is_text(argument)
 
 

@@ -18,7 +18,7 @@ from netwright.errors import InputError, unknown
 from netwright.html import table
 from netwright.machine.configuration import Configuration, Tape
 from netwright.machine.turing_machine import TuringMachine
-from netwright.text import shortened
+from netwright.text import counted, shortened
 
 if TYPE_CHECKING:
     from netwright.exact.snapshot import CheckpointStore  # it imports numpy
@@ -87,8 +87,7 @@ class Run:
         return self.accepted
 
     def __repr__(self) -> str:
-        steps = f"{self.steps:,} step{'' if self.steps == 1 else 's'}"
-        tape = shortened(self.tape, 40) or "blank"
+        steps, tape = counted(self.steps, "step"), shortened(self.tape, 40) or "blank"
         where = f"{'before the last: ' if self.before_end else ''}in {self.state}"
         return f"<{self.outcome} after {steps} {where}, head {self.head}, tape {tape}>"
 

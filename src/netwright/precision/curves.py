@@ -1,4 +1,4 @@
-"""The data behind the plots: horizons, margins and sizes as functions of bits, time and τ."""
+"""The data of the plots: horizons, margins and sizes as functions of bits, time and τ."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -28,7 +28,7 @@ from netwright.kind.transformer.proof_values import ProofValues
 from netwright.precision.arithmetic import Arithmetic, Attended
 from netwright.precision.transformer import FloatToken, FloatTransformer, Temperature
 
-Tell = Callable[[int], None]
+Report = Callable[[int], None]
 """A progress callback that receives the number of outputs so far."""
 
 
@@ -124,7 +124,7 @@ class ExactRun(ABC):
         tokens: Iterator[FloatToken],
         outputs: int,
         end: int,
-        tell: Tell = lambda _: None,
+        report: Report = lambda _: None,
         *,
         index_only: bool = False,
     ) -> Failures:
@@ -136,7 +136,7 @@ class ExactRun(ABC):
         for i, token in enumerate(islice(tokens, min(outputs, end))):
             done = i + 1
             if done % 64 == 0:
-                tell(done)
+                report(done)
             index = index or self.wrong_index(i, token)
             if index is not None and index_only:
                 break
@@ -183,7 +183,7 @@ def first_failures(
     arithmetic: Arithmetic[Any],
     outputs: int,
     temperature: Temperature = None,
-    tell: Tell = lambda _: None,
+    report: Report = lambda _: None,
     *,
     index_only: bool = False,
 ) -> Failures:
@@ -195,7 +195,7 @@ def first_failures(
     network = FloatTransformer(compiled.network, arithmetic, temperature)
     tokens = network.tokens(compiled.recognizer.embed(word), compiled.seed)
     run = _TransformerRun(compiled, values, arithmetic)
-    return run.watch(tokens, outputs, values.halts or outputs + 1, tell, index_only=index_only)
+    return run.watch(tokens, outputs, values.halts or outputs + 1, report, index_only=index_only)
 
 
 class _TransformerRun(ExactRun):

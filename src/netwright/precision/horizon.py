@@ -81,7 +81,7 @@ def first_possible(
     *,
     two_way: bool = False,
     sums: Format | None = None,
-    tell: Callable[[int], None] = lambda _: None,
+    report: Callable[[int], None] = lambda _: None,
 ) -> WrongOrder | None:
     """Search for the first token, up to `last`, at which some machine's visits are misordered.
 
@@ -99,7 +99,7 @@ def first_possible(
     for start in range(max(3, first), last + 1, _CHUNK):  # in chunks, so that Ctrl-C works
         rest = prune, reciprocals, np.zeros(4), found
         end = min(start + _CHUNK - 1, last)
-        tell(start)
+        report(start)
         if search(start, end, 1 + two_way, score.has_time_in_keys, *rest):
             return WrongOrder(*found.tolist())
     return None

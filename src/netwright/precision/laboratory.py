@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from itertools import product
 from typing import Any, ClassVar
 
 from netwright.exact.arrays import AnyArray
@@ -17,7 +18,7 @@ from netwright.kind.transformer.construction import (
 from netwright.kind.transformer.scores import PAPER, Score, read_score
 from netwright.machine.turing_machine import TuringMachine
 from netwright.precision.arithmetic import Arithmetic
-from netwright.precision.failures import as_data, first_failures
+from netwright.precision.failures import Report, as_data, first_failures
 from netwright.precision.float_arithmetic import arithmetic_of
 from netwright.precision.formats import NATIVE_BITS, Format
 from netwright.precision.growth import rnn_sizes, transformer_sizes
@@ -63,6 +64,9 @@ class Experiment(ABC):
         sums = (self.sums or form).name
         return {"name": name, "format": form.name, "bits": form.bits, "accumulated_in": sums}
 
+    def _report(self, notify: Notify, name: str, unit: str) -> Report:
+        return lambda done: notify(f"{name}: {done:,} of {self.steps:,} {unit}")
+
 
 @dataclass(frozen=True)
 class AttentionExperiment(Experiment):
@@ -87,9 +91,19 @@ class AttentionExperiment(Experiment):
 
     def results(self, notify: Notify = lambda _: None) -> Iterator[dict[str, Any]]:
         """Yield the first failures and the prediction."""
-        for form in self.formats:
-            for snap in self.snapping:
-                yield self._transformer(form, snap, notify)
+        compiled = self._compiled()
+        for form, snap in product(self.formats, self.snapping):
+            about = self._about(form, snap)
+            found = first_failures(
+                snapped(compiled) if snap else compiled,
+                self.word,
+                arithmetic_of(form, self.sums),
+                self.steps,
+                self.temperature,
+                self._report(notify, about["name"], "outputs"),
+            )
+            predicted = self._predicted(form, notify)
+            yield {**about, "snapped": snap, **as_data(found), "predicted": predicted}
 
     def _compiled(self) -> CompiledTransformer:
         blanks = [self.machine.blank] if self.blanks else []
@@ -97,22 +111,8 @@ class AttentionExperiment(Experiment):
 
     def growth(self) -> list[dict[str, Any]]:
         """Those of z³ and of the scores."""
-        compiled = self._compiled()
-        return [size._asdict() for size in transformer_sizes(compiled, self.word, self.steps)]
-
-    def _transformer(self, form: Format, snap: bool, notify: Notify) -> dict[str, Any]:
-        about = self._about(form, snap)
-        compiled = self._compiled()
-        found = first_failures(
-            snapped(compiled) if snap else compiled,
-            self.word,
-            arithmetic_of(form, self.sums),
-            self.steps,
-            self.temperature,
-            lambda done: notify(f"{about['name']}: {done:,} of {self.steps:,} outputs"),
-        )
-        predicted = self._predicted(form, notify)
-        return {**about, "snapped": snap, **as_data(found), "predicted": predicted}
+        sizes = transformer_sizes(self._compiled(), self.word, self.steps)
+        return [size._asdict() for size in sizes]
 
     def _predicted(self, form: Format, notify: Notify) -> dict[str, Any]:
         """For hard attention: the bound, the first possible failure, a machine that meets it."""
@@ -131,7 +131,7 @@ class AttentionExperiment(Experiment):
             self.score,
             search_limit(form, self.score),
             sums=self.sums,
-            tell=lambda i: notify(f"{form.name}: possible failures, token {i:,}"),
+            report=lambda i: notify(f"{form.name}: possible failures, token {i:,}"),
         )
         possible, one_way = search(two_way=True), search()
         worst = None
@@ -171,12 +171,9 @@ class StackExperiment(Experiment):
                 self.word,
                 arithmetic,
                 self.steps,
-                partial(self._say_step, notify, about["name"]),
+                self._report(notify, about["name"], "steps"),
             )
             yield {**about, **as_data(found), "digits_held": digits_held(form, rnn)}
-
-    def _say_step(self, notify: Notify, name: str, done: int) -> None:
-        notify(f"{name}: {done:,} of {self.steps:,} steps")
 
     def growth(self) -> list[dict[str, Any]]:
         """Those of the larger stack."""

@@ -2,10 +2,9 @@
 
 A stack of n symbols is a number with n digits in base B, so it takes n·log₂ B bits at least; one
 digit more while the cell under the head is not read off it yet (Rpop, Lpop). That number of digits
-is the *depth*. A format of p bits holds p/log₂ B digits; where B is no power of two, every digit is
-rounded. The hidden vector g_t may then differ from the exact one long before the pair of state and
-symbol that it shows is another: the read-outs n[q, s] of `theorem_2_3_rnn.readouts`, of which one
-is above 1/2.
+is the *depth*. A format of p bits holds p/log₂ B digits; unless B is a power of two, every digit is
+rounded. The hidden vector g_t may then differ from the exact one long before it shows a wrong pair
+of state and symbol: that of the read-out n[q, s] above 1/2 (`VectorReader.readouts`).
 
 `decoder_states` and `tensors` are Equations 2, 3 and 14 in a given arithmetic.
 """
@@ -28,7 +27,7 @@ from netwright.kind.rnn.construction import CompiledRNN
 from netwright.kind.rnn.reading import VectorReader
 from netwright.machine.simulate import configurations
 from netwright.precision.arithmetic import Arithmetic
-from netwright.precision.failures import Tell
+from netwright.precision.failures import Report
 from netwright.precision.formats import Format
 
 
@@ -164,7 +163,7 @@ def first_stack_failures(
     word: tuple[str, ...],
     arithmetic: Arithmetic[Any],
     steps: int,
-    tell: Tell = lambda _: None,
+    report: Report = lambda _: None,
 ) -> StackFailures:
     """Compare the hidden vectors of a network in an arithmetic with those of the exact RNN."""
     seed = Vector.zero(rnn.neurons.layout)
@@ -176,7 +175,7 @@ def first_stack_failures(
     runs = zip(machine, exact, hidden, strict=False)
     for time, (now, g, numbers) in enumerate(islice(runs, steps + 1)):
         if time % 64 == 0:
-            tell(time)
+            report(time)
         depth = max(_digits(g.number(block), rnn.neurons.base) for block in rnn.neurons.stacks)
         deepest = max(deepest, depth)
         found = [arithmetic.exact(number) for number in numbers.tolist()]

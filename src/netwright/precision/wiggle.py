@@ -6,7 +6,7 @@ the right and back, and it is there at j₂; then (i + 1 − j₂)/2 steps to th
 visit but j₂ it leaves an a, at j₂ a b. So at token i it must read b, and reads a if the network
 takes an earlier visit for the latest.
 
-The machine is in the normal form of Theorem 3.4 as it stands: it begins in q_init, reads the input
+The machine already is in the normal form of Theorem 3.4: it begins in q_init, reads the input
 in q_read, and has nothing to rewind.
 """
 

@@ -1,7 +1,7 @@
 """bbchallenge standard text: `1RB1LB_1LA1RZ`, and the lists that people keep of such machines.
 
 Row i is state A, B, C, …; column j is the symbol j it reads. A cell is symbol, move, next state,
-or `---` where there is no rule. A letter past the last row halts. Files hold one machine a line.
+or `---` for no rule. A letter past the last row halts. Files hold one machine per line.
 
 A line may have columns before the machine and annotations after it, separated by commas or white
 space: `47176870 4098 1RB1LC_…`, `1RB1LC_…,halt,47176870`. *Spaced* text is read too: `1RB 1LC  1RC

@@ -37,7 +37,7 @@ class Measured(NamedTuple):
 
     @property
     def rate(self) -> float:
-        """Steps a second."""
+        """Steps per second."""
         return self.steps / self.seconds if self.seconds > 0 else 0.0
 
     @property

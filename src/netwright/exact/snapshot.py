@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from netwright.errors import FormatError
 
 Snapshot: TypeAlias = Mapping[str, NDArray[np.int64]]
-"""A run at a moment, as named arrays."""
+"""The state of a run at a moment, as named arrays."""
 
 
 def checked_array(

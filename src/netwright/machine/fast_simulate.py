@@ -149,10 +149,8 @@ def _lay_out(run: Run, symbols: dict[str, int], blank: int) -> tuple[Cells, int]
 
 def _enlarge(tape: Cells, to_the_left: bool, blank: int) -> tuple[Cells, int]:
     """Double the tape; return it and by how much the old cells moved to the right."""
-    larger = np.tile(np.full_like(tape, blank), 2)
     shift = tape.size if to_the_left else 0
-    larger[shift : shift + tape.size] = tape
-    return larger, shift
+    return np.pad(tape, (shift, tape.size - shift), constant_values=blank), shift
 
 
 def _read_off(tape: Cells, origin: int, machine: TuringMachine, blank: int) -> Tape:

@@ -114,11 +114,8 @@ class TuringMachine:
             "name": name,
             "description": description,
         }
-        faults = find_faults(**parts)
-        if faults:
-            raise MachineError(
-                f"not a Turing machine: {name or 'unnamed'}", [fault.message for fault in faults]
-            )
+        if faults := [fault.message for fault in find_faults(**parts)]:
+            raise MachineError(f"not a Turing machine: {name or 'unnamed'}", faults)
         parts["delta"] = MappingProxyType(
             {
                 key: Action(q, v, m if type(m) is Move else Move(m))
@@ -208,15 +205,8 @@ class TuringMachine:
         return TuringMachine, tuple(dict(p) if isinstance(p, Mapping) else p for p in parts)
 
     def _key(self) -> tuple[object, ...]:
-        return (
-            frozenset(self.states),
-            frozenset(self.symbols),
-            self.blank,
-            self.start,
-            frozenset(self.delta.items()),
-            self.accepting,
-            self.default_input,
-        )
+        sets = map(frozenset, (self.states, self.symbols, self.delta.items()))
+        return *sets, self.accepting, self.blank, self.start, self.default_input
 
     def __eq__(self, other: object) -> bool:
         return self._key() == other._key() if isinstance(other, TuringMachine) else NotImplemented

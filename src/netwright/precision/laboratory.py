@@ -135,7 +135,7 @@ class AttentionExperiment(Experiment):
         )
         possible, one_way = search(two_way=True), search()
         worst = None
-        if one_way is not None and one_way.cell > 0:
+        if one_way and one_way.cell > 0:
             normal, word = meeting(one_way)
             network = compile_transformer(normal, self.score)
             found = first_failures(network, word, arithmetic_of(form, self.sums), one_way.token + 1)
@@ -145,8 +145,8 @@ class AttentionExperiment(Experiment):
                 "input_length": len(word),
                 "wrong_output": found.reading.output if found.reading else None,
             }
-        found_by_search = {"first_possible": as_data(possible), "worst_machine": worst}
-        return {**predicted, "searched": True, **found_by_search}
+        predicted |= {"searched": True, "first_possible": as_data(possible)}
+        return predicted | {"worst_machine": worst}
 
 
 Hidden = Callable[[CompiledRNN, tuple[str, ...], Arithmetic[Any]], Iterator[AnyArray]]

@@ -37,11 +37,7 @@ from netwright.kind.transformer.scores import Score
 
 def schedule(score: Score) -> Callable[[int], float]:
     """τ_i = gap(i)/ln(4(i+1)²), with the score's own gap."""
-
-    def tau(i: int) -> float:
-        return float(score.gap(i)) / log(4 * (i + 1) ** 2)
-
-    return tau
+    return lambda i: float(score.gap(i)) / log(4 * (i + 1) ** 2)
 
 
 def constant(tau: float) -> Callable[[int], float]:

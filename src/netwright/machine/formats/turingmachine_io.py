@@ -209,12 +209,10 @@ class _Reader:
         """Raise FormatError for a machine with several tapes, as other tools write them."""
         for name, (key, node) in keys.items():
             tapes = 0
-            if name in ("blank", "input") and node.id == "sequence":
+            if name in ("blank", "input", "tapes") and node.id == "sequence":
                 tapes = len(node.value)
             elif "tapes" in name.lower().replace("_", " ").split() and node.id == "scalar":
                 tapes = int(node.value) if node.value.isdecimal() and len(node.value) < 9 else 0
-            elif name == "tapes" and node.id == "sequence":
-                tapes = len(node.value)
             if tapes > 1:
                 self.draft.fault(self.place(key), several_tapes(tapes))
                 self.draft.stop_at_faults()

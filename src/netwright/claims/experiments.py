@@ -20,7 +20,7 @@ from netwright.definitions.transformer import Layer, Transformer
 from netwright.errors import InputError
 from netwright.exact.feed_forward import Affine, FeedForward
 from netwright.exact.layout import Layout
-from netwright.exact.rational import rational
+from netwright.exact.rational import Rational, rational
 from netwright.exact.vector import Vector
 from netwright.kind.transformer.construction import to_transformer
 from netwright.kind.transformer.lemma_b6_if import if_maps
@@ -92,18 +92,14 @@ def _definition_2_1(thorough: bool) -> Iterator[Case]:
         yield accepted == (word.count("a") % 2 == 0), f"{''.join(word)!r}: accepted is {accepted}"
 
 
-def _lemma(statement: str) -> Callable[[bool], Iterator[Case]]:
+def _lemma(statement: str, thorough: bool) -> Iterator[Case]:
     """Check one lemma and take the others for granted."""
-
-    def cases(thorough: bool) -> Iterator[Case]:
-        for machine, word, steps in some_runs(thorough):
-            network = network_for_word(machine, "transformer", tuple(word))
-            for check in network.kind.proof.checks(network.compiled, tuple(word), steps):
-                if check.statement == statement:
-                    what = f"{check.name} of token {check.time} is {check.found}"
-                    yield check.found == check.wanted, f"{machine.name} on {word!r}: {what}"
-
-    return cases
+    for machine, word, steps in some_runs(thorough):
+        network = network_for_word(machine, "transformer", tuple(word))
+        for check in network.kind.proof.checks(network.compiled, tuple(word), steps):
+            if check.statement == statement:
+                what = f"{check.name} of token {check.time} is {check.found}"
+                yield check.found == check.wanted, f"{machine.name} on {word!r}: {what}"
 
 
 def _lemma_b6(thorough: bool) -> Iterator[Case]:
@@ -131,10 +127,15 @@ def _random_vector(draw: random.Random) -> Vector:
     return Vector(_LAYOUT, {k: rational(draw.randint(-2, 2)) for k in range(3)})
 
 
-def _random_affine(draw: random.Random, *, bias: bool = True) -> Affine:
-    weights = {
-        (draw.randrange(3), draw.randrange(3)): rational(draw.choice([-1, 1, 2])) for _ in range(4)
+def _random_weights(draw: random.Random, size: int, count: int) -> dict[tuple[int, int], Rational]:
+    return {
+        (draw.randrange(size), draw.randrange(size)): rational(draw.choice([-1, 1, 2]))
+        for _ in range(count)
     }
+
+
+def _random_affine(draw: random.Random, *, bias: bool = True) -> Affine:
+    weights = _random_weights(draw, 3, 4)
     offset = _random_vector(draw) if bias else Vector.zero(_LAYOUT)
     return Affine(_LAYOUT, _LAYOUT, weights, offset)
 
@@ -247,10 +248,7 @@ def _with_layers(network: Transformer, seed: int) -> Transformer:
     size = network.layout.dimension
 
     def some() -> FeedForward:
-        weights = {
-            (draw.randrange(size), draw.randrange(size)): rational(draw.choice([-1, 1, 2]))
-            for _ in range(3 * size)
-        }
+        weights = _random_weights(draw, size, 3 * size)
         bias = Vector.zero(network.layout)
         return FeedForward((Affine(network.layout, network.layout, weights, bias),))
 
@@ -294,11 +292,11 @@ EXPERIMENTS = {
     "Section 3.3": Experiment(
         "rounded positions: a palindrome and another word with equal outputs", _section_3_3
     ),
-    "Lemma B.1": Experiment("the vector a1 of every token", _lemma("Lemma B.1")),
-    "Lemma B.2": Experiment("the vector z1 of every token", _lemma("Lemma B.2")),
-    "Lemma B.3": Experiment("the vectors p2 and z2 of every token", _lemma("Lemma B.3")),
-    "Lemma B.4": Experiment("the token attended to, p3 and z3", _lemma("Lemma B.4")),
-    "Lemma B.5": Experiment("the output of every token", _lemma("Lemma B.5")),
+    "Lemma B.1": Experiment("the vector a1 of every token", partial(_lemma, "Lemma B.1")),
+    "Lemma B.2": Experiment("the vector z1 of every token", partial(_lemma, "Lemma B.2")),
+    "Lemma B.3": Experiment("the vectors p2 and z2 of every token", partial(_lemma, "Lemma B.3")),
+    "Lemma B.4": Experiment("the token attended to, p3 and z3", partial(_lemma, "Lemma B.4")),
+    "Lemma B.5": Experiment("the output of every token", partial(_lemma, "Lemma B.5")),
     "Lemma B.6": Experiment("if-then-else on all small vectors", _lemma_b6),
     "Theorem 4.1": Experiment(
         "Neural GPUs against machines, every cell", partial(compared, "neural-gpu")

@@ -33,9 +33,8 @@ def meeting(order: WrongOrder) -> tuple[NormalMachine, tuple[str, ...]]:
     states = ["q_read", *(f"w{n}" for n in range(1, len(script) + 1))]
     delta = {("q_init", BLANK): Action("q_read", BLANK, Move.R)}
     delta |= {("q_read", symbol): Action("q_read", symbol, Move.R) for symbol in (A, B)}
-    for time, (state, target, move) in enumerate(
-        zip(states, states[1:], script, strict=False), turn
-    ):
+    steps = zip(states, states[1:], script, strict=False)
+    for time, (state, target, move) in enumerate(steps, start=turn):
         written = B if time == order.later else A
         for symbol in (BLANK, A, B):
             if state != "q_read" or symbol == BLANK:

@@ -19,7 +19,7 @@ import re
 import warnings
 from collections.abc import Iterator
 from difflib import get_close_matches
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from netwright.errors import FormatError, FormatWarning
 from netwright.machine.formats.directives import find_directives, first_comment, write_comments
@@ -34,6 +34,8 @@ LARGEST = 300_000
 _NEEDED = ("blank", "start state", "table")
 _LONGEST_KEY = 1024  # characters, in YAML
 _KEYS = ("blank", "start state", "input", "synonyms", "table")
+_Entries: TypeAlias = dict[str, tuple[Any, Any]]
+"""The entries of a mapping, by the text of the key: the nodes of key and value."""
 
 
 class _Instruction(NamedTuple):
@@ -102,9 +104,9 @@ class _Reader:
         """The line of a node."""
         return f"line {self.offset + node.start_mark.line + 1}"
 
-    def mapping(self, node: Any, what: str) -> dict[str, tuple[Any, Any]]:
+    def mapping(self, node: Any, what: str) -> _Entries:
         """The entries of a mapping by the text of their keys; a list as a key is a fault."""
-        entries: dict[str, tuple[Any, Any]] = {}
+        entries: _Entries = {}
         if node.id != "mapping":
             self.draft.fault(self.place(node), f"{what}: expected a mapping, got a {node.id}")
             self.draft.stop_at_faults()
@@ -131,7 +133,7 @@ class _Reader:
             self.draft.fault(self.place(node), f"{what}: expected one character, got {text!r}")
         return text
 
-    def machine(self, keys: dict[str, tuple[Any, Any]], text: str, name: str) -> TuringMachine:
+    def machine(self, keys: _Entries, text: str, name: str) -> TuringMachine:
         """Build the machine from its entries."""
         draft = self.draft
         self.check_tapes(keys)
@@ -161,7 +163,7 @@ class _Reader:
             description=first_comment(text, "#"),
         )
 
-    def check_keys(self, keys: dict[str, tuple[Any, Any]]) -> list[str]:
+    def check_keys(self, keys: _Entries) -> list[str]:
         """Record missing and unknown keys as faults or doubts; return the missing ones.
 
         A misspelt key is not missing: its entry is added under the right key, to be checked too.
@@ -182,9 +184,7 @@ class _Reader:
             self.draft.stop_at_faults()
         return missing
 
-    def rules(
-        self, table: dict[str, tuple[Any, Any]], synonyms: dict[str, _Instruction]
-    ) -> list[str]:
+    def rules(self, table: _Entries, synonyms: dict[str, _Instruction]) -> list[str]:
         """Add the rules of the table; return the symbols they read and write, in order."""
         symbols: list[str] = []
         for state, (_, rules) in table.items():
@@ -205,7 +205,7 @@ class _Reader:
                         self.draft.rule(self.place(key), state, symbol, action)
         return symbols
 
-    def check_tapes(self, keys: dict[str, tuple[Any, Any]]) -> None:
+    def check_tapes(self, keys: _Entries) -> None:
         """Raise FormatError for a machine with several tapes, as other tools write them."""
         for name, (key, node) in keys.items():
             tapes = 0
@@ -217,7 +217,7 @@ class _Reader:
                 self.draft.fault(self.place(key), several_tapes(tapes))
                 self.draft.stop_at_faults()
 
-    def synonyms(self, keys: dict[str, tuple[Any, Any]]) -> dict[str, _Instruction]:
+    def synonyms(self, keys: _Entries) -> dict[str, _Instruction]:
         """The instructions that abbreviations stand for."""
         if "synonyms" not in keys or _is_null(keys["synonyms"][1]):
             return {}

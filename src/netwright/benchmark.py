@@ -1,7 +1,7 @@
-"""How fast the networks run: the same machine on each of them and on three simulators, in one run.
+"""Benchmarks: the same machine on each kind of network and on three simulators, in one process.
 
-Machines are noisy, so what counts are ratios within one run. Compiling is not counted, and of
-repeated measurements the best is taken. Peak memory is that of a process that does nothing else.
+Timings are noisy, so compare ratios within one benchmark. Compiling is not counted, and of repeated
+measurements the best counts. Peak memory is that of a process that does nothing else.
 """
 
 import os
@@ -24,48 +24,48 @@ from netwright.verify.draw import random_machine
 
 DICTIONARY, AUTOMATA = "dictionary simulator", "automata-lib DTM"
 MACHINES, MOST_SECONDS = 20, 5
-FULL_STEPS = 2_000_000  # of an engine that applies every weight at every moment
-SECOND_PEER = 50_000  # steps; automata-lib does some 80,000 a second
+FULL_STEPS = 2_000_000  # for the full engine, which applies every weight at every moment
+SECOND_PEER = 50_000  # steps; automata-lib does about 80,000 a second
 RAN = (0, 1, 3)  # exit codes of a run that has an answer
 
 
 class Measured(NamedTuple):
-    """So many steps in so many seconds."""
+    """A measurement: steps and the seconds they took."""
 
     steps: int
     seconds: float
 
     @property
     def rate(self) -> float:
-        """Steps a second."""
+        """Steps per second."""
         return self.steps / self.seconds if self.seconds > 0 else 0.0
 
     @property
     def nanoseconds(self) -> float | None:
-        """The cost of a step; None if there was none."""
+        """The time of a step; None if there was no step."""
         return 1e9 * self.seconds / self.steps if self.steps else None
 
 
 @dataclass
 class Benchmark:
-    """What was measured: rates by name, growth of the networks' cost, peak memory in bytes."""
+    """The results, by name: rates, growth of the cost with the steps, peak memory in bytes."""
 
     rates: dict[str, Measured] = field(default_factory=dict)
     growth: dict[str, list[Measured]] = field(default_factory=dict)
     memory: dict[str, int] = field(default_factory=dict)
     first: dict[str, float] = field(default_factory=dict)
-    """Seconds of a new process for its first run, of 1,000 steps."""
+    """Seconds of a new process for a first run of 1,000 steps."""
     machines: dict[str, float] = field(default_factory=dict)
-    """Random machines of the same size a second, 1,000 steps each."""
+    """Random machines of the same size per second, 1,000 steps each."""
 
     def ratio(self, name: str, peer: str) -> float | None:
-        """How many times as fast as a peer."""
+        """The rate as a multiple of a peer's; None if one is missing."""
         if name not in self.rates or peer not in self.rates or not self.rates[peer].rate:
             return None
         return self.rates[name].rate / self.rates[peer].rate
 
     def as_json(self) -> dict[str, Any]:
-        """All of it as one object."""
+        """All results as one JSON object."""
         return {
             "rates": {
                 name: {
@@ -99,17 +99,14 @@ def _rounded(number: float | None) -> float | None:
 
 
 def measure(
-    found: Benchmark,
-    machine: TuringMachine,
-    word: tuple[str, ...],
-    arguments: Sequence[str] = (),
+    found: Benchmark, machine: TuringMachine, word: tuple[str, ...], arguments: Sequence[str] = ()
 ) -> Iterator[str]:
-    """Measure everything into `found`; yields the name of each thing before it is measured.
+    """Measure everything into `found`; yield the name of each thing before it is measured.
 
     `arguments` are those of `netwright run`, to measure its memory.
     """
     for target, kind in exact_kinds().items() if arguments else ():
-        # First, while this process is small: Linux counts what a child had from its parent.
+        # First, while this process is small: on Linux a child's peak includes its parent's memory.
         yield f"memory of {target}"
         peak = peak_memory(arguments, target, kind.reading.benchmark_steps)
         if peak is not None:
@@ -155,7 +152,7 @@ def _measure_run(
 def _growth(
     machine: TuringMachine, word: tuple[str, ...], target: str, longest: int
 ) -> Iterator[Measured]:
-    """Runs of 10⁵ steps and more, ten times as many each, as far as the machine goes."""
+    """Measure runs of 10⁵, 10⁶, … steps, until `longest` or the halt."""
     steps = 10**5
     while steps <= longest:
         measured = _best(lambda: _measure_run(machine, word, target, steps), times=2)  # noqa: B023
@@ -166,7 +163,7 @@ def _growth(
 
 
 def _machines_a_second(machine: TuringMachine, target: str) -> float:
-    """Random machines of the size of a given one, one after the other."""
+    """Run random machines of the size of a given one, one after the other."""
     draw = random.Random(0)
     size = len(machine.states), len(machine.symbols)
     many = [random_machine(draw, *size) for _ in range(MACHINES)]
@@ -183,10 +180,9 @@ def _best(measurement: Callable[[], Measured], times: int = 3) -> Measured:
 
 
 def dictionary_run(machine: TuringMachine, word: tuple[str, ...], limit: int) -> Measured:
-    """What everybody writes first: a dictionary for a tape, and one for the rules."""
-    delta = {key: (q, w, m.offset) for key, (q, w, m) in machine.delta.items()}
-    for key in [key for key in delta if key[0] in machine.accepting]:
-        del delta[key]
+    """Measure the simulator that everybody writes first: dictionaries for tape and rules."""
+    rules = machine.delta.items()
+    delta = {k: (q, w, m.offset) for k, (q, w, m) in rules if k[0] not in machine.accepting}
     tape = dict(enumerate(word))
     state, head, blank, steps = machine.start, 0, machine.blank, 0
     started = perf_counter()
@@ -201,14 +197,14 @@ def dictionary_run(machine: TuringMachine, word: tuple[str, ...], limit: int) ->
 
 
 def automata_run(machine: TuringMachine, word: tuple[str, ...], limit: int) -> Measured | None:
-    """The same on automata-lib's DTM; None if that is not installed, or not for this machine."""
+    """Measure automata-lib's DTM; None if it is not installed or refuses the machine."""
     try:
         from automata.base.exceptions import AutomatonException, RejectionException
         from automata.tm.dtm import DTM
     except ImportError:
         return None
     if any(len(symbol) != 1 for symbol in machine.symbols):
-        return None  # its symbols are characters
+        return None  # its symbols must be characters
     transitions: dict[str, dict[str, tuple[str, str, str]]] = {}
     for (state, symbol), (target, write, move) in machine.delta.items():
         if state not in machine.accepting:
@@ -238,19 +234,17 @@ def automata_run(machine: TuringMachine, word: tuple[str, ...], limit: int) -> M
 
 def first_run(arguments: Sequence[str], target: str) -> float:
     """The seconds that a new process takes for a run of 1,000 steps."""
-    command = [sys.executable, "-m", "netwright", "run", "--on", target]
-    command += ["--max-steps", "1000", "--engine", "fast", "--json", *arguments]
+    command = _command(arguments, target, 1000)
     started = perf_counter()
     subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
     return perf_counter() - started
 
 
 def peak_memory(arguments: Sequence[str], target: str, steps: int) -> int | None:
-    """The most memory that a process took for a run; None where that cannot be told."""
+    """The peak memory of a process for a run; None if it is unknown."""
     if not hasattr(os, "wait4"):
         return None
-    command = [sys.executable, "-m", "netwright", "run", "--on", target]
-    command += ["--max-steps", str(steps), "--engine", "fast", "--json", *arguments]
+    command = _command(arguments, target, steps)
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         _, status, usage = os.wait4(process.pid, 0)
@@ -262,3 +256,8 @@ def peak_memory(arguments: Sequence[str], target: str, steps: int) -> int | None
         return None
     unit = 1 if sys.platform == "darwin" else 1024
     return int(usage.ru_maxrss) * unit
+
+
+def _command(arguments: Sequence[str], target: str, steps: int) -> list[str]:
+    command = [sys.executable, "-m", "netwright", "run", "--on", target]
+    return [*command, "--max-steps", str(steps), "--engine", "fast", "--json", *arguments]

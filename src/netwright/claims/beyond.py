@@ -1,10 +1,10 @@
-"""Statements past the paper as experiments: pointers, one network for all, an open question."""
+"""Experiments for statements past the paper: pointers, one network for all, an open question."""
 
 import random
 from collections.abc import Iterator
 from itertools import islice
 
-from netwright.claims.cases import Case, Experiment, some_runs
+from netwright.claims.cases import Case, Experiment, compared, some_runs
 from netwright.definitions.attention import hardmax, square_plus_one
 from netwright.definitions.transformer import Layer, Transformer
 from netwright.exact.feed_forward import Affine, FeedForward
@@ -20,7 +20,7 @@ UNIVERSAL = "universal-transformer"
 
 
 def _linked_visits(thorough: bool) -> Iterator[Case]:
-    """The table of the lemma, at every time of some runs."""
+    """Check the table of the lemma at every time of some runs."""
     for machine, word, steps in some_runs(thorough):
         visits = LinkedVisits(machine, tuple(word), steps)
         for i in range(visits.end):
@@ -34,29 +34,20 @@ def _linked_visits(thorough: bool) -> Iterator[Case]:
             now = visits.R[i + 1], visits.L[i + 1]
             at = f"{machine.name} on {word!r}, time {i + 1}"
             yield now == wanted, f"{at}: {now}, not {wanted}"
-            if followed:  # a visit, and not NULL, where the input's symbol stands or a blank
+            if followed:  # at NULL the symbol is the input's, or a blank
                 found = visits.v[followed]
                 yield found == visits.s[i + 1], f"{at}: {visits.s[i + 1]}, not {found}"
 
 
-def _compared(on: str, thorough: bool, **options: str) -> Iterator[Case]:
-    for machine, word, steps in some_runs(thorough):
-        network = network_for_word(machine, on, tuple(word), **options)
-        found = network.compare(tuple(word), steps)
-        for _ in range(found.checks - 1):
-            yield True, ""
-        yield found.difference is None, f"{machine.name} on {word!r}: {found.difference}"
-
-
 def _pointer_transformer(thorough: bool) -> Iterator[Case]:
-    """Two layers; no mean is taken, and 1/i² is no coordinate; then with dot products alone."""
-    yield from _compared("pointer-transformer", thorough)
-    yield from _compared("pointer-transformer", thorough, attention="dot-product")
+    """Check two layers, without means and without 1/i²; then with dot products alone."""
+    yield from compared("pointer-transformer", thorough)
+    yield from compared("pointer-transformer", thorough, attention="dot-product")
 
 
 def _universal_transformer(thorough: bool) -> Iterator[Case]:
-    """Every vector; and the same weights for every machine of the library."""
-    yield from _compared(UNIVERSAL, thorough)
+    """Check every vector, and that all machines of the library have the same weights."""
+    yield from compared(UNIVERSAL, thorough)
     digests = set()
     for name in library_names():
         network = network_for_word(library_machine(name), UNIVERSAL, ())
@@ -66,7 +57,7 @@ def _universal_transformer(thorough: bool) -> Iterator[Case]:
 
 
 def random_decoder(draw: random.Random) -> Transformer:
-    """Two decoder layers of random weights, with positions."""
+    """A Transformer with positions and two decoder layers of random weights."""
     layout = Layout.of(dict.fromkeys("abc", ""))
 
     def some(hidden: bool = False) -> FeedForward:
@@ -93,12 +84,12 @@ def random_decoder(draw: random.Random) -> Transformer:
 
 
 def without_residual(network: Transformer, layer: int) -> Transformer:
-    """Without the residual connection around the attention to the encoder in one layer."""
+    """Remove the residual connection around the attention to the encoder in one layer."""
     return TransformerWithout.of(network, f"residual:decoder.{layer}.external")
 
 
 def _cross_attention_residual(thorough: bool) -> Iterator[Case]:
-    """On one symbol, or none, all outputs are equal, whatever the weights are."""
+    """Check that on at most one symbol all outputs are equal, whatever the weights are."""
     for seed in range(60 if thorough else 20):
         draw = random.Random(seed)
         network = random_decoder(draw)

@@ -1,16 +1,17 @@
-"""Every numbered statement of the paper, and ours past it: what is checked, how often, the result.
+"""Experiments for every numbered statement of the paper, and for ours past it.
 
-An experiment counts its cases and ends with the first that does not hold. It is no proof; what is
-proved for all inputs stands beside the code of each statement.
+An experiment counts its cases and ends at the first that does not hold. It is not a proof; the
+proofs for all inputs are beside the code of each statement.
 """
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import product
 
 from netwright.claims.beyond import BEYOND
-from netwright.claims.cases import Case, Experiment, some_runs
+from netwright.claims.cases import Case, Experiment, compared, some_runs
 from netwright.claims.paper import statements
 from netwright.definitions.attention import dot_product, hardmax, score_phi, square_plus_one
 from netwright.definitions.neural_gpu import Convolution, NeuralGPU
@@ -19,12 +20,11 @@ from netwright.definitions.transformer import Layer, Transformer
 from netwright.errors import InputError
 from netwright.exact.feed_forward import Affine, FeedForward
 from netwright.exact.layout import Layout
-from netwright.exact.rational import rational
+from netwright.exact.rational import Rational, rational
 from netwright.exact.vector import Vector
 from netwright.kind.transformer.construction import to_transformer
 from netwright.kind.transformer.lemma_b6_if import if_maps
 from netwright.machine.library import library_machine
-from netwright.machine.turing_machine import TuringMachine
 from netwright.network.network import network_for_word
 from netwright.statements.corollary_3_2_parity import parity_pair
 from netwright.statements.proposition_3_3_majority import majority_recognizer
@@ -34,12 +34,11 @@ from netwright.statements.section_3_3_fixed_precision import (
     first_collision,
     palindrome_and_swapped,
 )
-from netwright.verify.comparison import Check
 
 
 @dataclass(frozen=True)
 class Claim:
-    """A statement, and what its experiment gave."""
+    """A statement, and the result of its experiment."""
 
     name: str
     title: str
@@ -51,7 +50,7 @@ class Claim:
 
 
 def run_claim(name: str, thorough: bool = False) -> Claim:
-    """Do the experiment of a statement."""
+    """Run the experiment of a statement."""
     experiment = EXPERIMENTS[name]
     count, failure = 0, None
     for holds, what in experiment.cases(thorough):
@@ -65,7 +64,7 @@ def run_claim(name: str, thorough: bool = False) -> Claim:
 
 
 def claim_names(labels: list[str]) -> list[str]:
-    """The statements that some labels name, in the paper's order; all if there are none."""
+    """Look up statements by label or name, in the paper's order; all if no label is given."""
     if not labels:
         return list(EXPERIMENTS)
     by_label = {about.get("label", name): name for name, about in statements().items()}
@@ -73,8 +72,7 @@ def claim_names(labels: list[str]) -> list[str]:
     for label in labels:
         name = by_label.get(label, label)
         if name not in EXPERIMENTS:
-            known = ", ".join(EXPERIMENTS)
-            raise InputError(f"no claim {label!r}; there are {known}")
+            raise InputError(f"no claim {label!r}; there are {', '.join(EXPERIMENTS)}")
         chosen.append(name)
     return [name for name in EXPERIMENTS if name in chosen]
 
@@ -94,38 +92,19 @@ def _definition_2_1(thorough: bool) -> Iterator[Case]:
         yield accepted == (word.count("a") % 2 == 0), f"{''.join(word)!r}: accepted is {accepted}"
 
 
-def _network_runs(on: str) -> Callable[[bool], Iterator[Case]]:
-    def cases(thorough: bool) -> Iterator[Case]:
-        for machine, word, steps in some_runs(thorough):
-            network = network_for_word(machine, on, tuple(word))
-            found = network.compare(tuple(word), steps)
-            for _ in range(found.checks - 1):
-                yield True, ""
-            yield found.difference is None, f"{machine.name} on {word!r}: {found.difference}"
-
-    return cases
-
-
-def _lemma(statement: str) -> Callable[[bool], Iterator[Case]]:
-    """The checks of one lemma, the others being taken for granted."""
-
-    def cases(thorough: bool) -> Iterator[Case]:
-        for machine, word, steps in some_runs(thorough):
-            network = network_for_word(machine, "transformer", tuple(word))
-            for check in network.kind.proof.checks(network.compiled, tuple(word), steps):
-                if check.statement == statement:
-                    yield check.found == check.wanted, _told(machine, word, check)
-
-    return cases
-
-
-def _told(machine: TuringMachine, word: str, check: Check) -> str:
-    return f"{machine.name} on {word!r}: {check.name} of token {check.time} is {check.found}"
+def _lemma(statement: str, thorough: bool) -> Iterator[Case]:
+    """Check one lemma and take the others for granted."""
+    for machine, word, steps in some_runs(thorough):
+        network = network_for_word(machine, "transformer", tuple(word))
+        for check in network.kind.proof.checks(network.compiled, tuple(word), steps):
+            if check.statement == statement:
+                what = f"{check.name} of token {check.time} is {check.found}"
+                yield check.found == check.wanted, f"{machine.name} on {word!r}: {what}"
 
 
 def _lemma_b6(thorough: bool) -> Iterator[Case]:
     size = 3 if thorough else 2
-    labels = tuple(str(n) for n in range(size))
+    labels = tuple(map(str, range(size)))
     layout = Layout.of(x="", y=labels, z=labels, b="")
     first, second = if_maps(layout, x=("x",), y="y", z="z", b="b", result="r")
     network = FeedForward((first, second))
@@ -148,10 +127,15 @@ def _random_vector(draw: random.Random) -> Vector:
     return Vector(_LAYOUT, {k: rational(draw.randint(-2, 2)) for k in range(3)})
 
 
-def _random_affine(draw: random.Random, *, bias: bool = True) -> Affine:
-    weights = {
-        (draw.randrange(3), draw.randrange(3)): rational(draw.choice([-1, 1, 2])) for _ in range(4)
+def _random_weights(draw: random.Random, size: int, count: int) -> dict[tuple[int, int], Rational]:
+    return {
+        (draw.randrange(size), draw.randrange(size)): rational(draw.choice([-1, 1, 2]))
+        for _ in range(count)
     }
+
+
+def _random_affine(draw: random.Random, *, bias: bool = True) -> Affine:
+    weights = _random_weights(draw, 3, 4)
     offset = _random_vector(draw) if bias else Vector.zero(_LAYOUT)
     return Affine(_LAYOUT, _LAYOUT, weights, offset)
 
@@ -161,7 +145,7 @@ def _random_map(draw: random.Random) -> FeedForward:
 
 
 def random_transformer(draw: random.Random) -> Transformer:
-    """A Transformer without positional encodings."""
+    """A random Transformer without positional encodings."""
 
     def layers() -> tuple[Layer, ...]:
         return tuple(
@@ -181,7 +165,7 @@ def random_transformer(draw: random.Random) -> Transformer:
 
 
 def random_neural_gpu(draw: random.Random, shape: tuple[int, int], *, circular: bool) -> NeuralGPU:
-    """A uniform Neural GPU with kernels of a shape."""
+    """A random uniform Neural GPU with kernels of this shape."""
 
     def convolution() -> Convolution:
         kernels = tuple(
@@ -193,27 +177,29 @@ def random_neural_gpu(draw: random.Random, shape: tuple[int, int], *, circular: 
     return NeuralGPU(_LAYOUT, convolution(), convolution(), convolution(), circular=circular)
 
 
-def _recognizer(network: Transformer | NeuralGPU, draw: random.Random) -> Recognizer:
-    embedding = {"a": _random_vector(draw), "b": _random_vector(draw)}
-    return Recognizer(
-        ("a", "b"), embedding, network, _random_vector(draw), lambda y: y.number("x") > 0
-    )
-
-
 def _recognizers(
     make: Callable[[random.Random], Transformer | NeuralGPU], thorough: bool
 ) -> Iterator[Recognizer]:
     for seed in range(100 if thorough else 20):
         draw = random.Random(seed)
-        yield _recognizer(make(draw), draw)
+        network = make(draw)
+        a, b, seed_vector = (_random_vector(draw) for _ in range(3))
+        embedding = {"a": a, "b": b}
+        yield Recognizer(("a", "b"), embedding, network, seed_vector, lambda y: y.number("x") > 0)
+
+
+def _equal_outputs(
+    recognizers: Iterator[Recognizer], pairs: Sequence[tuple[str, str]], outputs: int
+) -> Iterator[Case]:
+    for number, recognizer in enumerate(recognizers):
+        for w, u in pairs:
+            where = recognizer.first_difference(tuple(w), tuple(u), outputs)
+            yield where is None, f"random network {number}: output {where} on {w} and {u}"
 
 
 def _proposition_3_1(thorough: bool) -> Iterator[Case]:
     pairs = [("ab", "ba"), ("ab", "abab"), ("aab", "baaaba"), ("abb", "bbabba")]
-    for number, recognizer in enumerate(_recognizers(random_transformer, thorough)):
-        for w, u in pairs:
-            where = recognizer.first_difference(tuple(w), tuple(u), 3)
-            yield where is None, f"random network {number}: output {where} on {w} and {u}"
+    return _equal_outputs(_recognizers(random_transformer, thorough), pairs, 3)
 
 
 def _corollary_3_2(thorough: bool) -> Iterator[Case]:
@@ -251,28 +237,18 @@ def _section_3_3(thorough: bool) -> Iterator[Case]:
         yield swapped != swapped[::-1], f"{swapped} is a palindrome"
         for seed in range(6 if thorough else 3):
             network = compiled.network if seed == 0 else _with_layers(compiled.network, seed)
-            with_pos = _with_positions(network, pos)
-            recognizer = Recognizer(
-                ("a", "b"), compiled.embedding, with_pos, compiled.seed, compiled.is_final
-            )
+            recognizer = replace(compiled.recognizer, network=replace(network, pos=pos))
             where = recognizer.first_difference(palindrome, swapped, 8)
             yield where is None, f"{bits} bits, network {seed}: output {where} differs"
 
 
-def _with_positions(network: Transformer, pos: Callable[[int], Vector]) -> Transformer:
-    return replace(network, pos=pos)
-
-
 def _with_layers(network: Transformer, seed: int) -> Transformer:
-    """The same with random weights of the external keys and values."""
+    """The same network with random weights for the external keys and values."""
     draw = random.Random(seed)
     size = network.layout.dimension
 
     def some() -> FeedForward:
-        weights = {
-            (draw.randrange(size), draw.randrange(size)): rational(draw.choice([-1, 1, 2]))
-            for _ in range(3 * size)
-        }
+        weights = _random_weights(draw, size, 3 * size)
         bias = Vector.zero(network.layout)
         return FeedForward((Affine(network.layout, network.layout, weights, bias),))
 
@@ -283,10 +259,8 @@ def _kernel_1_1(thorough: bool) -> Iterator[Case]:
     def make(draw: random.Random) -> NeuralGPU:
         return random_neural_gpu(draw, (1, 1), circular=draw.random() < 0.5)
 
-    for number, recognizer in enumerate(_recognizers(make, thorough)):
-        for w, u in (("a", "ba"), ("ab", "bb"), ("aab", "b")):
-            where = recognizer.first_difference(tuple(w), tuple(u), 6)
-            yield where is None, f"random network {number}: output {where} on {w} and {u}"
+    pairs = [("a", "ba"), ("ab", "bb"), ("aab", "b")]
+    return _equal_outputs(_recognizers(make, thorough), pairs, 6)
 
 
 def _proposition_4_2(thorough: bool) -> Iterator[Case]:
@@ -306,27 +280,26 @@ EXPERIMENTS = {
     "Definition 2.1": Experiment(
         "a recognizer accepts exactly the words of its language", _definition_2_1
     ),
-    "Theorem 2.3": Experiment("RNNs against machines at every step", _network_runs("rnn")),
+    "Theorem 2.3": Experiment("RNNs against machines at every step", partial(compared, "rnn")),
     "Proposition 3.1": Experiment(
         "equal outputs on words of equal proportions, for random networks", _proposition_3_1
     ),
     "Corollary 3.2": Experiment("aabb and ab treated alike by random networks", _corollary_3_2),
     "Proposition 3.3": Experiment("majority, for two scores and two normalisers", _proposition_3_3),
     "Theorem 3.4": Experiment(
-        "Transformers against machines, every vector of the proof",
-        _network_runs("transformer"),
+        "Transformers against machines, every vector of the proof", partial(compared, "transformer")
     ),
     "Section 3.3": Experiment(
         "rounded positions: a palindrome and another word with equal outputs", _section_3_3
     ),
-    "Lemma B.1": Experiment("the vector a1 of every token", _lemma("Lemma B.1")),
-    "Lemma B.2": Experiment("the vector z1 of every token", _lemma("Lemma B.2")),
-    "Lemma B.3": Experiment("the vectors p2 and z2 of every token", _lemma("Lemma B.3")),
-    "Lemma B.4": Experiment("the token attended to, p3 and z3", _lemma("Lemma B.4")),
-    "Lemma B.5": Experiment("the output of every token", _lemma("Lemma B.5")),
+    "Lemma B.1": Experiment("the vector a1 of every token", partial(_lemma, "Lemma B.1")),
+    "Lemma B.2": Experiment("the vector z1 of every token", partial(_lemma, "Lemma B.2")),
+    "Lemma B.3": Experiment("the vectors p2 and z2 of every token", partial(_lemma, "Lemma B.3")),
+    "Lemma B.4": Experiment("the token attended to, p3 and z3", partial(_lemma, "Lemma B.4")),
+    "Lemma B.5": Experiment("the output of every token", partial(_lemma, "Lemma B.5")),
     "Lemma B.6": Experiment("if-then-else on all small vectors", _lemma_b6),
     "Theorem 4.1": Experiment(
-        "Neural GPUs against machines, every cell", _network_runs("neural-gpu")
+        "Neural GPUs against machines, every cell", partial(compared, "neural-gpu")
     ),
     "Kernels (1, 1)": Experiment(
         "equal outputs on words with the same last symbol, for random networks", _kernel_1_1

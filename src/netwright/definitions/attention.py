@@ -3,7 +3,7 @@
 A normaliser is ρ_i(x) = f(x_i) / Σ_j f(x_j). The paper asks for an f from ℚ to ℚ⁺, which leaves out
 its own hardmax. So f may here depend on the set of the values {x_1, …, x_n} and may be 0, not
 everywhere; all proofs that use the form go through. The attention over no keys at all is the
-vector 0, which makes the empty input word work.
+vector 0, so that the empty input word works.
 """
 
 from collections.abc import Callable, Sequence
@@ -30,7 +30,7 @@ def score_phi(q: Vector, k: Vector) -> Rational:
 
 @dataclass(frozen=True)
 class Normalizer(Named):
-    """ρ, from the function that takes x_1, …, x_n to f; it may use them as a set only."""
+    """ρ; `f_given` takes x_1, …, x_n to f and may use them only as a set."""
 
     name: str
     f_given: Callable[[Sequence[Rational]], Callable[[Rational], Rational]]
@@ -66,17 +66,13 @@ def attention_weights(
 
 
 def attention(
-    q: Vector,
-    K: Sequence[Vector],
-    V: Sequence[Vector],
-    score: Score,
-    rho: Normalizer,
+    q: Vector, K: Sequence[Vector], V: Sequence[Vector], score: Score, rho: Normalizer
 ) -> Vector:
     """Att(q, K, V) = s_1 v_1 + ⋯ + s_n v_n (Equation 5); the vector 0 if n = 0."""
     return weighted_sum(q, attention_weights(q, K, score, rho), V)
 
 
 def weighted_sum(q: Vector, weights: Sequence[Rational], V: Sequence[Vector]) -> Vector:
-    """Σ s_j v_j, of the layout of q where there is no v_j."""
+    """Σ s_j v_j; the vector 0 of the layout of q if there is no v_j."""
     layout = V[0].layout if V else q.layout
     return combine(layout, ((s, v) for s, v in zip(weights, V, strict=True) if s))

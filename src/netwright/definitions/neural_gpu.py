@@ -3,9 +3,8 @@
     U^t = U(S^{t−1}),  R^t = R(S^{t−1}),  S^t = U^t ⊙ S^{t−1} + (1 − U^t) ⊙ F(R^t ⊙ S^{t−1})
 
 where each of U, R, F is f(K * S + B): a convolution with a kernel bank K of shape (k_H, k_W, d,
-d), a bias, and an activation (Equation 14). A tensor is a grid of h × w vectors; the input stands
-in its first column, and the last cell of that column is the output. (In print: 1 − U for 1 −
-U^t.)
+d), a bias, and an activation (Equation 14). A tensor is a grid of h × w vectors; the input is its
+first column, and the last cell of that column is the output. (In print: 1 − U for 1 − U^t.)
 
 A bias is uniform if it is the same in every row: then the network has a fixed number of
 parameters. Outside the grid there are zeros, or, with circular convolution, the grid again.

@@ -22,7 +22,7 @@ class Positions:
 
     layout: Layout
     powers: tuple[tuple[str, int], ...]
-    """By the name of a block of one coordinate."""
+    """The power of i in each block of one coordinate."""
 
     @staticmethod
     def reciprocal(layout: Layout, blocks: Sequence[str]) -> "Positions":

@@ -52,16 +52,11 @@ class Recognizer:
         return self.network.outputs(self.embed(word), self.seed)
 
     def first_difference(self, w: Sequence[str], u: Sequence[str], r: int) -> int | None:
-        """The first i ≤ r where y_i differs on w and on u; None if none does."""
-        pairs = zip(self.outputs(w), self.outputs(u), strict=False)
-        for i, (on_w, on_u) in enumerate(islice(pairs, r), start=1):
-            if on_w != on_u:
-                return i
-        return None
+        """The first i ≤ r where y_i differs on w and on u, or None."""
+        pairs = islice(zip(self.outputs(w), self.outputs(u), strict=False), r)
+        return next((i for i, (on_w, on_u) in enumerate(pairs, start=1) if on_w != on_u), None)
 
     def accepts_at(self, word: Sequence[str], limit: int) -> int | None:
-        """The first r with 1 ≤ r ≤ limit and y_r ∈ 𝔽; None if there is none that early."""
-        for r, y in enumerate(islice(self.outputs(word), limit), start=1):
-            if self.final(y):
-                return r
-        return None
+        """The first r with 1 ≤ r ≤ limit and y_r ∈ 𝔽, or None."""
+        outputs = islice(self.outputs(word), limit)
+        return next((r for r, y in enumerate(outputs, start=1) if self.final(y)), None)

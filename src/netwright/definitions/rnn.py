@@ -17,7 +17,7 @@ Matrix: TypeAlias = LinearMap | Affine
 
 
 def multiplied_out(matrix: Matrix) -> Affine:
-    """The matrix itself, its factors multiplied out."""
+    """Multiply out the factors of a matrix."""
     return matrix.matrix if isinstance(matrix, LinearMap) else matrix
 
 
@@ -42,7 +42,7 @@ class RNN:
     f2: Activation = sigma
 
     def __post_init__(self) -> None:
-        for matrix in (self.W, self.V, self.U, *([self.R] if self.R is not None else [])):
+        for matrix in (self.W, self.V, self.U, *([] if self.R is None else [self.R])):
             check_linear(matrix)
 
     def encoder_states(self, X: Sequence[Vector]) -> Iterator[Vector]:

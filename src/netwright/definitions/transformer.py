@@ -33,6 +33,7 @@ from netwright.exact.vector import Vector
 
 Map: TypeAlias = "FeedForward | Callable[[Vector], Vector]"
 """A function from ℚ^d to ℚ^d; a feed-forward network wherever weights matter."""
+KeysAndValues: TypeAlias = tuple[Sequence[Vector], Sequence[Vector]]
 
 
 @dataclass(frozen=True)
@@ -103,10 +104,7 @@ class Transformer:
         return [self.K(x) for x in X], [self.V(x) for x in X]
 
     def decoder_layer(
-        self,
-        layer: Layer,
-        external: tuple[Sequence[Vector], Sequence[Vector]],
-        Y: Sequence[Vector],
+        self, layer: Layer, external: KeysAndValues, Y: Sequence[Vector]
     ) -> list[Vector]:
         """Dec((K^e, V^e), Y): Equations 9, 10 and 11 for every token."""
         K, V = [layer.K(y) for y in Y], [layer.V(y) for y in Y]
@@ -117,7 +115,7 @@ class Transformer:
     def decode_token(
         self,
         layer: Layer,
-        external: tuple[Sequence[Vector], Sequence[Vector]],
+        external: KeysAndValues,
         y: Vector,
         K: Sequence[Vector],
         V: Sequence[Vector],
@@ -135,11 +133,7 @@ class Transformer:
         z = layer.O(a) + a
         return LayerTrace(self_weights, p, external_weights, a, z)
 
-    def decode(
-        self,
-        external: tuple[Sequence[Vector], Sequence[Vector]],
-        Y: Sequence[Vector],
-    ) -> Vector:
+    def decode(self, external: KeysAndValues, Y: Sequence[Vector]) -> Vector:
         """TDec((K^e, V^e), Y) = F(y_k^{L+1}) (Equation 12)."""
         Y = [self.positioned(y, i) for i, y in enumerate(Y, start=1)]
         for layer in self.decoder:
@@ -147,10 +141,10 @@ class Transformer:
         return self.F(Y[-1])
 
     def tokens(self, X: Sequence[Vector], seed: Vector) -> Iterator[Token]:
-        """The decoder token by token: y_{t+1} = TDec(TEnc(X), (y_0, …, y_t)) (Equation 13).
+        """Decode token by token: y_{t+1} = TDec(TEnc(X), (y_0, …, y_t)) (Equation 13).
 
-        By Equation 9 token i attends to the tokens up to i only, so what the layers made of
-        earlier tokens never changes: each step decodes one more token, over kept keys and values.
+        By Equation 9 token i attends only to the tokens up to i, so the vectors of earlier tokens
+        never change: each step decodes one more token, over cached keys and values.
         """
         external = self.encode(X)
         keys: list[list[Vector]] = [[] for _ in self.decoder]
@@ -175,6 +169,6 @@ class Transformer:
     def attend(
         self, q: Vector, K: Sequence[Vector], V: Sequence[Vector]
     ) -> tuple[list[Rational], Vector]:
-        """The weights of an attention, and Att(q, K, V)."""
+        """Return the weights of an attention, and Att(q, K, V)."""
         weights = attention_weights(q, K, self.score, self.rho)
         return weights, weighted_sum(q, weights, V)

@@ -1,4 +1,4 @@
-"""Names for the types of numpy arrays."""
+"""Type aliases for numpy arrays."""
 
 from typing import Any
 
@@ -8,4 +8,4 @@ from numpy.typing import NDArray
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
 AnyArray = NDArray[Any]
-"""Floats of some format, 64-bit integers, or Python's own numbers as objects."""
+"""Floats of any format, 64-bit integers, or Python numbers as objects."""

@@ -17,7 +17,7 @@ from netwright.exact.rational import ONE, ZERO, Activation, Number, Rational, ra
 from netwright.exact.vector import Part, Vector, check_layout, combine, pointwise
 
 Weights: TypeAlias = Number | Mapping[tuple[str, str], Number]
-"""What connects two blocks: a multiple of the identity, or pairs of labels with numbers."""
+"""The weights between two blocks: a multiple of the identity, or numbers by pair of labels."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Affine:
         blocks: Mapping[tuple[str, str], Weights] | None = None,
         bias: Mapping[str, Part] | None = None,
     ) -> "Affine":
-        """The map with these weights between blocks, 0 elsewhere.
+        """Build the map with these weights between blocks, 0 elsewhere.
 
         A number c connects two blocks of equal size by c·identity, coordinate by coordinate.
         """
@@ -64,13 +64,13 @@ class Affine:
 
     @cached_property
     def fractions(self) -> list[tuple[int, int, int, int]]:
-        """The weights as row, column, numerator and denominator."""
+        """The weights as (row, column, numerator, denominator)."""
         return [(j, k, int(w.p), int(w.q)) for (j, k), w in self.weights.items()]
 
     @cached_property
     def denominator(self) -> int:
         """The least common denominator of the weights."""
-        return lcm(*{bottom for _, _, _, bottom in self.fractions})
+        return lcm(*{q for *_, q in self.fractions})
 
     @cached_property
     def _rows(self) -> dict[int, list[tuple[int, Rational]]]:
@@ -80,7 +80,7 @@ class Affine:
         return rows
 
     def __call__(self, x: Vector) -> Vector:
-        """The image of a vector."""
+        """Apply the map to a vector."""
         check_layout(x, self.input)
         entries = dict(self.bias.entries)
         rows = self._rows
@@ -92,12 +92,10 @@ class Affine:
 
     def between(self, source: str, target: str) -> dict[tuple[str, str], Rational]:
         """The nonzero weights from one block to another, by the labels they connect."""
-        found = {}
-        for (row, column), weight in self.weights.items():
-            start, end = self.input.coordinates[row], self.output.coordinates[column]
-            if (start.block, end.block) == (source, target):
-                found[start.label, end.label] = weight
-        return found
+        rows, columns = self.input.coordinates, self.output.coordinates
+        named = ((rows[j], columns[k], weight) for (j, k), weight in self.weights.items())
+        blocks = source, target
+        return {(a.label, b.label): w for a, b, w in named if (a.block, b.block) == blocks}
 
     def then(self, after: "Affine") -> "Affine":
         """The composition as one map: x ↦ after(self(x))."""
@@ -112,8 +110,8 @@ class Affine:
 class LinearMap:
     """A matrix as a sum of products of sparser ones: x ↦ Σ x A₁ A₂ ⋯, a term for each tuple.
 
-    The matrices of Theorems 2.3 and 4.1 have many entries and few reasons: written as products
-    through what they mean, they stay small. `matrix` multiplies out.
+    The matrices of Theorems 2.3 and 4.1 have many entries and few reasons: as products of
+    meaningful factors they stay small. `matrix` multiplies out.
     """
 
     input: Layout
@@ -127,18 +125,13 @@ class LinearMap:
             check_linear(affine)
 
     def __call__(self, x: Vector) -> Vector:
-        """The image of a vector."""
-        images = []
-        for term in self.terms:
-            image = x
-            for affine in term:
-                image = affine(image)
-            images.append((ONE, image))
-        return combine(self.output, images)
+        """Apply the map to a vector."""
+        images = (reduce(lambda image, affine: affine(image), term, x) for term in self.terms)
+        return combine(self.output, ((ONE, image) for image in images))
 
     @cached_property
     def matrix(self) -> Affine:
-        """The matrix itself."""
+        """The matrix, multiplied out."""
         total: dict[tuple[int, int], Rational] = {}
         for first, *others in self.terms:
             product = reduce(Affine.then, others, first)
@@ -148,7 +141,7 @@ class LinearMap:
 
 
 def check_linear(matrix: "LinearMap | Affine") -> None:
-    """Refuse an affine map with a bias where a matrix is expected."""
+    """Raise NetworkError for an affine map with a bias where a matrix is expected."""
     if isinstance(matrix, Affine) and matrix.bias.entries:
         raise NetworkError(f"expected a matrix; got an affine map with the bias {matrix.bias}")
 
@@ -156,7 +149,7 @@ def check_linear(matrix: "LinearMap | Affine") -> None:
 def linear(
     input: Layout, output: Layout, blocks: Mapping[tuple[str, str], Weights] | None = None
 ) -> LinearMap:
-    """A matrix given by its blocks; the zero matrix if none are given."""
+    """Build a matrix from its blocks; the zero matrix if none are given."""
     return LinearMap(input, output, ((Affine.of(input, output, blocks),),))
 
 
@@ -172,7 +165,7 @@ class FeedForward:
     activation: Activation = sigma
 
     def __call__(self, x: Vector) -> Vector:
-        """The image of a vector."""
+        """Apply the network to a vector."""
         for affine in self.maps[:-1]:
             x = pointwise(self.activation, affine(x))
         return self.maps[-1](x)
@@ -188,5 +181,5 @@ def affine_network(
     blocks: Mapping[tuple[str, str], Weights] | None = None,
     bias: Mapping[str, Part] | None = None,
 ) -> FeedForward:
-    """A network of one affine map from a layout to itself; the zero map if nothing is given."""
+    """Build a network of one affine map from a layout to itself; by default the zero map."""
     return FeedForward((Affine.of(layout, layout, blocks, bias),))

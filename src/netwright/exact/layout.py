@@ -1,8 +1,8 @@
 """The named blocks of a vector: no coordinate is anonymous.
 
-A layout is a row of blocks, and a block a row of labels. The vectors of Theorem 3.4 have a block
-`q1` with one coordinate for each state, labelled with its name, a block `x1` of one coordinate
-labelled "", and so on.
+A layout is a sequence of blocks, and a block a sequence of labels. The vectors of Theorem 3.4 have
+a block `q1` with one coordinate for each state, labelled with its name, a block `x1` with one
+coordinate labelled "", and so on.
 """
 
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ from netwright.errors import NetworkError, UnknownNameError, unknown
 
 
 class Coordinate(NamedTuple):
-    """A coordinate's name: its block, and its label there ("" in a block of one)."""
+    """A coordinate's name: its block, and its label there ("" in a block of one coordinate)."""
 
     block: str
     label: str = ""
@@ -44,7 +44,7 @@ class Layout:
 
     @staticmethod
     def of(blocks: Mapping[str, object] | None = None, **more: object) -> "Layout":
-        """A layout from block names with their labels; "" for a block of one coordinate."""
+        """Build a layout from block names with labels; "" for a block of one coordinate."""
         entries = {**(blocks or {}), **more}
         return Layout(
             tuple(
@@ -55,7 +55,7 @@ class Layout:
 
     @cached_property
     def coordinates(self) -> tuple[Coordinate, ...]:
-        """Every coordinate's name, in order."""
+        """The names of all coordinates, in order."""
         return tuple(Coordinate(name, label) for name, labels in self.blocks for label in labels)
 
     @cached_property
@@ -64,18 +64,18 @@ class Layout:
 
     @property
     def dimension(self) -> int:
-        """How many coordinates there are."""
+        """The number of coordinates."""
         return len(self.coordinates)
 
     def __contains__(self, block: object) -> bool:
         return block in self._labels
 
     def index(self, block: str, label: str = "") -> int:
-        """The place of a coordinate."""
+        """The index of a coordinate; raise KeyError if there is none."""
         return self._indices[block, label]
 
     def place(self, name: str, label: str = "") -> int:
-        """The place of a coordinate by its block and label, or by its whole name; else InputError.
+        """Like `index`, also by whole name; raise UnknownNameError if there is none.
 
         >>> Layout.of(q=("on", "off"), x="").place("q[off]")
         1
@@ -92,17 +92,14 @@ class Layout:
         return {str(coordinate): n for n, coordinate in enumerate(self.coordinates)}
 
     def places(self, block: str) -> range:
-        """The places of a block's coordinates."""
+        """The indices of a block's coordinates."""
         return self._places[block]
 
     @cached_property
     def _places(self) -> dict[str, range]:
         ends = accumulate(len(labels) for _, labels in self.blocks)
-        places = [
-            (name, range(end - len(labels), end))
-            for (name, labels), end in zip(self.blocks, ends, strict=True)
-        ]
-        return dict(places)
+        blocks = zip(self.blocks, ends, strict=True)
+        return {name: range(end - len(labels), end) for (name, labels), end in blocks}
 
     @cached_property
     def _labels(self) -> dict[str, tuple[str, ...]]:

@@ -1,4 +1,4 @@
-"""What the blocks and weights of a construction mean, in words: one table for each construction.
+"""What the blocks and weights of a construction mean: one table of words per construction.
 
 `netwright compile --explain` prints these tables, and docs/networks.md has them.
 """
@@ -9,12 +9,12 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Meanings:
-    """Words for the blocks of a network's vectors, and for its weights."""
+    """A lookup table of words for the blocks of a network's vectors and for its weights."""
 
     blocks: Mapping[str, str]
-    """By block; a block `D S` may have its words under `D` and under `S`."""
+    """By block; a block `D S` may have its words under `D` and `S`."""
     hidden: Mapping[str, Mapping[str, str]]
-    """For maps with layers or factors of their own: the blocks between these."""
+    """For maps with layers or factors of their own: the blocks between them."""
     weights: Mapping[str, str]
 
     def of_block(self, name: str) -> str:
@@ -22,7 +22,7 @@ class Meanings:
         return "; ".join(self.blocks.get(key, "") for key in self.keys_of(name))
 
     def keys_of(self, name: str) -> list[str]:
-        """Where the words for a block stand."""
+        """The keys of the words for a block."""
         return [name] if name in self.blocks else name.split(" ")
 
     def of_weight(self, name: str) -> str:

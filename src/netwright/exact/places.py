@@ -1,22 +1,22 @@
-"""Metadata of fields: what a field adds to the name of a weight (`network.tree`)."""
+"""Dataclass field metadata: what a field adds to the name of a weight (`network.tree`)."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 
 class Named:
-    """A value that is one of few, and is known by its name: a normaliser, a score."""
+    """A value that is known by its name: a normaliser, a score."""
 
     name: str
     KNOWN: ClassVar[dict[tuple[type, str], "Named"]] = {}
 
     def known(self) -> Self:
-        """Make it the one of its name, and return it."""
+        """Register the value under its name and return it; the first of a name wins."""
         return self.KNOWN.setdefault((type(self), self.name), self)  # type: ignore[return-value]
 
     @property
     def written(self) -> str:
-        """Its name, if it is the one of that name."""
+        """Its name, if it is the value registered under it."""
         same = self.KNOWN.get((type(self), self.name)) == self
         return self.name if same else f"another {self.name}"
 
@@ -27,11 +27,11 @@ class Place:
 
     name: str
     first: int = 1
-    """The number of the first of several."""
+    """The number of the first item of a tuple."""
     folded: tuple[bool, ...] = ()
-    """Of tuples in tuples: whose numbers are left out where there is one alone."""
+    """For each level of nested tuples: whether the number of a single item is left out."""
 
 
 def called(name: str, *, first: int = 1, folded: tuple[bool, ...] = ()) -> dict[str, Any]:
-    """Metadata of a field that has another name than its own in the names of weights."""
+    """Metadata for a field that has another name in the names of weights."""
     return {"place": Place(name, first, folded)}

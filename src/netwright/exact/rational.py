@@ -19,12 +19,12 @@ ONE = fmpq(1)
 
 
 def rational(number: Number) -> Rational:
-    """The number as a rational.
+    """Convert a number to a rational.
 
     >>> rational(Fraction(1, 2)) + 1
     3/2
     """
-    # The usual cases first: to ask whether something is a Fraction takes long.
+    # The usual cases first: the check for Fraction is slow.
     if type(number) is fmpq:
         return number
     if type(number) is int:
@@ -35,7 +35,7 @@ def rational(number: Number) -> Rational:
 
 
 def as_float(x: Rational) -> float:
-    """The float64 nearest to a number.
+    """The float64 nearest to a number, infinite on overflow.
 
     >>> as_float(fmpq(1, 3))
     0.3333333333333333
@@ -71,9 +71,9 @@ def phi(x: Rational) -> Rational:
 
 
 def digits_in_base(x: Rational, base: Rational) -> list[int] | None:
-    """d_1, d_2, … with x = Σ d_j B^(−j) for 0 ≤ x < 1, each as large as it can be; None if endless.
+    """d_1, d_2, … with x = Σ d_j B^(−j) for 0 ≤ x < 1, each as large as possible; None if endless.
 
-    In a whole base they are found by halves, in a time that hardly grows faster than their number.
+    A whole base allows divide and conquer, in a time almost linear in the number of digits.
 
     >>> digits_in_base(fmpq(5, 9), fmpq(3)), digits_in_base(fmpq(1, 2), fmpq(3))
     ([1, 2], None)
@@ -93,7 +93,7 @@ def digits_in_base(x: Rational, base: Rational) -> list[int] | None:
 
 
 def _whole_after(q: fmpz, base: fmpz, longest: int) -> int | None:
-    """The least n for which q divides base^n; None if there is none up to `longest`."""
+    """The least n ≤ `longest` for which q divides base^n, or None."""
     if base <= 1:
         return 0 if q == 1 else None
     low, high = -1, (int(q).bit_length() - 1) // int(base).bit_length()
@@ -108,7 +108,7 @@ def _whole_after(q: fmpz, base: fmpz, longest: int) -> int | None:
 
 
 def _integer_digits(number: fmpz, base: fmpz, count: int) -> list[int]:
-    """So many digits of an integer, the highest first."""
+    """The lowest `count` digits of an integer, the highest first."""
     if count <= 30:
         digits = []
         for _ in range(count):

@@ -6,9 +6,9 @@ from netwright.exact.rational import Rational
 
 
 def rounded(x: Rational, bits: int, lowest: int | None = None) -> Rational:
-    """The nearest number with so many significant bits; of two, the one that ends in 0.
+    """Round to a number of significant bits, ties to even.
 
-    Numbers are multiples of 2^lowest besides, if it is given: so subnormal numbers have fewer bits.
+    If `lowest` is given, results are multiples of 2^lowest: subnormal numbers have fewer bits.
 
     >>> rounded(fmpq(17), 4), rounded(fmpq(1, 3), 4), rounded(fmpq(-19), 4)
     (16, 11/32, -20)

@@ -1,4 +1,4 @@
-"""A run at a moment as named arrays, and where such snapshots are kept."""
+"""Snapshots of a run as named arrays, and the stores that keep them."""
 
 from collections.abc import Mapping
 from typing import Protocol, TypeAlias
@@ -9,15 +9,15 @@ from numpy.typing import NDArray
 from netwright.errors import FormatError
 
 Snapshot: TypeAlias = Mapping[str, NDArray[np.int64]]
-"""A run at a moment, as named arrays."""
+"""The state of a run at a moment, as named arrays."""
 
 
 def checked_array(
     state: Snapshot, name: str, shape: tuple[int | None, ...], least: int, most: int
 ) -> NDArray[np.int64]:
-    """An array of a state, if it has this shape (None: any length) and its numbers this range.
+    """Return an array of a snapshot; raise FormatError for a wrong shape or number.
 
-    Compiled loops trust their arrays, so what comes from a file is looked at before.
+    None in `shape` means any length. Compiled loops trust their arrays, so files are checked here.
     """
     found = state.get(name)
     if found is None:
@@ -38,23 +38,23 @@ def checked_array(
 
 
 def require_consistent(holds: object, what: str) -> None:
-    """FormatError if the arrays of a checkpoint contradict each other."""
+    """Raise FormatError unless the arrays of a checkpoint agree."""
     if not holds:
         raise FormatError(f"the checkpoint contradicts itself: {what}")
 
 
 FARTHEST = 1 << 50
-"""More than any run takes: no time, cell or number of steps is beyond it."""
+"""A bound for every time, cell and number of steps of a run."""
 
 
 class CheckpointStore(Protocol):
-    """Where a run is kept, to go on with it another time."""
+    """A store that keeps snapshots of a run, so that it can be resumed."""
 
     every: float
-    """Seconds between two times that it is kept."""
+    """Seconds between two snapshots."""
 
     def read(self) -> Snapshot | None:
-        """What was kept before."""
+        """Return the last snapshot, or None."""
 
     def write(self, state: Snapshot) -> None:
-        """Keep a state."""
+        """Keep a snapshot."""

@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 Part: TypeAlias = str | Number | Mapping[str, Number]
-"""The content of a block: a label for its one-hot vector, a number, or labels with numbers."""
+"""The content of a block: a label for its one-hot vector, a number, or numbers by label."""
 
 
 class Vector:
-    """An element of ℚ^d whose coordinates have the names of a layout; never changed once made.
+    """An immutable element of ℚ^d whose coordinates have the names of a layout.
 
     >>> layout = Layout.of(q=("on", "off"), x="")
     >>> v = Vector.of(layout, q="off", x=3)
@@ -36,7 +36,7 @@ class Vector:
 
     @staticmethod
     def of(layout: Layout, parts: Mapping[str, Part] | None = None, **more: Part) -> "Vector":
-        """The vector with these contents of its blocks, and 0 in all others."""
+        """Build the vector with these contents of its blocks, and 0 in all others."""
         entries: dict[int, Rational] = {}
         for block, part in {**(parts or {}), **more}.items():
             if isinstance(part, str):
@@ -65,11 +65,11 @@ class Vector:
         }
 
     def number(self, block: str, label: str = "") -> Rational:
-        """One coordinate, by block and label, or by its whole name, such as `q1[start]`."""
+        """A coordinate, by block and label, or by its whole name, such as `q1[start]`."""
         return self.entries.get(self.layout.place(block, label), ZERO)
 
     def label(self, block: str) -> str | None:
-        """The label where a block is 1, if it is 0 elsewhere: what a one-hot says."""
+        """The label of a one-hot block; None if the block is not one-hot."""
         found = self[block]
         return next(iter(found)) if list(found.values()) == [ONE] else None
 
@@ -78,7 +78,7 @@ class Vector:
         return self.layout.dimension
 
     def to_numpy(self) -> "NDArray[np.float64]":
-        """The vector as float64: no longer exact where a number is no binary fraction."""
+        """Convert the vector to float64, with rounding."""
         import numpy as np
 
         found = np.zeros(len(self))
@@ -133,16 +133,15 @@ class Vector:
 
 
 def check_layout(x: Vector, layout: Layout) -> None:
-    """Refuse a vector whose coordinates are not those of the layout."""
+    """Raise NetworkError unless the vector has the layout."""
     if x.layout is not layout and x.layout != layout:
         names = (" ".join(name for name, _ in each.blocks) for each in (layout, x.layout))
         raise NetworkError("expected a vector of blocks {}; got one of {}".format(*names))
 
 
 def pointwise(f: Activation, x: Vector) -> Vector:
-    """F applied to every coordinate."""
-    at_zero = f(ZERO)
-    if at_zero:
+    """Apply f to every coordinate."""
+    if f(ZERO):
         return Vector(x.layout, {i: f(x.entries.get(i, ZERO)) for i in range(x.layout.dimension)})
     return Vector(x.layout, {i: f(value) for i, value in x.entries.items()})
 

@@ -1,7 +1,7 @@
-"""Bookmarks of a run: at equal distances, which double when there are too many, and near a goal.
+"""Snapshots of a run at equal distances, which double when there are too many, and near a goal.
 
-So going on is cheap, going back a little is cheap, and going anywhere else costs a fraction of the
-run. The runs of machines (`timeline`) and of networks (`engine.following.seek`) use the same.
+So continuing is cheap, going back a little is cheap, and a jump elsewhere costs a fraction of the
+run. Runs of machines (`timeline`) and of networks (`engine.following.seek`) share this.
 """
 
 from bisect import bisect_right
@@ -11,28 +11,28 @@ from typing import Generic, Protocol, TypeVar
 
 FIRST_DISTANCE = 1 << 14
 MOST_BOOKMARKS = 64
-MOST_BYTES = 1 << 28  # of all bookmarks at equal distances
+MOST_BYTES = 1 << 28  # for all bookmarks at equal distances
 BEHIND = (1024, 32)  # distances before a far goal at which a bookmark is kept
 NEAR_BOOKMARKS = 16
 
 
 class Mark(Protocol):
-    """A place of a run."""
+    """A snapshot of a run."""
 
     @property
     def time(self) -> int:
-        """When that was."""
+        """The time of the snapshot."""
 
     @property
     def bytes(self) -> int:
-        """How much memory it takes."""
+        """Its size in memory."""
 
 
 M = TypeVar("M", bound=Mark)
 
 
 class Bookmarks(Generic[M]):
-    """Some places of a run, from its beginning on."""
+    """A sparse, bounded cache of snapshots, the first from the beginning of the run."""
 
     def __init__(self, first: M) -> None:
         self._marks = [first]
@@ -41,23 +41,23 @@ class Bookmarks(Generic[M]):
         self._stops: list[int] = []
 
     def last(self, time: int) -> M:
-        """The last bookmark that is not beyond a time."""
+        """The last bookmark at or before a time."""
         far = self._marks[bisect_right(self._marks, time, key=lambda mark: mark.time) - 1]
         near = (mark for mark in self._near if mark.time <= time)
         return max([far, *near], key=lambda mark: mark.time)
 
     def set_out(self, now: int, time: int) -> None:
-        """Before a way from one time to another: where to keep bookmarks near its end."""
+        """Plan the bookmarks near the end of a move from one time to another."""
         stops = [time - each for each in BEHIND if time - each > now]
         self._stops = stops if time - now > BEHIND[0] else []
 
     def goal(self, now: int, time: int) -> int:
-        """How far to go on this way before the next bookmark."""
+        """The time at which the move should pause for the next bookmark."""
         grid = (now // self._distance + 1) * self._distance
         return min([time, grid, *self._stops[:1]])
 
     def pass_by(self, now: int, mark: Callable[[], M]) -> None:
-        """Keep a bookmark of now, if there is to be one."""
+        """Keep a bookmark if one is due; `mark` makes the snapshot."""
         if self._stops and now == self._stops[0]:
             self._near.append(mark())
             self._stops.pop(0)

@@ -16,14 +16,14 @@ Stack: TypeAlias = "tuple[str, Stack] | None"
 
 
 class Tape(NamedTuple):
-    """The cells from the first to the last that is not blank; `start` is 0 where all are blank."""
+    """The cells from the first to the last non-blank one; `start` is 0 on a blank tape."""
 
     start: int
     cells: tuple[str, ...]
 
     @staticmethod
     def of(cells: Sequence[str], start: int, blank: str) -> "Tape":
-        """The tape that holds these cells from `start` on, without the blanks at its ends.
+        """Build the tape with these cells from `start` on, and strip the blanks at both ends.
 
         >>> Tape.of("__ab_c_", start=-1, blank="_")
         Tape(start=1, cells=('a', 'b', '_', 'c'))
@@ -36,12 +36,12 @@ class Tape(NamedTuple):
         return Tape(start + first if first < last else 0, tuple(cells[first:last]))
 
     def __str__(self) -> str:
-        """The symbols in a row, with commas between them where one has several characters."""
+        """The symbols, joined by commas if one of them has several characters."""
         return ("" if all(len(cell) == 1 for cell in self.cells) else ",").join(self.cells)
 
 
 class Configuration(NamedTuple):
-    """State q^(i), head c^(i) and symbol s^(i) at a time i, with the tape on both sides."""
+    """State q^(i), head c^(i) and symbol s^(i) at time i, with the tape on both sides."""
 
     state: str
     head: int
@@ -52,7 +52,7 @@ class Configuration(NamedTuple):
 
     @staticmethod
     def initial(state: str, word: Sequence[str], blank: str, head: int = 0) -> "Configuration":
-        """The word in the cells from 0 on, and the head on cell `head`.
+        """Build the configuration with the word in the cells from 0 on and the head on cell `head`.
 
         >>> Configuration.initial("q0", "ab", "_").tape
         Tape(start=0, cells=('a', 'b'))
@@ -68,7 +68,7 @@ class Configuration(NamedTuple):
 
     @staticmethod
     def on_tape(state: str, head: int, tape: Tape, blank: str) -> "Configuration":
-        """The head on a cell of a tape.
+        """Build the configuration with the head on a cell of a tape.
 
         >>> Configuration.on_tape("q", 1, Tape(0, ("a", "b")), "_").symbol
         'b'
@@ -77,7 +77,7 @@ class Configuration(NamedTuple):
         return found._replace(head=head)
 
     def after(self, action: Action) -> "Configuration":
-        """The next configuration: write, move, change state."""
+        """Return the next configuration: write, move, change state."""
         state, write, move = action
         left, right = self.left, self.right
         if move is Move.R:
@@ -90,7 +90,8 @@ class Configuration(NamedTuple):
             symbol = write
         return Configuration(state, self.head + move.offset, symbol, left, right, self.blank)
 
-    # The stacks are as deep as the tape is long: what Python does with nested tuples would not end.
+    # The stacks are as deep as the tape is long, and Python recurses into nested tuples: so these
+    # methods replace those of NamedTuple.
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Configuration):
@@ -118,12 +119,12 @@ class Configuration(NamedTuple):
 
     @property
     def depth(self) -> int:
-        """How many cells the larger of the two stacks has, up to its last that is not blank."""
+        """The number of cells of the larger stack, up to its last non-blank one."""
         return max(sum(1 for _ in _items(stack)) for stack in (self.left, self.right))
 
     @property
     def tape(self) -> Tape:
-        """All that stands on the tape."""
+        """The tape without the blanks at its ends."""
         left = list(_items(self.left))[::-1]
         cells = [*left, self.symbol, *_items(self.right)]
         return Tape.of(cells, self.head - len(left), self.blank)
@@ -139,7 +140,7 @@ def _are_equal(a: Stack, b: Stack) -> bool:
         if a[0] != b[0]:
             return False
         a, b = a[1], b[1]
-    return a is b or (a is None and b is None)
+    return a is b
 
 
 def _items(stack: Stack) -> Iterator[str]:

@@ -1,6 +1,6 @@
-"""The fast run of a Turing machine: packed rules (`packed`), and a compiled loop (`jit`).
+"""The fast engine for Turing machines: a compiled loop (`jit`) over packed rules (`packed`).
 
-The tape is an array that Python makes larger whenever the head walks off either end.
+The tape is an array; Python enlarges it whenever the head walks off either end.
 """
 
 from time import perf_counter
@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from netwright.errors import InputError
+from netwright.exact.arrays import IntArray
 from netwright.exact.snapshot import (
     FARTHEST,
     CheckpointStore,
@@ -23,7 +24,7 @@ from netwright.machine.packed import Cells, rule_table
 from netwright.machine.simulate import Engine, Interrupted, Progress, Run, outcome_of
 from netwright.machine.turing_machine import TuringMachine
 
-CHUNK = 1 << 23  # steps between two looks at Ctrl-C and the progress bar: some 30 ms
+CHUNK = 1 << 23  # steps between two checks for Ctrl-C and progress: about 30 ms
 
 
 def _advance(rules: Any, tape: Any, position: Any, limit: int) -> None:
@@ -51,33 +52,18 @@ def resume(
     progress: Progress | None = None,
     store: CheckpointStore | None = None,
 ) -> Run:
-    """Go on from where `run` stands until the machine halts or has done `max_steps` steps.
+    """Continue `run` until the machine halts or has done `max_steps` steps.
 
-    Or from where the store is, if it is somewhere.
+    If the store has a snapshot, continue from that instead.
     """
-    symbol_index = {symbol: i for i, symbol in enumerate(machine.symbols)}
-    state_index = {state: i for i, state in enumerate(machine.states)}
-    rules = rule_table(machine, state_index, symbol_index)
-    blank = symbol_index[machine.blank]
-    tape, origin = _lay_out(run, symbol_index, blank)
-    width = len(machine.symbols)
-    position = np.array(
-        [state_index[run.state] * width, run.head - origin, run.steps], dtype=np.int64
-    )
+    rules, states, symbols = rule_table(machine)
+    width, blank = len(symbols), symbols[machine.blank]
+    tape, origin = _lay_out(run, symbols, blank)
+    position = np.array([states[run.state] * width, run.head - origin, run.steps], dtype=np.int64)
 
     if store and (kept := store.read()):
-        written = checked_array(kept, "tape", (None,), 0, width - 1)
-        tape, origin = written.astype(tape.dtype), _kept_origin(kept)
-        position = checked_array(kept, "position", (3,), -1, FARTHEST).copy()
-        row, head, steps = position.tolist()
-        require_consistent(0 <= row < rules.size and row % width == 0, f"no state {row}")
-        require_consistent(-1 <= head <= tape.size and tape.size, f"the head is at {head}")
-        require_consistent(steps >= 0, f"{steps} steps")
-        if steps > max_steps:
-            raise InputError(
-                f"the run that was kept is at step {steps:,}, beyond the limit of "
-                f"{max_steps:,} steps"
-            )
+        cells, origin, position = _restore(kept, len(states), width, max_steps)
+        tape = cells.astype(tape.dtype)
     advance, compile_seconds = compiled(_advance, rules, tape, position, int(position[2]))
     started = perf_counter()
 
@@ -98,8 +84,8 @@ def resume(
 
     def keep() -> None:
         if store is not None:
-            now = {"position": position, "origin": np.array([origin]), "tape": tape}
-            store.write({name: array.astype(np.int64) for name, array in now.items()})
+            where = {"position": position.copy(), "origin": np.array([origin], dtype=np.int64)}
+            store.write({**where, "tape": tape.astype(np.int64)})
 
     last_save = started
     try:
@@ -112,9 +98,7 @@ def resume(
                 elif position[2] < min(before + CHUNK, max_steps):
                     break  # it halted
                 if progress:
-                    used = np.flatnonzero(tape != blank)
-                    cells = int(used[-1] - used[0] + 1) if used.size else 0
-                    progress(int(position[2]), cells)
+                    progress(int(position[2]), len(_written_cells(tape, blank)))
                 if interrupted():
                     raise KeyboardInterrupt
                 if store is not None and perf_counter() - last_save >= store.every:
@@ -128,40 +112,54 @@ def resume(
             f"no memory for a tape of more than {tape.size:,} cells, after {position[2]:,} steps"
         ) from None
     if position[2] >= max_steps:
-        keep()  # from the limit one may go on
+        keep()  # so that a run with a higher limit can resume
     return reached()
 
 
-def _kept_origin(kept: Snapshot) -> int:
-    return int(checked_array(kept, "origin", (1,), -FARTHEST, FARTHEST)[0])
+def _restore(
+    kept: Snapshot, states: int, symbols: int, max_steps: int
+) -> tuple[IntArray, int, IntArray]:
+    """Return tape, origin and position from a snapshot; raise FormatError for a damaged one."""
+    tape = checked_array(kept, "tape", (None,), 0, symbols - 1)
+    origin = int(checked_array(kept, "origin", (1,), -FARTHEST, FARTHEST)[0])
+    position = checked_array(kept, "position", (3,), -1, FARTHEST).copy()
+    row, head, steps = position.tolist()
+    require_consistent(0 <= row < states * symbols and row % symbols == 0, f"no state {row}")
+    require_consistent(-1 <= head <= tape.size and tape.size, f"the head is at {head}")
+    require_consistent(steps >= 0, f"{steps} steps")
+    if steps > max_steps:
+        raise InputError(
+            f"the run that was kept is at step {steps:,}, beyond the limit of {max_steps:,} steps"
+        )
+    return tape, origin, position
 
 
-def _lay_out(run: Run, symbol_index: dict[str, int], blank: int) -> tuple[Cells, int]:
-    """An array with the run's tape and its head well inside, and the cell of its first item."""
+def _lay_out(run: Run, symbols: dict[str, int], blank: int) -> tuple[Cells, int]:
+    """Copy the tape into an array with margins; return it and the cell of its first item."""
     first = min(run.tape.start, run.head)
     last = max(run.tape.start + len(run.tape.cells), run.head + 1)
     margin = max(512, last - first)
     origin = first - margin
-    dtype = np.uint8 if len(symbol_index) <= 256 else np.int32
+    dtype = np.uint8 if len(symbols) <= 256 else np.int32
     tape = np.full(last - first + 2 * margin, blank, dtype=dtype)
-    written = [symbol_index[symbol] for symbol in run.tape.cells]
+    written = [symbols[symbol] for symbol in run.tape.cells]
     tape[run.tape.start - origin : run.tape.start - origin + len(written)] = written
     return tape, origin
 
 
 def _enlarge(tape: Cells, to_the_left: bool, blank: int) -> tuple[Cells, int]:
-    """Twice the tape, and by how much its old cells moved to the right in the array."""
-    larger = np.tile(np.full_like(tape, blank), 2)
+    """Double the tape; return it and by how much the old cells moved to the right."""
     shift = tape.size if to_the_left else 0
-    larger[shift : shift + tape.size] = tape
-    return larger, shift
+    return np.pad(tape, (shift, tape.size - shift), constant_values=blank), shift
 
 
 def _read_off(tape: Cells, origin: int, machine: TuringMachine, blank: int) -> Tape:
+    cells = _written_cells(tape, blank)
+    symbols = tuple(map(machine.symbols.__getitem__, tape[cells.start : cells.stop].tolist()))
+    return Tape(origin + cells.start if symbols else 0, symbols)
+
+
+def _written_cells(tape: Cells, blank: int) -> range:
+    """The indices from the first to the last cell that is not blank."""
     written = np.flatnonzero(tape != blank)
-    if not written.size:
-        return Tape(0, ())
-    first, last = int(written[0]), int(written[-1])
-    return Tape(
-        origin + first, tuple(map(machine.symbols.__getitem__, tape[first : last + 1].tolist()))
-    )
+    return range(int(written[0]), int(written[-1]) + 1) if written.size else range(0)

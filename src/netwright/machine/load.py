@@ -1,4 +1,4 @@
-"""From what a user types to a machine: a library name, a path, or bbchallenge text."""
+"""Load a machine from what a user types: a library name, a path, or bbchallenge text."""
 
 import difflib
 import os
@@ -9,7 +9,7 @@ from pathlib import Path
 from netwright.errors import FormatError, FormatWarning
 from netwright.files import open_regular, read_file
 from netwright.machine.formats import FORMATS, bbchallenge, read_text, seed_database
-from netwright.machine.formats.draft import Source
+from netwright.machine.formats.draft import Source, clipped
 from netwright.machine.library import library_machine, library_names
 from netwright.machine.turing_machine import TuringMachine
 
@@ -19,14 +19,13 @@ LARGEST_FILE = 10_000_000
 def load_machine(
     argument: str | os.PathLike[str], *, format_name: str | None = None, also: Iterable[str] = ()
 ) -> TuringMachine:
-    """The machine that MACHINE names on the command line.
+    """Load the machine that MACHINE names on the command line.
 
     Args:
         argument: a name from the library, a path (with `:PART` for one of several machines in a
             file), bbchallenge text, or the text of a machine file, which has more than one line.
-        format_name: read a file or a text as this format; none means by its content.
-        also: symbols that the input brings: rules of the file that hold for any symbol hold for
-            them.
+        format_name: the format of the file or text; None means that its content decides.
+        also: symbols of the input; rules of the file for any symbol cover them.
 
     >>> load_machine("palindrome").start
     'start'
@@ -51,21 +50,20 @@ def load_machine(
         return _load_file(Path(path), Source(path, part, tuple(also)), format_name)
     looks_right = format_name is None and bbchallenge.recognises(argument)
     if looks_right or format_name == bbchallenge.NAME:
-        return bbchallenge.read(argument, Source(_shortened(argument)))
+        return bbchallenge.read(argument, Source(clipped(argument)))
     if argument in library_names():
         raise FormatError(f"{argument} is a machine of the library; leave out --format")
-    close = difflib.get_close_matches(argument, library_names(), n=3)
-    hint = f"did you mean {' or '.join(close)}?" if close else "netwright machines lists them"
+    hint = _hint(argument, "netwright machines lists them")
     raise FormatError(
-        f"{_shortened(argument)!r} is not a file here, not bbchallenge text, and not a machine of "
+        f"{clipped(argument)!r} is not a file here, not bbchallenge text, and not a machine of "
         f"the library ({hint})"
     )
 
 
 def machine_of_text(text: str) -> TuringMachine:
-    """The machine that a text is: a name from the library, bbchallenge text, or a machine file's.
+    """Load a machine from a library name, bbchallenge text, or the text of a machine file.
 
-    No file is looked for, whatever the text says: this is for texts that strangers send.
+    No file is ever opened, so the text may come from a stranger.
 
     >>> machine_of_text("1RB1LB_1LA1RZ").states
     ('A', 'B', 'Z')
@@ -73,19 +71,23 @@ def machine_of_text(text: str) -> TuringMachine:
     if text in library_names():
         return library_machine(text)
     if "\n" in text:
-        return read_text(text, Source("the text", ""), None)
+        return read_text(text, Source("the text"))
     if bbchallenge.recognises(text):
-        return bbchallenge.read(text, Source(_shortened(text)))
-    close = difflib.get_close_matches(text, library_names(), n=3)
-    hint = f"did you mean {' or '.join(close)}?" if close else "see the list of machines"
+        return bbchallenge.read(text, Source(clipped(text)))
+    hint = _hint(text, "see the list of machines")
     raise FormatError(
-        f"{_shortened(text)!r} is not a machine of the library and not bbchallenge text ({hint})"
+        f"{clipped(text)!r} is not a machine of the library and not bbchallenge text ({hint})"
     )
+
+
+def _hint(name: str, otherwise: str) -> str:
+    close = difflib.get_close_matches(name, library_names(), n=3)
+    return f"did you mean {' or '.join(close)}?" if close else otherwise
 
 
 def names_a_machine(argument: str) -> bool:
     """Whether a text could be MACHINE: a name from the library, a file, or bbchallenge text."""
-    is_file = os.path.isfile(argument)  # noqa: PTH113  # a long text is no path
+    is_file = os.path.isfile(argument)  # noqa: PTH113  # a long text is not a path
     return argument in library_names() or is_file or bbchallenge.is_text(argument)
 
 
@@ -101,11 +103,8 @@ def _load_file(path: Path, source: Source, format_name: str | None) -> TuringMac
 
 
 def read_text_file(path: Path) -> str:
-    """The text of a file with a Turing machine, or with several."""
-    return _decode(read_file(path, LARGEST_FILE, "Turing machine"), path)
-
-
-def _decode(data: bytes, path: Path) -> str:
+    """Read a file with Turing machines; raise FormatError if it is not text."""
+    data = read_file(path, LARGEST_FILE, "Turing machine")
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -122,7 +121,3 @@ def _decode(data: bytes, path: Path) -> str:
 def _is_text(text: str) -> bool:
     controls = set(map(chr, [*range(32), *range(127, 160)])) - set("\t\n\r\f")
     return controls.isdisjoint(text)
-
-
-def _shortened(argument: str) -> str:
-    return argument if len(argument) <= 60 else argument[:57] + "…"

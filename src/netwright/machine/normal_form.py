@@ -27,7 +27,7 @@ from netwright.machine.turing_machine import Action, Move, TuringMachine
 
 @dataclass(frozen=True)
 class NormalMachine:
-    """A machine in normal form, and the given machine that it stands for."""
+    """A machine in normal form, and the given machine that it simulates."""
 
     given: TuringMachine
     machine: TuringMachine
@@ -35,7 +35,7 @@ class NormalMachine:
     q_read: str
     q_rewind: str
     pauses: frozenset[str]
-    """The states in the middle of a stay of the given machine."""
+    """The states between the two steps that replace a stay of the given machine."""
 
     @property
     def takes_blanks(self) -> bool:
@@ -48,7 +48,7 @@ class NormalMachine:
         return tuple(symbol for symbol in self.machine.symbols if symbol != self.machine.blank)
 
     def check_word(self, word: Iterable[str]) -> tuple[str, ...]:
-        """The word as a tuple of symbols that the normal machine can read."""
+        """Return the word as a tuple; raise InputError if the normal machine cannot read it."""
         symbols = self.given.check_word(word)
         if self.machine.blank in symbols:
             place = symbols.index(self.machine.blank) + 1
@@ -60,20 +60,20 @@ class NormalMachine:
         return symbols
 
     def is_given_state(self, state: str) -> bool:
-        """Whether the normal machine in this state stands for the given machine at a step."""
+        """Whether the normal machine in this state is at a step of the given machine."""
         return state not in (self.q_init, self.q_read, self.q_rewind) and state not in self.pauses
 
     def given_symbol(self, symbol: str) -> str:
-        """The given machine's name for a symbol: # is its blank."""
+        """Translate a symbol to the given machine's alphabet: # is its blank."""
         return self.given.blank if symbol == self.machine.blank else symbol
 
 
 def normalize(
     given: TuringMachine, *, blanks_in_input: bool = False, keep_stays: bool = False
 ) -> NormalMachine:
-    """The normal form of a machine; `blanks_in_input` makes # a fresh symbol.
+    """Bring a machine into normal form; `blanks_in_input` makes # a fresh symbol.
 
-    With `keep_stays` the first assumption is not met: the machine may stay where it is.
+    With `keep_stays` the first assumption is not met: the head may stay where it is.
 
     >>> from netwright.machine.library import library_machine
     >>> normal = normalize(library_machine("binary-increment"))
@@ -116,14 +116,14 @@ def normalize(
 
 @dataclass(frozen=True)
 class Assumption:
-    """One of the seven assumptions, as a predicate; `word` and `steps` bound what it looks at."""
+    """One of the seven assumptions, as a predicate."""
 
     statement: str
     check: Callable[[NormalMachine, Sequence[str], int], bool]
     needed: bool = True
 
     def holds(self, normal: NormalMachine, word: Sequence[str] = (), steps: int = 0) -> bool:
-        """Whether a machine meets it (for a statement about runs: on this word, for so long)."""
+        """Whether a machine meets it; a statement about runs is checked on this word and steps."""
         return self.check(normal, word, steps)
 
 

@@ -1,8 +1,8 @@
 """A machine's rules packed into integers, for compiled loops.
 
-States and symbols become their indices, and a rule one integer at index row(state) + symbol, where
-row(state) = state·|Σ|: the row of the next state in the bits from 32 on, the symbol to write in the
-bits 2 to 31, the move plus one in the bits 0 and 1; −1 where there is none.
+States and symbols become their indices. A rule is one integer at index row(state) + symbol, where
+row(state) = state·|Σ|: the row of the next state in bits 32 and up, the symbol to write in bits 2
+to 31, the move plus one in bits 0 and 1; −1 if there is no rule.
 """
 
 from typing import Any, TypeAlias
@@ -16,15 +16,18 @@ Cells: TypeAlias = NDArray[Any]  # uint8, or int32 for more than 256 symbols
 
 
 def rule_table(
-    machine: TuringMachine, state_index: dict[str, int], symbol_index: dict[str, int]
-) -> NDArray[np.int64]:
-    """The rules as integers."""
-    width = len(machine.symbols)
-    rules = np.full(len(machine.states) * width, -1, dtype=np.int64)
+    machine: TuringMachine,
+) -> tuple[NDArray[np.int64], dict[str, int], dict[str, int]]:
+    """Pack the rules of a machine; return them with the indices of states and of symbols."""
+    states = {state: n for n, state in enumerate(machine.states)}
+    symbols = {symbol: n for n, symbol in enumerate(machine.symbols)}
+    width = len(symbols)
+    rules = np.full(len(states) * width, -1, dtype=np.int64)
     for state, symbol in machine.delta:
         if action := machine.action(state, symbol):
-            row = state_index[action.state] * width
-            rules[state_index[state] * width + symbol_index[symbol]] = (
-                row << 32 | symbol_index[action.write] << 2 | action.move.offset + 1
+            rules[states[state] * width + symbols[symbol]] = (
+                states[action.state] * width << 32
+                | symbols[action.write] << 2
+                | action.move.offset + 1
             )
-    return rules
+    return rules, states, symbols

@@ -1,4 +1,4 @@
-"""A machine's run as arrays: for each time its state, its rule, its cell, and who was there last.
+"""A machine's run as arrays: for each time its state, its rule, its cell, and the last visits.
 
 | array      | at time i                                                                   |
 |------------|-----------------------------------------------------------------------------|
@@ -35,7 +35,7 @@ DONE, NO_ROOM = range(2)
 
 
 class Recorded:
-    """The run of a machine on a word, from time 0 on, some times at once."""
+    """The run of a machine on a word, written in batches of times."""
 
     def __init__(
         self,
@@ -44,30 +44,29 @@ class Recorded:
         head: int,
         arrays: Mapping[str, NDArray[np.int64]],
     ) -> None:
-        """`arrays` are those to write to, by name."""
-        states = {state: n for n, state in enumerate(machine.states)}
-        symbols = {symbol: n for n, symbol in enumerate(machine.symbols)}
+        """`arrays` are the output arrays by name; what they do not name is not computed."""
+        rules, states, symbols = rule_table(machine)
         width, blank = len(symbols), symbols[machine.blank]
         margin = 64 + abs(head)
         tape = np.full(len(word) + 2 * margin, blank, np.int64)
         tape[margin : margin + len(word)] = [symbols[symbol] for symbol in word]
         self.arrays, self._code = arrays, _compiled(tuple(arrays))
         self.kept: dict[str, NDArray[np.int64]] = {
-            "rules": rule_table(machine, states, symbols),
+            "rules": rules,
             "states": np.repeat(np.arange(len(states)), width),
             "tape": tape,
             **{name: np.zeros(len(tape), np.int64) for name in ("visits", "rights", "lefts")},
         }
         place, row = head + margin, states[machine.start] * width
-        rule = int(self.kept["rules"][row + tape[place]])
+        rule = int(rules[row + tape[place]])
         first = -1 if rule < 0 else rule >> 2 & 0x3FFFFFFF
         values = (row, place, 0, 0, -1, DONE, len(tape), -place, blank, first)
         self.clock = np.array(values, np.int64)
         self._where: NDArray[np.int64] | None = None
-        """The addresses of all arrays."""
+        """The addresses of all arrays; None after one was replaced."""
 
     def advance(self, start: int, count: int) -> None:
-        """Write the next times, from a place on."""
+        """Write the next `count` times to index `start` and following."""
         done = 0
         while done < count:
             if self._where is None:
@@ -81,7 +80,7 @@ class Recorded:
                 self._make_room()
 
     def _make_room(self) -> None:
-        """As many cells again on each side."""
+        """Add as many cells on each side as there are."""
         more, blank = len(self.kept["tape"]), int(self.clock[CLOCK.index("blank")])
         for name in KEPT[2:]:
             outside = blank if name == "tape" else 0
@@ -97,7 +96,7 @@ def _compiled(names: tuple[str, ...]) -> Callable[..., int]:
 
 
 class _Writer(Assembler):
-    """Writes the loop; what is not stored is not computed."""
+    """Generates the loop; what is not stored is not computed."""
 
     def __init__(self, names: tuple[str, ...]) -> None:
         carried = {name: ("clock", CLOCK.index(name)) for name in CARRIED}
@@ -154,9 +153,5 @@ class _Writer(Assembler):
         self.store(after, "visits", place)
         following = self.choose(halts, -1, self.b.ashr(rule, self.word(32)))
         self.again(
-            row=following,
-            place=self.sum(place, move),
-            time=after,
-            before=move,
-            wrote=found["v"],
+            row=following, place=self.sum(place, move), time=after, before=move, wrote=found["v"]
         )

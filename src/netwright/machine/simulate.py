@@ -1,9 +1,9 @@
 """Running a Turing machine: the definition, and one call that picks the engine.
 
-`configurations` is the definition, and every faster engine here and in the networks is right when
-it agrees with it. `simulate` runs to an outcome: the reference engine folds over the definition,
-the fast engine (`fast_simulate`) is compiled, and `auto` starts with the first and goes on with the
-second, so that a short run never waits for a compiler.
+`configurations` is the definition: every faster engine, here and in the networks, must agree with
+it. `simulate` runs to an outcome. The reference engine folds over the definition, the fast engine
+(`fast_simulate`) is compiled, and `auto` switches from the first to the second, so that a short run
+never waits for a compiler.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -18,14 +18,14 @@ from netwright.errors import InputError, unknown
 from netwright.html import table
 from netwright.machine.configuration import Configuration, Tape
 from netwright.machine.turing_machine import TuringMachine
-from netwright.text import shortened
+from netwright.text import counted, shortened
 
 if TYPE_CHECKING:
     from netwright.exact.snapshot import CheckpointStore  # it imports numpy
 
-AUTO_REFERENCE_STEPS = 50_000  # some 60 ms: what it takes to load the compiler and to use it
+AUTO_REFERENCE_STEPS = 50_000  # about 60 ms: the time to load the compiler and to use it
 Progress = Callable[[int, int], None]
-"""Called now and then with the steps done and the cells the tape takes."""
+"""A callback that receives the number of steps and the length of the tape now and then."""
 
 
 class Outcome(StrEnum):
@@ -38,20 +38,20 @@ class Outcome(StrEnum):
 
 
 class Engine(StrEnum):
-    """Which code does the work; all give the same answer."""
+    """Which code runs the machine; all give the same answer."""
 
     AUTO = "auto"
     FAST = "fast"
     FULL = "full"
-    """Fast, and a network applies every weight at every moment."""
+    """As fast, but a network applies every weight at every moment."""
     REFERENCE = "reference"
     TORCH = "torch"
-    """A language model's checkpoint, run by transformers."""
+    """Runs a language model's checkpoint with transformers."""
 
 
 @dataclass(frozen=True, repr=False)
 class Run:
-    """Where a run stands after `steps` steps, and the time it took in seconds."""
+    """The result of a run after `steps` steps, and the time it took in seconds."""
 
     outcome: Outcome
     steps: int
@@ -62,12 +62,12 @@ class Run:
     seconds: float
     compile_seconds: float = 0.0
     network_steps: int | None = None
-    """The network's time when it is in this configuration; None for a machine run as such."""
+    """The network's time in this configuration; None if the machine itself was run."""
     dimension: int | None = None
     note: str | None = None
-    """Why it was not done in the fastest way, or not as far as it was asked for."""
+    """Why the run was slower or shorter than asked for."""
     before_end: bool = False
-    """Whether state, head and tape are those before the last step, as nothing shows that one."""
+    """Whether state, head and tape are from before the last step, which no output shows."""
 
     @property
     def accepted(self) -> bool:
@@ -76,19 +76,18 @@ class Run:
 
     @property
     def decided(self) -> bool:
-        """Whether the run ended before its limit."""
+        """Whether the run ended before the step limit."""
         return self.outcome is not Outcome.UNDECIDED
 
     @property
     def verdict(self) -> bool:
-        """Whether the machine accepted its input; InputError if the run did not end."""
+        """Whether the machine accepted its input; raise InputError if the run did not end."""
         if not self.decided:
             raise InputError(f"undecided after {self.steps:,} steps; raise max_steps to know")
         return self.accepted
 
     def __repr__(self) -> str:
-        steps = f"{self.steps:,} step{'' if self.steps == 1 else 's'}"
-        tape = shortened(self.tape, 40) or "blank"
+        steps, tape = counted(self.steps, "step"), shortened(self.tape, 40) or "blank"
         where = f"{'before the last: ' if self.before_end else ''}in {self.state}"
         return f"<{self.outcome} after {steps} {where}, head {self.head}, tape {tape}>"
 
@@ -105,7 +104,7 @@ class Run:
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C during a run; `run` is what was reached."""
+    """Ctrl-C during a run; `run` is the result so far."""
 
     def __init__(self, run: Run) -> None:
         self.run = run
@@ -115,9 +114,9 @@ class Interrupted(KeyboardInterrupt):
 def configurations(
     machine: TuringMachine, word: Iterable[str] | None = None, head: int = 0
 ) -> Iterator[Configuration]:
-    """The configurations at times 0, 1, 2, …: the definition of a run.
+    """Iterate over the configurations at times 0, 1, 2, …: the definition of a run.
 
-    No word means the machine's default input.
+    Without a word the machine runs on its default input.
 
     >>> from netwright.machine.library import library_machine
     >>> increment = library_machine("binary-increment")
@@ -133,12 +132,12 @@ def configurations(
 
 
 def first_steps(count: int, run: Iterator[Configuration]) -> Iterator[Configuration]:
-    """The configurations at times 0 to `count`, or to the end of the run if it ends before."""
+    """Cut a run off after time `count`."""
     return islice(run, min(count + 1, maxsize))
 
 
 def check_limit(max_steps: int) -> None:
-    """Refuse a limit that is no number of steps."""
+    """Raise InputError unless the limit is a whole number, 0 or more."""
     whole = hasattr(max_steps, "__index__") and not isinstance(max_steps, bool)
     if not whole or max_steps < 0:
         got = shortened(repr(max_steps), 60)
@@ -146,14 +145,14 @@ def check_limit(max_steps: int) -> None:
 
 
 def read_engine(engine: Engine | str) -> Engine:
-    """An engine by its name."""
+    """Look up an engine by its name; raise InputError for an unknown one."""
     if engine not in list(Engine):
         raise InputError(unknown("engine", str(engine), list(Engine)))
     return Engine(engine)
 
 
 def outcome_of(machine: TuringMachine, state: str, symbol: str) -> Outcome:
-    """The outcome of a run that stands in this state over this symbol."""
+    """The outcome of a run that is in this state over this symbol."""
     if machine.action(state, symbol):
         return Outcome.UNDECIDED
     if not machine.accepting:
@@ -181,8 +180,8 @@ def simulate(
     engine = read_engine(engine)
     if engine == Engine.TORCH:
         raise InputError("engine torch is for language models; a machine has none of it")
-    if engine == Engine.FULL:  # a machine has no weights to leave out
-        engine = Engine.FAST
+    if engine == Engine.FULL:
+        engine = Engine.FAST  # a machine has no weights that could be left out
     symbols = machine.check_word(machine.default_input if word is None else word)
     if store is not None and engine == Engine.REFERENCE:
         raise InputError("only the fast engine keeps checkpoints of a machine's run")
@@ -193,7 +192,7 @@ def simulate(
         start = _reference(machine, symbols, limit, head, progress)
         if start.outcome is not Outcome.UNDECIDED or start.steps == max_steps:
             return start
-    from netwright.machine import fast_simulate  # the compiler is imported only for long runs
+    from netwright.machine import fast_simulate  # imports the compiler
 
     return fast_simulate.resume(machine, start, max_steps, progress, store)
 
@@ -205,7 +204,7 @@ def _reference(
     head: int,
     progress: Progress | None,
 ) -> Run:
-    """A fold over the definition."""
+    """Run the definition."""
     started = perf_counter()
     steps, now = 0, Configuration.initial(machine.start, word, machine.blank, head)
 

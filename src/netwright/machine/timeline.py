@@ -1,13 +1,13 @@
-"""A machine's run on a word, any moment of it, in any order: where the head was, what it left.
+"""Random access to a machine's run on a word: where the head was, and what it wrote.
 
     timeline = Timeline(machine, word)
-    timeline.end                      the time at which it halts, once it was gone so far
+    timeline.end                      the time at which it halts, once that is reached
     timeline.at(10**7)                state, symbol, head and step
-    timeline.visits(10**7, -5, 5)     when these cells were visited last, and the time before that
-    timeline.diagram(...)             tape and head over time, in so many columns and rows
+    timeline.visits(10**7, -5, 5)     the last two visits of these cells before that time
+    timeline.diagram(...)             tape and head over time, as an image
 
-Bookmarks are kept at equal distances, which double when there are too many. A time is that of the
-machine, from 0 on: the configuration after so many steps.
+Snapshots (`bookmarks`) make going back cheap. A time is that of the machine: time t is the
+configuration after t steps.
 """
 
 from collections.abc import Callable, Sequence
@@ -26,8 +26,8 @@ from netwright.machine.packed import Cells, rule_table
 from netwright.machine.turing_machine import Action, TuringMachine
 
 ROW, HEAD, TIME, STEPS = range(4)
-AT_ONCE = 1 << 22  # steps between two looks at whether to stop: some 30 ms
-SHORT = 1 << 14  # steps that Python does sooner than a compiler is loaded
+AT_ONCE = 1 << 22  # steps between two checks whether to stop: about 30 ms
+SHORT = 1 << 14  # steps that take Python less time than loading the compiler
 MOST_CELLS = 1 << 22
 
 
@@ -39,16 +39,16 @@ class Instant(NamedTuple):
     symbol: str
     head: int
     step: int
-    """How many steps that are counted were done; −1 before the first configuration that counts."""
+    """The number of counted steps; −1 before the first configuration that counts."""
 
 
 class Diagram(NamedTuple):
     """Tape and head over time, for a picture."""
 
     image: NDArray[np.uint8]
-    """By column and row: 0 where all cells are blank, up to 255."""
+    """Shades by column and row: 0 if all cells are blank, up to 255."""
     lowest: IntArray
-    """By column: the lowest cell that the head was on."""
+    """By column: the lowest cell that the head visited."""
     highest: IntArray
 
 
@@ -63,19 +63,19 @@ class _Place(NamedTuple):
 
     @property
     def time(self) -> int:
-        """When that was."""
+        """The time of the configuration."""
         return int(self.position[TIME])
 
     @property
     def bytes(self) -> int:
-        """How much memory it takes."""
+        """Its size in memory."""
         return sum(array.nbytes for array in self[1:])
 
     def copy(self) -> "_Place":
         return _Place(self.origin, *(array.copy() for array in self[1:]))
 
     def within(self, first: int, last: int, blank: int) -> "_Place":
-        """The same with room for all cells from `first` to `last`."""
+        """A copy with room for all cells from `first` to `last`."""
         end = self.origin + self.tape.size
         if first >= self.origin and last < end:
             return self.copy()
@@ -97,7 +97,7 @@ class _Place(NamedTuple):
 def _advance(
     rules: Any, counted: Any, position: Any, tape: Any, latest: Any, before: Any, limit: int
 ) -> None:
-    """Step until the machine halts, the head is off either end, or it is the time `limit`."""
+    """Step until the machine halts, the head is off either end, or `limit` is reached."""
     row, head, time, steps = position
     cells = tape.size
     while time < limit and 0 <= head < cells:
@@ -124,7 +124,7 @@ def _draw(
     image: Any,
     heads: Any,
 ) -> None:
-    """Columns of a diagram: the tape at each of `times`, and where the head is up to the next."""
+    """Draw columns: the tape at each of `times`, and the head's range up to the next."""
     row, head, time, steps = position
     outside = levels[levels.size - 1]
     for column in range(image.shape[0]):
@@ -155,7 +155,7 @@ def _draw(
 
 
 class Timeline:
-    """The run of a machine on a word, as far as it was gone."""
+    """The run of a machine on a word, explored on demand."""
 
     def __init__(
         self,
@@ -169,45 +169,35 @@ class Timeline:
         self.word = symbols = machine.check_word(word)
         self.machine, self.limit = machine, limit
         self.lock = RLock()
-        """Held while the timeline moves; several threads may use it."""
+        """Held while the timeline moves, so that threads may share it."""
         self.is_too_long = False
-        """Whether the limit is where it is because the tape has become too long."""
+        """Whether `limit` was lowered because the tape has become too long."""
         self.end: int | None = None
-        """The time at which the machine halts, once it was gone so far."""
-        self._states = {state: n for n, state in enumerate(machine.states)}
-        self._symbols = {symbol: n for n, symbol in enumerate(machine.symbols)}
-        self._width = len(machine.symbols)
-        self._blank = self._symbols[machine.blank]
-        self._rules = rule_table(machine, self._states, self._symbols)
+        """The time at which the machine halts, once that is reached."""
+        self._rules, states, indices = rule_table(machine)
+        self._width, self._blank = len(indices), indices[machine.blank]
         self._counted = np.repeat(
             np.array([counts(state) for state in machine.states], dtype=np.int64), self._width
         )
-        origin = min(0, head) - 64
-        size = max(len(symbols), head) + 64 - origin
-        tape = np.full(size, self._blank, dtype=np.uint8 if self._width <= 256 else np.int32)
-        tape[-origin : len(symbols) - origin] = [self._symbols[symbol] for symbol in symbols]
-        row = self._states[machine.start] * self._width
-        position = [row, head - origin, 0, int(self._counted[row]) - 1]
-        self._here = _Place(
-            origin,
-            np.array(position, dtype=np.int64),
-            tape,
-            np.zeros(size, dtype=np.int64),
-            np.zeros(size, dtype=np.int64),
-        )
+        dtype = np.uint8 if self._width <= 256 else np.int32
+        tape = np.array([indices[symbol] for symbol in symbols], dtype=dtype)
+        row, never = states[machine.start] * self._width, np.zeros(tape.size, dtype=np.int64)
+        position = np.array([row, head, 0, int(self._counted[row]) - 1], dtype=np.int64)
+        first, last = min(0, head) - 64, max(tape.size, head) + 63
+        self._here = _Place(0, position, tape, never, never).within(first, last, self._blank)
         self._marks = Bookmarks(self._here.copy())
         self.at = lru_cache(maxsize=4096)(self._at)
-        """The configuration at a time; None if there is none."""
+        """Return the configuration at a time, or None past the end or the limit; cached."""
         self.reached = 0
-        """The latest time that the run was gone to."""
+        """The latest time explored."""
         self.lowest = min(head, 0 if symbols else head)
-        """The first and the last cell that the input is in or the head was on."""
+        """With `highest`: the range of the cells of the input and those that the head visited."""
         self.highest = max(head, len(symbols) - 1)
 
     # Moving.
 
     def explore(self, time: int, go_on: Callable[[], bool] = lambda: True) -> bool:
-        """Go so far, unless the run or the limit ends before; False if `go_on` ended it."""
+        """Explore up to a time, the end or the limit; return False if `go_on` returned False."""
         with self.lock:
             while self.reached < min(time, self.limit) and self.end is None:
                 if not go_on():
@@ -216,7 +206,7 @@ class Timeline:
         return True
 
     def _go(self, time: int) -> None:
-        """Stand at a time, or at the last one before it."""
+        """Move to a time, or to the last one before it."""
         mark = self._marks.last(time)
         if not mark.time <= self._here.time <= time:
             self._here = mark.within(self.lowest - 1, self.highest + 1, self._blank)
@@ -237,7 +227,7 @@ class Timeline:
         self._know()
 
     def _know(self) -> None:
-        """How far the run was gone, and over which cells."""
+        """Update `reached`, `lowest` and `highest`."""
         time, head = int(self._here.position[TIME]), int(self._here.position[HEAD])
         if time <= self.reached and time:
             return
@@ -258,7 +248,7 @@ class Timeline:
 
     @staticmethod
     def _loop(function: Callable[..., None], work: int, *sample: Any) -> Callable[..., None]:
-        """A function; compiled where there is much work."""
+        """Return the function, compiled if there is much work."""
         if work <= SHORT:
             return function
         from netwright.jit import compiled
@@ -268,7 +258,7 @@ class Timeline:
     # Looking.
 
     def _stand(self, time: int) -> bool:
-        """Stand at a time; False if the run ends before, or the limit."""
+        """Move to a time; return False if the end or the limit comes first."""
         if time < 0:
             raise InputError(f"a machine has no time {time}")
         self._go(time)
@@ -290,19 +280,19 @@ class Timeline:
             )
 
     def action(self, time: int) -> Action | None:
-        """The rule that is applied at a time; None if there is none."""
+        """Return the rule applied at a time, or None."""
         now = self.at(time)
         return self.machine.action(now.state, now.symbol) if now else None
 
     def cells(self, time: int, first: int, last: int) -> list[str]:
-        """The tape at a time, or at the last one before it, from one cell to another."""
+        """The symbols of cells `first` to `last` at a time, or at the last one before it."""
         with self.lock:
             self._stand(time)
             codes = self._part(self._here.tape, first, last, self._blank)
             return [self.machine.symbols[code] for code in codes]
 
     def visits(self, time: int, first: int, last: int) -> list[tuple[int | None, int | None]]:
-        """The last two times before this one at which each cell was visited; the latest first."""
+        """The last two visits of each cell before a time, the latest first."""
         with self.lock:
             self._stand(time)
             latest, before = (
@@ -322,10 +312,10 @@ class Timeline:
     def diagram(
         self, start: int, stop: int, columns: int, first: int, last: int, rows: int
     ) -> Diagram:
-        """Times from `start` up to, and without, `stop`, and cells from `first` to `last`.
+        """Draw times `start` to `stop` (exclusive) and cells `first` to `last`.
 
-        Symbols are shades, in the order in which the machine has them, the blank 0. Where a row
-        stands for several cells, their mean.
+        Symbols are shades in the machine's order, the blank 0. A row that covers several cells has
+        their mean.
         """
         with self.lock:
             self.explore(stop)
@@ -344,7 +334,7 @@ class Timeline:
             return Diagram(image, *(heads.T + place.origin))
 
     def _levels(self) -> IntArray:
-        """A shade for each symbol; the last one is the blank's, for cells outside of the array."""
+        """A shade for each symbol; the last is the blank's, for cells outside the array."""
         others = [n for n in range(self._width) if n != self._blank]
         levels = np.zeros(self._width + 1, dtype=np.int64)
         for place, n in enumerate(others, start=1):
@@ -353,6 +343,6 @@ class Timeline:
 
 
 def normal_timeline(normal: NormalMachine, word: Sequence[str], **options: int) -> Timeline:
-    """The timeline of a machine in normal form, which counts steps of the given one."""
+    """The timeline of a machine in normal form; it counts steps of the given machine."""
     counts = normal.is_given_state
     return Timeline(normal.machine, normal.check_word(word), -1, counts=counts, **options)

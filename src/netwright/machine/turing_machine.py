@@ -4,16 +4,15 @@
 |--------------|--------|-------------------------------------------------------|
 | `states`     | Q      | any strings                                           |
 | `symbols`    | Σ      | any strings; Σ contains the blank                     |
-| `blank`      | #      | the symbol of every cell that nobody wrote            |
+| `blank`      | #      | the symbol of every unwritten cell                    |
 | `start`      | q_init | the state at time 0                                   |
 | `delta`      | δ      | partial: (state, symbol) → (state, symbol, move)      |
 | `accepting`  | F      | may be empty; a run ends where it enters one of these |
 
-`input_symbols` are those that inputs are said to be made of, where somebody said so; any symbol may
-be in an input all the same.
+`input_symbols` is the declared input alphabet, if any; an input may still contain any symbol.
 
 Wider than the paper's: δ is partial, the head may stay, and the head starts on the first symbol
-of the input, which stands in cell 0 and the cells to its right.
+of the input, which occupies cell 0 and the cells to its right.
 """
 
 import hashlib
@@ -55,18 +54,18 @@ class Action(NamedTuple):
 
 
 class Fault(NamedTuple):
-    """A reason why the parts are no machine; `subject` is a rule's (state, symbol) or a part."""
+    """A validation error; `subject` is a rule's (state, symbol) or the name of a part."""
 
     subject: tuple[str, str] | str
     message: str
 
 
-MOST_SHOWN = 200  # rules in a notebook
+MOST_SHOWN = 200  # rules shown in a notebook
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class TuringMachine:
-    """A deterministic one-tape Turing machine: immutable, and valid from the moment it is made.
+    """A deterministic one-tape Turing machine: immutable, and validated when it is made.
 
     >>> flip = TuringMachine(
     ...     states=["flip", "end"], symbols="01_", blank="_", start="flip",
@@ -75,8 +74,8 @@ class TuringMachine:
     >>> flip.action("flip", "0")
     Action(state='flip', write='1', move=<Move.R: 'R'>)
 
-    Two machines are equal when all but their names, descriptions and input symbols are, in whatever
-    order their states and symbols were given.
+    Equality ignores the name, the description, the input symbols, and the order of states and
+    symbols.
     """
 
     states: tuple[str, ...]
@@ -115,11 +114,8 @@ class TuringMachine:
             "name": name,
             "description": description,
         }
-        faults = find_faults(**parts)
-        if faults:
-            raise MachineError(
-                f"not a Turing machine: {name or 'unnamed'}", [fault.message for fault in faults]
-            )
+        if faults := [fault.message for fault in find_faults(**parts)]:
+            raise MachineError(f"not a Turing machine: {name or 'unnamed'}", faults)
         parts["delta"] = MappingProxyType(
             {
                 key: Action(q, v, m if type(m) is Move else Move(m))
@@ -130,7 +126,7 @@ class TuringMachine:
             object.__setattr__(self, part, value)
 
     def action(self, state: str, symbol: str) -> Action | None:
-        """δ(state, symbol), or None where the machine halts: no rule, or an accepting state."""
+        """Return δ(state, symbol), or None if the machine halts: no rule, or an accepting state."""
         return None if state in self.accepting else self.delta.get((state, symbol))
 
     @property
@@ -141,7 +137,7 @@ class TuringMachine:
 
     @property
     def digest(self) -> str:
-        """SHA-256 of what the machine is and does: all but its words and its default input.
+        """SHA-256 of the machine's behaviour: everything but its words and its default input.
 
         Machines that differ in the order of their states or rules alone have the same digest.
         """
@@ -151,7 +147,7 @@ class TuringMachine:
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
     def check_word(self, word: Iterable[str]) -> tuple[str, ...]:
-        """The word as a tuple of symbols, or an `InputError` that names the first stranger."""
+        """Return the word as a tuple; raise InputError at the first symbol not in the alphabet."""
         if not isinstance(word, Iterable):
             raise InputError(f"a word is a string or a list of symbols; got {word!r}")
         symbols, known = tuple(word), set(self.symbols)
@@ -175,9 +171,9 @@ class TuringMachine:
         """Run the machine until it halts, or for `max_steps` steps.
 
         Args:
-            word: a string, one symbol a character, or any iterable of symbols; none means the
+            word: a string, one symbol a character, or any iterable of symbols; None means the
                 default input.
-            max_steps: after so many steps the outcome is undecided.
+            max_steps: the step limit, after which the outcome is undecided.
             engine: `auto`, `fast` or `reference`; all give the same answer.
         """
         from netwright.machine.simulate import simulate
@@ -185,11 +181,11 @@ class TuringMachine:
         return simulate(self, word, max_steps, engine=engine)
 
     def accepts(self, word: Iterable[str], max_steps: int = 10_000_000) -> bool:
-        """Whether the run on a word ends in acceptance; InputError if it does not end."""
+        """Whether the machine accepts a word; raise InputError if the run does not end."""
         return self.run(word, max_steps).verdict
 
     def configurations(self, word: Iterable[str] | None = None) -> "Iterator[Configuration]":
-        """State, head and tape at times 0, 1, 2, …: the definition of a run."""
+        """Iterate over state, head and tape at times 0, 1, 2, …: the definition of a run."""
         from netwright.machine.simulate import configurations
 
         return configurations(self, word)
@@ -209,15 +205,8 @@ class TuringMachine:
         return TuringMachine, tuple(dict(p) if isinstance(p, Mapping) else p for p in parts)
 
     def _key(self) -> tuple[object, ...]:
-        return (
-            frozenset(self.states),
-            frozenset(self.symbols),
-            self.blank,
-            self.start,
-            frozenset(self.delta.items()),
-            self.accepting,
-            self.default_input,
-        )
+        sets = map(frozenset, (self.states, self.symbols, self.delta.items()))
+        return *sets, self.accepting, self.blank, self.start, self.default_input
 
     def __eq__(self, other: object) -> bool:
         return self._key() == other._key() if isinstance(other, TuringMachine) else NotImplemented
@@ -227,7 +216,7 @@ class TuringMachine:
 
 
 def _in_order(names: Iterable[str]) -> tuple[str, ...]:
-    """The names once each, in the order given; a set has none, so it is sorted."""
+    """Remove duplicates and keep the order; a set is sorted."""
     return tuple(dict.fromkeys(sorted(names) if isinstance(names, set | frozenset) else names))
 
 
@@ -242,11 +231,11 @@ def find_faults(
     input_symbols: tuple[str, ...],
     **words: object,
 ) -> list[Fault]:
-    """Every reason why these parts are not a Turing machine; none if they are one."""
+    """Return every reason why these parts are not a Turing machine."""
     faults: list[Fault] = []
     known_states, known_symbols = set(states), set(symbols)
 
-    def require(holds: bool, subject: tuple[str, str] | str, message: str) -> None:
+    def require(holds: bool, subject: str, message: str) -> None:
         if not holds:
             faults.append(Fault(subject, message))
 
@@ -264,32 +253,28 @@ def find_faults(
         require(symbol in known_symbols, "input", f"input symbol {symbol!r} is not a symbol")
     for symbol in dict.fromkeys(default_input):
         require(symbol in known_symbols, "input", f"default input has {symbol!r}, not a symbol")
+    return [*faults, *_rule_faults(delta, known_states, known_symbols)]
 
+
+def _rule_faults(delta: Mapping[Any, Any], states: set[str], symbols: set[str]) -> Iterator[Fault]:
     moves = set(Move)
     for key, value in delta.items():
-        match key, value:
-            case ((state, symbol), (target, write, move)) if (
-                state in known_states
-                and symbol in known_symbols
-                and target in known_states
-                and write in known_symbols
-                and move in moves
-                and isinstance(key, tuple)
-                and isinstance(value, tuple)
-            ):
-                continue  # nothing to say: files have very many rules
         if not (isinstance(key, tuple) and len(key) == 2):
-            require(False, "delta", f"rule for {key!r}: expected a pair (state, symbol)")
+            yield Fault("delta", f"rule for {key!r}: expected a pair (state, symbol)")
             continue
         state, symbol = key
         rule = f"rule for ({state}, {symbol})"
-        require(state in known_states, key, f"{rule}: {state!r} is not a declared state")
-        require(symbol in known_symbols, key, f"{rule}: {symbol!r} is not a declared symbol")
+        if state not in states:
+            yield Fault(key, f"{rule}: {state!r} is not a declared state")
+        if symbol not in symbols:
+            yield Fault(key, f"{rule}: {symbol!r} is not a declared symbol")
         if not (isinstance(value, tuple) and len(value) == 3):
-            require(False, key, f"{rule}: expected (state, write, move), got {value!r}")
+            yield Fault(key, f"{rule}: expected (state, write, move), got {value!r}")
             continue
         target, write, move = value
-        require(target in known_states, key, f"{rule}: goes to {target!r}, not a declared state")
-        require(write in known_symbols, key, f"{rule}: writes {write!r}, not a declared symbol")
-        require(move in moves, key, f"{rule}: moves {move!r}; a move is L, R or S")
-    return faults
+        if target not in states:
+            yield Fault(key, f"{rule}: goes to {target!r}, not a declared state")
+        if write not in symbols:
+            yield Fault(key, f"{rule}: writes {write!r}, not a declared symbol")
+        if move not in moves:
+            yield Fault(key, f"{rule}: moves {move!r}; a move is L, R or S")

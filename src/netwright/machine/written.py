@@ -1,4 +1,4 @@
-"""A machine as JSON, and back."""
+"""Machines as JSON, and back."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -6,11 +6,11 @@ from typing import Any
 from netwright.machine.turing_machine import Action, Move, TuringMachine
 
 BEHAVIOUR = ("states", "symbols", "blank", "start", "delta", "accepting")
-"""What a machine is and does; the rest is words about it."""
+"""The parts that decide what a machine does; the others are words about it."""
 
 
 def machine_parts(machine: TuringMachine) -> dict[str, Any]:
-    """A machine as JSON."""
+    """All parts of a machine as JSON."""
     return {
         "states": list(machine.states),
         "symbols": list(machine.symbols),
@@ -26,12 +26,12 @@ def machine_parts(machine: TuringMachine) -> dict[str, Any]:
 
 
 def behaviour(machine: TuringMachine) -> dict[str, Any]:
-    """What a machine is and does, as JSON."""
+    """The parts that decide what a machine does, as JSON."""
     parts = machine_parts(machine)
     return {name: parts[name] for name in BEHAVIOUR}
 
 
 def machine_of(parts: Mapping[str, Any]) -> TuringMachine:
-    """The machine that `machine_parts` describes."""
+    """Rebuild a machine from its `machine_parts`."""
     delta = {(q, s): Action(p, w, Move(m)) for q, s, p, w, m in parts["delta"]}
     return TuringMachine(**{**parts, "delta": delta})

@@ -1,7 +1,7 @@
-"""What a network needs of an arithmetic of rounded numbers.
+"""The interface of an arithmetic of rounded numbers.
 
-There are two: `rational_arithmetic`, which is the definition, serves formats of any size, and is
-slow; and `float_arithmetic`, which does the same in Python's own numbers.
+There are two implementations: `rational_arithmetic`, which is the definition, for formats of any
+size, and slow; and `float_arithmetic`, which does the same in Python's own numbers.
 """
 
 from abc import ABC, abstractmethod
@@ -17,25 +17,24 @@ from netwright.exact.rational import ONE, ZERO, Activation, Rational, relu, sigm
 from netwright.exact.vector import Vector
 from netwright.precision.formats import Format
 
-"""A vector: a number for each coordinate of its layout."""
 KeptMap = TypeVar("KeptMap")
-"""An affine map as an arithmetic keeps it."""
+"""An arithmetic's representation of an affine map."""
 MOST_WINNERS = 16
 
 
 class Attended(NamedTuple):
-    """What an attention found."""
+    """The result of an attention."""
 
     numbers: AnyArray
-    """The values, weighted."""
+    """The weighted sum of the values."""
     winners: list[int]
-    """The tokens of the greatest score, the first `MOST_WINNERS` of them."""
+    """The first `MOST_WINNERS` tokens of the greatest score."""
     score: Callable[[int], Any]
     """The score of any token."""
 
 
 class Tokens(ABC):
-    """Keys and values of one attention; only coordinates that are ever other than 0 are kept."""
+    """The keys and values of one attention; only coordinates that can differ from 0 are kept."""
 
     def __init__(self, size: int, keys: Sequence[int], values: Sequence[int]) -> None:
         self.size = size
@@ -45,15 +44,15 @@ class Tokens(ABC):
 
     @abstractmethod
     def append(self, key: AnyArray, value: AnyArray) -> None:
-        """One more token."""
+        """Add a token."""
 
     @abstractmethod
     def attend(self, query: AnyArray, tau: float | None) -> Attended:
-        """Hard attention, or softmax at temperature τ."""
+        """Apply hard attention, or softmax at temperature τ."""
 
 
 class Arithmetic(ABC, Generic[KeptMap]):
-    """Vectors of numbers of a format; sums are rounded to another one on the way, if any."""
+    """Operations on vectors in a format; products and sums are rounded to `sums`, if given."""
 
     def __init__(self, storage: Format, sums: Format | None = None) -> None:
         self.storage, self.sums = storage, sums or storage
@@ -62,14 +61,14 @@ class Arithmetic(ABC, Generic[KeptMap]):
         self.nothing, self.one = self.number(ZERO), self.number(ONE)
 
     def vector(self, x: Vector) -> AnyArray:
-        """A vector of exact numbers, each rounded."""
+        """Round every number of an exact vector."""
         found = self.zero(x.layout.dimension)
         for index, number in x.entries.items():
             found[index] = self.number(number)
         return found
 
     def prepared(self, net: FeedForward) -> list[tuple[KeptMap, Activation | None]]:
-        """A feed-forward network: its maps, each with what follows it."""
+        """Convert a feed-forward network: its maps, each with the activation that follows it."""
         last = len(net.maps) - 1
         return [
             (self.affine_map(affine), None if n == last else net.activation)
@@ -77,7 +76,7 @@ class Arithmetic(ABC, Generic[KeptMap]):
         ]
 
     def network(self, net: list[tuple[KeptMap, Activation | None]], x: AnyArray) -> AnyArray:
-        """The image of a vector under a network."""
+        """Apply a network to a vector."""
         for affine, activation in net:
             x = self.affine(affine, x)
             if activation is not None:
@@ -85,7 +84,7 @@ class Arithmetic(ABC, Generic[KeptMap]):
         return x
 
     def activated(self, x: AnyArray, activation: Activation) -> AnyArray:
-        """σ or relu of every component; exact in every format."""
+        """Apply σ or relu to every component, which is exact in every format."""
         if activation not in (sigma, relu):
             raise InputError("only networks with σ or relu run in floating point")
         above: AnyArray = np.maximum(x, self.nothing)
@@ -93,11 +92,11 @@ class Arithmetic(ABC, Generic[KeptMap]):
 
     @abstractmethod
     def number(self, x: Rational) -> Any:
-        """An exact number, rounded."""
+        """Round an exact number."""
 
     @abstractmethod
     def exact(self, x: Any) -> Rational | None:
-        """What a number is; None for infinities and what comes of them."""
+        """The exact value of a number; None for infinity and NaN."""
 
     @abstractmethod
     def zero(self, size: int) -> AnyArray:
@@ -105,11 +104,11 @@ class Arithmetic(ABC, Generic[KeptMap]):
 
     @abstractmethod
     def affine_map(self, affine: Affine) -> KeptMap:
-        """A map with its weights rounded."""
+        """Convert a map and round its weights."""
 
     @abstractmethod
     def affine(self, affine: KeptMap, x: AnyArray) -> AnyArray:
-        """The image of a vector under a map."""
+        """Apply a map to a vector."""
 
     @abstractmethod
     def plus(self, x: AnyArray, y: AnyArray) -> AnyArray:
@@ -121,4 +120,4 @@ class Arithmetic(ABC, Generic[KeptMap]):
 
     @abstractmethod
     def tokens(self, size: int, keys: Sequence[int], values: Sequence[int]) -> Tokens:
-        """No tokens yet; their keys and values have numbers in these coordinates."""
+        """An empty store for tokens whose keys and values use these coordinates."""

@@ -1,14 +1,11 @@
-"""The data behind the plots: horizons, margins and sizes as functions of bits, time and τ."""
+"""The data of the plots: horizons, margins and sizes as functions of bits, time and τ."""
 
 from collections.abc import Iterator
 from typing import Any
 
 from netwright.exact.rational import Rational
 from netwright.kind.rnn.construction import compile_rnn
-from netwright.kind.transformer.construction import (
-    CompiledTransformer,
-    to_transformer,
-)
+from netwright.kind.transformer.construction import CompiledTransformer, to_transformer
 from netwright.kind.transformer.proof_values import ProofValues
 from netwright.kind.transformer.scores import SCORES, Score
 from netwright.machine.turing_machine import TuringMachine
@@ -16,24 +13,20 @@ from netwright.precision.failures import first_failures
 from netwright.precision.float_arithmetic import FloatArithmetic
 from netwright.precision.formats import FORMATS, binary
 from netwright.precision.growth import rnn_sizes, sample_times, transformer_sizes
-from netwright.precision.horizon import (
-    first_possible,
-    safe_until,
-    search_limit,
-)
+from netwright.precision.horizon import first_possible, safe_until, search_limit
 from netwright.precision.softmax import constant, snapped
 from netwright.text import Notify
 
 BITS = (*range(6, 25, 2), 28, 32, 40, 48, 53)
 TEMPERATURES = tuple(10.0**-e for e in range(1, 15))
 LONGEST_EXACT = 4000
-"""Outputs of the runs in rationals, and with softmax."""
+"""The most outputs of runs in rationals, and with softmax."""
 
 
 def all_curves(
     machine: TuringMachine, word: tuple[str, ...], score: Score, outputs: int, notify: Notify
 ) -> dict[str, Any]:
-    """All four, as plain data; a run that halts ends there."""
+    """Compute all four curves as plain data, up to the halt."""
     networks = {each: to_transformer(machine, word, each) for each in SCORES.values()}
     outputs = ProofValues.of(networks[score], word, outputs).halts or outputs
     shorter = min(outputs, LONGEST_EXACT)
@@ -61,7 +54,7 @@ def all_curves(
 def horizon_curve(
     compiled: CompiledTransformer, word: tuple[str, ...], outputs: int
 ) -> list[dict[str, int | None]]:
-    """For each number of bits: proved, possible and measured; what is proved is not measured."""
+    """For each number of bits the proved, possible and measured horizon; None if unknown."""
     rows: list[dict[str, int | None]] = []
     for bits in BITS:
         form, score = binary(bits), compiled.score
@@ -86,7 +79,7 @@ def horizon_curve(
 def margin_curve(
     compiled: CompiledTransformer, word: tuple[str, ...], outputs: int
 ) -> list[dict[str, float | int]]:
-    """By how much the winner of layer 3 is ahead, and the least that any machine has."""
+    """The lead of the winner of layer 3, and the least lead on any machine."""
     return [
         {"token": i, "margin": float(margin), "least": float(compiled.score.gap(i))}
         for i, margin in margins(compiled, word, outputs)
@@ -96,7 +89,7 @@ def margin_curve(
 def margins(
     compiled: CompiledTransformer, word: tuple[str, ...], outputs: int
 ) -> Iterator[tuple[int, Rational]]:
-    """By how much the winner of layer 3 is ahead at some tokens, exactly."""
+    """The exact lead of the winner of layer 3 at sample tokens."""
     values = ProofValues.of(compiled, word, outputs + 1)
     layer = compiled.network.decoder[2]
     keys = [layer.K(values.p2(j)) for j in range(outputs)]
@@ -110,7 +103,7 @@ def margins(
 def softmax_curve(
     compiled: CompiledTransformer, word: tuple[str, ...], outputs: int
 ) -> list[dict[str, float | int | None]]:
-    """For each constant τ: the first output that is not exact, and the first wrong one."""
+    """For each constant τ the first output that is not exact, and the first wrong one."""
     arithmetic = FloatArithmetic(FORMATS["float64"])
     rows: list[dict[str, float | int | None]] = []
     for tau in TEMPERATURES:

@@ -1,7 +1,7 @@
-"""Where a Transformer in floating point first goes wrong, beside the exact run.
+"""Where a Transformer in floating point first goes wrong, compared with the exact run.
 
-The network runs on its own outputs. Beside each token stand the values of the proof, which a run of
-the machine gives. What can go wrong:
+The network runs on its own outputs. Each token is compared with the values of the proof, which
+follow from a run of the machine. What can go wrong:
 
 - *index*: an attention's greatest score is not where it is in the exact run;
 - *vector*: an output y_t is not the exact one;
@@ -11,7 +11,8 @@ A wrong index may find the right symbol, and an output may be wrong without one.
 decoded output the run is another machine's.
 """
 
-from collections.abc import Callable, Iterator
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from functools import cached_property
 from itertools import islice
@@ -27,33 +28,33 @@ from netwright.kind.transformer.proof_values import ProofValues
 from netwright.precision.arithmetic import Arithmetic, Attended
 from netwright.precision.transformer import FloatToken, FloatTransformer, Temperature
 
-Tell = Callable[[int], None]
-"""Called with the number of outputs so far."""
+Report = Callable[[int], None]
+"""A progress callback that receives the number of outputs so far."""
 
 
 @dataclass(frozen=True)
 class WrongIndex:
-    """A token attends to others than it should."""
+    """A token that attends to another than it should."""
 
     token: int
     place: str
     """Which attention."""
     right: int
     attended: list[int]
-    """Those of the greatest score, the first few if they are many."""
+    """The first few tokens of the greatest score."""
     instead: int
     """The first of them that is not the right one."""
     exact_scores: tuple[Rational, Rational]
-    """Of the right token, and of the one instead."""
+    """Those of the right token and of the one instead."""
     rounded_scores: tuple[Rational | None, Rational | None]
-    """None for what is no number any more."""
+    """None for infinity or NaN."""
     margin: Rational
     """By how much the right token is ahead, exactly."""
 
 
 @dataclass(frozen=True)
 class WrongOutput:
-    """An output that is not the exact one, and the first vector of its token that is not."""
+    """An output that is not exact, and the first vector of its token that is not."""
 
     output: int
     vector: str
@@ -64,7 +65,7 @@ class WrongOutput:
 
 @dataclass(frozen=True)
 class WrongReading:
-    """An output that shows something else."""
+    """An output that shows a wrong state, symbol or move."""
 
     output: int
     what: str
@@ -74,10 +75,10 @@ class WrongReading:
 
 @dataclass(frozen=True)
 class Failures:
-    """What went wrong first in a run, and how long the run was."""
+    """The first failure of each sort in a run."""
 
     outputs: int
-    """How many outputs there were up to a wrong decoded one, the end of the run or the limit."""
+    """Outputs up to a wrong decoded one, the end of the run or the limit."""
     halted: bool
     index: WrongIndex | None
     vector: WrongOutput | None
@@ -85,7 +86,7 @@ class Failures:
 
 
 def as_data(value: Any) -> Any:
-    """Dataclasses as dictionaries, rationals as text."""
+    """Convert dataclasses to dictionaries and rationals to strings, recursively."""
     if is_dataclass(value):
         return {each.name: as_data(getattr(value, each.name)) for each in fields(value)}
     if isinstance(value, list | tuple):
@@ -93,80 +94,58 @@ def as_data(value: Any) -> Any:
     return str(value) if isinstance(value, Rational) else value
 
 
-def first_failures(
-    compiled: CompiledTransformer,
-    word: tuple[str, ...],
-    arithmetic: Arithmetic[Any],
-    outputs: int,
-    temperature: Temperature = None,
-    tell: Tell = lambda _: None,
-    *,
-    index_only: bool = False,
-) -> Failures:
-    """Run a network in an arithmetic for so many outputs, or until it decodes wrongly.
-
-    With `index_only` the run ends with the first wrong index.
-    """
-    values = ProofValues.of(compiled, word, outputs + 1)
-    halts = values.halts or outputs + 1
-    watched = _Watched(compiled, values, arithmetic)
-    index: WrongIndex | None = None
-    vector: WrongOutput | None = None
-    reading: WrongReading | None = None
-    network = FloatTransformer(compiled.network, arithmetic, temperature)
-    tokens = network.tokens(compiled.recognizer.embed(word), compiled.seed)
-    done = 0
-    for i, token in enumerate(islice(tokens, min(outputs, halts))):
-        done = i + 1
-        if done % 64 == 0:
-            tell(done)
-        if index is None:
-            index = watched.wrong_index(i, token)
-            if index is not None and index_only:
-                break
-        y = token.vectors["y"]
-        if vector is None and (y != watched.output(done)).any():
-            vector = watched.wrong_vector(i, token)
-        if vector is not None:
-            reading = watched.wrong_reading(done, y)
-            if reading is not None:
-                break
-    return Failures(done, done == halts and reading is None, index, vector, reading)
-
-
-class _Watched:
-    """The exact run beside a network's."""
+class ExactRun(ABC):
+    """The exact run of a network; `watch` compares a run in floating point with it."""
 
     def __init__(
-        self, compiled: CompiledTransformer, values: ProofValues, arithmetic: Arithmetic[Any]
+        self, layout: Layout, arithmetic: Arithmetic[Any], q: Sequence[str | None], s: Sequence[str]
     ) -> None:
-        self.compiled, self.values, self.arithmetic = compiled, values, arithmetic
-        self.layout: Layout = compiled.layout
-        self.one = arithmetic.one
-        self.places = {(c.block, c.label): k for k, c in enumerate(self.layout.coordinates)}
+        self.layout, self.arithmetic, self.q, self.s = layout, arithmetic, q, s
 
-    def output(self, t: int) -> AnyArray:
-        """The exact y_t, whose numbers are 0, 1 and −1 in every format."""
-        exact = self.arithmetic.zero(self.layout.dimension)
-        state, symbol = self.values.q[t], self.values.s[t]
-        if state is not None:
-            exact[self.places["q1", state]] = self.one
-        exact[self.places["s1", symbol]] = self.one
-        exact[self.places["x1", ""]] = self.values.m[t - 1] * self.one
-        return exact
-
+    @abstractmethod
     def wrong_index(self, i: int, token: FloatToken) -> WrongIndex | None:
-        """The first attention of a token that looks elsewhere than in the exact run."""
-        for number, attended in enumerate(token.external if self.values.word else [], start=1):
-            right = self.values.beta(i + 1) - 1
-            if attended.winners != [right]:
-                place = f"decoder layer {number}, attention to the encoder"
-                return self._explained(i, place, right, attended, self._score_of_input)
-        to_itself, right = token.to_itself[2], self.values.ell[i + 1]
-        if to_itself is None or to_itself.winners == [right]:
-            return None
-        place = "decoder layer 3, self-attention"
-        return self._explained(i, place, right, to_itself, self._score_of_visit)
+        """The first attention of token i that looks elsewhere than in the exact run."""
+
+    @abstractmethod
+    def wrong_vector(self, i: int, token: FloatToken) -> WrongOutput | None:
+        """The first wrong coordinate of token i; None if its output is exact."""
+
+    def wrong_reading(self, t: int, y: AnyArray) -> WrongReading | None:
+        """The state or symbol that y_t shows, if it is wrong: the coordinates above 1/2."""
+        for what, wanted, block in (("state", self.q[t], "q1"), ("symbol", self.s[t], "s1")):
+            labels = zip(self.layout.labels(block), self.layout.places(block), strict=True)
+            on = [label for label, k in labels if 2 * y[k] > self.arithmetic.one]
+            if on != ([] if wanted is None else [wanted]):
+                return WrongReading(t, what, wanted or "none", " and ".join(on) or "none")
+        return None
+
+    def watch(
+        self,
+        tokens: Iterator[FloatToken],
+        outputs: int,
+        end: int,
+        report: Report = lambda _: None,
+        *,
+        index_only: bool = False,
+    ) -> Failures:
+        """Follow a run for `outputs` outputs, to its `end`, or until it decodes wrongly."""
+        index: WrongIndex | None = None
+        vector: WrongOutput | None = None
+        reading: WrongReading | None = None
+        done = 0
+        for i, token in enumerate(islice(tokens, min(outputs, end))):
+            done = i + 1
+            if done % 64 == 0:
+                report(done)
+            index = index or self.wrong_index(i, token)
+            if index is not None and index_only:
+                break
+            vector = vector or self.wrong_vector(i, token)
+            if vector is not None:
+                reading = self.wrong_reading(done, token.vectors["y"])
+                if reading is not None:
+                    break
+        return Failures(done, done == end and reading is None, index, vector, reading)
 
     def _explained(
         self,
@@ -182,6 +161,65 @@ class _Watched:
         margin = exact[0] - exact[1]
         return WrongIndex(i, place, right, attended.winners, other, exact, (first, second), margin)
 
+    def _differences(
+        self, output: int, name: str, exact: Vector, numbers: AnyArray
+    ) -> Iterator[WrongOutput]:
+        """The coordinates of a vector that are not the exact number rounded.
+
+        Or that are an integer and not exact: positions and ℓ must be, for F takes differences.
+        """
+        wanted = self.arithmetic.vector(exact)
+        for place, number in enumerate(numbers.tolist()):
+            right = exact.entries.get(place, ZERO)
+            is_exact = not right or right.q != 1 or self.arithmetic.exact(number) == right
+            if number != wanted[place] or not is_exact:
+                block = str(self.layout.coordinates[place])
+                yield WrongOutput(output, name, block, right, self.arithmetic.exact(number))
+
+
+def first_failures(
+    compiled: CompiledTransformer,
+    word: tuple[str, ...],
+    arithmetic: Arithmetic[Any],
+    outputs: int,
+    temperature: Temperature = None,
+    report: Report = lambda _: None,
+    *,
+    index_only: bool = False,
+) -> Failures:
+    """Run a network in an arithmetic for `outputs` outputs, or until it decodes wrongly.
+
+    With `index_only` the run ends at the first wrong index.
+    """
+    values = ProofValues.of(compiled, word, outputs + 1)
+    network = FloatTransformer(compiled.network, arithmetic, temperature)
+    tokens = network.tokens(compiled.recognizer.embed(word), compiled.seed)
+    run = _TransformerRun(compiled, values, arithmetic)
+    return run.watch(tokens, outputs, values.halts or outputs + 1, report, index_only=index_only)
+
+
+class _TransformerRun(ExactRun):
+    """The exact run of the Transformer of Theorem 3.4."""
+
+    def __init__(
+        self, compiled: CompiledTransformer, values: ProofValues, arithmetic: Arithmetic[Any]
+    ) -> None:
+        super().__init__(compiled.layout, arithmetic, values.q, values.s)
+        self.compiled, self.values = compiled, values
+
+    def wrong_index(self, i: int, token: FloatToken) -> WrongIndex | None:
+        """As above: the attentions to the encoder, then the self-attention of layer 3."""
+        for number, attended in enumerate(token.external if self.values.word else [], start=1):
+            right = self.values.beta(i + 1) - 1
+            if attended.winners != [right]:
+                place = f"decoder layer {number}, attention to the encoder"
+                return self._explained(i, place, right, attended, self._score_of_input)
+        to_itself, right = token.to_itself[2], self.values.ell[i + 1]
+        if to_itself is None or to_itself.winners == [right]:
+            return None
+        place = "decoder layer 3, self-attention"
+        return self._explained(i, place, right, to_itself, self._score_of_visit)
+
     def _score_of_visit(self, i: int, j: int) -> Rational:
         """The exact score of token j for token i in layer 3."""
         layer = self.compiled.network.decoder[2]
@@ -193,43 +231,37 @@ class _Watched:
 
     @cached_property
     def keys(self) -> list[Vector]:
-        """The encoder's keys, exactly."""
+        """The encoder's exact keys."""
         word = self.compiled.recognizer.embed(self.values.word)
         return self.compiled.network.encode(word)[0]
 
-    def wrong_vector(self, i: int, token: FloatToken) -> WrongOutput:
-        """The first coordinate of a token that is not the exact number rounded.
-
-        Or that is an integer and not exact: positions and ℓ must be, for F takes differences.
-        """
-        return next(self._differences(i, token))
-
-    def _differences(self, i: int, token: FloatToken) -> Iterator[WrongOutput]:
-        for name, exact in self._exact_vectors(i):
-            wanted = self.arithmetic.vector(exact)
-            for place, number in enumerate(token.vectors[name].tolist()):
-                right = exact.entries.get(place, ZERO)
-                found = self.arithmetic.exact(number)
-                if number != wanted[place] or (right.q == 1 and found != right):
-                    block = str(self.layout.coordinates[place])
-                    yield WrongOutput(i + 1, name, block, right, found)
-
-    def _exact_vectors(self, i: int) -> Iterator[tuple[str, Vector]]:
+    def wrong_vector(self, i: int, token: FloatToken) -> WrongOutput | None:
+        """As above, in the first vector of the token that is wrong."""
+        if (token.vectors["y"] == self._output(i + 1)).all():
+            return None
         values = self.values
-        yield from (("a1", values.a1(i)), ("z1", values.z1(i)), ("p2", values.p2(i)))
-        yield from (("z2", values.p2(i)), ("p3", values.p3(i)), ("z3", values.p3(i)))
-        yield "y", values.y(i + 1)
+        exact = {"a1": values.a1(i), "z1": values.z1(i), "p2": values.p2(i), "z2": values.p2(i)}
+        exact |= {"p3": values.p3(i), "z3": values.p3(i), "y": values.y(i + 1)}
+        return next(
+            difference
+            for name, vector in exact.items()
+            for difference in self._differences(i + 1, name, vector, token.vectors[name])
+        )
+
+    def _output(self, t: int) -> AnyArray:
+        """The exact y_t, whose numbers are 0, 1 and −1 in every format."""
+        one, index = self.arithmetic.one, self.layout.index
+        exact = self.arithmetic.zero(self.layout.dimension)
+        state, symbol = self.q[t], self.s[t]
+        if state is not None:
+            exact[index("q1", state)] = one
+        exact[index("s1", symbol)] = one
+        exact[index("x1")] = self.values.m[t - 1] * one
+        return exact
 
     def wrong_reading(self, t: int, y: AnyArray) -> WrongReading | None:
-        """What y_t shows that it should not."""
-        expected = {"state": self.values.q[t], "symbol": self.values.s[t]}
-        for (what, wanted), block in zip(expected.items(), ("q1", "s1"), strict=True):
-            labels = self.layout.labels(block)
-            on = [label for label in labels if 2 * y[self.places[block, label]] > self.one]
-            if on != [label for label in (wanted,) if label is not None]:
-                return WrongReading(t, what, wanted or "none", " and ".join(on) or "none")
-        move = y[self.places["x1", ""]]
-        shown = 1 if 2 * move > self.one else -1 if 2 * move < -self.one else 0
-        if shown != self.values.m[t - 1]:
-            return WrongReading(t, "move", str(self.values.m[t - 1]), str(shown))
-        return None
+        """As above, or the move that y_t shows."""
+        move, one, right = y[self.layout.index("x1")], self.arithmetic.one, self.values.m[t - 1]
+        shown = 1 if 2 * move > one else -1 if 2 * move < -one else 0
+        wrong = WrongReading(t, "move", str(right), str(shown)) if shown != right else None
+        return super().wrong_reading(t, y) or wrong

@@ -1,4 +1,4 @@
-"""Formats of at most 53 bits in Python's own numbers: what `RationalArithmetic` does, fast."""
+"""Formats of at most 53 bits in Python's own numbers: a fast `RationalArithmetic`."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -21,7 +21,7 @@ from netwright.precision.rational_arithmetic import RationalArithmetic
 
 
 class FloatMap(NamedTuple):
-    """A map by columns: where each begins, its rows and weights; and the bias."""
+    """A sparse matrix by columns (starts, rows, weights), and the bias."""
 
     starts: AnyArray
     rows: AnyArray
@@ -30,7 +30,7 @@ class FloatMap(NamedTuple):
 
 
 class FloatArithmetic(Arithmetic[FloatMap]):
-    """A format of at most 53 bits; each number is a float64."""
+    """Operations in a format of at most 53 bits; each number is a float64."""
 
     def __init__(self, storage: Format, sums: Format | None = None) -> None:
         super().__init__(storage, sums)
@@ -39,14 +39,14 @@ class FloatArithmetic(Arithmetic[FloatMap]):
         self.form, self.sums_form = packed(self.storage), packed(self.sums)
 
     def number(self, x: Rational) -> float:
-        """The exact number rounded; beyond the largest there is infinity."""
-        if self.storage.bits < NATIVE_BITS:  # Python itself rounds quotients of integers rightly
+        """Round an exact number; beyond the largest it becomes infinity."""
+        if self.storage.bits < NATIVE_BITS:  # Python rounds quotients of integers correctly
             x = rounded(x, self.storage.bits, self.storage.lowest)
         number = int(x.p) / int(x.q)
         return number if abs(number) <= self.storage.largest else (inf if number > 0 else -inf)
 
     def exact(self, x: Any) -> Rational | None:
-        """What a number is."""
+        """The exact value of a number; None for infinity and NaN."""
         return fmpq(*float(x).as_integer_ratio()) if isfinite(x) else None
 
     def zero(self, size: int) -> AnyArray:
@@ -54,7 +54,7 @@ class FloatArithmetic(Arithmetic[FloatMap]):
         return np.zeros(size)
 
     def affine_map(self, affine: Affine) -> FloatMap:
-        """The weights by columns, each column in the order of the rows."""
+        """Sort the weights by column, then row."""
         entries = sorted((column, row, w) for (row, column), w in affine.weights.items())
         columns = [column for column, _, _ in entries]
         return FloatMap(
@@ -65,7 +65,7 @@ class FloatArithmetic(Arithmetic[FloatMap]):
         )
 
     def affine(self, affine: FloatMap, x: AnyArray) -> AnyArray:
-        """The image of a vector."""
+        """Apply a map to a vector."""
         out = np.empty(len(affine.bias))
         loop(loops.affine, self.form, self.sums_form)(*affine, x, out)
         return out
@@ -84,12 +84,12 @@ class FloatArithmetic(Arithmetic[FloatMap]):
         return out
 
     def tokens(self, size: int, keys: Sequence[int], values: Sequence[int]) -> Tokens:
-        """No tokens yet."""
+        """An empty store."""
         return _FloatTokens(self, size, keys, values)
 
 
 class _FloatTokens(Tokens):
-    """A row for each coordinate, so that a loop over tokens runs through memory in order."""
+    """Arrays with a row for each coordinate: a loop over tokens reads memory in order."""
 
     def __init__(
         self, arithmetic: FloatArithmetic, size: int, keys: Sequence[int], values: Sequence[int]
@@ -103,7 +103,7 @@ class _FloatTokens(Tokens):
         self.winners = np.zeros(MOST_WINNERS, dtype=np.int64)
 
     def append(self, key: AnyArray, value: AnyArray) -> None:
-        """One more token; room for as many again where there is none."""
+        """Add a token; double the arrays when they are full."""
         if self.count == len(self.sizes):
             more = ((0, 0), (0, self.count))
             self.keys, self.values = np.pad(self.keys, more), np.pad(self.values, more)
@@ -117,7 +117,7 @@ class _FloatTokens(Tokens):
             loop(loops.mean, *forms)(self.running, newest, self.count, self.shares)
 
     def attend(self, query: AnyArray, tau: float | None) -> Attended:
-        """Hard attention, or softmax."""
+        """Apply hard attention, or softmax at temperature τ."""
         found, score = np.zeros(self.size), partial(self.score, query)
         here, count = self.arithmetic, self.count
         forms = here.form, here.sums_form
@@ -140,14 +140,14 @@ class _FloatTokens(Tokens):
         return Attended(found, names, score)
 
     def score(self, query: AnyArray, token: int) -> float:
-        """−|⟨q, k⟩|, as in `attend`."""
+        """−|⟨q, k⟩|, computed as in `attend`."""
         size, keys = np.zeros(1), self.keys[:, token : token + 1].copy()
         loop(loops.products, self.arithmetic.sums_form)(query[self.key_places], keys, 1, size)
         return -float(size[0])
 
 
 def packed(form: Format) -> Form:
-    """A format as the loops have it; float64's own range needs no care."""
+    """A format as the loops take it; float64 needs no range check."""
     if form.lowest is None or form.bits == NATIVE_BITS:
         return form.bits, 0.0, 0.0, inf
     least = 2.0**form.lowest
@@ -155,7 +155,7 @@ def packed(form: Format) -> Form:
 
 
 def arithmetic_of(storage: Format, sums: Format | None = None) -> Arithmetic[Any]:
-    """The faster of the two that can do it."""
+    """Choose the faster arithmetic that supports the formats."""
     if (sums or storage).bits <= NATIVE_BITS:
         return FloatArithmetic(storage, sums)
     return RationalArithmetic(storage, sums)

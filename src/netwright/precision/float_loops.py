@@ -55,7 +55,7 @@ def nearest(hi: float, lo: float, form: Form) -> float:
 
 
 def product_rest(a: float, b: float, product: float) -> float:
-    """What is missing from the float64 product a · b: its two factors in halves (Dekker)."""
+    """The rounding error of the float64 product a · b, from halves of its factors (Dekker)."""
     t = SPLIT * a
     a1 = t - (t - a)
     a2 = a - a1
@@ -83,7 +83,7 @@ def plus(a: float, b: float, form: Form) -> float:
 
 
 def over(a: float, b: float, form: Form) -> float:
-    """a / b, rounded, for any two float64s: a temperature is no number of the format."""
+    """a / b, rounded, for any two float64s: a temperature need not be a number of the format."""
     hi = a / b
     lo = 0.0
     if form[0] <= 52:
@@ -123,9 +123,9 @@ def affine(
 
 
 def products(query: Floats, keys: Floats, count: int, out: Floats, sums: Form) -> None:
-    """|⟨q, k⟩| for so many keys; `keys` has a row for each coordinate.
+    """|⟨q, k⟩| for the first `count` keys; `keys` has a row for each coordinate.
 
-    Three and four coordinates in float64 are what long runs have: written out they are vectorised.
+    Long runs have three or four coordinates in float64: written out, their loops are vectorised.
     """
     width = len(query)
     if sums[0] == 53 and width == 3:
@@ -145,10 +145,10 @@ def products(query: Floats, keys: Floats, count: int, out: Floats, sums: Form) -
 
 
 def winners_of(patterns: IntArray, count: int, winners: IntArray) -> int:
-    """How many have the least size; the first few of them, in their order.
+    """Count the tokens of least size, and store the first few of them in `winners`.
 
-    Numbers that are not negative are ordered as their bit patterns are, as integers: a loop over
-    integers is several times as fast.
+    Nonnegative floats are ordered as their bit patterns, and a loop over integers is several times
+    as fast.
     """
     low = patterns[0]
     for j in range(count):
@@ -168,7 +168,7 @@ def winners_of(patterns: IntArray, count: int, winners: IntArray) -> int:
 
 
 def shared(out: Floats, found: int, storage: Form, sums: Form) -> None:
-    """Sums over a number of tokens, divided by it."""
+    """Divide sums over `found` tokens by their number."""
     number = nearest(float(found), 0.0, storage)
     for k in range(len(out)):
         out[k] = nearest(over(out[k], number, sums), 0.0, storage)
@@ -198,7 +198,7 @@ def hard(
 def mean(
     running: Floats, newest: Floats, count: int, out: Floats, storage: Form, sums: Form
 ) -> None:
-    """One more token in a running sum, and the mean of all: hard attention with equal scores."""
+    """Add a token to a running sum and take the mean: hard attention with equal scores."""
     for k in range(len(out)):
         running[k] = plus(running[k], newest[k], sums)
         out[k] = running[k]
@@ -240,7 +240,7 @@ def visit(
     storage: Form,
     sums: Form,
 ) -> float:
-    """|χ_j| for a visit j of a cell, and the query of a token that asks for it."""
+    """|χ_j| for a visit j of a cell, and the query of a token that looks for it."""
     then = nearest(j + 1.0, 0.0, storage)
     key = -nearest(over(cell, then, sums), 0.0, storage)
     s = plus(times(query[0], reciprocals[0, j + 1], sums), times(query[1], key, sums), sums)
@@ -266,11 +266,11 @@ def wrong_order(
 ) -> bool:
     """The first token at which some two visits of a cell are taken in the wrong order, if any.
 
-    Token i asks for cell c, |c| ≤ j; visits j and j + 2 have the parity of c and of i + 1. If any
-    two visits are in the wrong order, so are some that follow each other in this row, so no others
-    need a look. `reciprocals` has 1/k, 1/k², 1/k³ for k = 1, 2, …, rounded; `query` is room for
-    the four numbers of a query. With `prune`, visits are left out that the bounds of `horizon`
-    prove to be in order, with a margin of a tenth.
+    Token i looks for cell c, |c| ≤ j; visits j and j + 2 have the parity of c and of i + 1. If any
+    two visits are in the wrong order, so are two consecutive ones, so only those are compared.
+    `reciprocals` has 1/k, 1/k², 1/k³ for k = 1, 2, …, rounded; `query` is a buffer for the four
+    numbers of a query. `prune` skips visits that the bounds of `horizon` prove to be in order, with
+    a margin of a tenth.
     """
     unit = 1.0 / (1 << storage[0])
     third = nearest(1.0 / 3.0, 1.0, storage)  # its float64 is below 1/3, and of lo the sign counts
@@ -315,10 +315,10 @@ _SAMPLES: dict[Any, tuple[Any, ...]] = {
     soft: (_FLOATS, 0.0, 0, 1.0, _TABLE, _FLOATS),
     wrong_order: (1, 0, 1, False, True, _TABLE, _FLOATS, _INTEGERS),
 }
-"""Arguments of the types that each loop takes, but for the formats."""
+"""Sample arguments that give the types of each loop, without the formats."""
 
 
 @cache
 def loop(function: Any, *forms: Form) -> Any:
-    """One of the loops for some formats, compiled when it is first wanted."""
+    """Compile a loop for some formats; cached."""
     return compiled(function, *_SAMPLES[function], bound=forms).loop

@@ -1,4 +1,4 @@
-"""Binary floating-point formats: so many significant bits, and a range of exponents or none."""
+"""Binary floating-point formats: a number of significant bits, and a range of exponents or none."""
 
 import re
 from dataclasses import dataclass
@@ -6,7 +6,6 @@ from math import inf
 from typing import Any
 
 import ml_dtypes
-import numpy as np
 from flint import fmpq
 
 from netwright.errors import InputError
@@ -14,13 +13,13 @@ from netwright.exact.rational import Rational
 from netwright.exact.rounding import rounded
 
 NATIVE_BITS = 53
-"""Of Python's own numbers."""
+"""The bits of Python's own numbers."""
 MOST_BITS = 1000
 
 
 @dataclass(frozen=True)
 class Format:
-    """A format by name; without `lowest` and `largest` its exponents have no end."""
+    """A format; without `lowest` and `largest` its exponents are unbounded."""
 
     name: str
     bits: int
@@ -29,12 +28,12 @@ class Format:
     largest: float = inf
 
     def holds(self, x: Rational) -> bool:
-        """Whether a number needs no rounding."""
+        """Whether the format can represent a number exactly."""
         in_range = self.largest == inf or abs(x) <= int(self.largest)
         return in_range and rounded(x, self.bits, self.lowest) == x
 
     def nearest(self, x: Rational) -> Rational:
-        """The exact number rounded, which is too large for the format beyond `largest`.
+        """Round an exact number; raise InputError beyond `largest`.
 
         >>> FORMATS["bfloat16"].nearest(fmpq(1, 3))
         171/512
@@ -45,28 +44,22 @@ class Format:
         return near
 
 
-def _of_dtype(name: str, info: Any) -> Format:
-    """What numpy, or ml_dtypes, says of a type."""
-    subnormal = int(info.minexp) - int(info.nmant)
-    return Format(name, int(info.nmant) + 1, subnormal, float(info.max))
+def _named(name: str) -> Format:
+    info: Any = ml_dtypes.finfo(name)  # type: ignore[no-untyped-call]
+    return Format(name, int(info.nmant) + 1, int(info.minexp - info.nmant), float(info.max))
 
 
-FORMATS = {
-    "float64": _of_dtype("float64", np.finfo(np.float64)),
-    "float32": _of_dtype("float32", np.finfo(np.float32)),
-    "bfloat16": _of_dtype("bfloat16", ml_dtypes.finfo(ml_dtypes.bfloat16)),  # type: ignore[no-untyped-call]
-    "float16": _of_dtype("float16", np.finfo(np.float16)),
-}
-"""The formats that have a name."""
+FORMATS = {name: _named(name) for name in ("float64", "float32", "bfloat16", "float16")}
+"""The formats with a name."""
 
 
 def binary(bits: int) -> Format:
-    """The format of so many bits, and of any exponent."""
+    """The format with this many bits and any exponent."""
     return Format(f"{bits} bits", bits)
 
 
 def read_format(text: str, option: str) -> Format:
-    """A format by its name, or by its bits, as an option has it.
+    """Parse the value of an option: the name of a format, or its bits.
 
     >>> read_format("float16", "--accumulate").bits, read_format("24", "--bits").name
     (11, '24 bits')
@@ -81,9 +74,9 @@ def read_format(text: str, option: str) -> Format:
 
 
 def read_formats(dtype: str | None, bits: str | None, sums: Format | None) -> list[Format]:
-    """Formats by their names and by their bits, with commas between them.
+    """Parse comma-separated lists of formats, by name and by bits.
 
-    If there are none, all that have a name and are not larger than the one that sums are in.
+    Without any, return all formats with a name that are not larger than that of the sums.
 
     >>> [form.name for form in read_formats("float32", "8,16", None)]
     ['float32', '8 bits', '16 bits']

@@ -1,4 +1,4 @@
-"""How many bits the numbers of an exact run have, against the bounds of the proofs.
+"""The bits of the numbers of an exact run, compared with the bounds of the proofs.
 
 At token i of a Transformer, with t = i + 1 and L the number of bits of t: the cells are at most t,
 so c/t has a numerator and a denominator of L bits at most, 1/t² a denominator of 2L, 1/t³ of 3L. A
@@ -29,7 +29,7 @@ from netwright.kind.transformer.proof_values import ProofValues
 from netwright.machine.simulate import configurations
 
 SCORES = "score"
-_BOUNDS = {  # block: multiples of L, and bits more, for numerator and denominator
+_BOUNDS = {  # by block, for numerator and denominator: (a, b) means a·L + b bits
     **dict.fromkeys(("x4", "x5"), ((1, 0), (1, 0))),
     **dict.fromkeys(("x6", "x7", "x9"), ((1, 0), (0, 1))),
     "x10": ((0, 1), (1, 0)),
@@ -40,7 +40,7 @@ _BOUNDS = {  # block: multiples of L, and bits more, for numerator and denominat
 
 
 class Size(NamedTuple):
-    """The bits of a block's number at a time, and what a proof allows."""
+    """The bits of a block's number at a time, and the bounds of the proof."""
 
     time: int
     block: str
@@ -63,7 +63,7 @@ def sample_times(last: int, number: int = 40) -> list[int]:
 def transformer_sizes(
     compiled: CompiledTransformer, word: tuple[str, ...], tokens: int
 ) -> Iterator[Size]:
-    """The numbers of z³ and of the scores at some tokens of an exact run, until it halts."""
+    """The sizes of z³ and of the scores at sample tokens of an exact run, until it halts."""
     tokens = ProofValues.of(compiled, word, tokens).halts or tokens
     wanted = set(sample_times(tokens))
     decoder = FastDecoder(compiled.network, compiled.recognizer.embed(word), compiled.seed)
@@ -94,7 +94,7 @@ def _largest(numbers: Iterable[Rational]) -> tuple[int, int]:
 
 
 def rnn_sizes(compiled: CompiledRNN, word: tuple[str, ...], steps: int) -> Iterator[Size]:
-    """The larger of the stacks at some steps of an exact run."""
+    """The size of the larger stack at sample steps of an exact run."""
     steps = sum(1 for _ in islice(configurations(compiled.machine, word), steps))
     wanted = set(sample_times(steps))
     neurons = compiled.neurons

@@ -57,7 +57,7 @@ class WrongOrder:
 
 
 def safe_until(form: Format, score: Score) -> int:
-    """The last token at which the order of visits is right, whatever the machine, by the proof.
+    """The last token at which the proof guarantees the order of visits for every machine.
 
     >>> from netwright.precision.formats import FORMATS
     >>> from netwright.kind.transformer.scores import PAPER, RECENCY
@@ -70,7 +70,7 @@ def safe_until(form: Format, score: Score) -> int:
 
 
 def search_limit(form: Format, score: Score) -> int:
-    """How far a search goes: for 4 to 24 bits, and 53, there is a failure before that."""
+    """The last token of a search: for 4 to 24 bits, and 53, there is a failure before it."""
     return 3 * safe_until(form, score) + 60
 
 
@@ -81,12 +81,12 @@ def first_possible(
     *,
     two_way: bool = False,
     sums: Format | None = None,
-    tell: Callable[[int], None] = lambda _: None,
+    report: Callable[[int], None] = lambda _: None,
 ) -> WrongOrder | None:
-    """The first token, up to `last`, at which some machine's visits come in the wrong order.
+    """Search for the first token, up to `last`, at which some machine's visits are misordered.
 
     All cells and visits that a head can reach are tried, on a tape that ends to the left of cell 0
-    or on one without an end (`two_way`), but for those that the bounds above prove right.
+    or on a two-way infinite one, except those that the bounds above prove right.
     """
     arithmetic = FloatArithmetic(form, sums)
     prune = form.bits >= _PRUNED and (form.lowest is None or form.lowest < -100)
@@ -96,10 +96,10 @@ def first_possible(
     found = np.zeros(4, dtype=np.int64)
     search = loop(wrong_order, arithmetic.form, arithmetic.sums_form)
     first = safe_until(form, score) if prune else 0
-    for start in range(max(3, first), last + 1, _CHUNK):  # so that Ctrl-C is heard
+    for start in range(max(3, first), last + 1, _CHUNK):  # in chunks, so that Ctrl-C works
         rest = prune, reciprocals, np.zeros(4), found
         end = min(start + _CHUNK - 1, last)
-        tell(start)
+        report(start)
         if search(start, end, 1 + two_way, score.has_time_in_keys, *rest):
             return WrongOrder(*found.tolist())
     return None

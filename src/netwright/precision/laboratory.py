@@ -1,9 +1,10 @@
-"""One experiment: a machine, a network of it, formats, and what they make of each other."""
+"""Experiments: run a machine's network in several formats and report where it goes wrong."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from itertools import product
 from typing import Any, ClassVar
 
 from netwright.exact.arrays import AnyArray
@@ -17,25 +18,26 @@ from netwright.kind.transformer.construction import (
 from netwright.kind.transformer.scores import PAPER, Score, read_score
 from netwright.machine.turing_machine import TuringMachine
 from netwright.precision.arithmetic import Arithmetic
-from netwright.precision.failures import as_data, first_failures
+from netwright.precision.failures import Report, as_data, first_failures
 from netwright.precision.float_arithmetic import arithmetic_of
 from netwright.precision.formats import NATIVE_BITS, Format
 from netwright.precision.growth import rnn_sizes, transformer_sizes
-from netwright.precision.horizon import (
-    first_possible,
-    safe_until,
-    search_limit,
-)
+from netwright.precision.horizon import first_possible, safe_until, search_limit
 from netwright.precision.softmax import snapped
 from netwright.precision.stacks import digits_held, first_stack_failures, rnn_hidden
 from netwright.precision.transformer import Temperature
 from netwright.precision.wiggle import meeting
 from netwright.text import Notify
 
+NO_PREDICTION: dict[str, Any] = {
+    **{"safe_until": None, "searchable": False, "searched": False},
+    **{"first_possible": None, "worst_machine": None},
+}
+
 
 @dataclass(frozen=True)
 class Experiment(ABC):
-    """A network of a machine in several formats, beside the exact run."""
+    """A machine's network in several formats, compared with the exact run."""
 
     has_attention: ClassVar[bool] = False
     machine: TuringMachine
@@ -46,21 +48,24 @@ class Experiment(ABC):
 
     @property
     def rows(self) -> int:
-        """How many rows `results` yields."""
+        """The number of rows that `results` yields."""
         return len(self.formats)
 
     @abstractmethod
     def results(self, notify: Notify = lambda _: None) -> Iterator[dict[str, Any]]:
-        """A row for each format, as plain data."""
+        """Yield a row for each format, as plain data."""
 
     @abstractmethod
     def growth(self) -> list[dict[str, Any]]:
-        """The bits of the exact run at some of its times."""
+        """The bits of numbers of the exact run at sample times."""
 
     def _about(self, form: Format, snap: bool = False) -> dict[str, Any]:
         name = f"{form.name}, snapped" if snap else form.name
         sums = (self.sums or form).name
         return {"name": name, "format": form.name, "bits": form.bits, "accumulated_in": sums}
+
+    def _report(self, notify: Notify, name: str, unit: str) -> Report:
+        return lambda done: notify(f"{name}: {done:,} of {self.steps:,} {unit}")
 
 
 @dataclass(frozen=True)
@@ -72,51 +77,46 @@ class AttentionExperiment(Experiment):
     temperature: Temperature = None
     snapping: tuple[bool, ...] = (False,)
     blanks: bool = False
-    """Whether the network takes inputs with blanks, as it must for a word that has some."""
+    """Whether the network takes inputs with blanks, even if the word has none."""
     search: bool = False
-    """Whether possible failures are searched where that takes long."""
+    """Whether to search for possible failures even where that takes long."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "score", read_score(self.score))
 
     @property
     def rows(self) -> int:
-        """One for each format, plain and snapped."""
+        """One row for each format, plain and snapped."""
         return len(self.formats) * len(self.snapping)
 
     def results(self, notify: Notify = lambda _: None) -> Iterator[dict[str, Any]]:
-        """What goes wrong first, and what was predicted."""
-        for form in self.formats:
-            for snap in self.snapping:
-                yield self._transformer(form, snap, notify)
+        """Yield the first failures and the prediction."""
+        compiled = self._compiled()
+        for form, snap in product(self.formats, self.snapping):
+            about = self._about(form, snap)
+            found = first_failures(
+                snapped(compiled) if snap else compiled,
+                self.word,
+                arithmetic_of(form, self.sums),
+                self.steps,
+                self.temperature,
+                self._report(notify, about["name"], "outputs"),
+            )
+            predicted = self._predicted(form, notify)
+            yield {**about, "snapped": snap, **as_data(found), "predicted": predicted}
 
     def _compiled(self) -> CompiledTransformer:
         blanks = [self.machine.blank] if self.blanks else []
         return to_transformer(self.machine, [*self.word, *blanks], self.score)
 
     def growth(self) -> list[dict[str, Any]]:
-        """The numbers of z³ and the scores."""
-        compiled = self._compiled()
-        return [size._asdict() for size in transformer_sizes(compiled, self.word, self.steps)]
-
-    def _transformer(self, form: Format, snap: bool, notify: Notify) -> dict[str, Any]:
-        about = self._about(form, snap)
-        compiled = self._compiled()
-        found = first_failures(
-            snapped(compiled) if snap else compiled,
-            self.word,
-            arithmetic_of(form, self.sums),
-            self.steps,
-            self.temperature,
-            lambda done: notify(f"{about['name']}: {done:,} of {self.steps:,} outputs"),
-        )
-        predicted = self._predicted(form, notify)
-        return {**about, "snapped": snap, **as_data(found), "predicted": predicted}
+        """Those of z³ and of the scores."""
+        sizes = transformer_sizes(self._compiled(), self.word, self.steps)
+        return [size._asdict() for size in sizes]
 
     def _predicted(self, form: Format, notify: Notify) -> dict[str, Any]:
-        """Bound, search, and the machine that meets what the search found: for hard attention."""
-        predicted: dict[str, Any] = {"safe_until": None, "searchable": False, "searched": False}
-        predicted |= {"first_possible": None, "worst_machine": None}
+        """For hard attention: the bound, the first possible failure, a machine that meets it."""
+        predicted = dict(NO_PREDICTION)
         if self.temperature is not None:
             return predicted
         predicted["safe_until"] = safe_until(form, self.score)
@@ -131,11 +131,11 @@ class AttentionExperiment(Experiment):
             self.score,
             search_limit(form, self.score),
             sums=self.sums,
-            tell=lambda i: notify(f"{form.name}: possible failures, token {i:,}"),
+            report=lambda i: notify(f"{form.name}: possible failures, token {i:,}"),
         )
         possible, one_way = search(two_way=True), search()
         worst = None
-        if one_way is not None and one_way.cell > 0:
+        if one_way and one_way.cell > 0:
             normal, word = meeting(one_way)
             network = compile_transformer(normal, self.score)
             found = first_failures(network, word, arithmetic_of(form, self.sums), one_way.token + 1)
@@ -145,8 +145,8 @@ class AttentionExperiment(Experiment):
                 "input_length": len(word),
                 "wrong_output": found.reading.output if found.reading else None,
             }
-        found_by_search = {"first_possible": as_data(possible), "worst_machine": worst}
-        return {**predicted, "searched": True, **found_by_search}
+        predicted |= {"searched": True, "first_possible": as_data(possible)}
+        return predicted | {"worst_machine": worst}
 
 
 Hidden = Callable[[CompiledRNN, tuple[str, ...], Arithmetic[Any]], Iterator[AnyArray]]
@@ -154,16 +154,14 @@ Hidden = Callable[[CompiledRNN, tuple[str, ...], Arithmetic[Any]], Iterator[AnyA
 
 @dataclass(frozen=True)
 class StackExperiment(Experiment):
-    """A network whose numbers are stacks: an RNN, or one that carries out an RNN."""
+    """A network whose numbers are stacks: an RNN, or one that simulates an RNN."""
 
     base: Number | None = None
-    hidden: Callable[[CompiledRNN, tuple[str, ...], Arithmetic[Any]], Iterator[AnyArray]] = (
-        rnn_hidden
-    )
-    """The hidden vectors of the network, in an arithmetic."""
+    hidden: Hidden = rnn_hidden
+    """Computes the hidden vectors of the network in an arithmetic."""
 
     def results(self, notify: Notify = lambda _: None) -> Iterator[dict[str, Any]]:
-        """Where a stack first is not exact, and where it shows another configuration."""
+        """Yield where a stack is first inexact, and where it first shows a wrong configuration."""
         rnn = compile_rnn(self.machine, self.base)
         for form in self.formats:
             about, arithmetic = self._about(form), arithmetic_of(form, self.sums)
@@ -173,14 +171,11 @@ class StackExperiment(Experiment):
                 self.word,
                 arithmetic,
                 self.steps,
-                partial(self._say_step, notify, about["name"]),
+                self._report(notify, about["name"], "steps"),
             )
             yield {**about, **as_data(found), "digits_held": digits_held(form, rnn)}
 
-    def _say_step(self, notify: Notify, name: str, done: int) -> None:
-        notify(f"{name}: {done:,} of {self.steps:,} steps")
-
     def growth(self) -> list[dict[str, Any]]:
-        """The larger of the stacks."""
+        """Those of the larger stack."""
         rnn = compile_rnn(self.machine, self.base)
         return [size._asdict() for size in rnn_sizes(rnn, self.word, self.steps)]

@@ -3,7 +3,7 @@
 A pointer 1/(j+1) is rounded once, where it is made. It stays as it is if it passes its gates
 unrounded: the gates and the constant are to be added first, q1 + s1 − 2 = 0, and then the pointer.
 So the order of summation is part of the construction: constants are weights on `one`, and the
-coordinates stand in the order gates, one, pointers. Then |sel (j+1) − 1| is below 2·2^−p at the
+coordinates have the order gates, one, pointers. Then |sel (j+1) − 1| is below 2·2^−p at the
 token that is pointed to, and at least 1/t − 2·2^−p elsewhere, for p bits and t tokens: all is right
 for t < 2^(p−2). With the constants added last, a pointer loses its low bits at every gate, and the
 horizon is about 2^(p/2).
@@ -11,13 +11,11 @@ horizon is about 2^(p/2).
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from itertools import islice
 from typing import Any, ClassVar
 
 from netwright.definitions.attention import score_phi
 from netwright.definitions.positional import Positions
 from netwright.definitions.transformer import Map, Transformer
-from netwright.exact.arrays import AnyArray
 from netwright.exact.feed_forward import Affine, FeedForward
 from netwright.exact.layout import Layout
 from netwright.exact.rational import ZERO, Rational
@@ -29,17 +27,11 @@ from netwright.kind.pointer_transformer.construction import (
 )
 from netwright.kind.pointer_transformer.proof_values import PointerValues
 from netwright.machine.normal_form import normalize
-from netwright.precision.arithmetic import Arithmetic, Attended
-from netwright.precision.failures import (
-    Failures,
-    WrongIndex,
-    WrongOutput,
-    WrongReading,
-    as_data,
-)
+from netwright.precision.arithmetic import Arithmetic
+from netwright.precision.failures import ExactRun, Failures, WrongIndex, WrongOutput, as_data
 from netwright.precision.float_arithmetic import arithmetic_of
 from netwright.precision.formats import Format
-from netwright.precision.laboratory import Experiment
+from netwright.precision.laboratory import NO_PREDICTION, Experiment
 from netwright.precision.transformer import FloatToken, FloatTransformer
 from netwright.text import Notify
 
@@ -48,7 +40,7 @@ ORDERS = {"constants first": True, "constants last": False}
 
 
 def in_good_order(compiled: CompiledPointerTransformer) -> CompiledPointerTransformer:
-    """The same network with its coordinates in the order gates, one, pointers, and no biases."""
+    """Reorder the coordinates to gates, one, pointers, and turn biases into weights on `one`."""
     blocks = dict(compiled.layout.blocks)
     last = ["one", *(name for name in POINTERS if name in blocks)]
     order = [*(name for name in blocks if name not in last), *last]
@@ -72,7 +64,7 @@ def in_good_order(compiled: CompiledPointerTransformer) -> CompiledPointerTransf
             (places[j] if rows else j, places[k] if columns else k): w
             for (j, k), w in affine.weights.items()
         }
-        for k, b in affine.bias.entries.items():  # the maps with biases read the stream
+        for k, b in affine.bias.entries.items():  # only maps from the stream have biases
             weights[one, k] = weights.get((one, k), ZERO) + b
         return Affine(start, end, weights, Vector.zero(end))
 
@@ -105,87 +97,52 @@ def first_pointer_failures(
     arithmetic: Arithmetic[Any],
     outputs: int,
 ) -> Failures:
-    """Run the network in an arithmetic for so many outputs, or until it decodes wrongly."""
+    """Run the network in an arithmetic for `outputs` outputs, or until it decodes wrongly."""
     values = PointerValues(compiled, word, outputs + 1)
-    found = _ExactRun(compiled, values, arithmetic)
     network = FloatTransformer(compiled.network, arithmetic)
-    index: WrongIndex | None = None
-    vector: WrongOutput | None = None
-    reading: WrongReading | None = None
-    done = 0
     tokens = network.tokens(compiled.embed(word), compiled.seed)
-    for i, token in enumerate(islice(tokens, min(outputs, values.end))):
-        done = i + 1
-        index = index or found.wrong_index(i, token)
-        vector = vector or found.wrong_output(done, token.vectors["y"])
-        reading = found.wrong_reading(done, token.vectors["y"])
-        if reading is not None:
-            break
-    halted = done == values.end and reading is None
-    return Failures(done, halted, index, vector, reading)
+    return _PointerRun(compiled, values, arithmetic).watch(tokens, outputs, values.end)
 
 
-@dataclass(frozen=True)
-class _ExactRun:
-    """The exact run beside a network's."""
+class _PointerRun(ExactRun):
+    """The exact run of a pointer Transformer."""
 
-    compiled: CompiledPointerTransformer
-    values: PointerValues
-    arithmetic: Arithmetic[Any]
+    def __init__(
+        self,
+        compiled: CompiledPointerTransformer,
+        values: PointerValues,
+        arithmetic: Arithmetic[Any],
+    ) -> None:
+        super().__init__(compiled.layout, arithmetic, values.q, values.s)
+        self.compiled, self.values = compiled, values
 
     def wrong_index(self, i: int, token: FloatToken) -> WrongIndex | None:
-        """Whether layer 2 looks elsewhere than it points in the exact run."""
+        """The self-attention of layer 2, if it looks elsewhere than in the exact run."""
         right, attended = self.values.followed(i), token.to_itself[1]
         if right is None or attended is None or attended.winners == [right]:
             return None
-        other = next((j for j in attended.winners if j != right), right)
-        exact = self._score(i, right), self._score(i, other)
-        rounded = self._rounded(attended, right), self._rounded(attended, other)
-        place, margin = "decoder layer 2, self-attention", exact[0] - exact[1]
-        return WrongIndex(i, place, right, attended.winners, other, exact, rounded, margin)
+        return self._explained(i, "decoder layer 2, self-attention", right, attended, self._score)
 
     def _score(self, i: int, j: int) -> Rational:
         layer = self.compiled.network.decoder[1]
         return score_phi(layer.Q(self.values.z1(i)), layer.K(self.values.z1(j)))
 
-    def _rounded(self, attended: Attended, j: int) -> Rational | None:
-        return self.arithmetic.exact(attended.score(j))
-
-    def wrong_output(self, t: int, y: AnyArray) -> WrongOutput | None:
-        """The first coordinate of y_t that is not the exact number, rounded once."""
-        exact = self.values.y(t)
-        wanted = self.arithmetic.vector(exact)
-        for place, number in enumerate(y.tolist()):
-            if number != wanted[place]:
-                block = str(self.compiled.layout.coordinates[place])
-                right = exact.entries.get(place, ZERO)
-                return WrongOutput(t, "y", block, right, self.arithmetic.exact(number))
-        return None
-
-    def wrong_reading(self, t: int, y: AnyArray) -> WrongReading | None:
-        """What y_t shows that it should not: the coordinates above 1/2."""
-        layout = self.compiled.layout
-        for what, wanted, block in (
-            ("state", self.values.q[t], "q1"),
-            ("symbol", self.values.s[t], "s1"),
-        ):
-            labels = zip(layout.labels(block), layout.places(block), strict=True)
-            shown = [label for label, k in labels if 2 * y[k] > self.arithmetic.one]
-            if shown != [wanted]:
-                return WrongReading(t, what, wanted or "none", " and ".join(shown) or "none")
-        return None
+    def wrong_vector(self, i: int, token: FloatToken) -> WrongOutput | None:
+        """The first wrong coordinate of the output."""
+        exact = self.values.y(i + 1)
+        return next(self._differences(i + 1, "y", exact, token.vectors["y"]), None)
 
 
 @dataclass(frozen=True)
 class PointerExperiment(Experiment):
-    """A pointer Transformer with hard attention, its sums in two orders."""
+    """A pointer Transformer with hard attention, with two orders of summation."""
 
     has_attention: ClassVar[bool] = True
     blanks: bool = False
 
     @property
     def rows(self) -> int:
-        """One for each format and order."""
+        """One row for each format and order."""
         return len(self.formats) * len(ORDERS)
 
     def _compiled(self) -> CompiledPointerTransformer:
@@ -193,7 +150,7 @@ class PointerExperiment(Experiment):
         return compile_pointer_transformer(normal, Attention.ABSOLUTE)
 
     def results(self, notify: Notify = lambda _: None) -> Iterator[dict[str, Any]]:
-        """What goes wrong first, and what was predicted."""
+        """Yield the first failures and the prediction."""
         compiled = self._compiled()
         for form in self.formats:
             for order, is_good in ORDERS.items():
@@ -202,21 +159,15 @@ class PointerExperiment(Experiment):
                 arithmetic = arithmetic_of(form, self.sums)
                 found = first_pointer_failures(network, self.word, arithmetic, self.steps)
                 about = {**self._about(form), "name": f"{form.name}, {order}", "order": order}
-                yield {
-                    **about,
-                    "snapped": False,
-                    **as_data(found),
-                    **self._predicted(form, is_good),
-                }
+                predicted = self._predicted(form, is_good)
+                yield {**about, "snapped": False, **as_data(found), "predicted": predicted}
 
     def _predicted(self, form: Format, is_good: bool) -> dict[str, Any]:
-        """t < 2^(p−2), with the constants first."""
-        safe = 2 ** (form.bits - 2) if is_good else None
-        none = dict.fromkeys(("first_possible", "worst_machine"))
-        return {"predicted": {"safe_until": safe, "searchable": False, "searched": False, **none}}
+        """The bound t < 2^(p−2), with the constants first."""
+        return {**NO_PREDICTION, "safe_until": 2 ** (form.bits - 2) if is_good else None}
 
     def growth(self) -> list[dict[str, Any]]:
-        """The bits of pointers and scores, which are those of the positions."""
+        """The bits of the pointers and scores: those of the positions."""
         compiled = self._compiled()
         values = PointerValues(compiled, self.word, self.steps)
         rows = []

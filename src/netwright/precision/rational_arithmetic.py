@@ -1,4 +1,4 @@
-"""Rounded arithmetic by the letter: each operation in exact rationals, then `Format.nearest`."""
+"""Rounded arithmetic by definition: each operation in exact rationals, then `Format.nearest`."""
 
 from collections.abc import Iterable, Sequence
 from functools import partial
@@ -16,14 +16,14 @@ RationalMap = tuple[list[list[tuple[int, Rational]]], list[Rational]]
 
 
 class RationalArithmetic(Arithmetic[RationalMap]):
-    """Each operation exactly, and then rounded."""
+    """Each operation is exact and then rounded."""
 
     def number(self, x: Rational) -> Rational:
-        """The exact number, rounded."""
+        """Round an exact number."""
         return self.storage.nearest(x)
 
     def exact(self, x: Any) -> Rational:
-        """Itself."""
+        """The number itself."""
         return Rational(x)
 
     def zero(self, size: int) -> AnyArray:
@@ -31,21 +31,21 @@ class RationalArithmetic(Arithmetic[RationalMap]):
         return np.array([ZERO] * size, dtype=object)
 
     def affine_map(self, affine: Affine) -> RationalMap:
-        """For each output coordinate its weights, in the order of the inputs."""
+        """The weights of each output coordinate, in the order of the inputs."""
         columns: list[list[tuple[int, Rational]]] = [[] for _ in range(affine.output.dimension)]
         for (row, column), weight in sorted(affine.weights.items(), key=lambda item: item[0]):
             columns[column].append((row, self.number(weight)))
         return columns, list(self.vector(affine.bias))
 
     def affine(self, affine: RationalMap, x: AnyArray) -> AnyArray:
-        """Products and sums in order, then the bias."""
+        """Add the products in order, then the bias."""
         columns, bias = affine
         image = [self.dot((x[row], weight) for row, weight in column) for column in columns]
         sums = (self.sums.nearest(number + b) for number, b in zip(image, bias, strict=True))
         return np.array([self.number(number) for number in sums], dtype=object)
 
     def dot(self, pairs: Iterable[tuple[Rational, Rational]]) -> Rational:
-        """The sum of some products."""
+        """Add up products in order."""
         total = ZERO
         for a, b in pairs:
             total = self.sums.nearest(total + self.sums.nearest(a * b))
@@ -60,7 +60,7 @@ class RationalArithmetic(Arithmetic[RationalMap]):
         return np.array([self.number(a) for a in x * y], dtype=object)
 
     def tokens(self, size: int, keys: Sequence[int], values: Sequence[int]) -> Tokens:
-        """No tokens yet."""
+        """An empty store."""
         return _RationalTokens(self, size, keys, values)
 
 
@@ -74,13 +74,13 @@ class _RationalTokens(Tokens):
         self.values: list[AnyArray] = []
 
     def append(self, key: AnyArray, value: AnyArray) -> None:
-        """One more token."""
+        """Add a token."""
         self.keys.append(key[self.key_places])
         self.values.append(value[self.value_places])
         self.count += 1
 
     def attend(self, query: AnyArray, tau: float | None) -> Attended:
-        """Hard attention."""
+        """Apply hard attention; raise InputError for softmax."""
         if tau is not None:
             raise InputError("softmax is for formats of 53 bits at most")
         here, found = self.arithmetic, self.arithmetic.zero(self.size)

@@ -37,11 +37,7 @@ from netwright.kind.transformer.scores import Score
 
 def schedule(score: Score) -> Callable[[int], float]:
     """τ_i = gap(i)/ln(4(i+1)²), with the score's own gap."""
-
-    def tau(i: int) -> float:
-        return float(score.gap(i)) / log(4 * (i + 1) ** 2)
-
-    return tau
+    return lambda i: float(score.gap(i)) / log(4 * (i + 1) ** 2)
 
 
 def constant(tau: float) -> Callable[[int], float]:
@@ -55,7 +51,7 @@ def scaled(tau: float) -> Callable[[int], float]:
 
 
 def read_temperature(text: str, score: Score) -> Callable[[int], float]:
-    """`schedule`, a constant such as 1e-6, or one that falls, such as 1e-3/t2.
+    """Parse a temperature: `schedule`, a constant such as 1e-6, or a falling one such as 1e-3/t2.
 
     >>> from netwright.kind.transformer.scores import PAPER
     >>> read_temperature("1e-3/t2", PAPER)(9)
@@ -74,7 +70,7 @@ def read_temperature(text: str, score: Score) -> Callable[[int], float]:
 
 
 def snapped(compiled: CompiledTransformer) -> CompiledTransformer:
-    """The network with 2 f₁ − 1/2 for the first map f₁ of F."""
+    """Replace the first map f₁ of F by 2 f₁ − 1/2."""
     final = compiled.network.F
     assert isinstance(final, FeedForward)
     first, *others = final.maps

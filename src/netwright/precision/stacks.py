@@ -2,15 +2,14 @@
 
 A stack of n symbols is a number with n digits in base B, so it takes n·log₂ B bits at least; one
 digit more while the cell under the head is not read off it yet (Rpop, Lpop). That number of digits
-is the *depth*. A format of p bits holds p/log₂ B digits; where B is no power of two, every digit is
-rounded. The hidden vector g_t may then differ from the exact one long before the pair of state and
-symbol that it shows is another: the read-outs n[q, s] of `theorem_2_3_rnn.readouts`, of which one
-is above 1/2.
+is the *depth*. A format of p bits holds p/log₂ B digits; unless B is a power of two, every digit is
+rounded. The hidden vector g_t may then differ from the exact one long before it shows a wrong pair
+of state and symbol: that of the read-out n[q, s] above 1/2 (`VectorReader.readouts`).
 
 `decoder_states` and `tensors` are Equations 2, 3 and 14 in a given arithmetic.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from math import log2
@@ -28,7 +27,7 @@ from netwright.kind.rnn.construction import CompiledRNN
 from netwright.kind.rnn.reading import VectorReader
 from netwright.machine.simulate import configurations
 from netwright.precision.arithmetic import Arithmetic
-from netwright.precision.failures import Tell
+from netwright.precision.failures import Report
 from netwright.precision.formats import Format
 
 
@@ -53,15 +52,15 @@ def tensors(
 ) -> Iterator[list[AnyArray]]:
     """S^0, S^1, … (Equation 14), a column of cells, for a Neural GPU of width 1.
 
-    u ⊙ s + (1 − u) ⊙ f is computed as it stands.
+    u ⊙ s + (1 − u) ⊙ f is computed as written.
     """
     if network.width != 1 or network.circular:
         raise InputError("only Neural GPUs of width 1 without circles run in floating point")
-    here = arithmetic
-    gates = [_Convolution(each, network.layout, here) for each in (network.U, network.R, network.F)]
-    update, reset, new = gates
-    ones = here.vector(_constant(network.layout, 1))
-    minus = here.vector(_constant(network.layout, -1))
+    here, layout = arithmetic, network.layout
+    update, reset, new = (
+        _convolution(each, layout, here) for each in (network.U, network.R, network.F)
+    )
+    ones, minus = (here.vector(_constant(layout, number)) for number in (1, -1))
     S = [here.vector(x) for x in X]
     while True:
         yield S
@@ -73,35 +72,24 @@ def tensors(
         ]
 
 
-class _Convolution:
-    """f(K * S + B) for a column of cells."""
+def _convolution(
+    convolution: Convolution, layout: Layout, here: Arithmetic[Any]
+) -> Callable[[list[AnyArray]], list[AnyArray]]:
+    """f(K * S + B) for a column of cells, as a function of S."""
+    if callable(convolution.bias):
+        raise InputError("only uniform Neural GPUs run in floating point")
+    bias = None if convolution.bias is None else here.vector(convolution.bias[0])
+    kernels = [here.affine_map(multiplied_out(row[0])) for row in convolution.kernels]
+    nothing = here.zero(layout.dimension)
 
-    def __init__(
-        self, convolution: Convolution, layout: Layout, arithmetic: Arithmetic[Any]
-    ) -> None:
-        self.arithmetic, self.f = arithmetic, convolution.f
-        self.kernels = [
-            arithmetic.affine_map(multiplied_out(row[0])) for row in convolution.kernels
-        ]
-        self.bias = None
-        if convolution.bias is not None:
-            if callable(convolution.bias):
-                raise InputError("only uniform Neural GPUs run in floating point")
-            self.bias = arithmetic.vector(convolution.bias[0])
-        self.nothing = arithmetic.zero(layout.dimension)
+    def cell(S: list[AnyArray], i: int) -> AnyArray:
+        z = nothing
+        for at, kernel in enumerate(kernels, start=i - len(kernels) // 2):
+            if 0 <= at < len(S):
+                z = here.plus(z, here.affine(kernel, S[at]))
+        return here.activated(z if bias is None else here.plus(z, bias), convolution.f)
 
-    def __call__(self, S: list[AnyArray]) -> list[AnyArray]:
-        found = []
-        for i in range(len(S)):
-            z = self.nothing
-            for u, kernel in enumerate(self.kernels):
-                at = i + u - len(self.kernels) // 2
-                if 0 <= at < len(S):
-                    z = self.arithmetic.plus(z, self.arithmetic.affine(kernel, S[at]))
-            if self.bias is not None:
-                z = self.arithmetic.plus(z, self.bias)
-            found.append(self.arithmetic.activated(z, self.f))
-        return found
+    return lambda S: [cell(S, i) for i in range(len(S))]
 
 
 def _constant(layout: Layout, number: int) -> Vector:
@@ -116,14 +104,14 @@ class WrongHidden:
     block: str
     exact: Rational
     rounded: Rational | None
-    """None for what is no number any more."""
+    """None for infinity or NaN."""
     depth: int
     """The digits of the deepest stack."""
 
 
 @dataclass(frozen=True)
 class WrongPair:
-    """A hidden vector that shows another state or symbol."""
+    """A hidden vector that shows a wrong state or symbol."""
 
     time: int
     expected: str
@@ -133,10 +121,10 @@ class WrongPair:
 
 @dataclass(frozen=True)
 class StackFailures:
-    """What went wrong first in a run."""
+    """The first failure of each sort in a run."""
 
     steps: int
-    """How many steps there were up to a wrong pair, the end of the run or the limit."""
+    """Steps up to a wrong pair, the end of the run or the limit."""
     halted: bool
     depth: int
     """The deepest stack up to there."""
@@ -145,7 +133,7 @@ class StackFailures:
 
 
 def digits_held(form: Format, compiled: CompiledRNN) -> int | None:
-    """How many digits of a stack fit into a format exactly: p / log₂ B; None if weights do not.
+    """The digits of a stack that a format holds exactly: p / log₂ B; None if weights do not fit.
 
     A digit takes log₂ B bits if B is a power of two. The weights have B − k in their denominators
     besides, for k symbols: only where that is cancelled, or a power of two itself, are they binary
@@ -175,9 +163,9 @@ def first_stack_failures(
     word: tuple[str, ...],
     arithmetic: Arithmetic[Any],
     steps: int,
-    tell: Tell = lambda _: None,
+    report: Report = lambda _: None,
 ) -> StackFailures:
-    """The hidden vectors of a network in an arithmetic, beside those of the exact RNN."""
+    """Compare the hidden vectors of a network in an arithmetic with those of the exact RNN."""
     seed = Vector.zero(rnn.neurons.layout)
     exact = rnn.network.decoder_states(rnn.embed(word), seed)
     machine = configurations(rnn.machine, word)
@@ -187,7 +175,7 @@ def first_stack_failures(
     runs = zip(machine, exact, hidden, strict=False)
     for time, (now, g, numbers) in enumerate(islice(runs, steps + 1)):
         if time % 64 == 0:
-            tell(time)
+            report(time)
         depth = max(_digits(g.number(block), rnn.neurons.base) for block in rnn.neurons.stacks)
         deepest = max(deepest, depth)
         found = [arithmetic.exact(number) for number in numbers.tolist()]
@@ -203,7 +191,7 @@ def first_stack_failures(
 
 
 def _digits(x: Rational, base: Rational) -> int:
-    """How many digits a stack has: n if, for B = p/r, its denominator is above p^(n−1), not p^n."""
+    """The digits of a stack: n if, for B = p/r, its denominator is above p^(n−1), not p^n."""
     p, q = int(base.p), int(x.q)
     n = int((q.bit_length() - 1) / log2(p))
     while p**n < q:
@@ -221,7 +209,7 @@ def rnn_hidden(
 def neural_gpu_hidden(
     rnn_compiled: CompiledRNN, word: tuple[str, ...], arithmetic: Arithmetic[Any]
 ) -> Iterator[AnyArray]:
-    """g_0, g_1, … as its Neural GPU has them: the last cell's E at first, then its D."""
+    """g_0, g_1, … in the RNN's Neural GPU: the last cell's E at first, then its D."""
     compiled = compile_neural_gpu(rnn_compiled)
     layout, rnn = compiled.network.layout, compiled.neurons.layout
     places = {
@@ -245,9 +233,8 @@ def _first_difference(
 
 
 def _pair(shown: VectorReader, layout: Layout, found: list[Rational | None]) -> tuple[str, str]:
-    """The state and symbol that a vector shows."""
+    """The state and symbol that a vector shows; "none" if it does not show exactly one pair."""
     numbers = {k: number for k, number in enumerate(found) if number is not None}
     on = [label for label, x in shown.readouts(Vector(layout, numbers))["n"].items() if 2 * x > 1]
-    pairs = [shown.pairs[label] for label in on]
-    all_numbers = len(numbers) == len(found)
-    return pairs[0] if all_numbers and len(pairs) == 1 else ("none", "none")
+    is_clear = len(on) == 1 and len(numbers) == len(found)
+    return shown.pairs[on[0]] if is_clear else ("none", "none")

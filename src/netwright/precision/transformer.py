@@ -19,24 +19,21 @@ Temperature = Callable[[int], float] | None
 
 @dataclass(frozen=True)
 class FloatToken:
-    """What the decoder did to a token: p, a and z of each layer, y, and whom it attended to."""
+    """What the decoder did to a token: p, a and z of each layer, y, and its attentions."""
 
     vectors: dict[str, AnyArray]
     """By name: p1, a1, z1, p2, …, y."""
     to_itself: list[Attended | None]
-    """Of each layer; None where every value is 0."""
+    """By layer: its self-attention; None if every value is 0."""
     external: list[Attended]
-    """Of each layer: its attention to the encoder."""
+    """By layer: its attention to the encoder."""
 
 
 class FloatTransformer:
     """A Transformer of feed-forward networks, with the score −|⟨q, k⟩|."""
 
     def __init__(
-        self,
-        network: Transformer,
-        arithmetic: Arithmetic[Any],
-        temperature: Temperature = None,
+        self, network: Transformer, arithmetic: Arithmetic[Any], temperature: Temperature = None
     ) -> None:
         if (network.score, network.rho) != (score_phi, hardmax):
             raise InputError("only networks with the attention of Theorem 3.4 run in floats")
@@ -44,7 +41,7 @@ class FloatTransformer:
         self.size = network.layout.dimension
 
     def tokens(self, X: Sequence[Vector], seed: Vector) -> Iterator[FloatToken]:
-        """The decoder token by token (Equation 13)."""
+        """Run the decoder token by token (Equation 13)."""
         here, network = self.arithmetic, self.network
         external = self._encode(X)
         layers = [_FloatLayer(self, layer) for layer in network.decoder]
@@ -77,11 +74,10 @@ class FloatTransformer:
         return self.arithmetic.plus(x, self.arithmetic.vector(self.network.pos(place)))
 
     def _encode(self, X: Sequence[Vector]) -> Tokens:
-        """The encoder (Equations 6 to 8): its keys and values."""
+        """Run the encoder (Equations 6 to 8) and return its keys and values."""
         here, network = self.arithmetic, self.network
-        places = enumerate(X, start=1)
-        Z = [self._positioned(here.vector(x), i) for i, x in places]
-        # The encoder of Theorem 3.4 has no values, so its temperature is no matter.
+        Z = [self._positioned(here.vector(x), i) for i, x in enumerate(X, start=1)]
+        # The encoder of Theorem 3.4 has no values, so its temperature does not matter.
         tau = self.temperature(0) if self.temperature else None
         for each in network.encoder:
             layer = _FloatLayer(self, each)
@@ -111,13 +107,13 @@ class _FloatLayer:
         self.kept = here.tokens(transformer.size, written_by(layer.K), values) if values else None
 
     def append(self, z: AnyArray) -> None:
-        """One more token."""
+        """Add a token."""
         if self.kept is not None:
             here = self.arithmetic
             self.kept.append(here.network(self.K, z), here.network(self.V, z))
 
     def attend(self, z: AnyArray, tau: float | None) -> Attended | None:
-        """What a token attends to; None where every value is 0."""
+        """Apply the self-attention to a token; None if every value is 0."""
         if self.kept is None:
             return None
         return self.kept.attend(self.arithmetic.network(self.Q, z), tau)

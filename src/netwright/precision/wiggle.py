@@ -6,7 +6,7 @@ the right and back, and it is there at j₂; then (i + 1 − j₂)/2 steps to th
 visit but j₂ it leaves an a, at j₂ a b. So at token i it must read b, and reads a if the network
 takes an earlier visit for the latest.
 
-The machine is in the normal form of Theorem 3.4 as it stands: it begins in q_init, reads the input
+The machine already is in the normal form of Theorem 3.4: it begins in q_init, reads the input
 in q_read, and has nothing to rewind.
 """
 
@@ -18,7 +18,7 @@ BLANK, A, B = "_", "a", "b"
 
 
 def meeting(order: WrongOrder) -> tuple[NormalMachine, tuple[str, ...]]:
-    """The machine that meets a failure at a cell right of the start, and its input.
+    """Return the machine that meets a failure at a cell right of the start, and its input.
 
     >>> normal, word = meeting(WrongOrder(token=10, cell=3, earlier=3, later=5))
     >>> "".join(word), len(normal.machine.states)
@@ -27,32 +27,24 @@ def meeting(order: WrongOrder) -> tuple[NormalMachine, tuple[str, ...]]:
     assert order.cell > 0, order
     turn = (order.earlier + order.cell) // 2
     away = (order.token + 1 - order.later) // 2
-    # From the first blank, cell `turn` at time `turn`: where to go at each time, and what to leave.
+    # The moves from the first blank on, which is cell `turn` at time `turn`.
     script = [Move.L] * (turn - order.cell) + [Move.R, Move.L]
     script += [Move.R] * away + [Move.L] * away
-    names = [f"w{n}" for n in range(1, len(script) + 1)]
+    states = ["q_read", *(f"w{n}" for n in range(1, len(script) + 1))]
     delta = {("q_init", BLANK): Action("q_read", BLANK, Move.R)}
     delta |= {("q_read", symbol): Action("q_read", symbol, Move.R) for symbol in (A, B)}
-    time = turn
-    for number, move in enumerate(script):
-        state = "q_read" if number == 0 else names[number - 1]
-        left = B if time == order.later else A
+    steps = zip(states, states[1:], script, strict=False)
+    for time, (state, target, move) in enumerate(steps, start=turn):
+        written = B if time == order.later else A
         for symbol in (BLANK, A, B):
-            if number or symbol == BLANK:
-                delta[state, symbol] = Action(names[number], left, move)
-        time += 1
+            if state != "q_read" or symbol == BLANK:
+                delta[state, symbol] = Action(target, written, move)
     machine = TuringMachine(
-        states=["q_init", "q_read", *names],
-        symbols=[BLANK, A, B],
-        blank=BLANK,
-        start="q_init",
-        delta=delta,
-        accepting=[],
-        name="wiggle",
+        ["q_init", *states], [BLANK, A, B], BLANK, "q_init", delta, name="wiggle"
     )
     return in_normal_form(machine), tuple(A * (turn - 1))
 
 
 def in_normal_form(machine: TuringMachine) -> NormalMachine:
-    """A machine with states q_init and q_read that is in normal form already."""
+    """Wrap a machine with states q_init and q_read that is in normal form already."""
     return NormalMachine(machine, machine, "q_init", "q_read", "q_read", frozenset())

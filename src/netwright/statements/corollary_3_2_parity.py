@@ -14,7 +14,7 @@ from netwright.statements.indistinguishable import IndistinguishablePair, indist
 def parity_pair(recognizer: Recognizer, limit: int) -> IndistinguishablePair:
     """The pair for a recognizer, with its answers within the first `limit` outputs.
 
-    aabb and ab for the first two symbols of its alphabet, aa and a if there is only one.
+    The words are aabb and ab for the first two symbols of its alphabet, aa and a if it has one.
     """
     network = recognizer.network
     if not isinstance(network, Transformer) or network.pos is not None:

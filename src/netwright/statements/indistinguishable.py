@@ -1,4 +1,4 @@
-"""Corollary 3.2 and Proposition 4.2 share a form: two words that a recognizer cannot tell apart."""
+"""The common form of Corollary 3.2 and Proposition 4.2: two words with equal outputs."""
 
 from dataclasses import dataclass
 
@@ -12,11 +12,11 @@ class IndistinguishablePair:
     inside: tuple[str, ...]
     outside: tuple[str, ...]
     accepted_at: int | None
-    """Where the recognizer accepts both; None if it accepts neither within the limit."""
+    """The output at which it accepts both; None if it accepts neither within the limit."""
 
     @property
     def wrong_about(self) -> tuple[str, ...]:
-        """The word on which the recognizer's answer (so far) is not that of the language."""
+        """The word about which the recognizer's answer (so far) is wrong."""
         return self.inside if self.accepted_at is None else self.outside
 
 
@@ -27,7 +27,7 @@ def indistinguishable_pair(
     limit: int,
     statement: str,
 ) -> IndistinguishablePair:
-    """The pair, after a look at the first `limit` outputs on both; a difference would refute."""
+    """Build the pair; assert that the first `limit` outputs on both words are equal."""
     difference = recognizer.first_difference(inside, outside, limit)
     assert difference is None, f"{statement}: output {difference} differs"
     return IndistinguishablePair(inside, outside, recognizer.accepts_at(outside, limit))

@@ -34,8 +34,8 @@ def first_difference(
 ) -> int | None:
     """The first i ≤ r where y_i differs on w and on u; None, as the proposition says, if none does.
 
-    It is for a recognizer whose network is a Transformer without positional encodings, and for
-    words of equal proportions; anything else is refused, as the proposition says nothing of it.
+    Raise InputError unless the network is a Transformer without positional encodings and the words
+    have equal proportions: the proposition is about nothing else.
     """
     network = recognizer.network
     if not isinstance(network, Transformer) or network.pos is not None:

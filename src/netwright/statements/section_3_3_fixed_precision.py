@@ -16,14 +16,14 @@ from dataclasses import dataclass
 
 from netwright.exact.rational import Rational
 from netwright.exact.rounding import rounded
-from netwright.exact.vector import Vector
+from netwright.exact.vector import Vector, pointwise
 
 
 @dataclass(frozen=True)
 class RoundedPositions:
-    """A positional encoding with every coordinate rounded to some bits: its range is finite.
+    """A positional encoding with every coordinate rounded: its range is finite.
 
-    (Up to overflow, that is: the exponent is not bounded here, and needs not be.)
+    (Up to overflow: the exponent is unbounded here, and need not be bounded.)
     """
 
     pos: Callable[[int], Vector]
@@ -31,13 +31,11 @@ class RoundedPositions:
 
     def __call__(self, i: int) -> Vector:
         """pos(i), rounded."""
-        exact = self.pos(i)
-        entries = {k: rounded(x, self.bits) for k, x in exact.entries.items()}
-        return Vector(exact.layout, entries)
+        return pointwise(lambda x: rounded(x, self.bits), self.pos(i))
 
 
 def first_collision(pos: Callable[[int], Vector], limit: int = 100_000) -> tuple[int, int] | None:
-    """The first j for which some i < j has the same pos(i), with that i."""
+    """Return (i, j) for the first j for which some i < j has the same encoding, or None."""
     seen: dict[tuple[tuple[int, Rational], ...], int] = {}
     for j in range(1, limit + 1):
         key = tuple(sorted(pos(j).entries.items()))

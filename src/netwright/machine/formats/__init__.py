@@ -1,4 +1,4 @@
-"""Turing-machine files in the formats people already have: one module a format.
+"""Turing-machine files in the formats people already have: one module per format.
 
 A module has a `NAME`, a `recognises` and a `read`, and a `write` where netwright writes the format.
 """
@@ -7,6 +7,7 @@ import re
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from netwright.errors import FormatError, FormatWarning
 from netwright.machine.formats import (
@@ -23,45 +24,33 @@ from netwright.machine.turing_machine import TuringMachine
 
 @dataclass(frozen=True)
 class Format:
-    """A file format: what it is called, and how to tell, read and write it."""
+    """A file format: its name, and how to recognise, read and write it."""
 
     name: str
     recognises: Callable[[str], bool]
     read: Callable[[str, Source], TuringMachine]
-    write: Callable[[TuringMachine], str] | None = None
-    has_parts: bool = False
+    write: Callable[[TuringMachine], str] | None
+    has_parts: bool
     """Whether a file may hold several machines, one of them named by FILE:PART."""
-    largest: int = 5_000_000
-    """Characters: so many that no file takes more than ten seconds to read."""
+    largest: int
+    """The most characters: such a file takes at most ten seconds to read."""
 
 
-# In the order in which they are tried: the most telling first.
+def _format(module: Any, *, has_parts: bool = False, largest: int = 5_000_000) -> Format:
+    write = getattr(module, "write", None)
+    return Format(module.NAME, module.recognises, module.read, write, has_parts, largest)
+
+
+# In the order in which they are tried: the most distinctive first.
 FORMATS = {
     format_.name: format_
     for format_ in (
-        Format(jflap.NAME, jflap.recognises, jflap.read),
-        Format(automata_lib.NAME, automata_lib.recognises, automata_lib.read, has_parts=True),
-        Format(
-            bbchallenge.NAME,
-            bbchallenge.recognises,
-            bbchallenge.read,
-            bbchallenge.write,
-            has_parts=True,
-            largest=10_000_000,
-        ),
-        Format(
-            turingmachine_io.NAME,
-            turingmachine_io.recognises,
-            turingmachine_io.read,
-            turingmachine_io.write,
-            largest=turingmachine_io.LARGEST,
-        ),
-        Format(
-            turingmachinesimulator.NAME,
-            turingmachinesimulator.recognises,
-            turingmachinesimulator.read,
-        ),
-        Format(morphett.NAME, morphett.recognises, morphett.read, morphett.write),
+        _format(jflap),
+        _format(automata_lib, has_parts=True),
+        _format(bbchallenge, has_parts=True, largest=10_000_000),
+        _format(turingmachine_io, largest=turingmachine_io.LARGEST),
+        _format(turingmachinesimulator),
+        _format(morphett),
     )
 }
 _OTHERS = {
@@ -71,22 +60,21 @@ _OTHERS = {
     r"^[ \t]*#![ \t]*(?:start|end|fill|write|wildcard)\b": "tursi's",
     r"^[ \t]*(?:states|input_alphabet|delta)[ \t]*=": "with lines such as states = {…}",
 }
-"""Formats that are not read here, by what gives them away; others would be blamed for them."""
+"""Patterns of formats that are not read here, with a description for the error message."""
 WRITABLE = tuple(name for name, format_ in FORMATS.items() if format_.write)
 
 
 def read_text(text: str, source: Source, format_name: str | None = None) -> TuringMachine:
-    """The machine in a text, of the format it is recognised as or forced to be."""
+    """Read a machine from a text, in the named format or in the one that is recognised."""
     if not text.strip():
         raise FormatError(f"{source.label} is empty; expected a Turing machine")
     format_ = _named(format_name) if format_name is not None else _recognised(text)
     if format_ is None:
-        for pattern, other in _OTHERS.items():
-            if re.search(pattern, text[:100_000], re.M):
-                raise FormatError(
-                    f"{source.label} is in another format, {other}; netwright reads "
-                    f"{', '.join(FORMATS)}"
-                )
+        if other := _other_format(text):
+            raise FormatError(
+                f"{source.label} is in another format, {other}; netwright reads "
+                f"{', '.join(FORMATS)}"
+            )
         raise FormatError(
             f"{source.label}: not in a format netwright knows ({', '.join(FORMATS)}); "
             "if it is in one of them, name it with --format to see what is wrong with it"
@@ -102,7 +90,7 @@ def read_text(text: str, source: Source, format_name: str | None = None) -> Turi
 
 
 def write_text(machine: TuringMachine, format_name: str) -> str:
-    r"""The machine in a format; reading the text gives an equal machine.
+    r"""Write a machine in a format; reading the text gives an equal machine.
 
     >>> from netwright.machine.library import library_machine
     >>> write_text(library_machine("busy-beaver-2"), "bbchallenge")
@@ -129,13 +117,15 @@ def write_text(machine: TuringMachine, format_name: str) -> str:
 
 
 def _recognised(text: str) -> Format | None:
-    """The format that a text is in, by its content; none for what is better called another one."""
-    for format_ in FORMATS.values():
-        if format_.recognises(text):
-            blamed = format_.name in (morphett.NAME, turingmachinesimulator.NAME)
-            is_other = blamed and any(re.search(p, text[:100_000], re.M) for p in _OTHERS)
-            return None if is_other else format_
-    return None
+    """Recognise the format of a text by its content; None if it looks like one of `_OTHERS`."""
+    found = next((format_ for format_ in FORMATS.values() if format_.recognises(text)), None)
+    is_vague = found is not None and found.name in (morphett.NAME, turingmachinesimulator.NAME)
+    return None if is_vague and _other_format(text) else found
+
+
+def _other_format(text: str) -> str | None:
+    begin = text[:100_000]
+    return next((name for p, name in _OTHERS.items() if re.search(p, begin, re.M)), None)
 
 
 def _named(format_name: str) -> Format:

@@ -4,7 +4,7 @@
      "initial_state": "q0", "final_states": ["q4"],
      "transitions": {"q0": {"0": ["q1", "x", "R"]}}}
 
-A file may also hold several under their names: FILE:NAME.
+A file may also hold several machines by name: FILE:NAME.
 """
 
 import json
@@ -20,12 +20,12 @@ _KEYS = ("states", "tape_symbols", "blank_symbol", "initial_state", "final_state
 
 
 def recognises(text: str) -> bool:
-    """Whether the text is an object, and speaks of transitions in JSON's way."""
+    """Whether the text looks like a JSON object with transitions."""
     return text.lstrip().startswith("{") and '"transitions"' in text
 
 
 def read(text: str, source: Source) -> TuringMachine:
-    """The machine of a file, or the one that the part of the source names."""
+    """Read the machine of a file, or the one that the part of the source names."""
     try:
         return _read(json.loads(text, object_pairs_hook=_without_duplicates), source)
     except ValueError as error:
@@ -44,8 +44,7 @@ def _read(data: Any, source: Source) -> TuringMachine:
         draft.fault("", f"expected an object, got a {type(data).__name__}")
         draft.stop_at_faults()
     if data.get("n_tapes", 1) != 1 or data.get("cls") == "MNTM":
-        tapes = data.get("n_tapes", "several")
-        draft.fault("", several_tapes(tapes))
+        draft.fault("", several_tapes(data.get("n_tapes", "several")))
     elif data.get("cls") == "NTM":
         draft.fault("", "a nondeterministic machine (NTM); netwright reads deterministic machines")
     draft.stop_at_faults()
@@ -55,22 +54,22 @@ def _read(data: Any, source: Source) -> TuringMachine:
     draft.stop_at_faults()
     _read_transitions(data["transitions"], draft)
     lists = ("states", "tape_symbols", "final_states")
-    names = {key: _names(data[key], key, draft) for key in lists}
+    states, symbols, accepting = (_names(data[key], key, draft) for key in lists)
     (blank,) = _names([data["blank_symbol"]], "blank_symbol", draft)
     (start,) = _names([data["initial_state"]], "initial_state", draft)
     return draft.build(
         blank=blank,
         start=start,
-        states=names["states"],
-        symbols=names["tape_symbols"],
-        accepting=names["final_states"],
-        input_symbols=_input_symbols(data, names["tape_symbols"], draft),
+        states=states,
+        symbols=symbols,
+        accepting=accepting,
+        input_symbols=_input_symbols(data, symbols, draft),
         name=source.part,
     )
 
 
 def _input_symbols(data: dict[str, Any], symbols: list[str], draft: Draft) -> list[str]:
-    """The declared input alphabet; what is in it beside tape symbols is told and left out."""
+    """The declared input alphabet; warn of names that are not tape symbols and drop them."""
     if "input_symbols" not in data:
         return []
     names = _names(data["input_symbols"], "input_symbols", draft)
@@ -89,7 +88,7 @@ def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _names(values: Any, what: str, draft: Draft) -> list[str]:
-    """States or symbols as strings; a number is its digits, as in the keys of JSON."""
+    """States or symbols as strings; a number becomes its digits, as in the keys of JSON."""
     if not isinstance(values, list):
         draft.fault(what, f"expected a list, got {json.dumps(values)[:60]}")
         return []
@@ -113,16 +112,9 @@ def _pick(data: dict[str, Any], source: Source) -> Any:
     raise FormatError(f"{source.label} holds {asked}; name one of: {choices}")
 
 
-def _is_action(value: Any) -> bool:
-    if not (isinstance(value, list) and len(value) == 3):
-        return False
-    target, write, move = value
-    return _is_name(target) and _is_name(write) and isinstance(move, str) and move in _MOVES
-
-
-def _is_name(value: Any) -> bool:
-    """Whether a value is text, or a number; `true` is neither, and no symbol."""
-    return isinstance(value, str | int) and not isinstance(value, bool)
+def _is_name(*values: Any) -> bool:
+    """Whether all values are strings or integers; `true` is neither."""
+    return all(isinstance(value, str | int) and not isinstance(value, bool) for value in values)
 
 
 def _read_transitions(transitions: Any, draft: Draft) -> None:
@@ -135,16 +127,16 @@ def _read_transitions(transitions: Any, draft: Draft) -> None:
             continue
         for symbol, value in row.items():
             place = f"transition ({state}, {symbol})"
-            if isinstance(value, list) and value and isinstance(value[0], list):
-                draft.fault(
-                    place,
-                    "a list of alternatives: the machine is nondeterministic; netwright reads "
-                    "deterministic machines",
-                )
-            elif not _is_action(value):
-                draft.fault(
-                    place, f"expected [state, symbol, L, N or R], got {json.dumps(value)[:60]}"
-                )
-            else:
-                target, write, letter = value
-                draft.rule(place, state, symbol, Action(str(target), str(write), _MOVES[letter]))
+            match value:
+                case [[*_], *_]:
+                    draft.fault(
+                        place,
+                        "a list of alternatives: the machine is nondeterministic; netwright reads "
+                        "deterministic machines",
+                    )
+                case [target, write, "L" | "N" | "R" as move] if _is_name(target, write):
+                    action = Action(str(target), str(write), _MOVES[move])
+                    draft.rule(place, state, symbol, action)
+                case _:
+                    got = json.dumps(value)[:60]
+                    draft.fault(place, f"expected [state, symbol, L, N or R], got {got}")

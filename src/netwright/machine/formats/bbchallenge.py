@@ -1,12 +1,12 @@
 """bbchallenge standard text: `1RB1LB_1LA1RZ`, and the lists that people keep of such machines.
 
 Row i is state A, B, C, …; column j is the symbol j it reads. A cell is symbol, move, next state,
-or `---` where there is no rule. A letter past the last row halts. Files hold one machine a line.
+or `---` for no rule. A letter past the last row halts. Files hold one machine per line.
 
-A line may have columns before the machine and annotations behind it, with commas or white space
-between them: `47176870 4098 1RB1LC_…`, `1RB1LC_…,halt,47176870`. *Spaced* text is read too:
-`1RB 1LC  1RC 1RB`, one space between the rules of a state and more between states, with `---` or
-`...` where there is no rule.
+A line may have columns before the machine and annotations after it, separated by commas or white
+space: `47176870 4098 1RB1LC_…`, `1RB1LC_…,halt,47176870`. *Spaced* text is read too: `1RB 1LC  1RC
+1RB`, one space between the rules of a state and more between states, with `---` or `...` for no
+rule.
 """
 
 import re
@@ -15,13 +15,13 @@ from functools import cache
 from string import ascii_uppercase
 
 from netwright.errors import FormatError
-from netwright.machine.formats.draft import Draft, Source
+from netwright.machine.formats.draft import Draft, Source, clipped, require_fit
 from netwright.machine.turing_machine import Action, Move, TuringMachine
 from netwright.text import shortened
 
 NAME = "bbchallenge"
 MOST_MACHINES = 100_000
-"""Of a list that is read whole: some seven seconds."""
+"""The most in a list that is read whole, in about seven seconds."""
 _CELL = r"(?:[0-9][LR][A-Z]|---)"
 _SPACED_CELL = rf"(?:{_CELL}|\.\.\.)"
 _TEXT = re.compile(rf"{_CELL}+(?:_{_CELL}+)*")
@@ -29,14 +29,14 @@ _SPACED = re.compile(rf"(?<!\S){_SPACED_CELL}(?:[ \t]+{_SPACED_CELL})+(?!\S)")
 _BORDER = r'[\s,;|"]'
 _COLUMN = re.compile(rf"(?<![^\s,;|\"]){_TEXT.pattern}(?![^\s,;|\"])")
 _ROW_BEGINS = re.compile(rf"(?:(?<=^)|(?<={_BORDER})|(?<=_))(?:[0-9][LR][A-Z]|\.\.\.|(?:---){{2}})")
-"""Where a column begins as a row of a machine does."""
+"""The beginning of a column that could be a row of a machine."""
 _ORNAMENT = re.compile(r"(?:```|~~~)\w*|(?!(?:---)+$)[`~|:=+*\s-]+")
-"""A line of a Markdown fence or table without anything in it."""
+"""A Markdown fence, or the ruling of a Markdown table."""
 _RULE = re.compile(r"[0-9][LR][A-Z]")
 
 
 def is_text(argument: str) -> bool:
-    """Whether an argument can only be meant as a machine, whatever it begins with.
+    """Whether an argument can only be meant as a machine, even if it begins with `-`.
 
     >>> is_text("---0LB_0RB1LA"), is_text("---"), is_text("--json")
     (True, False, False)
@@ -45,18 +45,18 @@ def is_text(argument: str) -> bool:
 
 
 def recognises(text: str) -> bool:
-    """Whether the first line has something in it that can only be meant as this text."""
+    """Whether the first line has a machine, or something that is almost one."""
     first = next((line for _, line in _lines(text)), "")
     if _has_machine(first):
         return True
-    # Something that is almost such a text is explained better here than by another format.
+    # This format explains best what is wrong with a text that is almost a machine.
     begin = first.split()[0] if first else ""
     is_almost = re.fullmatch(r"[0-9A-Z_-]{3,}", begin) and re.search(_CELL, begin)
-    return bool(is_almost and begin != "---")  # which begins a YAML document
+    return bool(is_almost and begin != "---")  # --- begins a YAML document
 
 
 def read(text: str, source: Source) -> TuringMachine:
-    """The machine of a line; the part of the source chooses among several lines.
+    """Read the machine of a line; the part of the source selects one of several lines.
 
     >>> read("1RB1LB_1LA1RZ", Source()).halting_states
     ('Z',)
@@ -64,9 +64,9 @@ def read(text: str, source: Source) -> TuringMachine:
     machines = _lines(text)
     if not machines:
         raise FormatError(f"{source.label}: no machine in it; expected text such as 1RB1LB_1LA1RZ")
-    if not source.part and len(machines) == 1:
-        return _read_line(machines[0][1], source)
     if not source.part:
+        if len(machines) == 1:
+            return _read_line(machines[0][1], source)
         raise FormatError(
             f"{source.label} holds {len(machines)} machines; "
             f"name one of them: {source.label}:0 to {source.label}:{len(machines) - 1}"
@@ -80,7 +80,7 @@ def read(text: str, source: Source) -> TuringMachine:
 
 
 def read_list(text: str, label: str) -> Iterator[TuringMachine]:
-    """All machines of a text, one a line."""
+    """Read all machines of a text, one per line."""
     lines = _lines(text)
     if len(lines) > MOST_MACHINES:
         raise FormatError(
@@ -93,15 +93,16 @@ def read_list(text: str, label: str) -> Iterator[TuringMachine]:
 def find_in_line(line: str, label: str) -> tuple[str, str]:
     """The standard text of the machine on a line of a list, and the rest of the line.
 
-    Machines in later columns belong to the rest. A line is never cut inside a machine: FormatError,
-    with the label, if what stands before or behind the machine may be a row of it.
+    Machines in later columns belong to the rest. A line is never cut inside a machine: raise
+    FormatError, with the label, if the text before or after the machine may be a row of it.
 
     >>> find_in_line("12,1RB1LB_1LA1RZ,halt", "")
     ('1RB1LB_1LA1RZ', '12,,halt')
     >>> find_in_line("6 4 1RB 1LB  1LA 1RZ", "")
     ('1RB1LB_1LA1RZ', '6 4')
     """
-    match = next((each for each in _COLUMN.finditer(line) if _is_machine(each[0])), None)
+    columns_found = (each for each in _COLUMN.finditer(line) if "_" in each[0] or is_text(each[0]))
+    match = next(columns_found, None)
     if match is not None and not _may_be_cut(line, match):
         text = match[0]
         columns = len(text.partition("_")[0]) // 3
@@ -109,18 +110,14 @@ def find_in_line(line: str, label: str) -> tuple[str, str]:
             rest = line[: match.start()] + line[match.end() :]
             return text, " ".join(rest.split())
     draft = Draft(Source(label), "bbchallenge")
-    text, rows = _rows(line, draft)
+    text = _machine_text(line, draft)
     draft.stop_at_faults()
-    _checked(rows, draft)
+    _check_rows(text.split("_"), draft)
     return text, _SPACED.sub("", line, count=1).strip()
 
 
-def _is_machine(text: str) -> bool:
-    return is_text(text) or "_" in text
-
-
 def _may_be_cut(line: str, match: re.Match[str]) -> bool:
-    """Whether there may be more of a machine before or behind the text that was found."""
+    """Whether there may be more of a machine before or after the match."""
     before, after = line[: match.start()], line[match.end() :]
     if _RULE.search(before) or _ROW_BEGINS.search(before):
         return True
@@ -130,7 +127,7 @@ def _may_be_cut(line: str, match: re.Match[str]) -> bool:
 
 
 def may_have_machine(line: str) -> bool:
-    """Whether a line has something that is meant as a machine, right or wrong.
+    """Whether a line has something that is meant as a machine, correct or not.
 
     >>> may_have_machine("id2,machine"), may_have_machine("------_------"), may_have_machine("1RB")
     (False, True, True)
@@ -146,7 +143,7 @@ def lists_machines(text: str) -> bool:
 
 @cache
 def _whole(columns: int) -> re.Pattern[str]:
-    """Texts of so many columns in every row, without a symbol that has none."""
+    """The pattern of texts with this many columns in every row, and no symbol beyond them."""
     row = rf"(?:(?:[0-{columns - 1}][LR][A-Z])|---){{{columns}}}"
     return re.compile(rf"{row}(?:_{row}){{0,{len(ascii_uppercase) - 1}}}")
 
@@ -154,8 +151,8 @@ def _whole(columns: int) -> re.Pattern[str]:
 def machine_lines(lines: Iterable[str]) -> Iterator[tuple[int, str]]:
     """The lines that should have a machine, with their numbers from 1 on.
 
-    Without comments, empty lines, the fences and rules of Markdown, and the headings of columns: a
-    first line that has no machine, before one that has.
+    Comments, empty lines and the fences and rulings of Markdown are left out, and so are column
+    headings: a first line without a machine before a line with one.
 
     >>> list(machine_lines(["machine,steps", "", "1RB1LB_1LA1RZ,6  # the champion"]))
     [(3, '1RB1LB_1LA1RZ,6')]
@@ -182,7 +179,7 @@ def _lines(text: str) -> list[tuple[int, str]]:
 
 
 def _has_machine(line: str) -> bool:
-    """Whether a line is a machine, behind columns of numbers if there are any."""
+    """Whether a line is a machine, possibly after columns of numbers."""
     rest = re.sub(r"^(?:(?:[0-9][0-9_.eE+-]*|---)[,;\s]+)*", "", line)
     begin = _fields(rest)[:1] if not rest.startswith((",", ";")) else []
     return bool(_SPACED.match(rest)) or any(map(is_text, begin))
@@ -192,31 +189,19 @@ def _fields(line: str) -> list[str]:
     return [field for field in re.split(rf"{_BORDER}+", line) if field]
 
 
-def _rows(line: str, draft: Draft) -> tuple[str, list[str]]:
-    """The machine of a line as one text, and its rows; or a fault that shows what was seen."""
-    fields = [each for each in _fields(line) if _RULE.search(each) or _TEXT.fullmatch(each)]
-    if len(fields) > 1:
-        fields = [each for each in fields if each != "---"]  # a column without a value
-    whole = any("_" in each for each in fields)
-    texts = list(dict.fromkeys(fields)) if whole else fields  # two rows may be alike
-    spaced = [match for match in _SPACED.finditer(line) if match[0].strip("- \t")]
-    seen = line if len(line) <= 60 else f"{line[:57]}…"
+def _machine_text(line: str, draft: Draft) -> str:
+    """The standard text of the machine on a line; "" or a wrong text after a fault."""
+    texts = _machine_fields(line)
+    whole = any("_" in each for each in texts)
+    spaced = [match[0] for match in _SPACED.finditer(line) if match[0].strip("- \t")]
     if spaced:
-        if len(spaced) > 1 or any("_" in text for text in texts):
-            draft.fault("", f"more than one machine on a line: {seen}")
-        rows = re.split(r"[ \t]{2,}", spaced[0][0])
-        cells = [re.split(r"[ \t]", row) for row in rows]
-        if len(rows) == 1:
-            draft.fault(
-                "",
-                f"one space between all rules of {seen}: which are of one state? expected two "
-                "between states, as in 1RB 1LB  1LA 1RZ, or 1RB1LB_1LA1RZ",
-            )
-        rows = ["".join(row).replace("...", "---") for row in cells]
-        return "_".join(rows), rows
+        if len(spaced) > 1 or whole:
+            draft.fault("", f"more than one machine on a line: {clipped(line)}")
+        return _join_spaced(spaced[0], clipped(line), draft)
     if not texts:
+        seen = clipped(line)
         draft.fault("", f"no machine in the line {seen!r}; expected text such as 1RB1LB_1LA1RZ")
-        return "", []
+        return ""
     if len(texts) > 1 and not whole:
         draft.fault(
             "",
@@ -226,7 +211,27 @@ def _rows(line: str, draft: Draft) -> tuple[str, list[str]]:
         )
     elif len(texts) > 1:
         draft.fault("", f"two machines on a line, {texts[0]} and {texts[1]}; expected one")
-    return texts[0], texts[0].split("_")
+    return texts[0]
+
+
+def _machine_fields(line: str) -> list[str]:
+    """The fields that look like a row, or like a machine: these without duplicates."""
+    fields = [each for each in _fields(line) if _RULE.search(each) or _TEXT.fullmatch(each)]
+    if len(fields) > 1:
+        fields = [each for each in fields if each != "---"]  # a column without a value
+    return list(dict.fromkeys(fields)) if any("_" in each for each in fields) else fields
+
+
+def _join_spaced(spaced: str, seen: str, draft: Draft) -> str:
+    """Convert spaced text to standard text."""
+    rows = re.split(r"[ \t]{2,}", spaced)
+    if len(rows) == 1:
+        draft.fault(
+            "",
+            f"one space between all rules of {seen}: which are of one state? expected two "
+            "between states, as in 1RB 1LB  1LA 1RZ, or 1RB1LB_1LA1RZ",
+        )
+    return "_".join(re.sub(r"[ \t]", "", row).replace("...", "---") for row in rows)
 
 
 def _read_line(line: str, source: Source) -> TuringMachine:
@@ -249,8 +254,8 @@ def _read_line(line: str, source: Source) -> TuringMachine:
     )
 
 
-def _checked(rows: list[str], draft: Draft) -> None:
-    """FormatError with every fault of the rows of a machine."""
+def _check_rows(rows: list[str], draft: Draft) -> None:
+    """Raise FormatError with every fault of the rows of a machine."""
     columns = len(rows[0]) // 3
     if len(rows) > len(ascii_uppercase):
         draft.fault("", f"{len(rows)} rows; this text has letters for 26 states")
@@ -276,7 +281,7 @@ def _checked(rows: list[str], draft: Draft) -> None:
 
 
 def write(machine: TuringMachine) -> str:
-    """The machine as a line of text; only machines with the format's own names fit."""
+    """Write the machine as a line of text; only machines with the format's names fit."""
     symbols = len(machine.symbols)
     misfits = []
     if symbols > 10 or set(machine.symbols) != set(map(str, range(symbols))):
@@ -293,8 +298,7 @@ def write(machine: TuringMachine) -> str:
         misfits.append("it has a default input; busy beavers start on the blank tape")
     if machine.accepting:
         misfits.append("it has accepting states; busy beavers have none")
-    if misfits:
-        raise FormatError("does not fit into bbchallenge text:\n  " + "\n  ".join(misfits))
+    require_fit("bbchallenge text", misfits)
     rows = _count_rows(machine)
 
     def cell(state: str, symbol: str) -> str:
@@ -306,7 +310,7 @@ def write(machine: TuringMachine) -> str:
 
 
 def _count_rows(machine: TuringMachine) -> int:
-    """The fewest rows that show all states: those without a row must be some rule's target."""
+    """The fewest rows that show all states: a state without a row must be a rule's target."""
     states = set(machine.states)
     targets = {action.state for action in machine.delta.values()}
     fewest = max([ascii_uppercase.index(state) + 1 for state, _ in machine.delta], default=1)

@@ -1,8 +1,8 @@
-"""What a format has no word for, in comments: `$ACCEPT: ["q5"]`.
+"""Directives in comments, for what a format cannot express: `$ACCEPT: ["q5"]`.
 
-Morphett's text already carries the sample input in a comment, `; $INITIAL_TAPE: …`. netwright
-writes the rest of a machine the same way, as JSON, so that reading a written file back gives an
-equal machine while every other tool sees a comment.
+Morphett's text already has the sample input in a comment, `; $INITIAL_TAPE: …`. netwright writes
+the rest of a machine the same way, as JSON: reading the file back gives an equal machine, and every
+other tool sees a comment.
 """
 
 import json
@@ -20,7 +20,7 @@ _WORDS = {
 
 
 def find_directives(text: str, comment: str, draft: Draft) -> dict[str, Any]:
-    """The directives in the comments of a text; `comment` is the character that begins one."""
+    """Parse the directives in the comments of a text; `comment` is what begins a comment."""
     pattern = re.compile(rf"^\s*{re.escape(comment)}\s*\$({'|'.join(_WORDS)}):\s*(\S.*)$")
     found: dict[str, Any] = {}
     for number, line in enumerate(text.split("\n"), start=1):
@@ -41,36 +41,35 @@ def find_directives(text: str, comment: str, draft: Draft) -> dict[str, Any]:
     return found
 
 
-def write_directives(
-    machine: TuringMachine,
-    comment: str,
-    seen_states: Iterable[str],
-    seen_symbols: Iterable[str],
-    **words: str,
+def write_comments(
+    machine: TuringMachine, comment: str, seen_states: Iterable[str], **words: str
 ) -> list[str]:
-    """The comment lines for all of a machine that its rules, as written, do not show."""
+    """The comment lines for the description and for all that the rules, as written, do not show."""
     values: dict[str, str | list[str]] = {word.upper(): value for word, value in words.items()}
     if machine.accepting != accepting_by_name(machine.states, machine.delta):
         values["ACCEPT"] = sorted(machine.accepting)
-    seen_states, seen_symbols = set(seen_states), set(seen_symbols)
+    seen_symbols = {machine.blank, *machine.default_input}
+    for (_, symbol), action in machine.delta.items():
+        seen_symbols |= {symbol, action.write}
     if unseen := [symbol for symbol in machine.symbols if symbol not in seen_symbols]:
         values["SYMBOLS"] = unseen
+    seen_states = set(seen_states)
     if unseen := [state for state in machine.states if state not in seen_states]:
         values["STATES"] = unseen
     if machine.input_symbols:
         values["INPUT_SYMBOLS"] = list(machine.input_symbols)
-    return [f"{comment} ${word}: {json.dumps(value)}" for word, value in values.items()]
+    directives = [f"${word}: {json.dumps(value)}" for word, value in values.items()]
+    about = _one_line(machine.description)
+    return [f"{comment} {line}" for line in ([about] if about else []) + directives]
 
 
-def comment_lines(machine: TuringMachine, comment: str) -> list[str]:
-    """The description of a machine as a comment of one line."""
-    text = " ".join(machine.description.split())
-    text = "".join(c for c in text if c.isprintable() and c != "$")  # $ begins a directive
-    return [f"{comment} {text}"] if text else []
+def _one_line(text: str) -> str:
+    text = " ".join(text.split())
+    return "".join(c for c in text if c.isprintable() and c != "$")  # $ begins a directive
 
 
 def first_comment(text: str, comment: str) -> str:
-    r"""The comment at the top of a text, up to its first line without words.
+    r"""The comment at the top of a text, up to its first empty line, without directives.
 
     >>> first_comment("; Adds one. \n; $START: \"a\"\na 0 1 r a", ";")
     'Adds one.'

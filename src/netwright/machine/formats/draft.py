@@ -1,7 +1,7 @@
-"""What the readers share: where a machine comes from, and a machine under construction.
+"""What the readers and writers share: the source of a text, and the builder of a machine.
 
-A reader hands its rules to a `Draft` with the place of each. `Draft.build` reports every fault of
-the file at once, each with its place, or returns the machine.
+A reader adds its rules to a `Draft`, each with its place. `Draft.build` returns the machine, or
+raises one error with every fault of the file and its place.
 """
 
 import warnings
@@ -13,32 +13,30 @@ from netwright.machine.turing_machine import Action, TuringMachine, find_faults
 
 ACCEPTING_NAMES = frozenset({"accept", "accepted", "qaccept", "q_accept", "halt-accept", "yes"})
 """In formats without accepting states, a halting state with one of these names accepts."""
-
-
 MOST_FAULTS = 18
-"""How many are listed, so that a refusal fits on a screen."""
+"""The most that an error lists, so that it fits on a screen."""
 MOST_PAIRS = 1_000_000
-"""Wildcards are written out for each state and symbol; a file that means more is refused."""
+"""The most rules that wildcards may stand for."""
 
 
 @dataclass(frozen=True)
 class Source:
-    """Where a text comes from, and what the caller knows beside it."""
+    """Where a text comes from, and what else the caller knows."""
 
     label: str = "text"
     part: str = ""
-    """Which of several machines in one file: the PART of FILE:PART."""
+    """The PART of FILE:PART, which selects one of several machines in a file."""
     also: tuple[str, ...] = ()
-    """Symbols that the input brings; a rule that holds for any symbol holds for them."""
+    """Symbols of the input; a rule for any symbol covers them."""
 
     @property
     def number(self) -> int | None:
-        """The part as a number; None if it is none."""
+        """The part as a number, or None."""
         return int(self.part) if self.part.isdecimal() and len(self.part) < 19 else None
 
 
 class Draft:
-    """The parts of a machine as a reader finds them, with its faults and doubts."""
+    """The builder of a machine: its rules so far, with faults (errors) and doubts (warnings)."""
 
     def __init__(self, source: Source, format_name: str) -> None:
         self.source = source
@@ -49,15 +47,21 @@ class Draft:
         self.doubts: list[str] = []
 
     def fault(self, place: str, message: str) -> None:
-        """Remember something that keeps this from being a machine."""
+        """Record an error."""
         self.faults.append(f"{place}: {message}" if place else message)
 
     def doubt(self, place: str, message: str) -> None:
-        """Remember something that its author may not have meant, to warn of it in the end."""
+        """Record something that the author may not have meant; `build` warns of it."""
         self.doubts.append(f"{self.source.label}: {place}: {message}")
 
+    def check_characters(self, place: str, *symbols: str) -> None:
+        """Record a fault for each symbol that is not one character."""
+        for name in symbols:
+            if len(name) != 1:
+                self.fault(place, f"symbol {name!r} has {len(name)} characters; expected one")
+
     def rule(self, place: str, state: str, symbol: str, action: Action) -> None:
-        """Add a rule; a second one for the same pair makes the file nondeterministic."""
+        """Add a rule; a second one for the same pair is a fault: the file is nondeterministic."""
         if (state, symbol) in self.delta:
             self.fault(
                 place,
@@ -81,7 +85,10 @@ class Draft:
         name: str = "",
         description: str = "",
     ) -> TuringMachine:
-        """The machine, or a `FormatError` with every fault; no `accepting` means by name."""
+        """Return the machine, or raise FormatError with every fault; warn of every doubt.
+
+        If `accepting` is None, the names of the states decide (`ACCEPTING_NAMES`).
+        """
         states = tuple(dict.fromkeys(states))
         if accepting is None:
             accepting = accepting_by_name(states, self.delta)
@@ -104,7 +111,7 @@ class Draft:
         return TuringMachine(delta=self.delta, **parts)  # type: ignore[arg-type]  # as above
 
     def stop_at_faults(self) -> None:
-        """Raise a `FormatError` if there are faults so far."""
+        """Raise FormatError if there are faults so far."""
         if self.faults:
             shown = self.faults[:MOST_FAULTS]
             if len(self.faults) > len(shown):
@@ -115,7 +122,7 @@ class Draft:
 
 
 def several_tapes(number: int | str) -> str:
-    """The fault of a machine with more than one tape.
+    """The message for a machine with more than one tape.
 
     >>> several_tapes(3)
     'a machine with three tapes; netwright reads machines with one tape'
@@ -126,8 +133,19 @@ def several_tapes(number: int | str) -> str:
 
 
 def accepting_by_name(states: Iterable[str], delta: Iterable[tuple[str, str]]) -> frozenset[str]:
-    """The states without rules whose names say that they accept."""
+    """The states without rules whose names are in `ACCEPTING_NAMES`."""
     leaving = {state for state, _ in delta}
     return frozenset(
         state for state in states if state not in leaving and state.lower() in ACCEPTING_NAMES
     )
+
+
+def require_fit(format_name: str, misfits: list[str]) -> None:
+    """Raise FormatError if there are reasons why a machine cannot be written in a format."""
+    if misfits:
+        raise FormatError(f"does not fit into {format_name}:\n  " + "\n  ".join(misfits))
+
+
+def clipped(text: str) -> str:
+    """The first characters of a text, for messages."""
+    return text if len(text) <= 60 else f"{text[:57]}…"

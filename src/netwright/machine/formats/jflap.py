@@ -2,8 +2,8 @@
 
 An empty `read` or `write` is the blank. `~` reads any symbol, or writes back the symbol read; `!x`
 reads any symbol but x and is tried last. JFLAP takes the first transition of the file that fits;
-two that read the very same symbol make the file nondeterministic. States stand in the file as
-`state` elements, or in version 6 as `block` elements; a block with a machine inside is no state.
+two that read the very same symbol make the file nondeterministic. States are `state` elements, or
+in version 6 `block` elements; a block with a machine inside is not a state.
 """
 
 from collections import Counter
@@ -39,23 +39,19 @@ class _Transition(NamedTuple):
 
 
 def recognises(text: str) -> bool:
-    """Whether the text is XML; nothing else here is."""
+    """Whether the text is XML, as no other format is."""
     return text.lstrip().startswith("<")
 
 
 def read(text: str, source: Source) -> TuringMachine:
-    """The machine of a .jff file."""
+    """Read the machine of a .jff file."""
     draft = Draft(source, "JFLAP")
     automaton = _find_automaton(_parse(text, source), draft)
     names = _state_names(automaton, draft)
     transitions = _read_transitions(automaton, names, draft)
-    symbols = [BLANK]
-    for transition in transitions:
-        for text_read in (transition.read, transition.write):
-            symbols.extend([text_read[-1]] if text_read != "~" else [])
-    if any(transition.is_wild for transition in transitions):
-        symbols.extend(source.also)
-    symbols = list(dict.fromkeys(symbols))
+    named = [text[-1] for each in transitions for text in (each.read, each.write) if text != "~"]
+    also = source.also if any(each.is_wild for each in transitions) else ()
+    symbols = list(dict.fromkeys([BLANK, *named, *also]))
     leaving: dict[str, list[_Transition]] = {}
     for transition in transitions:
         leaving.setdefault(transition.state, []).append(transition)
@@ -100,8 +96,7 @@ def _parse(text: str, source: Source) -> Any:
 
 
 def _find_automaton(root: Any, draft: Draft) -> Any:
-    kind = (root.findtext("type") or "").strip()
-    tapes = (root.findtext("tapes") or "1").strip()
+    kind, tapes = _text(root, "type"), (root.findtext("tapes") or "1").strip()
     if root.tag != "structure":
         draft.fault("", f"XML of a {root.tag!r}; expected a 'structure', as JFLAP 6 and 7 save")
     elif root.get("type"):
@@ -120,7 +115,7 @@ def _states(automaton: Any) -> list[Any]:
 
 
 def _state_names(automaton: Any, draft: Draft) -> dict[str, str]:
-    """The name of each state by its id; equal names are told apart by their ids."""
+    """The names of the states by id; ids are appended to equal names."""
     elements = _states(automaton)
     given = [element.get("name") or f"q{element.get('id')}" for element in elements]
     counts = Counter(given)
@@ -128,7 +123,7 @@ def _state_names(automaton: Any, draft: Draft) -> dict[str, str]:
     names: dict[str, str] = {}
     for element, name in zip(elements, given, strict=True):
         key = element.get("id")
-        inner = inner_machines.get((element.findtext("tag") or "").strip())
+        inner = inner_machines.get(_text(element, "tag"))
         if key is None or key in names:
             draft.fault(f"state {name}", f"its id is {key!r}; expected an id of its own")
         elif element.tag == "block" and inner is not None and len(_states(inner)):
@@ -144,56 +139,56 @@ def _state_names(automaton: Any, draft: Draft) -> dict[str, str]:
 
 
 def _read_transitions(automaton: Any, names: dict[str, str], draft: Draft) -> list[_Transition]:
-    transitions = []
-    for number, element in enumerate(automaton.findall("transition"), start=1):
-        place = f"transition {number}"
-        if any(field.get("tape") not in (None, "1") for field in element):
-            draft.fault(place, "moves a second tape; netwright reads machines with one tape")
-            draft.stop_at_faults()
-        if element.get("block") == "true":
-            draft.fault(place, "leaves a building block; netwright reads plain states")
-            continue
-        ends = [(element.findtext(tag) or "").strip() for tag in ("from", "to")]
-        for end in ends:
-            if end not in names:
-                draft.fault(place, f"joins state {end!r}, and no state has that id")
-        fields = [(element.findtext(tag) or "").strip() for tag in ("read", "write")]
-        symbol, write = (field or BLANK for field in fields)
-        letter = (element.findtext("move") or "").strip() or "R"
-        if len(symbol) > 1 and not (symbol.startswith("!") and len(symbol) == 2):
-            draft.fault(place, f"reads {symbol!r}; expected a character, ~ or ! and a character")
-        if len(write) > 1:
-            draft.fault(place, f"writes {write!r}; expected a character or ~")
-        if letter not in set(Move):
-            draft.fault(place, f"moves {letter!r}; expected L, R or S")
-        elif all(end in names for end in ends):
-            move, (state, target) = Move(letter), (names[end] for end in ends)
-            transitions.append(_Transition(place, state, symbol, write, move, target))
+    found = [
+        _read_transition(element, f"transition {number}", names, draft)
+        for number, element in enumerate(automaton.findall("transition"), start=1)
+    ]
     draft.stop_at_faults()
-    return transitions
+    return [transition for transition in found if transition]
+
+
+def _read_transition(
+    element: Any, place: str, names: dict[str, str], draft: Draft
+) -> _Transition | None:
+    """Return a transition, or None after a fault."""
+    if any(field.get("tape") not in (None, "1") for field in element):
+        draft.fault(place, "moves a second tape; netwright reads machines with one tape")
+        draft.stop_at_faults()
+    if element.get("block") == "true":
+        draft.fault(place, "leaves a building block; netwright reads plain states")
+        return None
+    ends = _text(element, "from"), _text(element, "to")
+    for end in ends:
+        if end not in names:
+            draft.fault(place, f"joins state {end!r}, and no state has that id")
+    symbol, write = _text(element, "read", BLANK), _text(element, "write", BLANK)
+    letter = _text(element, "move", "R")
+    if len(symbol) > 1 and not (symbol.startswith("!") and len(symbol) == 2):
+        draft.fault(place, f"reads {symbol!r}; expected a character, ~ or ! and a character")
+    if len(write) > 1:
+        draft.fault(place, f"writes {write!r}; expected a character or ~")
+    if letter not in set(Move):
+        draft.fault(place, f"moves {letter!r}; expected L, R or S")
+    elif all(end in names for end in ends):
+        state, target = (names[end] for end in ends)
+        return _Transition(place, state, symbol, write, Move(letter), target)
+    return None
+
+
+def _text(element: Any, tag: str, default: str = "") -> str:
+    return (element.findtext(tag) or "").strip() or default
 
 
 def _add_rules(draft: Draft, candidates: list[_Transition], symbols: list[str]) -> None:
     """Add the rules of a state: for each symbol the first transition that fits, `!x` tried last."""
-    by_read: dict[str, _Transition] = {}
-    for each in candidates:
-        first = by_read.setdefault(each.read, each)
-        # Of two symbols one is not written, so they tell ~ and a symbol to write apart.
-        read = [s for s in symbols[:3] if each.fits(s)] if each.is_wild else [each.read]
-        if any(first.action(symbol) != each.action(symbol) for symbol in read):
-            draft.fault(
-                each.place,
-                f"a second transition from {each.state} that reads {each.read}, after "
-                f"{first.place}: the file is nondeterministic; netwright reads deterministic "
-                "machines",
-            )
+    by_read = _by_read(draft, candidates, symbols)
     places = {read: place for place, read in enumerate(by_read)}
     exceptions = [each for each in by_read.values() if len(each.read) == 2]
     wild = bool(exceptions) or "~" in by_read
     for symbol in symbols if wild else by_read:
         exact = [by_read[read] for read in ("~", symbol) if read in by_read]
         fitting = sorted(exact, key=lambda t: places[t.read])
-        # At most one of them has this symbol as its exception, so two tell the first that fits.
+        # At most one of them excludes this symbol, so one of the first two fits.
         fitting += [each for each in exceptions[:2] if each.fits(symbol)][:1]
         if not fitting:
             continue
@@ -205,3 +200,22 @@ def _add_rules(draft: Draft, candidates: list[_Transition], symbols: list[str]) 
                     later.place,
                     f"{first.place} applies before it to {symbol!r}, as in JFLAP: the first wins",
                 )
+
+
+def _by_read(
+    draft: Draft, candidates: list[_Transition], symbols: list[str]
+) -> dict[str, _Transition]:
+    """The first transition for each `read`; a later one with another effect is a fault."""
+    by_read: dict[str, _Transition] = {}
+    for each in candidates:
+        first = by_read.setdefault(each.read, each)
+        # At least one of two symbols is not the one written, so it tells ~ from a fixed symbol.
+        read = [s for s in symbols[:3] if each.fits(s)] if each.is_wild else [each.read]
+        if any(first.action(symbol) != each.action(symbol) for symbol in read):
+            draft.fault(
+                each.place,
+                f"a second transition from {each.state} that reads {each.read}, after "
+                f"{first.place}: the file is nondeterministic; netwright reads deterministic "
+                "machines",
+            )
+    return by_read

@@ -1,21 +1,15 @@
 """Morphett's text (and its French dialect): `state symbol new-symbol direction new-state`.
 
-`;` begins a comment, `_` is the blank. `*` stands for any symbol or state on the left of a rule and
-for "unchanged" on the right; the most exact rule applies, in the order (q, s), (q, *), (*, s),
+`;` begins a comment, `_` is the blank. `*` means any symbol or state on the left of a rule and
+"unchanged" on the right; the most specific rule applies, in the order (q, s), (q, *), (*, s),
 (*, *). Of two rules for the same pair the last one wins. States named `halt…` halt. The machine
-starts in state 0. The French dialect starts in q0, also writes g and d, and halts in `stop…`.
+starts in state 0. The French dialect starts in q0, also has g and d, and halts in `stop…` too.
 """
 
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
-from netwright.errors import FormatError
-from netwright.machine.formats.directives import (
-    comment_lines,
-    find_directives,
-    first_comment,
-    write_directives,
-)
-from netwright.machine.formats.draft import MOST_PAIRS, Draft, Source
+from netwright.machine.formats.directives import find_directives, first_comment, write_comments
+from netwright.machine.formats.draft import MOST_PAIRS, Draft, Source, require_fit
 from netwright.machine.turing_machine import Action, Move, TuringMachine
 
 NAME = "morphett"
@@ -29,6 +23,10 @@ class _Line(NamedTuple):
     target: str
 
 
+_Lines: TypeAlias = dict[tuple[str, str], _Line]
+"""The lines with a rule, by state and symbol read."""
+
+
 def recognises(text: str) -> bool:
     """Whether most lines with a rule have five fields and a direction in the fourth."""
     rules = [fields for line in text.split("\n") if (fields := line.split(";")[0].split())]
@@ -37,7 +35,7 @@ def recognises(text: str) -> bool:
 
 
 def read(text: str, source: Source) -> TuringMachine:
-    r"""The machine, its wildcards written out over its alphabet and that of the input.
+    r"""Read the machine; wildcards are expanded over its alphabet and that of the input.
 
     >>> machine = read("0 * * r 0\n0 _ a * halt", Source(also=("x",)))
     >>> sorted(machine.delta)
@@ -50,38 +48,15 @@ def read(text: str, source: Source) -> TuringMachine:
     start = words.get("START") or _find_start(lines, draft)
     if "START" in words and start not in named_states:
         draft.doubt("$START", f"no rule speaks of the state {start!r}")
-    states = [s for s in [start, *named_states, *words.get("STATES", [])] if s != "*"]
+    states = dict.fromkeys([start, *named_states, *words.get("STATES", [])])
+    states.pop("*", None)
 
     tape = _read_tape(text, draft)
-    named_symbols = [name for (_, symbol), line in lines.items() for name in (symbol, line.write)]
-    any_symbol = any(symbol == "*" for _, symbol in lines)
-    # In the file `_` is the blank; a directive tells what the machine itself calls it. A space in
-    # the input means the blank too, and is no symbol of its own.
+    # In the file `_` is the blank; a directive gives the machine's own name for it.
     blank = words.get("BLANK", "_")
-    also = [s for s in source.also if s != blank and not s.isspace() and s != ";"]
-    symbols = ["_", *named_symbols, *tape, *(also if any_symbol else [])]
-    symbols = [s for s in dict.fromkeys(symbols) if s != "*"]
+    symbols = _find_symbols(lines, tape, [s for s in source.also if s != blank])
     names = {symbol: blank if symbol == "_" else symbol for symbol in symbols}
-    halting = ("halt", "stop") if french else ("halt",)
-    read_in: dict[str, list[str]] = {}
-    for state, symbol in lines:
-        read_in.setdefault(state, []).append(symbol)
-    wild = any_symbol or "*" in read_in
-    if wild and len(set(states)) * len(symbols) > MOST_PAIRS:
-        draft.fault("", f"wildcards over {len(set(states)):,} states and {len(symbols):,} symbols")
-        draft.stop_at_faults()
-    for state in dict.fromkeys(states):
-        if state.lower().startswith(halting):
-            if state in read_in:
-                draft.doubt(f"state {state}", "the machine halts here; its rules are never used")
-            continue
-        for symbol in symbols if wild else read_in.get(state, []):
-            keys = ((state, symbol), (state, "*"), ("*", symbol), ("*", "*"))
-            line = next((lines[key] for key in keys if key in lines), None)
-            if line:
-                target = state if line.target == "*" else line.target
-                write = names[symbol if line.write == "*" else line.write]
-                draft.rule(line.place, state, names[symbol], Action(target, write, line.move))
+    _add_rules(draft, lines, list(states), names, ("halt", "stop") if french else ("halt",))
     return draft.build(
         blank=blank,
         start=start,
@@ -94,9 +69,52 @@ def read(text: str, source: Source) -> TuringMachine:
     )
 
 
-def _read_lines(text: str, draft: Draft) -> tuple[dict[tuple[str, str], _Line], bool]:
-    """The rules by what stands on their left, and whether the dialect is French."""
-    lines: dict[tuple[str, str], _Line] = {}
+def _find_symbols(lines: _Lines, tape: list[str], also: list[str]) -> list[str]:
+    """The symbols of rules and tape; those of the input only if a rule reads any symbol.
+
+    A space in the input means the blank, and `;` begins a comment: neither is a symbol.
+    """
+    named = [name for (_, symbol), line in lines.items() for name in (symbol, line.write)]
+    if any(symbol == "*" for _, symbol in lines):
+        tape = [*tape, *(s for s in also if not s.isspace() and s != ";")]
+    return [s for s in dict.fromkeys(["_", *named, *tape]) if s != "*"]
+
+
+def _add_rules(
+    draft: Draft, lines: _Lines, states: list[str], names: dict[str, str], halting: tuple[str, ...]
+) -> None:
+    """Add the rules of each state that does not halt, with wildcards expanded.
+
+    `names` maps the symbols of the file to those of the machine.
+    """
+    read_in: dict[str, list[str]] = {}
+    for state, symbol in lines:
+        read_in.setdefault(state, []).append(symbol)
+    wild = "*" in read_in or any(symbol == "*" for _, symbol in lines)
+    if wild and len(states) * len(names) > MOST_PAIRS:
+        draft.fault("", f"wildcards over {len(states):,} states and {len(names):,} symbols")
+        draft.stop_at_faults()
+    for state in states:
+        if state.lower().startswith(halting):
+            if state in read_in:
+                draft.doubt(f"state {state}", "the machine halts here; its rules are never used")
+            continue
+        for symbol in names if wild else read_in.get(state, []):
+            if line := _find_line(lines, state, symbol):
+                target = state if line.target == "*" else line.target
+                write = names[symbol if line.write == "*" else line.write]
+                draft.rule(line.place, state, names[symbol], Action(target, write, line.move))
+
+
+def _find_line(lines: _Lines, state: str, symbol: str) -> _Line | None:
+    """The most specific rule for a pair."""
+    keys = ((state, symbol), (state, "*"), ("*", symbol), ("*", "*"))
+    return next((lines[key] for key in keys if key in lines), None)
+
+
+def _read_lines(text: str, draft: Draft) -> tuple[_Lines, bool]:
+    """Return the lines with a rule, and whether the dialect is French."""
+    lines: _Lines = {}
     letters = set()
     for number, content in enumerate(text.split("\n"), start=1):
         place = f"line {number}"
@@ -113,9 +131,7 @@ def _read_lines(text: str, draft: Draft) -> tuple[dict[tuple[str, str], _Line], 
             )
             continue
         state, symbol, write, letter, target = fields
-        for name in (symbol, write):
-            if len(name) != 1:
-                draft.fault(place, f"symbol {name!r} has {len(name)} characters; expected one")
+        draft.check_characters(place, symbol, write)
         if letter.lower() not in _MOVES:
             draft.fault(place, f"direction {letter!r}; expected l, r, * (or g, d)")
             continue
@@ -131,7 +147,7 @@ def _read_lines(text: str, draft: Draft) -> tuple[dict[tuple[str, str], _Line], 
     return lines, bool(letters & {"g", "d"}) or ("0" not in from_states and "q0" in from_states)
 
 
-def _find_start(lines: dict[tuple[str, str], _Line], draft: Draft) -> str:
+def _find_start(lines: _Lines, draft: Draft) -> str:
     from_states = [state for state, _ in lines]
     for start in ("0", "q0"):
         if start in from_states:
@@ -156,7 +172,26 @@ def _read_tape(text: str, draft: Draft) -> list[str]:
 
 
 def write(machine: TuringMachine) -> str:
-    """The machine as Morphett's text, with what the format cannot say in comments."""
+    """Write the machine as Morphett's text, with comments for what the format cannot express."""
+    require_fit("Morphett's text", _misfits(machine))
+    in_file = {symbol: "_" if symbol == machine.blank else symbol for symbol in machine.symbols}
+    words = {"start": machine.start}
+    if machine.blank != "_":
+        words["blank"] = machine.blank
+    seen_states = {machine.start}
+    for (state, _), action in machine.delta.items():
+        seen_states |= {state, action.state}
+    lines = write_comments(machine, ";", seen_states, **words)
+    if machine.default_input:
+        tape = "".join(in_file[symbol] for symbol in machine.default_input)
+        lines.append(f"; $INITIAL_TAPE: {tape}")
+    letters = {Move.L: "l", Move.R: "r", Move.S: "*"}
+    for (state, symbol), (target, written, move) in machine.delta.items():
+        lines.append(f"{state} {in_file[symbol]} {in_file[written]} {letters[move]} {target}")
+    return "\n".join(lines) + "\n"
+
+
+def _misfits(machine: TuringMachine) -> list[str]:
     misfits = [
         f"symbol {symbol!r} is not one printable character other than ; * _ and the space"
         for symbol in machine.symbols
@@ -169,26 +204,4 @@ def write(machine: TuringMachine) -> str:
             misfits.append(f"state {state!r} is *, or contains a space, a ; or the unprintable")
         elif state.lower().startswith(("halt", "stop")) and state in leaving:
             misfits.append(f"state {state!r} has rules, but a state of that name halts at once")
-    if not machine.delta:
-        misfits.append("it has no rule")
-    if misfits:
-        raise FormatError("does not fit into Morphett's text:\n  " + "\n  ".join(misfits))
-
-    in_file = {symbol: "_" if symbol == machine.blank else symbol for symbol in machine.symbols}
-    words = {"start": machine.start}
-    if machine.blank != "_":
-        words["blank"] = machine.blank
-    actions = machine.delta.values()
-    seen_states = {machine.start, *leaving, *(action.state for action in actions)}
-    seen_symbols = {machine.blank, *machine.default_input}
-    seen_symbols.update(symbol for _, symbol in machine.delta)
-    seen_symbols.update(action.write for action in actions)
-    lines = comment_lines(machine, ";")
-    lines += write_directives(machine, ";", seen_states, seen_symbols, **words)
-    if machine.default_input:
-        tape = "".join(in_file[symbol] for symbol in machine.default_input)
-        lines.append(f"; $INITIAL_TAPE: {tape}")
-    letters = {Move.L: "l", Move.R: "r", Move.S: "*"}
-    for (state, symbol), (target, written, move) in machine.delta.items():
-        lines.append(f"{state} {in_file[symbol]} {in_file[written]} {letters[move]} {target}")
-    return "\n".join(lines) + "\n"
+    return misfits if machine.delta else [*misfits, "it has no rule"]

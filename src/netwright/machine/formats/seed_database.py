@@ -2,7 +2,7 @@
 
 The header holds three big-endian 32-bit counts (undecided by time, undecided by space, all). A
 machine is ten groups of (symbol to write, move with R = 0 and L = 1, next state with A = 1): next
-state 0 is no rule, 6 halts. The real file has 2.6 GB: this reader seeks, and never reads it whole.
+state 0 means no rule, 6 halts. The real file has 2.6 GB: this reader seeks and never reads it all.
 """
 
 import os
@@ -19,7 +19,7 @@ HALT = "Z"
 
 
 def count_machines(file: BinaryIO) -> int | None:
-    """How many machines the file holds; None if it is no seed database."""
+    """The number of machines in the file, or None if it is not a seed database."""
     header = file.read(RECORD)
     by_time, by_space, total = (int.from_bytes(header[i : i + 4], "big") for i in (0, 4, 8))
     fits = by_time + by_space == total and os.fstat(file.fileno()).st_size == RECORD * (total + 1)
@@ -27,7 +27,7 @@ def count_machines(file: BinaryIO) -> int | None:
 
 
 def read_record(file: BinaryIO, machines: int, source: Source) -> TuringMachine:
-    """The machine whose number is the part of the source."""
+    """Read the machine whose number is the part of the source."""
     if source.number is None or source.number >= machines:
         asked = f"no machine {source.part!r}" if source.part else f"{machines:,} machines"
         raise FormatError(
@@ -57,7 +57,7 @@ def read_record(file: BinaryIO, machines: int, source: Source) -> TuringMachine:
 
 
 def text_of(record: bytes) -> str | None:
-    """A machine as bbchallenge text; None if its bytes are no machine.
+    """Convert a record to bbchallenge text; None if its bytes are not a machine.
 
     >>> text_of(bytes([1, 0, 2, 0, 1, 6, *24 * [0]]))
     '1RB0LZ_------_------_------_------'

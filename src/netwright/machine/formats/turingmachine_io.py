@@ -11,39 +11,35 @@
 An instruction is a move (L, R, and N for none), a synonym, or a map with one move, whose value is
 the next state (none: the same), and optionally the symbol to `write`. In keys, `,,` is the comma.
 
-Only the structure of the YAML is read, no value is ever constructed from it: so `0`, `yes` and
-`on` are the characters that stand in the file, each rule keeps its line, and a file of aliases of
-aliases costs what it weighs.
+Only the structure of the YAML is read, and no value is constructed from it. So `0`, `yes` and `on`
+are the characters in the file, each rule keeps its line, and aliases of aliases do not blow up.
 """
 
 import re
 import warnings
 from collections.abc import Iterator
 from difflib import get_close_matches
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from netwright.errors import FormatError, FormatWarning
-from netwright.machine.formats.directives import (
-    comment_lines,
-    find_directives,
-    first_comment,
-    write_directives,
-)
-from netwright.machine.formats.draft import Draft, Source, several_tapes
+from netwright.machine.formats.directives import find_directives, first_comment, write_comments
+from netwright.machine.formats.draft import Draft, Source, require_fit, several_tapes
 from netwright.machine.turing_machine import Action, Move, TuringMachine
 
 NAME = "turingmachine.io"
 _MOVES = {"L": Move.L, "R": Move.R, "N": Move.S}
 _LETTERS = {move: letter for letter, move in _MOVES.items()}
 LARGEST = 300_000
-"""Characters: YAML takes up to 20 microseconds a character."""
+"""Characters of a file; parsing YAML takes up to 20 microseconds each."""
 _NEEDED = ("blank", "start state", "table")
 _LONGEST_KEY = 1024  # characters, in YAML
 _KEYS = ("blank", "start state", "input", "synonyms", "table")
+_Entries: TypeAlias = dict[str, tuple[Any, Any]]
+"""The entries of a mapping, by the text of the key: the nodes of key and value."""
 
 
 class _Instruction(NamedTuple):
-    """An instruction before it is known in which state and on which symbol it applies."""
+    """An instruction; None means the symbol read, or the same state."""
 
     write: str | None
     move: Move
@@ -51,12 +47,12 @@ class _Instruction(NamedTuple):
 
 
 def recognises(text: str) -> bool:
-    """Whether a line begins with a key that only these files have."""
+    """Whether a line begins with a key that only this format has."""
     return bool(re.search(r"""^["']?(table|source code|start state)["']?\s*:""", text, re.M))
 
 
 def read(text: str, source: Source) -> TuringMachine:
-    """The machine of a document or of a bare text.
+    """Read the machine of a document or of a bare text.
 
     >>> read("{blank: _, start state: a, table: {a: {[_, ',']: R}}}", Source()).symbols
     ('_', ',')
@@ -83,14 +79,14 @@ class _Reader:
         self.offset = 0
 
     def compose(self, text: str, offset: int) -> Any:
-        """The tree of nodes of a YAML text that begins on line `offset` of the file."""
+        """Parse a YAML text, which begins on line `offset` of the file, into a tree of nodes."""
         from ruamel.yaml import YAML
         from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
         label = self.draft.source.label
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # of ruamel's, about anchors used twice
+                warnings.simplefilter("ignore")  # ruamel warns about anchors used twice
                 root = YAML(typ="safe", pure=True).compose(text)
         except MarkedYAMLError as error:
             line = offset + error.problem_mark.line + 1 if error.problem_mark else "?"
@@ -105,12 +101,12 @@ class _Reader:
         return root
 
     def place(self, node: Any) -> str:
-        """Where a node stands."""
+        """The line of a node."""
         return f"line {self.offset + node.start_mark.line + 1}"
 
-    def mapping(self, node: Any, what: str) -> dict[str, tuple[Any, Any]]:
-        """The entries of a mapping by the text of their keys; a list of keys is no key here."""
-        entries: dict[str, tuple[Any, Any]] = {}
+    def mapping(self, node: Any, what: str) -> _Entries:
+        """The entries of a mapping by the text of their keys; a list as a key is a fault."""
+        entries: _Entries = {}
         if node.id != "mapping":
             self.draft.fault(self.place(node), f"{what}: expected a mapping, got a {node.id}")
             self.draft.stop_at_faults()
@@ -122,7 +118,7 @@ class _Reader:
         return entries
 
     def scalar(self, node: Any, what: str) -> str:
-        """The characters of a scalar as they stand in the file."""
+        """The characters of a scalar as they are in the file."""
         if node.id != "scalar":
             self.draft.fault(self.place(node), f"{what}: expected a plain value, got a {node.id}")
             return ""
@@ -137,25 +133,11 @@ class _Reader:
             self.draft.fault(self.place(node), f"{what}: expected one character, got {text!r}")
         return text
 
-    def machine(self, keys: dict[str, tuple[Any, Any]], text: str, name: str) -> TuringMachine:
-        """The machine whose parts are these entries."""
+    def machine(self, keys: _Entries, text: str, name: str) -> TuringMachine:
+        """Build the machine from its entries."""
         draft = self.draft
         self.check_tapes(keys)
-        missing = [key for key in _NEEDED if key not in keys or _is_null(keys[key][1])]
-        for unknown in [key for key in keys if key not in _KEYS]:
-            place = self.place(keys[unknown][0])
-            close = get_close_matches(unknown, missing, n=1)
-            if close:
-                missing.remove(close[0])
-                draft.fault(place, f"unknown key {unknown!r}; did you mean {close[0]!r}?")
-                keys[close[0]] = keys[unknown]  # so that what is wrong with it is seen too
-            else:
-                draft.doubt(place, f"unknown key {unknown!r} is left out")
-        for key in missing:
-            draft.fault("", f"no {key!r}; a machine needs blank, start state and table")
-        if "table" in missing:
-            draft.stop_at_faults()
-
+        missing = self.check_keys(keys)
         blank = self.character(keys["blank"][1], "blank") if "blank" not in missing else "_"
         table = self.mapping(keys["table"][1], "table")
         start = next(iter(table), "")
@@ -164,13 +146,53 @@ class _Reader:
             draft.places["start"] = self.place(keys["start state"][1])
         given = "input" in keys and not _is_null(keys["input"][1])
         word = self.scalar(keys["input"][1], "input") if given else ""
-        symbols = [blank]
-        synonyms = self.synonyms(keys)
+        symbols = self.rules(table, self.synonyms(keys))
+        words = find_directives(text, "#", draft)
+        for word_of, key in (("START", "start state"), ("BLANK", "blank")):
+            if word_of in words:
+                draft.doubt(f"${word_of}", f"the comment is left out: {key!r} is a key of the file")
+        return draft.build(
+            blank=blank,
+            start=start,
+            states=table,
+            symbols=[blank, *symbols, *word, *words.get("SYMBOLS", [])],
+            accepting=words.get("ACCEPT"),
+            default_input=word,
+            input_symbols=words.get("INPUT_SYMBOLS", ()),
+            name=name,
+            description=first_comment(text, "#"),
+        )
+
+    def check_keys(self, keys: _Entries) -> list[str]:
+        """Record missing and unknown keys as faults or doubts; return the missing ones.
+
+        A misspelt key is not missing: its entry is added under the right key, to be checked too.
+        """
+        missing = [key for key in _NEEDED if key not in keys or _is_null(keys[key][1])]
+        for unknown in [key for key in keys if key not in _KEYS]:
+            place = self.place(keys[unknown][0])
+            close = get_close_matches(unknown, missing, n=1)
+            if close:
+                missing.remove(close[0])
+                self.draft.fault(place, f"unknown key {unknown!r}; did you mean {close[0]!r}?")
+                keys[close[0]] = keys[unknown]
+            else:
+                self.draft.doubt(place, f"unknown key {unknown!r} is left out")
+        for key in missing:
+            self.draft.fault("", f"no {key!r}; a machine needs blank, start state and table")
+        if "table" in missing:
+            self.draft.stop_at_faults()
+        return missing
+
+    def rules(self, table: _Entries, synonyms: dict[str, _Instruction]) -> list[str]:
+        """Add the rules of the table; return the symbols they read and write, in order."""
+        symbols: list[str] = []
         for state, (_, rules) in table.items():
             if _is_null(rules):
                 continue
             if rules.id != "mapping":
-                draft.fault(self.place(rules), f"state {state}: expected symbols and instructions")
+                place = self.place(rules)
+                self.draft.fault(place, f"state {state}: expected symbols and instructions")
                 continue
             for key, value in rules.value:
                 instruction = self.instruction(value, synonyms, f"state {state}")
@@ -180,39 +202,23 @@ class _Reader:
                         write, move, target = instruction
                         action = Action(target or state, write or symbol, move)
                         symbols.append(action.write)
-                        draft.rule(self.place(key), state, symbol, action)
-        words = find_directives(text, "#", draft)
-        for word_of, key in (("START", "start state"), ("BLANK", "blank")):
-            if word_of in words:
-                draft.doubt(f"${word_of}", f"the comment is left out: {key!r} is a key of the file")
-        return draft.build(
-            blank=blank,
-            start=start,
-            states=table,
-            symbols=[*symbols, *word, *words.get("SYMBOLS", [])],
-            accepting=words.get("ACCEPT"),
-            default_input=word,
-            input_symbols=words.get("INPUT_SYMBOLS", ()),
-            name=name,
-            description=first_comment(text, "#"),
-        )
+                        self.draft.rule(self.place(key), state, symbol, action)
+        return symbols
 
-    def check_tapes(self, keys: dict[str, tuple[Any, Any]]) -> None:
-        """Refuse a machine with several tapes, as other tools write them in YAML."""
+    def check_tapes(self, keys: _Entries) -> None:
+        """Raise FormatError for a machine with several tapes, as other tools write them."""
         for name, (key, node) in keys.items():
             tapes = 0
-            if name in ("blank", "input") and node.id == "sequence":
+            if name in ("blank", "input", "tapes") and node.id == "sequence":
                 tapes = len(node.value)
             elif "tapes" in name.lower().replace("_", " ").split() and node.id == "scalar":
                 tapes = int(node.value) if node.value.isdecimal() and len(node.value) < 9 else 0
-            elif name == "tapes" and node.id == "sequence":
-                tapes = len(node.value)
             if tapes > 1:
                 self.draft.fault(self.place(key), several_tapes(tapes))
                 self.draft.stop_at_faults()
 
-    def synonyms(self, keys: dict[str, tuple[Any, Any]]) -> dict[str, _Instruction]:
-        """The abbreviations for instructions."""
+    def synonyms(self, keys: _Entries) -> dict[str, _Instruction]:
+        """The instructions that abbreviations stand for."""
         if "synonyms" not in keys or _is_null(keys["synonyms"][1]):
             return {}
         entries = self.mapping(keys["synonyms"][1], "synonyms")
@@ -225,15 +231,19 @@ class _Reader:
     def instruction(
         self, node: Any, synonyms: dict[str, _Instruction], what: str
     ) -> _Instruction | None:
-        """What to do; None after a fault."""
+        """Read an instruction; None after a fault."""
+        if node.id != "scalar":
+            return self.written_out(node, what)
+        if node.value in _MOVES and (node.value != "N" or "N" not in synonyms):
+            return _Instruction(None, _MOVES[node.value], None)
+        if node.value not in synonyms:
+            fault = f"{what}: {node.value!r} is neither a move (L, R, N) nor a synonym"
+            self.draft.fault(self.place(node), fault)
+        return synonyms.get(node.value)
+
+    def written_out(self, node: Any, what: str) -> _Instruction | None:
+        """Read an instruction that is a mapping; None after a fault."""
         place, draft = self.place(node), self.draft
-        if node.id == "scalar":
-            if node.value in _MOVES and (node.value != "N" or "N" not in synonyms):
-                return _Instruction(None, _MOVES[node.value], None)
-            if node.value not in synonyms:
-                found = f"{what}: {node.value!r}"
-                draft.fault(place, f"{found} is neither a move (L, R, N) nor a synonym")
-            return synonyms.get(node.value)
         entries = self.mapping(node, what)
         for unknown in (key for key in entries if key not in ("write", *_MOVES)):
             hint = "; did you mean 'write'?" if get_close_matches(unknown, ["write"]) else ""
@@ -252,7 +262,7 @@ class _Reader:
         )
 
     def read_symbols(self, key: Any, state: str) -> Iterator[str]:
-        """The symbols of a key: one, a list, or a text with commas between them."""
+        """The symbols of a key: one, a list, or several separated by commas."""
         what = f"symbol read in state {state}"
         if key.id == "sequence":
             for item in key.value:
@@ -268,7 +278,7 @@ def _is_null(node: Any) -> bool:
 
 
 def write(machine: TuringMachine) -> str:
-    """The machine as bare YAML, each halting state declared."""
+    """Write the machine as bare YAML, with every halting state declared."""
     misfits = [
         f"symbol {symbol!r} has {len(symbol)} characters, and a cell holds one"
         for symbol in machine.symbols
@@ -279,8 +289,7 @@ def write(machine: TuringMachine) -> str:
         for state in machine.states
         if len(_quote(state)) > _LONGEST_KEY
     ]
-    if misfits:
-        raise FormatError("does not fit into turingmachine.io:\n  " + "\n  ".join(misfits))
+    require_fit(NAME, misfits)
     if any(action.move is Move.S for action in machine.delta.values()):
         warnings.warn(
             "the head stays in place in some rules: they are written as N, which netwright and "
@@ -288,16 +297,10 @@ def write(machine: TuringMachine) -> str:
             FormatWarning,
             stacklevel=2,
         )
-    seen = {machine.blank, *machine.default_input}
-    for (_, symbol), action in machine.delta.items():
-        seen |= {symbol, action.write}
-    lines = comment_lines(machine, "#")
-    lines += write_directives(machine, "#", machine.states, seen)
+    lines = write_comments(machine, "#", machine.states)
     if machine.default_input:
         lines.append(f"input: {_quote(''.join(machine.default_input))}")
-    lines.append(f"blank: {_quote(machine.blank)}")
-    lines.append(f"start state: {_quote(machine.start)}")
-    lines.append("table:")
+    lines += [f"blank: {_quote(machine.blank)}", f"start state: {_quote(machine.start)}", "table:"]
     for state in machine.states:
         lines.append(f"  {_quote(state)}:")
         for instruction, symbols in _grouped(machine, state).items():
@@ -307,7 +310,7 @@ def write(machine: TuringMachine) -> str:
 
 
 def _grouped(machine: TuringMachine, state: str) -> dict[str, list[str]]:
-    """The instructions of a state, each with the keys on which it applies."""
+    """The instructions of a state, each with the symbols to which it applies."""
     groups: dict[str, list[str]] = {}
     for (from_state, symbol), (target, written, move) in machine.delta.items():
         if from_state != state:
@@ -323,7 +326,7 @@ def _grouped(machine: TuringMachine, state: str) -> dict[str, list[str]]:
 
 
 def _quote(text: str) -> str:
-    """A YAML scalar that every reader takes for these very characters."""
+    """A YAML scalar that every parser reads as exactly these characters."""
     words = {"null", "true", "false", "yes", "no", "on", "off", "y", "n"}
     if re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]*", text) and text.lower() not in words:
         return text

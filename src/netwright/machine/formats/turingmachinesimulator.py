@@ -24,12 +24,49 @@ def recognises(text: str) -> bool:
 
 
 def read(text: str, source: Source) -> TuringMachine:
-    r"""The machine of a text.
+    r"""Read the machine of a text.
 
     >>> read("init: a\naccept: b\na,0\nb,1,>", Source()).delta["a", "0"]
     Action(state='b', write='1', move=<Move.R: 'R'>)
     """
     draft = Draft(source, "turingmachinesimulator.com")
+    header, lines = _read_lines(text, draft)
+    _add_rules(lines, draft)
+    start = header["init"]
+    if not start:
+        draft.fault("", "no 'init:' line with the initial state")
+    if start not in [state for state, _ in draft.delta]:
+        draft.doubt("init", f"no rule for the initial state {start!r}")
+    accepting = [state.strip() for state in header["accept"].split(",") if state.strip()]
+    rules = draft.delta.items()
+    return draft.build(
+        blank="_",
+        start=start,
+        states=[start, *(q for (state, _), to in rules for q in (state, to.state)), *accepting],
+        symbols=["_", *(s for (_, symbol), to in rules for s in (symbol, to.write))],
+        accepting=accepting,
+        name=header["name"],
+    )
+
+
+def _add_rules(lines: list[tuple[str, list[str]]], draft: Draft) -> None:
+    for (place, left), (below, right) in zip(lines[::2], lines[1::2], strict=False):
+        tapes = len(left) - 1
+        if tapes > 1:
+            draft.fault(place, several_tapes(tapes))
+            draft.stop_at_faults()
+        if tapes < 1 or len(right) != 3 or right[2] not in _MOVES:
+            draft.fault(place, f"expected 'state,symbol' here and 'state,symbol,move' on {below}")
+            continue
+        (state, symbol), (target, write, letter) = left, right
+        draft.check_characters(place, symbol, write)
+        draft.rule(place, state, symbol, Action(target, write, _MOVES[letter]))
+    if len(lines) % 2:
+        draft.fault(lines[-1][0], "a rule's first line without the second")
+
+
+def _read_lines(text: str, draft: Draft) -> tuple[dict[str, str], list[tuple[str, list[str]]]]:
+    """Return the header, and the fields of every other line with its place."""
     header = {"name": "", "init": "", "accept": ""}
     lines = []
     for number, content in enumerate(text.split("\n"), start=1):
@@ -41,35 +78,4 @@ def read(text: str, source: Source) -> TuringMachine:
             header[word] = match[2].strip()
         elif line:
             lines.append((f"line {number}", [field.strip() for field in line.split(",")]))
-
-    accepting = [state.strip() for state in header["accept"].split(",") if state.strip()]
-    states, symbols = [header["init"]], ["_"]
-    for (place, left), (below, right) in zip(lines[::2], lines[1::2], strict=False):
-        tapes = len(left) - 1
-        if tapes > 1:
-            draft.fault(place, several_tapes(tapes))
-            draft.stop_at_faults()
-        if tapes < 1 or len(right) != 3 or right[2] not in _MOVES:
-            draft.fault(place, f"expected 'state,symbol' here and 'state,symbol,move' on {below}")
-            continue
-        (state, symbol), (target, write, letter) = left, right
-        for name in (symbol, write):
-            if len(name) != 1:
-                draft.fault(place, f"symbol {name!r} has {len(name)} characters; expected one")
-        states += [state, target]
-        symbols += [symbol, write]
-        draft.rule(place, state, symbol, Action(target, write, _MOVES[letter]))
-    if len(lines) % 2:
-        draft.fault(lines[-1][0], "a rule's first line without the second")
-    if not header["init"]:
-        draft.fault("", "no 'init:' line with the initial state")
-    if header["init"] not in [state for state, _ in draft.delta]:
-        draft.doubt("init", f"no rule for the initial state {header['init']!r}")
-    return draft.build(
-        blank="_",
-        start=header["init"],
-        states=[*states, *accepting],
-        symbols=symbols,
-        accepting=accepting,
-        name=header["name"],
-    )
+    return header, lines

@@ -1,4 +1,4 @@
-"""The shipped machines: turingmachine.io files beside this one, named by their file names."""
+"""The shipped machines: turingmachine.io files in this folder, named by their file names."""
 
 from functools import cache
 from importlib.resources import files
@@ -18,7 +18,7 @@ def library_names() -> tuple[str, ...]:
 
 @cache
 def library_machine(name: str) -> TuringMachine:
-    """The shipped machine of this name.
+    """Load a shipped machine; raise FormatError for an unknown name.
 
     >>> library_machine("even-as").description
     'Accepts the words over a and b with an even number of a.'

@@ -1,4 +1,4 @@
-"""The processes behind workers: begun one by one, or many as the children of one."""
+"""The worker processes themselves: started one by one, or forked from one server process."""
 
 import os
 import subprocess
@@ -9,24 +9,24 @@ from time import monotonic
 from typing import IO, Any, Protocol
 
 COMMAND = (sys.executable, "-P", "-m", "netwright.campaign.worker")
-"""-P: what lies in the user's folder is no module."""
+"""-P keeps files in the user's folder from shadowing modules."""
 
 
 class Process(Protocol):
-    """What a worker needs of its process."""
+    """The part of `subprocess.Popen` that a worker needs."""
 
     stdin: IO[bytes] | None
     stdout: IO[bytes] | None
 
     def kill(self) -> None:
-        """End it at once."""
+        """Kill it."""
 
     def wait(self, timeout: float | None = None) -> int:
-        """Its exit code; of a signal, its number with a minus."""
+        """Return its exit code; minus the number of the signal that killed it."""
 
 
-def begin(*arguments: str, **options: Any) -> "subprocess.Popen[bytes]":
-    """A process of its own group: Ctrl-C is for whoever gives the work."""
+def start_worker(*arguments: str, **options: Any) -> "subprocess.Popen[bytes]":
+    """Start a process in its own group, so that Ctrl-C reaches only the supervisor."""
     return subprocess.Popen(
         [*COMMAND, *arguments],
         stdin=subprocess.PIPE,
@@ -38,50 +38,58 @@ def begin(*arguments: str, **options: Any) -> "subprocess.Popen[bytes]":
     )
 
 
+def send(process: Process, line: bytes) -> None:
+    """Write a line to a process; that it is dead shows when its answer is read."""
+    assert process.stdin is not None
+    with suppress(BrokenPipeError):
+        process.stdin.write(line)
+        process.stdin.flush()
+
+
 def close_pipes(process: Process) -> None:
-    """Let go of a process: one that waits for more ends then."""
+    """Close both pipes; a process that waits for more input then exits."""
     for pipe in (process.stdin, process.stdout):
         if pipe is not None:
             with suppress(BrokenPipeError):
                 pipe.close()
 
 
-class Child:
-    """One of a family."""
+class ForkedProcess:
+    """A child of the fork server, with the interface of `Process`."""
 
-    def __init__(self, family: "Family", questions: int, answers: int) -> None:
-        self.family = family
+    def __init__(self, server: "ForkServer", questions: int, answers: int) -> None:
+        self.server = server
         self.stdin: IO[bytes] | None = os.fdopen(questions, "wb")
         self.stdout: IO[bytes] | None = os.fdopen(answers, "rb")
         self.pid: int | None = None
-        """Known when it says that it is ready."""
+        """Known once the child reports that it is ready."""
 
     def kill(self) -> None:
-        """End it at once; if it has not begun, end the one that it would come from."""
+        """Kill it; if it has not started, kill the server instead."""
         if self.pid is None:
-            self.family.mother.kill()
-        elif self.pid not in self.family.ended:
+            self.server.process.kill()
+        elif self.pid not in self.server.exit_codes:
             with suppress(ProcessLookupError):
                 os.kill(self.pid, 9)
 
     def wait(self, timeout: float | None = None) -> int:
-        """Its exit code, as far as anybody knows it."""
-        if self.pid is None:  # it never began
-            return self.family.mother.wait(timeout)
+        """Return its exit code; -9 if the server died and the code is unknown."""
+        if self.pid is None:  # it never started
+            return self.server.process.wait(timeout)
         until = monotonic() + (timeout or 5)
-        with self.family.told:
-            while self.pid not in self.family.ended:
+        with self.server.reported:
+            while self.pid not in self.server.exit_codes:
                 left = until - monotonic()
                 if left <= 0:
                     raise subprocess.TimeoutExpired(COMMAND, timeout or 5)
-                if self.family.is_gone:
-                    return -9  # the mother was killed, and nobody knows
-                self.family.told.wait(min(left, 0.2))
-            return self.family.ended[self.pid]
+                if self.server.is_gone:
+                    return -9
+                self.server.reported.wait(min(left, 0.2))
+            return self.server.exit_codes[self.pid]
 
 
-class Family:
-    """Several workers that begin as one process."""
+class ForkServer:
+    """A process that compiles the code for a plan once, then forks all workers."""
 
     def __init__(self, count: int, plan: bytes) -> None:
         ours, theirs = [], []
@@ -90,32 +98,30 @@ class Family:
             ours.append((questions[1], answers[0]))
             theirs.append((questions[0], answers[1]))
         numbers = [number for pair in theirs for number in pair]
-        self.mother = begin(*(f"{i},{o}" for i, o in theirs), pass_fds=numbers)
+        self.process = start_worker(*(f"{i},{o}" for i, o in theirs), pass_fds=numbers)
         for number in numbers:
             os.close(number)
-        self.ended: dict[int, int] = {}
+        self.exit_codes: dict[int, int] = {}
         self.is_gone = False
-        self.told = threading.Condition()
-        self.children = [Child(self, *pair) for pair in ours]
-        assert self.mother.stdin is not None
-        with suppress(BrokenPipeError):
-            self.mother.stdin.write(plan)
-            self.mother.stdin.flush()
+        self.reported = threading.Condition()
+        self.children = [ForkedProcess(self, *pair) for pair in ours]
+        send(self.process, plan)
         self._listener = threading.Thread(target=self._listen, daemon=True)
         self._listener.start()
 
     def _listen(self) -> None:
-        assert self.mother.stdout is not None
-        for line in self.mother.stdout:
-            process, code = map(int, line.split())
-            with self.told:
-                self.ended[process] = code
-                self.told.notify_all()
+        """Thread: collect the exit codes of children as the server reports them."""
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            pid, code = map(int, line.split())
+            with self.reported:
+                self.exit_codes[pid] = code
+                self.reported.notify_all()
         self.is_gone = True
 
     def close(self) -> None:
-        """End the mother; her children end with their pipes."""
-        self.mother.kill()
-        self.mother.wait()
+        """Kill the server; its children exit when their pipes are closed."""
+        self.process.kill()
+        self.process.wait()
         self._listener.join()
-        close_pipes(self.mother)
+        close_pipes(self.process)

@@ -1,8 +1,8 @@
-"""Workers as those see them who give them work, and the crew of one machine.
+"""The supervisor's side of worker processes, and the local pool.
 
-A batch goes to one worker. If that dies, it is known at which machine: another worker goes on with
-it. A machine that kills its workers time and again has a row that says so, and so has one that
-takes too long; everything else goes on.
+A batch goes to one worker process. If that dies, its supervisor knows at which machine, and starts
+another that continues there. A machine that kills its workers repeatedly gets a row with the
+outcome `crashed`, one that takes too long `timeout`; the rest of the batch is not affected.
 """
 
 import json
@@ -14,33 +14,40 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, closing
 from importlib.metadata import version
 from time import monotonic
 from typing import Any, NamedTuple
 
 from netwright.campaign.plan import Plan
-from netwright.campaign.processes import Child, Family, Process, begin, close_pipes
+from netwright.campaign.processes import (
+    ForkedProcess,
+    ForkServer,
+    Process,
+    close_pipes,
+    send,
+    start_worker,
+)
 from netwright.campaign.work import Item, failed_row, written_row
 from netwright.campaign.worker import READY
 from netwright.errors import InputError, NetwrightError
 
 TRIES = 3
-"""Workers that a machine may cost before it is given up: they may also die by chance."""
-TO_START = 300.0
-"""Seconds until a worker must be ready: the very first compiles its code."""
+"""Workers that one machine may crash before it is given up: a worker may also die by chance."""
+SECONDS_TO_START = 300.0
+"""Time limit for a worker to become ready: the very first one compiles its code."""
 
 
 class WorkersError(NetwrightError):
-    """There is nobody to do the work: workers do not start, or a cluster is gone."""
+    """No worker is left to do the work: they fail to start, or the cluster is gone."""
 
 
 class LostError(NetwrightError):
-    """Whoever had a batch is gone, and another one can do it."""
+    """A batch was lost with its worker; another worker can do it."""
 
 
-class Done(NamedTuple):
-    """A batch that is done."""
+class BatchResult(NamedTuple):
+    """The rows of a finished batch."""
 
     rows: bytes
     """Lines of JSON."""
@@ -48,23 +55,23 @@ class Done(NamedTuple):
 
 
 class Worker:
-    """A process that does batches for one plan."""
+    """A worker process for one plan, restarted whenever it dies."""
 
     def __init__(self, plan: dict[str, Any], process: Process | None = None) -> None:
         self.plan = plan
-        self._begun = process
-        """One that is beginning already."""
+        self._forked = process
+        """A forked process that is starting already; used first."""
         self.targets = Plan(**plan).targets
         self.limit: float = plan["time_limit"]
         self._process: Process | None = None
         self._deadline: float | None = None
-        self._heard = monotonic()
+        self._last_row = monotonic()
         self._timed_out = False
         self._closed = threading.Event()
-        threading.Thread(target=self._watch, daemon=True).start()
+        threading.Thread(target=self._kill_late, daemon=True).start()
 
-    def do(self, items: Sequence[Item]) -> Done:
-        """All rows of a batch."""
+    def do(self, items: Sequence[Item]) -> BatchResult:
+        """Return all rows of a batch; raise LostError if the worker is closed meanwhile."""
         started = monotonic()
         rows: list[bytes] = []
         jobs = [(item, on) for item in items for on in self.targets]
@@ -75,7 +82,8 @@ class Worker:
             rows += new
             if len(rows) == len(jobs):
                 break
-            # It died. Where, is known of those who are careful; the next one is.
+            # The process died. A careful one sends each row at once, which shows where: so the
+            # next one is careful.
             ended = self._end()
             tries = 0 if not careful else tries + 1 if not new else 1
             if careful and (self._timed_out or tries == TRIES):
@@ -84,50 +92,45 @@ class Worker:
                     outcome, note = "timeout", f"took longer than {self.limit:g} seconds"
                 else:
                     outcome, note = "crashed", f"its worker {ended}, {TRIES} times of {TRIES}"
-                took = monotonic() - self._heard
+                took = monotonic() - self._last_row
                 rows.append(written_row(failed_row(item, on, outcome, note, took)))
                 tries = 0
             careful = True
         if len(rows) < len(jobs):
             raise LostError("its worker was sent away")
-        return Done(b"".join(rows), monotonic() - started)
+        return BatchResult(b"".join(rows), monotonic() - started)
 
     def close(self) -> None:
-        """End it; what it is at is lost."""
+        """Kill the process; the batch it works on is lost."""
         self._closed.set()
         self._end()
-        if self._begun is not None:
-            close_pipes(self._begun)
+        if self._forked is not None:
+            close_pipes(self._forked)
 
     def _rows(self, items: Sequence[Item], done: int, careful: bool) -> Iterator[bytes]:
-        """The rows of a batch behind the first `done`, as they come, while the worker lives."""
+        """Yield the rows of a batch after the first `done`, until the process dies."""
         first, skip = divmod(done, len(self.targets))
-        process = self._started()
-        assert process.stdin is not None
+        process = self._running_process()
         assert process.stdout is not None
-        asked = {"skip": skip, "careful": careful, "items": items[first:]}
-        batch = json.dumps(asked).encode() + b"\n"
-        self._hear()
+        batch = {"skip": skip, "careful": careful, "items": items[first:]}
+        self._reset_deadline()
         try:
-            with suppress(BrokenPipeError):
-                process.stdin.write(batch)
-                process.stdin.flush()
+            send(process, json_line(batch))
             for _ in range(len(items) * len(self.targets) - done):
                 line = process.stdout.readline()
-                if not line.endswith(b"\n"):  # it died, at times in the middle of a line
+                if not line.endswith(b"\n"):  # it died, perhaps in the middle of a line
                     return
-                self._hear()
+                self._reset_deadline()
                 yield line
         finally:
             self._deadline = None
 
-    def _hear(self) -> None:
-        """Note that a row came, or that the first is awaited."""
-        self._heard = monotonic()
-        self._deadline = self._heard + self.limit
+    def _reset_deadline(self) -> None:
+        self._last_row = monotonic()
+        self._deadline = self._last_row + self.limit
 
-    def _started(self) -> Process:
-        """The process; a new one if there is none. It, too, may die by chance."""
+    def _running_process(self) -> Process:
+        """Return the process; start one if there is none, which may also die by chance."""
         how = ""
         for _ in range(TRIES):
             if self._process is not None or self._closed.is_set():
@@ -138,21 +141,18 @@ class Worker:
         return self._process
 
     def _start(self) -> str:
-        """Begin a process; how it ended, if it was not ready before."""
+        """Start a process; return how it ended, or "" if it is ready."""
         self._timed_out = False
-        process = self._process = self._begun or begin()
-        is_new, self._begun = self._begun is None, None
-        assert process.stdin is not None
+        process = self._process = self._forked or start_worker()
+        is_new, self._forked = self._forked is None, None
         assert process.stdout is not None
-        self._deadline = monotonic() + TO_START
+        self._deadline = monotonic() + SECONDS_TO_START
         if is_new:
-            with suppress(BrokenPipeError):
-                process.stdin.write(written_plan(self.plan))
-                process.stdin.flush()
+            send(process, json_line(self.plan))
         answer = process.stdout.readline().decode().split()
         self._deadline = None
         if answer[:2] == [READY, version("netwright")]:
-            if isinstance(process, Child):
+            if isinstance(process, ForkedProcess):
                 process.pid = int(answer[2])
             return ""
         how = self._end()
@@ -161,7 +161,7 @@ class Worker:
         return how
 
     def _end(self) -> str:
-        """End the process, and say how it ended."""
+        """End the process; return a phrase that says how it ended."""
         process, self._process = self._process, None
         if process is None:
             return "was not there"
@@ -177,8 +177,8 @@ class Worker:
             return f"was killed by {signal.Signals(-code).name}"
         return f"ended with exit code {code}"
 
-    def _watch(self) -> None:
-        """Kill a process that is late."""
+    def _kill_late(self) -> None:
+        """Watchdog thread: kill a process that is past its deadline."""
         while not self._closed.wait(0.05):
             deadline, process = self._deadline, self._process
             if deadline is not None and monotonic() > deadline and process is not None:
@@ -187,42 +187,40 @@ class Worker:
                 process.kill()
 
 
-def written_plan(plan: dict[str, Any]) -> bytes:
-    """The first line that a worker reads."""
-    return json.dumps(plan).encode() + b"\n"
+def json_line(message: dict[str, Any]) -> bytes:
+    """A message to a worker: its plan, or a batch."""
+    return json.dumps(message).encode() + b"\n"
 
 
-class Crew(ABC):
-    """Whoever does batches, while a campaign runs."""
+class WorkerPool(ABC):
+    """Workers that run batches while a campaign runs."""
 
-    @property
-    @abstractmethod
-    def workers(self) -> int:
-        """How many there are now."""
+    workers: int
+    """How many there are now."""
 
     @abstractmethod
     def submit(self, items: Sequence[Item]) -> Any:
-        """A future of `Done`, concurrent.futures' or one like it; it may give a LostError."""
+        """Return a future of a BatchResult, as in concurrent.futures; it may raise LostError."""
 
     def check(self) -> None:
-        """WorkersError if there is nobody any more."""
+        """Raise WorkersError if no worker is left."""
         return
 
-    def drop(self, future: Any) -> None:
-        """Let go of a batch that nobody has begun."""
+    def cancel(self, future: Any) -> None:
+        """Cancel a batch that no worker has begun."""
         future.cancel()
 
 
 class Engine(ABC):
-    """Where the work of a campaign is done."""
+    """Where the work of a campaign is done: on this machine or on a cluster."""
 
     @abstractmethod
-    def crew(self, plan: Plan) -> AbstractContextManager[Crew]:
-        """The workers for a plan; they are gone at the end."""
+    def pool(self, plan: Plan) -> AbstractContextManager[WorkerPool]:
+        """A context manager with the workers for a plan."""
 
 
 class Local(Engine):
-    """Processes on this machine: as many as it has cores, unless said.
+    """Processes on this machine: as many as it has cores, unless `workers` is given.
 
     >>> Local(2)
     Local(2)
@@ -237,49 +235,36 @@ class Local(Engine):
     def __repr__(self) -> str:
         return f"Local({self.workers})"
 
-    @contextmanager
-    def crew(self, plan: Plan) -> Iterator[Crew]:
+    def pool(self, plan: Plan) -> AbstractContextManager[WorkerPool]:
         """One thread and one process for each worker."""
-        crew = _LocalCrew(self.workers, plan.written())
-        try:
-            yield crew
-        finally:
-            crew.close()
+        return closing(_LocalPool(self.workers, plan.written()))
 
 
-class _LocalCrew(Crew):
-    def __init__(self, count: int, plan: dict[str, Any]) -> None:
-        self.plan, self.count = plan, count
-        self.pool = ThreadPoolExecutor(count, thread_name_prefix="netwright")
-        self.own = threading.local()
-        self.family: Family | None = None
-        children: list[Child] = []
-        if count > 1 and hasattr(os, "fork"):
-            self.family = Family(count, written_plan(plan))
-            children = self.family.children
-        self.all = [Worker(plan, child) for child in children]
+class _LocalPool(WorkerPool):
+    def __init__(self, workers: int, plan: dict[str, Any]) -> None:
+        self.workers = workers
+        self.threads = ThreadPoolExecutor(workers, thread_name_prefix="netwright")
+        self.server: ForkServer | None = None
+        processes: Sequence[Process | None] = [None] * workers
+        if workers > 1 and hasattr(os, "fork"):
+            self.server = ForkServer(workers, json_line(plan))
+            processes = self.server.children
+        self.all = [Worker(plan, process) for process in processes]
         self.free = list(self.all)
 
-    @property
-    def workers(self) -> int:
-        return self.count
+    def submit(self, items: Sequence[Item]) -> "Future[BatchResult]":
+        return self.threads.submit(self._do, items)
 
-    def submit(self, items: Sequence[Item]) -> "Future[Done]":
-        return self.pool.submit(self._do, items)
-
-    def _do(self, items: Sequence[Item]) -> Done:
-        if not hasattr(self.own, "worker"):
-            if self.free:
-                self.own.worker = self.free.pop()
-            else:
-                self.own.worker = Worker(self.plan)
-                self.all.append(self.own.worker)
-        done: Done = self.own.worker.do(items)
-        return done
+    def _do(self, items: Sequence[Item]) -> BatchResult:
+        worker = self.free.pop()
+        try:
+            return worker.do(items)
+        finally:
+            self.free.append(worker)
 
     def close(self) -> None:
-        self.pool.shutdown(wait=False, cancel_futures=True)
+        self.threads.shutdown(wait=False, cancel_futures=True)
         for worker in self.all:
             worker.close()
-        if self.family is not None:
-            self.family.close()
+        if self.server is not None:
+            self.server.close()

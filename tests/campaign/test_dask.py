@@ -16,8 +16,8 @@ from tests.campaign.poison import POISON, SLEEPER, poisoned
 from tests.processes import netwright
 
 from netwright.campaign import Dask, Local, Plan, Status, run, status
-from netwright.campaign.pool import LostError, WorkersError
 from netwright.campaign.on_dask import _Task
+from netwright.campaign.pool import LostError, WorkersError
 from netwright.errors import InputError
 
 PLAN = Plan(max_steps=200)

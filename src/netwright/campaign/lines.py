@@ -65,11 +65,9 @@ class _Zstandard(io.RawIOBase):
         self._ready = b""
 
     def readable(self) -> bool:
-        """Always True."""
         return True
 
     def readinto(self, buffer: Any) -> int:
-        """Fill a buffer with decompressed bytes; return how many."""
         while not self._ready:
             chunk = self._file.read(CHUNK)
             if not chunk:

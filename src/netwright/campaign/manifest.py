@@ -90,18 +90,16 @@ class Work:
         """The machines with numbers from `first` to `end` - 1."""
         for source, entry in zip(self.sources, self.manifest["sources"], strict=True):
             base = entry["base"]
-            begin, stop = max(first - base, entry["first"]), min(end - base, entry["end"])
-            if begin >= stop:
+            span = range(max(first - base, entry["first"]), min(end - base, entry["end"]))
+            numbers: Sequence[int] = span
+            if self.numbers is not None:
+                numbers = [n - base for n in self.numbers if n - base in span]
+            if not numbers:
                 continue
-            wanted: Iterable[int]
-            if self.numbers is None:
-                bad = set(entry["bad"])
-                wanted = (number for number in range(begin, stop) if number not in bad)
-                found = source.items(begin, stop)
-            else:
-                wanted = [n - base for n in self.numbers if begin <= n - base < stop]
-                found = source.chosen(wanted)
-            for number in wanted:
+            bad, found = set(entry["bad"]), source.items(numbers)
+            for number in numbers:
+                if number in bad:
+                    continue
                 item = next(found, None)
                 if item is None or item.number != number:
                     raise _changed(source)

@@ -13,8 +13,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import islice
+from itertools import islice, starmap
 from pathlib import Path
+from typing import TypeVar
 
 from netwright.campaign import enumeration
 from netwright.campaign.lines import file_digest, is_compressed, opened
@@ -28,6 +29,7 @@ from netwright.machine.turing_machine import TuringMachine
 from netwright.machine.written import machine_parts
 
 LIBRARY = "library"
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -66,15 +68,15 @@ class MachineSource(ABC):
         return True
 
     @abstractmethod
-    def items(self, first: int, end: int) -> Iterator[Item]:
-        """The machines with numbers from `first` to `end` - 1, without bad ones."""
+    def items(self, numbers: Sequence[int]) -> Iterator[Item]:
+        """The machines with the given numbers, one or more in order, without bad ones."""
 
-    def chosen(self, numbers: Sequence[int]) -> Iterator[Item]:
-        """The machines with the given numbers, which are sorted."""
-        wanted = set(numbers)
-        if numbers:
-            found = self.items(numbers[0], numbers[-1] + 1)
-            yield from (item for item in found if item.number in wanted)
+
+def _picked(values: Iterable[T], numbers: Sequence[int]) -> Iterator[tuple[int, T]]:
+    """The values at the given places, each after its place."""
+    wanted = numbers if isinstance(numbers, range) else set(numbers)
+    found = enumerate(islice(values, numbers[0], numbers[-1] + 1), start=numbers[0])
+    return ((number, value) for number, value in found if number in wanted)
 
 
 class _File(MachineSource):
@@ -85,7 +87,6 @@ class _File(MachineSource):
         self._stat_then: tuple[int, ...] | None = None
 
     def same_as(self, digest: str, *, skip_bad: bool) -> bool:
-        """Whether the file still has this digest."""
         self._stat_then = self._stat()
         return file_digest(self.path) == digest
 
@@ -101,16 +102,14 @@ class _File(MachineSource):
         return found.st_size, found.st_mtime_ns, found.st_ino
 
 
-class ListFile(_File):
+class _ListFile(_File):
     """A file, perhaps compressed, with one machine a line, among other columns."""
 
     @property
     def label(self) -> str:
-        """Its name in messages."""
         return "standard input" if self.name == "-" else str(self.path)
 
     def survey(self, *, skip_bad: bool) -> Survey:
-        """Read the whole file."""
         size = 0
         bad: list[int] = []
         for place, line in self._lines():
@@ -125,9 +124,9 @@ class ListFile(_File):
             raise FormatError(f"{self.label} has no machines; expected one a line")
         return Survey(size, file_digest(self.path), tuple(bad))
 
-    def items(self, first: int, end: int) -> Iterator[Item]:
-        """Those of the lines in a range."""
-        for number, (place, line) in enumerate(islice(self._lines(), first, end), start=first):
+    def items(self, numbers: Sequence[int]) -> Iterator[Item]:
+        """Those of the given lines; the lines before them are read, too."""
+        for number, (place, line) in _picked(self._lines(), numbers):
             try:
                 text, remark = bbchallenge.find_in_line(line, place)
             except NetwrightError:
@@ -141,11 +140,10 @@ class ListFile(_File):
                 yield f"{self.label}:{number}", line
 
 
-class SeedDatabase(_File):
+class _SeedDatabase(_File):
     """The bbchallenge seed database, or another file of its format."""
 
     def survey(self, *, skip_bad: bool) -> Survey:
-        """Read the whole file."""
         import numpy as np
 
         total = hashlib.sha256()
@@ -169,12 +167,7 @@ class SeedDatabase(_File):
                 number += len(cells)
         return Survey(size, total.hexdigest(), tuple(bad))
 
-    def items(self, first: int, end: int) -> Iterator[Item]:
-        """Those of a range."""
-        return self.chosen(range(first, end))
-
-    def chosen(self, numbers: Sequence[int]) -> Iterator[Item]:
-        """Those with the given numbers, by random access."""
+    def items(self, numbers: Sequence[int]) -> Iterator[Item]:
         with open_regular(self.path, "seed database") as file:
             for number in numbers:
                 file.seek(seed_database.RECORD * (number + 1))
@@ -183,7 +176,7 @@ class SeedDatabase(_File):
                     yield Item(number, text)
 
 
-class Members(MachineSource):
+class _Members(MachineSource):
     """Machines loaded one by one: of the library, or the files of a folder."""
 
     def __init__(
@@ -193,7 +186,6 @@ class Members(MachineSource):
         self._digests: list[str] = []
 
     def survey(self, *, skip_bad: bool) -> Survey:
-        """Load all members."""
         self._digests = []
         bad: list[int] = []
         for number, member in enumerate(self.members):
@@ -208,9 +200,8 @@ class Members(MachineSource):
         about = json.dumps([*zip(self.members, self._digests, strict=True)])
         return Survey(len(self.members), hashlib.sha256(about.encode()).hexdigest(), tuple(bad))
 
-    def items(self, first: int, end: int) -> Iterator[Item]:
-        """Those of a range."""
-        for number in range(first, end):
+    def items(self, numbers: Sequence[int]) -> Iterator[Item]:
+        for number in numbers:
             try:
                 machine = self._loaded(self.members[number])
             except NetwrightError:
@@ -221,7 +212,6 @@ class Members(MachineSource):
             yield Item(number, self.members[number], "", parts)
 
     def contains(self, folder: Path) -> bool:
-        """Whether the source is a folder with that one in it."""
         place = Path(self.name)
         return place.is_dir() and folder.resolve().is_relative_to(place.resolve())
 
@@ -235,7 +225,7 @@ class Members(MachineSource):
             return self.load(member)
 
 
-class MachineClass(MachineSource):
+class _MachineClass(MachineSource):
     """A class of machines: enumerated by `texts`, or computed from a number by `numbered`."""
 
     def __init__(
@@ -250,40 +240,27 @@ class MachineClass(MachineSource):
         self.size, self.seed = size, seed
 
     def survey(self, *, skip_bad: bool) -> Survey:
-        """Count the machines."""
         size = self.size if self.size is not None else sum(1 for _ in self.texts())
         return Survey(size, self._digest())
 
     def same_as(self, digest: str, *, skip_bad: bool) -> bool:
-        """Whether it still has this digest, without counting."""
         return self._digest() == digest
 
     def _digest(self) -> str:
         return self.name if self.seed is None else f"{self.name} {self.seed}"
 
-    def items(self, first: int, end: int) -> Iterator[Item]:
-        """Those of a range."""
-        if self.numbered is not None:
-            yield from self.chosen(range(first, end))
-        else:
-            texts = islice(self.texts(), first, end)
-            yield from (Item(number, text) for number, text in enumerate(texts, start=first))
-
-    def chosen(self, numbers: Sequence[int]) -> Iterator[Item]:
-        """Those with the given numbers."""
+    def items(self, numbers: Sequence[int]) -> Iterator[Item]:
         if self.numbered is None:
-            yield from super().chosen(numbers)
-        else:
-            for number in numbers:
-                yield Item(number, self.numbered(number))
+            return starmap(Item, _picked(self.texts(), numbers))
+        return map(Item, numbers, map(self.numbered, numbers))
 
 
 def read_source(text: str, *, seed: int = 0, stdin: Path | None = None) -> MachineSource:
     """The source that SOURCE names; `stdin` is the file with the saved standard input."""
     if text == "-" and stdin is not None:
-        return ListFile(text, stdin, None)
+        return _ListFile(text, stdin, None)
     if text == LIBRARY:
-        return Members(text, library_names(), load_machine)
+        return _Members(text, library_names(), load_machine)
     if re.match(r"(?:all|every|random):", text) and not os.path.lexists(text):
         return _machine_class(text, seed)
     path, _, part = text.rpartition(":")
@@ -291,7 +268,7 @@ def read_source(text: str, *, seed: int = 0, stdin: Path | None = None) -> Machi
     if path and os.path.lexists(path) and not os.path.lexists(text):
         numbers = re.fullmatch(r"(\d{1,12})(?:-(\d{1,12}))?", part)
         if numbers is None:
-            return Members(text, [text], load_machine)  # one of the machines in a file
+            return _Members(text, [text], load_machine)  # one of the machines in a file
         span = (int(numbers[1]), int(numbers[2] or numbers[1]) + 1)
         if span[0] >= span[1]:
             raise InputError(f"{text}: expected numbers such as 1000-2000, the smaller first")
@@ -299,10 +276,10 @@ def read_source(text: str, *, seed: int = 0, stdin: Path | None = None) -> Machi
         path = text
     if os.path.lexists(path):
         return _file(text, Path(path), span)
-    return Members(text, [text], load_machine)  # a name or a text; else loading it says why not
+    return _Members(text, [text], load_machine)  # a name or a text; else loading it says why not
 
 
-def _machine_class(text: str, seed: int) -> MachineClass:
+def _machine_class(text: str, seed: int) -> _MachineClass:
     """The class that all:NxM, every:NxM or random:NxM:COUNT names."""
     kind, size, *rest = text.split(":")
     numbers = re.fullmatch(r"([1-9]\d?)x([1-9]\d?)", size)
@@ -317,7 +294,7 @@ def _machine_class(text: str, seed: int) -> MachineClass:
         if not rest or not re.fullmatch(r"[1-9]\d{0,11}", rest[0]):
             raise InputError(f"{text}: how many? expected such as {kind}:{size}:1000")
         numbered = partial(enumeration.random_table, states, symbols, seed)
-        return MachineClass(text, numbered=numbered, size=int(rest[0]), seed=seed)
+        return _MachineClass(text, numbered=numbered, size=int(rest[0]), seed=seed)
     if kind == "every":
         if rest:
             raise InputError(f"{text}: every:{size} takes nothing behind it")
@@ -328,13 +305,13 @@ def _machine_class(text: str, seed: int) -> MachineClass:
                 "(random:NxM:COUNT draws from others)"
             )
         numbered = partial(enumeration.table_number, states, symbols)
-        return MachineClass(text, numbered=numbered, size=tables)
+        return _MachineClass(text, numbered=numbered, size=tables)
     return _normal_form_class(text, size, states, symbols, rest)
 
 
 def _normal_form_class(
     text: str, size: str, states: int, symbols: int, rest: Sequence[str]
-) -> MachineClass:
+) -> _MachineClass:
     if (states, symbols) not in enumeration.LONGEST_RUN:
         known = ", ".join(f"{n}x{m}" for n, m in enumeration.LONGEST_RUN)
         raise InputError(
@@ -346,7 +323,7 @@ def _normal_form_class(
     if rest and states == 1:
         raise InputError(f"{text}: there is no state B")
     first = (1, 1, 1) if rest else None
-    return MachineClass(text, partial(enumeration.tree_normal_form, states, symbols, first))
+    return _MachineClass(text, partial(enumeration.tree_normal_form, states, symbols, first))
 
 
 def _file(text: str, path: Path, span: tuple[int, int] | None) -> MachineSource:
@@ -356,15 +333,15 @@ def _file(text: str, path: Path, span: tuple[int, int] | None) -> MachineSource:
         members = _files_in(path)
         if not members:
             raise InputError(f"{path} has no files; expected a folder of machine files")
-        return Members(text, members, load_machine)
+        return _Members(text, members, load_machine)
     with open_regular(path, "list of machines") as file:
         if seed_database.count_machines(file) is not None:
-            return SeedDatabase(text, path, span)
+            return _SeedDatabase(text, path, span)
     with opened(path) as lines:
         head = "".join(islice(lines, 100))
     if bbchallenge.lists_machines(head) or span is not None or is_compressed(path):
-        return ListFile(text, path, span)
-    return Members(text, [text], load_machine)
+        return _ListFile(text, path, span)
+    return _Members(text, [text], load_machine)
 
 
 def _files_in(folder: Path) -> list[str]:

@@ -38,7 +38,9 @@ def printable(text: str) -> str:
     """
     if text.isprintable():
         return text
-    return "".join(c if c.isprintable() or c == "\n" else _escaped(c) for c in text)
+    return "".join(
+        c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in text
+    )
 
 
 def as_token(name: str) -> str:
@@ -60,7 +62,3 @@ def from_token(text: str) -> str:
     encoded = text.encode("utf-8", "surrogatepass")
     found = re.sub(rb"%([0-9A-F]{2})", lambda match: bytes.fromhex(match[1].decode()), encoded)
     return found.decode("utf-8", "surrogatepass")
-
-
-def _escaped(character: str) -> str:
-    return character.encode("unicode_escape").decode()

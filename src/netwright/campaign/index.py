@@ -13,7 +13,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from netwright.campaign.plan import FAILED
 from netwright.campaign.work import Row, written_row
@@ -59,8 +59,7 @@ class Tally:
     disagreements: int = 0
     uncertified: int = 0
     failures: int = 0
-    content: int = 0
-    """The sum of the digests of the rows."""
+    content: int = 0  # the sum of the digests of the rows
 
     def __add__(self, other: "Tally") -> "Tally":
         sums = {each.name: getattr(self, each.name) + getattr(other, each.name) for each in _FIELDS}
@@ -87,11 +86,9 @@ class Tally:
 _FIELDS = fields(Tally)
 
 
-@dataclass(frozen=True)
-class Entry:
-    """A part: its name, the SHA-256 of its file, and the tally of its rows."""
+class Entry(NamedTuple):
+    """The SHA-256 of a part's file, and the tally of its rows."""
 
-    name: str
     sha256: str
     tally: Tally
 
@@ -111,7 +108,7 @@ class Index:
             raise FormatError(f"{self.path} is of another campaign than campaign.json beside it")
         try:
             return {
-                name: Entry(name, str(about["sha256"]), _tally(about["tally"]))
+                name: Entry(str(about["sha256"]), _tally(about["tally"]))
                 for name, about in found["parts"].items()
             }
         except (AttributeError, KeyError, TypeError, ValueError):

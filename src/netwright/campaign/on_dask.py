@@ -29,10 +29,8 @@ from netwright.campaign.work import Item
 from netwright.errors import InputError
 from netwright.text import shortened
 
-PATIENCE = 30.0
-"""Seconds that a scheduler may be unreachable."""
-ANSWERS = 10.0
-"""Time limit in seconds for the first answer of a scheduler."""
+PATIENCE = 30.0  # seconds that a scheduler may be unreachable
+ANSWERS = 10.0  # time limit in seconds for the first answer of a scheduler
 _workers: dict[tuple[str, int], Worker] = {}
 """On a Dask worker: the worker process of each campaign and thread."""
 

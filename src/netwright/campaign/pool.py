@@ -17,7 +17,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, closing, suppress
 from importlib.metadata import version
 from time import monotonic
-from typing import IO, Any, NamedTuple, Protocol
+from typing import IO, Any, NamedTuple
 
 from netwright.campaign.plan import Plan
 from netwright.campaign.work import Item, failed_row, written_row
@@ -43,25 +43,11 @@ class LostError(NetwrightError):
 class BatchResult(NamedTuple):
     """The rows of a finished batch."""
 
-    rows: bytes
-    """Lines of JSON."""
+    rows: bytes  # lines of JSON
     seconds: float
 
 
-class Process(Protocol):
-    """The part of `subprocess.Popen` that a worker needs."""
-
-    stdin: IO[bytes] | None
-    stdout: IO[bytes] | None
-
-    def kill(self) -> None:
-        """Send SIGKILL."""
-
-    def wait(self, timeout: float | None = None) -> int:
-        """Return its exit code; minus the number of the signal that killed it."""
-
-
-def start_worker(*arguments: str, **options: Any) -> "subprocess.Popen[bytes]":
+def start_process(*arguments: str, **options: Any) -> "subprocess.Popen[bytes]":
     """Start a process in its own group, so that Ctrl-C reaches only the supervisor."""
     return subprocess.Popen(
         [*COMMAND, *arguments],
@@ -74,7 +60,7 @@ def start_worker(*arguments: str, **options: Any) -> "subprocess.Popen[bytes]":
     )
 
 
-def send(process: Process, line: bytes) -> None:
+def send(process: "Process", line: bytes) -> None:
     """Write a line to a process; that it is dead shows when its answer is read."""
     assert process.stdin is not None
     with suppress(BrokenPipeError):
@@ -82,7 +68,7 @@ def send(process: Process, line: bytes) -> None:
         process.stdin.flush()
 
 
-def close_pipes(process: Process) -> None:
+def close_pipes(process: "Process") -> None:
     """Close both pipes; a process that waits for more input then exits."""
     for pipe in (process.stdin, process.stdout):
         if pipe is not None:
@@ -91,7 +77,7 @@ def close_pipes(process: Process) -> None:
 
 
 class ForkedProcess:
-    """A child of the fork server, with the interface of `Process`."""
+    """A child of the fork server, with the interface of `subprocess.Popen`."""
 
     def __init__(self, server: "ForkServer", questions: int, answers: int) -> None:
         self.server = server
@@ -124,6 +110,9 @@ class ForkedProcess:
             return self.server.exit_codes[self.pid]
 
 
+Process = subprocess.Popen[bytes] | ForkedProcess
+
+
 class ForkServer:
     """A process that compiles the code for a plan once, then forks all workers."""
 
@@ -134,7 +123,7 @@ class ForkServer:
             ours.append((questions[1], answers[0]))
             theirs.append((questions[0], answers[1]))
         numbers = [number for pair in theirs for number in pair]
-        self.process = start_worker(*(f"{i},{o}" for i, o in theirs), pass_fds=numbers)
+        self.process = start_process(*(f"{i},{o}" for i, o in theirs), pass_fds=numbers)
         for number in numbers:
             os.close(number)
         self.exit_codes: dict[int, int] = {}
@@ -252,7 +241,7 @@ class Worker:
     def _start(self) -> str:
         """Start a process; return how it ended, or "" if it is ready."""
         self._timed_out = False
-        process = self._process = self._forked or start_worker()
+        process = self._process = self._forked or start_process()
         is_new, self._forked = self._forked is None, None
         assert process.stdout is not None
         self._deadline = monotonic() + SECONDS_TO_START
@@ -304,8 +293,7 @@ def json_line(message: dict[str, Any]) -> bytes:
 class WorkerPool(ABC):
     """Workers that run batches while a campaign runs."""
 
-    workers: int
-    """How many there are now."""
+    workers: int  # how many there are now
 
     @abstractmethod
     def submit(self, items: Sequence[Item]) -> Any:

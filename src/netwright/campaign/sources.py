@@ -11,11 +11,10 @@ import re
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from itertools import islice, starmap
 from pathlib import Path
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from netwright.campaign import enumeration
 from netwright.campaign.lines import file_digest, is_compressed, opened
@@ -32,12 +31,10 @@ LIBRARY = "library"
 T = TypeVar("T")
 
 
-@dataclass(frozen=True)
-class Survey:
+class Survey(NamedTuple):
     """The size and digest of a source."""
 
-    size: int
-    """How many numbers it has."""
+    size: int  # how many numbers it has
     digest: str
     bad: tuple[int, ...] = ()
     """Numbers without a valid machine, which are skipped."""
@@ -46,8 +43,7 @@ class Survey:
 class MachineSource(ABC):
     """Machines, numbered from 0."""
 
-    name: str
-    """As the user gave it."""
+    name: str  # as the user gave it
     span: tuple[int, int] | None = None
     """The range of numbers that the user asked for, without its end; None means all."""
 

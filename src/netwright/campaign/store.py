@@ -20,7 +20,7 @@ import re
 import zlib
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import reduce
 from itertools import zip_longest
 from operator import add
@@ -36,16 +36,14 @@ from netwright.files import write_whole
 MANIFEST, PROGRESS, STDIN = "campaign.json", "progress.json", ".netwright-stdin"
 FORMAT = "netwright campaign 2"
 LIVE, PACKED = "jsonl.gz", "parquet"
-SEVERAL = 64
-"""How many adjacent small parts are merged into one."""
+SEVERAL = 64  # how many adjacent small parts are merged into one
 SMALL = 4_000_000  # bytes
-ASIDE = "damaged-"
-"""The prefix of damaged parts that were moved aside."""
+ASIDE = "damaged-"  # the prefix of damaged parts that were moved aside
 MOST_MACHINES = 10**13
 _NAME = re.compile(rf"rows-(\d{{12}})-(\d{{12}})\.({re.escape(LIVE)}|{PACKED})")
 
 
-@dataclass(frozen=True, order=True)
+@dataclass(frozen=True)
 class Part:
     """The rows of the machines from `first` to `last`."""
 
@@ -157,7 +155,7 @@ class Store:
     def _put(self, first: int, last: int, kind: str, content: bytes, tally: Tally) -> None:
         """Write an entry, then its part."""
         name = f"rows-{first:012}-{last:012}.{kind}"
-        entry = Entry(name, hashlib.sha256(content).hexdigest(), tally)
+        entry = Entry(hashlib.sha256(content).hexdigest(), tally)
         self.index.write({**self.index.read(), name: entry})
         write_whole(self.folder / name, content)
 
@@ -276,12 +274,12 @@ def _stranger(path: Path) -> str:
 def _proved(path: Path, expected: Callable[[int, int], Iterable[tuple[int, str]]]) -> Entry:
     """A new entry for a part; raise FormatError if its check sum or its rows are wrong."""
     content = path.read_bytes()
-    entry = Entry(path.name, hashlib.sha256(content).hexdigest(), Tally())
+    entry = Entry(hashlib.sha256(content).hexdigest(), Tally())
     part = _part(path, entry)
     rows = list(part.rows())
     if not content or rows_fault(rows, expected(part.first, part.last)) is not None:
         raise part.damaged("its rows are not those of its machines")
-    return replace(entry, tally=Tally.of(rows))
+    return entry._replace(tally=Tally.of(rows))
 
 
 def rows_fault(rows: Iterable[Row], expected: Iterable[tuple[int, str]]) -> str | None:

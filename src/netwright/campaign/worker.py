@@ -76,10 +76,7 @@ def _serve(plan: Plan, questions: TextIO, answers: BinaryIO) -> None:
 
 
 def _lines_until_closed(questions: TextIO) -> Iterator[str]:
-    """Yield the lines that are sent; exit the process once the pipe is closed.
-
-    A thread reads them, so the process exits even in the middle of a machine.
-    """
+    """Yield lines, read by a thread that exits the process at once when the pipe is closed."""
     queue: SimpleQueue[str] = SimpleQueue()
 
     def listen() -> None:

@@ -25,8 +25,7 @@ from netwright.network.network import Network
 from netwright.network.saved import load_network
 from netwright.text import Notify, counted, shortened
 
-SAMPLE = 20
-"""Rows of a campaign that are done again by default."""
+SAMPLE = 20  # rows of a campaign that are done again by default
 
 
 @dataclass(frozen=True)
@@ -146,19 +145,17 @@ def _machine(place: Path) -> Findings:
 
 def _certificate(place: Path) -> Findings:
     found = check_certificate(place)
+    about = "for all machines"
     if "given" in found.written:
+        about = "of one machine"
         yield found.machine.digest
-    yield Finding("it can be read", True, f"{found.on}, {_about(found.written)}")
+    yield Finding("it can be read", True, f"{found.on}, {about}")
     failed = [each for each in found.obligations if each.failure is not None]
     cases = sum(each.cases for each in found.obligations)
     detail = f"{counted(len(found.obligations), 'obligation')}, {cases:,} cases"
     if failed:
         detail = f"{failed[0].name}: {failed[0].failure}"
     yield Finding("all obligations hold, checked anew", not failed, detail)
-
-
-def _about(written: Any) -> str:
-    return "of one machine" if "given" in written else "for all machines"
 
 
 def _network(place: Path) -> Findings:

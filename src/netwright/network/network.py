@@ -40,8 +40,7 @@ Word = Iterable[str]
 FIRST_STEPS, FEW_STEPS, MOST_STEP_BY_STEP = 50, 300, 1_000_000
 """Steps that are compared one by one: as a trial before vector code compares all; in all, if there
 are so few that vector code does not pay; and at most, as the time grows with their square."""
-WITHOUT = "without "
-"""The prefix of a change that leaves out a part."""
+WITHOUT = "without "  # the prefix of a change that leaves out a part
 
 
 @dataclass(frozen=True, eq=False)
@@ -212,10 +211,7 @@ class Network:
         return target.to_torch(self.tensors("it cannot be a module"), dtype)
 
     def tensors(self, otherwise: str = "it cannot be exported") -> Any:
-        """The network as named tensors for other tools.
-
-        Raise InputError, with a message that begins with `otherwise`, if they are not all of it.
-        """
+        """The network as named tensors; raise InputError if a part cannot be among them."""
         if self._is_of_another_class:
             raise InputError(f"{otherwise}: a part is left out")
         if (reason := self.strange) is not None:
@@ -299,12 +295,8 @@ class Network:
 
     @property
     def strange(self) -> str | None:
-        """How it differs from its `template` in more than its numbers; None if it does not.
-
-        The template, filled with the numbers of `written`, is compared with this network part by
-        part.
-        """
-        try:
+        """How it differs from its `template` in more than its numbers; None if it does not."""
+        try:  # the template with the numbers of this network must be this network
             return difference(filled(self.template, self.written, self.machine), self.compiled)
         except (NetwrightError, AttributeError, LookupError, TypeError, ValueError) as error:
             return str(error)

@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-VECTOR = "vector"
-"""The name of the layout of the network's own vectors."""
+VECTOR = "vector"  # the name of the layout of the network's own vectors
 
 
 @dataclass(frozen=True)
@@ -57,8 +56,7 @@ class NamedTensors:
     kind: str
     names: dict[str, Any]
     meanings: Meanings
-    vector: Layout
-    """The layout of the network's own vectors."""
+    vector: Layout  # the layout of the network's own vectors
     tensors: dict[str, Tensor] = field(default_factory=dict)
 
     @staticmethod

@@ -46,8 +46,7 @@ class Moment(Mapping[str, Vector]):
 
     def __init__(self, tracing: Tracing[Any], t: int) -> None:
         self._tracing = tracing
-        self.t = t
-        """The network's time."""
+        self.t = t  # the network's time
 
     @cached_property
     def _vectors(self) -> Mapping[str, Vector]:
@@ -89,9 +88,9 @@ class Moment(Mapping[str, Vector]):
 
     @property
     def configuration(self) -> "Configuration | None":
-        """State, head and tape of the given machine, if this moment shows them; else None.
+        """The machine's, read off the vectors; None if this moment shows no step of it.
 
-        They are read off the network's vectors. Raise NetworkError if these show no machine.
+        Raise NetworkError if the vectors show no machine.
         """
         return self._tracing.configuration(self.t)
 
@@ -235,10 +234,7 @@ class Trace:
         return self._tracing.encoder
 
     def array(self, name: str) -> LabelledArray:
-        """A vector at all times as a matrix of float64: times in rows, coordinates in columns.
-
-        For the encoder's vectors the rows are the symbols of the input.
-        """
+        """A vector as a float64 matrix: a row for each time, or symbol of the encoder's input."""
         import numpy as np
 
         if name in self.encoder:

@@ -237,7 +237,7 @@ def _key(key: object) -> Sequence[object]:
     return key if isinstance(key, tuple) else (key,)
 
 
-def filled(tree: T, data: Mapping[str, Any], given: TuringMachine | None = None) -> T:
+def filled(tree: T, data: Mapping[str, Any], given: TuringMachine) -> T:
     """A copy of a tree with the numbers of its maps and vectors from the data of `to_data`.
 
     Raise FormatError, with the place, if anything else in the data differs from the tree.
@@ -245,8 +245,7 @@ def filled(tree: T, data: Mapping[str, Any], given: TuringMachine | None = None)
     writing = _Writing(given)
     names = _fields(tree)
     found = {name: _filled(getattr(tree, name), data[name], name, writing) for name in names}
-    about = {} if given is None else {GIVEN: behaviour(given)}
-    rest = {**about, "layouts": writing.layouts}
+    rest = {GIVEN: behaviour(given), "layouts": writing.layouts}
     for name, wanted in rest.items():
         _check(wanted, data[name], name)
     if unknown := data.keys() - {*names, *rest}:
@@ -277,12 +276,10 @@ def _filled(node: Any, data: Any, place: str, writing: _Writing) -> Any:
             raise FormatError(f"{place} is not a list of {len(node)} parts")
         return tuple(_filled(x, data[n], f"{place}[{n}]", writing) for n, x in enumerate(node))
     if isinstance(node, Mapping):
-        keys = [list(_key(key)) for key in node]
-        _check(keys, [row[:-1] for row in data], place)
-        rows = [row[-1] for row in data]
+        _check([list(_key(key)) for key in node], [row[:-1] for row in data], place)
         return {
-            key: _filled(x, rows[n], f"{place}[{key}]", writing)
-            for n, (key, x) in enumerate(node.items())
+            key: _filled(x, row[-1], f"{place}[{key}]", writing)
+            for (key, x), row in zip(node.items(), data, strict=True)
         }
     if is_dataclass(node) and not isinstance(node, Named | Layout | TuringMachine):
         return _filled_object(node, data, place, writing)

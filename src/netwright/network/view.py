@@ -19,8 +19,7 @@ class Column:
 
     vector: str
     title: str
-    layer: int = 0
-    """The layer whose colour it has; 0 for none."""
+    layer: int = 0  # the layer whose colour it has; 0 for none
 
 
 @dataclass(frozen=True)
@@ -47,10 +46,8 @@ class View:
     parts: tuple[Part, ...] = ()
     vectors: tuple[str, ...] = ()
     """If there are no columns: prefixes of the names that are shown; if empty, all."""
-    drawn: str = ""
-    """The attention that is drawn on the space-time diagram."""
-    drawing: str = "Layer 3"
-    """Its title on the page."""
+    drawn: str = ""  # the attention that is drawn on the space-time diagram
+    drawing: str = "Layer 3"  # its title on the page
     has_null: bool = False
     """Whether it attends to the first token if a cell is fresh."""
 
@@ -70,8 +67,7 @@ class History(NamedTuple):
     """The run of the machine that a network simulates, and how their times correspond."""
 
     timeline: Timeline
-    lead: int
-    """How far the network's time is ahead of the machine's."""
+    lead: int  # how far the network's time is ahead of the machine's
     lead_at_the_end: int
     """The same for the last time; less if the last configuration is only an output."""
 

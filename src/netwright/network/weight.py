@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 
 
 LARGEST_BITS = 1000
-BIAS = "bias"
-"""The name of the bias as a row of the matrix."""
+BIAS = "bias"  # the name of the bias as a row of the matrix
 MOST_ROWS, MOST_COLUMNS = 60, 60
 """The size of the corner of a matrix that a notebook shows."""
 

@@ -20,10 +20,10 @@ from netwright.machine.recorded import Recorded
 from netwright.machine.simulate import Engine, Progress, simulate
 from netwright.verify.comparison import Check, Comparison, difference_of
 from netwright.verify.proposal import Proposal
+from netwright.verify.shown import configuration_pairs
 
 MOST_CODES = 1 << 16
-REPORT_EVERY = CHUNK << 6
-"""Tokens between two calls of `progress`."""
+REPORT_EVERY = CHUNK << 6  # tokens between two calls of `progress`
 FROM_INPUT = ("alpha", "beta", "asked")
 """The arrays of the input: the symbol, the number min(i + 1, n), and that as a code."""
 
@@ -31,10 +31,7 @@ FROM_INPUT = ("alpha", "beta", "asked")
 def compare_at_scale(
     on: str, proposal: Proposal, max_steps: int, progress: Progress | None = None
 ) -> Comparison:
-    """Check all tokens up to the end of the run or the limit.
-
-    Raise UnsuitableError if vector code cannot follow the network.
-    """
+    """Check all tokens to the end or the limit; UnsuitableError if vector code cannot follow."""
     steps, checks, failed = _Comparison(proposal, max_steps).run(progress)
     difference = None if failed is None else difference_of(failed)
     return Comparison(on, tuple(proposal.word), steps, checks, difference)
@@ -200,14 +197,9 @@ class _Comparison:
         """Compare the end of the run, as read off the network, with the machine's."""
         follower, shown = self.follower, self.proposal.shown
         last = simulate(shown.given, self.proposal.word, self.max_steps, engine=Engine.FAST)
-        tape = follower.written.tape(list(shown.symbols), shown.given.blank)
         ends: list[tuple[str, object, object]] = [("the outcome", follower.outcome, last.outcome)]
         if not follower.before_end:
-            ends += [
-                ("the state", shown.states[follower.state], last.state),
-                ("the head", follower.head, last.head),
-                ("the tape", tape, last.tape),
-            ]
+            ends += configuration_pairs(follower, shown, last)
         for name, have, want in ends:
             if have != want:
                 return Check(tokens - 1, self.proposal.statement, name, have, want, follower.steps)

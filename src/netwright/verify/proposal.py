@@ -43,8 +43,7 @@ class Proposal(NamedTuple):
     shown: Shown
     states: Sequence[int]
     """The code in `shown` of each state of the machine; the last is for after the halt."""
-    symbols: Sequence[int]
-    """The same for its symbols; the last is for none."""
+    symbols: Sequence[int]  # the same for its symbols; the last is for none
     statement: str
     accepting: frozenset[str] = frozenset()
     """The states after which the network shows `accepted`."""

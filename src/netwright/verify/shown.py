@@ -7,7 +7,8 @@ from typing import Any, TypeVar
 from netwright.engine.following.shown import Shown, ShownFollower
 from netwright.engine.moments import ReferenceEngine
 from netwright.exact.vector import Vector
-from netwright.machine.simulate import configurations, simulate
+from netwright.machine.configuration import Configuration
+from netwright.machine.simulate import Run, configurations, simulate
 from netwright.verify.comparison import Check
 
 T = TypeVar("T")
@@ -17,6 +18,17 @@ Claim = tuple[str, str, object, object]
 
 def _identity(moment: Any) -> Mapping[str, Vector]:
     return moment  # type: ignore[no-any-return]  # vectors by name
+
+
+def configuration_pairs(
+    follower: ShownFollower, shown: Shown, wanted: Configuration | Run
+) -> list[tuple[str, object, object]]:
+    """State, head and tape: the name of each, as the network shows it, and as wanted."""
+    return [
+        ("the state", shown.states[follower.state], wanted.state),
+        ("the head", follower.head, wanted.head),
+        ("the tape", follower.written.tape(list(shown.symbols), shown.given.blank), wanted.tape),
+    ]
 
 
 def shown_checks(
@@ -45,13 +57,8 @@ def shown_checks(
         if follower.steps > seen:
             seen = follower.steps
             now = next(machine)
-            tape = follower.written.tape(list(shown.symbols), shown.given.blank)
             if not follower.before_end:
-                for name, have, want in (
-                    ("the state", shown.states[follower.state], now.state),
-                    ("the head", follower.head, now.head),
-                    ("the tape", tape, now.tape),
-                ):
+                for name, have, want in configuration_pairs(follower, shown, now):
                     yield Check(i, statement, name, have, want, seen)
         if follower.outcome is not None:
             last = simulate(shown.given, word, max_steps)

@@ -22,7 +22,6 @@ except ImportError:  # not on Windows, where two runs may write to one checkpoin
     fcntl = None  # type: ignore[assignment]
 
 _OTHER_KINDS = (
-    (stat.S_ISDIR, "a directory"),
     (stat.S_ISFIFO, "a pipe"),
     (stat.S_ISSOCK, "a socket"),
     (lambda _mode: True, "a device"),
@@ -33,7 +32,7 @@ _OTHER_KINDS = (
 def open_regular(path: Path, what: str) -> Iterator[BinaryIO]:
     """Open a regular file for reading; raise FormatError for a pipe or device, which may hang."""
     try:
-        # Without O_NONBLOCK, opening a pipe waits until somebody writes to it.
+        # Without O_NONBLOCK, opening a pipe waits until another process opens it for writing.
         number = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
         with os.fdopen(number, "rb", closefd=True) as file:
             mode = os.fstat(number).st_mode
@@ -41,7 +40,7 @@ def open_regular(path: Path, what: str) -> Iterator[BinaryIO]:
                 kind = next(name for test, name in _OTHER_KINDS if test(mode))
                 raise FormatError(f"{path} is {kind}; expected a file with a {what}")
             yield file
-    except IsADirectoryError:
+    except IsADirectoryError:  # from fdopen
         raise FormatError(f"{path} is a directory; expected a file with a {what}") from None
     except OSError as error:
         raise FormatError(f"{path} cannot be read: {error.strerror}") from None

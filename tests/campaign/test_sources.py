@@ -1,4 +1,4 @@
-"""Machines from wherever people have them."""
+"""Sources of machines: lists of all shapes, databases, folders, classes."""
 
 import gzip
 import json

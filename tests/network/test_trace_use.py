@@ -184,7 +184,7 @@ def test_going_anywhere_and_back(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_end_stays_the_end() -> None:
-    """Looking behind it, and a bookmark that would stand on it, change nothing."""
+    """A look past the end, or a bookmark at the end, changes nothing."""
     word = "ab" * 12 + "ba" * 12
     trace = compile_network(library_machine("palindrome")).trace(word)
     for t in (1324 + 33, 10**7, 1325, 1324 + 1024, 1325):

@@ -13,7 +13,7 @@ from typing import Any, BinaryIO
 from netwright.campaign.manifest import Work, check_same, check_sources, survey_sources
 from netwright.campaign.plan import Plan
 from netwright.campaign.pool import Engine, Local
-from netwright.campaign.store import PROGRESS, STDIN, Store, check_folder, missing_from
+from netwright.campaign.store import PROGRESS, STDIN, Store, check_folder
 from netwright.campaign.under_way import Campaign, Status, StatusCallback
 from netwright.errors import FormatWarning, InputError, OutputError
 from netwright.files import TakenError, is_part, locked, output_path
@@ -146,8 +146,7 @@ def status(folder: os.PathLike[str] | str) -> Status:
         found = json.loads((store.folder / PROGRESS).read_text(encoding="utf-8"))
         if _is_running(store):
             live = {name: found[name] for name in ("workers", "rate", "seconds_left")}
-    parts, tally = store.verified()
-    missing = missing_from(work.spans, [(part.first, part.last + 1) for part in parts])
+    missing, tally = store.progress(work.spans)
     done, running = work.total - work.count(missing), _is_running(store)
     live |= {**tally.counts, "digest": store.digest(tally)}
     return Status(str(folder), work.total, done, running=running, **live)

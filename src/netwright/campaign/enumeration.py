@@ -56,7 +56,7 @@ def normal_tables(
     longest, cells = LONGEST_RUN[states, symbols], states * symbols
     table: dict[tuple[int, int], Cell] = {} if first is None else {(0, 0): first}
     used = (1, 1) if first is None else (first[2] + 1, first[0] + 1)
-    # A child goes on where its parent halted: tape, head, state, steps.
+    # A child continues where its parent halted: tape, head, state, steps.
     branches: list[tuple[Any, ...]] = [(table, used, {}, 0, 0, 0)]
     while branches:
         table, (used_states, used_symbols), tape, head, state, steps = branches.pop()

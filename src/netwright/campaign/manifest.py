@@ -54,9 +54,8 @@ class Work:
             span = range(max(first, begin), min(last + 1, end))
             numbers: Iterable[int] = (n for n in span if n not in bad)
             if self.numbers is not None:
-                numbers = self.numbers[
-                    bisect_left(self.numbers, span.start) : bisect_left(self.numbers, span.stop)
-                ]
+                ends = (bisect_left(self.numbers, end) for end in (span.start, span.stop))
+                numbers = self.numbers[slice(*ends)]
             yield from ((number, on) for number in numbers for on in self.targets)
 
     def rows_of(self, part: Part) -> list[Row]:

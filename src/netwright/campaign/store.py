@@ -252,9 +252,10 @@ class Store:
             except FileNotFoundError:
                 continue
 
-    def missing(self, spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-        """The ranges of numbers that have no part yet; a range excludes its end."""
-        return missing_from(spans, [(part.first, part.last + 1) for part in self.parts()])
+    def progress(self, spans: Sequence[tuple[int, int]]) -> tuple[list[tuple[int, int]], Tally]:
+        """A snapshot: the ranges of numbers that have no part yet, and the tally of all rows."""
+        parts, tally = self.verified()
+        return missing_from(spans, [(part.first, part.last + 1) for part in parts]), tally
 
     def digest(self, tally: Tally) -> str:
         """The digest of the whole campaign: of its manifest and all rows."""

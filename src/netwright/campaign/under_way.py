@@ -88,8 +88,7 @@ class Campaign:
         self.store, self.work, self.plan, self.progress = store, work, plan, progress
         self.fixed = batch
         self.size = batch or 1
-        _, self.tally = store.verified()
-        self.missing = store.missing(work.spans)
+        self.missing, self.tally = store.progress(work.spans)
         self.left = work.count(self.missing)
         self.handed_out = 0
         self.reported = monotonic()

@@ -285,7 +285,7 @@ class Network:
 
     @property
     def template(self) -> Any:
-        """The network constructed anew from machine and options, with the same parts left out."""
+        """The network that machine and options give, with the same parts left out."""
         construction = self.kind.construction
         compiled = construction.construct(self.machine, self.options)
         for change in self.changes:

@@ -101,10 +101,8 @@ class Weight:
     @property
     def labels(self) -> tuple[list[str], list[str]]:
         """The names of the rows and of the columns."""
-        return (
-            [str(coordinate) for coordinate in self.affine.input.coordinates],
-            [str(coordinate) for coordinate in self.affine.output.coordinates],
-        )
+        rows, columns = self.affine.input.coordinates, self.affine.output.coordinates
+        return [*map(str, rows)], [*map(str, columns)]
 
     @property
     def bias(self) -> Vector:

@@ -14,7 +14,7 @@ from netwright.campaign.manifest import Work, check_same, check_sources, survey_
 from netwright.campaign.plan import Plan
 from netwright.campaign.pool import Engine, Local
 from netwright.campaign.store import PROGRESS, STDIN, Store, check_folder
-from netwright.campaign.under_way import Campaign, Status, StatusCallback
+from netwright.campaign.under_way import Campaign, Progress, Status
 from netwright.errors import FormatWarning, InputError, OutputError
 from netwright.files import TakenError, is_part, locked, output_path
 
@@ -30,7 +30,7 @@ def run(
     sample: int | None = None,
     seed: int | None = None,
     batch: int | None = None,
-    progress: StatusCallback | None = None,
+    progress: Progress | None = None,
     stdin: BinaryIO | None = None,
 ) -> Status:
     """Run, verify or certify very many machines; keep the rows in a folder: `campaign.run`.
@@ -66,14 +66,12 @@ def run(
                 sources = survey_sources(store, names or [], asked, stdin)
                 about = {"version": version("netwright"), "plan": (plan or Plan()).written()}
                 store.begin({**about, **asked, "sources": sources})
-            manifest = store.manifest()
-            work = Work(manifest, store.folder)
+            work = Work(store.manifest(), store.folder)
             check_sources(work)
             for message in store.repair(work.expected):
                 warnings.warn(message, FormatWarning, stacklevel=2)
             store.tidy()
-            campaign = Campaign(store, work, Plan(**manifest["plan"]), batch, progress)
-            return campaign.run(engine or Local())
+            return Campaign(store, work, batch, progress).run(engine or Local())
     finally:
         if not store.exists:  # it failed before it began: leave nothing
             with suppress(OSError):

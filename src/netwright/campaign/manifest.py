@@ -27,7 +27,7 @@ class Work:
 
     def __init__(self, manifest: Mapping[str, Any], folder: Path) -> None:
         self.manifest, self.folder = manifest, folder
-        self.targets = Plan(**manifest["plan"]).targets
+        self.plan = Plan(**manifest["plan"])
         entries = manifest["sources"]
         self.spans = [(e["base"] + e["first"], e["base"] + e["end"]) for e in entries]
         self.bad = sorted(e["base"] + number for e in entries for number in e["bad"])
@@ -56,7 +56,7 @@ class Work:
             if self.numbers is not None:
                 ends = (bisect_left(self.numbers, end) for end in (span.start, span.stop))
                 numbers = self.numbers[slice(*ends)]
-            yield from ((number, on) for number in numbers for on in self.targets)
+            yield from ((number, on) for number in numbers for on in self.plan.targets)
 
     def rows_of(self, part: Part) -> list[Row]:
         """The rows of a part; raise FormatError if they are not those expected."""

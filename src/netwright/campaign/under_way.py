@@ -15,7 +15,6 @@ from time import monotonic
 from typing import Any, NamedTuple
 
 from netwright.campaign.manifest import Work
-from netwright.campaign.plan import Plan
 from netwright.campaign.pool import BatchResult, Engine, LostError, WorkerPool, WorkersError
 from netwright.campaign.store import PROGRESS, Store, parsed, rows_fault
 from netwright.campaign.work import Item
@@ -63,7 +62,7 @@ class Status:
         return 1 if self.disagreements or self.uncertified else 4 if self.failures else 0
 
 
-StatusCallback = Callable[[Status], None]
+Progress = Callable[[Status], None]
 
 
 class Batch(NamedTuple):
@@ -78,14 +77,9 @@ class Campaign:
     """The scheduler of a running campaign."""
 
     def __init__(
-        self,
-        store: Store,
-        work: Work,
-        plan: Plan,
-        batch: int | None,
-        progress: StatusCallback | None,
+        self, store: Store, work: Work, batch: int | None, progress: Progress | None
     ) -> None:
-        self.store, self.work, self.plan, self.progress = store, work, plan, progress
+        self.store, self.work, self.progress = store, work, progress
         self.fixed = batch
         self.size = batch or 1
         self.missing, self.tally = store.progress(work.spans)
@@ -105,7 +99,7 @@ class Campaign:
         if not self.missing:
             return self.status(0)
         failure: Exception | None = None
-        with engine.pool(self.plan) as pool, _deferred_interrupt(self):
+        with engine.pool(self.work.plan) as pool, _deferred_interrupt(self):
             try:
                 self._work(pool)
             except NetwrightError as error:

@@ -235,8 +235,7 @@ def _campaign(place: Path, sample: int | None, notify: Notify) -> Findings:
     from netwright.campaign.store import Store
 
     store = Store(place)
-    manifest = store.manifest()
-    work = Work(manifest, place)
+    work = Work(store.manifest(), place)
     yield Finding("its plan is whole", True, counted(work.total, "machine"))
     parts, tally = store.verified()
     yield store.digest(tally)
@@ -259,11 +258,11 @@ def _rows_again(
     notify: Notify,
 ) -> Findings:
     """Do some machines of a campaign again, from their sources."""
-    from netwright.campaign.plan import MEASURED, Plan
+    from netwright.campaign.plan import MEASURED
     from netwright.campaign.work import rows_of
 
-    plan = Plan(**work.manifest["plan"])
-    count = len(numbers) if sample is None else min(len(numbers), -(-sample // len(plan.targets)))
+    targets = len(work.plan.targets)
+    count = len(numbers) if sample is None else min(len(numbers), -(-sample // targets))
     chosen = sorted(random.Random(0).sample(numbers, count))
     wrong: list[str] = []
     try:
@@ -276,7 +275,7 @@ def _rows_again(
         return
     done = 0
     for item in chain.from_iterable(work.items(number, number + 1) for number in chosen):
-        for new in rows_of(item, plan):
+        for new in rows_of(item, work.plan):
             old = rows[item.number, new["on"]]
             if old["outcome"] in ("crashed", "timeout"):
                 continue  # they depend on the worker, not on the machine

@@ -98,7 +98,7 @@ def compare(on: str, statement: str, word: Sequence[str], checks: Iterator[Check
 
 
 def difference_of(check: Check) -> Difference:
-    """The difference that a failed check shows; for vectors, at their first coordinate."""
+    """The difference that a failed check shows; for vectors, at the first coordinate."""
     part, wanted, found = check.name, check.wanted, check.found
     if isinstance(found, Vector) and isinstance(wanted, Vector):
         names, have, want = wanted.layout.coordinates, found.entries, wanted.entries

@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from netwright.campaign.plan import FAILED
+from netwright.campaign.plan import FAULTS
 from netwright.campaign.work import Row, written_row
 from netwright.errors import FormatError
 from netwright.files import read_file, write_whole
@@ -69,13 +69,9 @@ class Tally:
     def of(rows: Sequence[Row]) -> "Tally":
         """The tally of some rows."""
         digests = (hashlib.sha256(written_row(row)).digest() for row in rows)
-        return Tally(
-            rows=len(rows),
-            disagreements=sum(row["agrees"] is False for row in rows),
-            uncertified=sum(row["certified"] is False for row in rows),
-            failures=sum(row["outcome"] in FAILED for row in rows),
-            content=sum(int.from_bytes(digest, "big") for digest in digests) % WHOLE,
-        )
+        content = sum(int.from_bytes(digest, "big") for digest in digests) % WHOLE
+        faults = {name: sum(map(has_it, rows)) for name, has_it in FAULTS.items()}
+        return Tally(rows=len(rows), **faults, content=content)
 
     @property
     def counts(self) -> dict[str, int]:

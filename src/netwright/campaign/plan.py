@@ -1,6 +1,6 @@
 """What a campaign does with every machine, and the columns of its rows."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
@@ -32,8 +32,12 @@ COLUMNS = {
 }
 MEASURED = ("seconds", "engine")
 """Columns that depend on the execution; all others are reproducible."""
-FAILED = ("refused", "error", "crashed", "timeout")
-"""Outcomes without an answer."""
+FAULTS: Mapping[str, Callable[[Mapping[str, Any]], bool]] = {
+    "disagreements": lambda row: row["agrees"] is False,
+    "uncertified": lambda row: row["certified"] is False,
+    "failures": lambda row: row["outcome"] in ("refused", "error", "crashed", "timeout"),
+}
+"""What can be wrong with a row."""
 MOST_VERIFIED = 1_000_000
 SHORTEST = 0.1  # seconds
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from heapq import heappush, heappushpop
 from typing import Any
 
-from netwright.campaign.plan import FAILED
+from netwright.campaign.plan import FAULTS
 from netwright.campaign.work import Row
 from netwright.kind.registry import MACHINE, is_kind, kind_named
 from netwright.machine.formats import bbchallenge
@@ -94,15 +94,12 @@ class Summary:
         self.certified[on] += row["certified"] is True
         self.verified_steps[on] += row["verified_steps"] or 0
         self.checks[on] += row["checks"] or 0
-        for name, is_one in (
-            ("disagreements", row["agrees"] is False),
-            ("uncertified", row["certified"] is False),
-            ("failures", row["outcome"] in FAILED),
-        ):
-            self.wrong[name] += is_one
-            kept: list[Row] = getattr(self, name)
-            if is_one and len(kept) < MOST_WRONG:
-                kept.append(row)
+        for name, has_it in FAULTS.items():
+            if has_it(row):
+                self.wrong[name] += 1
+                kept: list[Row] = getattr(self, name)
+                if self.wrong[name] <= MOST_WRONG:
+                    kept.append(row)
         self.slowest.add(row)
         if row["outcome"] in DECIDED and (on == MACHINE or MACHINE not in self.plan["on"]):
             self.longest.add(row)
@@ -113,7 +110,7 @@ class Summary:
     def as_json(self) -> dict[str, Any]:
         """The summary as JSON data."""
         return {
-            **{name: self.wrong[name] for name in ("disagreements", "uncertified", "failures")},
+            **{name: self.wrong[name] for name in FAULTS},
             "machines": self.machines,
             "rows": self.rows,
             "cpu_seconds": round(self.seconds, 3),

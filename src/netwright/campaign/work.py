@@ -109,8 +109,8 @@ class Subject:
         if CERTIFY in self.plan.do:
             certificate = network.certify()
             found["certified"] = certificate.holds
-            failed = [each for each in certificate.obligations if each.failure is not None]
-            notes += [f"{each.name}: {each.failure}" for each in failed[:1]]
+            if certificate.first_failure is not None:
+                notes.append(certificate.first_failure)
         if notes:
             found["note"] = shortened("; ".join(notes), 600)
         return found

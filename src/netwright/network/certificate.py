@@ -32,7 +32,13 @@ class Certificate:
     @property
     def holds(self) -> bool:
         """Whether all obligations hold."""
-        return all(each.failure is None for each in self.obligations)
+        return self.first_failure is None
+
+    @property
+    def first_failure(self) -> str | None:
+        """The first obligation that fails, and how; None if all hold."""
+        failed = (each for each in self.obligations if each.failure is not None)
+        return next((f"{each.name}: {each.failure}" for each in failed), None)
 
     @property
     def machine(self) -> TuringMachine:
@@ -70,14 +76,6 @@ class Standing:
 
     verdict: str
     reason: str = ""
-
-    @staticmethod
-    def of(certificate: Certificate) -> "Standing":
-        """The verdict of a certificate, with the first obligation that fails."""
-        failed = next((each for each in certificate.obligations if each.failure is not None), None)
-        if failed is None:
-            return Standing("certified")
-        return Standing("not certified", f"{failed.name}: {failed.failure}")
 
     @property
     def is_doubtful(self) -> bool:

@@ -326,9 +326,10 @@ class Network:
         if self.kind.proof.checker is None:
             return Standing("no certificate for this kind")
         try:
-            return Standing.of(self.certify())
+            failure = self.certify().first_failure
         except NetwrightError as error:
-            return Standing("not certified", str(error))
+            failure = str(error)
+        return Standing("certified") if failure is None else Standing("not certified", failure)
 
     def precision(self, word: Word | None = None, **settings: object) -> Iterator[dict[str, Any]]:
         """Compare runs in floating-point formats with the exact run: a row for each format."""

@@ -1,4 +1,4 @@
-"""Files are read with care and written whole."""
+"""Files are read safely and written atomically."""
 
 import os
 import re
@@ -36,7 +36,7 @@ VERBS = [
 def test_what_is_no_regular_file_is_refused(
     verb: tuple[str, ...], capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    """A pipe that nobody writes to would be waited for, a device read for ever."""
+    """Reading would wait for ever on a pipe without a writer, and never end on a device."""
     os.mkfifo(tmp_path / "pipe")
     for place, kind in ((tmp_path / "pipe", "a pipe"), ("/dev/zero", "a device")):
         message = complaint(capsys, *(word.format(place) for word in verb))

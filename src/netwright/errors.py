@@ -1,4 +1,4 @@
-"""What can go wrong, one class per stage of the path from a machine to its answer.
+"""The errors of netwright, one class per stage of the path from a machine to its answer.
 
 Every message says where, what was expected, what was found and what to do. The command line
 prints it and exits with code 2.
@@ -31,7 +31,7 @@ class InputError(NetwrightError):
 
 
 class UnknownNameError(InputError, KeyError):
-    """A name that is none of those there are, where Python expects a KeyError."""
+    """An unknown name, where Python expects a KeyError."""
 
     __str__ = Exception.__str__  # a KeyError would quote its message
 
@@ -49,11 +49,11 @@ class StoppedError(NetwrightError):
 
 
 class FormatWarning(UserWarning):
-    """Something in a machine file was read in a way its author may not have meant."""
+    """Something in a machine file may not mean what its author intended."""
 
 
 def unknown(what: str, name: str, known: Sequence[str]) -> str:
-    """The message for a name that is none of those there are.
+    """The message for an unknown name, with the closest known one.
 
     >>> unknown("network", "transfomer", ["transformer", "rnn"])
     "no network 'transfomer'; did you mean transformer? there are transformer, rnn"

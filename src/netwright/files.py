@@ -1,7 +1,7 @@
-"""Files that are read with care and written whole, and arrays in files that cannot change unseen.
+"""Safe reading, atomic writing and locking of files, and arrays in files with a digest.
 
-Arrays are kept as safetensors with one entry of metadata: a JSON object that says what they are,
-with a digest of itself and of all arrays.
+Arrays are saved as safetensors with one entry of metadata: a JSON object that describes them, with
+a digest of itself and of all arrays.
 """
 
 import hashlib
@@ -22,7 +22,6 @@ except ImportError:  # not on Windows, where two runs may write to one checkpoin
     fcntl = None  # type: ignore[assignment]
 
 _OTHER_KINDS = (
-    (stat.S_ISDIR, "a directory"),
     (stat.S_ISFIFO, "a pipe"),
     (stat.S_ISSOCK, "a socket"),
     (lambda _mode: True, "a device"),
@@ -31,9 +30,9 @@ _OTHER_KINDS = (
 
 @contextmanager
 def open_regular(path: Path, what: str) -> Iterator[BinaryIO]:
-    """A regular file, open for reading; FormatError for everything else, which might never end."""
+    """Open a regular file for reading; raise FormatError for a pipe or device, which may hang."""
     try:
-        # Without O_NONBLOCK, opening a pipe waits until somebody writes to it.
+        # Without O_NONBLOCK, opening a pipe waits until another process opens it for writing.
         number = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
         with os.fdopen(number, "rb", closefd=True) as file:
             mode = os.fstat(number).st_mode
@@ -41,7 +40,7 @@ def open_regular(path: Path, what: str) -> Iterator[BinaryIO]:
                 kind = next(name for test, name in _OTHER_KINDS if test(mode))
                 raise FormatError(f"{path} is {kind}; expected a file with a {what}")
             yield file
-    except IsADirectoryError:
+    except IsADirectoryError:  # from fdopen
         raise FormatError(f"{path} is a directory; expected a file with a {what}") from None
     except OSError as error:
         raise FormatError(f"{path} cannot be read: {error.strerror}") from None
@@ -59,7 +58,7 @@ def is_safetensors(path: str, what: str) -> bool:
 
 
 def read_file(path: Path, largest: int, what: str) -> bytes:
-    """The content of a regular file of at most `largest` bytes."""
+    """The content of a regular file; raise FormatError if it has more than `largest` bytes."""
     with open_regular(path, what) as file:
         size = os.fstat(file.fileno()).st_size
         if size > largest:
@@ -73,7 +72,7 @@ def read_file(path: Path, largest: int, what: str) -> bytes:
 
 
 def output_path(path: os.PathLike[str] | str) -> Path:
-    """A path that a user gave to write to; OutputError if it is none."""
+    """A path that a user gave to write to; raise OutputError if it is not a path."""
     try:
         if "\0" not in os.fsdecode(os.fsencode(path)) and not isinstance(path, bytes):
             return Path(path)
@@ -83,7 +82,7 @@ def output_path(path: os.PathLike[str] | str) -> Path:
 
 
 def check_output(path: Path, *, force: bool) -> None:
-    """Refuse a place that cannot be written, before long work: one that exists, unless `force`."""
+    """Raise OutputError before long work if a file cannot be written, or exists, unless `force`."""
     try:
         folder = path.resolve().parent
     except (OSError, RuntimeError):
@@ -99,14 +98,14 @@ def check_output(path: Path, *, force: bool) -> None:
 
 
 def write_whole(path: Path, content: bytes, *, fresh: bool = False) -> None:
-    """Write a file whole or not at all, in place of what was there, or only if nothing was."""
+    """Write a file atomically; with `fresh`, raise OutputError if it exists."""
     path = path.resolve()
     part = None
     try:
         _remove_stale_parts(path)
         with NamedTemporaryFile(dir=path.parent, prefix=_part_prefix(path), delete=False) as file:
             part = Path(file.name)
-            _try_lock(file.fileno())  # so that nobody takes it for stale
+            _try_lock(file.fileno())  # marks it as not stale
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
@@ -135,12 +134,12 @@ def _move(part: Path, path: Path, fresh: bool) -> None:
 
 
 def _part_prefix(path: Path) -> str:
-    """How the names of unfinished files for a path begin; short, as names may have 255 bytes."""
+    """The prefix of temporary files for a path; short, as names may have 255 bytes."""
     return f".netwright-{hashlib.sha256(os.fsencode(path.name)).hexdigest()[:12]}-"
 
 
 def _remove_stale_parts(path: Path) -> None:
-    """Remove what killed processes left behind when they wrote to the same place."""
+    """Remove the temporary files of killed processes that wrote to the same path."""
     for part in path.parent.glob(f"{_part_prefix(path)}*"):
         with suppress(OSError), part.open("rb") as file:
             if _try_lock(file.fileno()):
@@ -148,7 +147,7 @@ def _remove_stale_parts(path: Path) -> None:
 
 
 def _try_lock(number: int) -> bool:
-    """Lock an open file; False if another process has. The lock ends with the process."""
+    """Lock an open file; return False if another process has. The lock ends with the process."""
     if fcntl is not None:
         try:
             fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -158,19 +157,19 @@ def _try_lock(number: int) -> bool:
 
 
 def is_part(path: Path) -> bool:
-    """Whether a file is one of those that are kept beside others while they are written."""
+    """Whether a file is one of netwright's temporary or lock files."""
     return path.name.startswith(".netwright-")
 
 
 class TakenError(OutputError):
-    """Another process is at it."""
+    """Another process holds the lock."""
 
 
 @contextmanager
 def locked(path: Path, taken: str = "") -> Iterator[None]:
-    """Keep other processes from writing to a path: OutputError if one of them is at it.
+    """Hold the lock for writing to a path; raise TakenError if another process holds it.
 
-    The lock is on a file beside it, and ends with the process, however that ends.
+    The lock is on a file beside the path, and ends with the process in any case.
     """
     path = path.resolve()
     lock = path.with_name(f"{_part_prefix(path)[:-1]}.lock")
@@ -187,7 +186,7 @@ def locked(path: Path, taken: str = "") -> Iterator[None]:
             with suppress(FileNotFoundError):
                 if os.path.samestat(lock.stat(), os.fstat(number)):
                     break
-            os.close(number)  # who had it removed it just now
+            os.close(number)  # the previous holder has just removed the file
     except OSError as error:
         raise OutputError(f"{path} cannot be locked: {error.strerror}") from None
     try:
@@ -198,23 +197,23 @@ def locked(path: Path, taken: str = "") -> Iterator[None]:
 
 
 def _umask() -> int:
-    """What new files may not do; it can be read only by setting it."""
+    """The umask of the process, which can be read only by setting it."""
     mask = os.umask(0)
     os.umask(mask)
     return mask
 
 
 def seal(about: Mapping[str, Any], arrays: Mapping[str, Any]) -> bytes:
-    """Arrays and what they are, as the content of a file."""
+    """The content of a file with arrays and their description."""
     from safetensors.numpy import save
 
-    # One key only: safetensors writes several in any order, and equal networks not alike.
+    # One key only: safetensors writes several in arbitrary order, so equal networks would differ.
     sealed = {**about, "digest": digest_of(about, arrays)}
     return save(dict(arrays), metadata={"netwright": json.dumps(sealed)})
 
 
 def unseal(data: bytes, label: str, what: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    """What `seal` put there; FormatError if it is not whole."""
+    """Read what `seal` wrote; raise FormatError if it is damaged."""
     from safetensors import SafetensorError
     from safetensors.numpy import load
 
@@ -243,7 +242,7 @@ def unseal(data: bytes, label: str, what: str) -> tuple[dict[str, Any], dict[str
 
 
 def digest_of(about: Mapping[str, Any], arrays: Mapping[str, Any]) -> str:
-    """A digest of everything in the file but itself."""
+    """A digest of the description and all arrays."""
     total = hashlib.sha256(json.dumps(about).encode())
     for name in sorted(arrays):
         total.update(f"{name} {array_digest(arrays[name])}".encode())
@@ -251,6 +250,6 @@ def digest_of(about: Mapping[str, Any], arrays: Mapping[str, Any]) -> str:
 
 
 def array_digest(array: Any) -> str:
-    """A digest of an array: its type, its shape, its numbers."""
+    """A digest of an array's type, shape and numbers."""
     about = f"{array.dtype} {array.shape}".encode()
     return hashlib.sha256(about + array.tobytes()).hexdigest()

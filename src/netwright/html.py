@@ -1,4 +1,4 @@
-"""Small HTML tables for notebooks: how results show themselves there."""
+"""Small HTML tables: how results are shown in notebooks."""
 
 from collections.abc import Iterable, Sequence
 from html import escape
@@ -9,7 +9,7 @@ _CELL = "text-align:left;padding:1px 8px;white-space:pre;border-bottom:1px solid
 
 
 def table(caption: str, header: Sequence[object], rows: Iterable[Sequence[object]]) -> str:
-    """A table; everything in it is text, whatever it looks like.
+    """An HTML table with all cells escaped.
 
     >>> "<script>" in table("a machine called <script>", ["t"], [["<script>"]])
     False

@@ -1,4 +1,4 @@
-"""Ctrl-C at a moment that suits: loops that keep their state hear of it between two moments."""
+"""Deferred Ctrl-C: loops that save their state handle it between two moments."""
 
 import signal
 import threading

@@ -1,14 +1,14 @@
-"""Texts that fit, that a terminal can show, and that can stand among others."""
+"""Shorten, count and escape text for messages, terminals and token sequences."""
 
 import re
 from collections.abc import Callable
 
 Notify = Callable[[str], None]
-"""A callback that receives a line on how far some work is."""
+"""A callback that receives a line about the progress of some work."""
 
 
 def shortened(text: object, width: int = 24) -> str:
-    """A text, or its two ends where it is wider.
+    """A text, with its middle left out if it is wider than `width`.
 
     >>> shortened("abcdefghij", 7)
     'abc…hij'
@@ -28,21 +28,23 @@ def counted(number: int, thing: str) -> str:
 
 
 def printable(text: str) -> str:
-    r"""A text as a terminal can show it: whatever could steer the terminal is escaped.
+    r"""A text with control characters escaped, so that it cannot control the terminal.
 
-    Everything that this program writes to a terminal passes through here. Line ends remain; a name
-    inside a text is made `visible`, so that it cannot begin a line of its own.
+    Everything that this program writes to a terminal passes through here. Line ends remain; names
+    are also made `visible`, so that they cannot begin a line of their own.
 
     >>> printable("a\x1b[31m\n")
     'a\\x1b[31m\n'
     """
     if text.isprintable():
         return text
-    return "".join(c if c.isprintable() or c == "\n" else _escaped(c) for c in text)
+    return "".join(
+        c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in text
+    )
 
 
 def as_token(name: str) -> str:
-    """A name as a token of text: white space, delimiters and what is not printable become %XX.
+    """A name as one token: white space, delimiters and unprintable characters become %XX.
 
     >>> as_token("q 1"), as_token("a:b"), as_token("é"), from_token("q%201")
     ('q%201', 'a%3Ab', 'é', 'q 1')
@@ -56,14 +58,7 @@ def as_token(name: str) -> str:
 
 
 def from_token(text: str) -> str:
-    """The name that `as_token` wrote."""
-    found = re.sub(
-        rb"%([0-9A-F]{2})",
-        lambda match: bytes.fromhex(match[1].decode()),
-        text.encode("utf-8", "surrogatepass"),
-    )
+    """Undo `as_token`."""
+    encoded = text.encode("utf-8", "surrogatepass")
+    found = re.sub(rb"%([0-9A-F]{2})", lambda match: bytes.fromhex(match[1].decode()), encoded)
     return found.decode("utf-8", "surrogatepass")
-
-
-def _escaped(character: str) -> str:
-    return character.encode("unicode_escape").decode()

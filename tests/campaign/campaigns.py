@@ -1,4 +1,4 @@
-"""Campaigns as tests look at them."""
+"""Helpers of campaign tests: their rows, and waiting for progress."""
 
 import time
 from collections.abc import Callable
@@ -9,16 +9,16 @@ from netwright.campaign import rows, status
 from netwright.campaign.plan import MEASURED
 
 PATIENCE = 600.0
-"""Seconds; more than anything takes, on however busy a machine."""
+"""Seconds: enough for every wait, even on a busy machine."""
 
 
 def results(folder: Path) -> list[dict[str, Any]]:
-    """The rows without what was measured."""
+    """The rows without measured columns."""
     return [{k: v for k, v in row.items() if k not in MEASURED} for row in rows(folder)]
 
 
 def wait_for(done: Callable[[], bool]) -> None:
-    """Until something is so."""
+    """Poll until a condition holds; raise TimeoutError after `PATIENCE` seconds."""
     deadline = time.monotonic() + PATIENCE
     while not done():
         if time.monotonic() > deadline:
@@ -27,7 +27,7 @@ def wait_for(done: Callable[[], bool]) -> None:
 
 
 def wait_for_more(folder: Path, machines: int) -> None:
-    """Until so many more machines are done."""
+    """Wait until this many more machines are done."""
     wait_for((folder / "campaign.json").exists)
     before = status(folder).done
     wait_for(lambda: status(folder).done >= before + machines)

@@ -18,7 +18,7 @@ def free_port() -> int:
 
 
 class Cluster:
-    """A scheduler and workers; whoever is killed can be started again."""
+    """A scheduler and workers; a killed one can be started again."""
 
     def __init__(self, workers: int) -> None:
         self.environment = {**os.environ, "DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT": "60s"}
@@ -54,13 +54,13 @@ class Cluster:
         )
 
     def kill_worker(self, draw: random.Random) -> None:
-        """Kill one of them; another one takes its place."""
+        """Kill a worker; another one takes its place."""
         place = draw.randrange(len(self.workers))
         killed(self.workers[place])
         self.workers[place] = self._start_worker()
 
     def start_again(self) -> None:
-        """A new scheduler at the same address, with new workers."""
+        """Start a new scheduler at the same address, with new workers."""
         self.close()
         self.scheduler = self._start_scheduler()
         self.workers = [self._start_worker() for _ in self.workers]

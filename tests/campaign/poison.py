@@ -1,4 +1,4 @@
-"""Machines that do things to their worker, by a file that Python reads when it starts."""
+"""Machines that kill or hang their worker, by a sitecustomize file that Python loads."""
 
 import os
 from pathlib import Path
@@ -7,7 +7,7 @@ import pytest
 
 POISON, SLEEPER, ONCE = "1RB1LA_1LA1RB", "1RB0LA_1LA1RB", "1RB0LA_0LA1RB"
 ASLEEP = "asleep"
-"""The file that is there once the sleeper sleeps."""
+"""The file that exists once the sleeper sleeps."""
 _SITE = """
 import os, signal, time
 import netwright.campaign.work as work
@@ -31,7 +31,7 @@ work.rows_of = rows_of
 
 
 def poisoned(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """From now on new processes die or sleep at these machines."""
+    """Make all new processes die or sleep at these machines."""
     site = folder / "site"
     site.mkdir()
     marks = {name: str(folder / name) for name in ("mark", ASLEEP)}

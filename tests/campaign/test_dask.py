@@ -16,8 +16,8 @@ from tests.campaign.poison import POISON, SLEEPER, poisoned
 from tests.processes import netwright
 
 from netwright.campaign import Dask, Local, Plan, Status, run, status
-from netwright.campaign.crew import LostError, WorkersError
 from netwright.campaign.on_dask import _Task
+from netwright.campaign.pool import LostError, WorkersError
 from netwright.errors import InputError
 
 PLAN = Plan(max_steps=200)
@@ -25,7 +25,7 @@ PLAN = Plan(max_steps=200)
 
 @pytest.fixture(scope="module")
 def dask(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    """One cluster for all; some machines are poison for its workers, and for no other tests."""
+    """One cluster for all tests; some machines are poison for its workers only."""
     with pytest.MonkeyPatch.context() as patch:
         poisoned(tmp_path_factory.mktemp("poison"), patch)
         started = Cluster(2)
@@ -51,7 +51,7 @@ def test_a_worker_is_killed_and_no_row_is_lost(dask: Cluster, tmp_path: Path) ->
 
 
 def test_a_batch_that_is_cancelled_while_it_is_fetched_is_lost_and_no_error() -> None:
-    """The scheduler may go between the question whether a batch was cancelled and its rows."""
+    """The scheduler may die between `cancelled()` and `result()` of a batch."""
 
     class Late:
         def cancelled(self) -> bool:

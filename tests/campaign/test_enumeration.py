@@ -1,4 +1,4 @@
-"""Classes of machines: as many as others have counted, each of them once."""
+"""Classes of machines have the published sizes, with each machine once."""
 
 from itertools import islice
 

@@ -1,4 +1,4 @@
-"""Campaigns whose processes are killed, hang, are stopped and begun again."""
+"""Campaigns whose processes are killed, hang, or are stopped and resumed."""
 
 import json
 import os
@@ -59,7 +59,7 @@ def test_a_worker_that_cannot_start_is_one_message(
 
 
 def workers_of(process: "subprocess.Popen[str]") -> list[int]:
-    """The workers of a campaign that is another process, and whoever they come from."""
+    """The worker processes of a campaign in another process, with the fork server."""
     parents = {}
     for path in Path("/proc").glob("[0-9]*/stat"):
         with suppress(OSError):
@@ -92,7 +92,7 @@ def wait_for_parts(folder: Path, count: int) -> None:
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
-    """What an uninterrupted campaign gives."""
+    """The rows of an uninterrupted campaign."""
     folder = tmp_path_factory.mktemp("whole") / "c"
     run("all:3x2:1RB", FEW, folder, Local(2), sample=MACHINES)
     return results(folder)

@@ -1,4 +1,4 @@
-"""The folder of a campaign is whole at every moment, whatever lies in it."""
+"""The folder of a campaign is consistent at every moment, whatever files are in it."""
 
 import gzip
 import json
@@ -23,7 +23,7 @@ TABLE = ["1RB1LB_1LA1RZ", "1RB1RZ_0LA1LB", "0RA---_------", "1RB1LA_1LA1RB"]
 
 
 def rows(number: int) -> list[dict[str, Any]]:
-    """Of one machine: two runs, or one and a crash."""
+    """The rows of one machine: two runs, or one and a crash."""
     item = Item(number, TABLE[number % 4], 'a remark with "agrees":false and "outcome":"crashed"')
     found = list(rows_of(item, Plan(max_steps=50)))
     if number % 5 == 4:
@@ -91,7 +91,7 @@ def test_many_small_parts_become_one_and_nothing_changes(tmp_path: Path) -> None
     ]
     assert list(all_rows(store)) == before
     assert tally_of(store) == tally
-    assert store.missing([(0, 20)]) == [(10, 12), (15, 20)]
+    assert store.progress([(0, 20)])[0] == [(10, 12), (15, 20)]
 
 
 def test_rows_are_read_while_parts_become_one(tmp_path: Path) -> None:
@@ -110,7 +110,7 @@ def test_rows_are_read_while_parts_become_one(tmp_path: Path) -> None:
 
 
 def test_a_part_inside_another_is_none(tmp_path: Path) -> None:
-    """As after a kill between writing the large one and removing the small."""
+    """As after a kill between writing the large part and removing the small ones."""
     store = filled(tmp_path, (0, 3), (4, 5), (0, 5), (6, 6))
     numbers = [row["number"] for row in all_rows(store)]
     assert numbers == [n for n in range(7) for _ in range(2)]

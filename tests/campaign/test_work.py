@@ -1,4 +1,4 @@
-"""What is done with one machine: its rows, right, wrong and without an answer."""
+"""The rows of one machine: right, wrong and without an answer."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""`netwright audit`: what is good is called good, and what is damaged or forged is named."""
+"""`netwright audit` accepts good files, and names what is damaged or forged."""
 
 import contextlib
 import io
@@ -25,7 +25,7 @@ KINDS = ("machine", "certificate", "network", "checkpoint", "export", "campaign"
 
 @pytest.fixture(scope="module")
 def good(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """One of each, by the name of its kind."""
+    """One file or folder of each kind, by name."""
     folder = tmp_path_factory.mktemp("good")
     (folder / "machine").write_text("1RB1LB_1LA1RZ\n")
     network = nw.compile("palindrome")
@@ -98,7 +98,7 @@ def test_damaged_folders(name: str, how: str, copy: Path) -> None:
 
 
 def test_forgeries(copy: Path) -> None:
-    """With all digests right: the chain is followed to the machine."""
+    """With all digests right: the audit follows the chain to the machine."""
     wrong = nw.compile("palindrome").with_weight("decoder.3.V", "s2[a]", "s4[a]", 0)
     wrong = replace(wrong.with_weight("decoder.3.V", "s2[a]", "s4[b]", 1), changes=())
     wrong.save(copy / "forged")
@@ -195,7 +195,7 @@ def test_one_flipped_bit_is_never_read_as_something_else(copy: Path) -> None:
 
 
 def resumed(path: Path) -> Any:
-    """What a run comes to that goes on from a checkpoint; its file is left as it was."""
+    """The result of a run resumed from a checkpoint, whose file stays as it was."""
     data, out = path.read_bytes(), io.StringIO()
     call = ["run", "binary-counter", "--max-steps", "1000", "--json", "--resume", str(path)]
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(io.StringIO()):
@@ -208,7 +208,7 @@ def resumed(path: Path) -> Any:
 
 
 def test_one_flipped_bit_in_a_certificate_proves_nothing_wrong(copy: Path) -> None:
-    """It is refused, not certified, or certified anew: of a network that is right."""
+    """It is refused, not certified, or certified because the network is right."""
     draw, path = random.Random(5), copy / "certificate"
     data, digest = path.read_bytes(), nw.load_machine("palindrome").digest
     for _ in range(repeated(400, 40)):

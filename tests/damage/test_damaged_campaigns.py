@@ -1,4 +1,4 @@
-"""A campaign's folder with any file damaged: named, or read as the same rows; and done anew."""
+"""A campaign's folder with any file damaged is refused or gives the same rows, and is repaired."""
 
 import json
 import random
@@ -44,7 +44,7 @@ def copy(whole: Path, tmp_path: Path) -> Path:
 
 
 def read(folder: Path) -> Any:
-    """All that is said of a campaign; None if it is refused."""
+    """Everything that can be read of a campaign; None if it is refused."""
     try:
         return list(rows(folder)), status(folder).digest
     except NetwrightError:

@@ -113,7 +113,7 @@ def test_broken_networks_run_too(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_there_is_one_list_of_kinds() -> None:
-    """Nobody but kinds asks what kind a compiled network is."""
+    """Only kinds ask for the type of a compiled network."""
     for path in SOURCE.rglob("*.py"):
         if (SOURCE / "kind") in path.parents:
             continue

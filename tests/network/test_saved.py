@@ -161,7 +161,7 @@ def test_a_file_cut_short_is_explained(cut: int) -> None:
 
 
 def with_metadata(changes: dict[str, Any]) -> bytes:
-    """A whole file, digest and all, that says something else."""
+    """A valid file, with its digest, and other contents."""
     data = to_bytes(compiled())
     length = int.from_bytes(data[:8], "little")
     about = json.loads(json.loads(data[8 : 8 + length])["__metadata__"]["netwright"])
@@ -172,7 +172,7 @@ def with_metadata(changes: dict[str, Any]) -> bytes:
 
 
 def put(about: dict[str, Any], changes: dict[str, Any]) -> None:
-    """Something else in places of what a file says, which are there."""
+    """Replace values at existing places of a file's JSON."""
     for name, value in changes.items():
         *path, last = name.split(".")
         at: Any = about if name in about else about["written"]
@@ -240,7 +240,7 @@ def test_another_programs_file_is_explained() -> None:
 def test_a_file_whose_parts_contradict_each_other_is_refused(
     on: str, change: dict[str, Any]
 ) -> None:
-    """With the right digest: what is loaded is all that was written, of that machine."""
+    """With the right digest: all that is in the file must fit together, and the machine."""
     data = to_bytes(compile_network(library_machine("palindrome"), on))
     about, tensors = unseal(data, "file", "network")
     put(about, change)

@@ -1,4 +1,4 @@
-"""One walk over a network: names, one leaf replaced, data and back, for every kind."""
+"""Traversals of a network: names, one leaf replaced, data and back, for every kind."""
 
 import json
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Vector code says of a network what the comparison step by step says, and never more."""
+"""Vector code finds the same as the comparison step by step, or refuses."""
 
 import random
 from collections.abc import Sequence
@@ -36,7 +36,7 @@ PLACES = ("netwright.verify.at_scale.CHUNK", "netwright.engine.full.checked.CHUN
 
 
 def in_chunks(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
-    """Let a chunk have so many tokens."""
+    """Set the number of tokens in a chunk."""
     for place in PLACES:
         monkeypatch.setattr(place, size)
 
@@ -53,7 +53,7 @@ def step_by_step(net: Network, word: Sequence[str], steps: int) -> Comparison:
 
 
 def never_more(net: Network, word: Sequence[str] = (), steps: int = 60) -> Comparison | None:
-    """What both say; None if it is not for vector code."""
+    """The result of both; None if vector code refuses."""
     try:
         found = at_scale(net, word, steps)
     except UnsuitableError:
@@ -264,7 +264,7 @@ LATE = TuringMachine(
 
 
 def first_in(net: Network, word: str, state: str) -> int:
-    """The first token in a state."""
+    """The number of the first token in a state."""
     machine = net.compiled.normal.machine
     states = (each.state for each in configurations(machine, word, head=-1))
     return next(time for time, each in enumerate(states) if each == state)

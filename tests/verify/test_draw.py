@@ -1,4 +1,4 @@
-"""Random words are such as the machine is made for."""
+"""Random words are over the input alphabet, and most are not rejected at once."""
 
 import random
 

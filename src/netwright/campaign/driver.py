@@ -1,4 +1,4 @@
-"""Campaigns as users call them: begin one or go on with it, see how far it is, read its rows."""
+"""The API of campaigns: start or resume one, see its progress, read its rows."""
 
 import json
 import os
@@ -10,17 +10,11 @@ from pathlib import Path
 from time import sleep
 from typing import Any, BinaryIO
 
-from netwright.campaign.crew import Engine, Local
-from netwright.campaign.manifest import Work, check_same, check_sources, surveyed
+from netwright.campaign.manifest import Work, check_same, check_sources, survey_sources
 from netwright.campaign.plan import Plan
-from netwright.campaign.store import (
-    PROGRESS,
-    STDIN,
-    Store,
-    check_folder,
-    missing_from,
-)
-from netwright.campaign.under_way import Campaign, Status, Told
+from netwright.campaign.pool import Engine, Local
+from netwright.campaign.store import PROGRESS, STDIN, Store, check_folder
+from netwright.campaign.under_way import Campaign, Progress, Status
 from netwright.errors import FormatWarning, InputError, OutputError
 from netwright.files import TakenError, is_part, locked, output_path
 
@@ -36,74 +30,71 @@ def run(
     sample: int | None = None,
     seed: int | None = None,
     batch: int | None = None,
-    progress: Told | None = None,
+    progress: Progress | None = None,
     stdin: BinaryIO | None = None,
 ) -> Status:
-    """Do something with very many machines, and keep the rows in a folder: `campaign.run`.
+    """Run, verify or certify very many machines; keep the rows in a folder: `campaign.run`.
 
     Args:
-        source: what `netwright campaign` takes as SOURCE, or several of them; None goes on with
+        source: what `netwright campaign` takes as SOURCE, or a list of them; None resumes with
             those of the folder.
-        plan: what to do with each; None goes on with that of the folder.
+        plan: what to do with each machine; None resumes with that of the folder.
         folder: where the rows are kept.
         engine: `Local(n)`, processes on this machine, or `Dask(address)`.
-        resume: go on with the campaign in the folder, if there is one.
-        skip_bad: pass over lines that are no machine.
-        sample: take so many machines of the sources, drawn with `seed`.
-        seed: for `sample` and for random machines; 0 unless said.
-        batch: how many machines a worker gets at once; none means some seconds of work.
-        progress: is called about every second with a `Status`.
+        resume: continue the campaign in the folder, if there is one.
+        skip_bad: skip lines that are not machines.
+        sample: how many machines to draw from the sources, with `seed`; None takes all.
+        seed: for `sample` and for random machines; 0 by default.
+        batch: how many machines a worker gets at once; None means some seconds of work.
+        progress: a callback that gets a `Status` about every second.
         stdin: what the source `-` reads.
 
-    StoppedError after Ctrl-C: rows are kept, and `resume` goes on.
+    Raise StoppedError after Ctrl-C: the rows are kept, and `resume` continues.
     """
     names = _names(source)
     _check_arguments(plan, engine, sample, seed, batch)
     store = Store(output_path(folder))
-    if store.exists and not resume:
-        raise InputError(
-            f"{folder} has a campaign already; go on with it: --resume, or name another folder"
-        )
-    if not store.exists and source is None:
-        raise InputError(f"{folder} has no campaign to go on with; name a SOURCE")
     new = not store.folder.exists()
-    check_folder(store.folder)
-    if not store.exists and any(not is_part(path) for path in store.folder.iterdir()):
-        raise OutputError(f"{folder} is not empty, and has no campaign; name another folder")
+    _check_place(store, folder, resume=resume, has_source=source is not None)
     try:
-        with _alone(store):
+        with _exclusive(store):
             asked = {"sample": sample, "seed": seed, "skip_bad": skip_bad}
             if store.exists:
                 check_same(store, names, plan, asked)
             else:
                 asked["seed"] = seed or 0
-                found = surveyed(store, names or [], asked, stdin)
-                store.begin(
-                    {
-                        "version": version("netwright"),
-                        "plan": (plan or Plan()).written(),
-                        **asked,
-                        "sources": found,
-                    }
-                )
-            manifest = store.manifest()
-            work = Work(manifest, store.folder)
+                sources = survey_sources(store, names or [], asked, stdin)
+                about = {"version": version("netwright"), "plan": (plan or Plan()).written()}
+                store.begin({**about, **asked, "sources": sources})
+            work = Work(store.manifest(), store.folder)
             check_sources(work)
-            for said in store.repair(work.expected):
-                warnings.warn(said, FormatWarning, stacklevel=2)
+            for message in store.repair(work.expected):
+                warnings.warn(message, FormatWarning, stacklevel=2)
             store.tidy()
-            campaign = Campaign(store, work, Plan(**manifest["plan"]), batch, progress)
-            return campaign.run(engine or Local())
+            return Campaign(store, work, batch, progress).run(engine or Local())
     finally:
-        if not store.exists:  # nothing came of it
+        if not store.exists:  # it failed before it began: leave nothing
             with suppress(OSError):
                 (store.folder / STDIN).unlink(missing_ok=True)
                 if new:
                     store.folder.rmdir()
 
 
+def _check_place(store: Store, folder: object, *, resume: bool, has_source: bool) -> None:
+    """Make the folder; raise InputError or OutputError if the campaign cannot be there."""
+    if store.exists and not resume:
+        raise InputError(
+            f"{folder} has a campaign already; go on with it: --resume, or name another folder"
+        )
+    if not store.exists and not has_source:
+        raise InputError(f"{folder} has no campaign to go on with; name a SOURCE")
+    check_folder(store.folder)
+    if not store.exists and any(not is_part(path) for path in store.folder.iterdir()):
+        raise OutputError(f"{folder} is not empty, and has no campaign; name another folder")
+
+
 def _names(source: object) -> list[str] | None:
-    """The sources by their names; None if none is given."""
+    """The names of the sources; None if no source is given."""
     if source is None:
         return None
     names = []
@@ -117,7 +108,7 @@ def _names(source: object) -> list[str] | None:
 def _check_arguments(
     plan: object, engine: object, sample: object, seed: object, batch: object
 ) -> None:
-    """InputError for what is none of what is expected, before anything is written."""
+    """Raise InputError for an argument of a wrong type, before anything is written."""
     if plan is not None and not isinstance(plan, Plan):
         raise InputError(f"expected a Plan; got {plan!r}")
     if engine is not None and not isinstance(engine, Engine):
@@ -130,8 +121,8 @@ def _check_arguments(
 
 
 @contextmanager
-def _alone(store: Store) -> Iterator[None]:
-    """Keep others from working on a campaign; who only looks whether somebody does is soon gone."""
+def _exclusive(store: Store) -> Iterator[None]:
+    """Lock the campaign; retry a little, as `_is_running` holds the lock for a moment."""
     taken = f"another process works on the campaign in {store.folder}"
     for last in (False, False, False, True):
         try:
@@ -145,19 +136,18 @@ def _alone(store: Store) -> Iterator[None]:
 
 
 def status(folder: os.PathLike[str] | str) -> Status:
-    """How far the campaign in a folder is, also while it runs."""
+    """The progress of the campaign in a folder, also while it runs."""
     store = Store(Path(folder))
     work = Work(store.manifest(), store.folder)
     live: dict[str, Any] = {}
     with suppress(OSError, ValueError):
         found = json.loads((store.folder / PROGRESS).read_text(encoding="utf-8"))
-        if is_worked_on(store):
+        if _is_running(store):
             live = {name: found[name] for name in ("workers", "rate", "seconds_left")}
-    parts, tally = store.verified()
-    missing = missing_from(work.spans, [(part.first, part.last + 1) for part in parts])
-    done, running = work.total - work.count(missing), is_worked_on(store)
-    told = {**tally.counts, "digest": store.digest(tally), **live}
-    return Status(str(folder), work.total, done, running=running, **told)
+    missing, tally = store.progress(work.spans)
+    done, running = work.total - work.count(missing), _is_running(store)
+    live |= {**tally.counts, "digest": store.digest(tally)}
+    return Status(str(folder), work.total, done, running=running, **live)
 
 
 def rows(folder: os.PathLike[str] | str) -> Iterator[dict[str, Any]]:
@@ -166,8 +156,8 @@ def rows(folder: os.PathLike[str] | str) -> Iterator[dict[str, Any]]:
     return Work(store.manifest(), store.folder).rows(store)
 
 
-def is_worked_on(store: Store) -> bool:
-    """Whether a process works on a campaign now."""
+def _is_running(store: Store) -> bool:
+    """Whether a process holds the lock of a campaign now."""
     try:
         with locked(store.folder / "rows", ""):
             return False

@@ -1,10 +1,10 @@
-"""Classes of machines, one after the other: in tree normal form, every table, or drawn at random.
+"""Enumerate classes of machines: in tree normal form, every table, or random tables.
 
-Machines are bbchallenge text. The order of a class never changes: its machines have numbers.
+Machines are bbchallenge text. The order of a class is fixed, so its machines have numbers.
 
 *Tree normal form* (Brady; Marxen and Buntrock) begins with the empty table on the blank tape. Where
-a machine comes to a pair without a rule, it halts, and its children are the machines that have a
-rule there: for a state and a symbol that were used already, or for the next new one, as the names
+a machine reaches a pair without a rule, it halts, and its children are the machines that have a
+rule there: with a state and a symbol that were used already, or with the next new one, as the names
 of new ones make no difference. The first move is to the right, as the mirror image makes none
 either. The last rule of a table is left out: with it there is no place to halt.
 """
@@ -19,7 +19,7 @@ from typing import Any
 Cell = tuple[int, int, int]
 """A rule: the symbol that it writes, its move as +1 or -1, and its state as a number."""
 LONGEST_RUN = {(1, 2): 1, (2, 2): 6, (3, 2): 21, (4, 2): 107, (1, 3): 1, (2, 3): 38, (1, 4): 1}
-"""The busy-beaver values S(n, m): on the blank tape, who runs longer never halts."""
+"""The busy-beaver values S(n, m): a machine that runs longer on the blank tape never halts."""
 
 
 def text_of(table: dict[tuple[int, int], Cell], states: int, symbols: int) -> str:
@@ -28,11 +28,8 @@ def text_of(table: dict[tuple[int, int], Cell], states: int, symbols: int) -> st
     >>> text_of({(0, 0): (1, 1, 1)}, 2, 2)
     '1RB---_------'
     """
-    rows = (
-        "".join(_written(table.get((state, symbol))) for symbol in range(symbols))
-        for state in range(states)
-    )
-    return "_".join(rows)
+    pairs = product(range(states), range(symbols))
+    return _joined([_written(table.get(pair)) for pair in pairs], symbols)
 
 
 def _written(cell: Cell | None) -> str:
@@ -59,7 +56,7 @@ def normal_tables(
     longest, cells = LONGEST_RUN[states, symbols], states * symbols
     table: dict[tuple[int, int], Cell] = {} if first is None else {(0, 0): first}
     used = (1, 1) if first is None else (first[2] + 1, first[0] + 1)
-    # A child goes on where its parent halted: tape, head, state, steps.
+    # A child continues where its parent halted: tape, head, state, steps.
     branches: list[tuple[Any, ...]] = [(table, used, {}, 0, 0, 0)]
     while branches:
         table, (used_states, used_symbols), tape, head, state, steps = branches.pop()
@@ -84,13 +81,13 @@ def normal_tables(
 
 @cache
 def _cells(states: int, symbols: int) -> list[str]:
-    """What may stand in a cell of a table: nothing, or any rule."""
+    """The possible cells of a table: none, or any rule."""
     rules = product(range(symbols), (1, -1), range(states))
     return [_written(cell) for cell in (None, *rules)]
 
 
 def every_table(states: int, symbols: int) -> Iterator[str]:
-    """Every table of so many states and symbols, whatever a machine does with it.
+    """Every table with these numbers of states and symbols.
 
     >>> sum(1 for _ in every_table(1, 2)), next(every_table(2, 2))
     (25, '------_------')
@@ -100,7 +97,7 @@ def every_table(states: int, symbols: int) -> Iterator[str]:
 
 
 def table_number(states: int, symbols: int, number: int) -> str:
-    """One of every table, by its number.
+    """The table with a number in the order of `every_table`.
 
     >>> table_number(2, 2, 6560) == list(every_table(2, 2))[6560]
     True
@@ -113,7 +110,7 @@ def table_number(states: int, symbols: int, number: int) -> str:
 
 
 def random_table(states: int, symbols: int, seed: int, number: int) -> str:
-    """A table drawn from all of `every_table`, each as likely as any other, by its number."""
+    """The random table with a number, drawn uniformly from all of `every_table`."""
     draw = random.Random(f"{seed} {number}")
     return _joined(draw.choices(_cells(states, symbols), k=states * symbols), symbols)
 

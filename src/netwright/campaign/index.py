@@ -1,23 +1,21 @@
-"""What proves the parts of a campaign whole: DIR/parts.json.
+"""The index of a campaign's parts: DIR/parts.json.
 
 An entry has a part's name, the SHA-256 of its file and the tally of its rows. The index has a
-digest of itself, and that of campaign.json, which it is about. An entry is written before its part:
-so each part in the folder has one, whoever is killed, and an entry without a part is work that is
-still to be done.
+digest of itself and that of its campaign.json. An entry is written before its part: so every part
+in the folder has one, whichever process is killed, and an entry without a part is work to be done.
 
-The *content* of rows is the sum of the SHA-256 of each, mod 2²⁵⁶. Small parts that become large
-ones, and parts that are packed, keep it; so one digest stands for the whole campaign, and changes
-with every row.
+The *content* of rows is the sum of the SHA-256 of each, mod 2²⁵⁶. It stays the same when parts are
+merged or packed: so one digest identifies the whole campaign, and changes with every row.
 """
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from netwright.campaign.plan import FAILED
+from netwright.campaign.plan import FAULTS
 from netwright.campaign.work import Row, written_row
 from netwright.errors import FormatError
 from netwright.files import read_file, write_whole
@@ -29,20 +27,19 @@ WHOLE = 1 << 256
 
 
 def digest_of(about: Mapping[str, Any]) -> str:
-    """The SHA-256 of plain data, whatever the order of its keys."""
+    """The SHA-256 of JSON data, independent of the order of its keys."""
     return hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()
 
 
 def sealed(about: Mapping[str, Any]) -> bytes:
-    """Plain data with its digest, as a file."""
+    """JSON data with its digest, as the content of a file."""
     return json.dumps({**about, "digest": digest_of(about)}, indent=1).encode()
 
 
 def unsealed(path: Path, what: str, format_name: str) -> dict[str, Any]:
-    """What `sealed` wrote; FormatError if it is not whole, or of another format."""
-    text = read_file(path, LARGEST, what)
+    """Read what `sealed` wrote; raise FormatError if it is damaged or of another format."""
     try:
-        found = json.loads(text)
+        found = json.loads(read_file(path, LARGEST, what))
     except (ValueError, RecursionError):
         raise FormatError(f"{path} is damaged: it is no JSON") from None
     if not isinstance(found, dict) or not str(found.get("format")).startswith("netwright campaign"):
@@ -56,58 +53,50 @@ def unsealed(path: Path, what: str, format_name: str) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Tally:
-    """What the rows say, as far as everybody wants to know it at any time."""
+    """Counts of rows, and the digest of their content."""
 
     rows: int = 0
     disagreements: int = 0
     uncertified: int = 0
     failures: int = 0
-    content: int = 0
-    """The sum of the digests of the rows."""
+    content: int = 0  # the sum of the digests of the rows
 
     def __add__(self, other: "Tally") -> "Tally":
         sums = {each.name: getattr(self, each.name) + getattr(other, each.name) for each in _FIELDS}
         return Tally(**{**sums, "content": sums["content"] % WHOLE})
 
     @staticmethod
-    def of(rows: Iterable[Row]) -> "Tally":
-        """Count rows."""
-        kept = list(rows)
-        digests = (hashlib.sha256(written_row(row)).digest() for row in kept)
-        return Tally(
-            rows=len(kept),
-            disagreements=sum(row["agrees"] is False for row in kept),
-            uncertified=sum(row["certified"] is False for row in kept),
-            failures=sum(row["outcome"] in FAILED for row in kept),
-            content=sum(int.from_bytes(digest, "big") for digest in digests) % WHOLE,
-        )
+    def of(rows: Sequence[Row]) -> "Tally":
+        """The tally of some rows."""
+        digests = (hashlib.sha256(written_row(row)).digest() for row in rows)
+        content = sum(int.from_bytes(digest, "big") for digest in digests) % WHOLE
+        faults = {name: sum(map(has_it, rows)) for name, has_it in FAULTS.items()}
+        return Tally(rows=len(rows), **faults, content=content)
 
     @property
     def counts(self) -> dict[str, int]:
-        """All but the content."""
+        """All fields but the content."""
         return {each.name: getattr(self, each.name) for each in _FIELDS[:-1]}
 
 
 _FIELDS = fields(Tally)
 
 
-@dataclass(frozen=True)
-class Entry:
-    """A part: its name, the SHA-256 of its file, and the tally of its rows."""
+class Entry(NamedTuple):
+    """The SHA-256 of a part's file, and the tally of its rows."""
 
-    name: str
     sha256: str
     tally: Tally
 
 
 class Index:
-    """The entries of a campaign by the names of their parts."""
+    """The file of entries; `campaign` is the digest of the manifest."""
 
     def __init__(self, folder: Path, campaign: str) -> None:
         self.path, self.campaign = folder / INDEX, campaign
 
     def read(self) -> dict[str, Entry]:
-        """All entries; none if nothing is done. FormatError if the file is not whole."""
+        """All entries by name; empty if there is no file. Raise FormatError if it is damaged."""
         if not self.path.exists():
             return {}
         found = unsealed(self.path, "index of parts", FORMAT)
@@ -115,7 +104,7 @@ class Index:
             raise FormatError(f"{self.path} is of another campaign than campaign.json beside it")
         try:
             return {
-                name: Entry(name, str(about["sha256"]), _tally(about["tally"]))
+                name: Entry(str(about["sha256"]), _tally(about["tally"]))
                 for name, about in found["parts"].items()
             }
         except (AttributeError, KeyError, TypeError, ValueError):

@@ -1,4 +1,4 @@
-"""The lines of a file, also of a compressed one, and its digest: nothing that is damaged passes."""
+"""Read the lines of a plain, gzip or Zstandard file, and its digest; a damaged file is an error."""
 
 import gzip
 import hashlib
@@ -18,14 +18,14 @@ GZIP, ZSTANDARD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 
 
 def is_compressed(path: Path) -> bool:
-    """Whether a file begins as gzip or Zstandard files do."""
+    """Whether a file has the magic number of gzip or Zstandard."""
     with open_regular(path, "list of machines") as file:
         return file.read(4).startswith((GZIP, ZSTANDARD))
 
 
 @contextmanager
 def opened(path: Path) -> Iterator[Iterator[str]]:
-    """The lines of a file, also of a compressed one; FormatError if it is damaged."""
+    """Open a file for reading its lines, decompressed; raise FormatError if it is damaged."""
     with open_regular(path, "list of machines") as file:
         begin = file.read(4)
         file.seek(0)
@@ -50,7 +50,7 @@ def _whole_lines(lines: Iterable[str], path: Path) -> Iterator[str]:
 
 
 class _Zstandard(io.RawIOBase):
-    """What is in a Zstandard file; FormatError if it is cut or damaged."""
+    """A decompressing stream; raises FormatError if the file is truncated or damaged."""
 
     def __init__(self, file: BinaryIO, path: Path) -> None:
         try:
@@ -65,11 +65,9 @@ class _Zstandard(io.RawIOBase):
         self._ready = b""
 
     def readable(self) -> bool:
-        """It is."""
         return True
 
     def readinto(self, buffer: Any) -> int:
-        """The next bytes."""
         while not self._ready:
             chunk = self._file.read(CHUNK)
             if not chunk:
@@ -92,9 +90,6 @@ class _Zstandard(io.RawIOBase):
 
 
 def file_digest(path: Path) -> str:
-    """SHA-256 of a file."""
-    total = hashlib.sha256()
+    """The SHA-256 of a file."""
     with open_regular(path, "list of machines") as file:
-        while chunk := file.read(CHUNK):
-            total.update(chunk)
-    return total.hexdigest()
+        return hashlib.file_digest(file, "sha256").hexdigest()  # type: ignore[arg-type]

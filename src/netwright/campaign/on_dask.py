@@ -1,7 +1,7 @@
-"""The same work on a Dask cluster: tasks that hand their batch to a worker process of their own.
+"""The same work on a Dask cluster: each task hands its batch to a worker process of its own.
 
-A thread of a Dask worker has a process beside it, as a thread of this machine's crew has. So a
-machine that kills or hangs its process costs a Dask worker nothing. If the Dask worker itself is
+Each thread of a Dask worker supervises one process, as each thread of the local pool does. So a
+machine that kills or hangs its process does not harm the Dask worker. If the Dask worker itself is
 lost, the scheduler gives its batches to others.
 """
 
@@ -16,46 +16,50 @@ from time import monotonic
 from typing import Any
 from uuid import uuid4
 
-from netwright.campaign.crew import Crew, Done, Engine, LostError, Worker, WorkersError
 from netwright.campaign.plan import Plan
+from netwright.campaign.pool import (
+    BatchResult,
+    Engine,
+    LostError,
+    Worker,
+    WorkerPool,
+    WorkersError,
+)
 from netwright.campaign.work import Item
 from netwright.errors import InputError
 from netwright.text import shortened
 
-PATIENCE = 30.0
-"""Seconds that a scheduler may be out of reach."""
-ANSWERS = 10.0
-"""Seconds in which a scheduler answers for the first time."""
-_processes: dict[tuple[str, int], Worker] = {}
-"""On a Dask worker: the process of each campaign and thread."""
+PATIENCE = 30.0  # seconds that a scheduler may be unreachable
+ANSWERS = 10.0  # time limit in seconds for the first answer of a scheduler
+_workers: dict[tuple[str, int], Worker] = {}
+"""On a Dask worker: the worker process of each campaign and thread."""
 
 
 def do_batch(
     campaign: str, plan: dict[str, Any], wanted: str, items: Sequence[Item]
 ) -> tuple[bytes, float]:
-    """A task: the rows of a batch, and how long they took, by a version of netwright."""
-    if installed() != wanted:  # a worker that came later
+    """A task: run a batch; return its rows and seconds. `wanted` is the version of netwright."""
+    if installed() != wanted:  # a worker that joined later
         raise WorkersError(f"a worker has netwright {installed()}; expected {wanted}")
     mine = campaign, threading.get_ident()
-    worker = _processes.get(mine)
-    if worker is None:
-        worker = _processes[mine] = Worker(plan)
-    return tuple(worker.do([Item(*item) for item in items]))  # type: ignore[return-value]
+    if mine not in _workers:
+        _workers[mine] = Worker(plan)
+    return tuple(_workers[mine].do([Item(*item) for item in items]))  # type: ignore[return-value]
 
 
-def let_go(campaign: str) -> None:
-    """End the processes that a Dask worker has for a campaign."""
-    for key in [key for key in _processes if key[0] == campaign]:
-        _processes.pop(key).close()
+def close_workers(campaign: str) -> None:
+    """Close the processes that a Dask worker has for a campaign."""
+    for key in [key for key in _workers if key[0] == campaign]:
+        _workers.pop(key).close()
 
 
 def installed() -> str:
-    """The version of netwright on a Dask worker."""
+    """The version of netwright that is installed here."""
     return version("netwright")
 
 
 class Dask(Engine):
-    """A cluster, by the address of its scheduler.
+    """A Dask cluster, given by the address of its scheduler.
 
     >>> Dask("tcp://127.0.0.1:8786")
     Dask('tcp://127.0.0.1:8786')
@@ -73,8 +77,8 @@ class Dask(Engine):
         return f"Dask({self.address!r})"
 
     @contextmanager
-    def crew(self, plan: Plan) -> Iterator[Crew]:
-        """The workers of the cluster, of which all must have this very netwright."""
+    def pool(self, plan: Plan) -> Iterator[WorkerPool]:
+        """The workers of the cluster; raise InputError unless all have this version."""
         try:
             from distributed import Client
         except ImportError:
@@ -82,61 +86,57 @@ class Dask(Engine):
                 "a scheduler needs Dask: pip install distributed, or netwright with the extra "
                 "campaign"
             ) from None
-        for name in ("distributed", "distributed.client"):  # what they know is said here
+        for name in ("distributed", "distributed.client"):  # our messages replace theirs
             logging.getLogger(name).setLevel(logging.CRITICAL)
         try:
             client = Client(
                 self.address, timeout=ANSWERS, security=self.security, set_as_default=False
             )
-        except Exception as error:  # of any kind: an address, certificates, a network
+        except Exception as error:  # any kind: a bad address, certificates, the connection
             reason = shortened(str(error).split("\n")[0], 100) or type(error).__name__
             raise WorkersError(
                 f"no scheduler answers at {self.address}: {reason}; begin one with: dask scheduler"
             ) from None
         try:
-            crew = _DaskCrew(client, self.address, plan.written())
-            crew.check_versions()
-            yield crew
+            pool = _DaskPool(client, self.address, plan.written())
+            pool.check_versions()
+            yield pool
         finally:
-            with suppress(Exception):  # whatever is wrong with the cluster was said before
-                client.run(let_go, crew.campaign, on_error="ignore")
+            with suppress(Exception):  # a fault of the cluster was reported before
+                client.run(close_workers, pool.campaign, on_error="ignore")
             with suppress(Exception):
                 client.close(timeout=5)
 
 
-class _DaskCrew(Crew):
+class _DaskPool(WorkerPool):
     def __init__(self, client: Any, address: str, plan: dict[str, Any]) -> None:
         self.client, self.address, self.plan = client, address, plan
         self.campaign = uuid4().hex
-        """Others may use the cluster at the same time."""
+        """Distinguishes campaigns that use the cluster at the same time."""
         self.seen = monotonic()
-        self.known = 0
-
-    @property
-    def workers(self) -> int:
-        return self.known
+        self.workers = 0
 
     def submit(self, items: Sequence[Item]) -> "_Task":
         try:
             what = (self.campaign, self.plan, installed(), list(items))
             future = self.client.submit(do_batch, *what, pure=False)
-        except Exception as error:  # of whatever kind: the client is closed
+        except Exception as error:  # any kind: the client is closed
             raise WorkersError(f"the scheduler at {self.address} is gone") from error
         return _Task(future)
 
-    def drop(self, future: Any) -> None:
-        """It may be under way already: it is waited for."""
+    def cancel(self, future: Any) -> None:
+        """Do nothing: the task may be running already."""
 
     def check(self) -> None:
         if self.client.status == "running":
             self.seen = monotonic()
             workers = self.client.scheduler_info(n_workers=-1)["workers"].values()
-            self.known = sum(each["nthreads"] for each in workers)
+            self.workers = sum(each["nthreads"] for each in workers)
         elif self.client.status == "closed" or monotonic() - self.seen > PATIENCE:
             raise WorkersError(f"the scheduler at {self.address} is gone")
 
     def check_versions(self) -> None:
-        """InputError for a worker with another netwright, or with none."""
+        """Raise InputError if a worker has another version of netwright, or none."""
         self.check()
         for worker, found in self.client.run(installed, on_error="return").items():
             is_gone = not isinstance(found, str | ImportError)
@@ -149,7 +149,7 @@ class _DaskCrew(Crew):
 
 
 class _Task:
-    """A future of Dask's as `concurrent.futures` has them."""
+    """Adapter: a Dask future with the interface of `concurrent.futures.Future`."""
 
     def __init__(self, future: Any) -> None:
         self.future = future
@@ -160,10 +160,10 @@ class _Task:
     def cancelled(self) -> bool:
         return bool(self.future.cancelled())
 
-    def result(self) -> Done:
+    def result(self) -> BatchResult:
         from distributed import KilledWorker
 
         try:
-            return Done(*self.future.result(timeout=60))
+            return BatchResult(*self.future.result(timeout=60))
         except (KilledWorker, CancelledError, OSError, TimeoutError) as error:
             raise LostError(f"its workers are gone: {error}") from None

@@ -1,4 +1,4 @@
-"""Rows as Parquet, which pandas, polars and DuckDB read, and questions in SQL."""
+"""Rows as Parquet files, which pandas, polars and DuckDB read, and SQL queries over them."""
 
 import io
 import re
@@ -23,6 +23,7 @@ _TYPES = {
 
 
 def _needs(module: str, what: str) -> Any:
+    """Import an optional module; raise InputError with the command that installs it."""
     try:
         return import_module(module)
     except ImportError:
@@ -33,7 +34,7 @@ def _needs(module: str, what: str) -> Any:
 
 
 def pack(store: Store) -> tuple[int, int]:
-    """Make Parquet parts of all others; how many rows were packed, and into how many parts."""
+    """Convert all other parts to Parquet; return how many rows and parts were written."""
     pyarrow = _needs("pyarrow", "pack")
     parquet = _needs("pyarrow.parquet", "pack")
     kinds = {
@@ -57,7 +58,7 @@ def pack(store: Store) -> tuple[int, int]:
 
 
 def _groups(store: Store) -> Iterator[list[Part]]:
-    """Parts that are to become one: side by side, and not too many rows."""
+    """Groups of adjacent parts, each to become one Parquet file."""
     group: list[Part] = []
     rows = 0
     for part in store.parts():
@@ -72,7 +73,7 @@ def _groups(store: Store) -> Iterator[list[Part]]:
 
 
 def packed_rows(part: Part, content: bytes) -> Iterator[Row]:
-    """The rows of a Parquet part, from its file."""
+    """The rows of a Parquet part from the bytes of its file."""
     parquet = _needs("pyarrow.parquet", f"{part.path.name}, which is packed,")
     wrong = _needs("pyarrow", "").ArrowException
     try:
@@ -84,25 +85,19 @@ def packed_rows(part: Part, content: bytes) -> Iterator[Row]:
 
 
 def ask(store: Store, question: str) -> tuple[list[str], list[tuple[Any, ...]]]:
-    """The answer to a question in SQL over the view `rows`: names of columns, and rows."""
+    """Run an SQL query over the view `rows`; return the names of its columns and its rows."""
     duckdb = _needs("duckdb", "--sql")
     parts, _ = store.verified()
     tables = []
+    if packed := [_literal(part.path) for part in parts if part.packed]:
+        tables.append(f"SELECT * FROM read_parquet({_quoted(packed)})")
+    if live := [_literal(part.path) for part in parts if not part.packed]:
+        types = ", ".join(f"{_quoted(name)}: {_quoted(kind)}" for name, kind in _TYPES.items())
+        options = f"format='newline_delimited', columns={{{types}}}"
+        tables.append(f"SELECT * FROM read_json({_quoted(live)}, {options})")
+    if not tables:
+        raise InputError(f"{store.folder} has no rows yet")
     with duckdb.connect() as connection:
-        for packed in (True, False):
-            paths = [_literal(part.path) for part in parts if part.packed is packed]
-            if paths and packed:
-                tables.append(f"SELECT * FROM read_parquet({_quoted(paths)})")
-            elif paths:
-                types = ", ".join(
-                    f"{_quoted(name)}: {_quoted(kind)}" for name, kind in _TYPES.items()
-                )
-                tables.append(
-                    f"SELECT * FROM read_json({_quoted(paths)}, format='newline_delimited', "
-                    f"columns={{{types}}})"
-                )
-        if not tables:
-            raise InputError(f"{store.folder} has no rows yet")
         try:
             connection.execute(f"CREATE VIEW rows AS {' UNION ALL BY NAME '.join(tables)}")
             found = connection.execute(question)
@@ -114,12 +109,12 @@ def ask(store: Store, question: str) -> tuple[list[str], list[tuple[Any, ...]]]:
 
 
 def _literal(path: Path) -> str:
-    """A path in which nothing is a pattern."""
+    """A path with its glob characters escaped."""
     return re.sub(r"([*?\[])", r"[\1]", str(path))
 
 
 def _quoted(value: str | list[str]) -> str:
-    """A text, or a list of texts, in SQL."""
+    """A string, or a list of strings, as an SQL literal."""
     if isinstance(value, list):
         return f"[{', '.join(map(_quoted, value))}]"
     return "'" + value.replace("'", "''") + "'"

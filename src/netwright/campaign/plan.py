@@ -1,6 +1,6 @@
-"""What a campaign does with every machine, and what a row of its results says."""
+"""What a campaign does with every machine, and the columns of its rows."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
@@ -31,9 +31,13 @@ COLUMNS = {
     "note": "what differs, is refused, or went wrong",
 }
 MEASURED = ("seconds", "engine")
-"""Columns that say how it was done; all others are the same whenever it is done."""
-FAILED = ("refused", "error", "crashed", "timeout")
-"""Outcomes without an answer."""
+"""Columns that depend on the execution; all others are reproducible."""
+FAULTS: Mapping[str, Callable[[Mapping[str, Any]], bool]] = {
+    "disagreements": lambda row: row["agrees"] is False,
+    "uncertified": lambda row: row["certified"] is False,
+    "failures": lambda row: row["outcome"] in ("refused", "error", "crashed", "timeout"),
+}
+"""What can be wrong with a row."""
 MOST_VERIFIED = 1_000_000
 SHORTEST = 0.1  # seconds
 
@@ -47,24 +51,22 @@ class Plan:
     """
 
     on: Any = (MACHINE, "transformer")
-    """`machine` and kinds of network; names, or a text with commas between them."""
+    """`machine` and kinds of network: a list of names, or one string with commas."""
     do: Any = (RUN,)
     """`run`, `verify`, `certify`."""
     max_steps: int = 1000
     time_limit: float = 300.0
-    """Seconds that a machine may take on one of them; then its row says `timeout`."""
+    """Seconds that a machine may take on one target; then its row says `timeout`."""
     options: Mapping[str, Any] = field(default_factory=dict)
-    """Of the kinds, such as `score`; each takes those that it has."""
+    """Options of the kinds, such as `score`; each kind takes those that it has."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "on", _names(self.on))
-        object.__setattr__(self, "do", _names(self.do))
+        on, do = _names(self.on), _names(self.do)
         if not isinstance(self.options, Mapping):
             raise InputError(f"options are {self.options!r}; expected names with values")
-        object.__setattr__(self, "options", dict(self.options))
-        for name in self.on:
+        for name in on:
             read_kind(name, MACHINE)
-        for name in self.do:
+        for name in do:
             if name not in DOINGS:
                 raise InputError(unknown("thing to do", name, DOINGS))
         check_limit(self.max_steps)
@@ -75,14 +77,18 @@ class Plan:
             )
         kinds: dict[str, Kind[Any] | None] = {}
         options: Mapping[str, Any] = self.options
-        for name in self.on:
+        for name in on:
             kind = None
             if name != MACHINE:
                 kind, options = kind_with(name, options)
             kinds[kind.name if kind is not None else name] = kind
         object.__setattr__(self, "on", tuple(kinds))
+        object.__setattr__(self, "do", do)
         object.__setattr__(self, "options", dict(options))
-        networks = [kind for kind in kinds.values() if kind is not None]
+        self._check_networks([kind for kind in kinds.values() if kind is not None])
+
+    def _check_networks(self, networks: list[Kind[Any]]) -> None:
+        """Raise InputError if the kinds cannot do what is asked of them."""
         if not self.targets:
             raise InputError(
                 f"nothing to do: a machine has nothing to {' or '.join(self.do)}; name networks"
@@ -92,8 +98,8 @@ class Plan:
                 f"{self.max_steps:,} steps are too many to verify, where every vector is compared; "
                 f"at most {MOST_VERIFIED:,} (certify covers all of them)"
             )
-        for kind in networks:
-            if CERTIFY in self.do:
+        if CERTIFY in self.do:
+            for kind in networks:
                 kind.require_checker()
         if self.options and not networks:
             raise InputError(f"{', '.join(self.options)} is an option of networks; none is named")
@@ -101,7 +107,7 @@ class Plan:
 
     @property
     def targets(self) -> tuple[str, ...]:
-        """What has a row for each machine; the machine itself has none but for its run."""
+        """What has a row for each machine; `machine` is one only if it is to be run."""
         return tuple(name for name in self.on if name != MACHINE or RUN in self.do)
 
     def written(self) -> dict[str, Any]:

@@ -1,7 +1,7 @@
-"""Where machines come from: lists in every shape people have, databases, folders, whole classes.
+"""Sources of machines: lists in many formats, databases, folders, enumerated classes.
 
-A source gives its machines numbers, always the same ones: a list numbers its lines with machines
-from 0 on, as FILE:PART does.
+A source numbers its machines, always in the same way: a list numbers its lines with machines from
+0 on, as FILE:PART does.
 """
 
 import hashlib
@@ -11,10 +11,10 @@ import re
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
-from itertools import islice
+from itertools import islice, starmap
 from pathlib import Path
+from typing import NamedTuple, TypeVar
 
 from netwright.campaign import enumeration
 from netwright.campaign.lines import file_digest, is_compressed, opened
@@ -28,53 +28,51 @@ from netwright.machine.turing_machine import TuringMachine
 from netwright.machine.written import machine_parts
 
 LIBRARY = "library"
+T = TypeVar("T")
 
 
-@dataclass(frozen=True)
-class Survey:
-    """What there is in a source."""
+class Survey(NamedTuple):
+    """The size and digest of a source."""
 
-    size: int
-    """How many numbers it has."""
+    size: int  # how many numbers it has
     digest: str
     bad: tuple[int, ...] = ()
-    """Numbers without a machine, which are passed over."""
+    """Numbers without a valid machine, which are skipped."""
 
 
 class MachineSource(ABC):
-    """Machines with numbers from 0 on."""
+    """Machines, numbered from 0."""
 
-    name: str
-    """As the user gave it."""
+    name: str  # as the user gave it
     span: tuple[int, int] | None = None
-    """The range that is asked for, from a first number to one before the last; none means all."""
+    """The range of numbers that the user asked for, without its end; None means all."""
 
     @abstractmethod
     def survey(self, *, skip_bad: bool) -> Survey:
-        """Look at all of it. FormatError for the first bad line, unless they are passed over."""
+        """Read the whole source; raise FormatError for the first bad line, unless `skip_bad`."""
 
     def same_as(self, digest: str, *, skip_bad: bool) -> bool:
-        """Whether it is the source that had a digest."""
+        """Whether the source still has this digest."""
         return self.survey(skip_bad=skip_bad).digest == digest
 
-    def is_inside(self, folder: Path) -> bool:
-        """Whether a folder is in it, so that it would change itself."""
+    def contains(self, folder: Path) -> bool:
+        """Whether a folder is inside the source, so that writing there would change it."""
         return False
 
     def is_unchanged(self) -> bool:
-        """Whether it is still as it was when `same_as` looked at it, as far as can be seen soon."""
+        """Whether it looks as it did at the last call of `same_as`: a quick check."""
         return True
 
     @abstractmethod
-    def items(self, first: int, end: int) -> Iterator[Item]:
-        """The machines with numbers from `first` to the one before `end`; bad ones are left out."""
+    def items(self, numbers: Sequence[int]) -> Iterator[Item]:
+        """The machines with the given numbers, one or more in order, without bad ones."""
 
-    def chosen(self, numbers: Sequence[int]) -> Iterator[Item]:
-        """The machines with some numbers, which are in order."""
-        wanted = set(numbers)
-        if numbers:
-            found = self.items(numbers[0], numbers[-1] + 1)
-            yield from (item for item in found if item.number in wanted)
+
+def _picked(values: Iterable[T], numbers: Sequence[int]) -> Iterator[tuple[int, T]]:
+    """The values at the given places, each after its place."""
+    wanted = numbers if isinstance(numbers, range) else set(numbers)
+    found = enumerate(islice(values, numbers[0], numbers[-1] + 1), start=numbers[0])
+    return ((number, value) for number, value in found if number in wanted)
 
 
 class _File(MachineSource):
@@ -82,18 +80,17 @@ class _File(MachineSource):
 
     def __init__(self, name: str, path: Path, span: tuple[int, int] | None) -> None:
         self.name, self.path, self.span = name, path, span
-        self._seen: tuple[int, ...] | None = None
+        self._stat_then: tuple[int, ...] | None = None
 
     def same_as(self, digest: str, *, skip_bad: bool) -> bool:
-        """By its digest."""
-        self._seen = self._looks()
+        self._stat_then = self._stat()
         return file_digest(self.path) == digest
 
     def is_unchanged(self) -> bool:
-        """By its size and its time."""
-        return self._seen == self._looks()
+        """Whether size, time and inode are the same."""
+        return self._stat_then == self._stat()
 
-    def _looks(self) -> tuple[int, ...] | None:
+    def _stat(self) -> tuple[int, ...] | None:
         try:
             found = self.path.stat()
         except OSError:
@@ -101,16 +98,14 @@ class _File(MachineSource):
         return found.st_size, found.st_mtime_ns, found.st_ino
 
 
-class ListFile(_File):
-    """A file with a machine a line, among other columns; also compressed."""
+class _ListFile(_File):
+    """A file, perhaps compressed, with one machine a line, among other columns."""
 
     @property
     def label(self) -> str:
-        """What it is called in messages."""
         return "standard input" if self.name == "-" else str(self.path)
 
     def survey(self, *, skip_bad: bool) -> Survey:
-        """Read all of it."""
         size = 0
         bad: list[int] = []
         for place, line in self._lines():
@@ -125,9 +120,9 @@ class ListFile(_File):
             raise FormatError(f"{self.label} has no machines; expected one a line")
         return Survey(size, file_digest(self.path), tuple(bad))
 
-    def items(self, first: int, end: int) -> Iterator[Item]:
-        """Those of a range."""
-        for number, (place, line) in enumerate(islice(self._lines(), first, end), start=first):
+    def items(self, numbers: Sequence[int]) -> Iterator[Item]:
+        """Those of the given lines; the lines before them are read, too."""
+        for number, (place, line) in _picked(self._lines(), numbers):
             try:
                 text, remark = bbchallenge.find_in_line(line, place)
             except NetwrightError:
@@ -135,17 +130,16 @@ class ListFile(_File):
             yield Item(number, text, remark)
 
     def _lines(self) -> Iterator[tuple[str, str]]:
-        """The lines that should have a machine, with their places."""
+        """The lines that should have a machine, each after its place for messages."""
         with opened(self.path) as file:
             for number, line in bbchallenge.machine_lines(file):
                 yield f"{self.label}:{number}", line
 
 
-class SeedDatabase(_File):
-    """The bbchallenge seed database, or another one of its shape."""
+class _SeedDatabase(_File):
+    """The bbchallenge seed database, or another file of its format."""
 
     def survey(self, *, skip_bad: bool) -> Survey:
-        """Read all of it."""
         import numpy as np
 
         total = hashlib.sha256()
@@ -169,12 +163,7 @@ class SeedDatabase(_File):
                 number += len(cells)
         return Survey(size, total.hexdigest(), tuple(bad))
 
-    def items(self, first: int, end: int) -> Iterator[Item]:
-        """Those of a range."""
-        yield from self.chosen(range(first, end))
-
-    def chosen(self, numbers: Sequence[int]) -> Iterator[Item]:
-        """Some of them."""
+    def items(self, numbers: Sequence[int]) -> Iterator[Item]:
         with open_regular(self.path, "seed database") as file:
             for number in numbers:
                 file.seek(seed_database.RECORD * (number + 1))
@@ -183,8 +172,8 @@ class SeedDatabase(_File):
                     yield Item(number, text)
 
 
-class Several(MachineSource):
-    """Machines that are there one by one: of the library, or files of a folder."""
+class _Members(MachineSource):
+    """Machines loaded one by one: of the library, or the files of a folder."""
 
     def __init__(
         self, name: str, members: Sequence[str], load: Callable[[str], TuringMachine]
@@ -193,7 +182,6 @@ class Several(MachineSource):
         self._digests: list[str] = []
 
     def survey(self, *, skip_bad: bool) -> Survey:
-        """Read all of it."""
         self._digests = []
         bad: list[int] = []
         for number, member in enumerate(self.members):
@@ -208,33 +196,33 @@ class Several(MachineSource):
         about = json.dumps([*zip(self.members, self._digests, strict=True)])
         return Survey(len(self.members), hashlib.sha256(about.encode()).hexdigest(), tuple(bad))
 
-    def items(self, first: int, end: int) -> Iterator[Item]:
-        """Those of a range."""
-        for number in range(first, end):
+    def items(self, numbers: Sequence[int]) -> Iterator[Item]:
+        for number in numbers:
             try:
                 machine = self._loaded(self.members[number])
             except NetwrightError:
                 continue
             if self._digests and machine.digest != self._digests[number]:
-                continue  # it is another one by now; who counts them notices
+                continue  # it has changed; `Work.items` notices the gap
             parts = {**machine_parts(machine), "description": ""}
             yield Item(number, self.members[number], "", parts)
 
-    def is_inside(self, folder: Path) -> bool:
-        """Whether it is a folder with that one in it."""
+    def contains(self, folder: Path) -> bool:
         place = Path(self.name)
         return place.is_dir() and folder.resolve().is_relative_to(place.resolve())
 
     def _loaded(self, member: str) -> TuringMachine:
-        if not _is_text(member):
-            raise FormatError(f"{member!r}: a name that is no text")
+        try:
+            member.encode()
+        except UnicodeEncodeError:
+            raise FormatError(f"{member!r}: a name that is no text") from None
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", FormatWarning)
             return self.load(member)
 
 
-class Class(MachineSource):
-    """A class of machines, enumerated or drawn."""
+class _MachineClass(MachineSource):
+    """A class of machines: enumerated by `texts`, or computed from a number by `numbered`."""
 
     def __init__(
         self,
@@ -248,48 +236,35 @@ class Class(MachineSource):
         self.size, self.seed = size, seed
 
     def survey(self, *, skip_bad: bool) -> Survey:
-        """Read all of it."""
         size = self.size if self.size is not None else sum(1 for _ in self.texts())
         return Survey(size, self._digest())
 
     def same_as(self, digest: str, *, skip_bad: bool) -> bool:
-        """By its digest."""
         return self._digest() == digest
 
     def _digest(self) -> str:
-        return f"{self.name} {'' if self.seed is None else self.seed}".strip()
+        return self.name if self.seed is None else f"{self.name} {self.seed}"
 
-    def items(self, first: int, end: int) -> Iterator[Item]:
-        """Those of a range."""
-        if self.numbered is not None:
-            yield from self.chosen(range(first, end))
-        else:
-            texts = islice(self.texts(), first, end)
-            yield from (Item(number, text) for number, text in enumerate(texts, start=first))
-
-    def chosen(self, numbers: Sequence[int]) -> Iterator[Item]:
-        """Some of them."""
+    def items(self, numbers: Sequence[int]) -> Iterator[Item]:
         if self.numbered is None:
-            yield from super().chosen(numbers)
-        else:
-            for number in numbers:
-                yield Item(number, self.numbered(number))
+            return starmap(Item, _picked(self.texts(), numbers))
+        return map(Item, numbers, map(self.numbered, numbers))
 
 
 def read_source(text: str, *, seed: int = 0, stdin: Path | None = None) -> MachineSource:
-    """The source that SOURCE names; `stdin` is the file with what came for `-`."""
+    """The source that SOURCE names; `stdin` is the file with the saved standard input."""
     if text == "-" and stdin is not None:
-        return ListFile(text, stdin, None)
+        return _ListFile(text, stdin, None)
     if text == LIBRARY:
-        return Several(text, library_names(), load_machine)
+        return _Members(text, library_names(), load_machine)
     if re.match(r"(?:all|every|random):", text) and not os.path.lexists(text):
-        return _class(text, seed)
+        return _machine_class(text, seed)
     path, _, part = text.rpartition(":")
     span = None
     if path and os.path.lexists(path) and not os.path.lexists(text):
         numbers = re.fullmatch(r"(\d{1,12})(?:-(\d{1,12}))?", part)
         if numbers is None:
-            return Several(text, [text], load_machine)  # one of the machines in a file
+            return _Members(text, [text], load_machine)  # one of the machines in a file
         span = (int(numbers[1]), int(numbers[2] or numbers[1]) + 1)
         if span[0] >= span[1]:
             raise InputError(f"{text}: expected numbers such as 1000-2000, the smaller first")
@@ -297,10 +272,11 @@ def read_source(text: str, *, seed: int = 0, stdin: Path | None = None) -> Machi
         path = text
     if os.path.lexists(path):
         return _file(text, Path(path), span)
-    return Several(text, [text], load_machine)  # a name, a text, or a message about neither
+    return _Members(text, [text], load_machine)  # a name or a text; else loading it says why not
 
 
-def _class(text: str, seed: int) -> Class:
+def _machine_class(text: str, seed: int) -> _MachineClass:
+    """The class that all:NxM, every:NxM or random:NxM:COUNT names."""
     kind, size, *rest = text.split(":")
     numbers = re.fullmatch(r"([1-9]\d?)x([1-9]\d?)", size)
     if numbers is None or len(rest) > 1:
@@ -314,7 +290,7 @@ def _class(text: str, seed: int) -> Class:
         if not rest or not re.fullmatch(r"[1-9]\d{0,11}", rest[0]):
             raise InputError(f"{text}: how many? expected such as {kind}:{size}:1000")
         numbered = partial(enumeration.random_table, states, symbols, seed)
-        return Class(text, numbered=numbered, size=int(rest[0]), seed=seed)
+        return _MachineClass(text, numbered=numbered, size=int(rest[0]), seed=seed)
     if kind == "every":
         if rest:
             raise InputError(f"{text}: every:{size} takes nothing behind it")
@@ -325,7 +301,13 @@ def _class(text: str, seed: int) -> Class:
                 "(random:NxM:COUNT draws from others)"
             )
         numbered = partial(enumeration.table_number, states, symbols)
-        return Class(text, numbered=numbered, size=tables)
+        return _MachineClass(text, numbered=numbered, size=tables)
+    return _normal_form_class(text, size, states, symbols, rest)
+
+
+def _normal_form_class(
+    text: str, size: str, states: int, symbols: int, rest: Sequence[str]
+) -> _MachineClass:
     if (states, symbols) not in enumeration.LONGEST_RUN:
         known = ", ".join(f"{n}x{m}" for n, m in enumeration.LONGEST_RUN)
         raise InputError(
@@ -337,7 +319,7 @@ def _class(text: str, seed: int) -> Class:
     if rest and states == 1:
         raise InputError(f"{text}: there is no state B")
     first = (1, 1, 1) if rest else None
-    return Class(text, partial(enumeration.tree_normal_form, states, symbols, first))
+    return _MachineClass(text, partial(enumeration.tree_normal_form, states, symbols, first))
 
 
 def _file(text: str, path: Path, span: tuple[int, int] | None) -> MachineSource:
@@ -347,20 +329,19 @@ def _file(text: str, path: Path, span: tuple[int, int] | None) -> MachineSource:
         members = _files_in(path)
         if not members:
             raise InputError(f"{path} has no files; expected a folder of machine files")
-        return Several(text, members, load_machine)
+        return _Members(text, members, load_machine)
     with open_regular(path, "list of machines") as file:
         if seed_database.count_machines(file) is not None:
-            return SeedDatabase(text, path, span)
+            return _SeedDatabase(text, path, span)
     with opened(path) as lines:
         head = "".join(islice(lines, 100))
-    is_list = bbchallenge.lists_machines(head)
-    if is_list or span is not None or is_compressed(path):
-        return ListFile(text, path, span)
-    return Several(text, [text], load_machine)
+    if bbchallenge.lists_machines(head) or span is not None or is_compressed(path):
+        return _ListFile(text, path, span)
+    return _Members(text, [text], load_machine)
 
 
 def _files_in(folder: Path) -> list[str]:
-    """All files of a folder and of those in it, but for hidden ones."""
+    """All files in a folder and its subfolders, without hidden ones."""
 
     def refuse(error: OSError) -> None:
         raise FormatError(f"{error.filename} cannot be read: {error.strerror}")
@@ -371,11 +352,3 @@ def _files_in(folder: Path) -> list[str]:
         paths = (os.path.join(place, name) for name in files if not name.startswith("."))  # noqa: PTH118
         found += [path for path in paths if os.path.isfile(path)]  # noqa: PTH113
     return sorted(found)
-
-
-def _is_text(name: str) -> bool:
-    try:
-        name.encode()
-    except UnicodeEncodeError:
-        return False
-    return True

@@ -1,4 +1,4 @@
-"""What came of a campaign: counts, records, and what is wrong, which stands first."""
+"""The results of a campaign: what is wrong first, then counts and records."""
 
 import shlex
 from collections import Counter
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from heapq import heappush, heappushpop
 from typing import Any
 
-from netwright.campaign.plan import FAILED
+from netwright.campaign.plan import FAULTS
 from netwright.campaign.work import Row
 from netwright.kind.registry import MACHINE, is_kind, kind_named
 from netwright.machine.formats import bbchallenge
@@ -19,7 +19,7 @@ DECIDED = (Outcome.ACCEPTED, Outcome.REJECTED, Outcome.HALTED)
 
 
 class Best:
-    """The rows with the largest values, those that came first among equals."""
+    """The rows with the largest values in a column, the earliest first among equals."""
 
     def __init__(self, column: str, count: int = SHOWN) -> None:
         self.column, self.count = column, count
@@ -28,7 +28,7 @@ class Best:
         self._seen = 0
 
     def add(self, row: Row) -> None:
-        """Look at a row; a machine counts once."""
+        """Add a row; a machine counts once."""
         value = row[self.column]
         self._seen += 1
         if value is None or row["number"] in self._machines:
@@ -43,7 +43,7 @@ class Best:
 
     @property
     def rows(self) -> list[Row]:
-        """The largest first."""
+        """The rows, largest first."""
         return [row for _, _, row in sorted(self._heap, reverse=True)]
 
 
@@ -65,22 +65,21 @@ class Summary:
     uncertified: list[Row] = field(default_factory=list)
     failures: list[Row] = field(default_factory=list)
     wrong: Counter[str] = field(default_factory=Counter)
-    """How many there are of each of these three."""
+    """The total of each of these three; the lists have the first `MOST_WRONG`."""
     longest: Best = field(default_factory=lambda: Best("steps"))
     fullest: Best = field(default_factory=lambda: Best("non_blank"))
     slowest: Best = field(default_factory=lambda: Best("seconds"))
     ends: Counter[tuple[int, int]] = field(default_factory=Counter)
-    """How often a run ended after so many steps with so many cells that are not blank."""
+    """How many runs ended with each pair of steps and non-blank cells."""
 
     @staticmethod
     def of(rows: Iterable[Row], plan: Mapping[str, Any]) -> "Summary":
-        """Look at all rows."""
+        """Summarise rows in the order of their machines."""
         summary = Summary(plan)
         number = None
         for row in rows:
-            first = row["number"] != number
+            summary.machines += row["number"] != number
             number = row["number"]
-            summary.machines += first
             summary._add(row)
         return summary
 
@@ -95,15 +94,12 @@ class Summary:
         self.certified[on] += row["certified"] is True
         self.verified_steps[on] += row["verified_steps"] or 0
         self.checks[on] += row["checks"] or 0
-        for name, is_one in (
-            ("disagreements", row["agrees"] is False),
-            ("uncertified", row["certified"] is False),
-            ("failures", row["outcome"] in FAILED),
-        ):
-            self.wrong[name] += is_one
-            kept: list[Row] = getattr(self, name)
-            if is_one and len(kept) < MOST_WRONG:
-                kept.append(row)
+        for name, has_it in FAULTS.items():
+            if has_it(row):
+                self.wrong[name] += 1
+                kept: list[Row] = getattr(self, name)
+                if self.wrong[name] <= MOST_WRONG:
+                    kept.append(row)
         self.slowest.add(row)
         if row["outcome"] in DECIDED and (on == MACHINE or MACHINE not in self.plan["on"]):
             self.longest.add(row)
@@ -112,9 +108,9 @@ class Summary:
                 self.ends[row["steps"], row["non_blank"]] += 1
 
     def as_json(self) -> dict[str, Any]:
-        """The same as plain data."""
+        """The summary as JSON data."""
         return {
-            **{name: self.wrong[name] for name in ("disagreements", "uncertified", "failures")},
+            **{name: self.wrong[name] for name in FAULTS},
             "machines": self.machines,
             "rows": self.rows,
             "cpu_seconds": round(self.seconds, 3),
@@ -128,33 +124,31 @@ class Summary:
                 }
                 for on, counts in self.outcomes.items()
             },
-            "first_disagreements": self._told(self.disagreements),
-            "first_uncertified": self._told(self.uncertified),
-            "first_failures": self._told(self.failures),
+            "first_disagreements": self._with_commands(self.disagreements),
+            "first_uncertified": self._with_commands(self.uncertified),
+            "first_failures": self._with_commands(self.failures),
             "most_steps": self.longest.rows,
             "most_non_blank": self.fullest.rows,
             "slowest": self.slowest.rows,
         }
 
-    def _told(self, rows: list[Row]) -> list[dict[str, Any]]:
+    def _with_commands(self, rows: list[Row]) -> list[dict[str, Any]]:
         return [{**row, "command": self.command(row)} for row in rows]
 
     def command(self, row: Row) -> str:
-        """What shows a row that is wrong."""
+        """The shell command that reproduces a row."""
         verb = "run"
         if row["certified"] is False:
             verb = "certify"
         elif row["agrees"] is False and row["verified_steps"] is not None:
             verb = "verify"
-        name = row["machine"]
+        name, on = row["machine"], row["on"]
         dashed = name.startswith("-") and not bbchallenge.is_text(name)
-        parts = ["netwright", verb, f"./{name}" if dashed else name, "--on", row["on"]]
+        parts = ["netwright", verb, f"./{name}" if dashed else name, "--on", on]
         if verb != "certify":
             parts += ["--max-steps", str(self.plan["max_steps"])]
-        on = row["on"]
         own = {o.name for o in kind_named(on).options} if is_kind(on) else set()
         for name, value in self.plan["options"].items():
-            if name not in own:
-                continue
-            parts += [f"--{name}"] if value is True else [f"--{name}", str(value)]
+            if name in own:
+                parts += [f"--{name}"] if value is True else [f"--{name}", str(value)]
         return shlex.join(parts)

@@ -1,6 +1,6 @@
-"""A campaign while it is under way: batches go out in order, their rows are kept as parts.
+"""A running campaign: hands out batches in order and keeps their rows as parts.
 
-Only this process writes to the folder. When it is asked to stop, it hands out no more.
+Only this process writes to the folder. When asked to stop, it hands out no more batches.
 """
 
 import json
@@ -12,12 +12,11 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from queue import Empty, SimpleQueue
 from time import monotonic
-from typing import Any
+from typing import Any, NamedTuple
 
-from netwright.campaign.crew import Crew, Engine, LostError, WorkersError
 from netwright.campaign.manifest import Work
-from netwright.campaign.plan import Plan
-from netwright.campaign.store import PROGRESS, Store, has_rows, parsed
+from netwright.campaign.pool import BatchResult, Engine, LostError, WorkerPool, WorkersError
+from netwright.campaign.store import PROGRESS, Store, parsed, rows_fault
 from netwright.campaign.work import Item
 from netwright.errors import FormatError, NetwrightError, OutputError, StoppedError
 from netwright.files import write_whole
@@ -26,14 +25,13 @@ from netwright.text import counted
 SECONDS_A_BATCH = 4.0
 MOST_IN_A_BATCH = 20_000
 MOST_LOSSES = 10_000
-"""Batches that may be lost with their workers; beyond it something is wrong."""
-TOLD = 1.0
-"""Seconds between two notes of how far it is."""
+"""Batches that may be lost with their workers before the campaign is given up."""
+REPORT_EVERY = 1.0  # seconds
 
 
 @dataclass(frozen=True)
 class Status:
-    """How far a campaign is."""
+    """The progress of a campaign."""
 
     folder: str
     total: int
@@ -42,16 +40,16 @@ class Status:
     rows: int
     disagreements: int
     uncertified: int
-    """Networks whose certificate is refused."""
+    """Networks that were not certified."""
     failures: int
-    """Rows that are refused, in error, crashed, or took too long."""
+    """Rows whose outcome is refused, error, crashed or timeout."""
     running: bool = False
     workers: int | None = None
     rate: float | None = None
     """Machines a second."""
     seconds_left: float | None = None
     digest: str = ""
-    """Of the whole campaign: what is to be done, and all rows."""
+    """Of the whole campaign: its manifest and all rows."""
 
     @property
     def finished(self) -> bool:
@@ -60,43 +58,50 @@ class Status:
 
     @property
     def exit_code(self) -> int:
-        """0 all agree or are certified, 1 one does not, 4 rows without an answer."""
+        """0 if all agree or are certified, 1 if one does not, 4 if rows have no answer."""
         return 1 if self.disagreements or self.uncertified else 4 if self.failures else 0
 
 
-Told = Callable[[Status], None]
-Batch = tuple[int, int, list[Item]]
-"""A first and a last number, and the machines that there are of these."""
+Progress = Callable[[Status], None]
+
+
+class Batch(NamedTuple):
+    """The machines there are with numbers from `first` to `last`."""
+
+    first: int
+    last: int
+    items: list[Item]
 
 
 class Campaign:
-    """The work on a campaign, while it is under way."""
+    """The scheduler of a running campaign."""
 
     def __init__(
-        self, store: Store, work: Work, plan: Plan, batch: int | None, progress: Told | None
+        self, store: Store, work: Work, batch: int | None, progress: Progress | None
     ) -> None:
-        self.store, self.work, self.plan, self.progress = store, work, plan, progress
+        self.store, self.work, self.progress = store, work, progress
         self.fixed = batch
         self.size = batch or 1
-        _, self.tally = store.verified()
-        self.missing = store.missing(work.spans)
+        self.missing, self.tally = store.progress(work.spans)
         self.left = work.count(self.missing)
-        self.handed = 0
-        self.told = monotonic()
+        self.handed_out = 0
+        self.reported = monotonic()
         self.losses = 0
         self.recent: deque[tuple[float, int]] = deque(maxlen=200)
-        self.stopping = self.looking = False
+        self.stopping = self.enumerating = False
         self.parts = 0
         self.workers = 1
+        self.in_flight: dict[Any, Batch] = {}
+        self.ended: SimpleQueue[Any] = SimpleQueue()
 
     def run(self, engine: Engine) -> Status:
-        """Do what is missing."""
+        """Do all machines without rows; raise StoppedError if interrupted."""
         if not self.missing:
             return self.status(0)
         failure: Exception | None = None
-        with engine.crew(self.plan) as crew, _asked_to_stop(self):
+        with engine.pool(self.work.plan) as pool, _deferred_interrupt(self):
             try:
-                self._work(crew)
+                self._work(pool)
             except NetwrightError as error:
                 failure = error
             except KeyboardInterrupt:  # a second one
@@ -117,77 +122,83 @@ class Campaign:
             return StoppedError(f"interrupted; {kept}; {again}")
         return type(failure)(f"{failure}; {kept}; {again}")
 
-    def _work(self, crew: Crew) -> None:
-        batches = self._batches()
-        under_way: dict[Any, tuple[int, int, list[Item]]] = {}
-        ended: SimpleQueue[Any] = SimpleQueue()
-        more = True
-
-        def submit(first: int, last: int, items: list[Item]) -> None:
-            future = crew.submit(items)
-            under_way[future] = first, last, items
-            future.add_done_callback(ended.put)
-
-        crew.check()
-        self._tell(crew)
-        while more or under_way:
-            if self.stopping and more:
-                more = False
-                for future in list(under_way):
-                    crew.drop(future)
-            # The first machine alone: it shows how long one takes, and compiles what all need.
-            wanted = 1 if not self.recent else 2 * max(crew.workers, 1)
-            while more and len(under_way) < wanted:
-                batch = self._next(batches)
-                if batch is None:
-                    more = False
-                    break
-                first, last, items = batch
-                if items:
-                    submit(first, last, items)
-                else:  # bad lines alone
-                    self.store.write(first, last, [])
-            if self.stopping and not crew.workers:
-                break  # there is nobody to wait for
-            if not under_way:
+    def _work(self, pool: WorkerPool) -> None:
+        """The main loop: submit batches, collect finished ones, report every second."""
+        batches: Iterator[Batch] | None = self._batches()
+        pool.check()
+        self._report(pool)
+        while batches is not None or self.in_flight:
+            if self.stopping and batches is not None:
+                batches = None
+                for future in list(self.in_flight):
+                    pool.cancel(future)
+            if batches is not None and not self._fill(pool, batches):
+                batches = None
+            if self.stopping and not pool.workers:
+                break  # no worker is left to wait for
+            if not self.in_flight:
                 continue
             with suppress(Empty):
-                future = ended.get(timeout=0.2)
-                first, last, items = under_way.pop(future)
-                try:
-                    if not future.cancelled():
-                        self._keep(first, last, len(items), future.result())
-                    elif not self.stopping:
-                        raise LostError("its workers are gone")
-                except LostError as error:
-                    crew.check()
-                    self.losses += 1
-                    if self.losses > MOST_LOSSES:
-                        raise WorkersError(f"{self.losses} batches were lost: {error}") from None
-                    if not self.stopping:
-                        submit(first, last, items)
-            if monotonic() - self.told > TOLD:
-                crew.check()
-                self._tell(crew)
-        self._tell(crew)
+                self._collect(pool, self.ended.get(timeout=0.2))
+            if monotonic() - self.reported > REPORT_EVERY:
+                pool.check()
+                self._report(pool)
+        self._report(pool)
+
+    def _fill(self, pool: WorkerPool, batches: Iterator[Batch]) -> bool:
+        """Submit batches until enough are in flight; return False if there are no more."""
+        # The first machine alone: it shows how long one takes, and compiles what all need.
+        wanted = 1 if not self.recent else 2 * max(pool.workers, 1)
+        while len(self.in_flight) < wanted:
+            batch = self._next(batches)
+            if batch is None:
+                return False
+            if batch.items:
+                self._submit(pool, batch)
+            else:  # only bad lines
+                self.store.write(batch.first, batch.last, [])
+        return True
+
+    def _submit(self, pool: WorkerPool, batch: Batch) -> None:
+        future = pool.submit(batch.items)
+        self.in_flight[future] = batch
+        future.add_done_callback(self.ended.put)
+
+    def _collect(self, pool: WorkerPool, future: Any) -> None:
+        """Keep the rows of a batch that ended, or submit it again if it was lost."""
+        batch = self.in_flight.pop(future)
+        try:
+            if not future.cancelled():
+                self._keep(batch, future.result())
+            elif not self.stopping:
+                raise LostError("its workers are gone")
+        except LostError as error:
+            pool.check()
+            self.losses += 1
+            if self.losses > MOST_LOSSES:
+                raise WorkersError(f"{self.losses} batches were lost: {error}") from None
+            if not self.stopping:
+                self._submit(pool, batch)
 
     def _next(self, batches: Iterator[Batch]) -> Batch | None:
-        """The next batch; Ctrl-C while machines are looked for, which may take long, ends that."""
-        self.looking = True
+        """Return the next batch; None after the last, or if interrupted while enumerating."""
+        self.enumerating = True
         try:
             return next(batches, None)
         except KeyboardInterrupt:
             self.stopping = True
             return None
         finally:
-            self.looking = False
+            self.enumerating = False
 
-    def _keep(self, first: int, last: int, count: int, done: Any) -> None:
+    def _keep(self, batch: Batch, done: BatchResult) -> None:
+        """Write the rows of a finished batch; raise LostError if they are not those expected."""
+        first, last, count = batch.first, batch.last, len(batch.items)
         try:
             rows = list(parsed(done.rows))
         except ValueError as error:
             raise LostError(f"its rows are damaged: {error}") from None
-        if (fault := has_rows(rows, self.work.expected(first, last))) is not None:
+        if (fault := rows_fault(rows, self.work.expected(first, last))) is not None:
             raise LostError(fault)
         self.tally += self.store.write(first, last, rows)
         self.parts += 1
@@ -200,40 +211,41 @@ class Campaign:
             self.size = max(1, min(fitting, 8 * self.size, MOST_IN_A_BATCH))
 
     def _batches(self) -> Iterator[Batch]:
-        """Batches that together cover all that is missing, also where numbers have no machine."""
+        """Yield batches that cover all missing numbers, including those without a machine."""
         for first, end in self.missing:
             items = self.work.items(first, end)
             upcoming = next(items, None)
             while first < end:
                 batch: list[Item] = []
-                size = self._fitting()
+                size = self._batch_size()
                 while upcoming is not None and len(batch) < size:
                     batch.append(upcoming)
                     upcoming = next(items, None)
                 self.work.check_unchanged()
                 last = end - 1 if upcoming is None else upcoming.number - 1
-                self.handed += self.work.count([(first, last + 1)])
-                yield first, last, batch
+                self.handed_out += self.work.count([(first, last + 1)])
+                yield Batch(first, last, batch)
                 first = last + 1
 
-    def _fitting(self) -> int:
-        """How many machines to hand out at once: fewer towards the end, so that all end at once."""
+    def _batch_size(self) -> int:
+        """The size of the next batch: smaller towards the end, so that all workers end together."""
         if self.fixed is not None:
             return self.fixed
-        rest = self.work.count(self.missing) - self.handed
+        rest = self.work.count(self.missing) - self.handed_out
         return max(1, self.size // 16, min(self.size, rest // (2 * self.workers)))
 
-    def _tell(self, crew: Crew) -> None:
-        self.told = monotonic()
-        self.workers = max(1, crew.workers)
-        now = self.status(crew.workers)
+    def _report(self, pool: WorkerPool) -> None:
+        """Write progress.json and call the progress callback."""
+        self.reported = monotonic()
+        self.workers = max(1, pool.workers)
+        now = self.status(pool.workers)
         with suppress(OutputError):
             write_whole(self.store.folder / PROGRESS, json.dumps(asdict(now)).encode())
         if self.progress is not None:
             self.progress(now)
 
     def status(self, workers: int) -> Status:
-        """How far it is."""
+        """The progress now, with rate and time left from the last minute."""
         rate = left = None
         if len(self.recent) > 1:
             since = max(self.recent[0][0], monotonic() - 60)
@@ -254,17 +266,17 @@ class Campaign:
 
 
 @contextmanager
-def _asked_to_stop(campaign: Campaign) -> Iterator[None]:
-    """Ctrl-C once: no new batches; twice: at once."""
+def _deferred_interrupt(campaign: Campaign) -> Iterator[None]:
+    """Handle Ctrl-C: the first stops new batches, the second ends the campaign at once."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
     before = signal.getsignal(signal.SIGINT)
 
     def stop(_number: int, _frame: object) -> None:
-        at_once = campaign.stopping or campaign.looking
+        at_once = campaign.stopping or campaign.enumerating
         if campaign.stopping:
-            signal.signal(signal.SIGINT, signal.SIG_IGN)  # it is ending
+            signal.signal(signal.SIGINT, signal.SIG_IGN)  # ending already
         campaign.stopping = True
         if at_once:
             raise KeyboardInterrupt

@@ -1,7 +1,7 @@
-"""What is done with one machine: a row for each thing that it runs on.
+"""The work on one machine: a row for each target, which is the machine itself or a kind of network.
 
 A network's run is compared with the machine's own in every column, whether or not the machine has
-a row. Nothing that happens to a machine ends a campaign: it is said in its row.
+a row. An error of one machine does not end the campaign: it is reported in the machine's row.
 """
 
 import hashlib
@@ -32,32 +32,30 @@ class Item(NamedTuple):
     machine: str
     remark: str = ""
     given: dict[str, Any] | None = None
-    """The machine as JSON, where its text alone does not say it."""
+    """The machine as JSON, if it is not bbchallenge text."""
 
 
-def empty_row(item: Item, on: str) -> Row:
-    """A row that says nothing yet."""
-    row: Row = dict.fromkeys(COLUMNS)
-    row.update(number=item.number, machine=item.machine, remark=item.remark, on=on)
-    return row
+def _empty_row(item: Item, on: str) -> Row:
+    about = {"number": item.number, "machine": item.machine, "remark": item.remark, "on": on}
+    return {**dict.fromkeys(COLUMNS), **about}
 
 
 def failed_row(item: Item, on: str, outcome: str, note: str, seconds: float) -> Row:
-    """The row of a machine that has no answer."""
-    return {**empty_row(item, on), "outcome": outcome, "note": note, "seconds": round(seconds, 6)}
+    """The row of a machine whose worker crashed or timed out."""
+    return {**_empty_row(item, on), "outcome": outcome, "note": note, "seconds": round(seconds, 6)}
 
 
 def written_row(row: Row) -> bytes:
-    """A row as a line."""
+    """A row as a line of JSON."""
     return json.dumps(row, separators=(",", ":")).encode() + b"\n"
 
 
 def rows_of(item: Item, plan: Plan, skip: int = 0) -> Iterator[Row]:
-    """The rows of a machine, from the target number `skip` of the plan on."""
+    """Do the work on a machine: yield a row for each target after the first `skip`."""
     subject: Subject | None = None
     for on in plan.targets[skip:]:
         started = process_time()
-        row = empty_row(item, on)
+        row = _empty_row(item, on)
         try:
             subject = subject or Subject(item, plan)
             row.update(subject.answers(on))
@@ -65,7 +63,7 @@ def rows_of(item: Item, plan: Plan, skip: int = 0) -> Iterator[Row]:
             row.update(outcome="error", agrees=False, note=shortened(str(error), 300))
         except NetwrightError as error:
             row.update(outcome="refused", note=shortened(str(error), 300))
-        except Exception as error:  # of any kind: it is this machine's, and is said in its row
+        except Exception as error:  # any kind: it concerns this machine only
             note = shortened(f"{type(error).__name__}: {error}", 300)
             row.update(outcome="error", note=note)
         row["seconds"] = round(process_time() - started, 6)
@@ -73,14 +71,14 @@ def rows_of(item: Item, plan: Plan, skip: int = 0) -> Iterator[Row]:
 
 
 def machine_of_item(item: Item) -> TuringMachine:
-    """The machine that an item is."""
+    """The machine of an item."""
     if item.given is not None:
         return machine_of(item.given)
     return bbchallenge.read(item.machine, Source(item.machine))
 
 
 class Subject:
-    """A machine, and its own run, which is done once."""
+    """A machine, with its own run computed once for all targets."""
 
     def __init__(self, item: Item, plan: Plan) -> None:
         self.machine, self.plan = machine_of_item(item), plan
@@ -91,7 +89,7 @@ class Subject:
             self.truth = self._columns(run)
 
     def answers(self, on: str) -> Row:
-        """What the plan asks of one target."""
+        """The columns that the plan asks for on one target."""
         if on == MACHINE:
             return self.truth
         kind = kind_named(on)
@@ -111,19 +109,20 @@ class Subject:
         if CERTIFY in self.plan.do:
             certificate = network.certify()
             found["certified"] = certificate.holds
-            failed = [each for each in certificate.obligations if each.failure is not None]
-            notes += [f"{each.name}: {each.failure}" for each in failed[:1]]
+            if certificate.first_failure is not None:
+                notes.append(certificate.first_failure)
         if notes:
             found["note"] = shortened("; ".join(notes), 600)
         return found
 
     def _run(self, network: Network, notes: list[str]) -> Row:
+        """Run a network, compare it with the machine; append differences to `notes`."""
         engine = network.kind.reading.fastest
         run = network.run(self.word, self.plan.max_steps, engine=engine)
         found = self._columns(run)
-        compared = COMPARED[:2] if run.before_end else COMPARED  # the others are not the end's
+        compared = COMPARED[:2] if run.before_end else COMPARED  # the rest is of an earlier step
         truth = self.truth
-        if run.outcome is Outcome.UNDECIDED and run.steps < self.plan.max_steps:  # it says why
+        if run.outcome is Outcome.UNDECIDED and run.steps < self.plan.max_steps:  # run.note: why
             now = simulate(self.machine, self.word, run.steps, engine=Engine.FAST)
             truth = self._columns(now)
         differ = [name for name in compared if found[name] != truth[name]]

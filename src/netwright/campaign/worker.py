@@ -1,14 +1,14 @@
-"""A worker: another process, which takes batches and answers row by row.
+"""A worker process: it takes batches and answers row by row.
 
     python -m netwright.campaign.worker                   one, which reads from standard input
-    python -m netwright.campaign.worker IN,OUT IN,OUT …   several, each with two file numbers
+    python -m netwright.campaign.worker IN,OUT IN,OUT …   several, each with two file descriptors
 
-It reads lines of JSON: first the plan, then batches; it writes a line when it is ready, and then a
-line for each row. So whoever started it knows which rows are done when a machine kills it: to a
-part of a second, or, in a batch that is done carefully, which machine that was.
+It reads lines of JSON: first the plan, then batches. It writes a line when it is ready, then a line
+for each row. So its supervisor knows which rows are done when a machine kills it: to a fraction of
+a second, or exactly, in a batch that is done carefully.
 
-Several begin as one, which reads the plan and makes the code for it; the others are its children,
-so that this is done once. It stays, and says of each how it ended.
+Several workers are forked from one server process, which reads the plan and compiles the code for
+it once. The server stays, and reports the exit code of each child.
 """
 
 import json
@@ -26,28 +26,28 @@ from netwright.campaign.work import Item, rows_of, written_row
 
 READY = "ready"
 HELD = 0.05
-"""Seconds that rows are held back, as writing each of them costs more than writing them at once."""
+"""Seconds that rows are buffered, as writing each of them alone costs more."""
 
 
 def main() -> None:
-    """Work until there is nothing more to read."""
+    """Serve batches until the input ends."""
     plan = Plan(**json.loads(sys.stdin.readline()))
     for _ in rows_of(Item(0, "1RB1LB_1LA1RZ"), plan):
-        pass  # the code for all of the plan is compiled now, or was read from a file
+        pass  # compiles the code for the whole plan, or loads it from the cache
     if len(sys.argv) > 1:
-        _found_family(plan, [tuple(map(int, pair.split(","))) for pair in sys.argv[1:]])
+        _fork_workers(plan, [tuple(map(int, pair.split(","))) for pair in sys.argv[1:]])
         return
     answers = os.fdopen(os.dup(1), "wb", buffering=0)
-    os.dup2(2, 1)  # what somebody prints is no answer
+    os.dup2(2, 1)  # printed text must not mix with the answers
     _serve(plan, sys.stdin, answers)
 
 
-def _found_family(plan: Plan, pipes: list[tuple[int, ...]]) -> None:
-    """A child for each pair of pipes; then a line for each that ends."""
+def _fork_workers(plan: Plan, pipes: list[tuple[int, ...]]) -> None:
+    """Fork a child for each pair of pipes; then print a line for each child that exits."""
     numbers = [number for pair in pipes for number in pair]
     for questions, answers in pipes:
         if not os.fork():
-            for number in numbers:  # a pipe ends when nobody has it any more
+            for number in numbers:  # a pipe ends only when every process has closed it
                 if number not in (questions, answers):
                     os.close(number)
             os.dup2(2, 1)
@@ -60,7 +60,7 @@ def _found_family(plan: Plan, pipes: list[tuple[int, ...]]) -> None:
 
 
 def _serve(plan: Plan, questions: TextIO, answers: BinaryIO) -> None:
-    lines = _heard(questions)
+    lines = _lines_until_closed(questions)
     answers.write(f"{READY} {version('netwright')} {os.getpid()}\n".encode())
     for line in lines:
         batch = json.loads(line)
@@ -75,11 +75,8 @@ def _serve(plan: Plan, questions: TextIO, answers: BinaryIO) -> None:
         answers.write(b"".join(held))
 
 
-def _heard(questions: TextIO) -> Iterator[str]:
-    """What is sent; when nobody is there to send any more, the process ends at once.
-
-    A thread waits for it, so that this is so in the middle of a machine, too.
-    """
+def _lines_until_closed(questions: TextIO) -> Iterator[str]:
+    """Yield lines, read by a thread that exits the process at once when the pipe is closed."""
     queue: SimpleQueue[str] = SimpleQueue()
 
     def listen() -> None:

@@ -1,13 +1,13 @@
-"""Is this file or folder what it says? The chain of trust, followed and checked anew.
+"""Audit a file or folder: check every link of the chain of trust again.
 
     machine digest → certificate → network file → export → campaign row
 
-Nothing that a file says of itself is believed. Of an export no code is run: what it should be is
-written again from the exact network in it, and compared. Of a campaign some rows are done again.
+No claim of a file about itself is trusted. The code of an export is not run: its files are written
+again from the exact network in it, and compared. Some rows of a campaign are done again.
 """
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from itertools import chain
@@ -23,36 +23,34 @@ from netwright.machine.load import load_machine
 from netwright.network.certificate import check_certificate
 from netwright.network.network import Network
 from netwright.network.saved import load_network
-from netwright.text import counted, shortened
+from netwright.text import Notify, counted, shortened
 
-SAMPLE = 20
-"""Rows of a campaign that are done again, where nothing else is said."""
-Told = Callable[[str], None]
+SAMPLE = 20  # rows of a campaign that are done again by default
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that was looked at."""
+    """The result of one check."""
 
     what: str
     holds: bool | None
-    """None where it cannot be told here."""
+    """None if it cannot be decided here."""
     detail: str = ""
 
 
 @dataclass(frozen=True)
 class Audit:
-    """What was found out about a file or a folder."""
+    """All findings about a file or a folder."""
 
     path: str
     kind: str
     digest: str | None
-    """Of the machine; of a campaign, of all of it."""
+    """Of the machine, or of the whole campaign."""
     findings: tuple[Finding, ...]
 
     @property
     def holds(self) -> bool:
-        """Whether nothing was found that is not as it says."""
+        """Whether no check failed."""
         return all(each.holds is not False for each in self.findings)
 
     def __bool__(self) -> bool:
@@ -68,7 +66,7 @@ class Audit:
 
 
 Findings = Iterator[Finding | str]
-"""What is found, one after the other; a text is the digest."""
+"""Findings one after the other; a string is the digest."""
 SIGNS = {True: "yes", False: "NO", None: "not told"}
 
 
@@ -77,24 +75,24 @@ def audit(
     *,
     digest: str | None = None,
     sample: int | None = SAMPLE,
-    progress: Told | None = None,
+    progress: Notify | None = None,
 ) -> Audit:
-    """Check a certificate, saved network, checkpoint, export or campaign anew: `netwright.audit`.
+    """Check a certificate, saved network, checkpoint, export or campaign: `netwright.audit`.
 
     Args:
-        path: the file or folder; or a machine's file, whose digest is told.
-        digest: what the digest of its machine, or of the campaign, must be.
+        path: the file or folder; for a machine's file, the audit has its digest.
+        digest: the expected digest of its machine or of the campaign.
         sample: how many rows of a campaign are done again; None means all.
-        progress: is called with a few words on what is done now.
+        progress: a callback that gets a few words on the current check.
 
-    FormatError for what is none of these.
+    Raise FormatError for any other file or folder.
     """
     if not isinstance(path, str | PathLike):
         raise FormatError(f"expected a path; got {path!r}")
     if sample is not None and (not isinstance(sample, int) or sample < 0):
         raise InputError(f"a sample of {sample!r} rows; expected 0 or more")
-    place, tell = Path(path), progress or (lambda _: None)
-    kind, found = _findings(place, sample, tell)
+    notify = progress or (lambda _: None)
+    kind, found = _findings(Path(path), sample, notify)
     findings = []
     own: str | None = None
     try:
@@ -103,7 +101,7 @@ def audit(
                 own = each
             else:
                 findings.append(each)
-                tell(each.what)
+                notify(each.what)
     except NetwrightError as error:
         findings.append(Finding("it can be read", False, str(error).replace("\n", "; ")))
     if digest is not None:
@@ -111,11 +109,11 @@ def audit(
     return Audit(str(path), kind, own, tuple(findings))
 
 
-def _findings(place: Path, sample: int | None, tell: Told) -> tuple[str, Findings]:
-    """What a path is, by what is in it."""
+def _findings(place: Path, sample: int | None, notify: Notify) -> tuple[str, Findings]:
+    """Recognise a file or folder by its content; return what it is, and its findings."""
     if place.is_dir():
         if (place / "campaign.json").exists():
-            return "campaign", _campaign(place, sample, tell)
+            return "campaign", _campaign(place, sample, notify)
         if (place / "checked.json").exists():
             return "export", _export(place)
         raise FormatError(f"{place} is no campaign and no export; there is no checked.json in it")
@@ -133,7 +131,7 @@ def _findings(place: Path, sample: int | None, tell: Told) -> tuple[str, Finding
 
 
 def _header(place: Path) -> bytes:
-    """What a safetensors file says before its numbers, or the beginning of that."""
+    """The header of a safetensors file, or its first megabyte."""
     with open_regular(place, "network") as file:
         return file.read(8 + min(int.from_bytes(file.read(8), "little"), 1 << 20))
 
@@ -147,19 +145,14 @@ def _machine(place: Path) -> Findings:
 
 def _certificate(place: Path) -> Findings:
     found = check_certificate(place)
+    about = "for all machines"
     if "given" in found.written:
+        about = "of one machine"
         yield found.machine.digest
-    yield Finding("it can be read", True, f"{found.on}, {_about(found.written)}")
-    failed = [each for each in found.obligations if each.failure is not None]
+    yield Finding("it can be read", True, f"{found.on}, {about}")
     cases = sum(each.cases for each in found.obligations)
     detail = f"{counted(len(found.obligations), 'obligation')}, {cases:,} cases"
-    if failed:
-        detail = f"{failed[0].name}: {failed[0].failure}"
-    yield Finding("all obligations hold, checked anew", not failed, detail)
-
-
-def _about(written: Any) -> str:
-    return "of one machine" if "given" in written else "for all machines"
+    yield Finding("all obligations hold, checked anew", found.holds, found.first_failure or detail)
 
 
 def _network(place: Path) -> Findings:
@@ -183,8 +176,9 @@ def _checkpoint(place: Path) -> Findings:
         raise FormatError(f"{place} is not a whole checkpoint: it does not say of what")
     whole = {name: array_digest(array) for name, array in arrays.items()} == digests
     yield Finding("its arrays are whole", whole, counted(len(arrays), "array"))
-    told = [f"{name} {shortened(run[name], 30)}" for name in ("on", "input", "engine", "version")]
-    yield Finding("it is a state of that run", None, f"{', '.join(told)}; --resume goes on with it")
+    facts = [f"{name} {shortened(run[name], 30)}" for name in ("on", "input", "engine", "version")]
+    state = f"{', '.join(facts)}; --resume goes on with it"
+    yield Finding("it is a state of that run", None, state)
 
 
 def _export(place: Path) -> Findings:
@@ -195,14 +189,9 @@ def _export(place: Path) -> Findings:
     if report is None:
         raise FormatError(f"{place / 'checked.json'} is damaged, or of another version")
     found = digests(place)
-    wrong = [name for name, digest in report["files"].items() if found.get(name) != digest]
-    more = sorted(set(found) - set(report["files"]))
-    yield Finding(
-        "its files are those checked",
-        not wrong,
-        f"{wrong[0]} is not" if wrong else counted(len(found), "file"),
-    )
-    if more:
+    files = counted(len(found), "file")
+    yield _compared("its files are those checked", _differ(report["files"], found), files)
+    if more := sorted(set(found) - set(report["files"])):
         yield Finding("there are no others", False, f"{more[0]} is none of the export's")
     exact = place / "netwright.safetensors"
     if not exact.exists():
@@ -226,33 +215,36 @@ def _export(place: Path) -> Findings:
             yield Finding("they are the exact network's", None, str(error))
             return
         new = digests(Path(again))
-    differ = [name for name, digest in new.items() if found.get(name) != digest]
-    yield Finding(
-        "they are the exact network's",
-        not differ,
-        f"{differ[0]} is not" if differ else ", ".join(new),
-    )
+    yield _compared("they are the exact network's", _differ(new, found), ", ".join(new))
 
 
-def _campaign(place: Path, sample: int | None, tell: Told) -> Findings:
+def _differ(wanted: Mapping[str, str], found: Mapping[str, str]) -> list[str]:
+    return [f"{name} is not" for name, digest in wanted.items() if found.get(name) != digest]
+
+
+def _compared(what: str, differences: Sequence[str], detail: str) -> Finding:
+    """A finding that holds if there are no differences; else it has the first."""
+    return Finding(what, not differences, differences[0] if differences else detail)
+
+
+def _campaign(place: Path, sample: int | None, notify: Notify) -> Findings:
     from netwright.campaign.manifest import Work
     from netwright.campaign.store import Store
 
     store = Store(place)
-    manifest = store.manifest()
-    work = Work(manifest, place)
+    work = Work(store.manifest(), place)
     yield Finding("its plan is whole", True, counted(work.total, "machine"))
     parts, tally = store.verified()
     yield store.digest(tally)
     yield Finding("its parts are whole", True, counted(len(parts), "part"))
     rows = {(row["number"], row["on"]): row for row in work.rows(store)}
-    told = [f"{count:,} {name}" for name, count in tally.counts.items()]
-    yield Finding("its rows are those of the plan", True, ", ".join(told))
+    counts = [f"{count:,} {name}" for name, count in tally.counts.items()]
+    yield Finding("its rows are those of the plan", True, ", ".join(counts))
     numbers = sorted({number for number, _ in rows})
     finished = len(numbers) == work.total or None
     yield Finding("every machine is done", finished, f"{len(numbers):,} of {work.total:,}")
     if sample != 0:
-        yield from _rows_again(work, rows, numbers, sample, tell)
+        yield from _rows_again(work, rows, numbers, sample, notify)
 
 
 def _rows_again(
@@ -260,40 +252,34 @@ def _rows_again(
     rows: dict[tuple[int, str], dict[str, Any]],
     numbers: list[int],
     sample: int | None,
-    tell: Told,
+    notify: Notify,
 ) -> Findings:
-    """Some machines of a campaign, from their sources, done again."""
-    from netwright.campaign.plan import MEASURED, Plan
+    """Do some machines of a campaign again, from their sources."""
+    from netwright.campaign.plan import MEASURED
     from netwright.campaign.work import rows_of
 
-    plan = Plan(**work.manifest["plan"])
-    count = len(numbers) if sample is None else min(len(numbers), -(-sample // len(plan.targets)))
+    targets = len(work.plan.targets)
+    count = len(numbers) if sample is None else min(len(numbers), -(-sample // targets))
     chosen = sorted(random.Random(0).sample(numbers, count))
     wrong: list[str] = []
     try:
-        unchanged = all(
-            source.same_as(told["digest"], skip_bad=work.manifest["skip_bad"])
-            for source, told in zip(work.sources, work.manifest["sources"], strict=True)
-        )
+        unchanged = work.changed_source() is None
     except NetwrightError as error:
         yield Finding("its sources are as they were", None, str(error))
         return
     yield Finding("its sources are as they were", unchanged, counted(len(work.sources), "source"))
     if not unchanged:
         return
-    items = chain.from_iterable(work.items(number, number + 1) for number in chosen)
     done = 0
-    for item in items:
-        for new in rows_of(item, plan):
+    for item in chain.from_iterable(work.items(number, number + 1) for number in chosen):
+        for new in rows_of(item, work.plan):
             old = rows[item.number, new["on"]]
             if old["outcome"] in ("crashed", "timeout"):
-                continue  # what became of its worker is not the machine's
+                continue  # they depend on the worker, not on the machine
             done += 1
             differ = [n for n in new if n not in MEASURED and new[n] != old[n]]
             if differ:
                 place = f"machine {item.number} on {new['on']}"
                 wrong.append(f"{place}: {differ[0]} is {old[differ[0]]}, not {new[differ[0]]}")
-        tell(f"{counted(done, 'row')} done again")
-    yield Finding(
-        "rows done again are the same", not wrong, wrong[0] if wrong else counted(done, "row")
-    )
+        notify(f"{counted(done, 'row')} done again")
+    yield _compared("rows done again are the same", wrong, counted(done, "row"))

@@ -1,4 +1,4 @@
-"""Certificates of networks: obligations that imply simulation, checked, kept and checked anew."""
+"""Certificates of networks: obligations that imply simulation, checked, saved and checked again."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ LARGEST = 1_000_000_000
 
 @dataclass(frozen=True)
 class Certificate:
-    """Obligations that imply simulation on every input and for ever, if all of them hold."""
+    """Obligations; if all hold, the network simulates its machine on every input for ever."""
 
     on: str
     written: Mapping[str, Any]
@@ -32,21 +32,27 @@ class Certificate:
     @property
     def holds(self) -> bool:
         """Whether all obligations hold."""
-        return all(each.failure is None for each in self.obligations)
+        return self.first_failure is None
+
+    @property
+    def first_failure(self) -> str | None:
+        """The first obligation that fails, and how; None if all hold."""
+        failed = (each for each in self.obligations if each.failure is not None)
+        return next((f"{each.name}: {each.failure}" for each in failed), None)
 
     @property
     def machine(self) -> TuringMachine:
-        """The machine that it is about; InputError for one of a universal network alone."""
+        """The machine that it is about; raise InputError if it is for all machines."""
         if "given" not in self.written:
             raise InputError("this certificate is of a universal network, for all machines")
         return machine_of(self.written["given"])
 
     def to_bytes(self) -> bytes:
-        """The content of a file that `check_certificate` checks anew."""
+        """The content of a file for `check_certificate`."""
         return certificate(self.on, self.written, list(self.obligations))
 
     def save(self, path: PathLike[str] | str, *, force: bool = False) -> None:
-        """Write it to a file; one that exists is overwritten with `force` alone."""
+        """Write it to a file; an existing one is overwritten only with `force`."""
         place = output_path(path)
         check_output(place, force=force)
         write_whole(place, self.to_bytes())
@@ -66,22 +72,14 @@ class Certificate:
 
 @dataclass(frozen=True)
 class Standing:
-    """What is known of a network: how it came about, or what its certificate says."""
+    """Whether a network can be trusted: its origin, or the verdict of its certificate."""
 
     verdict: str
     reason: str = ""
 
-    @staticmethod
-    def of(certificate: Certificate) -> "Standing":
-        """What a certificate says: certified, or the first obligation that fails."""
-        failed = next((each for each in certificate.obligations if each.failure is not None), None)
-        if failed is None:
-            return Standing("certified")
-        return Standing("not certified", f"{failed.name}: {failed.failure}")
-
     @property
     def is_doubtful(self) -> bool:
-        """Whether its user should be told."""
+        """Whether to warn the user."""
         return self.verdict.startswith("no")
 
     def __str__(self) -> str:
@@ -91,7 +89,7 @@ class Standing:
 def check_written(
     on: str, written: Mapping[str, Any], label: str = "the certificate"
 ) -> Iterator[Obligation]:
-    """Check what is written down of a network of a kind."""
+    """Check the data of a network of a kind; raise FormatError if the kind is unknown."""
     if not is_kind(on):
         certified = ", ".join(exact_kinds())
         raise FormatError(f"{label}: on: expected one of {certified}, got {shown(on)}")
@@ -101,10 +99,10 @@ def check_written(
 def check_certificate(
     path: PathLike[str] | str, machine: TuringMachine | PathLike[str] | str | None = None
 ) -> Certificate:
-    """Check the certificate in a file anew; nothing that it says of itself is believed.
+    """Check the certificate in a file again; its own verdict is not trusted.
 
-    With `machine`, a machine or what `load_machine` takes, it must be about that one: InputError if
-    it is about another. FormatError for a file that is no certificate.
+    With `machine`, a machine or what `load_machine` takes, raise InputError if it is about another
+    one. Raise FormatError for a file that is not a certificate.
     """
     if not isinstance(path, str | PathLike):
         raise FormatError(f"expected the path of a certificate; got {path!r}")

@@ -1,4 +1,4 @@
-"""The one object that users hold: a machine, a kind with its options, and the compiled weights.
+"""The object that users hold: a machine, a kind with its options, and the compiled weights.
 
     net = netwright.compile("palindrome", to="transformer", score="recency")
     net.run("abba"), net.accepts("abba"), net.trace("abba")[26]["decoder.3.z"]
@@ -6,7 +6,7 @@
     net.weights()["decoder.3.V"], net.without("residual:decoder.2.self").run("abba")
     net.save(path); netwright.load(path)
 
-It does nothing itself: it asks its kind, and the packages below.
+It is a facade: its methods call its kind and the packages below.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -31,29 +31,21 @@ from netwright.machine.turing_machine import TuringMachine
 from netwright.network.certificate import Certificate, Standing, check_written
 from netwright.network.trace import Trace
 from netwright.network.tree import difference, filled, shapes, to_data
-from netwright.network.weight import (
-    WeightPlace,
-    Weights,
-    flipped,
-    weights_into,
-    weights_of,
-    with_weight,
-)
+from netwright.network.weight import WeightPlace, Weights, flipped, weights_into, weights_of
 from netwright.text import printable, shortened
 from netwright.verify.comparison import Comparison, Verification, compare
 from netwright.verify.draw import random_words
 
 Word = Iterable[str]
 FIRST_STEPS, FEW_STEPS, MOST_STEP_BY_STEP = 50, 300, 1_000_000
-"""Steps that are compared one by one: before vector code does all, where that does not pay, and at
-most, as the time grows with their square."""
-WITHOUT = "without "
-"""How a change begins that leaves out a part."""
+"""Steps that are compared one by one: as a trial before vector code compares all; in all, if there
+are so few that vector code does not pay; and at most, as the time grows with their square."""
+WITHOUT = "without "  # the prefix of a change that leaves out a part
 
 
 @dataclass(frozen=True, eq=False)
 class Network:
-    """A compiled network; immutable, and equal to what comes back from a file or a pickle.
+    """A compiled network; immutable, and equal to its copy from a file or a pickle.
 
     >>> from netwright.machine.library import library_machine
     >>> net = compile_network(library_machine("palindrome"), "rnn")
@@ -66,9 +58,9 @@ class Network:
     options: Mapping[str, Any]
     compiled: Any
     changes: tuple[str, ...] = ()
-    """What was left out or broken since it was compiled."""
+    """The parts and weights that were left out or changed since it was compiled."""
     loaded: bool = False
-    """Whether it comes from a file, of which nothing is believed."""
+    """Whether it comes from a file, which is not trusted."""
 
     def _key(self) -> tuple[Any, ...]:
         return self.kind.name, self.machine, dict(self.options), self.changes, self.written
@@ -99,19 +91,18 @@ class Network:
 
     @cached_property
     def written(self) -> dict[str, Any]:
-        """All of it as JSON, the given machine first."""
+        """The whole network as JSON data, the given machine first."""
         return to_data(self.compiled, self.machine)
 
     @property
     def facts(self) -> dict[str, Any]:
-        """What it looks like: sizes, beside the formulas for them."""
+        """Its sizes, with the formulas for them."""
         return self.kind.construction.facts(self.compiled)
 
     @property
     def description(self) -> dict[str, Any]:
-        """What it is made of: the tree of its parts, with a shape for each map."""
-        found: dict[str, Any] = shapes(self.compiled.network)
-        return found
+        """The tree of its parts, with a shape for each map."""
+        return dict(shapes(self.compiled.network))
 
     @property
     def layout(self) -> Layout:
@@ -137,19 +128,19 @@ class Network:
         progress: Progress | None = None,
         store: CheckpointStore | None = None,
     ) -> Run:
-        """The answer on a word: the given machine's run, read off the network's vectors.
+        """Run the network on a word; return the given machine's run, read off its vectors.
 
         Args:
-            word: a string, one symbol a character, or any iterable of symbols; none means the
+            word: a string, one symbol a character, or any iterable of symbols; None means the
                 machine's default input.
-            max_steps: how many steps of the machine it may take; then the outcome is undecided.
+            max_steps: a limit on the machine's steps, at which the outcome is undecided.
             engine: `auto`, `fast`, `full` or `reference` (`torch` for a language model); all give
                 the same answer.
-            progress: is called now and then with the steps done and the cells used.
-            store: where the run is kept, to go on with it another time.
+            progress: a callback that gets the steps done and the cells used.
+            store: where the run saves checkpoints, to be resumed later.
 
-        NetworkError if the network was changed and its vectors show no machine any more; the
-        message says from which output on, and `trace` has what is there.
+        Raise NetworkError if the network was changed and its vectors show no machine any more; the
+        message says from which output on, and `trace` shows the vectors.
         """
         check_limit(max_steps)
         symbols = self._symbols(word)
@@ -161,19 +152,19 @@ class Network:
         return self.kind.reading.run(self.compiled, symbols, following)
 
     def accepts(self, word: Word, max_steps: int = 10_000_000) -> bool:
-        """Whether the run on a word ends in acceptance; InputError if it does not end."""
+        """Whether the machine accepts a word; raise InputError if the run does not end."""
         return self.run(word, max_steps).verdict
 
     def outputs(self, word: Word) -> Iterator[Vector]:
-        """y_1, y_2, … on a word, whatever they show."""
+        """The outputs y_1, y_2, … on a word, without reading a machine off them."""
         return self.kind.reading.outputs(self.compiled, self.machine.check_word(word))
 
     def trace(self, word: Word | None = None, max_steps: int = 10_000_000) -> Trace:
-        """Everything that the network does on a word: all vectors and attentions, at any time.
+        """The trace of the network on a word: all vectors and attentions, at any time.
 
         Args:
             word: as for `run`.
-            max_steps: how far the trace goes if the run does not end.
+            max_steps: where the trace ends if the run does not.
 
         >>> from netwright.machine.library import library_machine
         >>> trace = compile_network(library_machine("palindrome")).trace("abba")
@@ -186,14 +177,14 @@ class Network:
         return Trace(self.kind.reading.trace(self.compiled, symbols, max_steps), title)
 
     def explore(self, word: Word | None = None, *, t: int | None = None, **options: Any) -> Any:
-        """The run as a page, which a notebook shows and `.save(path)` writes.
+        """The run as an HTML page, which a notebook shows and `.save(path)` writes.
 
         Args:
             word: as for `run`.
-            t: the time at which the page begins.
-            options: `tokens` and `max_steps`, as `netwright.explore` takes them.
+            t: the time at which the page opens.
+            options: `tokens` and `max_steps`, as for `netwright.explore`.
         """
-        # The explorer is above: this way up and those of `export`, `to_torch` are the only ones.
+        # The explorer is a higher layer, as are the targets of `export` and `to_torch`.
         page = import_module("netwright.explorer.page")
         return page.explore(self, word, t=t, **options)
 
@@ -202,14 +193,14 @@ class Network:
 
         Args:
             to: `numpy`, `onnx`, `torch` or `hf`; for a language model `gpt2` or `opt`.
-            path: the folder; one that exists is overwritten with `force` alone.
+            path: the folder; an existing one is overwritten only with `force`.
             options: `dtype` ("float64" or "float32"; of a language model "bfloat16", "float32" or
-                "float16"), `inputs` (words; none means the default input), `check` (how many
-                outputs of each are compared with the exact run, 1,000 if nothing is said),
-                `keep_failed`, `force`.
+                "float16"), `inputs` (words; by default the default input), `check` (how many
+                outputs of each are compared with the exact run; by default 1,000), `keep_failed`,
+                `force`.
 
         The files are opened in their own runtime, and every output and attended index is compared
-        with the exact run. CheckFailedError, and nothing is written, if one is wrong, unless
+        with the exact run. If one is wrong, raise CheckFailedError and write nothing, unless
         `keep_failed`.
         """
         return import_module("netwright.export.folder").export(self, to, path, **options)
@@ -220,10 +211,7 @@ class Network:
         return target.to_torch(self.tensors("it cannot be a module"), dtype)
 
     def tensors(self, otherwise: str = "it cannot be exported") -> Any:
-        """The network as tensors and names, for other tools; InputError if they are not all of it.
-
-        The message begins with `otherwise`.
-        """
+        """The network as named tensors; raise InputError if a part cannot be among them."""
         if self._is_of_another_class:
             raise InputError(f"{otherwise}: a part is left out")
         if (reason := self.strange) is not None:
@@ -235,7 +223,7 @@ class Network:
     def compare(
         self, word: Word, max_steps: int = 100, progress: Progress | None = None
     ) -> Comparison:
-        """The network against its machine on a word, step by step, lemma by lemma."""
+        """Compare the network with its machine on a word, step by step, lemma by lemma."""
         check_limit(max_steps)
         symbols, limit = self.machine.check_word(word), min(max_steps, FARTHEST)
         kind, proof = self.kind, self.kind.proof
@@ -269,10 +257,10 @@ class Network:
         """Compare the network with its machine, step by step and lemma by lemma.
 
         Args:
-            words: the inputs; with none, and no random ones, the machine's default input.
-            random: how many random words to take beside them.
-            seed: what these are drawn with.
-            max_steps: how far each run is compared.
+            words: the inputs; if there are neither these nor random ones, the default input.
+            random: how many random words to add.
+            seed: the seed of the random words.
+            max_steps: how many steps of each run are compared.
 
         >>> from netwright.machine.library import library_machine
         >>> compile_network(library_machine("palindrome"), "rnn").verify("abba", random=3)
@@ -287,9 +275,9 @@ class Network:
         return Verification(self.compare(word, max_steps) for word in chosen)
 
     def certify(self) -> Certificate:
-        """The check of all obligations, of the network that is in the certificate.
+        """Check all obligations; return them with the network as the certificate states it.
 
-        InputError if that is not this one: if a part of it is more than can be written down.
+        Raise InputError if that is not this network: if a part of it cannot be written as data.
         """
         written = self.to_prove()
         found = tuple(check_written(self.kind.name, written, "the network"))
@@ -297,7 +285,7 @@ class Network:
 
     @property
     def template(self) -> Any:
-        """What the construction gives for machine and options, with the same parts left out."""
+        """The network that machine and options give, with the same parts left out."""
         construction = self.kind.construction
         compiled = construction.construct(self.machine, self.options)
         for change in self.changes:
@@ -307,18 +295,14 @@ class Network:
 
     @property
     def strange(self) -> str | None:
-        """How it differs from what its construction gives, but for numbers; None if it does not.
-
-        The numbers that are written of it are put into what the construction gives, and that is
-        compared with this network part by part.
-        """
-        try:
+        """How it differs from its `template` in more than its numbers; None if it does not."""
+        try:  # the template with the numbers of this network must be this network
             return difference(filled(self.template, self.written, self.machine), self.compiled)
         except (NetwrightError, AttributeError, LookupError, TypeError, ValueError) as error:
             return str(error)
 
     def to_prove(self) -> dict[str, Any]:
-        """What is written of the network, if that is all of it; else InputError with the reason."""
+        """The network as data for a certificate; raise InputError if that is not all of it."""
         self.kind.require_checker()
         if self._is_of_another_class:
             raise InputError("it cannot be certified: a part is left out")
@@ -328,29 +312,27 @@ class Network:
 
     @property
     def _is_of_another_class(self) -> bool:
-        """Whether a part is left out in such a way that only its definition knows it."""
-        whole = replace(self, changes=())
-        return bool(self.changes) and type(self.compiled.network) is not type(
-            whole.template.network
-        )
+        """Whether a part is left out by a class that only the definitions can run."""
+        if not self.changes:
+            return False
+        whole = replace(self, changes=()).template
+        return type(self.compiled.network) is not type(whole.network)
 
     @cached_property
     def standing(self) -> Standing:
-        """Whether there is a reason to trust it: `compiled` in this process, or checked.
-
-        One that comes from a file is certified here and now, once.
-        """
+        """Why it can be trusted: compiled in this process, or, if from a file, certified now."""
         if not self.loaded:
             return Standing("changed" if self.changes else "compiled")
         if self.kind.proof.checker is None:
             return Standing("no certificate for this kind")
         try:
-            return Standing.of(self.certify())
+            failure = self.certify().first_failure
         except NetwrightError as error:
-            return Standing("not certified", str(error))
+            failure = str(error)
+        return Standing("certified") if failure is None else Standing("not certified", failure)
 
     def precision(self, word: Word | None = None, **settings: object) -> Iterator[dict[str, Any]]:
-        """The network in floating point beside the exact run: a row for each format."""
+        """Compare runs in floating-point formats with the exact run: a row for each format."""
         from netwright.precision.formats import read_formats
 
         if self.changes:
@@ -362,7 +344,7 @@ class Network:
     # Weights.
 
     def weights(self) -> Weights:
-        """Every matrix by its name, such as `decoder.3.V`.
+        """All matrices by name, such as `decoder.3.V`.
 
         `decoder.1.O.2` is the second of a network with two maps, `U.1` the first factor of a
         product, and `F.2.3.1` the first factor of the third product that `F.2` is the sum of.
@@ -370,21 +352,20 @@ class Network:
         return weights_of(self.compiled.network)
 
     def with_weight(self, name: str, row: str, column: str, value: Number | str) -> "Network":
-        """The network with one weight changed: its matrix, and the names of row and column.
+        """A copy with one weight changed, given by the names of its matrix, row and column.
 
-        The row `bias` is that of the bias. A value is a whole number, a Fraction, or a text such as
-        `1/3`.
+        The row `bias` is the bias. A value is a whole number, a Fraction, or a text such as `1/3`.
         """
         changed = self.weights()[name].with_entry(row, column, value)
         change = f"{name}[{row}, {column}] = {value}"
-        return self._changed(with_weight(self.compiled.network, changed), change)
+        return self._changed(changed.replaced_in(self.compiled.network), change)
 
     def _changed(self, network: Any, *changes: str) -> "Network":
         compiled = replace(self.compiled, network=network)
         return replace(self, compiled=compiled, changes=(*self.changes, *changes))
 
     def without(self, *parts: str) -> "Network":
-        """The network without some of its parts, by kind and place.
+        """A copy without some of its parts, named by kind and place.
 
         residual:decoder.2.self      the residual connection around an attention
         residual:decoder.1.external  around its attention to the encoder
@@ -400,9 +381,9 @@ class Network:
         return replace(self, compiled=compiled, changes=changes)
 
     def broken(self, *places: str, word: Word = (), max_steps: int = 100) -> "Network":
-        """The network with the sign of one weight into each of some blocks flipped.
+        """A copy with the sign of one weight into each given block flipped.
 
-        For each block it is the first weight whose flipped sign matters on the word, if any does.
+        For each block it is the first weight whose sign makes a difference on the word, if any.
         """
 
         def matters(weight: WeightPlace) -> bool:
@@ -418,10 +399,7 @@ class Network:
     # Files.
 
     def save(self, path: PathLike[str] | str, *, force: bool = False) -> None:
-        """Write the network to a safetensors file, exactly; `netwright.load` reads it.
-
-        A file that exists is overwritten with `force` alone.
-        """
+        """Save the exact network as safetensors, for `netwright.load`; overwrite with `force`."""
         from netwright.files import check_output, output_path, write_whole
         from netwright.network.saved import to_bytes
 
@@ -440,7 +418,7 @@ def _plain(value: object) -> str:
 def compile_network(
     machine: TuringMachine, to: str | Kind[Any] = DEFAULT, /, **options: object
 ) -> Network:
-    """The network of a machine, of a kind, with the options of that kind."""
+    """Compile a machine into a network of a kind, with options of that kind."""
     kind, given = kind_with(to, options)
     chosen = kind.construction.read_options(given)
     return Network(kind, machine, chosen, kind.construction.construct(machine, chosen))
@@ -449,6 +427,6 @@ def compile_network(
 def network_for_word(
     machine: TuringMachine, to: str | Kind[Any], word: Sequence[str], **options: object
 ) -> Network:
-    """The network of a machine that takes a word: one with blanks in it needs its own options."""
+    """Compile a machine for a word: one with blanks in it needs options of its own."""
     kind, given = kind_with(to, options)
     return compile_network(machine, kind, **kind.construction.for_word(given, machine, word))

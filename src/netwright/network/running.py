@@ -1,4 +1,4 @@
-"""From what a user types to an answer: a machine or a saved network, loaded and run."""
+"""Compile and run what a user names: a machine or a saved network."""
 
 import os
 from collections.abc import Iterable, Iterator
@@ -21,8 +21,8 @@ def compile_source(
     """Compile a machine into a network: `netwright.compile`.
 
     Args:
-        source: a machine; or a name from the library, a path, or a text, as `load_machine` takes.
-        to: the kind of network; `netwright.kinds()` has them.
+        source: a machine; or a name from the library, a path, or a text, as for `load_machine`.
+        to: the kind of network, one of `netwright.kinds()`.
         options: those of the kind, such as `score="recency"` or `base=4`.
 
     >>> compile_source("palindrome", to="rnn", base=4)
@@ -37,12 +37,12 @@ def compile_source(
 
 
 def machine_in(source: Source) -> TuringMachine:
-    """The machine that is given, or that a network was compiled from."""
+    """The machine itself, or the one that a network was compiled from."""
     return source if isinstance(source, TuringMachine) else source.machine
 
 
 def network_of(source: Source, on: str | None, word: Iterable[str], **options: object) -> Network:
-    """A network: of a machine, of a kind, for a word; or the one that is there already."""
+    """Compile a machine for a word; a network is returned as it is, if it is of the kind `on`."""
     if isinstance(source, TuringMachine):
         return network_for_word(source, on or DEFAULT, tuple(word), **options)
     name = source.kind.name
@@ -59,7 +59,7 @@ def network_of(source: Source, on: str | None, word: Iterable[str], **options: o
 def target_of(
     source: Source, on: str | None, word: Iterable[str], **options: object
 ) -> Network | None:
-    """What a machine is to run on: a network; or None, for itself."""
+    """The network on which to run a machine; None to run the machine itself."""
     if on != MACHINE:
         return network_of(source, None if on is None else read_kind(on, MACHINE), word, **options)
     if options:
@@ -78,7 +78,7 @@ def run(
     store: CheckpointStore | None = None,
     **options: object,
 ) -> Run:
-    """The answer of a machine, on a network or as a machine, or of a network, on a word."""
+    """Run a network, or a machine, itself or on a network, on a word."""
     machine = machine_in(source)
     symbols = machine.check_word(machine.default_input if word is None else word)
     network = target_of(source, on, symbols, **options)
@@ -96,17 +96,17 @@ def run_many(
     engine: Engine | str | None = None,
     **options: object,
 ) -> Iterator[Run]:
-    """The runs of very many machines or networks, one after the other: `netwright.run_many`.
+    """Run very many machines or networks, one after the other: `netwright.run_many`.
 
     Code is compiled once for all networks of a shape, so that a short run costs little more than
     its network.
 
     Args:
-        sources: machines, networks, or what `load_machine` takes; an endless iterable, too.
-        word: the input of each; none means its own default input.
+        sources: machines, networks, or what `load_machine` takes; may be endless.
+        word: the input of each; None means its own default input.
         max_steps: how many steps each may take.
         to: the kind of network, or `machine`; networks are run as they are.
-        engine: `fast`, `full`, `reference` or `auto`; none means the fastest that there is.
+        engine: `fast`, `full`, `reference` or `auto`; None means the fastest.
         options: those of the kind.
 
     >>> [run.steps for run in run_many(["busy-beaver-2", "busy-beaver-3", "1RB1LB_1LA1RZ"])]
@@ -125,20 +125,17 @@ def run_many(
 
 
 def run_difference(network: Network, word: tuple[str, ...], max_steps: int) -> str | None:
-    """How the exact run of a network differs from its machine's; None if it is the same."""
+    """How the exact run of a network differs from its machine's; None if it does not."""
     shown = printable(shortened(" ".join(word), 40)) or "the empty word"
     try:
         found = network.run(word, max_steps)
     except NetworkError as error:
         return f"its own exact run on {shown} shows no machine: {error}"
-    # A language model may have no room for more; it is the machine's as far as it goes.
+    # A language model may run out of context; up to there it must be the machine's run.
     limit = min(max_steps, found.steps) if found.outcome is Outcome.UNDECIDED else max_steps
     wanted = simulate(network.machine, word, limit)
-    names = ["outcome", "steps"] + ([] if found.before_end else ["state", "head", "tape"])
-    for name in names:
-        own, machines = getattr(found, name), getattr(wanted, name)
-        if own != machines:
-            return (
-                f"its own exact run on {shown} is not its machine's: {name} {own}, not {machines}"
-            )
+    for name in ["outcome", "steps"] + ([] if found.before_end else ["state", "head", "tape"]):
+        own, machine = getattr(found, name), getattr(wanted, name)
+        if own != machine:
+            return f"its own exact run on {shown} is not its machine's: {name} {own}, not {machine}"
     return None

@@ -1,10 +1,9 @@
-"""Networks as safetensors files, and back, exactly: all kinds, one serialiser.
+"""One exact serialiser for networks of all kinds, as safetensors files.
 
-The file has what `Network.written` says as JSON, the same that certificates have, but the numbers
-are tensors: for each map and vector, rows of indices with a numerator and a denominator in 64 bits.
-The loaded network has the numbers that the tensors say, all of them, in what the construction makes
-of the machine and the options; if all else in the file is not that, it is refused. A digest over
-all of it keeps a damaged file from answering.
+The file has the JSON of `Network.written`, as certificates do, but with its numbers in tensors: for
+each map and vector, rows of indices with a numerator and a denominator in 64 bits. A loaded network
+is what the construction makes of the machine and the options, with the numbers of the tensors; a
+file in which anything else differs from that is refused. A digest detects damage.
 """
 
 import json
@@ -32,11 +31,11 @@ _DAMAGE = (
     *(ArithmeticError, AttributeError, LookupError, TypeError, ValueError),
     *(RecursionError, StopIteration, NetwrightError),
 )
-"""What reading a file that is not whole can end in."""
+"""The exceptions that reading a damaged file can raise."""
 
 
 def to_bytes(network: Network) -> bytes:
-    """The content of the file."""
+    """The content of the file; raise OutputError if the network cannot be written exactly."""
     if (reason := network.strange) is not None:
         raise OutputError(f"it cannot be saved: {reason}")
     try:
@@ -51,13 +50,13 @@ def to_bytes(network: Network) -> bytes:
         "machine": machine_parts(network.machine),
         "options": {name: options[name].written(v) for name, v in network.options.items()},
         "changes": list(network.changes),
-        "written": _taken_out(network.written, "", tensors),
+        "written": _extract_numbers(network.written, "", tensors),
     }
     return seal(about, tensors)
 
 
 def load_network(path: os.PathLike[str] | str) -> Network:
-    """The network that was saved in a file: `netwright.load`; FormatError if there is none."""
+    """Load a saved network: `netwright.load`; raise FormatError for any other file."""
     if not isinstance(path, str | os.PathLike):
         raise FormatError(f"expected the path of a saved network; got {path!r}")
     if not Path(path).exists():
@@ -70,7 +69,7 @@ def load_network(path: os.PathLike[str] | str) -> Network:
 
 
 def from_bytes(data: bytes, label: str = "file") -> Network:
-    """The network in a file's content."""
+    """The network in the content of a file."""
     about, tensors = unseal(data, label, "network")
     kind = str(about.get("kind"))[:60]
     if kind != FORMAT:
@@ -88,14 +87,14 @@ def _rebuilt(about: dict[str, Any], tensors: dict[str, Any]) -> Network:
     kind, machine = kind_named(about["on"]), machine_of(about["machine"])
     options = kind.construction.read_options(about["options"])
     unused = dict(tensors)
-    written = cast(dict[str, Any], _put_back(about["written"], unused))
+    written = cast(dict[str, Any], _insert_numbers(about["written"], unused))
     changes = about["changes"]
     if type(changes) is not list or not all(isinstance(change, str) for change in changes):
         raise FormatError("changes that are no list of texts")
     require(writable, changes, "changes")
     empty = Network(kind, machine, options, None, tuple(changes), loaded=True)
     network = replace(empty, compiled=filled(empty.template, written, machine))
-    # What is there is all that was written: no number twice, none in another form.
+    # Nothing in the file is redundant: no number twice, none in another form.
     if json.dumps(network.written, sort_keys=True) != json.dumps(written, sort_keys=True):
         raise FormatError("its parts contradict each other")
     if unused:
@@ -105,7 +104,7 @@ def _rebuilt(about: dict[str, Any], tensors: dict[str, Any]) -> Network:
 
 
 def _is_numbers(value: object) -> TypeGuard[list[list[Any]]]:
-    """Whether a list is of rows that end with a rational as text, after one or two indices."""
+    """Whether a value is a list of rows, each one or two indices and a rational as text."""
     return (
         isinstance(value, list)
         and bool(value)
@@ -119,15 +118,15 @@ def _is_numbers(value: object) -> TypeGuard[list[list[Any]]]:
     )
 
 
-def _taken_out(value: object, place: str, tensors: dict[str, NDArray[np.int64]]) -> object:
-    """The JSON with numbers replaced by the names of their tensors."""
+def _extract_numbers(value: object, place: str, tensors: dict[str, NDArray[np.int64]]) -> object:
+    """Move numbers from the JSON to `tensors`; leave the names of their tensors."""
     if _is_numbers(value):
         tensors[place] = _integers(value)
         return {"tensor": place}
     if isinstance(value, dict):
-        return {key: _taken_out(item, f"{place}.{key}", tensors) for key, item in value.items()}
+        return {k: _extract_numbers(item, f"{place}.{k}", tensors) for k, item in value.items()}
     if isinstance(value, list):
-        return [_taken_out(item, f"{place}.{n}", tensors) for n, item in enumerate(value)]
+        return [_extract_numbers(item, f"{place}.{n}", tensors) for n, item in enumerate(value)]
     return value
 
 
@@ -142,14 +141,14 @@ def _integers(rows: list[list[Any]]) -> NDArray[np.int64]:
         raise OutputError("a weight has more than 64 bits, which the file cannot hold") from None
 
 
-def _put_back(value: object, tensors: dict[str, Any]) -> object:
-    """The JSON with its numbers, each tensor of which is used once."""
+def _insert_numbers(value: object, tensors: dict[str, Any]) -> object:
+    """Undo `_extract_numbers`; remove each tensor that is used."""
     if isinstance(value, dict):
         name = value.get("tensor") if value.keys() == {"tensor"} else None
         if isinstance(name, str):
             return list(_rows(tensors.pop(name)))
-        return {key: _put_back(item, tensors) for key, item in value.items()}
-    return [_put_back(item, tensors) for item in value] if isinstance(value, list) else value
+        return {key: _insert_numbers(item, tensors) for key, item in value.items()}
+    return [_insert_numbers(item, tensors) for item in value] if isinstance(value, list) else value
 
 
 def _rows(tensor: NDArray[np.int64]) -> Iterator[list[Any]]:

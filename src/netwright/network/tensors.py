@@ -1,6 +1,6 @@
-"""A network as plain tensors and names: all that somebody needs to run it without netwright.
+"""A network as named tensors: all that is needed to run it without netwright.
 
-`Network.plain` makes it with `Construction.plain`; `netwright.export` writes it down for other
+`Network.tensors` makes them with `Construction.tensors`; `netwright.export` writes them for other
 tools. Vectors are rows, as in the paper: a weight has the shape (input, output), and x is taken to
 x·A + b.
 """
@@ -22,20 +22,19 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-VECTOR = "vector"
-"""The name of the layout of the network's own vectors."""
+VECTOR = "vector"  # the name of the layout of the network's own vectors
 
 
 @dataclass(frozen=True)
 class Tensor:
-    """An array of exact numbers, by those that are not 0."""
+    """A sparse array of exact numbers."""
 
     shape: tuple[int, ...]
     entries: Mapping[Any, Rational]
-    """By place, a tuple of indices."""
+    """The numbers that are not 0, by tuples of indices."""
 
     def to_numpy(self, dtype: str) -> "NDArray[np.floating[Any]]":
-        """Each number rounded once to a format."""
+        """A dense array, with each number rounded once."""
         import numpy as np
 
         found = np.zeros(self.shape, dtype=dtype)
@@ -47,9 +46,9 @@ class Tensor:
 
 @dataclass
 class NamedTensors:
-    """A network's tensors by name, and what every row and column of them means.
+    """A network's tensors by name, with the meaning of all rows and columns.
 
-    `names` is plain data, for a JSON file: what the network is, the symbols it reads, the names of
+    `names` is data for a JSON file: what the network is, the symbols it reads, the names of
     coordinates (`layouts`), weights and activations with their meanings, and how an output is read:
     y·A + b of the tensors `readout` is above 1/2 for at most one pair of state and symbol.
     """
@@ -57,8 +56,7 @@ class NamedTensors:
     kind: str
     names: dict[str, Any]
     meanings: Meanings
-    vector: Layout
-    """The layout of the network's own vectors."""
+    vector: Layout  # the layout of the network's own vectors
     tensors: dict[str, Tensor] = field(default_factory=dict)
 
     @staticmethod
@@ -70,7 +68,7 @@ class NamedTensors:
         *,
         linear: bool = False,
     ) -> "NamedTensors":
-        """What all kinds have: names, and every map; `linear` if none of them has a bias."""
+        """The names and maps that all kinds have; `linear` if no map has a bias."""
         named = NamedTensors(about.name, about_machine(about, machine), meanings, network.layout)
         named.layout(VECTOR, network.layout)
         for leaf in maps(network, whole=True):
@@ -83,7 +81,7 @@ class NamedTensors:
         return named
 
     def layout(self, name: str, layout: Layout) -> str:
-        """A layout under a name; the name of one that is there already."""
+        """Add a layout under a name; return the name of an equal one if it is there already."""
         known = self.names.setdefault("layouts", {})
         coordinates = [str(coordinate) for coordinate in layout.coordinates]
         found: str = next((key for key, there in known.items() if there == coordinates), name)
@@ -91,14 +89,14 @@ class NamedTensors:
         return found
 
     def put(self, name: str, affine: Affine, linear: bool = False) -> None:
-        """The matrix of a map and, if it is not linear, its bias."""
+        """Add the matrix of a map and, if it is not linear, its bias."""
         size = affine.input.dimension, affine.output.dimension
         self.tensors[f"{name}.weight"] = Tensor(size, affine.weights)
         if not linear:
             self.tensors[f"{name}.bias"] = tensor_of(affine.bias)
 
     def embedding(self, vectors: Mapping[str, Vector], behind: Sequence[str]) -> None:
-        """What symbols become, and the symbols that are read behind every word."""
+        """Add the embedding of symbols; `behind` are those that are read after every word."""
         entries = {(n, k): x for n, v in enumerate(vectors.values()) for k, x in v.entries.items()}
         self.names |= {"vocabulary": list(vectors), "behind": list(behind)}
         self.tensors["embedding"] = Tensor((len(vectors), self.vector.dimension), entries)
@@ -106,13 +104,13 @@ class NamedTensors:
     def readout(
         self, affine: Affine, pairs: Iterable[tuple[str, str]], final: Iterable[str]
     ) -> None:
-        """How an output shows a state and a symbol, and which states are final."""
+        """Add the map that reads a state and a symbol off an output, and the final states."""
         self.names["readout"] = {"pairs": [list(pair) for pair in pairs], "final": sorted(final)}
         self.put("readout", affine)
 
 
 def about_machine(about: Any, machine: TuringMachine) -> dict[str, Any]:
-    """The names that the networks of all kinds have; `about` is the kind's construction."""
+    """The part of `names` that all kinds have; `about` is the kind's construction."""
     accepting = bool(machine.accepting)
     return {
         "kind": about.name,
@@ -127,10 +125,10 @@ def about_machine(about: Any, machine: TuringMachine) -> dict[str, Any]:
 
 
 def tensor_of(vector: Vector) -> Tensor:
-    """A vector."""
+    """A vector as a tensor."""
     return Tensor((vector.layout.dimension,), {(k,): x for k, x in vector.entries.items()})
 
 
 def name_of_function(activation: Any) -> str:
-    """An activation's name."""
+    """The name of an activation."""
     return str(activation.__name__)

@@ -1,14 +1,14 @@
-"""What a network did on a word, moment by moment: every vector by name, exactly.
+"""The trace of a network on a word: every vector at every moment by name, exactly.
 
     trace = net.trace("abba")
     trace[26]["decoder.3.z"]                     # a vector; trace[26].keys() has all names
     trace[26].attention["decoder.3.self"]        # weights, scores, winner, margin
-    trace[26].configuration                      # where the machine stands, as the network shows it
+    trace[26].configuration                      # the machine's, read off the network's vectors
     len(trace), trace[-1], trace[10:20], list(trace)
     trace.array("decoder.3.z")                   # float64, with the names of the coordinates
 
-Times are the network's, from 1 on; `engine.following.tracing` says what they are for each kind. A
-moment is computed when it is asked for, by the network's own run, from its weights alone.
+Times are the network's, from 1 on; `engine.following.tracing` defines them for each kind. A moment
+is computed lazily, by the network's own run, from its weights alone.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,7 +22,7 @@ from netwright.errors import InputError, NetworkError, UnknownNameError, unknown
 from netwright.exact.rational import as_float
 from netwright.exact.vector import Vector
 from netwright.html import table
-from netwright.network.labelled import LabelledArray
+from netwright.network.weight import LabelledArray
 from netwright.text import shortened
 
 if TYPE_CHECKING:
@@ -34,20 +34,19 @@ SHOWN_MOMENTS, MOST_VECTORS = 40, 13
 
 
 class UndecidedError(InputError, TypeError):
-    """The run did not end within its limit, so it has no length."""
+    """The run did not end within its limit, so its trace has no length."""
 
 
 class LostError(NetworkError, TypeError):
-    """The vectors show no machine, so nothing says where the run ends."""
+    """The vectors show no machine, so the end of the run is unknown."""
 
 
 class Moment(Mapping[str, Vector]):
-    """A network at a time: its vectors by name, its attentions, the machine's configuration."""
+    """A network at one time: its vectors by name, its attentions, the machine's configuration."""
 
     def __init__(self, tracing: Tracing[Any], t: int) -> None:
         self._tracing = tracing
-        self.t = t
-        """The network's time."""
+        self.t = t  # the network's time
 
     @cached_property
     def _vectors(self) -> Mapping[str, Vector]:
@@ -84,14 +83,14 @@ class Moment(Mapping[str, Vector]):
 
     @property
     def attention(self) -> Mapping[str, Attention]:
-        """The attentions by name, such as `decoder.3.self`; none in a network that has none."""
+        """The attentions by name, such as `decoder.3.self`."""
         return _Attentions(self._tracing.attention(self.t))
 
     @property
     def configuration(self) -> "Configuration | None":
-        """State, head and tape of the given machine, where this moment shows them; else None.
+        """The machine's, read off the vectors; None if this moment shows no step of it.
 
-        They are read off the network's vectors. NetworkError where these show no machine.
+        Raise NetworkError if the vectors show no machine.
         """
         return self._tracing.configuration(self.t)
 
@@ -99,27 +98,24 @@ class Moment(Mapping[str, Vector]):
         return f"<moment {self.t:,}: {len(self)} vector{'' if len(self) == 1 else 's'}>"
 
     def _repr_html_(self) -> str:
-        # Queries, keys and values aside, and inputs that are the z of the layer before.
+        # Without queries, keys and values, and inputs that are the z of the previous layer.
         left_out = (".q", ".k", ".v", *(f".{n}.input" for n in range(2, 10)))
         shown = [name for name in self if not name.endswith(left_out)][:MOST_VECTORS]
         vectors = [self[name] for name in shown]
-        layouts = {vector.layout for vector in vectors}
         rows = []
-        for layout in layouts:
+        for layout in {vector.layout for vector in vectors}:
             for index, coordinate in enumerate(layout.coordinates):
                 cells = [vector.entries.get(index, "") for vector in vectors]
                 if any(map(str, cells)):
                     rows.append([coordinate, *map(shortened, cells)])
         html = table(f"moment {self.t:,}, what is not 0", ["", *shown], rows)
-        attentions = [[name, *_attention_row(each)] for name, each in self.attention.items()]
-        if attentions:
-            header = ["", "winner", "score", "margin", "keys"]
-            html += table("attention", header, attentions)
+        if attentions := [[name, *_attention_row(each)] for name, each in self.attention.items()]:
+            html += table("attention", ["", "winner", "score", "margin", "keys"], attentions)
         return html
 
 
 def _whole(t: object) -> int:
-    """A time as a whole number."""
+    """Read a time; raise InputError if it is not a whole number."""
     if isinstance(t, bool) or not hasattr(t, "__index__"):
         raise InputError(f"a time is a whole number; got {shortened(repr(t), 60)}")
     return int(t.__index__())
@@ -134,7 +130,7 @@ def _attention_row(attention: Attention) -> list[object]:
 
 
 class _Attentions(dict[str, Attention]):
-    """Attentions by name, with a message for names that are none."""
+    """Attentions by name; a missing one raises UnknownNameError."""
 
     def __missing__(self, name: str) -> Attention:
         if not self:
@@ -143,7 +139,7 @@ class _Attentions(dict[str, Attention]):
 
 
 class Trace:
-    """The moments of a run, or some of them; made by `Network.trace`."""
+    """The sequence of moments of a run, or a slice of it; made by `Network.trace`."""
 
     def __init__(self, tracing: Tracing[Any], title: str, times: range | None = None) -> None:
         self._tracing, self._title, self._times = tracing, title, times
@@ -153,7 +149,7 @@ class Trace:
     @overload
     def __getitem__(self, t: slice) -> "Trace": ...
     def __getitem__(self, t: int | slice) -> "Moment | Trace":
-        """The moment at a time; a negative one counts from the end. A slice is a trace again."""
+        """The moment at a time; a negative time counts from the end. A slice is a Trace."""
         if isinstance(t, slice):
             return Trace(self._tracing, self._title, self._slice(t))
         time = _whole(t)
@@ -166,7 +162,7 @@ class Trace:
         return Moment(self._tracing, time)
 
     def _slice(self, wanted: slice) -> range:
-        """The times from `start` up to, and not with, `stop`; negative ones count from the end."""
+        """The times from `start` up to but excluding `stop`; negative ones count from the end."""
         if self._times is not None and self._times.step != 1:
             raise InputError("this trace is a slice with steps; slice the whole trace instead")
         step = 1 if wanted.step is None else _whole(wanted.step)
@@ -177,17 +173,16 @@ class Trace:
             whole = _whole(t)
             return whole if whole >= 0 else self._all_times().stop + whole
 
-        first, behind = 1 if self._times is None else self._times.start, None
+        first = 1 if self._times is None else self._times.start
         if wanted.start is not None:
             first = max(first, time(wanted.start))
-        if wanted.stop is not None:
-            behind = time(wanted.stop)
-        if behind is None or self._times is not None:
-            last = self._all_times().stop
-            behind = last if behind is None else min(behind, last)
-        elif behind > first and not self._reaches(behind - 1):
-            behind = self._tracing.last() + 1
-        return range(first, behind, step)
+        stop = None if wanted.stop is None else time(wanted.stop)
+        if stop is None or self._times is not None:
+            end = self._all_times().stop
+            stop = end if stop is None else min(stop, end)
+        elif stop > first and not self._reaches(stop - 1):
+            stop = self._tracing.last() + 1
+        return range(first, stop, step)
 
     def _reaches(self, t: int) -> bool:
         try:
@@ -200,9 +195,9 @@ class Trace:
         return range(1, len(self) + 1) if self._times is None else self._times
 
     def __len__(self) -> int:
-        """How many moments there are; an error where the run reached its limit instead of an end.
+        """How many moments there are; raise UndecidedError if the run reached its limit instead.
 
-        Python takes such an error, a TypeError, for "not known": so `list(trace)` works.
+        That is a TypeError, which Python takes for "length unknown": so `list(trace)` works.
         """
         if self._times is not None:
             return len(self._times)
@@ -235,14 +230,11 @@ class Trace:
 
     @property
     def encoder(self) -> Mapping[str, Sequence[Vector]]:
-        """What an encoder made of the input: vectors by name, one for each symbol."""
+        """The encoder's vectors by name, one for each symbol of the input."""
         return self._tracing.encoder
 
     def array(self, name: str) -> LabelledArray:
-        """A vector at all times as a matrix of float64: times in rows, coordinates in columns.
-
-        Of the encoder's vectors the rows are those of the input's symbols.
-        """
+        """A vector as a float64 matrix: a row for each time, or symbol of the encoder's input."""
         import numpy as np
 
         if name in self.encoder:
@@ -252,7 +244,7 @@ class Trace:
             vectors = {moment.t: moment[name] for moment in self if name in moment}
         if not vectors:
             if name not in self.encoder and (first := next(iter(self), None)) is not None:
-                _ = first[name]  # an error that says what there is
+                _ = first[name]  # raises an error that lists the names
             raise InputError(f"{self!r}: there is no {name} for it")
         layout = next(iter(vectors.values())).layout
         self._check_size(len(vectors), layout.dimension)
@@ -265,8 +257,8 @@ class Trace:
     def attention_array(self, name: str, what: str = "weights") -> LabelledArray:
         """The weights (or, with `what="scores"`, the scores) of an attention at all times.
 
-        Times are in rows, the tokens that are attended to in columns. Where there is no token yet,
-        the weight is 0 and the score is NaN.
+        Times are in rows, attended tokens in columns. For a token that is not there yet, the weight
+        is 0 and the score is NaN.
         """
         import numpy as np
 
@@ -290,12 +282,11 @@ class Trace:
             raise InputError(f"{rows:,} × {columns:,} numbers are too many; take a smaller slice")
 
     def __repr__(self) -> str:
-        return (
-            f"<trace of {self._title}{'' if self._times is None else f', {self._shown_times()}'}>"
-        )
+        times = "" if self._times is None else f", {self._shown_times()}"
+        return f"<trace of {self._title}{times}>"
 
     def _shown_times(self) -> str:
-        """The times of a slice in words."""
+        """The times of a slice, in words."""
         if not self._times:
             return "no times"
         step = f" in steps of {self._times.step}" if self._times.step > 1 else ""
@@ -312,5 +303,4 @@ class Trace:
             tape = "" if seen is None else shortened(seen.tape, 60)
             rows.append([moment.t, *(("", "") if seen is None else seen[:2]), tape])
         html = table(repr(self)[1:-1], ["t", "state", "head", "tape"], rows)
-        more = len(rows) == SHOWN_MOMENTS
-        return html + ("<p>… and more</p>" if more else "")
+        return html + ("<p>… and more</p>" if len(rows) == SHOWN_MOMENTS else "")

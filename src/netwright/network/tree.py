@@ -1,14 +1,14 @@
-"""One walk over a network: a tree of frozen dataclasses, with maps and vectors at its leaves.
+"""Traversals of a network: a tree of frozen dataclasses, with maps and vectors at its leaves.
 
-What is done with every network, whatever its kind, is done here, and a new network class needs
-none of it: its weights by name, one of them replaced (`maps`, `replaced`), all of it as data for
-files and certificates (`to_data`), and the numbers of such data put into a network (`filled`).
+They work for every kind, so a new network class needs no code for them: weights by name, one of
+them replaced (`maps`, `replaced`), the whole network as data for files and certificates
+(`to_data`), and the numbers of such data put into a network (`filled`).
 
 As data, a dataclass is an object of its fields, a map is its layouts, weights and bias, a vector is
 its coordinates that are not 0, a layout is its number in `layouts`, a function is its name, and the
-given machine, wherever it stands in a network, is the word `given`. Numbers are rationals as text.
-Names say nothing of types and functions; so what is written is compared with what the construction
-gives, part by part and by exact types (`difference`).
+given machine, wherever it occurs, is the word `given`. Numbers are rationals as text. The data does
+not identify types and functions; so a network is also compared with what the construction gives,
+part by part and by exact types (`difference`).
 """
 
 import sys
@@ -17,7 +17,7 @@ from dataclasses import fields, is_dataclass, replace
 from enum import Enum
 from functools import cached_property, partial
 from types import FunctionType
-from typing import Any, Generic, NamedTuple, TypeVar, cast
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from flint import fmpq
 
@@ -37,17 +37,17 @@ PLAIN = (str, int, bool, type(None), fmpq, Enum)
 
 
 class Leaf(NamedTuple, Generic[T]):
-    """A map of a network, or another part, and where it stands."""
+    """A map of a network, or another part, with its path and names."""
 
     path: Path
     place: str
-    """Its name without the numbers that tell several maps of one network apart."""
+    """Its name without the numbers that distinguish several maps of one feed-forward network."""
     name: str
     part: T
 
 
 def maps(network: Any, *, whole: bool = False) -> list[Leaf[Affine]]:
-    """Every map; if `whole`, sums of products are multiplied out.
+    """All maps in the order of the fields; if `whole`, sums of products are multiplied out.
 
     >>> from netwright.exact.feed_forward import affine_network
     >>> from netwright.definitions.transformer import Layer
@@ -59,7 +59,7 @@ def maps(network: Any, *, whole: bool = False) -> list[Leaf[Affine]]:
 
 
 def feed_forwards(network: Any) -> dict[str, FeedForward]:
-    """Every feed-forward network in a network: `encoder.1.Q`, …, `decoder.3.O`, `F`."""
+    """All feed-forward networks in a network by name: `encoder.1.Q`, …, `decoder.3.O`, `F`."""
 
     def found(node: Any) -> FeedForward | None:
         return node if isinstance(node, FeedForward) else None
@@ -76,7 +76,7 @@ def _leaves(
     own: Place,
     depth: int,
 ) -> Iterator[Leaf[T]]:
-    """Whatever `leaf` finds, from the first field on."""
+    """Walk depth first; yield each part for which `leaf` returns one, without descending."""
     if (found := leaf(node)) is not None:
         yield Leaf(path, place, name, found)
     elif isinstance(node, tuple):
@@ -107,7 +107,7 @@ def _joined(name: str, part: str) -> str:
 
 
 def replaced(node: Any, path: Path, part: Any) -> Any:
-    """The network with another part in one place."""
+    """A copy of a network with another part at a path."""
     if not path:
         return node.with_affine(part) if hasattr(node, "with_affine") else part
     first, *rest = path
@@ -118,7 +118,7 @@ def replaced(node: Any, path: Path, part: Any) -> Any:
 
 
 def shapes(node: Any) -> Any:
-    """What a network is made of: the same tree with a shape for each map, and names for the rest.
+    """The tree of a network with a shape for each map, and names for the rest.
 
     >>> from netwright.exact.feed_forward import affine_network
     >>> shapes(affine_network(Layout.of(x="", y="")))
@@ -140,7 +140,7 @@ def shapes(node: Any) -> Any:
 
 
 def to_data(tree: Any, given: TuringMachine | None = None) -> dict[str, Any]:
-    """All of a tree as JSON; InputError if something in it cannot be written down."""
+    """A whole tree as JSON data; raise InputError if something in it has no written form."""
     writing = _Writing(given)
     found = {n: writing.data(getattr(tree, n), n) for n in _fields(tree)}
     about = {} if given is None else {GIVEN: behaviour(given)}
@@ -153,7 +153,7 @@ def _fields(tree: Any) -> list[str]:
 
 
 class _Writing:
-    """Writes the parts of a tree, and numbers the layouts that they are of."""
+    """Serialises the parts of a tree, and numbers their layouts."""
 
     def __init__(self, given: TuringMachine | None) -> None:
         self.given = given
@@ -168,7 +168,7 @@ class _Writing:
         ]
 
     def data(self, node: Any, place: str) -> Any:
-        """A part; `place` is where it stands."""
+        """A part as data; `place` is its place for messages."""
         if isinstance(node, Enum):
             return node.value
         if isinstance(node, fmpq):
@@ -209,24 +209,24 @@ class _Writing:
 
 
 def _oddities(node: Any) -> dict[str, Any]:
-    """What an object has beside its fields: a class of somebody else's, attributes of its own."""
+    """What an object has beside its fields: a foreign class, attributes of its own."""
+    odd: dict[str, Any] = {}
     kind = type(node)
-    own = (
-        {}
-        if kind.__module__.startswith("netwright.")
-        else {"class": f"{kind.__module__}.{kind.__qualname__}"}
-    )
+    if not kind.__module__.startswith("netwright."):
+        odd["class"] = f"{kind.__module__}.{kind.__qualname__}"
     names = {field.name for field in fields(node)}
     more = [
         name
         for name in getattr(node, "__dict__", {})
         if name not in names and not isinstance(getattr(kind, name, None), cached_property)
     ]
-    return {**own, **({"attributes": sorted(more)} if more else {})}
+    if more:
+        odd["attributes"] = sorted(more)
+    return odd
 
 
 def _function(function: FunctionType) -> str:
-    """The name of a function that is its module's; `another` for what only has that name."""
+    """The name of a module's function; `another NAME` if the module's NAME is not this one."""
     module, name = function.__module__, function.__name__
     if getattr(sys.modules.get(module), name, None) is not function:
         return f"another {name}"
@@ -237,16 +237,15 @@ def _key(key: object) -> Sequence[object]:
     return key if isinstance(key, tuple) else (key,)
 
 
-def filled(tree: T, data: Mapping[str, Any], given: TuringMachine | None = None) -> T:
-    """The tree with the numbers of its maps and vectors from data that `to_data` gave.
+def filled(tree: T, data: Mapping[str, Any], given: TuringMachine) -> T:
+    """A copy of a tree with the numbers of its maps and vectors from the data of `to_data`.
 
-    All else must be there as it is in the tree: FormatError, with the place, if it is not.
+    Raise FormatError, with the place, if anything else in the data differs from the tree.
     """
     writing = _Writing(given)
     names = _fields(tree)
     found = {name: _filled(getattr(tree, name), data[name], name, writing) for name in names}
-    about = {} if given is None else {GIVEN: behaviour(given)}
-    rest = {**about, "layouts": writing.layouts}
+    rest = {GIVEN: behaviour(given), "layouts": writing.layouts}
     for name, wanted in rest.items():
         _check(wanted, data[name], name)
     if unknown := data.keys() - {*names, *rest}:
@@ -277,32 +276,34 @@ def _filled(node: Any, data: Any, place: str, writing: _Writing) -> Any:
             raise FormatError(f"{place} is not a list of {len(node)} parts")
         return tuple(_filled(x, data[n], f"{place}[{n}]", writing) for n, x in enumerate(node))
     if isinstance(node, Mapping):
-        keys = [list(_key(key)) for key in node]
-        _check(keys, [row[:-1] for row in data], place)
-        rows = [row[-1] for row in data]
+        _check([list(_key(key)) for key in node], [row[:-1] for row in data], place)
         return {
-            key: _filled(x, rows[n], f"{place}[{key}]", writing)
-            for n, (key, x) in enumerate(node.items())
+            key: _filled(x, row[-1], f"{place}[{key}]", writing)
+            for (key, x), row in zip(node.items(), data, strict=True)
         }
     if is_dataclass(node) and not isinstance(node, Named | Layout | TuringMachine):
-        names = [field.name for field in fields(node)]
-        oddities = _oddities(node)
-        if "class" in data and "class" not in oddities:
-            found = str(data["class"]).rpartition(".")[2][:60]
-            raise FormatError(f"{place} is of type {found}, not {type(node).__name__}")
-        _check(sorted([*names, *oddities]), sorted(data), place)
-        for name, wanted in oddities.items():
-            _check(wanted, data[name], f"{place}.{name}")
-        parts = {n: _filled(getattr(node, n), data[n], f"{place}.{n}", writing) for n in names}
-        return cast(Any, replace)(node, **parts)
+        return _filled_object(node, data, place, writing)
     _check(writing.data(node, place), data, place)
     return node
+
+
+def _filled_object(node: Any, data: Any, place: str, writing: _Writing) -> Any:
+    names = [field.name for field in fields(node)]
+    oddities = _oddities(node)
+    if "class" in data and "class" not in oddities:
+        found = str(data["class"]).rpartition(".")[2][:60]
+        raise FormatError(f"{place} is of type {found}, not {type(node).__name__}")
+    _check(sorted([*names, *oddities]), sorted(data), place)
+    for name, wanted in oddities.items():
+        _check(wanted, data[name], f"{place}.{name}")
+    parts = {n: _filled(getattr(node, n), data[n], f"{place}.{n}", writing) for n in names}
+    return replace(node, **parts)
 
 
 def _numbers(
     rows: Iterable[Sequence[Any]], indices: int, size: Sequence[int], place: str
 ) -> Iterator[tuple[Any, fmpq]]:
-    """The entries of a vector, or of a matrix, by index."""
+    """The entries of a vector or a matrix by index; raise FormatError for one outside."""
     for *where, text in rows:
         inside = (type(k) is int and 0 <= k < n for k, n in zip(where, size, strict=False))
         if len(where) != indices or not all(inside):
@@ -316,11 +317,11 @@ def _numbers(
 
 
 def difference(one: Any, other: Any, place: str = "") -> str | None:
-    """Where two objects differ, and how; None if they are the same through and through.
+    """The first place where two objects differ, and how; None if they are identical in depth.
 
-    What `==` says is up to the objects: a subclass may run otherwise than what is written of it,
-    and an activation may claim to equal every other. So types must be the same, not only kin;
-    functions must be one object; and only what Python itself has is compared by value.
+    Objects define their own `==`: a subclass may run differently from its data, and an activation
+    may claim to equal every other. So types must be the same, subclasses do not count; functions
+    must be the same object; and only Python's own values are compared by `==`.
 
     >>> from netwright.exact.rational import relu, sigma
     >>> difference((1, sigma), (1, relu), "parts")
@@ -331,7 +332,7 @@ def difference(one: Any, other: Any, place: str = "") -> str | None:
 
 
 def _difference(one: Any, other: Any) -> str | None:
-    """The same, with the place from here on."""
+    """The same, with the place relative to `one`."""
     if type(one) is not type(other):
         return f" is of type {type(other).__name__}, not {type(one).__name__}"
     if isinstance(one, PLAIN):
@@ -363,7 +364,7 @@ def _difference(one: Any, other: Any) -> str | None:
 
 
 def _parts(one: Any) -> Sequence[str]:
-    """The parts of an object that decide what it does."""
+    """The attributes of an object that determine its behaviour."""
     if isinstance(one, Vector):
         return ["layout", "entries"]
     if isinstance(one, TuringMachine):

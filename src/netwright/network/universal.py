@@ -6,11 +6,7 @@ from functools import cached_property
 from os import PathLike
 from typing import Any
 
-from netwright.certificates.universal import (
-    constant_part,
-    network_obligations,
-    weights_digest,
-)
+from netwright.certificates.universal import constant_part, network_obligations, weights_digest
 from netwright.errors import InputError, unknown
 from netwright.exact.layout import Layout
 from netwright.html import table
@@ -23,7 +19,7 @@ from netwright.network.network import Network, compile_network
 from netwright.network.weight import Weights
 
 HALTED = TuringMachine(states=["q"], symbols=["_"], blank="_", start="q", delta={})
-"""Some machine: what is constant does not depend on it."""
+"""An arbitrary machine: the constant part of the network does not depend on it."""
 PROMPTS = {"rules": "universal-transformer", "text": "universal-text"}
 
 
@@ -41,7 +37,7 @@ class UniversalNetwork:
     options: Mapping[str, Any] = field(default_factory=dict)
 
     def of(self, source: TuringMachine | PathLike[str] | str) -> Network:
-        """The network with a machine as its prompt; a machine, or what `load_machine` takes."""
+        """The network with a machine, or what `load_machine` takes, as its prompt."""
         machine = source if isinstance(source, TuringMachine) else load_machine(source)
         return compile_network(machine, self.kind, **self.options)
 
@@ -61,15 +57,15 @@ class UniversalNetwork:
 
     @property
     def weights_digest(self) -> str:
-        """A digest of every weight, the seed and the positions: the same for all machines."""
+        """A digest of all weights, the seed and the positions: the same for all machines."""
         return weights_digest(self._some.written)
 
     def weights(self) -> Weights:
-        """Every matrix by its name."""
+        """All matrices by name."""
         return self._some.weights()
 
     def certify(self) -> Certificate:
-        """The obligations of the network: for all machines, inputs and times.
+        """Check the network for all machines, inputs and times.
 
         A machine's prompt has obligations of its own: `of(machine).certify()` has both.
         """
@@ -90,8 +86,8 @@ def universal(prompt: str = "rules", **options: object) -> UniversalNetwork:
     """One Transformer for all Turing machines: `netwright.universal`.
 
     Args:
-        prompt: `rules`, where each rule is a token, or `text`, where machine and input are a word
-            over eleven symbols.
+        prompt: `rules`, one token a rule, or `text`, machine and input as a word over eleven
+            symbols.
         options: `attention` ("absolute" or "dot-product") and `blanks` for rules; `form` ("long" or
             "short") for a text.
     """

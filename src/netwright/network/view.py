@@ -1,8 +1,7 @@
-"""How a kind of network is looked at: what a moment shows, in which order, in whose words.
+"""How a moment of a network is displayed: its vectors, their order and their captions.
 
-A page or a table that shows moments of a network asks its kind for a `View` and for a `History`;
-nothing outside of the kind knows which vectors there are. Views with many words are data beside the
-page.
+A page or a table asks the kind of a network for a `View` and a `History`; nothing outside the kind
+knows which vectors there are. Views with many words are data files beside the page.
 """
 
 import json
@@ -16,17 +15,16 @@ from netwright.machine.turing_machine import TuringMachine
 
 @dataclass(frozen=True)
 class Column:
-    """A vector of the residual stream, and what was added since the column before."""
+    """A column of the residual stream's table: a vector, and what it added to the column before."""
 
     vector: str
     title: str
-    layer: int = 0
-    """Whose colour it has; 0 for no layer's."""
+    layer: int = 0  # the layer whose colour it has; 0 for none
 
 
 @dataclass(frozen=True)
 class Part:
-    """Something that happens inside one moment, after which the stream is `vector`."""
+    """An operation inside one moment, after which the stream is `vector`."""
 
     name: str
     vector: str
@@ -37,27 +35,25 @@ class Part:
 
 @dataclass(frozen=True)
 class View:
-    """What a moment shows."""
+    """How a moment is displayed."""
 
     groups: tuple[tuple[str, ...], ...] = ()
-    """The blocks of the stream, as the paper groups them; none: as the layout has them."""
+    """The blocks of the stream, as the paper groups them; if empty, as the layout does."""
     short: tuple[tuple[str, str], ...] = ()
-    """A word or two for each block; none: what the kind's meanings say."""
+    """A word or two for each block; if empty, the kind's meanings."""
     columns: tuple[Column, ...] = ()
-    """Of the table of the residual stream; none: every vector of the moment by its name."""
+    """Of the table of the residual stream; if empty, every vector of the moment by name."""
     parts: tuple[Part, ...] = ()
     vectors: tuple[str, ...] = ()
-    """Where there are no columns: the first parts of the names that are shown; none: all."""
-    drawn: str = ""
-    """The attention that is drawn on the space-time diagram."""
-    drawing: str = "Layer 3"
-    """What a page calls it."""
+    """If there are no columns: prefixes of the names that are shown; if empty, all."""
+    drawn: str = ""  # the attention that is drawn on the space-time diagram
+    drawing: str = "Layer 3"  # its title on the page
     has_null: bool = False
-    """Whether it attends to the first token where a cell is fresh."""
+    """Whether it attends to the first token if a cell is fresh."""
 
 
 def view_named(kind: str) -> View:
-    """The view of a kind, from the page's folder."""
+    """Read the view of a kind from the page's folder."""
     folder = files("netwright").joinpath("explorer", "web", "views")
     data = json.loads(folder.joinpath(f"{kind}.json").read_text(encoding="utf-8"))
     groups = tuple(map(tuple, data.pop("groups")))
@@ -68,17 +64,16 @@ def view_named(kind: str) -> View:
 
 
 class History(NamedTuple):
-    """The machine's run that a network does, beside the network's own times."""
+    """The run of the machine that a network simulates, and how their times correspond."""
 
     timeline: Timeline
-    lead: int
-    """How far the network's time is ahead of the machine's."""
+    lead: int  # how far the network's time is ahead of the machine's
     lead_at_the_end: int
-    """The same for the last time; less where the last configuration is an output and no more."""
+    """The same for the last time; less if the last configuration is only an output."""
 
 
 class AppliedRule(NamedTuple):
-    """The rule that a moment shows: state and symbol, and what is done, if anything."""
+    """The rule that a moment shows: state and symbol, and its action, if any."""
 
     state: str
     symbol: str
@@ -88,7 +83,7 @@ class AppliedRule(NamedTuple):
 
     @staticmethod
     def of(machine: TuringMachine, state: str, symbol: str) -> "AppliedRule":
-        """A configuration, and the machine's rule for it."""
+        """The machine's rule for a state and a symbol."""
         action = machine.action(state, symbol)
         if action is None:
             return AppliedRule(state, symbol)

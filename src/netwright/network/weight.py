@@ -1,6 +1,7 @@
-"""A weight matrix of a network, with the names of its rows and columns."""
+"""Matrices with named rows and columns: the exact weights of a network, and arrays for numpy."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -10,7 +11,6 @@ from netwright.exact.feed_forward import Affine
 from netwright.exact.rational import ZERO, Number, Rational, as_float, rational
 from netwright.exact.vector import Vector
 from netwright.html import table
-from netwright.network.labelled import MOST_COLUMNS, MOST_ROWS
 from netwright.network.tree import Path, maps, replaced
 from netwright.text import shortened
 
@@ -20,12 +20,51 @@ if TYPE_CHECKING:
 
 
 LARGEST_BITS = 1000
-BIAS = "bias"
-"""The name of the row that is added whatever the vector is."""
+BIAS = "bias"  # the name of the bias as a row of the matrix
+MOST_ROWS, MOST_COLUMNS = 60, 60
+"""The size of the corner of a matrix that a notebook shows."""
+
+
+@dataclass(frozen=True, eq=False)
+class LabelledArray:
+    """A matrix of float64, no longer exact, with named rows and columns; a numpy array-like."""
+
+    name: str
+    values: "NDArray[np.float64]"
+    labels: tuple[Sequence[Any], Sequence[Any]]
+    """The names of the rows, such as the times, and of the columns, such as coordinates."""
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> "NDArray[Any]":
+        import numpy as np
+
+        return np.array(self.values, dtype=dtype, copy=bool(copy) or dtype is not None)
+
+    def __getitem__(self, index: Any) -> Any:
+        """Index the array as numpy does."""
+        return self.values[index]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The numbers of rows and columns."""
+        return self.values.shape
+
+    def __repr__(self) -> str:
+        return f"<{self.name}: {' × '.join(map(str, self.shape))} float64>"
+
+    def _repr_html_(self) -> str:
+        rows, columns = self.labels
+        return table(
+            repr(self)[1:-1],
+            ["", *map(shortened, columns[:MOST_COLUMNS])],
+            [
+                [row, *(f"{value:g}" if value else "" for value in values[:MOST_COLUMNS])]
+                for row, values in zip(rows[:MOST_ROWS], self.values, strict=False)
+            ],
+        )
 
 
 def read_number(value: Number | str) -> Rational:
-    """An exact number.
+    """Read an exact number; raise InputError for a float, or for more than `LARGEST_BITS`.
 
     >>> read_number("1/3"), read_number(-2)
     (1/3, -2)
@@ -47,7 +86,7 @@ def read_number(value: Number | str) -> Rational:
 
 @dataclass(frozen=True)
 class Weight:
-    """A matrix and its bias: x is taken to x·A + b. Indices are names of coordinates.
+    """A matrix A with its bias b: x is taken to x·A + b. Indices are names of coordinates.
 
     >>> from netwright.network.network import compile_network
     >>> from netwright.machine.library import library_machine
@@ -62,44 +101,40 @@ class Weight:
     @property
     def labels(self) -> tuple[list[str], list[str]]:
         """The names of the rows and of the columns."""
-        return (
-            [str(coordinate) for coordinate in self.affine.input.coordinates],
-            [str(coordinate) for coordinate in self.affine.output.coordinates],
-        )
+        rows, columns = self.affine.input.coordinates, self.affine.output.coordinates
+        return [*map(str, rows)], [*map(str, columns)]
 
     @property
     def bias(self) -> Vector:
-        """What is added."""
+        """The vector b."""
         return self.affine.bias
 
     @property
     def blocks(self) -> list[str]:
-        """Which blocks lead to which, such as `s2 → s4`."""
+        """The pairs of blocks that weights connect, such as `s2 → s4`."""
         rows, columns = self.affine.input.coordinates, self.affine.output.coordinates
         pairs = ((rows[j].block, columns[k].block) for j, k in self.affine.weights)
         return list(dict.fromkeys(f"{source} → {target}" for source, target in pairs))
 
     @property
     def entries(self) -> dict[tuple[str, str], Rational]:
-        """What is not 0, by the names of row and column."""
+        """The weights that are not 0, by the names of row and column."""
         rows, columns = self.labels
         return {(rows[j], columns[k]): value for (j, k), value in self.affine.weights.items()}
 
     def _place(self, row: str, column: str) -> tuple[int | None, int]:
         """The indices of a row, None for that of the bias, and of a column."""
-        found: list[int | None] = []
-        for label, labels in zip((row, column), self.labels, strict=True):
-            if label == BIAS and not found:
-                found.append(None)
-            elif label in labels:
-                found.append(labels.index(label))
-            else:
+
+        def index(label: str, labels: list[str]) -> int:
+            if label not in labels:
                 raise UnknownNameError(unknown(f"coordinate of {self.name}", str(label), labels))
-        assert found[1] is not None
-        return found[0], found[1]
+            return labels.index(label)
+
+        rows, columns = self.labels
+        return None if row == BIAS else index(row, rows), index(column, columns)
 
     def __getitem__(self, names: tuple[str, str]) -> Rational:
-        """One weight, exactly, by the names of its row (or `bias`) and its column."""
+        """The exact weight at a row (or `bias`) and a column, by their names."""
         if not isinstance(names, tuple) or len(names) != 2:
             raise InputError(f"{self.name} takes the names of a row and a column; got {names!r}")
         row, column = self._place(*names)
@@ -108,7 +143,7 @@ class Weight:
         return self.affine.weights.get((row, column), ZERO)
 
     def with_entry(self, row: str, column: str, value: Number | str) -> "Weight":
-        """The same with one number changed."""
+        """A copy with one number changed."""
         j, k = self._place(row, column)
         number = read_number(value)
         a = self.affine
@@ -117,8 +152,13 @@ class Weight:
             return Weight(self.name, Affine(a.input, a.output, a.weights, bias))
         return Weight(self.name, Affine(a.input, a.output, {**a.weights, (j, k): number}, a.bias))
 
+    def replaced_in(self, network: Any) -> Any:
+        """A copy of a network with this matrix in place of the one with its name."""
+        path = next(leaf.path for leaf in maps(network) if leaf.name == self.name)
+        return replaced(network, path, self.affine)
+
     def to_numpy(self) -> "NDArray[np.float64]":
-        """The matrix as float64: no longer exact where a weight is no binary fraction."""
+        """The matrix as float64, rounded where a weight is not a binary fraction."""
         import numpy as np
 
         found = np.zeros((self.affine.input.dimension, self.affine.output.dimension))
@@ -159,22 +199,16 @@ class Weights(dict[str, Weight]):
 
 
 def weights_of(network: Any) -> Weights:
-    """Every matrix of a network by its name; one that is alone at its place has no number."""
+    """All matrices of a network by name; the only one at its place has no number."""
     return Weights((leaf.name, Weight(leaf.name, leaf.part)) for leaf in maps(network))
 
 
-def with_weight(network: Any, weight: Weight) -> Any:
-    """The network with another matrix of the same name."""
-    path = next(leaf.path for leaf in maps(network) if leaf.name == weight.name)
-    return replaced(network, path, weight.affine)
-
-
-# Damage: what must make a check fail. A weight is named by where it stands and by the block that it
-# leads to: `decoder.3.V.s4`, `F.x1`, `U.S`.
+# Damage that must make a check fail. A weight is named by the place of its matrix and the block
+# that it leads to: `decoder.3.V.s4`, `F.x1`, `U.S`.
 
 
 class WeightPlace(NamedTuple):
-    """A weight of a network: where its matrix stands, its row and its column."""
+    """A weight of a network: the path of its matrix, its row and its column."""
 
     path: Path
     row: int
@@ -182,7 +216,7 @@ class WeightPlace(NamedTuple):
 
 
 def weights_into(network: Any, place: str) -> list[WeightPlace]:
-    """All weights that lead into a block, such as `decoder.3.V.s4`."""
+    """The weights that lead into a block such as `decoder.3.V.s4`; InputError if none does."""
     found = weights_by_place(network)
     if place not in found:
         raise InputError(f"no weight leads to {place!r}; there are weights to {', '.join(found)}")
@@ -190,7 +224,7 @@ def weights_into(network: Any, place: str) -> list[WeightPlace]:
 
 
 def weights_by_place(network: Any) -> dict[str, list[WeightPlace]]:
-    """All weights, by the place of their matrix and the block they lead to."""
+    """All weights by the place of their matrix and the block that they lead to."""
     found: dict[str, list[WeightPlace]] = {}
     for leaf in maps(network):
         for row, column in leaf.part.weights:
@@ -200,7 +234,7 @@ def weights_by_place(network: Any) -> dict[str, list[WeightPlace]]:
 
 
 def flipped(network: Any, weight: WeightPlace) -> Any:
-    """The network with the sign of a weight flipped."""
+    """A copy of a network with the sign of a weight flipped."""
     affine = next(leaf.part for leaf in maps(network) if leaf.path == weight.path)
     place = (weight.row, weight.column)
     weights = {**affine.weights, place: -affine.weights[place]}

@@ -1,4 +1,4 @@
-"""Transformers by their definition, but without some residual connections or attentions."""
+"""The definition of a Transformer without some residual connections or attentions."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
@@ -15,7 +15,7 @@ class TransformerWithout(Transformer):
 
     @staticmethod
     def of(network: Transformer, part: str) -> "TransformerWithout":
-        """A network without one part more."""
+        """A copy of a network without one more part."""
         values = {field.name: getattr(network, field.name) for field in fields(network)}
         left_out = values.pop("without", frozenset()) | {part}
         if part == "positions":
@@ -23,7 +23,7 @@ class TransformerWithout(Transformer):
         return TransformerWithout(**values, without=left_out)
 
     def _around(self, name: str, image: Vector, x: Vector) -> Vector:
-        """image + x, or without what is left out."""
+        """image + x, without the terms that are left out."""
         if f"attention:{name}" in self.without:
             image = Vector.zero(self.layout)
         return image if f"residual:{name}" in self.without else image + x

@@ -1,9 +1,9 @@
-"""A network against its machine in vector code: every weight and every claim at every token.
+"""Compare a network with its machine in vector code: every weight and claim at every token.
 
-The machine's run is the proposal: its outputs, and all values that the proof speaks of, as arrays.
-If every claim holds for the proposed tokens, and the next output is the next proposed one, then by
-induction it is the network's run, and the claims are true of it. The first token of which something
-does not hold is looked at in exact numbers, to say what.
+The machine's run is the proposal: its outputs, and all values that the proof uses, as arrays. If
+every claim holds for the proposed tokens, and the next output is the next proposed one, then by
+induction it is the network's run, and the claims are true of it. The first token that violates a
+claim is evaluated in exact numbers, to name the claim.
 """
 
 import numpy as np
@@ -20,25 +20,25 @@ from netwright.machine.recorded import Recorded
 from netwright.machine.simulate import Engine, Progress, simulate
 from netwright.verify.comparison import Check, Comparison, difference_of
 from netwright.verify.proposal import Proposal
+from netwright.verify.shown import configuration_pairs
 
 MOST_CODES = 1 << 16
-TOLD = CHUNK << 6
-"""Tokens between two calls of `progress`."""
-ONCE = ("alpha", "beta", "asked")
-"""What comes from the input: the symbol and the number min(i + 1, n), and that as a code."""
+REPORT_EVERY = CHUNK << 6  # tokens between two calls of `progress`
+FROM_INPUT = ("alpha", "beta", "asked")
+"""The arrays of the input: the symbol, the number min(i + 1, n), and that as a code."""
 
 
 def compare_at_scale(
     on: str, proposal: Proposal, max_steps: int, progress: Progress | None = None
 ) -> Comparison:
-    """Check all tokens up to the end of the run or the limit; UnsuitableError if it cannot be."""
+    """Check all tokens to the end or the limit; UnsuitableError if vector code cannot follow."""
     steps, checks, failed = _Comparison(proposal, max_steps).run(progress)
     difference = None if failed is None else difference_of(failed)
     return Comparison(on, tuple(proposal.word), steps, checks, difference)
 
 
 Found = tuple[int, int, Check | None]
-"""Steps, how many checks there were, and the one that fails."""
+"""Steps, the number of checks, and the check that failed."""
 
 
 class _Comparison:
@@ -56,7 +56,7 @@ class _Comparison:
             self.pairs.append((claim, found, wanted, where))
         self.checked = Checked(decoder)
         given = self.checked.given
-        names = [name for name in given if name not in ONCE]
+        names = [name for name in given if name not in FROM_INPUT]
         shown = [name for name in ("q", "v", "m") if name not in names]
         self.more = {name: np.zeros(CHUNK + 1, np.int64) for name in shown}
         self.arrays = {**{name: given[name] for name in names}, **self.more}
@@ -65,7 +65,7 @@ class _Comparison:
         self.rows = self._rows()
 
     def _found(self, name: str) -> Forms:
-        """A vector, some of its blocks, or the winner of an attention."""
+        """The forms of a vector, of some of its blocks, or of the winner of an attention."""
         decoder, (vector, _, blocks) = self.decoder, name.partition(":")
         if vector in decoder.winners:
             return decoder.winner(vector)
@@ -101,7 +101,7 @@ class _Comparison:
             tokens, checks = tokens + count, checks + self._claims(count)
             if follower.outcome is not None:
                 break
-            if progress is not None and tokens % TOLD == 0:
+            if progress is not None and tokens % REPORT_EVERY == 0:
                 progress(max(0, follower.steps), follower.cells)
             checked.shift(CHUNK)
             for array in self.more.values():
@@ -110,7 +110,7 @@ class _Comparison:
         return follower.steps, checks, self._end(tokens)
 
     def _claims(self, count: int) -> int:
-        """How many claims there are of the first tokens of the chunk."""
+        """How many claims were checked at the first `count` tokens of the chunk."""
         total = 0
         for claim, *_ in self.pairs:
             if claim.where is None:
@@ -123,9 +123,9 @@ class _Comparison:
         return total
 
     def _input(self, tokens: int) -> None:
-        """What the encoder says of the next tokens."""
+        """Fill the arrays of the input for the next chunk."""
         given, word = self.checked.given, self.proposal.word
-        wanted = [name for name in ONCE if name in given]
+        wanted = [name for name in FROM_INPUT if name in given]
         if not wanted or tokens > len(self.proposal.X) + CHUNK:
             return
         i = np.arange(tokens + 1, tokens + CHUNK + 2)
@@ -140,28 +140,25 @@ class _Comparison:
             given["alpha"][: len(i)] = codes[places - 1]
 
     def _codes(self) -> Codes:
-        """What the proposal shows: the next state, the symbol written, and the move."""
+        """The codes of the proposal: the next state, the symbol written, and the move."""
         q, v, m = (self.arrays[name] for name in ("q", "v", "m"))
         before, q, v, m = q[:CHUNK], q[1 : CHUNK + 1], v[:CHUNK], m[:CHUNK]
         if self.rows is None or q[-1] < 0:
             states, symbols = map(np.array, (self.proposal.states, self.proposal.symbols))
             codes = np.stack([states[q], symbols[v], m], axis=1)
-            ends = (q < 0) & (before >= 0)
-            if (
-                ends.any()
-                and self.proposal.machine.states[before[ends][0]] in self.proposal.accepting
-            ):
+            ends, names = (q < 0) & (before >= 0), self.proposal.machine.states
+            if ends.any() and names[before[ends][0]] in self.proposal.accepting:
                 codes[ends, 0] = self.proposal.shown.accepted
             return codes
         numbers = (3 * len(self.proposal.symbols)) * q + 3 * v + m
         return IndexedCodes(numbers.astype(np.uint16), self.rows)
 
     def _rows(self) -> NDArray[np.int64] | None:
-        """What pairs of a state and a symbol with a move show, if there are few; −1 is the last."""
+        """A lookup table of codes for each state, symbol and move; None if it is too large."""
         states, symbols = self.proposal.states, self.proposal.symbols
         if 3 * len(states) * len(symbols) > MOST_CODES:
             return None
-        # A number may be below 0, and is taken from the end of 2^16 then.
+        # The last state and symbol have the number −1; a negative number wraps around at 2^16.
         rows = np.zeros((MOST_CODES, 3), np.int64)
         for n, state in enumerate(states):
             for k, symbol in enumerate(symbols):
@@ -172,7 +169,7 @@ class _Comparison:
         return rows
 
     def _difference(self, k: int, tokens: int, steps: int, checks: int) -> Found:
-        """What it is that does not hold of a token; UnsuitableError if that is not seen."""
+        """Find the claim that fails at a token; raise UnsuitableError if none does exactly."""
         checks += 3 * (steps + 1)
         for claim, found, wanted, where in self.pairs:
             there = self.checked.exact({0: {(0, 0): (where, 1)}}, k, tokens)
@@ -186,7 +183,7 @@ class _Comparison:
             if have != want:
                 shown: list[object] = [have, want]
                 if claim.found in self.decoder.winners:
-                    # Tokens are counted from 0, and those of the input from 1.
+                    # Tokens are numbered from 0, those of the input from 1.
                     first = not claim.found.endswith("external")
                     if not have.entries:
                         break  # it is not one token
@@ -197,17 +194,12 @@ class _Comparison:
         raise UnsuitableError(f"token {tokens + k + 1:,} is not for vector code")
 
     def _end(self, tokens: int) -> Check | None:
-        """The run as it is read off the network, against the machine's."""
+        """Compare the end of the run, as read off the network, with the machine's."""
         follower, shown = self.follower, self.proposal.shown
         last = simulate(shown.given, self.proposal.word, self.max_steps, engine=Engine.FAST)
-        tape = follower.written.tape(list(shown.symbols), shown.given.blank)
         ends: list[tuple[str, object, object]] = [("the outcome", follower.outcome, last.outcome)]
         if not follower.before_end:
-            ends += [
-                ("the state", shown.states[follower.state], last.state),
-                ("the head", follower.head, last.head),
-                ("the tape", tape, last.tape),
-            ]
+            ends += configuration_pairs(follower, shown, last)
         for name, have, want in ends:
             if have != want:
                 return Check(tokens - 1, self.proposal.statement, name, have, want, follower.steps)

@@ -1,4 +1,4 @@
-"""A comparison of a network with its machine: a row of checks, up to the first that fails."""
+"""A comparison of a network with its machine: a sequence of checks, up to the first that fails."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from netwright.html import table
 
 
 class Check(NamedTuple):
-    """Something that the network has, and what a statement of the paper says that it has."""
+    """A value of the network, and the value that a statement of the paper proves."""
 
     time: int
     """The network's time: the token, the step or the iteration."""
@@ -19,12 +19,12 @@ class Check(NamedTuple):
     found: object
     wanted: object
     steps: int
-    """How many steps of the given machine are behind it."""
+    """How many steps the given machine has made by then."""
 
 
 @dataclass(frozen=True)
 class Difference:
-    """The first place where a network is not as it was proved to be."""
+    """The first place where a network differs from what was proved."""
 
     time: int
     statement: str
@@ -41,12 +41,12 @@ class Difference:
 
 @dataclass(frozen=True)
 class Comparison:
-    """What came of the checks of a network on a word."""
+    """The result of the checks of a network on a word."""
 
     on: str
     word: tuple[str, ...]
     steps: int
-    """Steps of the given machine that were compared, all of them equal."""
+    """Steps of the given machine that were compared and equal."""
     checks: int
     difference: Difference | None
 
@@ -56,8 +56,8 @@ class Verification(tuple[Comparison, ...]):
 
     @property
     def holds(self) -> bool:
-        """Whether there is no difference in any of them."""
-        return all(each.difference is None for each in self)
+        """Whether no comparison found a difference."""
+        return not self.differences
 
     @property
     def differences(self) -> list[Difference]:
@@ -82,7 +82,7 @@ class Verification(tuple[Comparison, ...]):
 
 
 def compare(on: str, statement: str, word: Sequence[str], checks: Iterator[Check]) -> Comparison:
-    """Go through the checks."""
+    """Run the checks up to the first that fails; an unreadable network is a difference, too."""
     count, steps, time, difference = 0, 0, 0, None
     try:
         for check in checks:
@@ -98,14 +98,13 @@ def compare(on: str, statement: str, word: Sequence[str], checks: Iterator[Check
 
 
 def difference_of(check: Check) -> Difference:
-    """Where two things differ; in vectors, the first coordinate."""
+    """The difference that a failed check shows; for vectors, at the first coordinate."""
     part, wanted, found = check.name, check.wanted, check.found
     if isinstance(found, Vector) and isinstance(wanted, Vector):
-        names = wanted.layout.coordinates
-        places = (k for k in range(len(names)) if found.entries.get(k) != wanted.entries.get(k))
-        k = next(places)
+        names, have, want = wanted.layout.coordinates, found.entries, wanted.entries
+        k = next(k for k in range(len(names)) if have.get(k) != want.get(k))
         part = f"{names[k]} of {check.name}"
-        wanted, found = wanted.entries.get(k, 0), found.entries.get(k, 0)
+        wanted, found = want.get(k, 0), have.get(k, 0)
     return Difference(check.time, check.statement, part, _shown(wanted), _shown(found))
 
 

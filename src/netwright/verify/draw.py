@@ -1,4 +1,4 @@
-"""Random machines and words, the same ones for the same seed."""
+"""Random machines and words, reproducible from a seed."""
 
 import random
 from collections.abc import Iterator, Sequence
@@ -7,7 +7,7 @@ from netwright.machine.turing_machine import Action, Move, TuringMachine
 
 
 def random_machine(draw: random.Random, states: int, symbols: int) -> TuringMachine:
-    """A machine with some rules missing, at times one that stays or accepts.
+    """A random machine with some rules missing; it may have stay moves or an accepting state.
 
     >>> machine = random_machine(random.Random(1), 2, 3)
     >>> len(machine.states), len(machine.symbols)
@@ -33,9 +33,9 @@ def random_machine(draw: random.Random, states: int, symbols: int) -> TuringMach
 
 
 def input_alphabet(machine: TuringMachine) -> tuple[str, ...]:
-    """What inputs are made of: the declared input symbols and those of the default input.
+    """The declared input symbols and those of the default input, without the blank.
 
-    If there are none, all symbols but the blank; the blank, if there is no other.
+    If there are none, all symbols but the blank; if there is no other, the blank.
 
     >>> from netwright.machine.library import library_machine
     >>> input_alphabet(library_machine("anbncn"))
@@ -54,10 +54,10 @@ def random_words(
     max_length: int,
     alphabet: Sequence[str] = (),
 ) -> Iterator[tuple[str, ...]]:
-    """Words over the machine's input alphabet, or another one.
+    """Random words over `alphabet`, by default the machine's input alphabet.
 
-    Every other word is made of runs of about the same length in the order of the alphabet, such as
-    aabbbcc: a word of symbols drawn one by one is soon refused by most machines that accept any.
+    Every other word consists of runs of about the same length in the order of the alphabet, such as
+    aabbbcc: most machines soon reject a word whose symbols are drawn one by one.
     """
     letters = list(alphabet or input_alphabet(machine))
     for number in range(count):

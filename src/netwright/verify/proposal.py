@@ -1,4 +1,4 @@
-"""The run of a machine, proposed to a network, with what is claimed of its tokens."""
+"""A machine's run as the proposed run of a network, with the claims about its tokens."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -11,7 +11,7 @@ from netwright.machine.turing_machine import TuringMachine
 
 
 class Where(NamedTuple):
-    """The tokens of which something is claimed: those that have a code, or that have not."""
+    """The tokens that a claim is about: those with a code (`has_it`), or those without it."""
 
     hint: str
     code: int
@@ -20,7 +20,7 @@ class Where(NamedTuple):
 
 
 class Claimed(NamedTuple):
-    """What a statement says of a vector of every token, or of the winner of an attention."""
+    """A statement's claim about a vector of every token, or about the winner of an attention."""
 
     statement: str
     name: str
@@ -31,7 +31,7 @@ class Claimed(NamedTuple):
 
 
 class Proposal(NamedTuple):
-    """A run of a machine for a network, and what is claimed of its tokens."""
+    """A machine's run as the proposed run of a network, and the claims about its tokens."""
 
     network: Transformer
     X: Sequence[Vector]
@@ -42,9 +42,8 @@ class Proposal(NamedTuple):
     claims: Sequence[Claimed]
     shown: Shown
     states: Sequence[int]
-    """What the machine's states are in codes of `shown`; the last one for after the halt."""
-    symbols: Sequence[int]
-    """And its symbols, with the last one for none."""
+    """The code in `shown` of each state of the machine; the last is for after the halt."""
+    symbols: Sequence[int]  # the same for its symbols; the last is for none
     statement: str
     accepting: frozenset[str] = frozenset()
-    """The states after which `accepted` is shown."""
+    """The states after which the network shows `accepted`."""

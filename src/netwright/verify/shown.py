@@ -1,4 +1,4 @@
-"""A network that shows its machine moment by moment, against that machine."""
+"""Checks of a network that shows its machine's configuration moment by moment."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
@@ -7,16 +7,28 @@ from typing import Any, TypeVar
 from netwright.engine.following.shown import Shown, ShownFollower
 from netwright.engine.moments import ReferenceEngine
 from netwright.exact.vector import Vector
-from netwright.machine.simulate import configurations, simulate
+from netwright.machine.configuration import Configuration
+from netwright.machine.simulate import Run, configurations, simulate
 from netwright.verify.comparison import Check
 
 T = TypeVar("T")
 Claim = tuple[str, str, object, object]
-"""A statement, the name of what it is about, what was found, and what is proved."""
+"""A statement, the name of a value, the value found, and the value proved."""
 
 
-def _as_it_is(moment: Any) -> Mapping[str, Vector]:
+def _identity(moment: Any) -> Mapping[str, Vector]:
     return moment  # type: ignore[no-any-return]  # vectors by name
+
+
+def configuration_pairs(
+    follower: ShownFollower, shown: Shown, wanted: Configuration | Run
+) -> list[tuple[str, object, object]]:
+    """State, head and tape: the name of each, as the network shows it, and as wanted."""
+    return [
+        ("the state", shown.states[follower.state], wanted.state),
+        ("the head", follower.head, wanted.head),
+        ("the tape", follower.written.tape(list(shown.symbols), shown.given.blank), wanted.tape),
+    ]
 
 
 def shown_checks(
@@ -25,13 +37,14 @@ def shown_checks(
     word: Sequence[str],
     max_steps: int,
     statement: str,
-    vectors: Callable[[T], Mapping[str, Vector]] = _as_it_is,
+    vectors: Callable[[T], Mapping[str, Vector]] = _identity,
     claims: Callable[[int], Callable[[int, T], Iterator[Claim]]] | None = None,
 ) -> Iterator[Check]:
-    """The given machine's configuration at its every step, and what is claimed of every moment.
+    """Yield checks of the machine's configuration at every step, and of the claims at every moment.
 
-    `vectors` gives those of a moment that are watched; `claims` gives, for so many moments, what
-    is claimed of each. The run is compared up to the moment that shows its end, or the limit.
+    `vectors` returns the watched vectors of a moment; `claims` takes the number of moments and
+    returns the claims about each. The run is compared up to the moment that shows its end, or the
+    limit.
     """
     follower = ShownFollower(shown, max_steps)
     claimed = claims(follower.most_moments + 1) if claims is not None else None
@@ -44,13 +57,8 @@ def shown_checks(
         if follower.steps > seen:
             seen = follower.steps
             now = next(machine)
-            tape = follower.written.tape(list(shown.symbols), shown.given.blank)
             if not follower.before_end:
-                for name, have, want in (
-                    ("the state", shown.states[follower.state], now.state),
-                    ("the head", follower.head, now.head),
-                    ("the tape", tape, now.tape),
-                ):
+                for name, have, want in configuration_pairs(follower, shown, now):
                     yield Check(i, statement, name, have, want, seen)
         if follower.outcome is not None:
             last = simulate(shown.given, word, max_steps)

@@ -111,6 +111,6 @@ def test_headings_fences_and_tables(text: str, tmp_path: Path) -> None:
     path.write_text(text)
     source = read_source(str(path))
     assert source.survey(skip_bad=False).size == 2
-    assert [item.machine for item in source.items(0, 2)] == ["1RB1LB_1LA1RZ", "1RB1RZ_0LA1LB"]
-    for item in source.items(0, 2):
+    assert [item.machine for item in source.items(range(2))] == ["1RB1LB_1LA1RZ", "1RB1RZ_0LA1LB"]
+    for item in source.items(range(2)):
         assert load_machine(f"{path}:{item.number}").name == item.machine

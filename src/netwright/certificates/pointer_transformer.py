@@ -12,26 +12,10 @@ from typing import Any
 
 from flint import fmpq
 
-from netwright.certificates.chain import (
-    ZERO,
-    Bounds,
-    Form,
-    Forms,
-    known,
-    shown,
-    unknown,
-    within,
-)
+from netwright.certificates.chain import ZERO, Bounds, Form, Forms, known, shown, unknown, within
 from netwright.certificates.decoder import WrittenDecoder, positions_in
 from netwright.certificates.normal_form import NORMAL_FORM, normal_form_cases, read_normal
-from netwright.certificates.reading import (
-    ONE,
-    Blocks,
-    Cases,
-    Checker,
-    Obligation,
-    oblige,
-)
+from netwright.certificates.reading import ONE, Blocks, Cases, Checker, Obligation, oblige
 from netwright.certificates.schema import POINTER_TRANSFORMER
 
 POSITIONS = {"score_phi": ["one", "n", "e"], "dot_product": ["one", "n", "e", "e2"]}

@@ -357,8 +357,7 @@ RNN = record(
 )
 _BANK = record(kernels=sequence(sequence(_matrix)), bias=optional(sequence(_VECTOR)), f=text)
 NEURAL_GPU = record(
-    **_STACKS,
-    network=record(layout=index, U=_BANK, R=_BANK, F=_BANK, width=index, circular=flag),
+    **_STACKS, network=record(layout=index, U=_BANK, R=_BANK, F=_BANK, width=index, circular=flag)
 )
 CERTIFICATE = record(
     kind=text,

@@ -23,10 +23,7 @@ from netwright.certificates.schema import TRANSFORMER
 
 MOVES = {"L": -1, "R": 1}
 BLOCKS = ["q1", "s1", "x1", "q2", "s2", "x2", "x3", "x4", "x5", "s3", "x6", "s4", "x7"]
-POSITIONS = {
-    "paper": ["x8", "x9", "x10", "x11"],
-    "recency": ["x8", "x9", "x10", "x11", "x12"],
-}
+POSITIONS = {"paper": ["x8", "x9", "x10", "x11"], "recency": ["x8", "x9", "x10", "x11", "x12"]}
 """1, i, 1/i, 1/i², and 1/i³ for the score by recency: by the name of the third layer's score."""
 POWERS = (0, 1, -1, -2, -3)
 """Of the position, in these blocks."""

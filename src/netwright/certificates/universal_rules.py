@@ -14,14 +14,7 @@ from flint import fmpq
 from netwright.certificates.chain import ZERO, Bounds, Forms, known, unknown
 from netwright.certificates.normal_form import NORMAL_FORM, normal_form_cases, read_normal
 from netwright.certificates.pointer_transformer import look_up_maps
-from netwright.certificates.reading import (
-    ONE,
-    Cases,
-    Obligation,
-    Sparse,
-    oblige,
-    read_vector,
-)
+from netwright.certificates.reading import ONE, Cases, Obligation, Sparse, oblige, read_vector
 from netwright.certificates.schema import unique
 from netwright.certificates.universal_network import MOVES, UniversalCheck, code
 

@@ -10,14 +10,7 @@ from flint import fmpq
 from netwright.certificates.chain import ZERO, Bound, Bounds, Form, Forms, known, unknown
 from netwright.certificates.normal_form import same_steps
 from netwright.certificates.pointer_transformer import look_up_maps
-from netwright.certificates.reading import (
-    ONE,
-    Cases,
-    Machine,
-    Obligation,
-    oblige,
-    read_machine,
-)
+from netwright.certificates.reading import ONE, Cases, Machine, Obligation, oblige, read_machine
 from netwright.certificates.universal_network import MOVES, UniversalCheck
 
 FEATURES: dict[str, dict[str, int]] = {

@@ -18,10 +18,7 @@ TOKENS, VISITS = "the machine's text", "Linked visits"
 
 
 def language_model_checks(
-    compiled: CompiledLanguageModel,
-    word: Sequence[str],
-    max_steps: int,
-    in_floats: Evaluator,
+    compiled: CompiledLanguageModel, word: Sequence[str], max_steps: int, in_floats: Evaluator
 ) -> Iterator[Check]:
     """As far as one context goes, and so many steps."""
     vocabulary = compiled.vocabulary

@@ -15,14 +15,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from netwright.errors import InputError
-from netwright.kind.language_model.vocabulary import (
-    ACCEPT,
-    REJECT,
-    RUN,
-    Left,
-    Step,
-    Vocabulary,
-)
+from netwright.kind.language_model.vocabulary import ACCEPT, REJECT, RUN, Left, Step, Vocabulary
 from netwright.machine.turing_machine import Move
 
 

@@ -18,10 +18,7 @@ from netwright.engine.full.program import (
 )
 from netwright.engine.moments import ZERO_BLOCK
 from netwright.exact.rational import ONE, Rational
-from netwright.kind.pointer_transformer.construction import (
-    MOVES,
-    CompiledPointerTransformer,
-)
+from netwright.kind.pointer_transformer.construction import MOVES, CompiledPointerTransformer
 from netwright.kind.pointer_transformer.proof_values import PointerValues
 from netwright.kind.transformer.checks import Claims, attended, decoder_checks
 from netwright.kind.universal_text.construction import CompiledUniversalText

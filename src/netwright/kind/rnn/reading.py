@@ -21,12 +21,7 @@ from netwright.engine.moments import (
 )
 from netwright.errors import NetworkError
 from netwright.exact.rational import ONE, Rational, digits_in_base
-from netwright.exact.snapshot import (
-    FARTHEST,
-    Snapshot,
-    checked_array,
-    require_consistent,
-)
+from netwright.exact.snapshot import FARTHEST, Snapshot, checked_array, require_consistent
 from netwright.exact.vector import Vector
 from netwright.kind.rnn.construction import CompiledRNN
 from netwright.kind.rnn.neurons import Neurons

@@ -10,12 +10,7 @@ from netwright.engine.moments import ZERO_BLOCK, watched
 from netwright.exact.vector import Vector
 from netwright.kind.compiled_decoder import CompiledDecoder
 from netwright.kind.transformer.construction import CompiledTransformer
-from netwright.kind.transformer.proof_values import (
-    INPUT,
-    VECTORS,
-    ProofValues,
-    ProofVectors,
-)
+from netwright.kind.transformer.proof_values import INPUT, VECTORS, ProofValues, ProofVectors
 from netwright.verify.comparison import Check
 from netwright.verify.proposal import Claimed, Proposal
 from netwright.verify.shown import Claim, shown_checks
@@ -48,11 +43,7 @@ class HasVectors(Protocol):
 
 
 def lemmas(
-    values: ProofVectors,
-    i: int,
-    layers: Sequence[HasVectors],
-    attended: Sequence[int],
-    y: Vector,
+    values: ProofVectors, i: int, layers: Sequence[HasVectors], attended: Sequence[int], y: Vector
 ) -> Iterator[Claim]:
     """What Lemmas B.1 to B.5 say of token i: statement, name, what was found, what is proved.
 

@@ -18,10 +18,7 @@ from netwright.kind.decoder import (
 )
 from netwright.kind.record import Kind, Option, Options
 from netwright.kind.transformer.checks import lemmas, transformer_checks, transformer_proposal
-from netwright.kind.transformer.construction import (
-    CompiledTransformer,
-    compile_transformer,
-)
+from netwright.kind.transformer.construction import CompiledTransformer, compile_transformer
 from netwright.kind.transformer.meanings import MEANINGS
 from netwright.kind.transformer.proof_values import ProofValuesOf
 from netwright.kind.transformer.scores import PAPER, SCORES

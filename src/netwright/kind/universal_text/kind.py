@@ -10,10 +10,7 @@ from netwright.engine.pointers.engine import PointerEngine
 from netwright.kind.decoder import DecoderProof, DecoderReading
 from netwright.kind.pointer_transformer.checks import text_checks
 from netwright.kind.record import Kind, Option, Options
-from netwright.kind.universal_text.construction import (
-    CompiledUniversalText,
-    compile_universal_text,
-)
+from netwright.kind.universal_text.construction import CompiledUniversalText, compile_universal_text
 from netwright.kind.universal_transformer.kind import (
     UniversalConstruction,
     UniversalLook,

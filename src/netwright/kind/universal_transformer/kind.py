@@ -9,11 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, TypeVar
 
-from netwright.certificates.universal import (
-    RULES_CHECKER,
-    prompt_obligations,
-    weights_digest,
-)
+from netwright.certificates.universal import RULES_CHECKER, prompt_obligations, weights_digest
 from netwright.engine.following.shown import Shown
 from netwright.engine.moments import ZERO_BLOCK, Watch
 from netwright.engine.pointers.engine import PointerEngine

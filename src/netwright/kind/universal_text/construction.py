@@ -56,8 +56,8 @@ from netwright.exact.feed_forward import affine_network
 from netwright.exact.layout import Layout
 from netwright.exact.rational import Number
 from netwright.exact.vector import Vector
+from netwright.kind.compiled_decoder import CompiledUniversal
 from netwright.kind.pointer_transformer.units import Unit, positions_in, unit_network
-from netwright.kind.universal_transformer.compiled_universal import CompiledUniversal
 from netwright.machine.remove_stays import fresh_name, remove_stays
 from netwright.machine.turing_machine import Action, Move, TuringMachine
 

@@ -17,6 +17,7 @@ from netwright.errors import FormatError
 from netwright.exact.layout import Layout
 from netwright.exact.rational import ONE, ZERO
 from netwright.exact.vector import Vector
+from netwright.kind.compiled_decoder import CompiledUniversal
 from netwright.kind.decoder import (
     BLANKS,
     DecoderConstruction,
@@ -31,7 +32,6 @@ from netwright.kind.pointer_transformer.kind import ATTENTION, sum_of
 from netwright.kind.pointer_transformer.meanings import UNIVERSAL
 from netwright.kind.record import Kind, Option, Options
 from netwright.kind.universal_transformer.codes import code_1, code_2
-from netwright.kind.universal_transformer.compiled_universal import CompiledUniversal
 from netwright.kind.universal_transformer.construction import (
     CompiledUniversalRules,
     compile_universal_rules,

@@ -178,16 +178,11 @@ class DecoderProof(Proof[D]):
         proposal: Callable[[D, Shown, Sequence[str]], Proposal] | None = None,
     ) -> None:
         self.reading, self._checks, self.checker = reading, checks, checker
-        self._proposal = proposal
+        self._proposal, self.is_vectorised = proposal, proposal is not None
 
     def checks(self, compiled: D, word: Sequence[str], max_steps: int) -> Iterator[Check]:
         """Check every vector of every token, and what it attends to."""
         return self._checks(compiled, self.reading.shown(compiled, word), word, max_steps)
-
-    @property
-    def is_vectorised(self) -> bool:
-        """Whether there is a proposal for vector code."""
-        return self._proposal is not None
 
     def proposal(self, compiled: D, word: Sequence[str]) -> Proposal | None:
         """The machine's run with the claims of every token; None if the kind has no proposal."""

@@ -290,17 +290,14 @@ class Proof(ABC, Generic[C]):
     """The checker of its certificates, independent of the construction."""
     uncertified = "nothing is proved of it for all inputs; verify compares it with its machine"
     """Why there are no certificates, if `checker` is None."""
+    is_vectorised = False
+    """Whether `proposal` returns one."""
     is_predicted = False
     """Whether the precision laboratory predicts where its exports go wrong."""
 
     @abstractmethod
     def checks(self, compiled: C, word: Sequence[str], max_steps: int) -> Iterator[Check]:
         """Compare every vector with the proof, and every step with the machine's."""
-
-    @property
-    def is_vectorised(self) -> bool:
-        """Whether `proposal` returns one."""
-        return False
 
     def proposal(self, compiled: C, word: Sequence[str]) -> Proposal | None:
         """The checks for vector code, which compares very long runs; None if not supported."""

@@ -128,38 +128,19 @@ def exact(numbers: NDArray[np.float64], layout: Layout) -> Vector:
 
 
 class Visited(Attention):
-    """The step at which a pointer head looks; no winner if the cell is fresh."""
+    """The step at which a pointer head looks; scores, which are over tokens, are left out."""
+
+    scores: tuple[()] = ()
+    weights: tuple[()] = ()
+    winners: tuple[int, ...] = ()
+    score = runner_up = None
 
     def __init__(self, step: int | None) -> None:
-        self._winners = () if step is None else (step,)
+        """The step, or None if the cell is fresh."""
+        self.winners = () if step is None else (step,)
 
     def __len__(self) -> int:
         return 0
-
-    @property
-    def scores(self) -> tuple[()]:
-        """Empty: scores are counted over tokens, not over steps."""
-        return ()
-
-    @property
-    def weights(self) -> tuple[()]:
-        """Empty, like the scores."""
-        return ()
-
-    @property
-    def winners(self) -> tuple[int, ...]:
-        """The step, if any."""
-        return self._winners
-
-    @property
-    def score(self) -> None:
-        """Not of steps."""
-        return
-
-    @property
-    def runner_up(self) -> None:
-        """Not of steps."""
-        return
 
 
 class StepTracing(LanguageModelTracing):

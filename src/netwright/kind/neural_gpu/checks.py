@@ -1,4 +1,4 @@
-"""The Neural GPU of a machine, iteration by iteration: every cell, as Appendix C proves it."""
+"""Checks of a machine's Neural GPU: every cell at every iteration, as Appendix C proves it."""
 
 from collections.abc import Iterator, Sequence
 
@@ -11,7 +11,7 @@ from netwright.verify.comparison import Check
 def neural_gpu_checks(
     compiled: CompiledNeuralGPU, word: Sequence[str], max_steps: int
 ) -> Iterator[Check]:
-    """Equation eq:to-prove for every cell, and the machine's configuration at every step."""
+    """Check Equation eq:to-prove for every cell, and the configuration at every step."""
     layout = compiled.neurons.layout
     word = compiled.machine.check_word(word)
     tokens = len(compiled.rnn.embed(word))

@@ -21,7 +21,7 @@ from netwright.engine.moments import ZERO_BLOCK
 from netwright.exact.rational import ONE, Rational
 from netwright.kind.pointer_transformer.construction import MOVES, CompiledPointerTransformer
 from netwright.kind.pointer_transformer.proof_values import PointerValues
-from netwright.kind.transformer.checks import attended, decoder_checks
+from netwright.kind.transformer.checks import attended, decoder_checks, normal_proposal
 from netwright.kind.universal_text.construction import CompiledUniversalText
 from netwright.kind.universal_text.proof_values import TextValues
 from netwright.kind.universal_transformer.codes import code_1, code_2
@@ -130,8 +130,7 @@ def pointer_proposal(
     compiled: CompiledPointerTransformer, shown: Shown, word: Sequence[str]
 ) -> Proposal:
     """The run with the claims of every token of a pointer Transformer, for vector code."""
-    layout, machine = compiled.layout, compiled.normal.machine
-    symbols = compiled.normal.check_word(word)
+    layout, symbols = compiled.layout, compiled.normal.check_word(word)
     at = layout.index
 
     def output(shift: int) -> list[Part]:
@@ -169,19 +168,7 @@ def pointer_proposal(
         Claimed(LEMMA, "y", "y", output(1), runs_on),
         Claimed("After the halt", "q1", "y:q1", [], runs_on._replace(has_it=True)),
     ]
-    return Proposal(
-        compiled.network,
-        compiled.embed(word),
-        compiled.seed,
-        machine,
-        symbols,
-        output(0),
-        claims,
-        shown,
-        [*range(len(machine.states)), ZERO_BLOCK],
-        [*range(len(machine.symbols)), ZERO_BLOCK],
-        SIMULATION,
-    )
+    return normal_proposal(compiled, shown, word, output(0), claims, SIMULATION)
 
 
 def rule_proposal(compiled: CompiledUniversalRules, shown: Shown, word: Sequence[str]) -> Proposal:

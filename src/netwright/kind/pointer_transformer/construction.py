@@ -61,7 +61,7 @@ class CompiledPointerTransformer(CompiledNormalDecoder):
 
     @property
     def stays(self) -> bool:
-        """Whether it can stay where it is."""
+        """Whether the machine may stay, so that the layout has a block mS."""
         return "mS" in dict(self.layout.blocks)
 
 
@@ -195,17 +195,18 @@ def rule_network(layout: Layout, machine: TuringMachine) -> FeedForward:
         for (q, a), action in machine.delta.items()
         if q not in machine.accepting
     }
+    by_move = {
+        move: [label for label, (_, action) in rules.items() if action.move is move]
+        for move in MOVES
+    }
     moving = {label: rule for label, rule in rules.items() if rule[1].move is not Move.S}
     hidden = Layout.of(rule=tuple(rules), sel=tuple(moving))
-    follows = {Move.R: "R", Move.L: "L"}
-    reads: dict[tuple[str, str], Any] = {
-        ("q1", "rule"): {(q, label): 1 for label, ((q, _), _) in rules.items()},
-        ("s1", "rule"): {(a, label): 1 for label, ((_, a), _) in rules.items()},
-        ("q1", "sel"): {(q, label): 1 for label, ((q, _), _) in moving.items()},
-        ("s1", "sel"): {(a, label): 1 for label, ((_, a), _) in moving.items()},
-    }
-    for move, pointer in follows.items():
-        reads[pointer, "sel"] = {("", k): 1 for k, (_, act) in moving.items() if act.move is move}
+    reads: dict[tuple[str, str], Any] = {}
+    for unit, read in (("rule", rules), ("sel", moving)):
+        reads["q1", unit] = {(q, label): 1 for label, ((q, _), _) in read.items()}
+        reads["s1", unit] = {(a, label): 1 for label, ((_, a), _) in read.items()}
+    for move, pointer in ((Move.R, "R"), (Move.L, "L")):
+        reads[pointer, "sel"] = {("", label): 1 for label in by_move[move]}
     writes: dict[tuple[str, str], Any] = {
         ("rule", "q2"): {(label, action.state): 1 for label, (_, action) in rules.items()},
         ("rule", "w"): {(label, action.write): 1 for label, (_, action) in rules.items()},
@@ -213,9 +214,7 @@ def rule_network(layout: Layout, machine: TuringMachine) -> FeedForward:
     }
     if stays(machine):
         for move, block in MOVES.items():
-            writes["rule", block] = {
-                (k, ""): 1 for k, (_, act) in rules.items() if act.move is move
-            }
+            writes["rule", block] = {(label, ""): 1 for label in by_move[move]}
     else:
         writes["rule", "m"] = {(k, ""): action.move.offset for k, (_, action) in rules.items()}
     bias = {"rule": dict.fromkeys(rules, -1), "sel": dict.fromkeys(moving, -2)}

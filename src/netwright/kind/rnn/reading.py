@@ -1,6 +1,6 @@
 """Reads a machine's run off the hidden vectors of its RNN: state, head and tape at every step."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from time import perf_counter
 from typing import Any, TypeVar, cast
@@ -8,7 +8,6 @@ from typing import Any, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from netwright.definitions.rnn import RNN
 from netwright.engine.following.drive import OngoingRun, first_place
 from netwright.engine.moments import (
     NEITHER,
@@ -23,7 +22,6 @@ from netwright.errors import NetworkError
 from netwright.exact.rational import ONE, Rational, digits_in_base
 from netwright.exact.snapshot import FARTHEST, Snapshot, checked_array, require_consistent
 from netwright.exact.vector import Vector
-from netwright.kind.rnn.construction import CompiledRNN
 from netwright.kind.rnn.neurons import Neurons
 from netwright.kind.rnn.readouts import pair_label, readouts
 from netwright.kind.rnn.update import move_readouts
@@ -310,7 +308,7 @@ def stack_run(
     reader: VectorReader,
     moments: S,
     follower: PairFollower,
-    watched: Callable[[int], Watch],
+    watches: Sequence[Watch],
     *,
     started: float,
     tokens: int,
@@ -318,14 +316,14 @@ def stack_run(
 ) -> OngoingRun[S]:
     """Start the machine's run on a network that has read `tokens` vectors.
 
-    `watched` returns the watch for the read-outs at a time.
+    The first of `watches` shows the read-outs of g_0, the last those of all others.
     """
 
     def reached() -> Run:
         tape = Tape(0, ())
         if follower.time >= 0:
             before = follower.is_before
-            watch = watched(follower.time - before)
+            watch = watches[-1 if follower.time > before else 0]
             left, right = (reader.symbols(moments, watch, side, before) for side in "LR")
             tape = _tape(left, follower.symbol, right, follower.head, follower.machine.blank)
         return Run(
@@ -343,27 +341,3 @@ def stack_run(
         )
 
     return OngoingRun(moments, follower, reached, follower.machine.blank)
-
-
-def rnn_run(
-    compiled: CompiledRNN,
-    word: Sequence[str],
-    max_steps: int,
-    decoding: Callable[[RNN, Sequence[Vector], Vector, Sequence[Watch], Sequence[int]], S],
-) -> OngoingRun[S]:
-    """Start the machine's run on the RNN, with the engine that `decoding` makes."""
-    started = perf_counter()
-    X = compiled.embed(compiled.machine.check_word(word))
-    layout = compiled.neurons.layout
-    reader = VectorReader(compiled.neurons)
-    follower = PairFollower(reader, compiled.final_states, max_steps)
-    watch = Watch("0", "n", through=reader.readouts)
-    return stack_run(
-        reader,
-        decoding(compiled.network, X, Vector.zero(layout), [watch], follower.stops),
-        follower,
-        lambda time: watch,
-        started=started,
-        tokens=len(X),
-        dimension=layout.dimension,
-    )

@@ -10,7 +10,7 @@ from netwright.engine.full.program import Counted, Part, one_hot, positioned, si
 from netwright.engine.moments import ZERO_BLOCK, watched
 from netwright.engine.transformer.decoder import LayerVectors
 from netwright.exact.vector import Vector
-from netwright.kind.compiled_decoder import CompiledDecoder
+from netwright.kind.compiled_decoder import CompiledDecoder, CompiledNormalDecoder
 from netwright.kind.transformer.construction import CompiledTransformer
 from netwright.kind.transformer.proof_values import INPUT, VECTORS, ProofValues, ProofVectors
 from netwright.verify.comparison import Check
@@ -96,8 +96,7 @@ def transformer_proposal(
     compiled: CompiledTransformer, shown: Shown, word: Sequence[str]
 ) -> Proposal:
     """The machine's run with the same claims, for vector code."""
-    layout, machine = compiled.layout, compiled.normal.machine
-    symbols = compiled.normal.check_word(word)
+    layout, symbols = compiled.layout, compiled.normal.check_word(word)
 
     def part(block: str, value: str, shift: int = 0) -> Part:
         places = layout.places(block)
@@ -131,16 +130,29 @@ def transformer_proposal(
             claims.append(Claimed(statement, name, "y", parts("y", 1)))
         else:
             claims.append(Claimed(statement, name, name, [*parts(proved), *position]))
+    return normal_proposal(compiled, shown, word, parts("y"), claims, "Theorem 3.4")
+
+
+def normal_proposal(
+    compiled: CompiledNormalDecoder,
+    shown: Shown,
+    word: Sequence[str],
+    output: list[Part],
+    claims: list[Claimed],
+    statement: str,
+) -> Proposal:
+    """The run of a machine in normal form, whose states and symbols are one-hots, with claims."""
+    machine = compiled.normal.machine
     return Proposal(
         compiled.network,
         compiled.embed(word),
         compiled.seed,
         machine,
-        symbols,
-        parts("y"),
+        compiled.normal.check_word(word),
+        output,
         claims,
         shown,
         [*range(len(machine.states)), ZERO_BLOCK],
         [*range(len(machine.symbols)), ZERO_BLOCK],
-        "Theorem 3.4",
+        statement,
     )

@@ -93,11 +93,7 @@ def _replaced(matrix: Matrix, changes: Forms, x: Forms, image: Forms) -> Forms:
                 found[k] = dict(image.get(k, {}))
             for name, factor in more.items():
                 found[k][name] = found[k].get(name, ZERO) + weight * factor
-    return {k: _tidy(form) for k, form in found.items()}
-
-
-def _tidy(form: Form) -> Form:
-    return {name: factor for name, factor in form.items() if factor}
+    return {k: {name: x for name, x in form.items() if x} for k, form in found.items()}
 
 
 def within(form: Form, bounds: Bounds) -> Bound:

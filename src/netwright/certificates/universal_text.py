@@ -283,12 +283,8 @@ class TextPromptCheck:
         counted = [[*range(1, len(self.states) + 1)], [*range(len(self.symbols))]]
         yield self.numbers == counted, "other numbers"
 
-    @property
-    def _pairs(self) -> list[tuple[int, int]]:
-        return [(_number(line[1]), _number(line[2])) for line in LINE.finditer(self.text)]
-
     def _complete(self) -> Cases:
-        pairs = self._pairs
+        pairs = [(_number(line[1]), _number(line[2])) for line in LINE.finditer(self.text)]
         wanted = list(product(range(len(self.states) + 1), range(len(self.symbols))))
         found = set(pairs)
         for pair in wanted:

@@ -108,7 +108,7 @@ class Units:
     """Hidden units between two matrices: relu(x A + b) B."""
 
     A: Matrix
-    """With b, the bias."""
+    """The weights and the bias b."""
     B: Matrix
 
     @cached_property

@@ -156,7 +156,10 @@ class PairFollower:
         self.machine, self.max_steps = reader.neurons.machine, max_steps
         self.outcome: Outcome | None = None
         self.states, symbols = self.machine.states, self.machine.symbols
-        self.moves = np.array(_moves(reader), dtype=np.int64)
+        # The network has no coordinate for the head's cell: its moves are added up.
+        layout = reader.readouts.output
+        moves = [reader.move(Vector(layout, {place: ONE})) for place in layout.places("n")]
+        self.moves = np.array(moves, dtype=np.int64)
         self.is_final = np.array([state in final_states for state in self.states for _ in symbols])
         self.skip, self.time = skip, -1 - skip
         self.head, self.move = 0, 0
@@ -293,15 +296,6 @@ class PairFollower:
         require_consistent(self.time >= -1 - self.skip, f"time {self.time}")
         require_consistent(self.lowest <= self.head <= self.highest, f"the head is at {self.head}")
         require_consistent(abs(self.move) <= 1, f"a move of {self.move}")
-
-
-def _moves(reader: VectorReader) -> list[int]:
-    """Where the head goes from each pair of state and symbol, by the network's own read-outs.
-
-    The network has no coordinate for the head's cell, so the cell is counted.
-    """
-    layout = reader.readouts.output
-    return [reader.move(Vector(layout, {place: ONE})) for place in layout.places("n")]
 
 
 def stack_run(

@@ -40,8 +40,8 @@ cell. Tokens that stay are never pointed to, and token 0 reads no T: it is NULL.
 
 *Layer 2* looks the rule up. Its query meets token j with kap_j − (r + s) if that ends a rule, which
 is 0 for the rule of the pair alone, and with 3 at least if it ends none. *Running* is as in
-`universal_transformer`. The features stand once in layer 1 and in layer 2's query, key and value, twice
-in O₂ and three times in F, since every layer attends to the prompt: hence run/2 and run/3.
+`universal_transformer`. The features stand once in layer 1 and in layer 2's query, key and value,
+twice in O₂ and three times in F, since every layer attends to the prompt: hence run/2 and run/3.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,5 +1,5 @@
 """Certificates: a machine, a network's exact weights, and finite checks that imply simulation.
 
-`export` writes a compiled network down. The other modules check what is written, and share nothing
-with the constructions: they know the paper's statements, not the code that made the weights.
+`network.tree` serialises a compiled network. These modules check that data and share no code with
+the constructions: they know the paper's statements, not the code that made the weights.
 """

@@ -1,9 +1,9 @@
 """Affine maps with σ between each two, for many vectors at once.
 
 Many vectors are one vector of *forms* c + Σ c_x x, whose unknowns x lie between bounds. σ of a form
-is 0, 1 or the form itself where the bounds say so; where they do not, it is one unknown more, which
-lies in [0, 1]. So what comes out is right for every value of the unknowns. A coordinate that is not
-given is not 0: it is an unknown without bounds. Zeros are said.
+is 0, 1 or the form itself where the bounds imply it; elsewhere it becomes a new unknown in [0, 1].
+So the image is right for every value of the unknowns. A coordinate that is not given is an unknown
+without bounds, not 0.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -15,23 +15,23 @@ from netwright.certificates.reading import ONE, Matrix
 
 ZERO = fmpq(0)
 Form = dict[str, fmpq]
-"""The factor of each unknown; the constant under the empty name."""
+"""The factor of each unknown, by name; the constant has the empty name."""
 Forms = dict[int, Form]
-"""A vector by its coordinates; of what comes out, those that are not 0."""
+"""A vector by coordinate; images leave zeros out."""
 Bound = tuple[fmpq | None, fmpq | None]
 Bounds = dict[str, Bound]
-"""The least and the greatest value of an unknown, if there are such."""
+"""Minimum and maximum of each unknown; None where it is unbounded."""
 
 
 @dataclass(frozen=True)
 class Chain:
-    """A feed-forward network as it is written down."""
+    """A feed-forward network: affine maps with one activation between them."""
 
     maps: Sequence[Matrix]
     activation: str
 
     def is_zero(self) -> bool:
-        """Whether it gives 0 whatever it is given."""
+        """Whether its last map is 0, so that every image is 0."""
         return not self.maps[-1].weights and not any(self.maps[-1].bias.values())
 
     def is_exactly(self, weights: Mapping[tuple[int, int], fmpq]) -> bool:
@@ -51,14 +51,14 @@ class Chain:
         return {k for _, k in last.weights} | {k for k, b in last.bias.items() if b}
 
     def of_forms(self, x: Forms, bounds: Bounds) -> Forms:
-        """The image of a vector of forms; unknowns that σ makes are added to the bounds."""
+        """The image of a vector of forms; adds the unknowns that σ introduces to `bounds`."""
         return self.near(x, bounds)({})
 
     def near(self, x: Forms, bounds: Bounds) -> Callable[[Forms], Forms]:
-        """The images of a vector with other forms in some coordinates: a function of those.
+        """A function from changed coordinates of x to the image of x with those changes.
 
-        The vector goes through the chain once. After that an image costs as much as the units
-        that read the other forms, however many units there are.
+        It evaluates x once and keeps the intermediate forms; each call then costs as much as the
+        units that read the changed coordinates.
         """
         read = {j: f"not given {j}" for j, _ in self.maps[0].weights}
         bounds |= dict.fromkeys(read.values(), (None, None))
@@ -83,7 +83,7 @@ class Chain:
 
 
 def _replaced(matrix: Matrix, changes: Forms, x: Forms, image: Forms) -> Forms:
-    """What is another form in the image of x if x has other forms in some coordinates."""
+    """The coordinates of the image that change when x has other forms in some coordinates."""
     found: Forms = {}
     for j, form in changes.items():
         old = x.get(j, {})
@@ -93,15 +93,11 @@ def _replaced(matrix: Matrix, changes: Forms, x: Forms, image: Forms) -> Forms:
                 found[k] = dict(image.get(k, {}))
             for name, factor in more.items():
                 found[k][name] = found[k].get(name, ZERO) + weight * factor
-    return {k: _tidy(form) for k, form in found.items()}
+    return {k: {name: x for name, x in form.items() if x} for k, form in found.items()}
 
 
-def _tidy(form: Form) -> Form:
-    return {name: factor for name, factor in form.items() if factor}
-
-
-def within(form: Form, bounds: Bounds) -> tuple[fmpq | None, fmpq | None]:
-    """The least and the greatest value of a form; None where there is none."""
+def within(form: Form, bounds: Bounds) -> Bound:
+    """Minimum and maximum of a form; None where it is unbounded."""
     least: fmpq | None = ZERO
     most: fmpq | None = ZERO
     for name, factor in form.items():
@@ -110,6 +106,12 @@ def within(form: Form, bounds: Bounds) -> tuple[fmpq | None, fmpq | None]:
         least = None if least is None or first is None else least + factor * first
         most = None if most is None or last is None else most + factor * last
     return least, most
+
+
+def is_unit(form: Form, bounds: Bounds) -> bool:
+    """Whether a form is in [0, 1] for all values of its unknowns."""
+    least, most = within(form, bounds)
+    return least is not None and least >= 0 and most is not None and most <= 1
 
 
 def _clipped(form: Form, bounds: Bounds, name: str) -> Form:
@@ -140,6 +142,6 @@ def known(number: fmpq | int) -> Form:
 
 
 def shown(form: Form | None) -> str:
-    """A form in short."""
+    """A form as text: its terms, or 0."""
     parts = [f"{factor} {name}".strip() for name, factor in sorted((form or {}).items())]
     return " + ".join(parts) or "0"

@@ -1,4 +1,4 @@
-"""The check of a certificate: all obligations of what is written down."""
+"""Certificate files: check a serialised network, write and read its certificate."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -10,11 +10,11 @@ from netwright.errors import FormatError
 
 KIND = "netwright certificate 3"
 _DAMAGE = (ArithmeticError, LookupError, TypeError, ValueError)
-"""What checking a well-formed certificate whose parts do not fit each other can end in."""
+"""What a checker may raise for a well-formed certificate whose parts do not fit each other."""
 
 
 def obligations(checker: Checker, written: Mapping[str, Any], label: str) -> Iterator[Obligation]:
-    """Check what is written down of a network, its form first."""
+    """Validate a serialised network, then check it; FormatError if its parts do not fit."""
     require(checker.shape, written, f"{label}, network")
     try:
         yield from checker.obligations(written)
@@ -24,7 +24,7 @@ def obligations(checker: Checker, written: Mapping[str, Any], label: str) -> Ite
 
 
 def certificate(on: str, written: Mapping[str, Any], found: list[Obligation]) -> bytes:
-    """The content of a file."""
+    """The content of a certificate file."""
     whole = {
         "kind": KIND,
         "on": on,
@@ -39,7 +39,7 @@ def certificate(on: str, written: Mapping[str, Any], found: list[Obligation]) ->
 
 
 def read_certificate(data: bytes, label: str) -> tuple[str, Mapping[str, Any]]:
-    """What a certificate is about, and what it holds; its results are not believed."""
+    """The kind and the network of a certificate file; the results in it are not trusted."""
     whole = parse(data, label)
     if not isinstance(whole, dict) or "kind" not in whole:
         raise FormatError(f"{label} is no certificate of netwright: no object with a kind")

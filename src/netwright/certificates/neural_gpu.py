@@ -1,6 +1,6 @@
 """The obligations of a Neural GPU: its kernels are those of Appendix C for some W, V and U.
 
-These are read off the kernels, and are then an RNN with obligations of its own.
+W, V and U are read off the kernels and checked as an RNN.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,11 +24,11 @@ from netwright.errors import FormatError
 
 FLAGS = ("a", "b", "c")
 MATRICES = {"V": (1, "C", "EC"), "W": (2, "E", "EC"), "U": (2, "C", "D")}
-"""Those of the RNN: the kernel of F, the block that is read, and the blocks that are written."""
+"""For each matrix of the RNN: the kernel of F, the block it reads, and the blocks it writes."""
 
 
 class NeuralGPUCheck:
-    """What is written down of a Neural GPU, and its obligations."""
+    """A serialised Neural GPU, and its obligations."""
 
     def __init__(self, written: Mapping[str, Any]) -> None:
         self.written = written
@@ -46,7 +46,7 @@ class NeuralGPUCheck:
         }
 
     def obligations(self) -> Iterator[Obligation]:
-        """All of them, those of the RNN included."""
+        """Check all obligations, those of the RNN included."""
         shape = oblige("shape: kernels (2, 1), σ, zeros outside", self._shape())
         yield shape
         if shape.failure is not None:
@@ -80,12 +80,9 @@ class NeuralGPUCheck:
         first = "ECD".index(letter) * self.d
         return range(first, first + self.d)
 
-    def _flag(self, flag: str) -> int:
-        return int(self.cell.one(flag))
-
     def _ones(self, letters: str, flags: str) -> Sparse:
         places = [k for letter in letters for k in self._block(letter)]
-        return dict.fromkeys([*places, *(self._flag(flag) for flag in flags)], ONE)
+        return dict.fromkeys([*places, *map(self.cell.one, flags)], ONE)
 
     def _bias(self, letter: str) -> Sparse:
         rows = self.convolutions[letter]["bias"]
@@ -100,14 +97,14 @@ class NeuralGPUCheck:
 
     def _gate_u(self) -> Cases:
         yield not self._bias("U"), "U has a bias"
-        yield from self._is("U", 1, {self._flag("a"): self._ones("EC", "ab")})
-        yield from self._is("U", 2, {self._flag("a"): self._ones("D", "c")})
+        yield from self._is("U", 1, {self.cell.one("a"): self._ones("EC", "ab")})
+        yield from self._is("U", 2, {self.cell.one("a"): self._ones("D", "c")})
 
     def _gate_r(self) -> Cases:
         yield self._bias("R") == self._ones("D", "c"), "the bias of R"
         yield from self._is("R", 1, {})
-        passing = {self._flag("a"): self._ones("E", "a"), self._flag("b"): self._ones("C", "b")}
-        yield from self._is("R", 2, passing)
+        a, b = self.cell.one("a"), self.cell.one("b")
+        yield from self._is("R", 2, {a: self._ones("E", "a"), b: self._ones("C", "b")})
 
     def _update(self) -> Cases:
         yield not self._bias("F"), "F has a bias"
@@ -129,13 +126,13 @@ class NeuralGPUCheck:
                 yield right, f"K^F_{number} at {at} is {shown}"
 
     def _between(self, number: int, source: str, targets: str) -> Products:
-        """A kernel of F from a block to the first of its targets."""
+        """The part of a kernel of F from a block to the first of its targets."""
         into = Matrix({k: [(j, ONE)] for k, j in enumerate(self._block(source))}, {})
         out = Matrix({j: [(k, ONE)] for k, j in enumerate(self._block(targets[0]))}, {})
         return Products([[into, *term, out] for term in self.kernels["F", number].terms])
 
     def _others(self, number: int, targets: str) -> Products:
-        """What a kernel of F gives beside its targets, and how these differ from the first."""
+        """The image of a kernel of F outside its targets, and how these differ from the first."""
         first, *others = map(self._block, targets)
         rows = {j: [(j, ONE)] for j in range(len(self.cell.names)) if j not in first}
         rows |= {j: [(other[k], -ONE) for other in others] for k, j in enumerate(first)}
@@ -143,7 +140,7 @@ class NeuralGPUCheck:
 
     @property
     def tokens(self) -> dict[str, Sparse]:
-        """The vectors of symbols in block E, which comes first."""
+        """The embedding of the RNN: block E of each cell, which comes first."""
         cells = read_embedding(self.written, len(self.cell.names))
         return {s: {k: x for k, x in cell.items() if k < self.d} for s, cell in cells.items()}
 
@@ -154,7 +151,7 @@ class NeuralGPUCheck:
 
 
 def rnn_blocks(cell: Sequence[Any]) -> Blocks:
-    """The blocks of the RNN: a cell has them as `E …`, then as `C …` and `D …`."""
+    """The blocks of the RNN: those of a cell that are named `E …`."""
     found = []
     for block in cell:
         name, *labels = [block] if isinstance(block, str) else block

@@ -1,4 +1,4 @@
-"""That a machine in normal form, or one without stays, stands for the given one: case by case."""
+"""Cases which show that a normal form, or a machine without stays, simulates the given one."""
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import product
@@ -10,7 +10,7 @@ NORMAL_FORM = "normal form: M stands for the given machine"
 
 
 def read_normal(written: Mapping[str, Any]) -> tuple[Machine, Machine, list[str], set[str]]:
-    """The given machine, its normal form, the names of q_init, q_read and q_rewind, and pauses."""
+    """The given machine, its normal form, the names of q_init, q_read and q_rewind, the pauses."""
     normal = written["normal"]
     names = [normal[name] for name in ("q_init", "q_read", "q_rewind")]
     machine = read_machine(normal["machine"], written)
@@ -65,7 +65,7 @@ def same_steps(
     *,
     stays: bool = False,
 ) -> Cases:
-    """In every state of the given machine the other does the same; a stay is right and back."""
+    """In every given state both do the same step; a stay may be a move right and back."""
     delta = other.delta
     for state, symbol in product(given.states, other.symbols):
         rule = None if state in final else delta.get((state, symbol))

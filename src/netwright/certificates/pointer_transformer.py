@@ -1,9 +1,9 @@
 """The obligations of a Transformer that follows pointers: they imply that it simulates, always.
 
 Attention has the literal form of the proofs: K and V of the encoder, Q, K and V of the look-up. The
-two networks with hidden units, O₁ and F, are gone through case by case over states, symbols and
-moves, with the pointers as unknowns in [0, 1] (`chain`): in every case each unit is 0, 1 or what it
-reads, and what comes out is what the lemma of linked visits asks for.
+two networks with hidden units, O₁ and F, are checked case by case over states, symbols and moves,
+with the pointers as unknowns in [0, 1] (`chain`): in every case each unit is 0, 1 or what it reads,
+and the result is what the lemma of linked visits asks for.
 """
 
 from collections.abc import Iterator, Mapping
@@ -12,26 +12,9 @@ from typing import Any
 
 from flint import fmpq
 
-from netwright.certificates.chain import (
-    ZERO,
-    Bounds,
-    Form,
-    Forms,
-    known,
-    shown,
-    unknown,
-    within,
-)
-from netwright.certificates.decoder import WrittenDecoder, positions_in
-from netwright.certificates.normal_form import NORMAL_FORM, normal_form_cases, read_normal
-from netwright.certificates.reading import (
-    ONE,
-    Blocks,
-    Cases,
-    Checker,
-    Obligation,
-    oblige,
-)
+from netwright.certificates.chain import ZERO, Bounds, Form, Forms, is_unit, known, shown, unknown
+from netwright.certificates.decoder import NormalDecoder, positions_in
+from netwright.certificates.reading import ONE, Blocks, Cases, Checker, Obligation, oblige
 from netwright.certificates.schema import POINTER_TRANSFORMER
 
 POSITIONS = {"score_phi": ["one", "n", "e"], "dot_product": ["one", "n", "e", "e2"]}
@@ -56,27 +39,21 @@ def look_up_maps(
     return {(sel, n): ONE, (of_one, of_one): -ONE}, {(n, n): ONE, (of_one, of_one): ONE}
 
 
-class PointerCheck(WrittenDecoder):
-    """What is written down of a pointer Transformer, and its obligations."""
+class PointerCheck(NormalDecoder):
+    """A serialised pointer Transformer, and its obligations."""
 
     def __init__(self, written: Mapping[str, Any]) -> None:
         super().__init__(written)
-        self.given, self.normal, self.names, self.pauses = read_normal(written)
         self.score, self.normaliser = self.attention
-        self.embedding = self.vectors(written["embedding"], "the embedding")
-        self.final = set(written["final_states"])
         self.stays = "mS" in self.at.places
 
     def obligations(self) -> Iterator[Obligation]:
-        """All of them."""
+        """Check all obligations, the shape first."""
         shape = oblige("shape: no encoder layer, two decoder layers, σ", self._shape())
         yield shape
         if shape.failure is not None:
             return  # the others would not know where to look
-        normal_form = normal_form_cases(
-            self.given, self.normal, self.names, self.pauses, self.final, stays=self.stays
-        )
-        yield oblige(NORMAL_FORM, normal_form)
+        yield self.normal_form(stays=self.stays)
         yield oblige("embedding, positions, seed and final set", self._ends())
         yield oblige("Lemma B.1: K and V of the encoder", self._input())
         yield oblige("rule: what O1 reads and writes", self._rule_columns())
@@ -93,13 +70,9 @@ class PointerCheck(WrittenDecoder):
         return list(MOVE_BLOCKS.values()) if self.stays else ["m"]
 
     def _shape(self) -> Cases:
-        wanted = ["encoder.K", "encoder.V", "F"]
-        wanted += [f"decoder.{n}.{x}" for n in (1, 2) for x in "QKVO"]
         yield self.score in POSITIONS and self.normaliser == "hardmax", "another attention"
-        yield self.found_layers == (0, 2), "other numbers of layers"
-        yield set(self.networks) == set(wanted), "other networks"
-        for name, network in self.networks.items():
-            yield network.activation == "sigma", f"{name} has another activation than σ"
+        yield from self.has_layers(0, 2)
+        yield from self.has_sigma()
         moves = self._moves
         blocks = ["q1", "s1", "R", "L", "q2", "w", *moves, "sel", "al", "be", "v", "RR", "LL"]
         known_blocks = [*self.at.places] == [*blocks, *POSITIONS.get(self.score, [])]
@@ -110,16 +83,11 @@ class PointerCheck(WrittenDecoder):
             yield list(there) == labels.get(block, [""]), f"block {block} has other labels"
 
     def _ends(self) -> Cases:
-        at, sharp = self.at, self.normal.blank
+        at = self.at
         yield self.positions == positions_in(POSITIONS[self.score]), "the positions are elsewhere"
-        start = {at.one("q1", self.names[0]): ONE, at.one("s1", sharp): ONE}
+        start = {at.one("q1", self.names[0]): ONE, at.one("s1", self.normal.blank): ONE}
         start |= {at.one("R"): ONE, at.one("L"): ONE}  # both are token 0: NULL
-        yield self.seed == start, f"the seed is {at.show(self.seed)}"
-        letters = [symbol for symbol in self.normal.symbols if symbol != sharp]
-        yield list(self.embedding) == letters, "the embedding has other symbols"
-        for symbol, vector in self.embedding.items():
-            yield vector == {at.one("s1", symbol): ONE}, f"f({symbol}) is {at.show(vector)}"
-        yield self.final == self.given.final, "the final set is another"
+        yield from self.has_ends(start, "s1")
 
     def _input(self) -> Cases:
         at = self.at
@@ -169,22 +137,22 @@ class PointerCheck(WrittenDecoder):
         yield not network.of_forms(x, bounds), "at no state"
 
     def _pointers(self, *names: str) -> tuple[Forms, Bounds]:
-        """Some coordinates, whatever they are between 0 and 1."""
+        """Unknowns between 0 and 1 for some coordinates, and their bounds."""
         bounds: Bounds = dict.fromkeys(names, (ZERO, ONE))
         return {self.at.one(name): unknown(name) for name in names}, bounds
 
     def _one_hot(self, block: str, label: str | None, value: int = 1) -> Forms:
-        """A block with a number at one label, or none, and 0 at all others."""
+        """A block with a number at one label, if any, and 0 at all others."""
         return {k: known(value * (each == label)) for each, k in self.at[block].items()}
 
     def _anything(self, block: str, most: fmpq, bounds: Bounds) -> Forms:
-        """A block whose numbers are anything between 0 and a bound."""
+        """Unknowns between 0 and `most` for a block; adds them to `bounds`."""
         names = {k: self.at.names[k] for k in self.at[block].values()}
         bounds |= dict.fromkeys(names.values(), (ZERO, most))
         return {k: unknown(name) for k, name in names.items()}
 
     def _moved(self, move: str | None) -> Forms:
-        """What the blocks of moves are for a move, or for none."""
+        """The blocks of moves for a move, or for none."""
         if self.stays:
             moves = MOVE_BLOCKS.items()
             return {self.at.one(block): known(int(each == move)) for each, block in moves}
@@ -212,20 +180,19 @@ class PointerCheck(WrittenDecoder):
         yield F.reached() <= at.of("q1", "s1", "R", "L"), "F writes to other blocks"
 
     def _after(self, x: Forms, bounds: Bounds, *blocks: str) -> Forms:
-        """What F gives in some blocks."""
+        """The output of F in some blocks."""
         places = self.at.of(*blocks)
         found = self.networks["F"].of_forms(x, bounds)
         return {k: form for k, form in found.items() if k in places}
 
     def _next_state(self) -> Cases:
-        none: list[str | None] = [None]
         places = self.at.of("q1")
         image = self.networks["F"].near(self._one_hot("q2", None), {})
-        for q in none + self.normal.states:
+        for q in (None, *self.normal.states):
             wanted = {} if q is None else {self.at.one("q1", q): known(1)}
             after = image({} if q is None else {self.at.one("q2", q): known(1)})
             found = {k: form for k, form in after.items() if k in places}
-            yield found == wanted, f"state {q or 'none'}: {self._show(found)}"
+            yield found == wanted, f"state {q or 'none'}: {self.show(found)}"
 
     def _next_symbol(self) -> Cases:
         """Reading, later, and at a stay.
@@ -233,28 +200,26 @@ class PointerCheck(WrittenDecoder):
         be is 2β, n is A + β, and A = n − be/2 is 0 while the input is read and 1 or more later.
         While it is read the look-up finds NULL, which wrote #, and the move is to the right.
         """
-        at, sharp = self.at, self.normal.blank
+        sharp = self.normal.blank
         for symbol in self.normal.symbols:
             if symbol == sharp:
                 continue
             x, bounds = self._input_at("A = 0")
             x |= self._one_hot("al", symbol, 2) | self._one_hot("v", sharp)
-            x |= self._anything("w", ONE, bounds)
-            wanted = {at.one("s1", symbol): known(1)}
-            found = self._after(x | self._moved("R"), bounds, "s1")
-            yield found == wanted, f"reading {symbol}: {self._show(found)}"
+            x |= self._anything("w", ONE, bounds) | self._moved("R")
+            yield self._gives_symbol(x, bounds, symbol, f"reading {symbol}")
         for symbol, move in product(self.normal.symbols, "RL"):
             x, bounds = self._input_at("A ≥ 1")
-            x |= self._one_hot("v", symbol) | self._anything("w", ONE, bounds)
-            wanted = {at.one("s1", symbol): known(1)}
-            found = self._after(x | self._moved(move), bounds, "s1")
-            yield found == wanted, f"finding {symbol}, {move}: {self._show(found)}"
+            x |= self._one_hot("v", symbol) | self._anything("w", ONE, bounds) | self._moved(move)
+            yield self._gives_symbol(x, bounds, symbol, f"finding {symbol}, {move}")
         for symbol in self.normal.symbols if self.stays else ():
             x, bounds = self._input_at("A ≥ 1")
-            x |= self._anything("v", ONE, bounds) | self._one_hot("w", symbol)
-            wanted = {at.one("s1", symbol): known(1)}
-            found = self._after(x | self._moved("S"), bounds, "s1")
-            yield found == wanted, f"staying on {symbol}: {self._show(found)}"
+            x |= self._anything("v", ONE, bounds) | self._one_hot("w", symbol) | self._moved("S")
+            yield self._gives_symbol(x, bounds, symbol, f"staying on {symbol}")
+
+    def _gives_symbol(self, x: Forms, bounds: Bounds, symbol: str, when: str) -> tuple[bool, str]:
+        found = self._after(x, bounds, "s1")
+        return found == {self.at.one("s1", symbol): known(1)}, f"{when}: {self.show(found)}"
 
     def _input_at(self, when: str) -> tuple[Forms, Bounds]:
         """n, be and al at a token: while the input is read, or later."""
@@ -275,22 +240,17 @@ class PointerCheck(WrittenDecoder):
             right, left = moves[move]
             wanted = {self.at.one("R"): unknown(right), self.at.one("L"): unknown(left)}
             found = self._after(x | self._moved(move), bounds, "R", "L")
-            yield found == wanted, f"{move}: {self._show(found)}"
+            yield found == wanted, f"{move}: {self.show(found)}"
 
     def _halted(self) -> Cases:
         """Without a rule q2, w and the moves are 0; s1 stays in [0, 1], and R and L are 0."""
         x, bounds = self._input_at("A ≥ 1")
         x |= self._anything("v", ONE, bounds) | self._one_hot("w", None) | self._moved(None)
         for symbol, form in self._after(x, bounds, "s1").items():
-            least, most = within(form, bounds)
-            inside = least is not None and least >= 0 and most is not None and most <= 1
-            yield inside, f"{self.at.names[symbol]} is {shown(form)}"
+            yield is_unit(form, bounds), f"{self.at.names[symbol]} is {shown(form)}"
         x, bounds = self._pointers("R", "L", "RR", "LL", "e")
         found = self._after(x | self._moved(None), bounds, "R", "L")
-        yield not found, self._show(found)
-
-    def _show(self, x: Forms) -> str:
-        return ", ".join(f"{self.at.names[k]} = {shown(form)}" for k, form in sorted(x.items()))
+        yield not found, self.show(found)
 
 
 CHECKER = Checker(POINTER_TRANSFORMER, lambda written: PointerCheck(written).obligations())

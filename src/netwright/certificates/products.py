@@ -1,9 +1,9 @@
 """Matrices as sums of products of sparser ones, x ↦ Σ x A₁ A₂ ⋯, as networks with stacks have them.
 
-Multiplied out, the matrix U of a machine with n rules has n² entries: every neuron P says something
-of a stack, and every neuron P reads the stacks. All of this goes through two rows of a factor. So
-an image is taken in two summands: one that came through such *long* rows, which many vectors have
-in common and which is kept, and one of its own, which is short.
+Multiplied out, the matrix U of a machine with n rules has n² entries: every neuron P adds to a
+stack, and every neuron P reads the stacks, all through two rows of a factor. So an image has two
+summands: one through such *long* rows, which many vectors share and which is cached, and a short
+one of its own.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,7 +16,7 @@ from netwright.certificates.reading import Matrix, Sparse, read_chain
 from netwright.errors import FormatError
 
 Long = tuple[tuple[int, int, tuple[tuple[int, fmpq], ...]], ...]
-"""What comes to long rows: the number of the term and of the matrix in it, rows and numbers."""
+"""The input of long rows: the number of the term, of the matrix in it, and (row, value) pairs."""
 
 
 class Products:
@@ -34,7 +34,7 @@ class Products:
 
     @staticmethod
     def read(written: Mapping[str, Any], sizes: Sequence[int], layout: int) -> "Products":
-        """From a certificate: from vectors of a layout to vectors of the same."""
+        """Read a map of a layout to itself; raise FormatError for another layout or a bias."""
         terms = [read_chain(term, sizes, layout) for term in written.get("terms", [[written]])]
         if (written["input"], written["output"]) != (layout, layout):
             raise FormatError("a matrix does not fit the vectors it is for")
@@ -43,7 +43,7 @@ class Products:
         return Products(terms)
 
     def split(self, x: Mapping[int, fmpq]) -> tuple[Long, Sparse]:
-        """The image of a vector in two summands: `shared` gives the first."""
+        """The two summands of an image: the argument of `shared`, and the vector of its own."""
         long, own = [], Sparse()
         for term_number, term in enumerate(self.terms):
             value = x
@@ -57,7 +57,7 @@ class Products:
         return tuple(long), own
 
     def _shared(self, long: Long) -> Mapping[int, fmpq]:
-        """The summand of what comes to the long rows."""
+        """The summand that comes through the long rows; `shared` caches it."""
         rows = {(term_number, n): dict(numbers) for term_number, n, numbers in long}
         total = Sparse()
         for term_number, term in enumerate(self.terms):

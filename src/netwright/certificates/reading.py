@@ -1,4 +1,4 @@
-"""What a certificate holds: blocks of coordinates, sparse matrices, and Turing machines."""
+"""The values in a certificate: blocks of coordinates, sparse matrices, Turing machines."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from netwright.certificates.schema import Shape, unique
 from netwright.errors import FormatError
 
 Sparse = dict[int, fmpq]
-"""A vector by its nonzero coordinates."""
+"""A vector as its nonzero coordinates."""
 ONE = fmpq(1)
 
 
@@ -25,11 +25,11 @@ class Nothing(Enum):
 
 
 NOTHING: Final = Nothing.NOTHING
-"""No state, or no symbol: a value that no file can contain."""
+"""The absence of a state or symbol; no value in a file equals it."""
 
 
 class Obligation(NamedTuple):
-    """Something that must hold: how many cases it has, and the first that does not, if any."""
+    """The result of a check: the number of cases, and the first that fails, if any."""
 
     name: str
     cases: int
@@ -37,18 +37,18 @@ class Obligation(NamedTuple):
 
 
 class Checker(NamedTuple):
-    """What checks one kind of network: the form of what is written down, and the obligations."""
+    """The checker of one kind of network: the schema of its data, and its obligations."""
 
     shape: Shape
     obligations: Callable[[Mapping[str, Any]], Iterator[Obligation]]
 
 
 Cases = Iterator[tuple[int, str]]
-"""Whether a case holds, or how many do that were looked at together; and what it is about."""
+"""Whether a case holds, or how many cases hold at once, and the message if none does."""
 
 
 def oblige(name: str, cases: Cases) -> Obligation:
-    """Go through the cases of an obligation."""
+    """Run the cases of an obligation up to the first that fails."""
     count = 0
     for holds, what in cases:
         count += holds or 1
@@ -58,7 +58,7 @@ def oblige(name: str, cases: Cases) -> Obligation:
 
 
 def number(text: str) -> fmpq:
-    """A rational from its text.
+    """Parse a rational.
 
     >>> number("-1/2"), number("3")
     (-1/2, 3)
@@ -68,7 +68,7 @@ def number(text: str) -> fmpq:
 
 
 def read_vector(written: Sequence[Sequence[Any]], size: int) -> Sparse:
-    """A vector of so many coordinates."""
+    """Read a vector; raise FormatError for a coordinate outside 0 to size − 1."""
     found = unique(((k, number(x)) for k, x in written), "a vector")
     if any(not 0 <= k < size for k in found):
         raise FormatError(f"a coordinate outside a vector of {size}")
@@ -101,7 +101,7 @@ class Blocks:
         return self.places[block][label]
 
     def show(self, vector: Mapping[int, fmpq]) -> str:
-        """A vector by names."""
+        """A vector as text, with the names of its coordinates."""
         return ", ".join(f"{self.names[k]}={x}" for k, x in sorted(vector.items())) or "0"
 
 
@@ -114,7 +114,7 @@ class Matrix:
 
     @staticmethod
     def read(written: Mapping[str, Any], inputs: int, outputs: int) -> "Matrix":
-        """From a certificate."""
+        """Read a matrix; raise FormatError for a weight outside of it."""
         rows: dict[int, list[tuple[int, fmpq]]] = {}
         weights = unique((((j, k), number(w)) for j, k, w in written["weights"]), "weights")
         for (j, k), w in weights.items():
@@ -133,13 +133,13 @@ class Matrix:
 
     @cached_property
     def long(self) -> set[int]:
-        """The rows with more entries than the square root of all there are: such rows are few."""
+        """The rows with more entries than the square root of the total; there are few such rows."""
         most = isqrt(sum(map(len, self.rows.values())))
         return {j for j, row in self.rows.items() if len(row) > most}
 
     @cached_property
     def weights(self) -> dict[tuple[int, int], fmpq]:
-        """By row and column, without those that are 0."""
+        """The nonzero weights by row and column."""
         found: dict[tuple[int, int], fmpq] = {}
         for j, row in self.rows.items():
             for k, w in row:
@@ -150,7 +150,7 @@ class Matrix:
 def read_chain(
     written: Sequence[Mapping[str, Any]], sizes: Sequence[int], layout: int
 ) -> list[Matrix]:
-    """Maps one after the other, from vectors of a layout to vectors of the same."""
+    """Read a composition of maps from a layout to itself; raise FormatError if they do not fit."""
     ends = [(each["input"], each["output"]) for each in written]
     fits = ends and (ends[0][0], ends[-1][1]) == (layout, layout)
     if not fits or any(a[1] != b[0] for a, b in pairwise(ends)):
@@ -159,7 +159,7 @@ def read_chain(
 
 
 class Machine:
-    """A Turing machine as it is written down."""
+    """A serialised Turing machine; FormatError if its parts do not fit."""
 
     def __init__(self, written: Mapping[str, Any]) -> None:
         self.states: list[str] = list(written["states"])
@@ -178,7 +178,7 @@ class Machine:
             raise FormatError("the machine has unknown states, symbols or moves, or some twice")
 
     def rule(self, state: str, symbol: str) -> tuple[str, str, str] | None:
-        """What the machine does; None where it halts."""
+        """The rule (state, write, move) that applies; None where the machine halts."""
         return None if state in self.accepting else self.delta.get((state, symbol))
 
     @property
@@ -189,5 +189,5 @@ class Machine:
 
 
 def read_machine(part: Any, written: Mapping[str, Any]) -> Machine:
-    """A machine in a network: its own, or the given one, by that word."""
+    """Read a machine of a network: the word `given` stands for the given one."""
     return Machine(written["given"] if part == "given" else part)

@@ -1,7 +1,7 @@
 """The obligations of an RNN: together they imply that it simulates its machine, always.
 
 A configuration is written as a vector that is affine in the two stacks X_R, X_L ∈ [0, τ]. So are
-the pre-activations, and intervals tell what σ makes of them, for every content of the stacks.
+the pre-activations, and interval arithmetic bounds them for every content of the stacks.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -43,55 +43,57 @@ class Affine(NamedTuple):
         return Affine(self.c + other.c, self.x + other.x, self.y + other.y)
 
     def most(self, x: tuple[fmpq, fmpq], y: tuple[fmpq, fmpq]) -> fmpq:
-        """The greatest value for parameters in two intervals."""
+        """The maximum for parameters in two intervals."""
         return self.c + max(self.x * end for end in x) + max(self.y * end for end in y)
 
     def least(self, x: tuple[fmpq, fmpq], y: tuple[fmpq, fmpq]) -> fmpq:
-        """The least."""
+        """The minimum for parameters in two intervals."""
         return self.c + min(self.x * end for end in x) + min(self.y * end for end in y)
 
 
-ALWAYS_0, ALWAYS_1 = Affine(), Affine(ONE)
+ALWAYS_0, ALWAYS_1, X, Y = Affine(), Affine(ONE), Affine(x=ONE), Affine(y=ONE)
+STACKS = {"R": ("Rpop", "Lpush"), "L": ("Rpush", "Lpop"), "S": ("Rstay", "Lstay")}
+"""The blocks of the right and of the left stack after each move."""
 Symbolic = dict[int, Affine]
 
 
 def parts_of(vector: Symbolic) -> list[Sparse]:
-    """The constants, the factors of X and those of Y."""
+    """Three sparse vectors: the constants, the factors of X and those of Y."""
     return [{k: v[part] for k, v in vector.items() if v[part]} for part in range(3)]
 
 
 def joined(parts: Sequence[Mapping[int, fmpq]]) -> Symbolic:
-    """The vector with these parts."""
+    """The inverse of `parts_of`."""
     places = {k for part in parts for k in part}
     return {k: Affine(*(part.get(k, ZERO) for part in parts)) for k in places}
 
 
 class Image(NamedTuple):
-    """The sum of a vector that others share, and of one of its own."""
+    """An image as a sum of two vectors, the first shared with other images."""
 
     shared: Symbolic
     above: set[int]
-    """Where the shared one is not at most 0 for all stacks."""
+    """The coordinates where `shared` can be above 0."""
     own: Symbolic
 
     def at(self, places: Iterable[int]) -> Symbolic:
-        """The sum at some places, as far as it is not 0."""
+        """The nonzero sums at some places."""
         sums = ((k, self.shared.get(k, ALWAYS_0).plus(self.own.get(k, ALWAYS_0))) for k in places)
         return {k: total for k, total in sums if total != ALWAYS_0}
 
 
 PLAIN = {"R": None, "b1": None, "b2": None, "O": "identity", "f1": "sigma", "f2": "sigma"}
-"""What an RNN has beside W, V and U."""
+"""The fields that Theorem 2.3 fixes: everything but W, V and U."""
 
 
 def read_embedding(written: Mapping[str, Any], size: int) -> dict[str, Sparse]:
-    """The vectors of symbols."""
+    """The embedding: the vector of each symbol."""
     found = unique(written["embedding"], "the embedding")
     return {symbol: read_vector(vector, size) for symbol, vector in found.items()}
 
 
 class RNNCheck:
-    """What is written down of an RNN, and its obligations."""
+    """A serialised RNN, and its obligations."""
 
     def __init__(
         self,
@@ -118,7 +120,7 @@ class RNNCheck:
 
     @staticmethod
     def read(written: Mapping[str, Any]) -> "RNNCheck":
-        """From a certificate."""
+        """Read an RNN from a certificate."""
         layouts = [Blocks(blocks) for blocks in written["layouts"]]
         sizes = [len(layout.names) for layout in layouts]
         network = written["network"]
@@ -129,7 +131,7 @@ class RNNCheck:
         return RNNCheck(written, layouts[layout], matrices, embedding, functions == PLAIN)
 
     def obligations(self) -> Iterator[Obligation]:
-        """All of them."""
+        """Check all obligations; those about stacks need a base above k."""
         yield oblige("neurons: one for each part of a configuration", self._neurons())
         if self.base > self.k:
             yield oblige("encoder: the first token", self._first_token())
@@ -162,27 +164,27 @@ class RNNCheck:
 
     def _configuration(self, q: str, move: str, digit: int) -> Symbolic:
         """The vector of a configuration; X is the right stack and Y the left one."""
-        at, inverse = self.at, 1 / self.base
-        vector = {at.one("u"): Affine(ONE), at.one("S", q): Affine(ONE)}
-        for a in range(1, digit + 1):
-            vector[at.one("P", self.tops[q, move, a])] = Affine(ONE)
-        if move == "R":
-            vector[at.one("Rpop")] = Affine(digit * inverse, inverse)
-            vector[at.one("Lpush")] = Affine(y=ONE)
-        elif move == "L":
-            vector[at.one("Lpop")] = Affine(digit * inverse, y=inverse)
-            vector[at.one("Rpush")] = Affine(x=ONE)
-        else:
-            vector[at.one("Rstay")] = Affine(x=ONE)
-            vector[at.one("Lstay")] = Affine(y=ONE)
-        return vector
+        inverse = 1 / self.base
+        right = Affine(digit * inverse, inverse) if move == "R" else X
+        left = Affine(digit * inverse, y=inverse) if move == "L" else Y
+        return self._in_state(q, move, digit) | self._with_stacks(move, right, left)
+
+    def _in_state(self, q: str, move: str, digit: int) -> Symbolic:
+        """u, S and P of a configuration."""
+        at = self.at
+        tops = {at.one("P", self.tops[q, move, a]): ALWAYS_1 for a in range(1, digit + 1)}
+        return {at.one("u"): ALWAYS_1, at.one("S", q): ALWAYS_1, **tops}
+
+    def _with_stacks(self, move: str, right: Affine, left: Affine) -> Symbolic:
+        """The blocks of the stacks after a move."""
+        return dict(zip(map(self.at.one, STACKS[move]), (right, left), strict=True))
 
     def _through(self, letter: str, vector: Symbolic) -> Symbolic:
         """The image of a vector, which is linear in each of its three parts."""
         return joined([self.matrices[letter](part) for part in parts_of(vector)])
 
     def _images(self) -> Callable[[Symbolic], Image]:
-        """What U makes of vectors; a summand that many of them share is looked at once."""
+        """The function x ↦ xU, with a cache of the summands that many images share."""
         U = self.matrices["U"]  # the paper's letter
 
         @lru_cache(maxsize=16)
@@ -204,7 +206,7 @@ class RNNCheck:
         y: tuple[fmpq, fmpq],
         where: str,
     ) -> Cases:
-        """Whether σ of a vector is another, for all parameters in two intervals.
+        """Compare σ of `found` with `wanted`, for all parameters in two intervals.
 
         A coordinate must be 0, or 1, or a part of a stack: then the pre-activation is that itself.
         """
@@ -222,10 +224,10 @@ class RNNCheck:
     def _compare_image(
         self, found: Image, wanted: Mapping[int, Affine], but: Collection[int], where: str
     ) -> Cases:
-        """The same for all stacks, without some places; as many cases, but few are looked at.
+        """`_compare` for all stacks, without the places `but`; counts all cases, evaluates few.
 
-        A place where the shared summand is all there is holds a number that is not above 0, and
-        should.
+        Where an image is its shared summand alone and that is never above 0, σ of it is 0, as
+        wanted.
         """
         near = {*found.own, *found.above, *wanted, *but}
         cases = [*self._compare(found.at(near.difference(but)), wanted, *self.stacks, where)]
@@ -257,31 +259,22 @@ class RNNCheck:
             for t in range(self.k):
                 part = (t / self.base, (t + self.tau) / self.base)
                 x, y = (part, self.whole) if popped == "x" else (self.whole, part)
-                new = {k: Affine(ONE) for k, a in tops.items() if t >= a}
+                new = {k: ALWAYS_1 for k, a in tops.items() if t >= a}
                 yield from self._compare(shown, new, x, y, f"{where}, top {t}")
 
     def _after(self, target: str, written: int, move: str) -> Symbolic:
         """The configuration after a step, but for the neurons P of a symbol that was popped."""
-        at, inverse = self.at, 1 / self.base
-        vector = {at.one("u"): Affine(ONE), at.one("S", target): Affine(ONE)}
-        if move == "R":
-            vector[at.one("Rpop")] = Affine(x=ONE)
-            vector[at.one("Lpush")] = Affine(written * inverse, y=inverse)
-        elif move == "L":
-            vector[at.one("Lpop")] = Affine(y=ONE)
-            vector[at.one("Rpush")] = Affine(written * inverse, inverse)
-        else:
-            vector[at.one("Rstay")] = Affine(x=ONE)
-            vector[at.one("Lstay")] = Affine(y=ONE)
-            for a in range(1, written + 1):
-                vector[at.one("P", self.tops[target, "S", a])] = Affine(ONE)
-        return vector
+        inverse = 1 / self.base
+        right = Affine(written * inverse, inverse) if move == "L" else X
+        left = Affine(written * inverse, y=inverse) if move == "R" else Y
+        digit = written if move == "S" else 0
+        return self._in_state(target, move, digit) | self._with_stacks(move, right, left)
 
     def _halted(self, q: str | Nothing) -> Symbolic:
         """u alone; and a start state that accepts stays, so that some y_r with r ≥ 1 shows it."""
-        vector = {self.at.one("u"): Affine(ONE)}
+        vector = {self.at.one("u"): ALWAYS_1}
         if q is not NOTHING and q == self.machine.start and q in self.final:
-            vector[self.at.one("S", q)] = Affine(ONE)
+            vector[self.at.one("S", q)] = ALWAYS_1
         return vector
 
     def _end(self) -> Cases:
@@ -295,23 +288,21 @@ class RNNCheck:
 
         `first` is the digit of the first symbol, `last` that of the last one.
         """
-        at, start = self.at, self.machine.start
-        vector = {at.one("u"): Affine(ONE), at.one("S", start): Affine(ONE)}
-        for a in range(1, first + 1):
-            vector[at.one("P", self.tops[start, "R", a])] = Affine(ONE)
-        vector[at.one("sc")] = Affine(x=ONE)
-        vector[at.one("Rpop")] = Affine(y=ONE)
+        at = self.at
+        vector = self._in_state(self.machine.start, "R", first)
+        vector |= {at.one("sc"): X, at.one("Rpop"): Y}
         if last:
-            vector[at.one("e", str(last))] = Affine(x=ONE)
+            vector[at.one("e", str(last))] = X
         return vector
+
+    def _token(self, symbol: str) -> Symbolic:
+        return {k: Affine(v) for k, v in self.embedding[symbol].items()}
 
     def _first_token(self) -> Cases:
         for symbol in self.machine.symbols:
-            token = {k: Affine(v) for k, v in self.embedding[symbol].items()}
-            found = self._through("W", token)
-            digit = self.digits[symbol]
-            scale = 1 / self.base
-            wanted = {k: Affine(v.c + v.x * scale) for k, v in self._read(digit, digit).items()}
+            found, digit = self._through("W", self._token(symbol)), self.digits[symbol]
+            read = self._read(digit, digit)
+            wanted = {k: Affine(v.c + v.x / self.base) for k, v in read.items()}
             wanted = {k: v for k, v in wanted.items() if v.c}
             yield from self._compare(found, wanted, *self.stacks, f"first token {symbol}")
 
@@ -323,14 +314,11 @@ class RNNCheck:
             for first, last in product(digits, digits)
         }
         for symbol in self.machine.symbols:
-            token = {k: Affine(v) for k, v in self.embedding[symbol].items()}
-            added = self._through("W", token)
+            added = self._through("W", self._token(symbol))
             for first, last in product(digits, digits):
                 before = state[first, last]
-                found = {
-                    k: before.get(k, ALWAYS_0).plus(added.get(k, ALWAYS_0))
-                    for k in {*before, *added}
-                }
+                sums = {*before, *added}
+                found = {k: before.get(k, ALWAYS_0).plus(added.get(k, ALWAYS_0)) for k in sums}
                 wanted = self._read(first, self.digits[symbol])
                 wanted = {k: Affine(v.c, v.x / self.base, v.y) for k, v in wanted.items()}
                 # The last digit joins the others: Σ dig_j B^(−j) ≤ τ < 1, so σ leaves the sum.
@@ -342,7 +330,7 @@ class RNNCheck:
                 yield from self._compare(found, wanted, scale, self.whole, where)
 
     def _start(self) -> Cases:
-        # Behind the input a blank is read, which leaves e at 0; the scale must not matter.
+        # After the input a blank is read, which leaves e at 0; the scale must not matter.
         rest = self.matrices["U"]({self.at.one("sc"): ONE})
         yield not rest, f"the scale reaches {self.at.show(rest)}"
 

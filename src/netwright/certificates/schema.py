@@ -1,15 +1,15 @@
-"""What a certificate may hold: for every place in it, one type and one way to write it.
+"""The schema of certificates: one type and one spelling for every value in the file.
 
 The checks compare names by `==`, put them into sets and use them as keys. That is sound for text
 alone: JSON's `null` would be taken for "no state", a NaN is unequal to itself, `true` equals 1. So
-nothing is checked before all of it has the form that is described here: names are text that is not
-empty, numbers are integers or rationals in lowest terms as text, no key is missing, unknown or
-given twice.
+the whole file is validated before any check: names are text that is not empty, numbers are integers
+or rationals in lowest terms as text, no key is missing, unknown or given twice.
 """
 
 import json
 import re
 from collections.abc import Callable, Iterable
+from itertools import count, repeat
 from typing import Any
 
 from flint import fmpq
@@ -17,14 +17,14 @@ from flint import fmpq
 from netwright.errors import FormatError
 
 Shape = Callable[[object], None]
-"""Refuses a value that has not the form, by a `Misfit`."""
+"""A validator: raises `Misfit` for a value of another form."""
 LARGEST_INDEX = 1 << 31
 LONGEST_NUMBER = 4_000
-"""Digits; Python refuses to read an integer of more than 4,300."""
+"""In digits; Python refuses to parse an integer of more than 4,300."""
 
 
 def parse(data: bytes, label: str) -> Any:
-    """The JSON of a file, with no constants, no floats and no key given twice in one object."""
+    """Parse JSON; raise FormatError for constants, floats, and keys that occur twice."""
 
     def refuse(found: str) -> Any:
         raise FormatError(f"{label}: found the number {found[:40]}; expected an integer or text")
@@ -51,7 +51,7 @@ def parse(data: bytes, label: str) -> Any:
 
 
 def unique(pairs: Iterable[tuple[Any, Any]], what: str) -> dict[Any, Any]:
-    """A dictionary from pairs; FormatError for a key that occurs twice."""
+    """A dictionary from pairs; raise FormatError for a key that occurs twice."""
     found: dict[Any, Any] = {}
     for key, value in pairs:
         if key in found:
@@ -61,7 +61,7 @@ def unique(pairs: Iterable[tuple[Any, Any]], what: str) -> dict[Any, Any]:
 
 
 class Misfit(Exception):  # noqa: N818  # it never leaves this module
-    """A value that has not the form; whoever holds it adds where it stands."""
+    """A value of the wrong form; each container around it appends its place to `path`."""
 
     def __init__(self, expected: str, value: object) -> None:
         self.path: list[str] = []
@@ -69,7 +69,7 @@ class Misfit(Exception):  # noqa: N818  # it never leaves this module
 
 
 def shown(value: object) -> str:
-    """A value of a file in short."""
+    """A value as JSON, cut to 60 characters."""
     try:
         text = json.dumps(value)
     except (TypeError, ValueError):
@@ -80,7 +80,7 @@ def shown(value: object) -> str:
 
 
 def require(shape: Shape, value: object, label: str) -> None:
-    """FormatError, with the place, if something in a value has not the form."""
+    """Validate a value; raise FormatError that names the place of the first misfit."""
     try:
         shape(value)
     except Misfit as misfit:
@@ -91,19 +91,19 @@ def require(shape: Shape, value: object, label: str) -> None:
 
 
 def text(value: object) -> None:
-    """A name: text that is not empty, and that every file can hold."""
+    """A name: text that is not empty and can be encoded as UTF-8."""
     if type(value) is not str or not value or any("\ud800" <= c <= "\udfff" for c in value):
         raise Misfit("text that is not empty and has no lone surrogates", value)
 
 
 def index(value: object) -> None:
-    """An integer from 0 on; no boolean."""
+    """An integer that is not negative; no boolean."""
     if type(value) is not int or not 0 <= value < LARGEST_INDEX:
         raise Misfit(f"an integer from 0 to {LARGEST_INDEX - 1}", value)
 
 
 def power(value: object) -> None:
-    """A small integer, also below 0; no boolean."""
+    """A small integer, possibly negative; no boolean."""
     if type(value) is not int or not -64 <= value <= 64:
         raise Misfit("an integer from -64 to 64", value)
 
@@ -132,12 +132,8 @@ def one_of(*choices: str) -> Shape:
     return check
 
 
-def anything(_value: object) -> None:
-    """Whatever it is."""
-
-
 def optional(shape: Shape) -> Shape:
-    """null, or something of a form."""
+    """null, or a value of a form."""
 
     def check(value: object) -> None:
         if value is not None:
@@ -147,7 +143,7 @@ def optional(shape: Shape) -> Shape:
 
 
 def writable(value: object) -> None:
-    """Anything that a file can hold: texts without lone surrogates, integers, and lists of such."""
+    """JSON that any file can hold: no floats, and no lone surrogates in texts."""
     if isinstance(value, dict):
         for key, item in value.items():
             writable(key)
@@ -162,31 +158,38 @@ def writable(value: object) -> None:
         raise Misfit("text or an integer", value)
 
 
+def _check_each(
+    places: Iterable[object], shapes: Iterable[Shape], values: Iterable[object], written: str
+) -> None:
+    """Validate the values in a container; a misfit gets its place, `written` as `[{}]` or `.{}`."""
+    place: object = ""
+    try:
+        for place, shape, value in zip(places, shapes, values, strict=False):  # noqa: B007
+            shape(value)
+    except Misfit as misfit:
+        misfit.path.append(written.format(place))
+        raise
+
+
 def sequence(shape: Shape) -> Shape:
     """A list whose items have one form."""
 
     def check(value: object) -> None:
         if not isinstance(value, list | tuple):
             raise Misfit("a list", value)
-        n = 0
-        try:
-            for n, item in enumerate(value):  # noqa: B007  # where it ended
-                shape(item)
-        except Misfit as misfit:
-            misfit.path.append(f"[{n}]")
-            raise
+        _check_each(count(), repeat(shape), value, "[{}]")
 
     return check
 
 
 def row(*shapes: Shape) -> Shape:
-    """A list of so many items, each with a form of its own."""
+    """A list of fixed length, each item with a form of its own."""
 
     def check(value: object) -> None:
         if not isinstance(value, list | tuple) or len(value) != len(shapes):
             raise Misfit(f"a list of {len(shapes)}", value)
         n = 0
-        try:
+        try:  # not by `_check_each`: rows are most of a certificate
             for n, shape in enumerate(shapes):
                 shape(value[n])
         except Misfit as misfit:
@@ -196,22 +199,11 @@ def row(*shapes: Shape) -> Shape:
     return check
 
 
-def by_name(shape: Shape) -> Shape:
-    """An object whose keys are names, and whose values have one form."""
-
-    def check(value: object) -> None:
-        if not isinstance(value, dict):
-            raise Misfit("an object", value)
-        key: object = ""
-        try:
-            for key, item in value.items():
-                text(key)
-                shape(item)
-        except Misfit as misfit:
-            misfit.path.append(f".{key}")
-            raise
-
-    return check
+def by_name(value: object) -> None:
+    """An object whose keys are names, with any values."""
+    if not isinstance(value, dict):
+        raise Misfit("an object", value)
+    _check_each(value, repeat(text), value, ".{}")
 
 
 def record(**shapes: Shape) -> Shape:
@@ -222,26 +214,19 @@ def record(**shapes: Shape) -> Shape:
         if not isinstance(value, dict) or value.keys() != shapes.keys():
             found = list(value) if isinstance(value, dict) else value
             raise Misfit(f"an object with {keys}", found)
-        key = ""
-        try:
-            for key, shape in shapes.items():
-                shape(value[key])
-        except Misfit as misfit:
-            misfit.path.append(f".{key}")
-            raise
+        _check_each(shapes, shapes.values(), map(value.__getitem__, shapes), ".{}")
 
     return check
 
 
+_LABELLED = row(text, sequence(text))
+
+
 def _block(value: object) -> None:
     """A block of a layout: its name if it is one coordinate, else its name and its labels."""
-    if isinstance(value, str):
-        text(value)
-    else:
-        _LABELLED(value)
+    (text if isinstance(value, str) else _LABELLED)(value)
 
 
-_LABELLED = row(text, sequence(text))
 _MACHINE = record(
     states=sequence(text),
     symbols=sequence(text),
@@ -261,12 +246,11 @@ _PRODUCTS = record(input=index, output=index, terms=sequence(sequence(_MAP)))
 
 def _matrix(value: object) -> None:
     """A matrix as a sum of products, or as one map."""
-    shape = _PRODUCTS if isinstance(value, dict) and "terms" in value else _MAP
-    shape(value)
+    (_PRODUCTS if isinstance(value, dict) and "terms" in value else _MAP)(value)
 
 
 _GIVEN = one_of("given")
-"""Where the given machine stands in a network."""
+"""What a network has in place of a second copy of the given machine."""
 
 
 def _machine_or_given(value: object) -> None:
@@ -357,14 +341,13 @@ RNN = record(
 )
 _BANK = record(kernels=sequence(sequence(_matrix)), bias=optional(sequence(_VECTOR)), f=text)
 NEURAL_GPU = record(
-    **_STACKS,
-    network=record(layout=index, U=_BANK, R=_BANK, F=_BANK, width=index, circular=flag),
+    **_STACKS, network=record(layout=index, U=_BANK, R=_BANK, F=_BANK, width=index, circular=flag)
 )
 CERTIFICATE = record(
     kind=text,
     on=text,
     holds=flag,
     obligations=sequence(record(obligation=text, cases=index, failure=optional(text))),
-    network=by_name(anything),
+    network=by_name,
 )
-"""A whole file, but for its network."""
+"""A whole file; its network is validated by the shape of its kind."""

@@ -7,8 +7,7 @@ from typing import Any
 from flint import fmpq
 
 from netwright.certificates.chain import Forms, known, shown
-from netwright.certificates.decoder import WrittenDecoder
-from netwright.certificates.normal_form import NORMAL_FORM, normal_form_cases, read_normal
+from netwright.certificates.decoder import NormalDecoder
 from netwright.certificates.reading import (
     NOTHING,
     ONE,
@@ -23,38 +22,27 @@ from netwright.certificates.schema import TRANSFORMER
 
 MOVES = {"L": -1, "R": 1}
 BLOCKS = ["q1", "s1", "x1", "q2", "s2", "x2", "x3", "x4", "x5", "s3", "x6", "s4", "x7"]
-POSITIONS = {
-    "paper": ["x8", "x9", "x10", "x11"],
-    "recency": ["x8", "x9", "x10", "x11", "x12"],
-}
-"""1, i, 1/i, 1/i², and 1/i³ for the score by recency: by the name of the third layer's score."""
+POSITIONS = {"paper": ["x8", "x9", "x10", "x11"], "recency": ["x8", "x9", "x10", "x11", "x12"]}
+"""Positional blocks by the name of the third layer's score; `POWERS` are their powers of i."""
 POWERS = (0, 1, -1, -2, -3)
-"""Of the position, in these blocks."""
 
 
-class TransformerCheck(WrittenDecoder):
-    """What is written down of a Transformer, and its obligations."""
+class TransformerCheck(NormalDecoder):
+    """A serialised Transformer, and its obligations."""
 
     def __init__(self, written: Mapping[str, Any]) -> None:
         super().__init__(written)
-        self.given, self.normal, self.names, self.pauses = read_normal(written)
         self.hidden_of_f = self.all_layouts[written["network"]["F"]["maps"][0]["output"]]
-        self.encoder_layers, self.decoder_layers = self.found_layers
         self.position_blocks = [*self.at.places][len(BLOCKS) :]
         self.score: str = written["score"]
-        self.embedding = self.vectors(written["embedding"], "the embedding")
-        self.final = set(written["final_states"])
 
     def obligations(self) -> Iterator[Obligation]:
-        """All of them."""
+        """Check all obligations, the shape first."""
         shape = oblige("shape: one encoder layer, three decoder layers, σ", self._shape())
         yield shape
         if shape.failure is not None:
             return  # the others would not know where to look
-        normal_form = normal_form_cases(
-            self.given, self.normal, self.names, self.pauses, self.final
-        )
-        yield oblige(NORMAL_FORM, normal_form)
+        yield self.normal_form()
         yield oblige("embedding, positions, seed and final set", self._ends())
         yield oblige("encoder: it leaves vectors as they are", self._encoder())
         yield oblige("Lemma B.1: K and V of the encoder", self._lemma_b1())
@@ -67,14 +55,10 @@ class TransformerCheck(WrittenDecoder):
         yield oblige("Lemma B.5: F gives state, move and symbol", self._f_values())
 
     def _shape(self) -> Cases:
-        wanted = [f"encoder.1.{x}" for x in "QKVO"] + ["encoder.K", "encoder.V", "F"]
-        wanted += [f"decoder.{n}.{x}" for n in (1, 2, 3) for x in "QKVO"]
         yield self.attention == ["score_phi", "hardmax"], "attention is not −|⟨q, k⟩| and hardmax"
-        yield (self.encoder_layers, self.decoder_layers) == (1, 3), "other numbers of layers"
-        yield set(self.networks) == set(wanted), "other networks"
+        yield from self.has_layers(1, 3)
         yield len(self.networks["F"].maps) >= 2, "F has no hidden layer"
-        for name, network in self.networks.items():
-            yield network.activation == "sigma", f"{name} has another activation than σ"
+        yield from self.has_sigma()
         blocks = [*self.at.places][: len(BLOCKS)]
         yield self.score in POSITIONS, f"no score {self.score}"
         known = self.position_blocks == POSITIONS.get(self.score)
@@ -84,16 +68,11 @@ class TransformerCheck(WrittenDecoder):
             yield list(labels) == list(kind), f"block {block} has other labels"
 
     def _ends(self) -> Cases:
-        at, sharp = self.at, self.normal.blank
+        at = self.at
         powers = dict(zip(self.position_blocks, POWERS, strict=False))
         yield self.positions == [*powers.items()], "the positions are elsewhere, or others"
-        start = {at.one("q1", self.names[0]): ONE, at.one("s1", sharp): ONE}
-        yield self.seed == start, f"the seed is {at.show(self.seed)}"
-        letters = [symbol for symbol in self.normal.symbols if symbol != sharp]
-        yield list(self.embedding) == letters, "the embedding has other symbols"
-        for symbol, vector in self.embedding.items():
-            yield vector == {at.one("s3", symbol): ONE}, f"f({symbol}) is {at.show(vector)}"
-        yield self.final == self.given.final, "the final set is another"
+        start = {at.one("q1", self.names[0]): ONE, at.one("s1", self.normal.blank): ONE}
+        yield from self.has_ends(start, "s3")
 
     def _encoder(self) -> Cases:
         # With V = 0 every attention is 0, and with O = 0 the residual connections give x again.
@@ -110,12 +89,10 @@ class TransformerCheck(WrittenDecoder):
 
     def _o1_columns(self) -> Cases:
         yield self.networks["decoder.1.V"].is_zero(), "V of layer 1 is not 0"
-        network = self.networks["decoder.1.O"]
-        known = self.at.of("q1", "s1", "x1")
-        for matrix in network.maps[:1]:
-            for j, _ in matrix.weights:
-                yield j in known, f"O1 reads {self.at.names[j]}"
-        at = self.at
+        at, network = self.at, self.networks["decoder.1.O"]
+        known = at.of("q1", "s1", "x1")
+        for j, _ in network.maps[0].weights:
+            yield j in known, f"O1 reads {at.names[j]}"
         parts = ((("q2", "s2", "x2"), at.of("q1", "s1")), (("x1", "x3"), at.of("x1")))
         for blocks, allowed in parts:
             sources = network.sources(at.of(*blocks))
@@ -123,9 +100,7 @@ class TransformerCheck(WrittenDecoder):
         yield network.sources(at.of("q1")) <= at.of("q1"), "q1 depends on more"
         yield network.sources(at.of("s1")) <= at.of("s1"), "s1 depends on more"
         others = ["x4", "x5", "s3", "x6", "s4", "x7", *self.position_blocks]
-        last = network.maps[-1]
-        reached = {k for _, k in last.weights} | {k for k, b in last.bias.items() if b}
-        yield not reached & at.of(*others), "O1 writes to other blocks"
+        yield not network.reached() & at.of(*others), "O1 writes to other blocks"
 
     def _o1_values(self) -> Cases:
         network = self.networks["decoder.1.O"]
@@ -152,7 +127,7 @@ class TransformerCheck(WrittenDecoder):
         return {} if label is NOTHING else {self.at.one(block, label): known(1)}
 
     def _vector(self, parts: Forms) -> Forms:
-        """A vector that is 0 elsewhere."""
+        """The whole vector: 0 where `parts` has no form."""
         return {k: parts.get(k, {}) for k in range(len(self.at.names))}
 
     def _cancels(self, layer: int) -> bool:
@@ -191,9 +166,7 @@ class TransformerCheck(WrittenDecoder):
         yield F.sources(at.of("x1")) <= at.of("x2"), "x1 depends on more than x2"
         allowed = at.of("s3", "s4", "x6", "x7", "x9")
         yield F.sources(at.of("s1")) <= allowed, "s1 depends on other blocks"
-        last = F.maps[-1]
-        reached = {k for _, k in last.weights} | {k for k, b in last.bias.items() if b}
-        yield reached <= at.of("q1", "s1", "x1"), "F writes to other blocks"
+        yield F.reached() <= at.of("q1", "s1", "x1"), "F writes to other blocks"
 
     def _f_saturates(self) -> Cases:
         """F depends on positions through A = x9 − x6 and D = x9 − x7 alone, and only so far.
@@ -233,8 +206,7 @@ class TransformerCheck(WrittenDecoder):
         for q in states:
             found = image(self._one_hot("q2", q))
             kept = {k: form for k, form in found.items() if k in kept_in}
-            right = kept == self._one_hot("q1", q)
-            yield right, f"state {_shown(q)} becomes {self._show(kept)}"
+            yield kept == self._one_hot("q1", q), f"state {_shown(q)} becomes {self.show(kept)}"
         for m in (-1, 0, 1):
             move = image({at.one("x2"): known(m)}).get(at.one("x1"), {})
             yield move == known(m), f"move {m} becomes {shown(move)}"
@@ -249,11 +221,11 @@ class TransformerCheck(WrittenDecoder):
             kept = {k: form for k, form in found.items() if k in kept_in}
             yield (
                 kept == self._one_hot("s1", symbol),
-                f"α = {_shown(alpha)}, v = {_shown(v)}, A = {a}, D = {d}: {self._show(kept)}",
+                f"α = {_shown(alpha)}, v = {_shown(v)}, A = {a}, D = {d}: {self.show(kept)}",
             )
 
-    def _show(self, x: Forms) -> str:
-        """A vector of numbers."""
+    def show(self, x: Forms) -> str:
+        """A vector of numbers as text."""
         return self.at.show({k: form[""] for k, form in x.items()})
 
 

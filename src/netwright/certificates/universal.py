@@ -1,4 +1,4 @@
-"""What checks certificates of universal networks: the network once, and each prompt."""
+"""Checkers of universal networks: the constant network is checked once, each prompt anew."""
 
 import hashlib
 import json
@@ -18,7 +18,7 @@ from netwright.certificates.universal_rules import RulesNetworkCheck, RulesPromp
 from netwright.certificates.universal_text import TextNetworkCheck, TextPromptCheck
 
 CONSTANT = ("layouts", "network", "seed", "embedding")
-"""What is the same for all machines."""
+"""The keys of what is the same for all machines."""
 
 
 def constant_part(written: Mapping[str, Any]) -> dict[str, Any]:
@@ -27,13 +27,13 @@ def constant_part(written: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def weights_digest(written: Mapping[str, Any]) -> str:
-    """A digest of all that is the same for all machines: every weight, the seed, the positions."""
+    """The SHA-256 of all that is the same for all machines: weights, seed, positions."""
     constant = json.dumps(constant_part(written), sort_keys=True, ensure_ascii=False)
     return hashlib.sha256(constant.encode()).hexdigest()
 
 
 def network_obligations(written: Mapping[str, Any]) -> tuple[Obligation, ...]:
-    """Those of the network; a network that was checked before is not checked again."""
+    """The obligations of the network, cached by its weights."""
     return _checked(json.dumps(constant_part(written), ensure_ascii=False))
 
 
@@ -45,14 +45,14 @@ def _checked(constant: str) -> tuple[Obligation, ...]:
 
 
 def prompt_obligations(written: Mapping[str, Any]) -> Iterator[Obligation]:
-    """Those of the prompt alone."""
+    """The obligations of the prompt alone."""
     if "prompt" in written:
         return TextPromptCheck(written).obligations()
     return RulesPromptCheck(written, RulesNetworkCheck(written)).obligations()
 
 
 def _checker(alone: Shape, whole: Shape) -> Checker:
-    """For a network alone, and for one with a machine as its prompt."""
+    """A checker for a network alone, or with a machine as its prompt."""
 
     def shape(value: object) -> None:
         (whole if isinstance(value, dict) and "given" in value else alone)(value)

@@ -1,4 +1,4 @@
-"""What the checks of the universal networks have in common."""
+"""Checks that both universal networks share."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -6,18 +6,18 @@ from typing import Any
 
 from flint import fmpq
 
-from netwright.certificates.chain import Bounds, Form, Forms, shown, unknown, within
+from netwright.certificates.chain import Form, Forms, unknown
 from netwright.certificates.decoder import WrittenDecoder, positions_in
 from netwright.certificates.reading import ONE, Cases
 
 MOVES = {1: "R", -1: "L"}
-"""A move, and the pointer that it follows."""
+"""Moves, and the pointer that each follows."""
 
 
 def code(number: int) -> fmpq:
-    """code₁ of a number: its binary digits as base-4 digits behind the point, the lowest first.
+    """code₁ of a number: its binary digits as base-4 digits after the point, the lowest first.
 
-    So code₁ is below 1/3, code₂ = 2 code₁ below 2/3, and a sum code₂(x) + code₁(y) tells both.
+    So code₁ < 1/3, code₂ = 2 code₁ < 2/3, and a sum code₂(x) + code₁(y) determines x and y.
 
     >>> code(0), code(1), code(2), code(3)
     (0, 1/4, 1/16, 5/16)
@@ -29,9 +29,10 @@ def code(number: int) -> fmpq:
 
 
 class UniversalCheck(WrittenDecoder, ABC):
-    """What is written down of a universal network."""
+    """A serialised universal network."""
 
-    layers = (0, 0)
+    layers: int
+    """How many decoder layers it has; there is no encoder layer."""
 
     def __init__(self, written: Mapping[str, Any]) -> None:
         super().__init__(written)
@@ -43,13 +44,9 @@ class UniversalCheck(WrittenDecoder, ABC):
         """The blocks of the layout."""
 
     def _shape(self) -> Cases:
-        wanted = ["encoder.K", "encoder.V", "F"]
-        wanted += [f"decoder.{n}.{x}" for n in range(1, self.layers[1] + 1) for x in "QKVO"]
         yield self.normaliser == "hardmax", "attention is not hard"
-        yield self.found_layers == self.layers, "other numbers of layers"
-        yield set(self.networks) == set(wanted), "other networks"
-        for name, network in self.networks.items():
-            yield network.activation == "sigma", f"{name} has another activation than σ"
+        yield from self.has_layers(0, self.layers)
+        yield from self.has_sigma()
         yield [*self.at.places] == self.blocks, "other blocks, or another score"
         for block, labels in self.at.places.items():
             yield list(labels) == [""], f"block {block} is not one coordinate"
@@ -67,14 +64,12 @@ class UniversalCheck(WrittenDecoder, ABC):
     def linked(self, move: int) -> Forms:
         """The next pointers after a move, by the lemma of linked visits."""
         right, left = ("RR", "e") if move > 0 else ("e", "LL")
-        return {self.at.one("R"): unknown(right), self.at.one("L"): unknown(left)}
+        return self.forms(R=unknown(right), L=unknown(left))
 
-    def is_unit(self, form: Form, bounds: Bounds) -> bool:
-        """Whether a form is in [0, 1]."""
-        least, most = within(form, bounds)
-        return least is not None and least >= 0 and most is not None and most <= 1
+    def forms(self, **blocks: Form) -> Forms:
+        """The vector with these forms in its blocks."""
+        return {self.at.one(block): form for block, form in blocks.items()}
 
     def show(self, x: Forms) -> str:
-        """A vector of forms."""
-        shown_parts = (f"{self.at.names[k]} = {shown(form)}" for k, form in sorted(x.items()))
-        return ", ".join(shown_parts) or "nothing else"
+        """A vector of forms as text."""
+        return super().show(x) or "nothing else"

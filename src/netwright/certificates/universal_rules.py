@@ -11,17 +11,10 @@ from typing import Any
 
 from flint import fmpq
 
-from netwright.certificates.chain import ZERO, Bounds, Forms, known, unknown
+from netwright.certificates.chain import ZERO, Bounds, Forms, is_unit, known, unknown
 from netwright.certificates.normal_form import NORMAL_FORM, normal_form_cases, read_normal
 from netwright.certificates.pointer_transformer import look_up_maps
-from netwright.certificates.reading import (
-    ONE,
-    Cases,
-    Obligation,
-    Sparse,
-    oblige,
-    read_vector,
-)
+from netwright.certificates.reading import ONE, Cases, Obligation, Sparse, oblige, read_vector
 from netwright.certificates.schema import unique
 from netwright.certificates.universal_network import MOVES, UniversalCheck, code
 
@@ -31,17 +24,17 @@ BLOCKS = [*SHOWN, *RULE, "r3", "m3", "on3", "sel", "e_", "one_", "v", "RR", "LL"
 POSITIONS = {"score_phi": ["n", "e"], "dot_product": ["e", "e2"]}
 HALF = fmpq(1, 2)
 NO_RULE = fmpq(5)
-"""What a symbol of the input has in place of a pair: no sum of codes comes near it."""
+"""What a symbol of the input has in place of a pair's code; no sum of codes comes near it."""
 
 
 class RulesNetworkCheck(UniversalCheck):
-    """What is written down of the network, and its obligations.
+    """The serialised network, and its obligations.
 
     Invariants of an output: r, s, R and L are in [0, 1]; on is 1 while the machine runs, else 0.
     Codes of symbols are at most 1/2.
     """
 
-    layers = (0, 2)
+    layers = 2
 
     @property
     def blocks(self) -> list[str]:
@@ -49,7 +42,7 @@ class RulesNetworkCheck(UniversalCheck):
         return [*BLOCKS, *POSITIONS.get(self.score, [])]
 
     def obligations(self) -> Iterator[Obligation]:
-        """Those of the network."""
+        """Check all obligations of the network, the shape first."""
         shape = oblige("network: no encoder layer, two decoder layers, σ", self._shape())
         yield shape
         if shape.failure is not None:
@@ -81,32 +74,28 @@ class RulesNetworkCheck(UniversalCheck):
         yield self.networks["decoder.1.V"].is_zero(), "V of layer 1 is not 0"
 
     def _token(self, bounds: Bounds, **parts: int) -> Forms:
-        """A token in layer 1: what is known of it, and unknowns for the rest."""
+        """A token in layer 1: numbers for `parts`, unknowns in [0, 1] for the rest."""
         names = ["r", "s", "R", "L", "r2", "w2", "on2", "e"]
         bounds |= dict.fromkeys(names, (ZERO, ONE))
-        x = {self.at.one(name): unknown(name) for name in names}
-        return x | {self.at.one(name): known(value) for name, value in parts.items()}
+        forms = {name: unknown(name) for name in names}
+        return self.forms(**forms, **{name: known(value) for name, value in parts.items()})
 
     def _cleared(self, on: int) -> Forms:
         """What O₁ adds in any case: r, s and on are taken away, e is copied, one_ is 1."""
-        at = self.at
-        added = {at.one("r"): {"r": -ONE}, at.one("s"): {"s": -ONE}, at.one("one_"): known(1)}
-        added |= {at.one("e_"): unknown("e")} | ({at.one("on"): known(-1)} if on else {})
-        return added
+        added = self.forms(r={"r": -ONE}, s={"s": -ONE}, one_=known(1), e_=unknown("e"))
+        return added | (self.forms(on=known(-1)) if on else {})
 
     def _rule(self) -> Cases:
         at, network = self.at, self.networks["decoder.1.O"]
-        yield (
-            network.reached() <= at.of("r", "s", "on", "r3", "m3", "on3", "sel", "e_", "one_"),
-            ("O1 writes to other blocks"),
-        )
+        written = at.of("r", "s", "on", "r3", "m3", "on3", "sel", "e_", "one_")
+        yield network.reached() <= written, "O1 writes to other blocks"
         allowed = at.of("r", "s", "on", "R", "L", "r2", "m2", "on2", "e")
         yield network.sources(network.reached()) <= allowed, "O1 reads other blocks"
         for move, pointer in MOVES.items():
             bounds: Bounds = {}
             x = self._token(bounds, on=1, m2=move)
-            wanted = self._cleared(1) | {at.one("r3"): unknown("r2"), at.one("on3"): unknown("on2")}
-            wanted |= {at.one("m3"): known(move), at.one("sel"): unknown(pointer)}
+            wanted = self._cleared(1) | self.forms(m3=known(move), sel=unknown(pointer))
+            wanted |= self.forms(r3=unknown("r2"), on3=unknown("on2"))
             found = network.of_forms(x, bounds)
             yield found == wanted, f"moving {pointer}: {self.show(found)}"
 
@@ -125,12 +114,11 @@ class RulesNetworkCheck(UniversalCheck):
         allowed = at.of("r3", "m3", "on3", "al", "v", "RR", "LL", "e")
         yield F.sources(F.reached()) <= allowed, "F reads other blocks"
         for move, pointer in MOVES.items():
-            names = ["r3", "on3", "RR", "LL", "e"]
-            bounds: Bounds = dict.fromkeys(names, (ZERO, ONE))
+            bounds: Bounds = dict.fromkeys(("r3", "on3", "RR", "LL", "e"), (ZERO, ONE))
             bounds |= {"al": (ZERO, HALF), "v": (ZERO, HALF)}
             x = {at.one(name): unknown(name) for name in bounds} | {at.one("m3"): known(move)}
-            wanted = {at.one("r"): unknown("r3"), at.one("on"): unknown("on3")}
-            wanted |= {at.one("s"): {"al": ONE, "v": ONE}} | self.linked(move)
+            wanted = self.forms(r=unknown("r3"), on=unknown("on3"), s={"al": ONE, "v": ONE})
+            wanted |= self.linked(move)
             found = F.of_forms(x, bounds)
             yield found == wanted, f"moving {pointer}: {self.show(found)}"
 
@@ -148,12 +136,12 @@ class RulesNetworkCheck(UniversalCheck):
         x = {at.one(name): unknown(name) for name in bounds}
         x |= {at.one(name): known(0) for name in ("r3", "m3", "on3")}
         found = self.networks["F"].of_forms(x, bounds)
-        inside = self.is_unit(found.pop(at.one("s"), {}), bounds)
+        inside = is_unit(found.pop(at.one("s"), {}), bounds)
         yield inside and not found, f"F gives {self.show(found)}"
 
 
 class RulesPromptCheck:
-    """What is written down of a prompt, and its obligations."""
+    """A serialised prompt, and its obligations."""
 
     def __init__(self, written: Mapping[str, Any], network: RulesNetworkCheck) -> None:
         self.given, self.normal, self.names, self.pauses = read_normal(written)
@@ -167,7 +155,7 @@ class RulesPromptCheck:
         self.symbol_codes = {symbol: code(n) for n, symbol in enumerate(self._letters)}
 
     def obligations(self) -> Iterator[Obligation]:
-        """Those of the prompt."""
+        """Check all obligations of the prompt."""
         final = self.given.final
         normal_form = normal_form_cases(self.given, self.normal, self.names, self.pauses, final)
         yield oblige(f"prompt: {NORMAL_FORM}", normal_form)
@@ -208,8 +196,7 @@ class RulesPromptCheck:
         return {self.at.one(block): value for block, value in fields.items() if value}
 
     def _symbols(self) -> Cases:
-        letters = self._letters[1:]
-        yield list(self.symbols) == letters, "other symbols"
+        yield list(self.symbols) == self._letters[1:], "other symbols"
         for symbol, vector in self.symbols.items():
             wanted = self._token(NO_RULE, {"al": self.symbol_codes[symbol]})
             yield vector == wanted, f"{symbol} is {self.at.show(vector)}"

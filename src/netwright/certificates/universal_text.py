@@ -7,17 +7,19 @@ from typing import Any
 
 from flint import fmpq
 
-from netwright.certificates.chain import ZERO, Bound, Bounds, Form, Forms, known, unknown
+from netwright.certificates.chain import (
+    ZERO,
+    Bound,
+    Bounds,
+    Form,
+    Forms,
+    is_unit,
+    known,
+    unknown,
+)
 from netwright.certificates.normal_form import same_steps
 from netwright.certificates.pointer_transformer import look_up_maps
-from netwright.certificates.reading import (
-    ONE,
-    Cases,
-    Machine,
-    Obligation,
-    oblige,
-    read_machine,
-)
+from netwright.certificates.reading import ONE, Cases, Machine, Obligation, oblige, read_machine
 from netwright.certificates.universal_network import MOVES, UniversalCheck
 
 FEATURES: dict[str, dict[str, int]] = {
@@ -33,7 +35,7 @@ FEATURES: dict[str, dict[str, int]] = {
     "T": {"tT": 1},
     "!": {"run": 1},
 }
-"""What each symbol of the prompt says."""
+"""The features of each symbol of the prompt."""
 CODES = ["dg", "bt", "tA", "tB", "tC", "end", "ov", "ry", "mv", "tT", "run"]
 SHOWN = ["r", "s", "on", "R", "L", "acc", "kap", "rn"]
 CHOSEN = ["r3", "w3", "m3", "on3", "sel"]
@@ -46,13 +48,13 @@ READ = {"acc": (ZERO, THIRD), "kap": (ZERO, ONE), "rn": (ZERO, 2 * THIRD)}
 
 
 class TextNetworkCheck(UniversalCheck):
-    """What is written down of the network, and its obligations.
+    """The serialised network, and its obligations.
 
     Invariants of an output: r, s, R, L, kap in [0, 1], acc ≤ 1/3, rn ≤ 2/3; on is 1 until the halt,
     then 0. A rule that is found has rF ≤ 1 and wF ≤ 1/3: a rule Y has no next state.
     """
 
-    layers = (0, 3)
+    layers = 3
 
     def __init__(self, written: Mapping[str, Any]) -> None:
         super().__init__(written)
@@ -64,7 +66,7 @@ class TextNetworkCheck(UniversalCheck):
         return BLOCKS if self.score == "score_phi" else []
 
     def obligations(self) -> Iterator[Obligation]:
-        """Those of the network."""
+        """Check all obligations of the network, the shape first."""
         shape = oblige("network: no encoder layer, three decoder layers, σ", self._shape())
         yield shape
         if shape.failure is not None:
@@ -91,7 +93,7 @@ class TextNetworkCheck(UniversalCheck):
         yield self.networks["decoder.1.V"].is_zero(), "V of layer 1 is not 0"
 
     def _says(self, symbol: str, times: int) -> Forms:
-        """What the prompt's symbol says, added so many times."""
+        """The features of a prompt's symbol, added `times` times."""
         features = FEATURES[symbol]
         return {self.at.one(name): known(times * features.get(name, 0)) for name in CODES}
 
@@ -117,7 +119,7 @@ class TextNetworkCheck(UniversalCheck):
             rn1 |= {"acc": fmpq(2)} if symbol == "C" else {}
             wanted = {"acc1": acc1, "kap1": kap1, "rn1": rn1}
             found = network.of_forms(x, bounds)
-            right = found == {at.one(name): form for name, form in wanted.items() if form}
+            right = found == self.forms(**{name: form for name, form in wanted.items() if form})
             yield right, f"at {symbol}: {self.show(found)}"
 
     def _rule_look_up(self) -> Cases:
@@ -148,8 +150,7 @@ class TextNetworkCheck(UniversalCheck):
             wanted = {"r3": unknown("rF"), "w3": unknown("wF"), "m3": known(move)}
             wanted |= {"on3": unknown("oF"), "sel": unknown(pointer)}
             found = network.of_forms(x, bounds)
-            right = found == {at.one(name): form for name, form in wanted.items()}
-            yield right, f"moving {pointer}: {self.show(found)}"
+            yield found == self.forms(**wanted), f"moving {pointer}: {self.show(found)}"
         for symbol in FEATURES:
             if symbol == "!":
                 continue
@@ -160,8 +161,7 @@ class TextNetworkCheck(UniversalCheck):
             if symbol == "T":
                 wanted |= {"w3": unknown("acc"), "m3": known(-1), "sel": unknown("L")}
             found = network.of_forms(x, bounds)
-            right = found == {at.one(name): form for name, form in wanted.items()}
-            yield right, f"at {symbol}: {self.show(found)}"
+            yield found == self.forms(**wanted), f"at {symbol}: {self.show(found)}"
 
     def _look_up(self) -> Cases:
         nets = self.networks
@@ -189,8 +189,8 @@ class TextNetworkCheck(UniversalCheck):
             if move == 0 and symbol in "!T":
                 continue
             bounds: Bounds = {}
-            x = self._looked_up(bounds) | self._says(symbol, 3) | {at.one("m3"): known(move)}
-            x[at.one("r3")] = known(0)
+            x = self._looked_up(bounds) | self._says(symbol, 3)
+            x |= self.forms(m3=known(move), r3=known(0))
             wanted = {**read, at.one("on"): unknown("on3")}
             if symbol == "!":
                 x |= self._unknowns(bounds, r3=(ZERO, ONE))
@@ -198,12 +198,12 @@ class TextNetworkCheck(UniversalCheck):
             if move:
                 wanted |= {at.one("s"): unknown("v"), **self.linked(move)}
             else:
-                wanted |= {at.one("R"): unknown("R"), at.one("L"): unknown("L")}
+                wanted |= self.forms(R=unknown("R"), L=unknown("L"))
             found = F.of_forms(x, bounds)
             yield found == wanted, f"at {symbol}, move {move}: {self.show(found)}"
 
     def _halted(self) -> Cases:
-        """on = 0 behind the prompt: O₂ gives nothing but sel, and F no more than s in [0, 1]."""
+        """on = 0 after the prompt: O₂ gives nothing but sel, and F no more than s in [0, 1]."""
         at, bounds = self.at, Bounds()
         x = self._rule_found(bounds) | self._unknowns(bounds, mF=(-ONE, ONE))
         x[at.one("on")] = known(0)
@@ -216,7 +216,7 @@ class TextNetworkCheck(UniversalCheck):
         # What was being read is 0 from the end of the prompt on.
         x |= {at.one(name): known(0) for name in (*CHOSEN, "acc1", "kap1", "rn1")}
         found = self.networks["F"].of_forms(x, bounds)
-        inside = self.is_unit(found.pop(at.one("s"), {}), bounds)
+        inside = is_unit(found.pop(at.one("s"), {}), bounds)
         yield inside and not found, f"F gives {self.show(found)}"
 
 
@@ -224,14 +224,12 @@ LINE = re.compile(r"([01]*)A([01]*)B(?:([YN])|([01]*)C([01]*)([<>]))")
 
 
 class TextPromptCheck:
-    """What is written down of a prompt, and its obligations."""
+    """A serialised prompt, and its obligations."""
 
     def __init__(self, written: Mapping[str, Any]) -> None:
         prompt = written["prompt"]
-        self.given, self.moving = (
-            Machine(written["given"]),
-            read_machine(prompt["machine"], written),
-        )
+        self.given = Machine(written["given"])
+        self.moving = read_machine(prompt["machine"], written)
         self.pauses = set(prompt["pauses"])
         self.long: bool = prompt["long"]
         self.numbers = [[n for _, n in prompt[name]] for name in ("states", "symbols")]
@@ -240,7 +238,7 @@ class TextPromptCheck:
         self.text: str = written["rules"]
 
     def obligations(self) -> Iterator[Obligation]:
-        """Those of the prompt."""
+        """Check all obligations of the prompt."""
         lines = oblige("prompt: it is made of rules", self._lines())
         yield lines
         if lines.failure is not None:
@@ -267,14 +265,14 @@ class TextPromptCheck:
         yield moving.symbols == given.symbols and moving.blank == given.blank, "other symbols"
         yield moving.start == given.start, "another start"
         yield moving.accepting == given.accepting, "other accepting states"
-        # Rules that leave a final state are none: the machine has halted there.
+        # Rules that leave a final state never apply: the machine has halted there.
         moving.delta = {k: rule for k, rule in moving.delta.items() if k[0] not in final}
         yield from same_steps(given, moving, self.pauses, final, lambda symbol: symbol)
         for (state, symbol), (_, _, move) in moving.delta.items():
             yield move in "LR", f"δ({state}, {symbol}) stays"
 
     def _numbers(self) -> Cases:
-        """The start has 1, # has 0; without those that accept, unless they are shown."""
+        """The start is 1, # is 0; the short form numbers no accepting states."""
         moving, final = self.moving, self.given.final
         shown = [s for s in moving.states if self.long or s not in final or s == moving.start]
         yield len(set(self.states)) == len(self.states), "a state twice"
@@ -285,20 +283,16 @@ class TextPromptCheck:
         counted = [[*range(1, len(self.states) + 1)], [*range(len(self.symbols))]]
         yield self.numbers == counted, "other numbers"
 
-    @property
-    def _pairs(self) -> list[tuple[int, int]]:
-        return [(_number(line[1]), _number(line[2])) for line in LINE.finditer(self.text)]
-
     def _complete(self) -> Cases:
-        pairs = self._pairs
+        pairs = [(_number(line[1]), _number(line[2])) for line in LINE.finditer(self.text)]
         wanted = list(product(range(len(self.states) + 1), range(len(self.symbols))))
-        there = set(pairs)
+        found = set(pairs)
         for pair in wanted:
-            yield pair in there, f"no rule for {pair}"
+            yield pair in found, f"no rule for {pair}"
         yield len(pairs) == len(wanted), "a pair twice, or others"
 
     def _into(self, state: str) -> str:
-        """Where a step ends that begins by going to a state: a stay is right and back."""
+        """The state in which a step ends that first goes to `state`: a stay is right and back."""
         back = self.moving.delta.get((state, self.moving.blank))
         return back[0] if state in self.pauses and back is not None else state
 
@@ -324,7 +318,7 @@ class TextPromptCheck:
 
 
 def _firsts(names: Sequence[str | None]) -> dict[str | None, int]:
-    """Where each name is first."""
+    """The first index of each name."""
     return {name: n for n, name in reversed([*enumerate(names)])}
 
 

@@ -131,7 +131,7 @@ class UniversalSubject(Subject):
                 continue
             room = min(self.count, vocabulary.context - len(prompt))
             tokens = [*prompt, *islice(run, room)]
-            logits, _, _ = self.model.network.forward(tokens[:-1])
+            logits, _ = self.model.network.forward(tokens[:-1])
             if not np.array_equal(logits[len(prompt) - 1 :].argmax(axis=1), tokens[len(prompt) :]):
                 raise NetworkError(f"the universal model does not run {name}")
             word = (f"{name}:", *machine.default_input)

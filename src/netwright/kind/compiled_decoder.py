@@ -1,4 +1,4 @@
-"""What constructions of decoders give: a Transformer, its seed, and what an input is for it."""
+"""The results of decoder constructions: a Transformer, its seed, and its embedding."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -26,7 +26,7 @@ class CompiledDecoder(ABC):
 
     @abstractmethod
     def embed(self, word: Sequence[str]) -> tuple[Vector, ...]:
-        """What the encoder takes for a word; InputError if it cannot."""
+        """The encoder's input for a word; InputError for a word it cannot take."""
 
     @abstractmethod
     def is_final(self, y: Vector) -> bool:
@@ -55,3 +55,12 @@ class CompiledNormalDecoder(CompiledDecoder):
     def embed(self, word: Sequence[str]) -> tuple[Vector, ...]:
         """f(w), symbol by symbol."""
         return self.recognizer.embed(word)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompiledUniversal(CompiledDecoder):
+    """A universal Transformer with a machine as its prompt; block r of an output is its state."""
+
+    def is_final(self, y: Vector) -> bool:
+        """𝔽: whether r = 1, which no state's code is."""
+        return y.number("r") == ONE

@@ -1,4 +1,4 @@
-"""What the kinds have in common whose networks are Transformers."""
+"""The parts that all kinds of Transformers share."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -47,15 +47,15 @@ BLANKS = Option.flag("blanks", "Take inputs with blanks in them.")
 
 
 class DecoderConstruction(Construction[D]):
-    """A kind of Transformer that shows a machine's run token by token."""
+    """Builds Transformers that show a machine's run token by token."""
 
     def for_word(self, given: Options, machine: TuringMachine, word: Sequence[str]) -> Options:
-        """A word with blanks needs a network that takes such words, if there are two sorts."""
+        """Set `blanks` for a word with blanks, if the kind has that option."""
         needs = BLANKS in self.options and machine.blank in word
         return {**given, "blanks": True} if needs else given
 
     def parts(self, compiled: D) -> dict[str, Callable[[], D]]:
-        """Residual connections, attentions, and the positions."""
+        """The residual connections, the attentions, and the positions."""
         network, names = compiled.network, []
         for n in range(1, len(network.encoder) + 1):
             names += [f"encoder.{n}.self", f"encoder.{n}.O"]
@@ -82,11 +82,39 @@ def _without(compiled: D, part: str) -> D:
 
 
 class NormalConstruction(DecoderConstruction[N]):
-    """A kind that makes a Transformer of each machine in normal form."""
+    """Builds a Transformer from each machine in normal form."""
 
     def tensors(self, compiled: N, meanings: Meanings) -> NamedTensors:
-        """Embedding, seed, positions and maps."""
-        return decoder_tensors(self, compiled, meanings)
+        """Embedding, seed, positions, every map, and y ↦ q1[q] + s1[s] − 1 to read it."""
+        layout, machine, network = compiled.layout, compiled.normal.machine, compiled.network
+        named = NamedTensors.of(self, compiled.normal.given, network, meanings)
+        named.embedding(compiled.embedding, ())
+        named.tensors["seed"] = tensor_of(compiled.seed)
+        assert isinstance(network.pos, Positions)
+        score = SCORES[network.score]
+        named.names |= {
+            "score": score,
+            "layers": {"encoder": len(network.encoder), "decoder": len(network.decoder)},
+            "positions": [layout.index(block) for block in network.pos.blocks],
+            "networks": {
+                name: name_of_function(net.activation)
+                for name, net in feed_forwards(network).items()
+            },
+            "activations": {
+                name: {"columns": columns, "meaning": meaning}
+                for name, columns, meaning in _activations(network, score)
+            },
+        }
+        pairs = [(q, s) for q in machine.states for s in machine.symbols]
+        columns = Layout.of(pair=[f"{q!r}, {s!r}" for q, s in pairs])
+        ones = {
+            (layout.index(block, label), n): ONE
+            for n, (q, s) in enumerate(pairs)
+            for block, label in (("q1", q), ("s1", s))
+        }
+        bias = Vector(columns, dict.fromkeys(range(len(pairs)), -ONE))
+        named.readout(Affine(layout, columns, ones, bias), pairs, compiled.final_states)
+        return named
 
 
 def normal_facts(normal: NormalMachine) -> dict[str, Any]:
@@ -96,7 +124,7 @@ def normal_facts(normal: NormalMachine) -> dict[str, Any]:
 
 
 class DecoderReading(ShownReading[D]):
-    """A token is a moment."""
+    """A reading whose moments are tokens."""
 
     engines: tuple[Engine, ...] = (Engine.AUTO, Engine.FAST, Engine.FULL, Engine.REFERENCE)
     has_tables = True
@@ -108,7 +136,7 @@ class DecoderReading(ShownReading[D]):
         self._shown, self._fast = shown, fast
 
     def shown(self, compiled: D, word: Sequence[str]) -> Shown:
-        """What the kind says of its tokens."""
+        """What to watch in a token, as the kind defines it."""
         return self._shown(compiled, word)
 
     def moments(self, compiled: D, word: Sequence[str]) -> Iterator[Mapping[str, Vector]]:
@@ -116,7 +144,7 @@ class DecoderReading(ShownReading[D]):
         return map(watched, compiled.network.tokens(compiled.embed(word), compiled.seed))
 
     def engine(self, compiled: D, word: Sequence[str], shown: Shown, engine: Engine) -> Any:
-        """By the definition where a part is left out: faster engines know whole networks."""
+        """The fast engine; the definition for networks without a part, which others cannot run."""
         if engine is Engine.REFERENCE or type(compiled.network) is not Transformer:
             return ReferenceEngine(self.moments(compiled, word), shown.watches)
         short = self._fast.SHORT if engine is Engine.AUTO else 0
@@ -125,7 +153,7 @@ class DecoderReading(ShownReading[D]):
         return self._fast(*run, reference_steps=short, **options)
 
     def trace(self, compiled: D, word: Sequence[str], max_steps: int) -> TransformerTracing:
-        """Token by token."""
+        """A trace of all tokens."""
         X = compiled.embed(word)
 
         def tokens(shown: Shown) -> TokenEngine:
@@ -140,7 +168,7 @@ class DecoderReading(ShownReading[D]):
 
 
 class DecoderProof(Proof[D]):
-    """What is claimed of every token."""
+    """The claims of every token."""
 
     def __init__(
         self,
@@ -150,26 +178,21 @@ class DecoderProof(Proof[D]):
         proposal: Callable[[D, Shown, Sequence[str]], Proposal] | None = None,
     ) -> None:
         self.reading, self._checks, self.checker = reading, checks, checker
-        self._proposal = proposal
+        self._proposal, self.is_vectorised = proposal, proposal is not None
 
     def checks(self, compiled: D, word: Sequence[str], max_steps: int) -> Iterator[Check]:
-        """Every vector of every token, and whom it attends to."""
+        """Check every vector of every token, and what it attends to."""
         return self._checks(compiled, self.reading.shown(compiled, word), word, max_steps)
 
-    @property
-    def is_vectorised(self) -> bool:
-        """Whether there is a proposal for vector code."""
-        return self._proposal is not None
-
     def proposal(self, compiled: D, word: Sequence[str]) -> Proposal | None:
-        """The machine's run, with what is claimed of every token."""
+        """The machine's run with the claims of every token; None if the kind has no proposal."""
         if self._proposal is None:
             return None
         return self._proposal(compiled, self.reading.shown(compiled, word), word)
 
 
 class DecoderLook(ShownLook[D]):
-    """At a decoder's tokens."""
+    """The look of a decoder's tokens."""
 
     def score(self, compiled: D) -> str:
         """−|⟨q, k⟩| or ⟨q, k⟩."""
@@ -177,10 +200,10 @@ class DecoderLook(ShownLook[D]):
 
 
 class NormalLook(DecoderLook[Any]):
-    """At one that does the run of a machine in normal form."""
+    """The look of a decoder that runs a machine in normal form."""
 
     def history(self, compiled: Any, word: Sequence[str], limit: int) -> History:
-        """Token t takes y_{t−1}, which shows the normal machine at time t − 1; none the last."""
+        """Token t takes y_{t−1}, which shows the normal machine at time t − 1."""
         times = 2 * len(word) + 3 + limit + 1
         return History(normal_timeline(compiled.normal, word, limit=times), 1, 0)
 
@@ -190,43 +213,8 @@ TOKENS, SYMBOLS = "tokens so far", "symbols of the input"
 """What the last axis of an attention counts."""
 
 
-def decoder_tensors(
-    about: Any, compiled: CompiledNormalDecoder, meanings: Meanings
-) -> NamedTensors:
-    """Embedding, seed, positions, every map, and y ↦ q1[q] + s1[s] − 1 to read it."""
-    layout, machine, network = compiled.layout, compiled.normal.machine, compiled.network
-    named = NamedTensors.of(about, compiled.normal.given, network, meanings)
-    named.embedding(compiled.embedding, ())
-    named.tensors["seed"] = tensor_of(compiled.seed)
-    assert isinstance(network.pos, Positions)
-    score = SCORES[network.score]
-    named.names |= {
-        "score": score,
-        "layers": {"encoder": len(network.encoder), "decoder": len(network.decoder)},
-        "positions": [layout.index(block) for block in network.pos.blocks],
-        "networks": {
-            name: name_of_function(net.activation) for name, net in feed_forwards(network).items()
-        },
-        "activations": {
-            name: {"columns": columns, "meaning": meaning}
-            for name, columns, meaning in _activations(compiled, score)
-        },
-    }
-    pairs = [(q, s) for q in machine.states for s in machine.symbols]
-    columns = Layout.of(pair=[f"{q!r}, {s!r}" for q, s in pairs])
-    ones = {
-        (layout.index(block, label), n): ONE
-        for n, (q, s) in enumerate(pairs)
-        for block, label in (("q1", q), ("s1", s))
-    }
-    bias = Vector(columns, dict.fromkeys(range(len(pairs)), -ONE))
-    named.readout(Affine(layout, columns, ones, bias), pairs, compiled.final_states)
-    return named
-
-
-def _activations(compiled: CompiledNormalDecoder, score: str) -> Iterator[tuple[str, str, str]]:
-    """Every vector by name, with what its last axis counts and what it is."""
-    network = compiled.network
+def _activations(network: Transformer, score: str) -> Iterator[tuple[str, str, str]]:
+    """The name of every vector, what its last axis counts, and its meaning."""
     for n in range(1, len(network.encoder) + 1):
         yield f"encoder.{n}.input", VECTOR, "the input's symbols with their positions"
         yield from _self_attention(f"encoder.{n}.self", "x", SYMBOLS, score)

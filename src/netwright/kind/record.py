@@ -1,4 +1,4 @@
-"""What a kind of network is: four small parts, and what follows from them.
+"""The interface of a kind of network: four small parts, and what each makes possible.
 
 | part           | has                                                 | and so gets             |
 |----------------|-----------------------------------------------------|-------------------------|
@@ -8,8 +8,8 @@
 | `Look`         | meanings of blocks and weights, a view              | explain, page           |
 
 A kind is a module with one `KIND`, and a line in `registry`. Verbs, options, messages, files and
-tests ask it; no other place has a list of kinds. `C` is what its construction gives: a frozen
-dataclass with a field `network` for the weights, and with what they mean.
+tests query it; no other place has a list of kinds. `C` is the type that its construction returns: a
+frozen dataclass with the weights in its field `network`, and with what they mean.
 """
 
 from abc import ABC, abstractmethod
@@ -50,11 +50,11 @@ Options = Mapping[str, Any]
 
 @dataclass(frozen=True, repr=False)
 class Option:
-    """Something that can be chosen when a network is made, such as `score`."""
+    """An option of a construction, such as `score`."""
 
     name: str
     read: Callable[[Any], Any]
-    """From a text or a value to the value; InputError if it is none."""
+    """Parse a text or value; raise InputError if it is invalid."""
     default: Any
     help: str
     metavar: str = ""
@@ -63,7 +63,7 @@ class Option:
 
     @staticmethod
     def choice(name: str, choices: Mapping[str, Any], default: str, help_text: str) -> "Option":
-        """One of some values, by their names."""
+        """An option whose values are chosen by name."""
 
         def read(value: object) -> Any:
             if str(value) not in choices:
@@ -75,7 +75,7 @@ class Option:
 
     @staticmethod
     def flag(name: str, help_text: str) -> "Option":
-        """True or False, and nothing that Python takes for one of them."""
+        """A boolean option; other truthy or falsy values are refused."""
 
         def read(value: object) -> bool:
             if not isinstance(value, bool):
@@ -88,13 +88,13 @@ class Option:
         return f"<option {self.name}={self.default}: {self.help}>"
 
     def written(self, value: object) -> bool | int | str | None:
-        """The value as JSON, which `read` reads again."""
+        """The value for JSON, which `read` parses back."""
         return value if value is None or isinstance(value, bool | int | str) else str(value)
 
 
 @dataclass(frozen=True)
 class Following:
-    """How a run is to be followed: how far, by which engine, with what beside it."""
+    """The settings of a run: step limit, engine, progress callback, checkpoint store."""
 
     max_steps: int
     engine: Engine = Engine.AUTO
@@ -103,22 +103,22 @@ class Following:
 
 
 class Construction(ABC, Generic[C]):
-    """What makes a network of a machine."""
+    """Builds the network of a machine."""
 
     name: str
     statement: str
-    """The statement that it is the construction of."""
+    """The theorem or lemma that it proves."""
     of_the_paper = False
     options: tuple[Option, ...] = ()
     aliases: Mapping[tuple[str, str], str] = {}  # never changed
-    """Options with values that are the name of another kind now."""
+    """(option, value) pairs that now select another kind, with its name."""
     takes_prompt = ""
-    """What a prompt is for it, if the machine is one: `rules`, or `text`."""
+    """What its prompt is, if the machine is the prompt: `rules` or `text`."""
     code = ""
-    """The kind whose exported code runs it; none: there may be code for itself."""
+    """The kind whose exported code runs it; empty if it may have code of its own."""
 
     def read_options(self, given: Options) -> dict[str, Any]:
-        """All options with their values: those that are given, and defaults for the others."""
+        """Parse the given options and add defaults; raise InputError for an unknown one."""
         known = {option.name: option for option in self.options}
         for name in given:
             if name not in known:
@@ -130,26 +130,26 @@ class Construction(ABC, Generic[C]):
         }
 
     def for_word(self, given: Options, machine: TuringMachine, word: Sequence[str]) -> Options:
-        """The options with which a network is made that is to take a word."""
+        """The options for a network that must accept a word."""
         return given
 
     def for_export(self, given: Options, machine: TuringMachine) -> Options:
-        """The options with which a network is made that is to run in floating point."""
+        """The options for a network that is exported to floating point."""
         return given
 
     @abstractmethod
     def construct(self, machine: TuringMachine, options: Options) -> C:
-        """The network of a machine."""
+        """Build the network of a machine."""
 
     def check_loaded(self, written: Mapping[str, Any]) -> None:
-        """FormatError for a network in a file that this kind does not believe."""
+        """Raise FormatError if a network from a file is invalid for this kind."""
 
     def parts(self, compiled: C) -> Mapping[str, Callable[[], C]]:
-        """What can be left out of the network, by name, each with how to leave it out."""
+        """The parts that can be left out, by name, each with a function that leaves it out."""
         return {}
 
     def without(self, compiled: C, part: str) -> C:
-        """The network without one of its parts."""
+        """The network without one of its parts; InputError for an unknown part."""
         parts = self.parts(compiled)
         if not parts:
             raise InputError(f"{self.name} has no parts to leave out")
@@ -163,11 +163,11 @@ class Construction(ABC, Generic[C]):
         return found
 
     def facts(self, compiled: C) -> dict[str, Any]:
-        """What the network looks like: sizes, beside the formulas for them."""
+        """Sizes of the network, and the formulas for them."""
         return {"dimension": self.layout(compiled).dimension, **count_weights(compiled.network)}
 
     def tensors(self, compiled: C, meanings: Meanings) -> "NamedTensors":
-        """The network as tensors and names, for other tools."""
+        """The network as named tensors, for exports."""
         raise InputError(f"{self.name} cannot be exported: it has no plain form")
 
     def prompt(self, compiled: C, word: Sequence[str]) -> Any:
@@ -175,14 +175,14 @@ class Construction(ABC, Generic[C]):
         raise InputError(f"{self.name} has no prompt: the machine is in its weights")
 
     def introduction(self, paper: str) -> str:
-        """What it is, and where it is from."""
+        """A sentence about the network and its origin."""
         if self.of_the_paper:
             return f"The {self.name} of {self.statement} in {paper}, compiled from the machine"
         return f"A {self.name}, past {paper}, compiled from the machine"
 
 
 def count_weights(network: Any) -> dict[str, int]:
-    """How many weights and biases a network has, and how many of them are not zero."""
+    """The number of weights and biases, and how many of them are nonzero."""
     found = [leaf.part for leaf in maps(network)]
     return {
         "parameters": sum((a.input.dimension + 1) * a.output.dimension for a in found),
@@ -191,18 +191,18 @@ def count_weights(network: Any) -> dict[str, int]:
 
 
 class Reading(ABC, Generic[C]):
-    """How a machine is read off a network's vectors: its run and its trace come from here."""
+    """Reads a machine's run and trace off a network's vectors."""
 
     engines: tuple[Engine, ...] = (Engine.AUTO, Engine.REFERENCE)
-    """The engines that run it."""
+    """The engines that support it."""
     has_tables = False
-    """Whether its fast engine remembers what maps give, so that `full` is another one."""
+    """Whether its fast engine uses lookup tables, so that `full` is a different engine."""
     benchmark_steps = 10**6
-    """The longest run of `netwright bench`."""
+    """The length of the longest run of `netwright bench`."""
 
     @property
     def fastest(self) -> Engine:
-        """The engine for very many runs."""
+        """The engine for campaigns."""
         return Engine.FAST if Engine.FAST in self.engines else Engine.AUTO
 
     @abstractmethod
@@ -211,11 +211,11 @@ class Reading(ABC, Generic[C]):
 
     @abstractmethod
     def run(self, compiled: C, word: Sequence[str], following: Following) -> Run:
-        """The given machine's run as the network does it; InputError for a word it cannot take."""
+        """Run the given machine on the network; InputError for a word it cannot take."""
 
     @abstractmethod
     def trace(self, compiled: C, word: Sequence[str], max_steps: int) -> Tracing[Any]:
-        """The run with all of its vectors, any moment of it."""
+        """A trace: the vectors of the run at any moment."""
 
     def outputs(self, compiled: C, word: Sequence[str]) -> Iterator[Vector]:
         """y_1, y_2, … on a word, by the definition."""
@@ -231,51 +231,51 @@ class Reading(ABC, Generic[C]):
 
 
 class FollowedReading(Reading[C]):
-    """A reading whose run is a `Course`, driven by an engine."""
+    """A reading whose run is an `OngoingRun`, driven by an engine."""
 
     @abstractmethod
     def ongoing(
         self, compiled: C, word: Sequence[str], max_steps: int, engine: Engine
     ) -> OngoingRun[Any]:
-        """The machine's run under way."""
+        """Start the machine's run on an engine."""
 
     def run(self, compiled: C, word: Sequence[str], following: Following) -> Run:
-        """The course to its end."""
+        """Drive the ongoing run to its end."""
         ongoing = self.ongoing(compiled, word, following.max_steps, following.engine)
         return finish(ongoing, following.progress, following.store)
 
 
 class ShownReading(FollowedReading[C]):
-    """Moments that show a state, a symbol that is written and a move: what `shown` says of them.
+    """A reading whose moments show a state, the symbol written and a move, as `shown` describes.
 
-    A kind that has no more than this runs and is traced by its definition.
+    A kind that defines no more than this runs and is traced by its definition.
     """
 
     @abstractmethod
     def shown(self, compiled: C, word: Sequence[str]) -> Shown:
-        """What is watched in a moment, and what it means; InputError for a word it cannot take."""
+        """What to watch in a moment, and what it means; InputError for a word it cannot take."""
 
     def engine(self, compiled: C, word: Sequence[str], shown: Shown, engine: Engine) -> Any:
-        """What does the moments: the definition, unless a kind has something faster."""
+        """The engine that computes moments: the definition, unless a kind has a faster one."""
         return ReferenceEngine(self.moments(compiled, word), shown.watches)
 
     def ongoing(
         self, compiled: C, word: Sequence[str], max_steps: int, engine: Engine
     ) -> OngoingRun[Any]:
-        """The machine's run as an engine does it."""
-        make = partial(self.engine, compiled, word)
-        return self.run_by(lambda shown: make(shown, engine), compiled, word, max_steps)
+        """Start the machine's run on an engine."""
+        make = partial(self.engine, compiled, word, engine=engine)
+        return self.run_by(make, compiled, word, max_steps)
 
     def run_by(
         self, make: Callable[[Shown], Any], compiled: C, word: Sequence[str], max_steps: int
     ) -> OngoingRun[Any]:
-        """The same, by an engine that is made for what is shown."""
+        """Start the run on the engine that `make` returns for what is shown."""
         started, shown = perf_counter(), self.shown(compiled, word)
         dimension = compiled.network.layout.dimension
         return shown_run(shown, make(shown), max_steps, dimension, started)
 
     def trace(self, compiled: C, word: Sequence[str], max_steps: int) -> Tracing[Any]:
-        """The definition replayed: time t is its moment t, from 1 on."""
+        """Replay the definition: time t is its moment t, from 1 on."""
 
         def replay(shown: Shown) -> ReplayEngine:
             return ReplayEngine(partial(self.moments, compiled, word), shown.watches)
@@ -284,77 +284,74 @@ class ShownReading(FollowedReading[C]):
 
 
 class Proof(ABC, Generic[C]):
-    """What is proved of a network, and what checks it."""
+    """What is proved of a network, and the checks of it."""
 
     checker: Checker | None = None
-    """What checks its certificates; it knows nothing of the construction."""
+    """The checker of its certificates, independent of the construction."""
     uncertified = "nothing is proved of it for all inputs; verify compares it with its machine"
-    """Why there are none, if `checker` is None."""
+    """Why there are no certificates, if `checker` is None."""
+    is_vectorised = False
+    """Whether `proposal` returns one."""
     is_predicted = False
     """Whether the precision laboratory predicts where its exports go wrong."""
 
     @abstractmethod
     def checks(self, compiled: C, word: Sequence[str], max_steps: int) -> Iterator[Check]:
-        """Every vector against what is proved of it, and every step against the machine's."""
-
-    @property
-    def is_vectorised(self) -> bool:
-        """Whether it has a `proposal`."""
-        return False
+        """Compare every vector with the proof, and every step with the machine's."""
 
     def proposal(self, compiled: C, word: Sequence[str]) -> Proposal | None:
-        """The same for vector code, which compares very long runs; None if there is none."""
+        """The checks for vector code, which compares very long runs; None if not supported."""
         return None
 
     def lemmas(self, compiled: C, history: History, moment: Moment) -> list[Check]:
-        """What is proved of a moment, against what is found there; the times are the moment's."""
+        """Compare one moment with the lemmas; the times are the moment's."""
         return []
 
     def laboratory(self, options: Options) -> "tuple[type[Experiment], dict[str, Any]] | None":
-        """The experiment in floating point, if there is one for it, and its options."""
+        """The floating-point experiment and its options; None if not supported."""
         return None
 
 
 class ShownProof(Proof[C]):
-    """Of a network whose moments show a machine: at every step, the machine's configuration."""
+    """The proof of a network that shows the machine's configuration at every step."""
 
     def __init__(self, reading: ShownReading[C], statement: str) -> None:
         self.reading, self.statement = reading, statement
 
     def checks(self, compiled: C, word: Sequence[str], max_steps: int) -> Iterator[Check]:
-        """State, head and tape at every step, and the outcome."""
+        """Check state, head and tape at every step, and the outcome."""
         shown, moments = self.reading.shown(compiled, word), self.reading.moments(compiled, word)
         return shown_checks(shown, moments, word, max_steps, self.statement)
 
 
 class Look(ABC, Generic[C]):
-    """How a network is looked at."""
+    """How a network is presented: meanings, page view, history."""
 
     meanings = Meanings({}, {}, {})
-    """What its blocks and weights mean."""
+    """The meanings of its blocks and weights."""
     view = View()
-    """What a moment shows on a page."""
+    """The page view of a moment."""
 
     def score(self, compiled: C) -> str:
-        """The score of its attention, as a page writes it."""
+        """The formula of its attention score, for a page."""
         return "−|⟨q, k⟩|"
 
     def steps(self, compiled: C, word: Sequence[str], limit: int) -> Tracing[Any] | None:
-        """A trace of one moment for each configuration of `history`; None if every trace is one."""
+        """A trace with one moment per configuration of `history`; None if every trace is one."""
         return None
 
     @abstractmethod
     def history(self, compiled: C, word: Sequence[str], limit: int) -> History:
-        """The run of a machine that the network does, beside the network's own times."""
+        """The machine's run, and how its times relate to the network's."""
 
     def rule(self, compiled: C, moment: Moment) -> AppliedRule | None:
-        """What the vectors of a moment say; None where they show no configuration."""
+        """The rule that a moment applies; None if it shows no configuration."""
         now = moment.configuration
         return None if now is None else AppliedRule(now.state, now.symbol)
 
 
 class ShownLook(Look[C]):
-    """At a network whose moments show a machine."""
+    """The look of a network whose moments show a machine."""
 
     def __init__(self, reading: ShownReading[C]) -> None:
         self.reading = reading
@@ -381,16 +378,16 @@ class Kind(Generic[C]):
 
     @property
     def statement(self) -> str:
-        """The statement that it is the construction of."""
+        """The theorem or lemma that it proves."""
         return self.construction.statement
 
     @property
     def options(self) -> tuple[Option, ...]:
-        """What can be chosen."""
+        """The options of its construction."""
         return self.construction.options
 
     def require_checker(self) -> Checker:
-        """What checks its certificates; InputError, with the reason, if there are none."""
+        """The checker of its certificates; InputError, with the reason, if there is none."""
         if self.proof.checker is None:
             raise InputError(
                 f"there are no certificates for networks of kind {self.name}: "
@@ -401,7 +398,7 @@ class Kind(Generic[C]):
     def experiment(
         self, machine: TuringMachine, word: tuple[str, ...], options: Options, settings: Options
     ) -> "Experiment":
-        """The network in floating point; InputError for settings that it has not."""
+        """The floating-point experiment; InputError for unsupported settings."""
         found = self.proof.laboratory(options)
         if found is None:
             raise InputError(f"there is no precision laboratory for {self.name}")
@@ -421,7 +418,7 @@ class Kind(Generic[C]):
 
 
 def check_options(kinds: Sequence[Kind[Any]], options: Options) -> None:
-    """Validate options against the kinds; InputError for one that none of them has."""
+    """Validate options against the kinds; raise InputError for an unknown one."""
     own = {kind.name: {option.name for option in kind.options} for kind in kinds}
     for name, value in options.items():
         if not any(name in names for names in own.values()):

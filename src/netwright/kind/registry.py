@@ -1,7 +1,7 @@
-"""The kinds of network there are: names, and the modules whose `KIND` they are.
+"""The registry of kinds: names, and the modules that define their `KIND`.
 
-A kind is loaded when it is named. A new one is a module, and a line here; or, in a package of its
-own, an entry point of the group `netwright.kinds`.
+A kind is imported when it is first named. A new one is a module and a line here, or, in another
+package, an entry point of the group `netwright.kinds`.
 """
 
 from collections.abc import Mapping
@@ -24,25 +24,25 @@ REGISTRY = {
     "universal-text": "netwright.kind.universal_text.kind",
     "language-model": "netwright.kind.language_model.kind",
 }
-"""The first is what verbs take if none is named."""
+"""The first is the default of all verbs."""
 DEFAULT = next(iter(REGISTRY))
 MACHINE = "machine"
-"""Beside the kinds of network, what a machine can run on: itself."""
+"""The name for running a machine on itself, beside the kinds of network."""
 
 
 def modules() -> dict[str, str]:
-    """All kinds with their modules, those of other packages last."""
+    """The module of each kind, those of other packages last."""
     others = {point.name: point.value for point in entry_points(group="netwright.kinds")}
     return {**REGISTRY, **{name: others[name] for name in others if name not in REGISTRY}}
 
 
 def is_kind(name: object) -> bool:
-    """Whether there is a kind of this name; other packages are looked at last, as that is slow."""
+    """Whether there is a kind of this name; searches other packages last, as that is slow."""
     return name in REGISTRY or name in modules()
 
 
 def read_kind(name: str, *others: str) -> str:
-    """The name of a kind, or of something else that a machine can run on."""
+    """Return the name if it is a kind or one of `others`; raise InputError if not."""
     if name not in others and not is_kind(name):
         raise InputError(unknown("network", str(name), [*modules(), *others]))
     return name
@@ -64,7 +64,7 @@ def kind_named(name: "str | Kind[Any]") -> "Kind[Any]":
 def kind_with(
     name: "str | Kind[Any]", options: Mapping[str, Any]
 ) -> "tuple[Kind[Any], Mapping[str, Any]]":
-    """A kind and its options; a former name of it is resolved, with a FormatWarning."""
+    """Resolve a kind and its options; an alias of another kind gives a FormatWarning."""
     kind = kind_named(name)
     for (option, value), other in kind.construction.aliases.items():
         if str(options.get(option)) == value:
@@ -84,10 +84,10 @@ def kinds() -> "dict[str, Kind[Any]]":
 
 
 def kinds_of_the_paper() -> "dict[str, Kind[Any]]":
-    """Those of the paper's theorems."""
+    """The kinds that are the paper's theorems."""
     return {name: kind for name, kind in kinds().items() if kind.construction.of_the_paper}
 
 
 def exact_kinds() -> "dict[str, Kind[Any]]":
-    """Those whose networks are exact, for any number of steps, and certified."""
+    """The kinds whose networks are exact for any number of steps, and certified."""
     return {name: kind for name, kind in kinds().items() if kind.proof.checker is not None}

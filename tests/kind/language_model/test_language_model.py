@@ -38,7 +38,7 @@ def text_of(compiled: CompiledLanguageModel, word: tuple[str, ...]) -> tuple[lis
 def assert_right(compiled: CompiledLanguageModel, word: tuple[str, ...], dtypes: object) -> int:
     """By the definition, and in some types of floats, every token is the machine's."""
     tokens, prompt = text_of(compiled, word)
-    logits, _, _ = compiled.network.forward(tokens[:-1])
+    logits, _ = compiled.network.forward(tokens[:-1])
     assert logits[prompt - 1 :].argmax(axis=1).tolist() == tokens[prompt:]
     weights = pack(compiled.network)
     for dtype in list(dtypes):  # type: ignore[call-overload]
@@ -140,7 +140,7 @@ def test_resuming_in_every_state() -> None:
             start = Start(tuple(ahead), tuple(behind), state)
             prompt = start.prompt(compiled.vocabulary)
             run = list(islice(machine_text(compiled.vocabulary, start), 40))
-            logits, _, _ = compiled.network.forward([*prompt, *run[:-1]])
+            logits, _ = compiled.network.forward([*prompt, *run[:-1]])
             assert logits[len(prompt) - 1 :].argmax(axis=1).tolist() == run
 
 
@@ -186,7 +186,7 @@ def test_leads_are_what_the_construction_says() -> None:
     """A step leads by 1, an address by 2, in units of the logits; floats lose little of it."""
     compiled = compile_language_model(BEAVER, 1024)
     tokens, prompt = text_of(compiled, ())
-    logits, _, _ = compiled.network.forward(tokens[:-1])
+    logits, _ = compiled.network.forward(tokens[:-1])
     two = np.sort(logits[prompt - 1 :], axis=1)[:, -2:]
     leads = two[:, 1] - two[:, 0]
     assert set(leads[0::2]) == {1.0}

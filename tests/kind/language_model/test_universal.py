@@ -28,7 +28,7 @@ WEIGHTS = pack(MODEL.network)
 def assert_right(machine: TuringMachine, word: tuple[str, ...], most: int = 400) -> int:
     prompt, run = universal_text(machine, word, MODEL.vocabulary)
     tokens = [*prompt, *islice(run, min(most, MODEL.context - len(prompt)))]
-    logits, _, _ = MODEL.network.forward(tokens[:-1])
+    logits, _ = MODEL.network.forward(tokens[:-1])
     assert logits[len(prompt) - 1 :].argmax(axis=1).tolist() == tokens[len(prompt) :]
     for dtype in ROUNDED:
         floats = FloatEvaluator(WEIGHTS.tensors, WEIGHTS.blocks, dtype).all_logits(tokens[:-1])

@@ -28,12 +28,12 @@ only the other is written into the text.
 |---|---|
 | `vocabulary` | the tokens and their texts |
 | `stream` | the coordinates of the residual stream |
-| `block_0_rule` | a pointer token takes over its step: the rule, and both addresses |
+| `block_0_rule` | an address token takes over its step: the rule, and both addresses |
 | `block_1_visits` | both visits are looked up: the next symbol, and the next far address |
 | `block_2_address` | the next step token takes over that address |
-| `unembedding` | which token comes next |
-| `construction` | all of it for a machine |
+| `construction` | all of it for a machine, and which token comes next |
 | `universal` | one model for all machines: the rules are text in the prompt |
 | `checkpoint` | the same weights for softmax and layer norms, and why they agree |
-| `text` | from a text back to the run |
+| `text` | the text of a run, and how a run is resumed |
+| `parse` | from a text back to the run |
 """

@@ -50,7 +50,7 @@ def _units(stream: Layout, vocabulary: Vocabulary) -> Units:
 
 
 def add_addresses(units: UnitList, stream: Layout) -> None:
-    """R and L, bit by bit, and the gates that take 1 off each."""
+    """Add the units of R and L, bit by bit, and the gates that take 1 off each."""
     after = {"R": ("m1", "R"), "L": ("m1", "L")}
     for k in stream.labels("R"):
         for side, other in (("R", "L"), ("L", "R")):

@@ -33,7 +33,7 @@ def block_1(stream: Layout) -> Block:
 
 
 def add_far_address(units: UnitList, stream: Layout, move: str, pointer: str) -> None:
-    """FAR, bit by bit, if the head moves that way."""
+    """Add the units of FAR, bit by bit, for one move."""
     for k in stream.labels("FAR"):
         inputs = {(pointer, k): 1, ("m2", move): 2}
         units.add(f"FAR{k}, {move}", inputs, -2, {("FAR", k): 2})

@@ -1,4 +1,4 @@
-"""The weights of a stock GPT-2: the same model with softmax and layer norms, and why they agree.
+"""The weights of a stock GPT-2: the same model with softmax and layer norms, and why both agree.
 
 Let h be the number of named coordinates. A checkpoint has D = 2m² of them, with m the smallest
 number such that D ≥ h + 3; the last three are `bal`, `c1` and `c2`.
@@ -18,8 +18,8 @@ the exponent: all others together have at most the weight (1 + e^(−2β))^b −
 differ in j bits for at most (b over j) tokens. For b = 12 that is 1.4·10⁻⁶.
 
 *Errors do not add up.* Every token is chosen anew by the greatest logit, whose lead is 1 at least;
-what a float is off by never passes a token. Logits are multiplied by κ = 16, which matters only for
-those who sample.
+rounding errors never pass to the next token. Logits are multiplied by κ = 16, which matters only
+for sampling.
 
 All weights are whole numbers, the largest is C, and bfloat16 and float16 hold most of them exactly:
 a number in a matrix is small, or a power of two times a small one.
@@ -43,19 +43,19 @@ WIDEST = 63
 
 @dataclass(frozen=True)
 class Weights:
-    """The tensors of a checkpoint, under the names that GPT-2 has for them."""
+    """The tensors of a checkpoint, by GPT-2's names for them."""
 
     tensors: dict[str, NDArray[np.float32]]
     width: int
     """D."""
     hidden: int
-    """How many units a block has."""
+    """The number of units in a block."""
     blocks: int
     context: int
 
     @property
     def parameters(self) -> int:
-        """How many numbers there are."""
+        """The number of weights."""
         return sum(tensor.size for tensor in self.tensors.values())
 
 
@@ -81,7 +81,7 @@ class _Packing:
         self.F = max(units, default=1)
 
     def weights(self) -> Weights:
-        """All tensors."""
+        """All tensors of the checkpoint."""
         model, D = self.model, self.D
         wte = self._rows(model.wte.array)
         wpe = self._rows(model.wpe.array)

@@ -1,4 +1,4 @@
-"""A language model beside its machine, token by token, and head by head.
+"""Checks of a language model against its machine, token by token and head by head.
 
 - *tokens*: what the model writes by its definition, and in floats with softmax, is the machine's
   own text, in which last visits are found by looking back.
@@ -18,12 +18,9 @@ TOKENS, VISITS = "the machine's text", "Linked visits"
 
 
 def language_model_checks(
-    compiled: CompiledLanguageModel,
-    word: Sequence[str],
-    max_steps: int,
-    in_floats: Evaluator,
+    compiled: CompiledLanguageModel, word: Sequence[str], max_steps: int, in_floats: Evaluator
 ) -> Iterator[Check]:
-    """As far as one context goes, and so many steps."""
+    """Check every token of one context, up to `max_steps` steps, then the heads of block 1."""
     vocabulary = compiled.vocabulary
     start = Start(tuple(word))
     text = start.prompt(vocabulary)
@@ -48,16 +45,15 @@ def language_model_checks(
 def _visits(
     compiled: CompiledLanguageModel, word: Sequence[str], text: list[int]
 ) -> Iterator[Check]:
-    """What the heads of block 1 look at, for all tokens at once."""
+    """Check what the heads of block 1 look at, for all tokens at once."""
     vocabulary, null = compiled.vocabulary, len(word)
-    _, _, attended = compiled.network.forward(text)
-    heads = {each.name: each.winners for each in attended}
+    _, heads = compiled.network.forward(text)
     visits = {cell: cell for cell in range(len(word))}
     cell = -1
     for position in range(null + 1, len(text) - 1, 2):
         step = vocabulary.step_of(text[position])
         assert step is not None
-        cell += 1 if step.move.value == "R" else -1
+        cell += step.move.offset
         for name, neighbour in (("block.1.head.0", cell + 1), ("block.1.head.1", cell - 1)):
             if text[position + 1] in (ACCEPT, REJECT):
                 continue

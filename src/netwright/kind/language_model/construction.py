@@ -2,27 +2,29 @@
 
 Which token comes next (`unembedding`), in units of the logits:
 
-- behind an address token or `<run>`: the step token of next move, state and symbol has q2 + Ys + m2
+- after an address token or `<run>`: the step token of next move, state and symbol has q2 + Ys + m2
   = 3, every other step token 2 at most;
-- behind a step token: `@p` has ⟨bits of p − 1, Z⟩ = b for the right address and b − 2 at most for
+- after a step token: `@p` has ⟨bits of p − 1, Z⟩ = b for the right address and b − 2 at most for
   others; if the run ends there, `<accept>` or `<reject>` has b + 2.
 - `<run>` on the empty word is its own predecessor, so Z is not 0 there: b is taken off addresses.
 """
 
 from dataclasses import dataclass
 
-from netwright.errors import InputError
 from netwright.exact.layout import Layout
 from netwright.kind.language_model.block_0_rule import block_0
 from netwright.kind.language_model.block_1_visits import block_1
 from netwright.kind.language_model.block_2_address import address_block
 from netwright.kind.language_model.definition import LanguageModel, Matrix
 from netwright.kind.language_model.stream import bits, bits_of, stream_layout
-from netwright.kind.language_model.vocabulary import ACCEPT, REJECT, RUN, Vocabulary
+from netwright.kind.language_model.vocabulary import (
+    ACCEPT,
+    REJECT,
+    RUN,
+    Vocabulary,
+    check_context,
+)
 from netwright.machine.turing_machine import TuringMachine
-
-SHORTEST, LONGEST = 8, 1 << 16
-"""Contexts that there can be."""
 
 
 @dataclass(frozen=True)
@@ -33,11 +35,11 @@ class CompiledLanguageModel:
     vocabulary: Vocabulary
     network: LanguageModel
     dtype: str = "float32"
-    """The type of numbers in which it runs."""
+    """The floating-point type in which it runs."""
 
     @property
     def context(self) -> int:
-        """How many tokens a text can have."""
+        """The greatest length of a text, in tokens."""
         return self.vocabulary.context
 
     def text(self, *tokens: int) -> str:
@@ -46,15 +48,14 @@ class CompiledLanguageModel:
 
 
 def compile_language_model(given: TuringMachine, context: int = 1024) -> CompiledLanguageModel:
-    """The model of a machine, for texts of so many tokens.
+    """The model of a machine, for texts of at most `context` tokens.
 
     >>> from netwright.machine.library import library_machine
     >>> compiled = compile_language_model(library_machine("palindrome"), 64)
     >>> len(compiled.network.vocabulary), compiled.network.stream.dimension
     (131, 101)
     """
-    if not SHORTEST <= context <= LONGEST:
-        raise InputError(f"context is {context:,}; expected {SHORTEST:,} to {LONGEST:,} tokens")
+    check_context(context)
     vocabulary = Vocabulary.of(given, context)
     stream = stream_layout(vocabulary)
     tokens = Layout.of(token=vocabulary.texts)
@@ -73,16 +74,13 @@ def positions(context: int, stream: Layout) -> Matrix:
     b = bits_of(context)
     wpe = Matrix(Layout.of(position=[str(i) for i in range(context)]), stream)
     for block, back in (("T", 0), ("A", 1), ("N", 3)):
-        places = stream.places(block)
         for i in range(context):
-            wpe.entries.update(
-                zip(((i, place) for place in places), bits(i - back, b), strict=True)
-            )
+            wpe.put_in_row(i, block, bits(i - back, b))
     return wpe
 
 
 def _wte(vocabulary: Vocabulary, tokens: Layout, stream: Layout) -> Matrix:
-    """What a token is."""
+    """wte: state, symbol, move and flags of every token."""
     wte, machine = Matrix(tokens, stream), vocabulary.machine
     number, names = vocabulary.number, vocabulary.texts
 
@@ -106,26 +104,23 @@ def _wte(vocabulary: Vocabulary, tokens: Layout, stream: Layout) -> Matrix:
 
 
 def add_address_tokens(wte: Matrix, first: int, context: int, stream: Layout) -> None:
-    """`@p`: the bits of p − 1, and what it is."""
-    b, places, is_p = bits_of(context), stream.places("far"), stream.index("isP")
+    """Add the rows of `@p`: the bits of p − 1 in far, and isP."""
+    b, is_p = bits_of(context), stream.index("isP")
     for p in range(context):
-        row = ((first + p, place) for place in places)
-        wte.entries.update(zip(row, bits(p - 1, b), strict=True))
+        wte.put_in_row(first + p, "far", bits(p - 1, b))
         wte.entries[first + p, is_p] = 1
 
 
 def _unembedding(vocabulary: Vocabulary, stream: Layout, tokens: Layout) -> Matrix:
-    """U, whose reasons stand above."""
+    """U, as the module docstring proves it."""
     U, b = Matrix(stream, tokens), bits_of(vocabulary.context)
     for step in vocabulary.steps:
         column = ("token", vocabulary.texts[vocabulary.number[step]])
-        U.put(("q2", step.state), column)
-        U.put(("Ys", step.symbol), column)
-        U.put(("m2", str(step.move)), column)
+        for row in (("q2", step.state), ("Ys", step.symbol), ("m2", str(step.move))):
+            U.put(row, column)
     for p in range(vocabulary.context):
         column_number = vocabulary.first_address + p
-        for place, bit in zip(stream.places("Z"), bits(p - 1, b), strict=True):
-            U.entries[place, column_number] = bit
+        U.put_in_column("Z", column_number, bits(p - 1, b))
         U.entries[stream.index("isRUN"), column_number] = -b
     U.entries[stream.index("acc"), ACCEPT] = b + 2
     U.entries[stream.index("rej"), REJECT] = b + 2

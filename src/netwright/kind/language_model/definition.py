@@ -7,8 +7,8 @@
 
 Weights are whole numbers with names for their rows and columns. Here every attention is hard: it
 takes the value of the latest token among those of the greatest score. Layer norms are left out.
-A checkpoint has softmax and layer norms instead; `kinds.language_model` makes its weights
-such that both give the same tokens, and says why.
+Sums stay below 2^53, so that float64 adds and multiplies them exactly. A checkpoint has softmax and
+layer norms instead; `kind.language_model.checkpoint` proves that both give the same tokens.
 """
 
 from collections.abc import Sequence
@@ -26,14 +26,15 @@ from netwright.exact.places import called
 from netwright.exact.rational import Rational
 from netwright.exact.vector import Vector
 
-"""Whole numbers below 2^53, so that float64 adds and multiplies them exactly."""
+Winners = NDArray[np.int64]
+"""For each token the token that a head looks at, both from 0 on."""
 
 
 @dataclass(frozen=True)
 class Matrix:
-    """A matrix of whole numbers, by the names of rows and columns, and what is added, if anything.
+    """A sparse matrix of whole numbers with named rows and columns, and an optional bias.
 
-    It is the leaf of a language model's tree, which others know as an affine map.
+    It is a leaf of a language model's tree; `network.tree` sees it as an affine map.
     """
 
     rows: Layout
@@ -43,13 +44,13 @@ class Matrix:
 
     @property
     def affine(self) -> Affine:
-        """The same as an affine map."""
+        """The matrix and its bias as an affine map."""
         weights = {place: Rational(weight) for place, weight in self.entries.items()}
         bias = {k: Rational(number) for k, number in self.bias.items()}
         return Affine(self.rows, self.columns, weights, Vector(self.columns, bias))
 
     def with_affine(self, affine: Affine) -> "Matrix":
-        """A matrix with the numbers of an affine map."""
+        """A copy with the numbers of an affine map; InputError if they are not whole."""
         numbers = [*affine.weights.values(), *affine.bias.entries.values()]
         if any(number.q != 1 for number in numbers):
             raise InputError("the weights of a language model are whole numbers")
@@ -60,19 +61,29 @@ class Matrix:
         return Matrix(self.rows, self.columns, entries, bias)
 
     def connect(self, source: str, target: str, weight: int = 1) -> "Matrix":
-        """Every coordinate of a block with its fellow in another one of the same size."""
+        """Put a multiple of the identity between two blocks of the same size."""
         pairs = zip(self.rows.places(source), self.columns.places(target), strict=True)
         self.entries.update(dict.fromkeys(pairs, weight))
         return self
 
     def put(self, row: tuple[str, str], column: tuple[str, str], weight: int = 1) -> "Matrix":
-        """One number, by block and label of its row and its column."""
+        """Set one number, by block and label of its row and its column."""
         self.entries[self.rows.index(*row), self.columns.index(*column)] = weight
         return self
 
+    def put_in_row(self, row: int, block: str, numbers: Sequence[int]) -> None:
+        """Set the numbers of a block of columns in one row."""
+        places = ((row, column) for column in self.columns.places(block))
+        self.entries.update(zip(places, numbers, strict=True))
+
+    def put_in_column(self, block: str, column: int, numbers: Sequence[int]) -> None:
+        """Set the numbers of a block of rows in one column."""
+        places = ((row, column) for row in self.rows.places(block))
+        self.entries.update(zip(places, numbers, strict=True))
+
     @cached_property
     def array(self) -> FloatArray:
-        """The matrix as an array."""
+        """The matrix as a dense array."""
         found = np.zeros((self.rows.dimension, self.columns.dimension))
         if self.entries:
             places = np.array(list(self.entries)).T
@@ -82,7 +93,7 @@ class Matrix:
 
 @dataclass(frozen=True)
 class Head:
-    """An attention head: scale·⟨x Q, x K⟩ is its score, x V its value, O leads back."""
+    """An attention head: its score is scale·⟨x Q, x K⟩; it adds (x V) O to the stream."""
 
     name: str
     Q: Matrix
@@ -97,7 +108,7 @@ class Units:
     """Hidden units between two matrices: relu(x A + b) B."""
 
     A: Matrix
-    """With b, the bias."""
+    """The weights and the bias b."""
     B: Matrix
 
     @cached_property
@@ -110,18 +121,10 @@ class Units:
 
 @dataclass(frozen=True)
 class Block:
-    """Some heads, then some units; either may be missing."""
+    """Attention heads, then hidden units; either may be missing."""
 
     heads: tuple[Head, ...] = field(metadata=called("head", first=0))
     units: Units | None = None
-
-
-@dataclass(frozen=True)
-class Attended:
-    """What a head did: the token that each token looked at."""
-
-    name: str
-    winners: NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -136,7 +139,7 @@ class LanguageModel:
 
     @property
     def context(self) -> int:
-        """How many positions there are."""
+        """The number of positions."""
         return self.wpe.rows.dimension
 
     @property
@@ -144,29 +147,25 @@ class LanguageModel:
         """The texts of all tokens."""
         return self.wte.rows.labels("token")
 
-    def forward(self, ids: Sequence[int]) -> tuple[FloatArray, FloatArray, list[Attended]]:
-        """Logits and final stream for tokens from position 0 on, and whom heads looked at."""
-        streams: dict[str, FloatArray] = {}
-        x, attended = self._through(ids, streams)
-        return x @ self.U.array, x, attended
+    def forward(self, ids: Sequence[int]) -> tuple[FloatArray, dict[str, Winners]]:
+        """The logits after each token, and for each head the token that each token looks at."""
+        streams, winners = self._through(ids)
+        return streams["output"] @ self.U.array, winners
 
     @property
     def stream_names(self) -> tuple[str, ...]:
-        """The stream has a name wherever something is added to it."""
+        """The names of the stream between the parts of the model."""
         blocks = range(len(self.blocks))
         return (*(f"block.{n}.{part}" for n in blocks for part in ("input", "middle")), "output")
 
     def streams(self, ids: Sequence[int]) -> dict[str, FloatArray]:
-        """The stream of all tokens under each of these names."""
-        streams: dict[str, FloatArray] = {}
-        self._through(ids, streams)
-        return streams
+        """The stream of all tokens, by `stream_names`."""
+        return self._through(ids)[0]
 
-    def _through(
-        self, ids: Sequence[int], streams: dict[str, FloatArray]
-    ) -> tuple[FloatArray, list[Attended]]:
+    def _through(self, ids: Sequence[int]) -> tuple[dict[str, FloatArray], dict[str, Winners]]:
+        streams: dict[str, FloatArray] = {}
+        attended: dict[str, Winners] = {}
         x = self.wte.array[list(ids)] + self.wpe.array[: len(ids)]
-        attended = []
         later = np.triu(np.ones((len(ids), len(ids)), bool), 1)
         for n, block in enumerate(self.blocks):
             streams[f"block.{n}.input"] = x
@@ -176,11 +175,11 @@ class LanguageModel:
                 scores[later] = -np.inf
                 # Among equals the latest: the first from the end.
                 winners = len(ids) - 1 - scores[:, ::-1].argmax(axis=1)
-                attended.append(Attended(head.name, winners))
+                attended[head.name] = winners
                 total += (x @ head.V.array)[winners] @ head.O.array
             x = streams[f"block.{n}.middle"] = x + total
             if block.units is not None:
                 hidden = np.maximum(x @ block.units.A.array + block.units.b, 0)
                 x = x + hidden @ block.units.B.array
         streams["output"] = x
-        return x, attended
+        return streams, attended

@@ -1,4 +1,4 @@
-"""A language model token by token, over kept keys and values: in floats, or by its definition."""
+"""Incremental evaluation of a language model with a key-value cache: in floats, or exactly."""
 
 from typing import Protocol
 
@@ -9,15 +9,15 @@ from numpy.typing import NDArray
 from netwright.kind.language_model.definition import LanguageModel
 
 ROUNDED = {"float32": None, "float16": np.float16, "bfloat16": ml_dtypes.bfloat16}
-"""The types of numbers in which it runs; sums are float32 in all of them."""
+"""The floating-point types that weights and sums are rounded to; None for float32 itself."""
 HEADS, EPSILON = 2, np.float32(1e-5)
 
 
 class Evaluator(Protocol):
-    """Takes tokens one after the other."""
+    """Evaluates a model on a growing text; the tokens so far are cached."""
 
     def extend(self, tokens: list[int]) -> NDArray[np.floating]:
-        """The logits behind the last of some more tokens."""
+        """Append tokens; return the logits after the last one."""
 
     def restart(self) -> None:
         """Forget all tokens."""
@@ -26,9 +26,8 @@ class Evaluator(Protocol):
 class FloatEvaluator:
     """GPT-2 with softmax and layer norms, from the tensors of a checkpoint, in numpy.
 
-    Every product and sum of vectors is computed in float32 and rounded to the type. Of keys, values
-    and the last stream only those coordinates are taken that a weight other than 0 writes or reads:
-    one in seven.
+    Every product and sum of vectors is computed in float32 and rounded to the type. Keys, values
+    and the last stream have only the coordinates that nonzero weights write or read: one in seven.
     """
 
     def __init__(self, tensors: dict[str, NDArray[np.float32]], blocks: int, dtype: str) -> None:
@@ -67,7 +66,7 @@ class FloatEvaluator:
         return self._round(y * weight + bias)
 
     def all_logits(self, tokens: list[int]) -> NDArray[np.float32]:
-        """The logits behind each of some more tokens."""
+        """Append tokens; return the logits after each of them."""
         start, end = self.length, self.length + len(tokens)
         wte, wpe = (self.tensors[f"transformer.{name}.weight"] for name in ("wte", "wpe"))
         x = self._round(wte[tokens] + wpe[start:end])
@@ -97,7 +96,7 @@ class FloatEvaluator:
         return self._round(self._product(x[:, self.read], self.head))
 
     def extend(self, tokens: list[int]) -> NDArray[np.float32]:
-        """The logits behind the last of some more tokens."""
+        """Append tokens; return the logits after the last one."""
         logits: NDArray[np.float32] = self.all_logits(tokens)[-1]
         return logits
 
@@ -139,7 +138,7 @@ class TorchEvaluator:
         self.cache = None
 
     def extend(self, tokens: list[int]) -> NDArray[np.float32]:
-        """The logits behind the last of some more tokens."""
+        """Append tokens; return the logits after the last one."""
         import torch
 
         with torch.no_grad():
@@ -150,7 +149,7 @@ class TorchEvaluator:
 
 
 class HardEvaluator:
-    """The definition, over kept keys and values."""
+    """The definition, with cached keys and values."""
 
     def __init__(self, model: LanguageModel) -> None:
         self.model = model
@@ -162,7 +161,7 @@ class HardEvaluator:
         self.kept: dict[str, tuple[list[NDArray[np.float64]], list[NDArray[np.float64]]]] = {}
 
     def extend(self, tokens: list[int]) -> NDArray[np.float64]:
-        """The logits behind the last of some more tokens."""
+        """Append tokens; return the logits after the last one."""
         for token in tokens:
             logits = self._next(token)
         return logits

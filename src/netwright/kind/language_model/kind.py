@@ -1,7 +1,7 @@
 """The kind `language-model`: a stock GPT-2 of whole numbers, by the lemma of linked visits.
 
-It goes past the paper: softmax, layer norms and floats of fixed precision, within a context of so
-many tokens. `kinds.language_model` has the construction.
+It goes past the paper: softmax, layer norms and floats of fixed precision, within a context of
+fixed length. `kind.language_model` has the construction.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,8 +20,6 @@ from netwright.exact.vector import Vector
 from netwright.kind.language_model.checkpoint import HEADS, pack
 from netwright.kind.language_model.checks import language_model_checks
 from netwright.kind.language_model.construction import (
-    LONGEST,
-    SHORTEST,
     CompiledLanguageModel,
     compile_language_model,
 )
@@ -36,7 +34,7 @@ from netwright.kind.language_model.evaluators import (
 from netwright.kind.language_model.reading import run_language_model
 from netwright.kind.language_model.stream import MEANINGS
 from netwright.kind.language_model.tracing import LanguageModelTracing, StepTracing, exact
-from netwright.kind.language_model.vocabulary import ACCEPT, REJECT
+from netwright.kind.language_model.vocabulary import ACCEPT, REJECT, check_context
 from netwright.kind.record import (
     Construction,
     Following,
@@ -67,24 +65,23 @@ READING = (
 
 
 def read_context(value: object) -> int:
-    """How many tokens a text may have."""
+    """Parse the length of a context; InputError if it is no number, or out of bounds."""
     text = str(value).replace(",", "").replace("_", "")
     if isinstance(value, bool) or not text.isdecimal() or len(text) > 9:
         raise InputError(f"context is {str(value)[:40]!r}; expected a number of tokens")
-    if not SHORTEST <= int(text) <= LONGEST:
-        raise InputError(f"context is {int(text):,}; expected {SHORTEST:,} to {LONGEST:,} tokens")
+    check_context(int(text))
     return int(text)
 
 
 class WholeNumbers(Tensor):
-    """A tensor of whole numbers, as an array."""
+    """A tensor of whole numbers, stored as an array."""
 
     def __init__(self, array: NDArray[np.float32]) -> None:
         object.__setattr__(self, "array", array)
         super().__init__(array.shape, {})
 
     def to_numpy(self, dtype: str) -> NDArray[Any]:
-        """Each number rounded once to a format; bfloat16 is one."""
+        """The array in a floating-point type, each number rounded once."""
         array: NDArray[np.float32] = self.array  # type: ignore[attr-defined]  # set above
         return array.astype(ml_dtypes.bfloat16 if dtype == "bfloat16" else dtype)
 
@@ -189,7 +186,7 @@ class LanguageModelConstruction(Construction[CompiledLanguageModel]):
         return plain_language_model(names, compiled.network, meanings, ends)
 
     def introduction(self, paper: str) -> str:
-        """It is past the paper, and no network of it."""
+        """What the model is; it is no network of the paper."""
         return (
             "A stock language model whose weights are whole numbers that were computed, not "
             "trained; it writes the machine's run"
@@ -197,14 +194,14 @@ class LanguageModelConstruction(Construction[CompiledLanguageModel]):
 
 
 class LanguageModelReading(Reading[CompiledLanguageModel]):
-    """The text is read, one context after the other."""
+    """Reads the machine off the text, one context after another."""
 
     engines = (Engine.AUTO, Engine.FAST, Engine.REFERENCE, Engine.TORCH)
 
     def moments(
         self, compiled: CompiledLanguageModel, word: Sequence[str]
     ) -> Iterator[Mapping[str, Vector]]:
-        """The stream behind each token from `<run>` on, which says what the next one is."""
+        """The stream after each token from `<run>` on, which determines the next token."""
         tracing = LanguageModelTracing(compiled, word, 10**9)
         rows = compiled.network.streams(tracing.tokens)["output"]
         return ({"y": exact(row, compiled.network.stream)} for row in rows[len(word) :])
@@ -212,7 +209,7 @@ class LanguageModelReading(Reading[CompiledLanguageModel]):
     def run(
         self, compiled: CompiledLanguageModel, word: Sequence[str], following: Following
     ) -> Run:
-        """In floats with softmax; by the definition, with hard attention, as reference."""
+        """Run in floats with softmax; as reference, by the definition with hard attention."""
         if following.store is not None:
             raise InputError(
                 "language-model keeps no checkpoints; its text can be continued: netwright parse"
@@ -225,11 +222,11 @@ class LanguageModelReading(Reading[CompiledLanguageModel]):
     def trace(
         self, compiled: CompiledLanguageModel, word: Sequence[str], max_steps: int
     ) -> LanguageModelTracing:
-        """The tokens of one context."""
+        """A trace of the tokens of one context."""
         return LanguageModelTracing(compiled, word, max_steps)
 
     def output(self, moment: Moment) -> Vector | None:
-        """The stream behind the last block."""
+        """The stream after the last block."""
         return moment["output"]
 
     def vectors(self, compiled: CompiledLanguageModel) -> list[str]:
@@ -238,7 +235,7 @@ class LanguageModelReading(Reading[CompiledLanguageModel]):
 
 
 class LanguageModelProof(Proof[CompiledLanguageModel]):
-    """Every token beside the machine's own text."""
+    """Compares every token with the text of the machine's run."""
 
     uncertified = (
         "it runs in floats, with softmax, and a proof for all inputs would have to bound every "
@@ -248,13 +245,13 @@ class LanguageModelProof(Proof[CompiledLanguageModel]):
     def checks(
         self, compiled: CompiledLanguageModel, word: Sequence[str], max_steps: int
     ) -> Iterator[Check]:
-        """Of the definition, and of floats."""
+        """Check the definition and the float evaluation."""
         floats = evaluator_of(compiled, Engine.FAST)
         return language_model_checks(compiled, word, max_steps, floats)
 
 
 class LanguageModelLook(Look[CompiledLanguageModel]):
-    """At the stream."""
+    """The look of the residual stream."""
 
     meanings = MEANINGS
     view = view_named("language-model")
@@ -262,11 +259,11 @@ class LanguageModelLook(Look[CompiledLanguageModel]):
     def steps(
         self, compiled: CompiledLanguageModel, word: Sequence[str], limit: int
     ) -> StepTracing:
-        """Step by step: the token that computes the next one, and the two visits it looks up."""
+        """A trace by steps: the token that computes the next one, and the visits it looks up."""
         return StepTracing(compiled, word, limit)
 
     def history(self, compiled: CompiledLanguageModel, word: Sequence[str], limit: int) -> History:
-        """As many steps as one context has; the first is the machine at time 0."""
+        """The steps that fit into one context; the first is the machine at time 0."""
         moving = compiled.vocabulary.machine
         room = (compiled.context - len(word) - 1) // 2
         return History(Timeline(moving, word, limit=max(0, min(limit, room - 1))), 1, 1)
@@ -281,13 +278,13 @@ class LanguageModelLook(Look[CompiledLanguageModel]):
 
 
 def check_engine(engine: Engine) -> None:
-    """InputError with what to do if there is no torch for the engine torch."""
+    """Raise InputError if the engine torch is chosen and not installed."""
     if engine is Engine.TORCH and not all(map(find_spec, ("torch", "transformers"))):
         raise InputError("engine torch needs torch and transformers: pip install 'netwright[hf]'")
 
 
 def evaluator_of(compiled: CompiledLanguageModel, engine: Engine) -> Evaluator:
-    """What runs the model: its definition, our floats, or transformers."""
+    """The evaluator for an engine: the definition, numpy floats, or transformers."""
     if engine is Engine.REFERENCE:
         return HardEvaluator(compiled.network)
     check_engine(engine)

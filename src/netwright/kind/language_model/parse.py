@@ -1,9 +1,9 @@
 """From the text of a language model back to the run of a machine.
 
-The text of a machine's own model says what every step writes; that of the universal model has its
-rules in front. So both can be followed without knowing the machine, and where they contradict
-themselves is found: a token in the wrong place, a symbol that is not there, an address that is not
-the last visit, a rule that is another one than before.
+The text of a machine's own model says what every step writes; that of the universal model begins
+with its rules. So both can be parsed without the machine, and the first contradiction is reported:
+a token in the wrong place, a symbol that is not on the tape, an address that is not the last visit,
+a rule that differs from an earlier one.
 """
 
 import re
@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from netwright.errors import InputError
 from netwright.html import table
+from netwright.kind.language_model.text import tape_of
 from netwright.machine.configuration import Tape
 from netwright.machine.remove_stays import remove_stays
 from netwright.machine.simulate import Outcome
@@ -30,7 +31,7 @@ ACCEPTING = "acc"
 
 
 class Rule(NamedTuple):
-    """What is written, and, once it is known, the move and the next state."""
+    """The symbol to write; move and next state once they are known."""
 
     write: str
     move: str | None
@@ -42,7 +43,7 @@ Rules = Mapping[tuple[str, str], Rule]
 
 @dataclass
 class ParsedText:
-    """What a text says."""
+    """The run that a text describes, and the first error in it."""
 
     outcome: Outcome = Outcome.UNDECIDED
     steps: int = 0
@@ -51,17 +52,17 @@ class ParsedText:
     tape: Tape = field(default_factory=lambda: Tape(0, ()))
     tokens: int = 0
     problem: str | None = None
-    """The first thing in the text that is not right, and its token."""
+    """The first error in the text, and its token."""
     against: str = "itself"
     """What the text was compared with."""
     resumed: bool = False
-    """Whether it goes on from a configuration that it states itself: no run from the beginning."""
+    """Whether the run continues from a configuration in the prompt instead of the start."""
     begins: tuple[str | None, Tape] = (None, Tape(0, ()))
-    """If it is resumed: the state and the tape from which it goes on, with the head in cell 0."""
+    """If it is resumed: the first state and tape, with the head in cell 0."""
 
     @property
     def holds(self) -> bool:
-        """Whether nothing is wrong."""
+        """Whether there is no error."""
         return self.problem is None
 
     def __repr__(self) -> str:
@@ -86,7 +87,7 @@ class ParsedText:
 
 @dataclass(frozen=True)
 class Known:
-    """What is known of the machine and the model that wrote a text."""
+    """What a text is compared with: the machine and the model that wrote it, as far as known."""
 
     name: str = "itself"
     machine: TuringMachine | None = None
@@ -94,9 +95,9 @@ class Known:
     universal: bool = False
     """Whether it was the universal model."""
     rules: Rules | None = None
-    """For a text of the universal model: the rules that it should have."""
+    """For a text of the universal model: the rules that it must have."""
     pauses: Collection[str] = ()
-    """For such a text: states in the middle of a stay, which are no steps."""
+    """For such a text: states in the middle of a stay, which do not count as steps."""
     vocabulary: Collection[str] | None = None
     """All tokens of the model."""
 
@@ -120,7 +121,7 @@ def parse_text(text: str | Sequence[str], known: Known | None = None) -> ParsedT
 
 
 def parse_texts(texts: Sequence[str | Sequence[str]], known: Known | None = None) -> ParsedText:
-    """The run that a chain of texts describes, each of which goes on where the one before ends.
+    """The run that a chain of texts describes, each of which continues the one before.
 
     >>> first = "1 1 <run> R:r:1>1 @1 R:r:1>1 @2"
     >>> parse_texts([first, "1 <run> left:1:goto:r @0 R:r:1>1 @1 R:r:_ <halt>"])
@@ -151,7 +152,7 @@ def parse_texts(texts: Sequence[str | Sequence[str]], known: Known | None = None
 
 
 def _moved(tape: Tape, cells: int) -> Tape:
-    """A tape some cells to the right; where all are blank, it begins at 0."""
+    """A tape moved some cells to the right; a blank tape begins at 0."""
     return tape._replace(start=tape.start + cells) if tape.cells else tape
 
 
@@ -167,7 +168,7 @@ def _name(text: str) -> str:
 
 
 class _Reader(ABC):
-    """Goes through a text once; what is beyond the steps is the business of two kinds of text."""
+    """A parser of texts; subclasses parse the prompt and know the rules and the ends."""
 
     def __init__(self, tokens: list[str], known: Known) -> None:
         self.tokens, self.known = tokens, known
@@ -180,10 +181,10 @@ class _Reader(ABC):
         self.visits: dict[int, int] = {}
         self.place, self.null, self.head = 0, 0, -1
         self.begins: tuple[str, dict[int, str]] | None = None
-        """The state and the cells from which a resumed text goes on."""
+        """The first state and cells of a resumed text."""
 
     def read(self) -> ParsedText:
-        """The run, up to where something is wrong."""
+        """Parse the text up to its first error."""
         try:
             self._check_vocabulary()
             self.place = 0
@@ -199,10 +200,7 @@ class _Reader(ABC):
         return self.found
 
     def _tape(self, written: Mapping[int, str]) -> Tape:
-        blank = self.blank if self.blank is not None else "_"
-        cells = {cell: s for cell, s in written.items() if s != blank}
-        low, high = min(cells, default=0), max(cells, default=-1)
-        return Tape.of([cells.get(cell, blank) for cell in range(low, high + 1)], low, blank)
+        return tape_of(written, "_" if self.blank is None else self.blank)
 
     def _check_vocabulary(self) -> None:
         if self.known.vocabulary is not None:
@@ -214,10 +212,10 @@ class _Reader(ABC):
 
     @abstractmethod
     def prompt(self) -> None:
-        """Everything up to the first step."""
+        """Parse everything up to the first step."""
 
     def letters(self) -> None:
-        """The input, up to `<run>`."""
+        """Parse the input, up to `<run>`."""
         run = self.tokens.index(RUN)
         for n in range(run - self.place):
             self.cells[n], self.visits[n] = _name(self.tokens[self.place]), self.place
@@ -227,18 +225,18 @@ class _Reader(ABC):
 
     @abstractmethod
     def check_letter(self, symbol: str) -> None:
-        """Refuse a letter that is none."""
+        """Raise _WrongError if a letter is no symbol."""
 
     @abstractmethod
     def learn(self, state: str, symbol: str, write: str | None) -> None:
-        """What a step says of its rule."""
+        """Check, or remember, what a step says of its rule."""
 
     @abstractmethod
     def end_of(self, state: str, symbol: str) -> Collection[str] | None:
-        """The tokens with which a run may end at a step, before its address; None: it goes on."""
+        """The tokens that may end the run before the address of a step; None if it continues."""
 
     def end_behind(self, state: str, symbol: str) -> str | None:
-        """The token with which a run ends behind the address of a step; None: it goes on."""
+        """The token that ends the run after the address of a step; None if it continues."""
         return None
 
     def _steps(self) -> None:
@@ -308,7 +306,7 @@ class _OwnReader(_Reader):
     """A text of the model of one machine."""
 
     def prompt(self) -> None:
-        """The input, and the cells of a resumed run."""
+        """Parse the input, and the cells of a resumed run."""
         self.machine = None
         if self.known.universal:
             raise _WrongError("is no text of the universal model: it has no rules")
@@ -321,12 +319,12 @@ class _OwnReader(_Reader):
         self._resumed()
 
     def check_letter(self, symbol: str) -> None:
-        """It must be the machine's, if that is known."""
+        """Raise _WrongError if a known machine does not have the symbol."""
         if self.machine is not None and symbol not in self.machine.symbols:
             raise _WrongError("is no symbol of the machine")
 
     def _resumed(self) -> None:
-        """`left:a @0 … left:b:goto:q @0`."""
+        """Parse `left:a @0 … left:b:goto:q @0`."""
         behind: list[tuple[str, int]] = []
         state: str | None = None
         while self.place < len(self.tokens) and (left := LEFT.fullmatch(self.tokens[self.place])):
@@ -349,7 +347,7 @@ class _OwnReader(_Reader):
             self.start, self.begins = state, (state, dict(self.cells))
 
     def learn(self, state: str, symbol: str, write: str | None) -> None:
-        """What it writes, which must be the same each time."""
+        """Check that the rule exists and writes the same symbol each time."""
         known = self.rules.get((state, symbol))
         if self.machine is not None and state not in self.machine.states:
             raise _WrongError("names no state of the machine")
@@ -364,7 +362,7 @@ class _OwnReader(_Reader):
             raise _WrongError(f"writes {write}, where {state} on {symbol} writes {known.write}")
 
     def end_of(self, state: str, symbol: str) -> Collection[str] | None:
-        """Where there is no rule."""
+        """A run ends where there is no rule."""
         if (state, symbol) in self.rules:
             return None
         if self.machine is None:
@@ -378,17 +376,15 @@ class _UniversalReader(_Reader):
     """A text of the universal model, with its rules."""
 
     def prompt(self) -> None:
-        """Rules, `<tape>`, and the input."""
+        """Parse the rules, `<tape>`, and the input."""
         if self.known.machine is not None:
             raise _WrongError("and the next are rules: this text is of the universal model")
         self.blank, self.start = "#", "q0"
         if self.known.name == "itself":
             self.found.against = "its own rules"
-        if self.tokens[0] == BOS:
-            self.place = 1
-        else:  # positions count it
+        if self.tokens[0] != BOS:  # positions count it
             self.tokens = [BOS, *self.tokens]
-            self.place = 1
+        self.place = 1
         tape = self.tokens.index(TAPE)
         while self.place < tape:
             self._rule(tape)
@@ -410,19 +406,19 @@ class _UniversalReader(_Reader):
         self.place += 2
 
     def check_letter(self, symbol: str) -> None:
-        """It must be a symbol, not a step or a rule."""
+        """Raise _WrongError for a step or a rule."""
         if ":" in symbol:
             raise _WrongError("stands where a symbol of the input should be")
 
     def learn(self, state: str, symbol: str, write: str | None) -> None:
-        """A step says nothing of its rule."""
+        """Raise _WrongError if a step says what it writes."""
         if write is not None:
             raise _WrongError("says what it writes, as in the text of another model")
 
     def end_of(self, state: str, symbol: str) -> Collection[str] | None:
-        """In `acc`."""
+        """A run ends in `acc`."""
         return ["<accept>"] if state == ACCEPTING else None
 
     def end_behind(self, state: str, symbol: str) -> str | None:
-        """Where no rule fits."""
+        """A run halts where no rule fits."""
         return None if (state, symbol) in self.rules else "<halt>"

@@ -1,4 +1,4 @@
-"""How blocks are written down: heads that look tokens up by address, and units one by one."""
+"""Builders of blocks: heads that look tokens up by address, and lists of hidden units."""
 
 from collections.abc import Mapping
 from typing import Any, TypeAlias
@@ -8,11 +8,11 @@ from netwright.kind.language_model.definition import Head, Matrix, Units
 
 Name: TypeAlias = tuple[str, str] | str
 Sum: TypeAlias = Mapping[Any, int]
-"""Names with weights: block and label, or a block of one coordinate by its name alone."""
+"""Weights by name: block and label, or the name alone of a block of one coordinate."""
 
 
 def place(name: Name) -> tuple[str, str]:
-    """Block and label."""
+    """Block and label of a name."""
     return (name, "") if isinstance(name, str) else name
 
 
@@ -51,18 +51,18 @@ def lookup(
 
 
 class UnitList:
-    """Units that are added one by one: relu of a sum and a bias, into a sum."""
+    """A builder of hidden units: each adds relu(sum of inputs + bias) to its outputs."""
 
     def __init__(self, stream: Layout) -> None:
         self.stream = stream
         self._units: dict[str, tuple[Sum, int, Sum]] = {}
 
     def add(self, name: str, inputs: Sum, bias: int, outputs: Sum) -> None:
-        """One unit."""
+        """Add one unit."""
         self._units[name] = inputs, bias, outputs
 
     def done(self) -> Units:
-        """The two matrices."""
+        """The two matrices of all units."""
         names = Layout.of(unit=tuple(self._units))
         A, B = Matrix(self.stream, names), Matrix(names, self.stream)
         for name, (inputs, bias, outputs) in self._units.items():

@@ -11,20 +11,19 @@ from netwright.engine.moments import Codes, rows_of
 from netwright.errors import InputError, NetworkError
 from netwright.kind.language_model.construction import CompiledLanguageModel
 from netwright.kind.language_model.evaluators import Evaluator
-from netwright.kind.language_model.text import Follower, NoRoomError
+from netwright.kind.language_model.text import Follower, NoRoomError, tape_of
 from netwright.kind.language_model.vocabulary import ACCEPT, REJECT
-from netwright.machine.configuration import Tape
 from netwright.machine.simulate import Engine, Interrupted, Outcome, Progress, Run
 
 
 class Text:
-    """The tokens that a model writes: an engine, and who follows it, as a new context needs both.
+    """The tokens that a model writes: engine and follower in one, as a new context needs both.
 
     A moment is a token; its code is the token's number.
     """
 
     compile_seconds = 0.0
-    fast = False  # it is asked for one token at a time
+    fast = False  # one token at a time
 
     def __init__(
         self,
@@ -36,20 +35,20 @@ class Text:
         self.compiled, self.max_steps, self.evaluator = compiled, max_steps, evaluator
         self.inner = Follower(compiled.vocabulary, word)
         self.reason: str | None = None
-        """Why it did not go on."""
+        """Why the run could not continue."""
         self.outcome: Outcome | None = None
         self.tokens = 0
         self._read(self.inner.start.prompt(compiled.vocabulary))
 
     def _read(self, prompt: list[int]) -> None:
-        """Begin a context."""
+        """Start a context with a prompt."""
         self.evaluator.restart()
         self.written, self.length = prompt, len(prompt)
 
     # The engine.
 
     def advance(self, count: int) -> NDArray[np.int64]:
-        """The next token; none where a tape has become too long for a context."""
+        """The next token; an empty array if the tape has become too long for a context."""
         if self.length == self.compiled.context:
             if self.inner.step is None:
                 raise InputError(
@@ -67,24 +66,24 @@ class Text:
         self.written, self.length = [token], self.length + 1
         return np.array([[token]])
 
-    # Who follows it.
+    # The follower.
 
     @property
     def steps(self) -> int:
-        """Of the given machine."""
+        """Steps of the given machine."""
         return self.inner.steps
 
     @property
     def cells(self) -> int:
-        """How many cells are not blank."""
+        """The number of cells that are not blank."""
         return len(self.inner.tape)
 
     def remaining(self) -> int:
-        """One token at a time."""
+        """1: the run advances one token at a time."""
         return 1
 
     def take(self, codes: Codes) -> None:
-        """Follow a token, up to the end of the run or the limit."""
+        """Advance by one token; set the outcome at the end of the run or at the limit."""
         machine, inner = self.compiled.vocabulary.machine, self.inner
         if not len(codes):
             inner.end_stay()
@@ -116,15 +115,13 @@ def run_language_model(
     text = Text(compiled, word, max_steps, evaluator)
 
     def reached() -> Run:
-        inner, blank = text.inner, compiled.vocabulary.machine.blank
-        low, high = min(inner.tape, default=0), max(inner.tape, default=-1)
-        cells = [inner.tape.get(cell, blank) for cell in range(low, high + 1)]
+        inner = text.inner
         return Run(
             text.outcome or Outcome.UNDECIDED,
             max(0, inner.steps),
             inner.state,
             max(inner.head, 0) if inner.steps < 0 else inner.head,
-            Tape.of(cells, low, blank),
+            tape_of(inner.tape, compiled.vocabulary.machine.blank),
             engine,
             perf_counter() - started,
             network_steps=text.tokens,

@@ -1,4 +1,4 @@
-"""The residual stream: every coordinate of it has a name.
+"""The residual stream: the names of all its coordinates.
 
 | block | size | meaning |
 |---|---|---|
@@ -68,7 +68,7 @@ MEANINGS = Meanings(
 
 
 def bits_of(context: int) -> int:
-    """b: how many bits a position takes."""
+    """b: the number of bits of a position."""
     return max(1, (context - 1).bit_length())
 
 
@@ -82,7 +82,7 @@ def bits(n: int, b: int) -> list[int]:
 
 
 def stream_layout(vocabulary: Vocabulary) -> Layout:
-    """The blocks for a machine."""
+    """The layout of the stream for a machine's vocabulary."""
     places = [f"b{k}" for k in range(bits_of(vocabulary.context))]
     sizes: dict[str, object] = dict.fromkeys(BLOCKS, "")
     sizes |= dict.fromkeys(("q1", "q2"), vocabulary.machine.states)

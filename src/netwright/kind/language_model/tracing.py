@@ -1,7 +1,7 @@
-"""The tokens of a language model's text, by its definition: every vector, and whom heads look at.
+"""Traces of a language model's text by its definition: every vector, and what heads look at.
 
-Time t is token t of the text, from 1 on, as far as one context goes; the stream behind token t says
-what token t + 1 is.
+Time t is token t of the text, from 1 on, within one context; the stream after token t determines
+token t + 1.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,14 +20,14 @@ from netwright.exact.vector import Vector
 from netwright.kind.language_model.construction import CompiledLanguageModel
 from netwright.kind.language_model.evaluators import HardEvaluator
 from netwright.kind.language_model.reading import run_language_model
-from netwright.kind.language_model.text import Follower
+from netwright.kind.language_model.text import Follower, tape_of
 from netwright.kind.language_model.vocabulary import ACCEPT, REJECT
-from netwright.machine.configuration import Configuration, Tape
+from netwright.machine.configuration import Configuration
 from netwright.machine.simulate import Engine, Run
 
 
 class LanguageModelTracing(Tracing[Any]):
-    """One context of a text."""
+    """A trace of one context of a text."""
 
     def __init__(
         self, compiled: CompiledLanguageModel, word: Sequence[str], max_steps: int
@@ -35,11 +35,10 @@ class LanguageModelTracing(Tracing[Any]):
         self.compiled, self.word, self.max_steps = compiled, tuple(word), max_steps
         heads = [head for block in compiled.network.blocks for head in block.heads]
         self.attentions = tuple(head.name for head in heads)
-        self._heads = {head.name: head for head in heads}
 
     @cached_property
     def tokens(self) -> list[int]:
-        """The text: the prompt, and what the model writes, to its end or to that of the context."""
+        """The prompt and what the model writes, to the end of the run or of the context."""
         compiled = self.compiled
         ids = compiled.vocabulary.prompt(self.word)
         follower = Follower(compiled.vocabulary, self.word)
@@ -56,7 +55,7 @@ class LanguageModelTracing(Tracing[Any]):
 
     @cached_property
     def _streams(self) -> "dict[str, NDArray[np.float64]]":
-        """The stream of all tokens, between any two parts of the model."""
+        """The stream of all tokens between the parts of the model, by name."""
         return self.compiled.network.streams(self.tokens)
 
     def names(self, t: int) -> tuple[str, ...]:
@@ -73,7 +72,7 @@ class LanguageModelTracing(Tracing[Any]):
         return {name: exact(rows[t - 1], layout) for name, rows in self._streams.items()}
 
     def attention(self, t: int) -> Mapping[str, Attention]:
-        """Of every head, to the tokens so far."""
+        """The attention of every head to the tokens so far."""
         self.check(t)
         found: dict[str, Attention] = {}
         for n, block in enumerate(self.compiled.network.blocks):
@@ -90,7 +89,7 @@ class LanguageModelTracing(Tracing[Any]):
         return len(self.tokens)
 
     def check(self, t: int) -> None:
-        """EndedError behind the end of the text."""
+        """Raise EndedError if `t` is past the end of the text."""
         if t > len(self.tokens):
             full = len(self.tokens) == self.compiled.context
             why = f"the context of {self.compiled.context:,} tokens is full" if full else "it ends"
@@ -99,14 +98,13 @@ class LanguageModelTracing(Tracing[Any]):
     go_to = check
 
     def run(self) -> Run:
-        """The run of the machine; beyond the context, too."""
+        """The whole run of the machine, also beyond the context."""
         evaluator = HardEvaluator(self.compiled.network)
-        return run_language_model(
-            self.compiled, self.word, self.max_steps, evaluator, Engine.REFERENCE
-        )
+        run = self.compiled, self.word, self.max_steps
+        return run_language_model(*run, evaluator, Engine.REFERENCE)
 
     def configuration(self, t: int) -> Configuration | None:
-        """Where the machine stands, if token t is a step."""
+        """The machine's configuration; None if token t is no step."""
         self.check(t)
         return self._configuration_at(t)
 
@@ -119,58 +117,38 @@ class LanguageModelTracing(Tracing[Any]):
         for token in self.tokens[:t]:
             follower.take(token)
         blank = self.compiled.given.blank
-        low, high = min(follower.tape, default=0), max(follower.tape, default=-1)
-        cells = [follower.tape.get(cell, blank) for cell in range(low, high + 1)]
-        tape = Tape.of(cells, low, blank)
+        tape = tape_of(follower.tape, blank)
         return Configuration.on_tape(follower.state, follower.head, tape, blank)
 
 
 def exact(numbers: NDArray[np.float64], layout: Layout) -> Vector:
-    """Whole numbers as a vector."""
+    """An array of whole numbers as an exact vector."""
     places = np.flatnonzero(numbers).tolist()
     return Vector(layout, {k: fmpq(int(numbers[k])) for k in places})
 
 
 class Visited(Attention):
-    """What a pointer head looks at: the step of a visit, or none, where nobody was before."""
+    """The step at which a pointer head looks; scores, which are over tokens, are left out."""
+
+    scores: tuple[()] = ()
+    weights: tuple[()] = ()
+    winners: tuple[int, ...] = ()
+    score = runner_up = None
 
     def __init__(self, step: int | None) -> None:
-        self._winners = () if step is None else (step,)
+        """The step, or None if the cell is fresh."""
+        self.winners = () if step is None else (step,)
 
     def __len__(self) -> int:
         return 0
 
-    @property
-    def scores(self) -> tuple[()]:
-        """They are counted over tokens, not over steps."""
-        return ()
-
-    @property
-    def weights(self) -> tuple[()]:
-        """Likewise."""
-        return ()
-
-    @property
-    def winners(self) -> tuple[int, ...]:
-        """The step, if there is one."""
-        return self._winners
-
-    @property
-    def score(self) -> None:
-        """Not of steps."""
-        return
-
-    @property
-    def runner_up(self) -> None:
-        """Not of steps."""
-        return
-
 
 class StepTracing(LanguageModelTracing):
-    """The same text by its steps: time t is the step of the machine at time t − 1.
+    """A trace of the same text by steps: time t is the step of the machine at time t − 1.
 
-    The vectors are those of its address token, which computes what follows; the last step of a run
-    has none, and shows its own. `AHEAD` is the head that is followed, to where the machine moves.
+    The vectors are those of its address token, which computes the next step; the last step of a run
+    has no address token and shows its own. `AHEAD` is the head for the cell to which the machine
+    moves.
     """
 
     AHEAD = "ahead"
@@ -184,7 +162,7 @@ class StepTracing(LanguageModelTracing):
 
     @cached_property
     def places(self) -> list[int]:
-        """The token, counted from 1, that each step is looked at."""
+        """For each step the token, from 1 on, whose vectors it shows."""
         first = len(self.word) + 2
         return [min(place + 1, len(self.tokens)) for place in range(first, len(self.tokens), 2)]
 
@@ -194,7 +172,7 @@ class StepTracing(LanguageModelTracing):
         return step if step >= 1 else None
 
     def check(self, t: int) -> None:
-        """EndedError behind the last step of the text."""
+        """Raise EndedError if `t` is past the last step of the text."""
         if t > len(self.places):
             raise EndedError(
                 f"there is no step {t:,} in this text; the last is {len(self.places):,}"
@@ -207,37 +185,35 @@ class StepTracing(LanguageModelTracing):
         return len(self.places)
 
     def vectors(self, t: int) -> Mapping[str, Vector]:
-        """Of its address token."""
+        """The vectors of its address token."""
         self.check(t)
         return super()._vectors_at(self.places[t - 1])
 
     def attention(self, t: int) -> Mapping[str, Attention]:
-        """The two visits, by their steps."""
+        """The two visits that the heads look up, by their steps."""
         self.check(t)
         token = self.places[t - 1]
-        found: dict[str, Attention] = {}
-        for name in ("block.1.head.0", "block.1.head.1"):
-            winners = self._winners[name]
-            found[name] = Visited(self._step_at(int(winners[token - 1]) + 1))
-        layout = self.compiled.network.stream
-        right = self._streams["block.1.input"][token - 1][layout.index("m2", "R")]
-        left = self._streams["block.1.input"][token - 1][layout.index("m2", "L")]
+        found: dict[str, Attention] = {
+            name: Visited(self._step_at(int(self._winners[name][token - 1]) + 1))
+            for name in ("block.1.head.0", "block.1.head.1")
+        }
+        m2 = self.compiled.network.stream.places("m2")
+        right, left = self._streams["block.1.input"][token - 1][m2]
         ahead = "block.1.head.0" if right else "block.1.head.1"
         return {self.AHEAD: found[ahead] if right or left else Visited(None), **found}
 
     @cached_property
     def _winners(self) -> "dict[str, NDArray[np.int64]]":
-        _, _, attended = self.compiled.network.forward(self.tokens)
-        return {each.name: each.winners for each in attended}
+        return self.compiled.network.forward(self.tokens)[1]
 
     def configuration(self, t: int) -> Configuration | None:
-        """Where the machine stands."""
+        """The machine's configuration."""
         self.check(t)
         return super()._configuration_at(len(self.word) + 2 * t)
 
 
 class _AllAtOnce:
-    """A text is computed at once: every moment is near."""
+    """The part of a seeker that pages need; all moments of a text are computed at once."""
 
     lost = None
 
@@ -245,12 +221,12 @@ class _AllAtOnce:
         self._tracing = tracing
 
     def nearest(self, t: int) -> int:
-        """The moment itself."""
+        """The moment itself, as every moment is at hand."""
         return t
 
     @property
     def moments(self) -> int:
-        """All of them."""
+        """The number of moments."""
         return self._tracing.last()
 
     end = moments

@@ -3,7 +3,7 @@
     <bos> q0:a #:R:q1 q1:a a:R:q1 … <tape> a b b a <run>
 
 A rule is a key `q0:a` (in state q0 on symbol a) and an action `#:R:q1` (write #, move right, go to
-q1). Rules stand in any order, at most one for each key, none for `acc`, in which all accepting
+q1). Rules are in any order, at most one for each key, none for `acc`, in which all accepting
 states are one. The run begins in q0; its text is as for one machine, but a step `R:q1:b` does not
 say what is written: the rules do. It ends with `R:acc:# <accept>`, or, where no rule fits, with
 `R:q1:b @5 <halt>`.
@@ -13,7 +13,7 @@ new: an address token, which has taken over its step, looks its rule up among th
 have taken over their keys. With a = aq + as bits of a key, the scores are
 
 | 3a | the action whose key is this one |
-| 3a − 1 | `<bos>`, which says: there is no rule |
+| 3a − 1 | `<bos>`, which means: there is no rule |
 | ≤ 3a − 2 | other actions, as their keys differ in a bit |
 | ≤ a | all else |
 
@@ -30,16 +30,12 @@ from netwright.exact.layout import Layout
 from netwright.kind.language_model.block_0_rule import add_addresses
 from netwright.kind.language_model.block_1_visits import SIDES, add_far_address
 from netwright.kind.language_model.block_2_address import address_block
-from netwright.kind.language_model.construction import (
-    LONGEST,
-    SHORTEST,
-    add_address_tokens,
-    positions,
-)
+from netwright.kind.language_model.construction import add_address_tokens, positions
 from netwright.kind.language_model.definition import Block, Head, LanguageModel, Matrix
 from netwright.kind.language_model.parts import Sum, UnitList, lookup
 from netwright.kind.language_model.stream import MOVES, bits, bits_of
-from netwright.kind.language_model.vocabulary import check_size
+from netwright.kind.language_model.text import visiting_steps
+from netwright.kind.language_model.vocabulary import check_context, check_size
 from netwright.machine.remove_stays import remove_stays
 from netwright.machine.turing_machine import TuringMachine
 
@@ -50,7 +46,7 @@ FLAGS = ("isX", "isRUN", "isP", "isS", "isAct", "isTape", "isBOS", "first", "acc
 
 @dataclass(frozen=True)
 class UniversalVocabulary:
-    """The tokens for so many states, `acc` among them, symbols and positions."""
+    """The tokens for numbers of states (with `acc`), symbols and positions."""
 
     states: tuple[str, ...]
     symbols: tuple[str, ...]
@@ -59,11 +55,10 @@ class UniversalVocabulary:
 
     @staticmethod
     def of(states: int, symbols: int, context: int) -> "UniversalVocabulary":
-        """With at least so many: the numbers are made powers of two."""
+        """Round the numbers of states and symbols up to powers of two."""
         if not 2 <= states <= 1 << 12 or not 2 <= symbols <= 1 << 12:
             raise InputError("a universal model has 2 to 4,096 states, and as many symbols")
-        if not SHORTEST <= context <= LONGEST:
-            raise InputError(f"context is {context:,}; expected {SHORTEST:,} to {LONGEST:,} tokens")
+        check_context(context)
         q, s = (1 << (number - 1).bit_length() for number in (states, symbols))
         check_size(5 * q * s + context)
         names = (*(f"q{n}" for n in range(q - 1)), ACCEPTING)
@@ -71,43 +66,44 @@ class UniversalVocabulary:
 
     @property
     def aq(self) -> int:
-        """How many bits a state has."""
+        """The number of bits of a state."""
         return (len(self.states) - 1).bit_length()
 
     @property
     def a_s(self) -> int:
-        """How many bits a symbol has."""
+        """The number of bits of a symbol."""
         return (len(self.symbols) - 1).bit_length()
 
     @cached_property
     def keys(self) -> list[tuple[str, str]]:
-        """State and symbol."""
+        """The pairs of state and symbol that a rule can have."""
         return [(q, a) for q in self.states if q != ACCEPTING for a in self.symbols]
 
     @cached_property
     def actions(self) -> list[tuple[str, str, str]]:
-        """The symbol to write, the move, the next state."""
+        """All triples of symbol to write, move and next state."""
         return [(w, m, q) for w in self.symbols for m in MOVES for q in self.states]
 
     @cached_property
     def steps(self) -> list[tuple[str, str, str]]:
-        """Move, state and symbol."""
+        """All triples of move, state and symbol."""
         return [(m, q, a) for m in MOVES for q in self.states for a in self.symbols]
 
     @cached_property
     def texts(self) -> tuple[str, ...]:
         """The texts of all tokens."""
-        named = [self.symbols, *(map(":".join, each) for each in (self.keys, self.actions))]
         return (
             *("<run>", "<accept>", "<halt>", "<pad>", "<bos>", "<tape>"),
-            *(text for part in named for text in part),
+            *self.symbols,
+            *map(":".join, self.keys),
+            *map(":".join, self.actions),
             *map(":".join, self.steps),
             *(f"@{p}" for p in range(self.context)),
         )
 
     @cached_property
     def number(self) -> dict[str, int]:
-        """The numbers of all texts."""
+        """The number of each token, by its text."""
         return {text: n for n, text in enumerate(self.texts)}
 
     def code(self, name: str) -> list[int]:
@@ -133,7 +129,7 @@ class Renaming:
 
     @staticmethod
     def of(given: TuringMachine, vocabulary: UniversalVocabulary) -> "Renaming":
-        """The start is q0, the blank #; a symbol keeps its name where the model has it."""
+        """Rename the start to q0 and the blank to #; keep symbols that the model has."""
         moving, pauses = remove_stays(given)
         if given.start in given.accepting:
             raise InputError("a machine that accepts before its first step cannot be a prompt")
@@ -148,20 +144,23 @@ class Renaming:
             )
         states = {moving.start: "q0", **{q: f"q{n}" for n, q in enumerate(others, start=1)}}
         states |= dict.fromkeys(moving.accepting, ACCEPTING)
-        blank, *names = vocabulary.symbols
-        symbols = {moving.blank: blank}
-        kept = [s for s in moving.symbols if s in names and s != moving.blank]
-        symbols |= {symbol: symbol for symbol in kept}
-        free = [name for name in names if name not in kept]
-        rest = [symbol for symbol in moving.symbols if symbol not in symbols]
-        symbols |= dict(zip(rest, free, strict=False))
+        symbols = _renamed_symbols(moving, vocabulary)
         return Renaming(states, symbols, frozenset(states[state] for state in pauses))
+
+
+def _renamed_symbols(machine: TuringMachine, vocabulary: UniversalVocabulary) -> dict[str, str]:
+    blank, *names = vocabulary.symbols
+    kept = [s for s in machine.symbols if s in names and s != machine.blank]
+    symbols = {machine.blank: blank, **dict(zip(kept, kept, strict=True))}
+    rest = [symbol for symbol in machine.symbols if symbol not in symbols]
+    free = [name for name in names if name not in kept]
+    return symbols | dict(zip(rest, free, strict=False))
 
 
 def prompt_text(
     given: TuringMachine, word: Sequence[str], vocabulary: UniversalVocabulary
 ) -> tuple[str, Renaming]:
-    """Rules, tape and input, as text; the tokenizer puts `<bos>` before and `<run>` behind it."""
+    """Rules, tape and input as text; the tokenizer adds `<bos>` before and `<run>` after it."""
     renaming = Renaming.of(given, vocabulary)
     moving, _ = remove_stays(given)
     states, symbols = renaming.states, renaming.symbols
@@ -180,19 +179,19 @@ def prompt_text(
 
 @dataclass(frozen=True)
 class UniversalModel:
-    """The tokens, and the model."""
+    """The universal model and its tokens."""
 
     vocabulary: UniversalVocabulary
     network: LanguageModel
 
     @property
     def context(self) -> int:
-        """How many tokens a text can have."""
+        """The greatest length of a text, in tokens."""
         return self.vocabulary.context
 
 
 def universal_model(states: int, symbols: int, context: int) -> UniversalModel:
-    """One model for all machines with so many states and symbols, and texts of that length."""
+    """The model for machines and texts within these numbers of states, symbols and tokens."""
     vocabulary = UniversalVocabulary.of(states, symbols, context)
     stream = _stream(vocabulary)
     tokens = Layout.of(token=vocabulary.texts)
@@ -215,7 +214,7 @@ def universal_model(states: int, symbols: int, context: int) -> UniversalModel:
 
 
 def _stream(vocabulary: UniversalVocabulary) -> Layout:
-    """Blocks as for one machine, states and symbols in bits; VQ, VW, VM are those of an action."""
+    """The blocks as for one machine, in bits; VQ, VW, VM are an action's."""
     q, s, b = (
         [f"b{k}" for k in range(size)]
         for size in (vocabulary.aq, vocabulary.a_s, bits_of(vocabulary.context))
@@ -229,14 +228,13 @@ def _stream(vocabulary: UniversalVocabulary) -> Layout:
 
 
 def _wte(vocabulary: UniversalVocabulary, tokens: Layout, stream: Layout) -> Matrix:
-    """What a token is: codes of states and symbols, moves, and flags."""
+    """wte: codes of states and symbols, moves and flags of every token."""
     wte, number = Matrix(tokens, stream), vocabulary.number
 
     def put(text: str, codes: dict[str, str], moves: dict[str, str], *flags: str) -> None:
         row = number[text]
         for block, name in codes.items():
-            cells = zip(stream.places(block), vocabulary.code(name), strict=True)
-            wte.entries.update({(row, place): bit for place, bit in cells})
+            wte.put_in_row(row, block, vocabulary.code(name))
         for block, move in moves.items():
             wte.entries[row, stream.index(block, move)] = 1
         for flag in flags:
@@ -260,7 +258,7 @@ def _wte(vocabulary: UniversalVocabulary, tokens: Layout, stream: Layout) -> Mat
 
 
 def _rule_lookup(stream: Layout, vocabulary: UniversalVocabulary) -> Head:
-    """The head of block 1; the scores stand above."""
+    """The head of block 1; the module docstring has its scores."""
     a = vocabulary.aq + vocabulary.a_s
     slots = Layout.of(q=stream.labels("q1"), s=stream.labels("s1"), act="", none="", rest="")
     Q, K = (Matrix(stream, slots).connect("q1", "q").connect("s1", "s") for _ in range(2))
@@ -312,12 +310,10 @@ def _unembedding(vocabulary: UniversalVocabulary, stream: Layout, tokens: Layout
     for m, q, a in vocabulary.steps:
         column = number[f"{m}:{q}:{a}"]
         for block, name in (("q2", q), ("Ys", a)):
-            cells = zip(stream.places(block), vocabulary.code(name), strict=True)
-            U.entries.update({(place, column): bit for place, bit in cells})
+            U.put_in_column(block, column, vocabulary.code(name))
         U.entries[stream.index("m2", m), column] = 2
     for p in range(vocabulary.context):
-        cells = zip(stream.places("Z"), bits(p - 1, b), strict=True)
-        U.entries.update({(place, number["@0"] + p): bit for place, bit in cells})
+        U.put_in_column("Z", number["@0"] + p, bits(p - 1, b))
     U.entries[stream.index("acc"), ACCEPT] = b + 2
     U.entries[stream.index("hlt"), HALT] = vocabulary.aq + vocabulary.a_s + b
     return U
@@ -326,7 +322,7 @@ def _unembedding(vocabulary: UniversalVocabulary, stream: Layout, tokens: Layout
 def universal_text(
     given: TuringMachine, word: Sequence[str], vocabulary: UniversalVocabulary
 ) -> tuple[list[int], Iterator[int]]:
-    """The prompt, and the tokens behind it: a run of the machine, last visits by definition."""
+    """The prompt, and the tokens after it: a run of the machine, last visits by definition."""
     text, renaming = prompt_text(given, word, vocabulary)
     number, moving = vocabulary.number, remove_stays(given)[0]
     prompt = [BOS, *(number[each] for each in text.split(" ")), RUN]
@@ -340,24 +336,14 @@ def _run_of(
     null: int,
     number: dict[str, int],
 ) -> Iterator[int]:
-    """`null` is the position of `<run>`, behind the letters."""
+    """The tokens of a run; `null` is the position of `<run>`, after the letters."""
     tape = dict(enumerate(word))
     visits = {cell: null - len(word) + cell for cell in tape}
-    cell, position, state, move = 0, null + 1, machine.start, "R"
-    while True:
-        symbol = tape.get(cell, machine.blank)
-        shown = renaming.states[state]
-        yield number[f"{move}:{shown}:{renaming.symbols[symbol]}"]
+    for step, visit in visiting_steps(machine, tape, visits, null + 1, machine.start):
+        shown = renaming.states[step.state]
+        yield number[f"{step.move}:{shown}:{renaming.symbols[step.symbol]}"]
         if shown == ACCEPTING:
             yield ACCEPT
             return
-        yield number["@0"] + visits.get(cell + (1 if move == "R" else -1), null)
-        visits[cell] = position + 1
-        position += 2
-        action = machine.action(state, symbol)
-        if action is None:
-            yield HALT
-            return
-        tape[cell] = action.write
-        state, move = action.state, str(action.move)
-        cell += 1 if move == "R" else -1
+        yield number["@0"] + (null if visit is None else visit)
+    yield HALT

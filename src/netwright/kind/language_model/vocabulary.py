@@ -5,7 +5,7 @@
 | special | `<run>` `<accept>` `<reject>` `<pad>` | the input ends; a run ends; a filler |
 | letter | `a` | a symbol of the input |
 | step | `R:q:a>w`, `R:q:a` | moved right, now in q, reads a, writes w (no rule: nothing) |
-| left | `left:a`, `left:a:goto:q` | to resume: a cell left of the head; then go on in q |
+| left | `left:a`, `left:a:goto:q` | to resume: a cell left of the head; then continue in q |
 | address | `@p` | the token at position p |
 
 `<accept>` is `<halt>` for a machine without accepting states, which never rejects. There is a step
@@ -20,14 +20,16 @@ from typing import NamedTuple
 
 from netwright.errors import InputError
 from netwright.machine.remove_stays import remove_stays
-from netwright.machine.turing_machine import Action, Move, TuringMachine
+from netwright.machine.turing_machine import Move, TuringMachine
 from netwright.text import as_token
 
 MOST = 1 << 20
-"""Tokens of a vocabulary."""
+"""The greatest size of a vocabulary."""
+SHORTEST, LONGEST = 8, 1 << 16
+"""The bounds of a context, in tokens."""
 RUN, ACCEPT, REJECT, PAD = range(4)
 FIRST = 4
-"""The number of the first letter. (`<pad>` is not 0: beam search takes 0 for none.)"""
+"""The number of the first letter. (`<pad>` is not 0, which beam search takes for no token.)"""
 
 
 class Step(NamedTuple):
@@ -39,7 +41,7 @@ class Step(NamedTuple):
 
 
 class Left(NamedTuple):
-    """A cell to the left of where a run is resumed; the last one has the state to go on in."""
+    """A cell left of the head of a resumed run; the last one has the state to continue in."""
 
     symbol: str
     state: str | None
@@ -47,7 +49,7 @@ class Left(NamedTuple):
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """The tokens for a machine without stays, and a context of so many positions."""
+    """The tokens for a machine without stays and for a number of positions."""
 
     machine: TuringMachine
     pauses: frozenset[str]
@@ -60,10 +62,6 @@ class Vocabulary:
         moving, pauses = remove_stays(given)
         check_size(4 * len(moving.states) * len(moving.symbols) + context)
         return Vocabulary(moving, pauses, context)
-
-    def rule(self, state: str, symbol: str) -> Action | None:
-        """What the machine does; nothing leaves an accepting state."""
-        return self.machine.action(state, symbol)
 
     @cached_property
     def symbols(self) -> tuple[str, ...]:
@@ -99,12 +97,12 @@ class Vocabulary:
     def step_text(self, step: Step) -> str:
         """`R:q:a>w`, or `R:q:a` where there is no rule."""
         text = f"{step.move}:{as_token(step.state)}:{as_token(step.symbol)}"
-        action = self.rule(step.state, step.symbol)
+        action = self.machine.action(step.state, step.symbol)
         return text if action is None else f"{text}>{as_token(action.write)}"
 
     @cached_property
     def number(self) -> dict[object, int]:
-        """The numbers of letters (as text), steps and lefts."""
+        """The number of each letter (by its symbol), step and left."""
         tokens: list[object] = [*self.symbols, *self.steps, *self.lefts]
         return {token: FIRST + n for n, token in enumerate(tokens)}
 
@@ -114,19 +112,19 @@ class Vocabulary:
         return FIRST + len(self.symbols) + len(self.steps) + len(self.lefts)
 
     def step_of(self, token: int) -> Step | None:
-        """The step that a token is, if it is one."""
+        """The step of a token; None if it is no step token."""
         place = token - self.number[self.steps[0]]
         return self.steps[place] if 0 <= place < len(self.steps) else None
 
     def ends(self, step: Step) -> int | None:
-        """The token with which a run ends at a step; None where there is a rule."""
-        if self.rule(step.state, step.symbol) is not None:
+        """The token that ends the run after a step; None if a rule applies."""
+        if self.machine.action(step.state, step.symbol) is not None:
             return None
         accepting = self.machine.accepting
         return ACCEPT if not accepting or step.state in accepting else REJECT
 
     def prompt(self, word: Sequence[str]) -> list[int]:
-        """A word, and `<run>`."""
+        """The tokens of a word and `<run>`; InputError if they do not fit into the context."""
         ids = [self.number[symbol] for symbol in self.machine.check_word(word)]
         if len(ids) + 3 > self.context:
             raise InputError(
@@ -141,8 +139,14 @@ def _left_text(left: Left) -> str:
     return text if left.state is None else f"{text}:goto:{as_token(left.state)}"
 
 
+def check_context(context: int) -> None:
+    """Raise InputError for a context that is too short or too long."""
+    if not SHORTEST <= context <= LONGEST:
+        raise InputError(f"context is {context:,}; expected {SHORTEST:,} to {LONGEST:,} tokens")
+
+
 def check_size(tokens: int) -> None:
-    """Refuse a vocabulary that nobody could hold."""
+    """Raise InputError for a vocabulary that is too large."""
     if tokens > MOST:
         raise InputError(
             f"that takes some {tokens:,} tokens; a vocabulary has at most {MOST:,}. Fewer states "

@@ -1,4 +1,4 @@
-"""The Neural GPU of a machine, iteration by iteration: every cell, as Appendix C proves it."""
+"""Checks of a machine's Neural GPU: every cell at every iteration, as Appendix C proves it."""
 
 from collections.abc import Iterator, Sequence
 
@@ -11,16 +11,20 @@ from netwright.verify.comparison import Check
 def neural_gpu_checks(
     compiled: CompiledNeuralGPU, word: Sequence[str], max_steps: int
 ) -> Iterator[Check]:
-    """Equation eq:to-prove for every cell, and the machine's configuration at every step."""
+    """Check Equation eq:to-prove for every cell, and the configuration at every step."""
     layout = compiled.neurons.layout
     word = compiled.machine.check_word(word)
     tokens = len(compiled.rnn.embed(word))
     cells: list[Check] = []
     expected = _Expected(compiled, word)
+    # The equation is that of the print, without an end marker and circular convolutions.
+    is_printed = not compiled.has_end_marker and not compiled.network.circular
 
     def hidden_vectors() -> Iterator[Vector]:
         for t, S in enumerate(compiled.network.tensors(compiled.embed(word))):
-            cells.extend(_cell_checks(compiled, expected, S, t))
+            for i, (cell,) in enumerate(S if is_printed else (), start=1):
+                claim = "Theorem 4.1 (eq:to-prove)", f"cell {i} at {t}"
+                cells.append(Check(t, *claim, cell, expected.cell(t, i), 0))
             if t >= tokens:
                 cell = S[tokens - 1][0] if t == tokens else S[-1][0]
                 yield block_of(cell, "E" if t == tokens else "D", layout)
@@ -33,7 +37,7 @@ def neural_gpu_checks(
 
 
 class _Expected:
-    """h_i and α^i_j of the RNN, by its definition."""
+    """The cells of the proof, from h_i and α^i_j of the RNN by its definition."""
 
     def __init__(self, compiled: CompiledNeuralGPU, word: Sequence[str]) -> None:
         self.rnn = compiled.rnn.network
@@ -55,13 +59,3 @@ class _Expected:
         while len(row) <= t - i:
             row.append(pointwise(self.rnn.f2, self.rnn.U(row[-1])))
         return in_block(row[t - i], "D", self.layout)
-
-
-def _cell_checks(
-    compiled: CompiledNeuralGPU, expected: _Expected, S: Sequence[Sequence[Vector]], t: int
-) -> Iterator[Check]:
-    if compiled.has_end_marker or compiled.network.circular:
-        return  # the equation is that of the print, without them
-    for i, (cell,) in enumerate(S, start=1):
-        name = f"cell {i} at {t}"
-        yield Check(t, "Theorem 4.1 (eq:to-prove)", name, cell, expected.cell(t, i), 0)

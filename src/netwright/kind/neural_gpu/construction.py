@@ -11,7 +11,7 @@ for the encoder, for the carry to the decoder and for the decoder, and three fla
 
 Departures from the print: (1 − U) must be (1 − U^t); no final set is given there, and testing the
 block D alone would accept too early if 0 ∈ 𝔽, so it is {0}^2d × 𝔽 × {(0, 0, 0)}; the input must
-not be empty, so a blank is read behind it, as for the RNN.
+not be empty, so a blank is read after it, as for the RNN.
 
 With circular convolution the construction fails, as it must (Proposition 4.2); one more cell that
 marks the end makes it work again (`end_marker`): it takes the place of the zeros above the first
@@ -62,7 +62,6 @@ MEANINGS = Meanings(
         "F.2": "from the cell itself: E through W, C and D through U of the RNN, and a into b",
     },
 )
-"""The cells in words."""
 
 
 def cell_layout(rnn: Layout, *, end_marker: bool = False) -> Layout:
@@ -78,12 +77,12 @@ def block_of(cell: Vector, letter: str, rnn: Layout) -> Vector:
 
 
 def in_block(x: Vector, letter: str, cell: Layout) -> Vector:
-    """A cell with a vector of the RNN in one of its blocks."""
+    """A cell with a vector of the RNN in one of its blocks, and 0 elsewhere."""
     return Vector.of(cell, {f"{letter} {name}": x[name] for name, _ in x.layout.blocks})
 
 
 class _Kernels:
-    """The matrices of the proof, between cells of one layout."""
+    """Builds the matrices of the proof, between cells of one layout."""
 
     def __init__(self, rnn: RNN, cell: Layout) -> None:
         self.rnn, self.cell = rnn, cell
@@ -115,7 +114,7 @@ class _Kernels:
         return [(Affine.of(self.cell, self.cell, blocks),)]
 
     def kernel(self, *parts: list[tuple[Affine, ...]]) -> LinearMap:
-        """The sum of some terms."""
+        """The kernel that is the sum of some terms."""
         return LinearMap(self.cell, self.cell, tuple(term for part in parts for term in part))
 
 
@@ -162,7 +161,7 @@ class CompiledNeuralGPU:
     """A machine, and the Neural GPU that carries out its RNN."""
 
     neurons: Neurons
-    """Of the RNN."""
+    """The neurons of the RNN."""
     network: NeuralGPU
     embedding: Mapping[str, Vector]
     """The cells [x, 0, 0, 1, 1, 0] of symbols."""
@@ -180,7 +179,7 @@ class CompiledNeuralGPU:
 
     @property
     def has_end_marker(self) -> bool:
-        """Whether inputs end with the cell that marks the end."""
+        """Whether inputs end with the end marker's cell."""
         return any(name == END for name, _ in self.network.layout.blocks)
 
     def embed(self, word: Sequence[str]) -> list[Vector]:
@@ -208,7 +207,9 @@ class CompiledNeuralGPU:
         return Recognizer(alphabet, embedding, self.network, seed, self.is_final)
 
 
-def compile_neural_gpu(rnn: CompiledRNN) -> CompiledNeuralGPU:
+def compile_neural_gpu(
+    rnn: CompiledRNN, *, circular: bool = False, end_marker: bool = False
+) -> CompiledNeuralGPU:
     """The Neural GPU of a machine's RNN.
 
     >>> from netwright.machine.library import library_machine
@@ -217,10 +218,7 @@ def compile_neural_gpu(rnn: CompiledRNN) -> CompiledNeuralGPU:
     >>> compiled.network.layout.dimension, compiled.network.F.shape
     (63, (2, 1))
     """
-    return _carrying_out(rnn, neural_gpu(rnn.network))
-
-
-def _carrying_out(rnn: CompiledRNN, network: NeuralGPU) -> CompiledNeuralGPU:
+    network = neural_gpu(rnn.network, circular=circular, end_marker=end_marker)
     waiting = Vector.of(network.layout, a=1, b=1)
     cells = {s: in_block(x, "E", network.layout) + waiting for s, x in rnn.embedding.items()}
     return CompiledNeuralGPU(rnn.neurons, network, cells, rnn.final_states)
@@ -229,7 +227,5 @@ def _carrying_out(rnn: CompiledRNN, network: NeuralGPU) -> CompiledNeuralGPU:
 def with_padding(
     compiled: CompiledNeuralGPU, *, circular: bool, end_marker: bool = False
 ) -> CompiledNeuralGPU:
-    """The same with another padding, and with or without the end marker."""
-    rnn = compiled.rnn
-    network = neural_gpu(rnn.network, circular=circular, end_marker=end_marker)
-    return _carrying_out(rnn, network)
+    """The Neural GPU of the same RNN with another padding, with or without the end marker."""
+    return compile_neural_gpu(compiled.rnn, circular=circular, end_marker=end_marker)

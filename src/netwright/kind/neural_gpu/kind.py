@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from netwright.certificates.neural_gpu import CHECKER
 from netwright.definitions.neural_gpu import Convolution
 from netwright.engine.following.tracing import NeuralGPUTracing
+from netwright.engine.moments import Watch
 from netwright.engine.neural_gpu import FastNeuralGPU
 from netwright.errors import InputError
 from netwright.exact.feed_forward import Affine
@@ -20,7 +21,6 @@ from netwright.kind.neural_gpu.construction import (
     block_of,
     compile_neural_gpu,
 )
-from netwright.kind.neural_gpu.reading import neural_gpu_run
 from netwright.kind.record import Kind, Options, Proof
 from netwright.kind.rnn.construction import compile_rnn
 from netwright.kind.rnn.kind import StackConstruction, StackLook, StackReading, pair_readout
@@ -43,18 +43,18 @@ class NeuralGPUConstruction(StackConstruction[CompiledNeuralGPU]):
     statement = "Theorem 4.1"
 
     def construct(self, machine: TuringMachine, options: Options) -> CompiledNeuralGPU:
-        """Appendix C for the machine's RNN."""
+        """Apply Appendix C to the machine's RNN."""
         return compile_neural_gpu(compile_rnn(machine, options["base"]))
 
     def parts(self, compiled: CompiledNeuralGPU) -> dict[str, Callable[[], CompiledNeuralGPU]]:
-        """The gates: left out, U = 0, and R = 1."""
+        """The gates; without them U = 0 and R = 1."""
         return {
             "gate:update": partial(_with_constant_gate, compiled, "U", ZERO),
             "gate:reset": partial(_with_constant_gate, compiled, "R", ONE),
         }
 
     def facts(self, compiled: CompiledNeuralGPU) -> dict[str, Any]:
-        """Channels, and the kernels' shape."""
+        """The number of channels, and the kernels' shape."""
         layout, d = compiled.network.layout, compiled.neurons.layout.dimension
         return {
             "dimension": layout.dimension,
@@ -66,7 +66,7 @@ class NeuralGPUConstruction(StackConstruction[CompiledNeuralGPU]):
         }
 
     def tensors(self, compiled: CompiledNeuralGPU, meanings: Any) -> NamedTensors:
-        """Embedding, kernels multiplied out, biases, and the read-outs of block D."""
+        """Embedding, multiplied kernels, biases, and the read-outs of block D."""
         gpu, neurons = compiled.network, compiled.neurons
         if gpu.circular or compiled.has_end_marker:
             raise InputError("a Neural GPU with circular convolutions cannot be exported")
@@ -100,10 +100,21 @@ class NeuralGPUConstruction(StackConstruction[CompiledNeuralGPU]):
 
 
 class NeuralGPUReading(StackReading[CompiledNeuralGPU]):
-    """The cells, and their gates."""
+    """A reading of the cells and their gates."""
 
     fast = FastNeuralGPU
-    follow = staticmethod(neural_gpu_run)
+    moments_read_input = True
+
+    def inputs(self, compiled: CompiledNeuralGPU, X: Sequence[Vector]) -> tuple[Any, ...]:
+        """The network and its cells."""
+        return compiled.network, X
+
+    def watches(
+        self, compiled: CompiledNeuralGPU, readouts: Affine, tokens: int
+    ) -> tuple[Watch, Watch]:
+        """g_0 = h_n is in block E of the last token's cell, all others in D of the last cell."""
+        last = tokens - 1 + compiled.has_end_marker
+        return _watch(compiled, readouts, tokens - 1, "E"), _watch(compiled, readouts, last, "D")
 
     def moments(
         self, compiled: CompiledNeuralGPU, word: Sequence[str]
@@ -119,7 +130,7 @@ class NeuralGPUReading(StackReading[CompiledNeuralGPU]):
     def trace(
         self, compiled: CompiledNeuralGPU, word: Sequence[str], max_steps: int
     ) -> NeuralGPUTracing:
-        """The cells, and their gates."""
+        """A trace of the cells and their gates."""
         ongoing = self.ongoing(compiled, word, max_steps, Engine.AUTO)
         return NeuralGPUTracing(ongoing, compiled.network, len(compiled.embed(word)))
 
@@ -128,12 +139,12 @@ class NeuralGPUReading(StackReading[CompiledNeuralGPU]):
         return moment["cell"]
 
     def vectors(self, compiled: CompiledNeuralGPU) -> list[str]:
-        """A cell, and its gates."""
+        """The names of a cell and its gates."""
         return ["cell", "u", "r"]
 
 
 class NeuralGPUProof(Proof[CompiledNeuralGPU]):
-    """Every cell of every iteration."""
+    """The claims of every cell at every iteration."""
 
     checker = CHECKER
     is_predicted = True
@@ -141,11 +152,11 @@ class NeuralGPUProof(Proof[CompiledNeuralGPU]):
     def checks(
         self, compiled: CompiledNeuralGPU, word: Sequence[str], max_steps: int
     ) -> Iterator[Check]:
-        """Equation eq:to-prove for every cell."""
+        """Check Equation eq:to-prove for every cell."""
         return neural_gpu_checks(compiled, word, max_steps)
 
     def laboratory(self, options: Options) -> "tuple[type[Experiment], dict[str, Any]]":
-        """The stacks of the RNN that it carries out."""
+        """The experiment with the stacks of its RNN."""
         from netwright.precision.laboratory import StackExperiment
         from netwright.precision.stacks import neural_gpu_hidden
 
@@ -153,13 +164,13 @@ class NeuralGPUProof(Proof[CompiledNeuralGPU]):
 
 
 class NeuralGPULook(StackLook[CompiledNeuralGPU]):
-    """At the cells."""
+    """The look of the cells."""
 
     meanings = MEANINGS
     view = View(vectors=("cell",))
 
     def rule(self, compiled: CompiledNeuralGPU, moment: Moment) -> AppliedRule | None:
-        """As the RNN that it carries out: g_0 is in E of the last token's cell, later ones in D."""
+        """The rule of its RNN: g_0 is in E of the last token's cell, later ones in D."""
         tokens = sum(name.startswith("cell.") for name in moment) - compiled.has_end_marker
         if moment.t < tokens:
             return None
@@ -167,6 +178,14 @@ class NeuralGPULook(StackLook[CompiledNeuralGPU]):
         hidden = block_of(moment[name], letter, compiled.neurons.layout)
         found = VectorReader(compiled.neurons).read(hidden)
         return AppliedRule.of(compiled.machine, found.state, found.symbol) if found else None
+
+
+def _watch(compiled: CompiledNeuralGPU, readouts: Affine, cell: int, letter: str) -> Watch:
+    """The watch of the read-outs of a hidden vector in one block of a cell."""
+    layout = compiled.neurons.layout
+    take = {(f"{letter} {name}", name): 1 for name, _ in layout.blocks}
+    block = Affine.of(compiled.network.layout, layout, take)
+    return Watch(str(cell), "n", through=block.then(readouts))
 
 
 def _with_constant_gate(

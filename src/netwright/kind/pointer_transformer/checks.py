@@ -1,9 +1,10 @@
-"""Networks that follow pointers, token by token: every vector, every pointer, whom it attends to.
+"""Checks of networks that follow pointers: every vector and every attention of every token.
 
-The statements are those of the proofs in `kinds.pointer_transformer`.
+The statements are those of the proofs in `kind.pointer_transformer` and the universal kinds.
 """
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 from netwright.definitions.transformer import LayerTrace, Token
 from netwright.engine.following.shown import Shown
@@ -18,12 +19,9 @@ from netwright.engine.full.program import (
 )
 from netwright.engine.moments import ZERO_BLOCK
 from netwright.exact.rational import ONE, Rational
-from netwright.kind.pointer_transformer.construction import (
-    MOVES,
-    CompiledPointerTransformer,
-)
+from netwright.kind.pointer_transformer.construction import MOVES, CompiledPointerTransformer
 from netwright.kind.pointer_transformer.proof_values import PointerValues
-from netwright.kind.transformer.checks import Claims, attended, decoder_checks
+from netwright.kind.transformer.checks import attended, decoder_checks, normal_proposal
 from netwright.kind.universal_text.construction import CompiledUniversalText
 from netwright.kind.universal_text.proof_values import TextValues
 from netwright.kind.universal_transformer.codes import code_1, code_2
@@ -45,100 +43,84 @@ def _asked(layer: LayerTrace) -> list[int]:
 def pointer_checks(
     compiled: CompiledPointerTransformer, shown: Shown, word: Sequence[str], max_steps: int
 ) -> Iterator[Check]:
-    """Every token of a pointer Transformer."""
+    """Check every token of a pointer Transformer."""
+    values = partial(PointerValues, compiled, word)
+    return decoder_checks(compiled, shown, word, max_steps, values, _pointer_claims, SIMULATION)
 
-    def claims(tokens: int) -> Claims:
-        values = PointerValues(compiled, word, tokens)
-        length = len(values.word)
 
-        def of(i: int, token: Token) -> Iterator[Claim]:
-            if i > values.end:
-                yield "After the halt", "q1", token.y["q1"], {}
-                return
-            first, second = token.layers
-            if length:
-                place = min(i + 1, length)
-                yield "Lemma B.1", "the symbol of the input", _asked(first), [place]
-                yield "Lemma B.1", "the symbol, again", _asked(second), [place]
-            yield "Lemma B.1", "a1", first.a, values.a1(i)
-            yield "The rule", "z1", first.z, values.z1(i)
-            followed, z2 = values.followed(i), values.z2(i)
-            if followed is not None:
-                yield LEMMA, "the token attended to", attended(second), [followed]
-                yield LEMMA, "p2", second.p, values.p2(i)
-                yield LEMMA, "z2", second.z, z2
-            if i < values.end:
-                yield LEMMA, "y", token.y, values.y(i + 1)
-            else:
-                yield "After the halt", "q1", token.y["q1"], {}
-
-        return of
-
-    return decoder_checks(compiled, shown, word, max_steps, claims, SIMULATION)
+def _pointer_claims(values: PointerValues, n: int, i: int, token: Token) -> Iterator[Claim]:
+    if i <= values.end:
+        first, second = token.layers
+        if values.word:
+            place = min(i + 1, len(values.word))
+            yield "Lemma B.1", "the symbol of the input", _asked(first), [place]
+            yield "Lemma B.1", "the symbol, again", _asked(second), [place]
+        yield "Lemma B.1", "a1", first.a, values.a1(i)
+        yield "The rule", "z1", first.z, values.z1(i)
+        followed = values.followed(i)
+        if followed is not None:
+            yield LEMMA, "the token attended to", attended(second), [followed]
+            yield LEMMA, "p2", second.p, values.p2(i)
+            yield LEMMA, "z2", second.z, values.z2(i)
+    if i < values.end:
+        yield LEMMA, "y", token.y, values.y(i + 1)
+    else:
+        yield "After the halt", "q1", token.y["q1"], {}
 
 
 def rule_checks(
     compiled: CompiledUniversalRules, shown: Shown, word: Sequence[str], max_steps: int
 ) -> Iterator[Check]:
-    """Every token of the universal Transformer on a prompt of rules."""
+    """Check every token of the universal Transformer on a prompt of rules."""
+    values = partial(RuleValues, compiled, word)
+    return decoder_checks(compiled, shown, word, max_steps, values, _rule_claims, SIMULATION)
 
-    def claims(tokens: int) -> Claims:
-        values = RuleValues(compiled, word, tokens)
 
-        def of(i: int, token: Token) -> Iterator[Claim]:
-            if i <= values.end:
-                first, second = token.layers
-                place = values.place_of_rule(i) + 1
-                yield "The rule", "the rule attended to", _asked(first), [place]
-                yield "The rule", "a1", first.a, values.a1(i)
-                yield "The rule", "z1", first.z, values.z1(i)
-                followed = [values.selected(i)]
-                yield LEMMA, "the token attended to", attended(second), followed
-                yield LEMMA, "p2", second.p, values.p2(i)
-                place = min(i + 1, len(values.X))
-                yield "Lemma B.1", "the next token of the prompt", _asked(second), [place]
-                yield "Lemma B.1", "z2", second.z, values.z2(i)
-            yield from _ends(values, i, token, tokens)
-
-        return of
-
-    return decoder_checks(compiled, shown, word, max_steps, claims, SIMULATION)
+def _rule_claims(values: RuleValues, n: int, i: int, token: Token) -> Iterator[Claim]:
+    if i <= values.end:
+        first, second = token.layers
+        place = values.place_of_rule(i) + 1
+        yield "The rule", "the rule attended to", _asked(first), [place]
+        yield "The rule", "a1", first.a, values.a1(i)
+        yield "The rule", "z1", first.z, values.z1(i)
+        yield LEMMA, "the token attended to", attended(second), [values.selected(i)]
+        yield LEMMA, "p2", second.p, values.p2(i)
+        place = min(i + 1, len(values.X))
+        yield "Lemma B.1", "the next token of the prompt", _asked(second), [place]
+        yield "Lemma B.1", "z2", second.z, values.z2(i)
+    yield from _ends(values, n, i, token)
 
 
 def text_checks(
     compiled: CompiledUniversalText, shown: Shown, word: Sequence[str], max_steps: int
 ) -> Iterator[Check]:
-    """Every token of the universal Transformer over eleven symbols."""
-
-    def claims(tokens: int) -> Claims:
-        values = TextValues(compiled, word, tokens)
-
-        def of(i: int, token: Token) -> Iterator[Claim]:
-            first, second, third = token.layers
-            place = [min(i + 1, len(values.text))]
-            for number, layer in enumerate(token.layers, start=1):
-                yield "Lemma B.1", f"the prompt's symbol, layer {number}", _asked(layer), place
-            if i <= values.end:
-                yield "Reading", "z1", first.z, values.z1(i)
-                if (rule := values.rule(i)) is not None:
-                    yield "The rule", "the token of the rule", attended(second), [rule]
-                    yield "The rule", "z2", second.z, values.z2(i)
-                if (followed := values.selected(i)) is not None:
-                    yield LEMMA, "the token attended to", attended(third), [followed]
-                if (z3 := values.z3(i)) is not None:
-                    yield LEMMA, "z3", third.z, z3
-            yield from _ends(values, i, token, tokens)
-
-        return of
-
-    return decoder_checks(compiled, shown, word, max_steps, claims, SIMULATION)
+    """Check every token of the universal Transformer over eleven symbols."""
+    values = partial(TextValues, compiled, word)
+    return decoder_checks(compiled, shown, word, max_steps, values, _text_claims, SIMULATION)
 
 
-def _ends(values: RuleValues | TextValues, i: int, token: Token, tokens: int) -> Iterator[Claim]:
-    """What comes out: the next configuration; or the end, which is final or not, and then 0."""
+def _text_claims(values: TextValues, n: int, i: int, token: Token) -> Iterator[Claim]:
+    first, second, third = token.layers
+    place = [min(i + 1, len(values.text))]
+    for number, layer in enumerate(token.layers, start=1):
+        yield "Lemma B.1", f"the prompt's symbol, layer {number}", _asked(layer), place
+    if i <= values.end:
+        yield "Reading", "z1", first.z, values.z1(i)
+        if (rule := values.rule(i)) is not None:
+            yield "The rule", "the token of the rule", attended(second), [rule]
+            yield "The rule", "z2", second.z, values.z2(i)
+        if (followed := values.selected(i)) is not None:
+            yield LEMMA, "the token attended to", attended(third), [followed]
+        if (z3 := values.z3(i)) is not None:
+            yield LEMMA, "z3", third.z, z3
+    yield from _ends(values, n, i, token)
+
+
+def _ends(values: RuleValues | TextValues, n: int, i: int, token: Token) -> Iterator[Claim]:
+    """The output: the next configuration; after a halt within n tokens r = 1 once or never."""
     if i < values.end:
         yield LEMMA, "y", token.y, values.y(i + 1)
-    elif values.end < tokens:
+    elif values.end < n:
         accepted = i == values.end and values.accepts
         shown = {"r": token.y.number("r"), "on": token.y.number("on")}
         yield "After the halt", "r and on", shown, {"r": int(accepted), "on": 0}
@@ -147,9 +129,8 @@ def _ends(values: RuleValues | TextValues, i: int, token: Token, tokens: int) ->
 def pointer_proposal(
     compiled: CompiledPointerTransformer, shown: Shown, word: Sequence[str]
 ) -> Proposal:
-    """Every token of a pointer Transformer, for vector code."""
-    layout, machine = compiled.layout, compiled.normal.machine
-    symbols = compiled.normal.check_word(word)
+    """The run with the claims of every token of a pointer Transformer, for vector code."""
+    layout, symbols = compiled.layout, compiled.normal.check_word(word)
     at = layout.index
 
     def output(shift: int) -> list[Part]:
@@ -157,9 +138,8 @@ def pointer_proposal(
         pointers = [Pointed("right", at("R"), shift), Pointed("left", at("L"), shift)]
         return [state, one_hot("s", symbol, shift), *pointers]
 
-    given: list[Part] = []
-    if symbols:
-        given = [one_hot("alpha", layout.places("al")), Counted("beta", at("be"))]
+    read: list[Part] = [one_hot("alpha", layout.places("al")), Counted("beta", at("be"))]
+    given = read if symbols else []
     if compiled.stays:
         moves = {
             at(block): [Rational(int(move.offset == n)) for n in (-1, 0, 1)]
@@ -173,43 +153,26 @@ def pointer_proposal(
     z1 = [*a1, *rule, Pointed("followed", at("sel"), unless="m")]
     found = [one_hot("found", layout.places("v"))]
     p2 = [*z1, *found, Pointed("R of it", at("RR")), Pointed("L of it", at("LL"))]
-    looks_up, runs_on = Where("m", 0), Where("q", -1, 1)
-    asked = []
-    if symbols:
-        asked = [
-            Claimed("Lemma B.1", name, f"decoder.{n}.external", [Counted("beta", 0)])
-            for n, name in ((1, "the symbol of the input"), (2, "the symbol, again"))
-        ]
+    looks_up, runs_on, followed = Where("m", 0), Where("q", -1, 1), [Counted("followed", 0)]
+    asked = ((1, "the symbol of the input"), (2, "the symbol, again")) if symbols else ()
     claims = [
-        *asked,
+        *(
+            Claimed("Lemma B.1", name, f"decoder.{n}.external", [Counted("beta", 0)])
+            for n, name in asked
+        ),
         Claimed("Lemma B.1", "a1", "a1", a1),
         Claimed("The rule", "z1", "z1", z1),
-        Claimed(
-            LEMMA, "the token attended to", "decoder.2.self", [Counted("followed", 0)], looks_up
-        ),
+        Claimed(LEMMA, "the token attended to", "decoder.2.self", followed, looks_up),
         Claimed(LEMMA, "p2", "p2", p2, looks_up),
         Claimed(LEMMA, "z2", "z2", [*p2, *given], looks_up),
         Claimed(LEMMA, "y", "y", output(1), runs_on),
         Claimed("After the halt", "q1", "y:q1", [], runs_on._replace(has_it=True)),
     ]
-    states, codes = len(machine.states), len(machine.symbols)
-    return Proposal(
-        compiled.network,
-        compiled.embed(word),
-        compiled.seed,
-        machine,
-        symbols,
-        output(0),
-        claims,
-        shown,
-        [*range(states), ZERO_BLOCK],
-        [*range(codes), ZERO_BLOCK],
-        SIMULATION,
-    )
+    return normal_proposal(compiled, shown, word, output(0), claims, SIMULATION)
 
 
 def rule_proposal(compiled: CompiledUniversalRules, shown: Shown, word: Sequence[str]) -> Proposal:
-    """Every token of the universal Transformer on a prompt of rules, for vector code."""
+    """The run with the claims of every token on a prompt of rules, for vector code."""
     layout, machine, prompt = compiled.layout, compiled.normal.machine, compiled.prompt
     symbols, X = compiled.normal.check_word(word), compiled.embed(word)
     at = layout.index

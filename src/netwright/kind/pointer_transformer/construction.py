@@ -38,10 +38,14 @@ from netwright.exact.vector import Vector
 from netwright.kind.compiled_decoder import CompiledNormalDecoder
 from netwright.kind.pointer_transformer.units import positions_in
 from netwright.machine.normal_form import NormalMachine
-from netwright.machine.turing_machine import Move, TuringMachine
+from netwright.machine.turing_machine import Action, Move, TuringMachine
 
 HALF = fmpq(1, 2)
 MOVES = {Move.R: "mR", Move.L: "mL", Move.S: "mS"}
+BlockWeights = dict[tuple[str, str], Any]
+"""Weights by the blocks that they lead from and to."""
+Rules = dict[str, tuple[tuple[str, str], Action]]
+"""The pair and the action of each rule, by the label of its unit."""
 
 
 class Attention(StrEnum):
@@ -61,7 +65,7 @@ class CompiledPointerTransformer(CompiledNormalDecoder):
 
     @property
     def stays(self) -> bool:
-        """Whether it can stay where it is."""
+        """Whether the machine may stay, so that the layout has a block mS."""
         return "mS" in dict(self.layout.blocks)
 
 
@@ -190,36 +194,42 @@ def rule_network(layout: Layout, machine: TuringMachine) -> FeedForward:
     X itself if state and symbol are these, as 0 ≤ X ≤ 1; else at most σ(X − 1) = 0.
     A rule that stays has no unit `sel`, and follows no pointer.
     """
-    rules = {
+    rules: Rules = {
         f"{q!r}, {a!r}": ((q, a), action)
         for (q, a), action in machine.delta.items()
         if q not in machine.accepting
     }
     moving = {label: rule for label, rule in rules.items() if rule[1].move is not Move.S}
     hidden = Layout.of(rule=tuple(rules), sel=tuple(moving))
-    follows = {Move.R: "R", Move.L: "L"}
-    reads: dict[tuple[str, str], Any] = {
-        ("q1", "rule"): {(q, label): 1 for label, ((q, _), _) in rules.items()},
-        ("s1", "rule"): {(a, label): 1 for label, ((_, a), _) in rules.items()},
-        ("q1", "sel"): {(q, label): 1 for label, ((q, _), _) in moving.items()},
-        ("s1", "sel"): {(a, label): 1 for label, ((_, a), _) in moving.items()},
-    }
-    for move, pointer in follows.items():
+    bias = {"rule": dict.fromkeys(rules, -1), "sel": dict.fromkeys(moving, -2)}
+    first = Affine.of(layout, hidden, _rule_reads(rules, moving), bias)
+    return FeedForward((first, Affine.of(hidden, layout, _rule_writes(rules, moving, machine))))
+
+
+def _rule_reads(rules: Rules, moving: Rules) -> BlockWeights:
+    """The weights into the hidden units."""
+    reads: BlockWeights = {}
+    for unit, read in (("rule", rules), ("sel", moving)):
+        reads["q1", unit] = {(q, label): 1 for label, ((q, _), _) in read.items()}
+        reads["s1", unit] = {(a, label): 1 for label, ((_, a), _) in read.items()}
+    for move, pointer in ((Move.R, "R"), (Move.L, "L")):
         reads[pointer, "sel"] = {("", k): 1 for k, (_, act) in moving.items() if act.move is move}
-    writes: dict[tuple[str, str], Any] = {
+    return reads
+
+
+def _rule_writes(rules: Rules, moving: Rules, machine: TuringMachine) -> BlockWeights:
+    """The weights from the hidden units."""
+    writes: BlockWeights = {
         ("rule", "q2"): {(label, action.state): 1 for label, (_, action) in rules.items()},
         ("rule", "w"): {(label, action.write): 1 for label, (_, action) in rules.items()},
         ("sel", "sel"): {(label, ""): 1 for label in moving},
     }
-    if stays(machine):
-        for move, block in MOVES.items():
-            writes["rule", block] = {
-                (k, ""): 1 for k, (_, act) in rules.items() if act.move is move
-            }
-    else:
+    if not stays(machine):
         writes["rule", "m"] = {(k, ""): action.move.offset for k, (_, action) in rules.items()}
-    bias = {"rule": dict.fromkeys(rules, -1), "sel": dict.fromkeys(moving, -2)}
-    return FeedForward((Affine.of(layout, hidden, reads, bias), Affine.of(hidden, layout, writes)))
+        return writes
+    for move, block in MOVES.items():
+        writes["rule", block] = {(k, ""): 1 for k, (_, act) in rules.items() if act.move is move}
+    return writes
 
 
 def next_network(layout: Layout, machine: TuringMachine) -> FeedForward:
@@ -255,7 +265,7 @@ def next_network(layout: Layout, machine: TuringMachine) -> FeedForward:
         }
     )
     every = {("", symbol): 1 for symbol in symbols}
-    reads: dict[tuple[str, str], Any] = {
+    reads: BlockWeights = {
         ("q2", "q"): 1,
         ("al", "alpha"): HALF,
         ("n", "alpha"): dict.fromkeys(every, -1),
@@ -293,7 +303,7 @@ def next_network(layout: Layout, machine: TuringMachine) -> FeedForward:
             ("m", "R"): {("", "found"): 1, ("", "new"): -1},
             ("m", "L"): {("", "found"): -1, ("", "new"): 1},
         }
-    writes: dict[tuple[str, str], Any] = {
+    writes: BlockWeights = {
         ("q", "q1"): 1,
         ("alpha", "s1"): 1,
         ("v", "s1"): 1,

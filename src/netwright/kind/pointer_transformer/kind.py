@@ -54,7 +54,7 @@ class PointerConstruction(NormalConstruction[CompiledPointerTransformer]):
     options = (ATTENTION, BLANKS)
 
     def construct(self, machine: TuringMachine, options: Options) -> CompiledPointerTransformer:
-        """For the machine in normal form, but that it may stay."""
+        """Build the network for the machine in normal form, in which it may stay."""
         normal = normalize(machine, blanks_in_input=options["blanks"], keep_stays=True)
         return compile_pointer_transformer(normal, options["attention"])
 
@@ -72,7 +72,7 @@ class PointerConstruction(NormalConstruction[CompiledPointerTransformer]):
 
 
 def sum_of(layout: Layout, weights: Mapping[str, int]) -> Affine:
-    """A number made of some blocks, to be watched."""
+    """A map from a vector to a weighted sum of its blocks, for a watch."""
     shown = Layout.of(shown="")
     entries = {(layout.index(block), 0): Rational(weight) for block, weight in weights.items()}
     return Affine(layout, shown, entries, Vector.zero(shown))
@@ -94,7 +94,7 @@ class PointerProof(DecoderProof[CompiledPointerTransformer]):
     """The lemma of linked visits."""
 
     def laboratory(self, options: Options) -> "tuple[type[Experiment], dict[str, Any]]":
-        """With hard attention, its sums in two orders."""
+        """The experiment with hard attention, its sums in two orders."""
         from netwright.precision.pointers import PointerExperiment
 
         if options["attention"] is not Attention.ABSOLUTE:
@@ -103,13 +103,13 @@ class PointerProof(DecoderProof[CompiledPointerTransformer]):
 
 
 class PointerLook(NormalLook):
-    """At the residual stream."""
+    """The look of the residual stream."""
 
     meanings = POINTER_TRANSFORMER
     view = view_named("pointer-transformer")
 
     def rule(self, compiled: CompiledPointerTransformer, moment: Moment) -> AppliedRule | None:
-        """The state and symbol of y_{t−1}, and the rule that z¹ has."""
+        """State and symbol of y_{t−1}, and the rule in z¹."""
         y, z = moment["decoder.1.input"], moment["decoder.1.z"]
         state, symbol = y.label("q1"), y.label("s1")
         if state is None or symbol is None:

@@ -1,4 +1,4 @@
-"""The pointer Transformer and the universal ones in words; token t = i + 1 has position i + 1."""
+"""Meanings of the pointer and universal Transformers; token t = i + 1 has position i + 1."""
 
 from netwright.exact.meanings import Meanings
 

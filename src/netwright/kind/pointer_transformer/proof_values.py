@@ -15,10 +15,7 @@ from flint import fmpq
 
 from netwright.exact.rational import Rational
 from netwright.exact.vector import Part, Vector
-from netwright.kind.pointer_transformer.construction import (
-    MOVES,
-    CompiledPointerTransformer,
-)
+from netwright.kind.pointer_transformer.construction import MOVES, CompiledPointerTransformer
 from netwright.kind.pointer_transformer.linked_visits import LinkedVisits
 
 OFFSETS = {move.offset: block for move, block in MOVES.items()}

@@ -1,4 +1,4 @@
-"""The RNN of a machine, step by step: the configuration that its hidden vector shows."""
+"""Checks of a machine's RNN: the configuration in its hidden vector at every step."""
 
 from collections.abc import Iterator, Sequence
 
@@ -10,7 +10,7 @@ from netwright.verify.comparison import Check
 
 
 def rnn_checks(compiled: CompiledRNN, word: Sequence[str], max_steps: int) -> Iterator[Check]:
-    """State, symbol, head and tape at every step of the machine, and the end of its run."""
+    """Check state, symbol, head and tape at every step of the machine, and the end of its run."""
     X = compiled.embed(compiled.machine.check_word(word))
     states = compiled.network.decoder_states(X, Vector.zero(compiled.neurons.layout))
     return hidden_checks(compiled, word, max_steps, states, "Theorem 2.3")
@@ -23,7 +23,7 @@ def hidden_checks(
     states: Iterator[Vector],
     statement: str,
 ) -> Iterator[Check]:
-    """The same for hidden vectors g_0, g_1, … that any network has."""
+    """The same checks for the hidden vectors g_0, g_1, … of any network."""
     followed = VectorReader(compiled.neurons).follow(states)
     final = compiled.final_states
     for time, wanted in enumerate(configurations(compiled.machine, word)):

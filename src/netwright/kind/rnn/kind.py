@@ -1,14 +1,16 @@
 """The kind `rnn`: Theorem 2.3."""
 
 import re
+from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
+from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from netwright.certificates.rnn import CHECKER
 from netwright.engine.following.drive import OngoingRun
 from netwright.engine.following.tracing import RNNTracing
-from netwright.engine.moments import ReferenceEngine
+from netwright.engine.moments import ReferenceEngine, Watch
 from netwright.engine.rnn import FastRNN
 from netwright.errors import InputError
 from netwright.exact.feed_forward import Affine
@@ -29,7 +31,7 @@ from netwright.kind.rnn.checks import rnn_checks
 from netwright.kind.rnn.construction import CompiledRNN, compile_rnn
 from netwright.kind.rnn.meanings import MEANINGS
 from netwright.kind.rnn.neurons import Neurons
-from netwright.kind.rnn.reading import VectorReader, rnn_run
+from netwright.kind.rnn.reading import PairFollower, VectorReader, stack_run
 from netwright.kind.rnn.readouts import readouts
 from netwright.machine.simulate import Engine
 from netwright.machine.timeline import Timeline
@@ -44,7 +46,7 @@ if TYPE_CHECKING:
 
 
 def read_base(value: str | Number) -> Rational:
-    """The base of stacks as a number.
+    """Parse the base of stacks; raise InputError if it is no number.
 
     >>> read_base("7/2")
     7/2
@@ -57,7 +59,7 @@ def read_base(value: str | Number) -> Rational:
 
 
 class StackConstruction(Construction[C]):
-    """What a network with stacks is made with."""
+    """Builds networks with stacks."""
 
     of_the_paper = True
     options = (
@@ -71,23 +73,23 @@ class StackConstruction(Construction[C]):
     )
 
     def for_export(self, given: Options, machine: TuringMachine) -> Options:
-        """Base 4 where nothing else is said: with two or three symbols its weights are binary."""
+        """Default to base 4 for two or three symbols, which makes the weights binary."""
         usual = given.get("base") is None and len(machine.symbols) <= 3
         return {**given, "base": 4} if usual else given
 
 
 class StackLook(Look[C]):
-    """At a network that reads its input first."""
+    """The look of a network that reads its input first."""
 
     def history(self, compiled: C, word: Sequence[str], limit: int) -> History:
-        """The vectors of the word come first, then that of the blank that ends it."""
+        """The machine starts after the word and the blank that ends it."""
         # One time more shows whether the machine has halted at the limit.
         lead = len(word) + 1
         return History(Timeline(compiled.machine, word, limit=limit + 1), lead, lead)
 
 
 def pair_readout(neurons: Neurons) -> tuple[Affine, list[tuple[str, str]]]:
-    """The read-outs n[q, s] of a hidden vector, and the pairs that they stand for."""
+    """The read-outs n[q, s] of a hidden vector, and their pairs of state and symbol."""
     whole, machine = readouts(neurons), neurons.machine
     pairs = [(q, s) for q in machine.states for s in machine.symbols]
     columns = Layout.of(n=whole.output.labels("n"))
@@ -107,7 +109,7 @@ class RNNConstruction(StackConstruction[CompiledRNN]):
         return compile_rnn(machine, options["base"])
 
     def facts(self, compiled: CompiledRNN) -> dict[str, Any]:
-        """The number of neurons, beside the formulas for it."""
+        """The number of neurons, and the formulas for it."""
         neurons = compiled.neurons
         m, k = len(neurons.machine.states), neurons.k
         encoder = k  # sc and e_1, …, e_{k−1}
@@ -136,36 +138,57 @@ class RNNConstruction(StackConstruction[CompiledRNN]):
 
 
 class StackReading(FollowedReading[C]):
-    """Read by its stacks, or by the definition, moment by moment: `full` is the definition, too."""
+    """A reading of stacks; `full` is the definition, which applies every weight at every moment."""
 
     engines = (Engine.AUTO, Engine.FAST, Engine.FULL, Engine.REFERENCE)
     benchmark_steps = 10**7
     fast: Any
-    """The engine that remembers cases."""
-    follow: Any
-    """From network, word, limit and what makes an engine to the course of a run."""
+    """The engine with lookup tables."""
+    moments_read_input = False
+    """Whether the first moments are those in which the input is read."""
+
+    @abstractmethod
+    def inputs(self, compiled: C, X: Sequence[Vector]) -> tuple[Any, ...]:
+        """The first arguments of the fast engine: the network and its input."""
+
+    @abstractmethod
+    def watches(self, compiled: C, readouts: Affine, tokens: int) -> tuple[Watch, ...]:
+        """The watches of the read-outs: the first for g_0, the last for all others."""
 
     def ongoing(
         self, compiled: C, word: Sequence[str], max_steps: int, engine: Engine
     ) -> OngoingRun[Any]:
-        """One moment is one step, once the input is read."""
-        short = self.fast.SHORT if engine is Engine.AUTO else 0
-
-        def make(*network_and_input: Any) -> Any:
-            if engine in (Engine.REFERENCE, Engine.FULL):  # every weight at every moment
-                *_, watches, _ = network_and_input
-                return ReferenceEngine(self.moments(compiled, word), watches)
-            return self.fast(*network_and_input, reference_steps=short)
-
-        found: OngoingRun[Any] = self.follow(compiled, word, max_steps, make)
-        return found
+        """Start the run; after the input is read, one moment is one step."""
+        started = perf_counter()
+        symbols = compiled.machine.check_word(word)
+        X, tokens = compiled.embed(symbols), len(symbols) + 1
+        reader = VectorReader(compiled.neurons)
+        watches = self.watches(compiled, reader.readouts, tokens)
+        skip = tokens if self.moments_read_input else 0
+        follower = PairFollower(reader, compiled.final_states, max_steps, skip)
+        moments: Any
+        if engine in (Engine.REFERENCE, Engine.FULL):  # every weight at every moment
+            moments = ReferenceEngine(self.moments(compiled, word), watches)
+        else:
+            given = *self.inputs(compiled, X), watches, follower.stops
+            short = self.fast.SHORT if engine is Engine.AUTO else 0
+            moments = self.fast(*given, reference_steps=short)
+        sizes = {"tokens": tokens, "dimension": compiled.network.layout.dimension}
+        return stack_run(reader, moments, follower, watches, started=started, **sizes)
 
 
 class RNNReading(StackReading[CompiledRNN]):
-    """The hidden vectors, first those of the encoder."""
+    """A reading of the hidden vectors."""
 
     fast = FastRNN
-    follow = staticmethod(rnn_run)
+
+    def inputs(self, compiled: CompiledRNN, X: Sequence[Vector]) -> tuple[Any, ...]:
+        """The network, the tokens and the seed 0."""
+        return compiled.network, X, Vector.zero(compiled.neurons.layout)
+
+    def watches(self, compiled: CompiledRNN, readouts: Affine, tokens: int) -> tuple[Watch]:
+        """One watch for all g_t."""
+        return (Watch("0", "n", through=readouts),)
 
     def moments(self, compiled: CompiledRNN, word: Sequence[str]) -> Iterator[Mapping[str, Vector]]:
         """g_0, g_1, … of Equation 3."""
@@ -177,7 +200,7 @@ class RNNReading(StackReading[CompiledRNN]):
         return compiled.recognizer.outputs((*word, compiled.machine.blank))
 
     def trace(self, compiled: CompiledRNN, word: Sequence[str], max_steps: int) -> RNNTracing:
-        """h while it reads, then g."""
+        """A trace: h while the input is read, then g."""
         ongoing = self.ongoing(compiled, word, max_steps, Engine.AUTO)
         return RNNTracing(ongoing, compiled.network, compiled.embed(word))
 
@@ -186,22 +209,22 @@ class RNNReading(StackReading[CompiledRNN]):
         return None if "h" in moment else moment["g"]
 
     def vectors(self, compiled: CompiledRNN) -> list[str]:
-        """Of encoder and decoder."""
+        """h of the encoder and g of the decoder."""
         return ["h", "g"]
 
 
 class RNNProof(Proof[CompiledRNN]):
-    """State, symbol, head and tape at every step."""
+    """The claims of the configuration at every step."""
 
     checker = CHECKER
     is_predicted = True
 
     def checks(self, compiled: CompiledRNN, word: Sequence[str], max_steps: int) -> Iterator[Check]:
-        """By the definition's hidden vectors."""
+        """Check state, symbol, head and tape in the definition's hidden vectors."""
         return rnn_checks(compiled, word, max_steps)
 
     def laboratory(self, options: Options) -> "tuple[type[Experiment], dict[str, Any]]":
-        """Its stacks."""
+        """The experiment with its stacks."""
         from netwright.precision.laboratory import StackExperiment
         from netwright.precision.stacks import rnn_hidden
 
@@ -209,7 +232,7 @@ class RNNProof(Proof[CompiledRNN]):
 
 
 class RNNLook(StackLook[CompiledRNN]):
-    """At the hidden vectors."""
+    """The look of the hidden vectors."""
 
     meanings = MEANINGS
 

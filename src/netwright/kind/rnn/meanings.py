@@ -1,4 +1,4 @@
-"""The RNN of Theorem 2.3 in words."""
+"""Meanings of the RNN of Theorem 2.3."""
 
 from netwright.exact.meanings import Meanings
 

@@ -44,7 +44,7 @@ class Neurons:
     digits: Mapping[str, int] = field(hash=False)
     """dig: 0 for the blank, 1, 2, … for the others."""
     tops: Mapping[str, tuple[str, Move, int]] = field(hash=False)
-    """The state, the last move and the least digit that a neuron P stands for, by its label."""
+    """State, last move and least digit of each neuron P, by its label."""
 
     @staticmethod
     def of(machine: TuringMachine, base: Number | None = None) -> "Neurons":

@@ -1,14 +1,13 @@
-"""From the hidden vectors of the RNN back to the machine: state, head, tape, at every step."""
+"""Reads a machine's run off the hidden vectors of its RNN: state, head and tape at every step."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from time import perf_counter
-from typing import Any, Protocol, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from netwright.definitions.rnn import RNN
 from netwright.engine.following.drive import OngoingRun, first_place
 from netwright.engine.moments import (
     NEITHER,
@@ -21,27 +20,20 @@ from netwright.engine.moments import (
 )
 from netwright.errors import NetworkError
 from netwright.exact.rational import ONE, Rational, digits_in_base
-from netwright.exact.snapshot import (
-    FARTHEST,
-    Snapshot,
-    checked_array,
-    require_consistent,
-)
+from netwright.exact.snapshot import FARTHEST, Snapshot, checked_array, require_consistent
 from netwright.exact.vector import Vector
-from netwright.kind.rnn.construction import CompiledRNN
 from netwright.kind.rnn.neurons import Neurons
 from netwright.kind.rnn.readouts import pair_label, readouts
 from netwright.kind.rnn.update import move_readouts
 from netwright.machine.configuration import Tape
 from netwright.machine.simulate import Engine, Outcome, Run
-from netwright.machine.turing_machine import TuringMachine
 
 S = TypeVar("S", bound=VectorMoments)
 
 
 @dataclass(frozen=True)
 class ReadVector:
-    """What a hidden vector says; the stacks are spelled out only when somebody asks."""
+    """The configuration in a hidden vector; its stacks are decoded on demand."""
 
     neurons: Neurons
     state: str
@@ -52,10 +44,14 @@ class ReadVector:
     """Where the head goes next: −1, 0 or 1."""
 
     def tape(self, head: int) -> Tape:
-        """The tape, the head being on a cell."""
+        """The tape, with the head on cell `head`."""
         left, right = symbols_of(self.neurons, self.left), symbols_of(self.neurons, self.right)
-        cells = [*reversed(left), self.symbol, *right]
-        return Tape.of(cells, head - len(left), self.neurons.machine.blank)
+        return _tape(left, self.symbol, right, head, self.neurons.machine.blank)
+
+
+def _tape(left: list[str], symbol: str, right: list[str], head: int, blank: str) -> Tape:
+    """The tape with a symbol under the head and the stacks beside it, from their tops."""
+    return Tape.of([*reversed(left), symbol, *right], head - len(left), blank)
 
 
 def symbols_of(neurons: Neurons, x: Rational) -> list[str]:
@@ -67,7 +63,7 @@ def symbols_of(neurons: Neurons, x: Rational) -> list[str]:
 
 
 def symbols_spelled(neurons: Neurons, spelled: Spelled) -> list[str] | None:
-    """The same from digits (c, b) that an engine has; None if they are not (digit/B, 1/B).
+    """The symbols from an engine's digits (c, b); None if these are not (digit/B, 1/B).
 
     Such digits are those of the number, as all are below k, and the others add up to less than 1.
     """
@@ -84,7 +80,7 @@ def symbols_spelled(neurons: Neurons, spelled: Spelled) -> list[str] | None:
 
 
 class VectorReader:
-    """Reads hidden vectors of the RNN of a machine."""
+    """Reads configurations off the hidden vectors of a machine's RNN."""
 
     def __init__(self, neurons: Neurons) -> None:
         self.neurons = neurons
@@ -94,7 +90,7 @@ class VectorReader:
         self.pairs = {pair_label(q, s): (q, s) for q in machine.states for s in machine.symbols}
 
     def read(self, g: Vector) -> ReadVector | None:
-        """What g says; None for a dead vector, in which no state is on."""
+        """The configuration in g; None for a dead vector, in which no state is on."""
         seen = self.readouts(g)
         on = seen["n"]
         if not on:
@@ -102,13 +98,16 @@ class VectorReader:
         if len(on) != 1 or set(on.values()) != {ONE}:
             raise NetworkError(f"the read-outs {on} are no one-hot of state and symbol")
         state, symbol = self.pairs[next(iter(on))]
-        moves = self.moves(seen)
-        move = moves.number("move", "R") - moves.number("move", "L")
         stacks = seen.number("L"), seen.number("R")
-        return ReadVector(self.neurons, state, symbol, *stacks, int(move.p))
+        return ReadVector(self.neurons, state, symbol, *stacks, self.move(seen))
+
+    def move(self, seen: Vector) -> int:
+        """Where the head goes next, from the read-outs: −1, 0 or 1."""
+        moves = self.moves(seen)
+        return int((moves.number("move", "R") - moves.number("move", "L")).p)
 
     def symbols(self, moments: VectorMoments, watch: Watch, side: str, before: bool) -> list[str]:
-        """The symbols of a stack, from the top: by the engine's digits, or by the number."""
+        """The symbols of a stack, from the top: from the engine's digits, or from the number."""
         assert watch.through is not None
         spelled = moments.spelled(watch, side, before=before)
         found = None if spelled is None else symbols_spelled(self.neurons, spelled)
@@ -118,7 +117,7 @@ class VectorReader:
         return found
 
     def follow(self, states: Iterator[Vector]) -> Iterator[tuple[int, ReadVector | None]]:
-        """Each g_t with the cell under its head, up to the first dead one."""
+        """Each g_t with the position of its head, up to the first dead one."""
         head = 0
         for g in states:
             found = self.read(g)
@@ -128,19 +127,10 @@ class VectorReader:
             head += found.move
 
 
-class HasStacks(Protocol):
-    """What is followed by its stacks: an RNN, or a network that carries one out."""
-
-    @property
-    def machine(self) -> TuringMachine: ...  # noqa: D102
-    @property
-    def final_states(self) -> frozenset[str]: ...  # noqa: D102
-
-
 def _walk(numbers: Any, flags: Any, moves: Any, clock: Any) -> int:
-    """Follow pairs up to one with a flag; return how many. The head goes where the one before says.
+    """Follow pairs up to the first with a flag, each move by the pair before; return how many.
 
-    Compiled by `jit`: `clock` has the head, its move, and the lowest and highest cells.
+    Compiled by `jit`; updates `clock`: the head, its move, and the lowest and highest cells.
     """
     head, move, lowest, highest = clock
     done = 0
@@ -154,31 +144,32 @@ def _walk(numbers: Any, flags: Any, moves: Any, clock: Any) -> int:
 
 
 class PairFollower:
-    """The machine's run, followed from the codes of its pairs of state and symbol.
+    """Tracks the machine's run from the codes of its pairs of state and symbol.
 
     One moment of the network is one step of the machine: g_t is the configuration at time t. The
     network may have `skip` moments before g_0; the first watch shows g_0, the last one all others.
     """
 
     def __init__(
-        self, compiled: HasStacks, reader: VectorReader, max_steps: int, skip: int = 0
+        self, reader: VectorReader, final_states: frozenset[str], max_steps: int, skip: int = 0
     ) -> None:
-        self.machine, self.max_steps = compiled.machine, max_steps
+        self.machine, self.max_steps = reader.neurons.machine, max_steps
         self.outcome: Outcome | None = None
-        self.states = compiled.machine.states
-        symbols = compiled.machine.symbols
-        pairs = [(state, symbol) for state in self.states for symbol in symbols]
-        self.moves = np.array(_moves(reader, len(pairs)), dtype=np.int64)
-        self.is_final = np.array([state in compiled.final_states for state, _ in pairs])
+        self.states, symbols = self.machine.states, self.machine.symbols
+        # The network has no coordinate for the head's cell: its moves are added up.
+        layout = reader.readouts.output
+        moves = [reader.move(Vector(layout, {place: ONE})) for place in layout.places("n")]
+        self.moves = np.array(moves, dtype=np.int64)
+        self.is_final = np.array([state in final_states for state in self.states for _ in symbols])
         self.skip, self.time = skip, -1 - skip
         self.head, self.move = 0, 0
         self.lowest = self.highest = 0
-        self.pair = self.states.index(compiled.machine.start) * len(symbols)
+        self.pair = self.states.index(self.machine.start) * len(symbols)
         """The number of the last pair of state and symbol."""
         self.is_before = False
-        """Whether the last configuration is that of the moment before the newest."""
+        """Whether the last configuration is in the moment before the newest."""
         self._meanings: tuple[NDArray[np.int64], ...] | None = None
-        """Of the numbers of moments: flags, moves and pairs."""
+        """Lookup tables by the number of a moment: flags, moves and pairs."""
 
     @property
     def state(self) -> str:
@@ -197,40 +188,40 @@ class PairFollower:
 
     @property
     def steps(self) -> int:
-        """How many steps the machine has done."""
+        """The number of steps of the machine."""
         return max(0, self.time - self.is_before)
 
     @property
     def cells(self) -> int:
-        """How many cells the head has seen."""
+        """The number of cells that the head has visited."""
         return self.highest - self.lowest + 1
 
     @property
     def moments(self) -> int:
-        """How many moments it has followed."""
+        """The number of moments taken."""
         return self.time + 1 + self.skip
 
     @property
     def shown(self) -> int:
-        """Those up to the last configuration."""
+        """The number of moments up to the last configuration."""
         return self.moments - self.is_before
 
     @property
     def most_moments(self) -> int:
-        """One more than the limit shows what happens there."""
+        """The limit in moments; one more shows what happens there."""
         return self.skip + self.max_steps + 2
 
     @property
     def at_a_step(self) -> bool:
-        """From g_0 on, up to the last configuration."""
+        """Whether the newest moment is a step: from g_0 on, up to the last configuration."""
         return self.time >= 0 and not self.is_before
 
     def remaining(self) -> int:
-        """At the limit, one moment more shows whether the machine had a rule there."""
+        """Moments up to the limit; one more shows whether the machine has a rule there."""
         return self.max_steps - self.time
 
     def take(self, codes: Codes) -> None:
-        """Follow some moments."""
+        """Advance by a batch of moments: update time, head, pair and outcome."""
         if isinstance(codes, IndexedCodes) and self.time >= 0:
             codes = self._walk(codes)
         codes = rows_of(codes)
@@ -267,7 +258,7 @@ class PairFollower:
                 self.outcome = Outcome.REJECTED if accepting else Outcome.HALTED
 
     def _walk(self, codes: IndexedCodes) -> IndexedCodes:
-        """Follow moments up to the first with which a run may end; the others are left."""
+        """Advance up to the first moment that may end the run; return the rest."""
         from netwright.jit import compiled  # the compiler, which such an engine has
 
         if self._meanings is None or len(self._meanings[0]) != len(codes.rows):
@@ -287,18 +278,18 @@ class PairFollower:
         return IndexedCodes(codes.numbers[done:], codes.rows)
 
     def snapshot(self) -> Snapshot:
-        """Where the machine stands."""
+        """The state of the follower, for `put` and `restore`."""
         place = [self.time, self.head, self.move, self.lowest, self.highest, self.pair]
         return {"place": np.array(place, dtype=np.int64)}
 
     def put(self, state: Snapshot) -> None:
-        """Stand there again."""
+        """Reset to a snapshot."""
         place = state["place"].tolist()
         self.time, self.head, self.move, self.lowest, self.highest, self.pair = place
         self.is_before = False
 
     def restore(self, state: Snapshot) -> None:
-        """Stand there again, if there is such a place."""
+        """Reset to a snapshot from a file, which is validated."""
         pair = int(checked_array(state, "place", (6,), -FARTHEST, FARTHEST)[-1])
         require_consistent(0 <= pair < len(self.moves), f"no state and symbol {pair}")
         self.put(state)
@@ -307,41 +298,28 @@ class PairFollower:
         require_consistent(abs(self.move) <= 1, f"a move of {self.move}")
 
 
-def _moves(reader: VectorReader, pairs: int) -> list[int]:
-    """Where the head goes from each pair of state and symbol, by the network's own read-outs.
-
-    The network has no coordinate for the head's cell, so the cell is counted.
-    """
-    moves, layout = reader.moves, reader.readouts.output
-    first = layout.index("n", layout.labels("n")[0])
-    images = (moves(Vector(layout, {first + n: ONE})) for n in range(pairs))
-    return [int((m.number("move", "R") - m.number("move", "L")).p) for m in images]
-
-
 def stack_run(
-    compiled: HasStacks,
     reader: VectorReader,
     moments: S,
     follower: PairFollower,
-    watched: Callable[[int], Watch],
+    watches: Sequence[Watch],
     *,
     started: float,
     tokens: int,
     dimension: int,
 ) -> OngoingRun[S]:
-    """The machine's run, read off the moments of a network that has read `tokens` vectors.
+    """Start the machine's run on a network that has read `tokens` vectors.
 
-    `watched` gives the watch through which the read-outs are seen at a time.
+    The first of `watches` shows the read-outs of g_0, the last those of all others.
     """
 
     def reached() -> Run:
         tape = Tape(0, ())
         if follower.time >= 0:
             before = follower.is_before
-            watch = watched(follower.time - before)
+            watch = watches[-1 if follower.time > before else 0]
             left, right = (reader.symbols(moments, watch, side, before) for side in "LR")
-            cells = [*reversed(left), follower.symbol, *right]
-            tape = Tape.of(cells, follower.head - len(left), compiled.machine.blank)
+            tape = _tape(left, follower.symbol, right, follower.head, follower.machine.blank)
         return Run(
             follower.outcome or Outcome.UNDECIDED,
             follower.steps,
@@ -356,29 +334,4 @@ def stack_run(
             moments.reason,
         )
 
-    return OngoingRun(moments, follower, reached, compiled.machine.blank)
-
-
-def rnn_run(
-    compiled: CompiledRNN,
-    word: Sequence[str],
-    max_steps: int,
-    decoding: Callable[[RNN, Sequence[Vector], Vector, Sequence[Watch], Sequence[int]], S],
-) -> OngoingRun[S]:
-    """The machine's run as the RNN does it, by an engine."""
-    started = perf_counter()
-    X = compiled.embed(compiled.machine.check_word(word))
-    layout = compiled.neurons.layout
-    reader = VectorReader(compiled.neurons)
-    follower = PairFollower(compiled, reader, max_steps)
-    watch = Watch("0", "n", through=reader.readouts)
-    return stack_run(
-        compiled,
-        reader,
-        decoding(compiled.network, X, Vector.zero(layout), [watch], follower.stops),
-        follower,
-        lambda time: watch,
-        started=started,
-        tokens=len(X),
-        dimension=layout.dimension,
-    )
+    return OngoingRun(moments, follower, reached, follower.machine.blank)

@@ -46,50 +46,52 @@ def update_matrix(neurons: Neurons, final_states: frozenset[str]) -> LinearMap:
 def _lines(neurons: Neurons) -> Affine:
     """The lines, as a map from the read-outs to the neurons."""
     base, gap, M = neurons.base, neurons.gap, neurons.M
-    above_zero = range(1, neurons.k)
-    from_u: dict[tuple[str, str], Rational] = {}
-    from_stack: dict[Move, dict[tuple[str, str], Rational]] = {Move.R: {}, Move.L: {}}
-    for q, move in neurons.entries:
-        for a in above_zero:
-            label = neurons.label(q, move, a)
-            if move is not Move.S:
-                from_u["", label] = 1 - a / gap - M
-                from_stack[move]["", label] = base / gap
-    to_state: dict[tuple[str, str], int] = {}
-    to_tops: dict[tuple[str, str], Rational | int] = {}
-    to_stacks: dict[str, dict[tuple[str, str], Rational | int]] = {
-        name: {} for name in ("Rpop", "Rpush", "Lpop", "Lpush", "Rstay", "Lstay")
-    }
-    for (q, s), (target, written, move) in neurons.rules.items():
-        pair, digit = pair_label(q, s), neurons.digits[written]
-        to_state[pair, target] = 1
-        for a in above_zero:
-            if move is not Move.S:
-                to_tops[pair, neurons.label(target, move, a)] = M
-            elif digit >= a:
-                to_tops[pair, neurons.label(target, move, a)] = 1
-        if move is Move.S:
-            to_stacks["Rstay"][pair, ""] = to_stacks["Lstay"][pair, ""] = 1
-        else:
-            popped, pushed = ("R", "L") if move is Move.R else ("L", "R")
-            to_stacks[f"{popped}pop"][pair, ""] = 1
-            to_stacks[f"{pushed}push"][pair, ""] = 1 + digit / base
-    used = [name for name in to_stacks if neurons.stays or not name.endswith("stay")]
+    moves = {label: (move, a) for label, (_, move, a) in neurons.tops.items() if move is not Move.S}
+    right, left = (
+        {("", label): base / gap for label, (move, _) in moves.items() if move is side}
+        for side in (Move.R, Move.L)
+    )
+    from_pairs = _from_pairs(neurons)
     return Affine.of(
         readout_layout(neurons),
         neurons.layout,
         {
             ("u", "u"): 1,
-            ("u", "P"): from_u,
-            ("R", "P"): from_stack[Move.R],
-            ("L", "P"): from_stack[Move.L],
-            ("n", "S"): to_state,
-            ("n", "P"): to_tops,
-            **{("u", name): -1 for name in used},
-            **{("n", name): to_stacks[name] for name in used},
-            **{(name[0], name): 1 / base if name.endswith("push") else 1 for name in used},
+            ("u", "P"): {("", label): 1 - a / gap - M for label, (_, a) in moves.items()},
+            ("R", "P"): right,
+            ("L", "P"): left,
+            ("n", "S"): from_pairs["S"],
+            ("n", "P"): from_pairs["P"],
+            **{("u", name): -1 for name in neurons.stacks},
+            **{("n", name): from_pairs[name] for name in neurons.stacks},
+            **{
+                (name[0], name): 1 / base if name.endswith("push") else 1 for name in neurons.stacks
+            },
         },
     )
+
+
+def _from_pairs(neurons: Neurons) -> dict[str, dict[tuple[str, str], Rational | int]]:
+    """The weights from n into each block: those of N, Ind and Wr."""
+    base, M = neurons.base, neurons.M
+    found: dict[str, dict[tuple[str, str], Rational | int]] = {
+        block: {} for block in ("S", "P", *neurons.stacks)
+    }
+    for (q, s), (target, written, move) in neurons.rules.items():
+        pair, digit = pair_label(q, s), neurons.digits[written]
+        found["S"][pair, target] = 1
+        for a in range(1, neurons.k):
+            if move is not Move.S:
+                found["P"][pair, neurons.label(target, move, a)] = M
+            elif digit >= a:
+                found["P"][pair, neurons.label(target, move, a)] = 1
+        if move is Move.S:
+            found["Rstay"][pair, ""] = found["Lstay"][pair, ""] = 1
+        else:
+            popped, pushed = ("R", "L") if move is Move.R else ("L", "R")
+            found[f"{popped}pop"][pair, ""] = 1
+            found[f"{pushed}push"][pair, ""] = 1 + digit / base
+    return found
 
 
 def move_readouts(neurons: Neurons) -> Affine:

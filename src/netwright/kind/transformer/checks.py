@@ -1,21 +1,18 @@
-"""The Transformer of a machine, token by token: every vector of the proof of Theorem 3.4."""
+"""Checks of a machine's Transformer: every vector of the proof of Theorem 3.4, at every token."""
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Protocol
+from functools import partial
+from typing import TypeVar
 
 from netwright.definitions.transformer import LayerTrace, Token
 from netwright.engine.following.shown import Shown
 from netwright.engine.full.program import Counted, Part, one_hot, positioned, signed
 from netwright.engine.moments import ZERO_BLOCK, watched
+from netwright.engine.transformer.decoder import LayerVectors
 from netwright.exact.vector import Vector
-from netwright.kind.compiled_decoder import CompiledDecoder
+from netwright.kind.compiled_decoder import CompiledDecoder, CompiledNormalDecoder
 from netwright.kind.transformer.construction import CompiledTransformer
-from netwright.kind.transformer.proof_values import (
-    INPUT,
-    VECTORS,
-    ProofValues,
-    ProofVectors,
-)
+from netwright.kind.transformer.proof_values import INPUT, VECTORS, ProofValues, ProofVectors
 from netwright.verify.comparison import Check
 from netwright.verify.proposal import Claimed, Proposal
 from netwright.verify.shown import Claim, shown_checks
@@ -31,32 +28,20 @@ LEMMAS = (
     ("Lemma B.4", "z3", "p3"),
     ("Lemma B.5", "y", "y"),
 )
-"""What is proved of every token, in order: a vector's name, and which of the proof's it is."""
-Claims = Callable[[int, Token], Iterator[Claim]]
-"""What is claimed of a token by its number."""
-
-
-class HasVectors(Protocol):
-    """A decoder layer's vectors of a token."""
-
-    @property
-    def p(self) -> Vector: ...  # noqa: D102  # the paper's letters
-    @property
-    def a(self) -> Vector: ...  # noqa: D102
-    @property
-    def z(self) -> Vector: ...  # noqa: D102
+"""The claims of every token, in order: statement, the vector's name, its name in the proof."""
+V = TypeVar("V")
 
 
 def lemmas(
     values: ProofVectors,
     i: int,
-    layers: Sequence[HasVectors],
+    layers: Sequence[LayerTrace | LayerVectors],
     attended: Sequence[int],
     y: Vector,
 ) -> Iterator[Claim]:
-    """What Lemmas B.1 to B.5 say of token i: statement, name, what was found, what is proved.
+    """The claims of Lemmas B.1 to B.5 for token i: statement, name, value found, value proved.
 
-    `attended` are the tokens that layer 3 attends to; they, as i, are counted from 0.
+    `attended` are the tokens that layer 3 attends to; they and i are counted from 0.
     """
     for statement, name, proved in LEMMAS:
         if proved == ATTENDED:
@@ -73,28 +58,33 @@ def decoder_checks(
     shown: Shown,
     word: Sequence[str],
     max_steps: int,
-    claims: Callable[[int], Claims],
+    values: Callable[[int], V],
+    claims: Callable[[V, int, int, Token], Iterator[Claim]],
     statement: str,
 ) -> Iterator[Check]:
-    """What is claimed of every token, and the given machine's configuration at its every step."""
+    """Check the claims of every token, and the given machine's configuration at every step.
+
+    `values(n)` are the values of the proof for n tokens, and `claims` takes them, n, the number of
+    a token, and the token.
+    """
+
+    def claims_for(n: int) -> Callable[[int, Token], Iterator[Claim]]:
+        return partial(claims, values(n), n)
+
     tokens = compiled.network.tokens(compiled.embed(word), compiled.seed)
-    return shown_checks(shown, tokens, word, max_steps, statement, watched, claims)
+    return shown_checks(shown, tokens, word, max_steps, statement, watched, claims_for)
 
 
 def transformer_checks(
     compiled: CompiledTransformer, shown: Shown, word: Sequence[str], max_steps: int
 ) -> Iterator[Check]:
-    """Lemmas B.1 to B.5 for every token."""
+    """Check Lemmas B.1 to B.5 for every token."""
 
-    def claims(tokens: int) -> Claims:
-        values = ProofValues.of(compiled, compiled.normal.check_word(word), tokens)
+    def claims(values: ProofValues, n: int, i: int, token: Token) -> Iterator[Claim]:
+        return lemmas(values, i, token.layers, attended(token.layers[-1]), token.y)
 
-        def of(i: int, token: Token) -> Iterator[Claim]:
-            return lemmas(values, i, token.layers, attended(token.layers[-1]), token.y)
-
-        return of
-
-    return decoder_checks(compiled, shown, word, max_steps, claims, "Theorem 3.4")
+    values = partial(ProofValues.of, compiled, compiled.normal.check_word(word))
+    return decoder_checks(compiled, shown, word, max_steps, values, claims, "Theorem 3.4")
 
 
 def attended(layer: LayerTrace) -> list[int]:
@@ -105,9 +95,8 @@ def attended(layer: LayerTrace) -> list[int]:
 def transformer_proposal(
     compiled: CompiledTransformer, shown: Shown, word: Sequence[str]
 ) -> Proposal:
-    """The same for vector code."""
-    layout, machine = compiled.layout, compiled.normal.machine
-    symbols = compiled.normal.check_word(word)
+    """The machine's run with the same claims, for vector code."""
+    layout, symbols = compiled.layout, compiled.normal.check_word(word)
 
     def part(block: str, value: str, shift: int = 0) -> Part:
         places = layout.places(block)
@@ -141,17 +130,29 @@ def transformer_proposal(
             claims.append(Claimed(statement, name, "y", parts("y", 1)))
         else:
             claims.append(Claimed(statement, name, name, [*parts(proved), *position]))
-    codes = range(len(machine.states)), range(len(machine.symbols))
+    return normal_proposal(compiled, shown, word, parts("y"), claims, "Theorem 3.4")
+
+
+def normal_proposal(
+    compiled: CompiledNormalDecoder,
+    shown: Shown,
+    word: Sequence[str],
+    output: list[Part],
+    claims: list[Claimed],
+    statement: str,
+) -> Proposal:
+    """The run of a machine in normal form, whose states and symbols are one-hots, with claims."""
+    machine = compiled.normal.machine
     return Proposal(
         compiled.network,
         compiled.embed(word),
         compiled.seed,
         machine,
-        symbols,
-        parts("y"),
+        compiled.normal.check_word(word),
+        output,
         claims,
         shown,
-        [*codes[0], ZERO_BLOCK],
-        [*codes[1], ZERO_BLOCK],
-        "Theorem 3.4",
+        [*range(len(machine.states)), ZERO_BLOCK],
+        [*range(len(machine.symbols)), ZERO_BLOCK],
+        statement,
     )

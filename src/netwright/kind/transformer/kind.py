@@ -18,10 +18,7 @@ from netwright.kind.decoder import (
 )
 from netwright.kind.record import Kind, Option, Options
 from netwright.kind.transformer.checks import lemmas, transformer_checks, transformer_proposal
-from netwright.kind.transformer.construction import (
-    CompiledTransformer,
-    compile_transformer,
-)
+from netwright.kind.transformer.construction import CompiledTransformer, compile_transformer
 from netwright.kind.transformer.meanings import MEANINGS
 from netwright.kind.transformer.proof_values import ProofValuesOf
 from netwright.kind.transformer.scores import PAPER, SCORES
@@ -34,7 +31,7 @@ from netwright.verify.comparison import Check
 if TYPE_CHECKING:
     from netwright.precision.laboratory import Experiment
 
-MOST_WINNERS = 50  # of an attention, to be compared
+MOST_WINNERS = 50  # of an attention that are compared
 
 
 class TransformerConstruction(NormalConstruction[CompiledTransformer]):
@@ -54,7 +51,7 @@ class TransformerConstruction(NormalConstruction[CompiledTransformer]):
     )
 
     def construct(self, machine: TuringMachine, options: Options) -> CompiledTransformer:
-        """Trans_M for the machine in normal form."""
+        """Build Trans_M for the machine in normal form."""
         normal = normalize(machine, blanks_in_input=options["blanks"])
         return compile_transformer(normal, options["score"])
 
@@ -83,7 +80,7 @@ class TransformerProof(DecoderProof[CompiledTransformer]):
     def lemmas(
         self, compiled: CompiledTransformer, history: History, moment: Moment
     ) -> list[Check]:
-        """For a token."""
+        """Compare one token with Lemmas B.1 to B.5."""
         timeline, t = history.timeline, moment.t
         values = ProofValuesOf(compiled.normal, timeline.word, timeline, compiled.score)
         names = [f"decoder.{n}" for n in range(1, len(compiled.network.decoder) + 1)]
@@ -96,20 +93,20 @@ class TransformerProof(DecoderProof[CompiledTransformer]):
         ]
 
     def laboratory(self, options: Options) -> "tuple[type[Experiment], dict[str, Any]]":
-        """With hard attention or softmax."""
+        """The experiment with hard attention or softmax."""
         from netwright.precision.laboratory import AttentionExperiment
 
         return AttentionExperiment, {name: options[name] for name in ("score", "blanks")}
 
 
 class TransformerLook(NormalLook):
-    """At the residual stream."""
+    """The look of the residual stream."""
 
     meanings = MEANINGS
     view = view_named("transformer")
 
     def rule(self, compiled: CompiledTransformer, moment: Moment) -> AppliedRule | None:
-        """The state and symbol of y_{t−1}; what z¹ has of Lemma B.2."""
+        """State and symbol of y_{t−1}, and what Lemma B.2 put into z¹."""
         y, z = moment["decoder.1.input"], moment["decoder.1.z"]
         state, symbol = y.label("q1"), y.label("s1")
         if state is None or symbol is None:

@@ -7,9 +7,7 @@ c^(i) = m^(0) + ⋯ + m^(i−1) is the cell under the head at time i.
 from netwright.definitions.transformer import Layer
 from netwright.exact.feed_forward import affine_network
 from netwright.exact.layout import Layout
-from netwright.kind.transformer.lemma_b2_transition import (
-    cancel_external_attention,
-)
+from netwright.kind.transformer.lemma_b2_transition import cancel_external_attention
 
 
 def head_position_layer(layout: Layout) -> Layer:

@@ -23,9 +23,7 @@ from flint import fmpq
 from netwright.definitions.transformer import Layer
 from netwright.exact.feed_forward import affine_network
 from netwright.exact.layout import Layout
-from netwright.kind.transformer.lemma_b2_transition import (
-    cancel_external_attention,
-)
+from netwright.kind.transformer.lemma_b2_transition import cancel_external_attention
 
 
 def last_visit_layer(layout: Layout) -> Layer:

@@ -1,4 +1,4 @@
-"""The Transformer of Theorem 3.4 in words; token t = i + 1 has position i + 1."""
+"""Meanings of the Transformer of Theorem 3.4; token t = i + 1 has position i + 1."""
 
 from netwright.exact.meanings import Meanings
 

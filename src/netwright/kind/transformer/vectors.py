@@ -1,6 +1,6 @@
 """Theorem 3.4, "Vectors and encodings": the vectors of Trans_M, of dimension d = 2|Q| + 4|Σ| + 11.
 
-Four groups of blocks, as in print. What stands in them in the final vector z³_i:
+Four groups of blocks, as in print. Their content in the final vector z³_i:
 
 | blocks                  | content                                                            |
 |-------------------------|--------------------------------------------------------------------|

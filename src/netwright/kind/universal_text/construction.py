@@ -40,8 +40,8 @@ cell. Tokens that stay are never pointed to, and token 0 reads no T: it is NULL.
 
 *Layer 2* looks the rule up. Its query meets token j with kap_j − (r + s) if that ends a rule, which
 is 0 for the rule of the pair alone, and with 3 at least if it ends none. *Running* is as in
-`universal_rules`. The features stand once in layer 1 and in layer 2's query, key and value, twice
-in O₂ and three times in F, since every layer attends to the prompt: hence run/2 and run/3.
+`universal_transformer`. The features stand once in layer 1 and in layer 2's query, key and value,
+twice in O₂ and three times in F, since every layer attends to the prompt: hence run/2 and run/3.
 """
 
 from collections.abc import Mapping, Sequence
@@ -56,8 +56,8 @@ from netwright.exact.feed_forward import affine_network
 from netwright.exact.layout import Layout
 from netwright.exact.rational import Number
 from netwright.exact.vector import Vector
+from netwright.kind.compiled_decoder import CompiledUniversal
 from netwright.kind.pointer_transformer.units import Unit, positions_in, unit_network
-from netwright.kind.universal_transformer.compiled_universal import CompiledUniversal
 from netwright.machine.remove_stays import fresh_name, remove_stays
 from netwright.machine.turing_machine import Action, Move, TuringMachine
 
@@ -184,7 +184,7 @@ def universal_text_transformer() -> Transformer:
 
 
 def embedding(layout: Layout) -> dict[str, Vector]:
-    """What each symbol of the alphabet says."""
+    """The features of each symbol of the alphabet, as vectors."""
     return {symbol: Vector.of(layout, dict(SYMBOL_FEATURES[symbol])) for symbol in ALPHABET}
 
 
@@ -213,7 +213,7 @@ class TextPrompt:
 
     @staticmethod
     def of(given: TuringMachine, *, long: bool = False) -> "TextPrompt":
-        """With numbers for states, the first being 1, and for symbols, the blank being 0."""
+        """Number the states from 1, the start first, and the symbols from 0, the blank first."""
         machine, pauses = remove_stays(given)
         accepting = given.accepting or frozenset(given.halting_states)
         running = [s for s in machine.states if long or s not in accepting]
@@ -227,12 +227,12 @@ class TextPrompt:
 
     @property
     def start(self) -> str:
-        """The state before the first."""
+        """The name of the state before the start state."""
         return fresh_name("_start", set(self.machine.states))
 
     @cached_property
     def accepting(self) -> frozenset[str]:
-        """The states in which it accepts."""
+        """The accepting states; all halting ones if none are declared."""
         return self.given.accepting or frozenset(self.given.halting_states)
 
     def text(self, word: Sequence[str]) -> str:
@@ -251,10 +251,8 @@ class TextPrompt:
         lines = [
             f"AB{_binary(start)}C>",  # (_start, #) → (start, #, right)
             *(f"A{_binary(number)}BN" for number in self.symbols.values() if number),
+            *(self._line(state, symbol) for state in self.states for symbol in self.symbols),
         ]
-        for state in self.states:
-            for symbol in self.symbols:
-                lines.append(self._line(state, symbol))
         return "".join(lines)
 
     def accepts_by(self, action: Action) -> bool:

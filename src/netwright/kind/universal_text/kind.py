@@ -10,10 +10,7 @@ from netwright.engine.pointers.engine import PointerEngine
 from netwright.kind.decoder import DecoderProof, DecoderReading
 from netwright.kind.pointer_transformer.checks import text_checks
 from netwright.kind.record import Kind, Option, Options
-from netwright.kind.universal_text.construction import (
-    CompiledUniversalText,
-    compile_universal_text,
-)
+from netwright.kind.universal_text.construction import CompiledUniversalText, compile_universal_text
 from netwright.kind.universal_transformer.kind import (
     UniversalConstruction,
     UniversalLook,
@@ -29,7 +26,7 @@ LONG, SHORT = "long", "short"
 
 
 class TextConstruction(UniversalConstruction[CompiledUniversalText]):
-    """Machine and input are a word over eleven symbols (d = 37), which takes blanks as they are."""
+    """Builds prompts that are a word over eleven symbols (d = 37); inputs may have blanks."""
 
     name = "universal-text"
     takes_prompt = "text"
@@ -47,19 +44,19 @@ class TextConstruction(UniversalConstruction[CompiledUniversalText]):
         return compile_universal_text(machine, long=options["form"] == LONG)
 
     def facts(self, compiled: CompiledUniversalText) -> dict[str, Any]:
-        """What is constant, and how long the prompt is."""
+        """The constant sizes, and the length of the prompt."""
         form = LONG if compiled.prompt.long else SHORT
         tokens = len(compiled.rules) + 1
         about = {"prompt": self.takes_prompt, "form": form, "prompt_tokens": tokens}
         return self.constant_facts(compiled, **about)
 
     def prompt(self, compiled: CompiledUniversalText, word: Sequence[str]) -> str:
-        """The word."""
+        """The prompt: machine and input as one word."""
         return compiled.text(word)
 
 
 def _shown(compiled: CompiledUniversalText, word: Sequence[str]) -> Shown:
-    """The network lays the input down itself, from its end on; other symbols are stays."""
+    """What to watch; the network writes the input itself, last symbol first."""
     prompt = compiled.prompt
     states, symbols = (prompt.start, *prompt.states), prompt.given.check_word(word)
     return Shown(
@@ -83,19 +80,19 @@ def _shown(compiled: CompiledUniversalText, word: Sequence[str]) -> Shown:
 
 
 class TextLook(UniversalLook):
-    """Layer 2 finds the rule, and layer 3 follows the pointer."""
+    """The look of layer 2, which finds the rule, and layer 3, which follows the pointer."""
 
     view = View(drawn="decoder.3.self", drawing="Layer 3", has_null=True)
 
     def history(self, compiled: CompiledUniversalText, word: Sequence[str], limit: int) -> History:
-        """Token t takes y_{t−1} once the prompt is read."""
+        """Token t takes y_{t−1}; the machine starts after the prompt."""
         lead = len(compiled.text(word)) + 1
         timeline = Timeline(compiled.machine, word, limit=limit + 1)
         return History(timeline, lead, lead - 1)
 
 
 class TextReading(DecoderReading[CompiledUniversalText]):
-    """By tables alone: vector code does not ask earlier tokens by what they show."""
+    """A reading by lookup tables alone; vector code cannot attend by the content of tokens."""
 
     engines = (Engine.AUTO, Engine.FAST, Engine.REFERENCE)
     has_tables = False

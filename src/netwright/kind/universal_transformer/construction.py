@@ -57,10 +57,10 @@ from netwright.exact.feed_forward import FeedForward, affine_network
 from netwright.exact.layout import Layout
 from netwright.exact.rational import Number, Rational
 from netwright.exact.vector import Vector
+from netwright.kind.compiled_decoder import CompiledUniversal
 from netwright.kind.pointer_transformer.construction import Attention
 from netwright.kind.pointer_transformer.units import Unit, positions_in, unit_network
 from netwright.kind.universal_transformer.codes import code_1, code_2
-from netwright.kind.universal_transformer.compiled_universal import CompiledUniversal
 from netwright.machine.normal_form import NormalMachine
 from netwright.machine.turing_machine import TuringMachine
 

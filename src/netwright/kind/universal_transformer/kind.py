@@ -1,7 +1,7 @@
 """The kind `universal-transformer`: one constant network for all machines; rules are its prompt.
 
-`universal` gives the network without a machine. What it has in common with `universal-text`, whose
-prompt is a word, is here, too.
+`network.universal` has the network without a machine. Parts that `universal-text` shares, whose
+prompt is a word, are here.
 """
 
 from collections.abc import Mapping, Sequence
@@ -9,11 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, TypeVar
 
-from netwright.certificates.universal import (
-    RULES_CHECKER,
-    prompt_obligations,
-    weights_digest,
-)
+from netwright.certificates.universal import RULES_CHECKER, prompt_obligations, weights_digest
 from netwright.engine.following.shown import Shown
 from netwright.engine.moments import ZERO_BLOCK, Watch
 from netwright.engine.pointers.engine import PointerEngine
@@ -21,6 +17,7 @@ from netwright.errors import FormatError
 from netwright.exact.layout import Layout
 from netwright.exact.rational import ONE, ZERO
 from netwright.exact.vector import Vector
+from netwright.kind.compiled_decoder import CompiledUniversal
 from netwright.kind.decoder import (
     BLANKS,
     DecoderConstruction,
@@ -35,7 +32,6 @@ from netwright.kind.pointer_transformer.kind import ATTENTION, sum_of
 from netwright.kind.pointer_transformer.meanings import UNIVERSAL
 from netwright.kind.record import Kind, Option, Options
 from netwright.kind.universal_transformer.codes import code_1, code_2
-from netwright.kind.universal_transformer.compiled_universal import CompiledUniversal
 from netwright.kind.universal_transformer.construction import (
     CompiledUniversalRules,
     compile_universal_rules,
@@ -48,19 +44,19 @@ from netwright.network.view import AppliedRule, View
 
 U = TypeVar("U", bound=CompiledUniversal)
 RUNNING = 5
-"""What is added to the code of a state while the network runs, to tell it from 1, accepted."""
+"""Added to the code of a state while the network runs, so that it differs from 1, accepted."""
 
 
 @dataclass(frozen=True)
 class PromptToken:
-    """A token of a prompt of rules: what it stands for, and its coordinates that are not 0."""
+    """A token of a prompt of rules: its meaning, and its nonzero coordinates."""
 
     means: str
     coordinates: Mapping[str, str]
 
     @staticmethod
     def of(means: str, vector: Vector) -> "PromptToken":
-        """A vector with its meaning."""
+        """The token of a vector."""
         names = vector.layout.coordinates
         shown = {str(names[k]): str(number) for k, number in sorted(vector.entries.items())}
         return PromptToken(means, shown)
@@ -68,7 +64,7 @@ class PromptToken:
 
 @cache
 def coded_state(layout: Layout, states: int) -> Watch:
-    """The number of the state whose code is r, with on = 1; `accepted` for r = 1 and on = 0."""
+    """A watch for the number of the state whose code is r; `states` for r = 1 and on = 0."""
     numbers = {RUNNING + code_2(number): number for number in range(states)}
     numbers |= {ZERO: ZERO_BLOCK, ONE: states}
     through = sum_of(layout, {"r": 1, "on": RUNNING})
@@ -77,35 +73,35 @@ def coded_state(layout: Layout, states: int) -> Watch:
 
 @cache
 def coded_symbol(vector: str, block: str, symbols: int) -> Watch:
-    """The number of the symbol whose code stands in a block."""
+    """A watch for the number of the symbol whose code is in a block."""
     return Watch(vector, block, numbers={code_1(number): number for number in range(symbols)})
 
 
 class UniversalConstruction(DecoderConstruction[U]):
-    """A network that is constant."""
+    """Builds prompts for a constant network."""
 
     statement = "Linked visits"
 
     def check_loaded(self, written: Mapping[str, Any]) -> None:
-        """A prompt that breaks an obligation is refused, naming it."""
+        """Raise FormatError, naming the obligation, for a prompt that breaks one."""
         for each in prompt_obligations(written):
             if each.failure is not None:
                 raise FormatError(f"{each.name}: {each.failure}")
 
     def constant_facts(self, compiled: U, **about: Any) -> dict[str, Any]:
-        """What is constant, beside what is not."""
+        """The constant sizes and the digest of the weights, with `about` between them."""
         facts = {"dimension": compiled.layout.dimension, "formula": "constant", **about}
         digest = weights_digest(to_data(compiled))
         return {**facts, **self.sizes(compiled), "weights_digest": digest}
 
 
 class UniversalLook(DecoderLook[Any]):
-    """At states and symbols that are codes."""
+    """The look of a network whose states and symbols are codes."""
 
     meanings = UNIVERSAL
 
     def rule(self, compiled: Any, moment: Moment) -> AppliedRule | None:
-        """What the codes of y_{t−1} stand for; the rule is the machine's."""
+        """The machine's rule for the state and symbol whose codes are in y_{t−1}."""
         shown, machine = self.reading.shown(compiled, ()), compiled.machine
         y = moment["decoder.1.input"]
         state = shown.watches[0].code(y)
@@ -120,7 +116,7 @@ class UniversalLook(DecoderLook[Any]):
 
 
 class RulesConstruction(UniversalConstruction[CompiledUniversalRules]):
-    """A token for each rule of the machine (d = 21)."""
+    """Builds prompts of one token for each rule (d = 21)."""
 
     name = "universal-transformer"
     takes_prompt = "rules"
@@ -142,7 +138,7 @@ class RulesConstruction(UniversalConstruction[CompiledUniversalRules]):
         return compile_universal_rules(normal, options["attention"])
 
     def facts(self, compiled: CompiledUniversalRules) -> dict[str, Any]:
-        """What is constant, and how long the prompt is."""
+        """The constant sizes, and the length of the prompt."""
         return self.constant_facts(
             compiled,
             prompt=self.takes_prompt,
@@ -152,7 +148,7 @@ class RulesConstruction(UniversalConstruction[CompiledUniversalRules]):
         )
 
     def prompt(self, compiled: CompiledUniversalRules, word: Sequence[str]) -> list[PromptToken]:
-        """What each token stands for and has."""
+        """The tokens of the prompt, with their meanings."""
         X = iter(compiled.embed(word))
         tokens = [PromptToken.of(symbol, next(X)) for symbol in word]
         machine = compiled.machine
@@ -169,7 +165,7 @@ class RulesConstruction(UniversalConstruction[CompiledUniversalRules]):
 
 
 def _shown(compiled: CompiledUniversalRules, word: Sequence[str]) -> Shown:
-    """As the pointer Transformer, in codes; layer 2 adds to w2, so z1 tells what is written."""
+    """As the pointer Transformer, in codes; layer 2 adds to w2, so z1 shows what is written."""
     normal, prompt = compiled.normal, compiled.prompt
     symbols = normal.check_word(word)
     return Shown(
@@ -191,7 +187,7 @@ def _shown(compiled: CompiledUniversalRules, word: Sequence[str]) -> Shown:
 
 
 class RulesLook(UniversalLook, NormalLook):
-    """Token t takes y_{t−1} at once."""
+    """The look of a network that shows the machine from its first token on."""
 
     view = View(drawn="decoder.2.self", drawing="Layer 2", has_null=True)
 

@@ -23,16 +23,12 @@ Token i again attends to ℓ(i+1) alone, the least |χ_j|:
 Everything else of Theorem 3.4 stays as it is: only what wins by how much has changed.
 """
 
-from math import isqrt
-
 from flint import fmpq
 
 from netwright.definitions.transformer import Layer
 from netwright.exact.feed_forward import affine_network
 from netwright.exact.layout import Layout
-from netwright.exact.rational import Rational
 from netwright.kind.transformer.lemma_b4_last_visit import last_visit_layer
-from netwright.kind.transformer.scores.score import Score
 
 
 def recency_layer(layout: Layout) -> Layer:
@@ -63,33 +59,3 @@ def recency_layer(layout: Layout) -> Layer:
         V=papers.V,
         O=papers.O,
     )
-
-
-def gap(i: int) -> Rational:
-    """The difference for visits i and i − 1 of one cell, which only a halted machine makes.
-
-    All else is larger, as for the paper's score: a fresh cell's earlier tokens are behind token i
-    by 2(i−j) ε_i² ε_j/3 at least.
-
-    >>> gap(5)
-    1/648
-    """
-    return fmpq(1, 3 * (i + 1) ** 3)
-
-
-def safe_until(bits: int) -> int:
-    """18u (i+1)² ≤ 1, by the argument in `precision.horizon`."""
-    return max(0, isqrt((1 << bits) // 18) - 1)
-
-
-RECENCY = Score(
-    name="recency",
-    title="score by recency",
-    layer=recency_layer,
-    positions=("x8", "x9", "x10", "x11", "x12"),
-    gap=gap,
-    safe_until=safe_until,
-    searched_at_once=20,
-    searched=26,
-    has_time_in_keys=True,
-).known()

@@ -16,7 +16,7 @@ from time import perf_counter
 from typing import Any, NamedTuple
 
 from netwright.kind.registry import MACHINE, exact_kinds
-from netwright.machine.remove_stays import fresh_name
+from netwright.machine.normal_form import fresh_name
 from netwright.machine.simulate import Engine
 from netwright.machine.turing_machine import TuringMachine
 from netwright.network.running import run, run_many

@@ -9,8 +9,7 @@ from tests.strategies import machines, words
 
 from netwright.errors import InputError
 from netwright.machine.library import library_machine, library_names
-from netwright.machine.normal_form import ASSUMPTIONS, NormalMachine, normalize
-from netwright.machine.remove_stays import remove_stays
+from netwright.machine.normal_form import ASSUMPTIONS, NormalMachine, normalize, remove_stays
 from netwright.machine.simulate import configurations
 from netwright.machine.turing_machine import Move, TuringMachine
 

@@ -8,8 +8,7 @@ import typer
 
 from netwright.certificates.check import certificate, read_certificate
 from netwright.certificates.reading import Obligation
-from netwright.cli.arguments import AsJson, Force, FormatName, Output
-from netwright.cli.given import load
+from netwright.cli.arguments import AsJson, Force, FormatName, Output, load
 from netwright.cli.kind_options import OnKind, with_kind_options
 from netwright.cli.output import save_file, say, visible
 from netwright.cli.progress import Working

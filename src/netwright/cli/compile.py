@@ -17,8 +17,8 @@ from netwright.cli.arguments import (
     Machine,
     Output,
     Separator,
+    load_with_word,
 )
-from netwright.cli.given import load_with_word
 from netwright.cli.kind_options import on_option, with_kind_options
 from netwright.cli.output import console, listed, print_json, save_file, say, visible
 from netwright.errors import InputError, unknown

@@ -4,8 +4,7 @@ from typing import Annotated
 
 import typer
 
-from netwright.cli.arguments import AsJson, Force, FormatName, Machine, Output
-from netwright.cli.given import load
+from netwright.cli.arguments import AsJson, Force, FormatName, Machine, Output, load
 from netwright.cli.output import print_json, save_file, say
 from netwright.machine.formats import WRITABLE, write_text
 from netwright.network.running import machine_in

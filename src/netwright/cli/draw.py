@@ -14,8 +14,8 @@ from netwright.cli.arguments import (
     MaxSteps,
     Separator,
     choice_of,
+    load_with_word,
 )
-from netwright.cli.given import load_with_word
 from netwright.cli.kind_options import OnKind, with_kind_options
 from netwright.cli.output import print_json, save_file, say
 from netwright.drawing.machines import ATTENTION, KINDS, RUN, STATES, draw

@@ -18,8 +18,8 @@ from netwright.cli.arguments import (
     MaxSteps,
     Output,
     Separator,
+    load_with_word,
 )
-from netwright.cli.given import load_with_word
 from netwright.cli.kind_options import OnKind, with_kind_options
 from netwright.cli.output import save_file, say, visible
 from netwright.cli.progress import Working

@@ -12,11 +12,14 @@ from netwright.cli.arguments import (
     AsJson,
     FormatName,
     Separator,
+    check_word,
     choice_of,
     complete_machine,
+    load,
     read_count,
+    split_word,
+    word_text,
 )
-from netwright.cli.given import check_word, load, split_word, word_text
 from netwright.cli.kind_options import OnKind, with_kind_options
 from netwright.cli.output import print_json, say
 from netwright.cli.progress import Working

@@ -1,7 +1,6 @@
 """`netwright machines`: the shipped library."""
 
-from netwright.cli.arguments import AsJson
-from netwright.cli.given import word_text
+from netwright.cli.arguments import AsJson, word_text
 from netwright.cli.report import Report
 from netwright.machine.library import library_machine, library_names
 

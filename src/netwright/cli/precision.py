@@ -13,9 +13,10 @@ from netwright.cli.arguments import (
     Input,
     Machine,
     Separator,
+    load_with_word,
     read_count,
+    word_text,
 )
-from netwright.cli.given import load_with_word, word_text
 from netwright.cli.kind_options import OnKind, with_kind_options
 from netwright.cli.precision_report import draw_curves, report_of
 from netwright.cli.progress import Working

@@ -21,8 +21,9 @@ from netwright.cli.arguments import (
     Separator,
     Without,
     choice_of,
+    load_with_word,
+    word_text,
 )
-from netwright.cli.given import load_with_word, word_text
 from netwright.cli.kind_options import OnTarget, with_kind_options
 from netwright.cli.output import console, print_indented, print_json, say, visible
 from netwright.cli.progress import StepProgress

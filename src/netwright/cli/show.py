@@ -5,8 +5,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from netwright.cli.arguments import AsJson, FormatName, Machine, MaxSteps, Separator
-from netwright.cli.given import load_with_word, word_text
+from netwright.cli.arguments import (
+    AsJson,
+    FormatName,
+    Machine,
+    MaxSteps,
+    Separator,
+    load_with_word,
+    word_text,
+)
 from netwright.cli.output import console, print_json, say, visible
 from netwright.cli.rules import halting_only, print_rules
 from netwright.errors import InputError

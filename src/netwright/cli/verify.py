@@ -10,8 +10,18 @@ from typing import Annotated, Any
 
 import typer
 
-from netwright.cli.arguments import AsJson, Broken, FormatName, MaxSteps, Separator, Without
-from netwright.cli.given import check_word, load, split_word, word_text
+from netwright.cli.arguments import (
+    AsJson,
+    Broken,
+    FormatName,
+    MaxSteps,
+    Separator,
+    Without,
+    check_word,
+    load,
+    split_word,
+    word_text,
+)
 from netwright.cli.kind_options import with_kind_options
 from netwright.cli.output import visible
 from netwright.cli.progress import Working

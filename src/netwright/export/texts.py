@@ -20,7 +20,7 @@ from netwright.kind.language_model.parse import Known, ParsedText, Rule, parse_t
 from netwright.kind.language_model.reading import run_language_model
 from netwright.kind.language_model.universal import Renaming, UniversalVocabulary, prompt_text
 from netwright.machine.load import load_machine
-from netwright.machine.remove_stays import remove_stays
+from netwright.machine.normal_form import remove_stays
 from netwright.machine.simulate import Engine, Run, check_limit, read_engine
 from netwright.machine.turing_machine import TuringMachine
 from netwright.network.network import Network, Word

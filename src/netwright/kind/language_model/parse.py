@@ -16,7 +16,7 @@ from netwright.errors import InputError
 from netwright.html import table
 from netwright.kind.language_model.text import tape_of
 from netwright.machine.configuration import Tape
-from netwright.machine.remove_stays import remove_stays
+from netwright.machine.normal_form import remove_stays
 from netwright.machine.simulate import Outcome
 from netwright.machine.turing_machine import TuringMachine
 from netwright.text import counted, from_token, shortened

@@ -36,7 +36,7 @@ from netwright.kind.language_model.parts import Sum, UnitList, lookup
 from netwright.kind.language_model.stream import MOVES, bits, bits_of
 from netwright.kind.language_model.text import visiting_steps
 from netwright.kind.language_model.vocabulary import check_context, check_size
-from netwright.machine.remove_stays import remove_stays
+from netwright.machine.normal_form import remove_stays
 from netwright.machine.turing_machine import TuringMachine
 
 ACCEPTING = "acc"

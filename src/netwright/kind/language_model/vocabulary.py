@@ -19,7 +19,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from netwright.errors import InputError
-from netwright.machine.remove_stays import remove_stays
+from netwright.machine.normal_form import remove_stays
 from netwright.machine.turing_machine import Move, TuringMachine
 from netwright.text import as_token
 

@@ -35,7 +35,7 @@ from netwright.kind.rnn.construction import CompiledRNN, compile_rnn
 from netwright.kind.rnn.meanings import MEANINGS as RNN_MEANINGS
 from netwright.kind.rnn.meanings import READOUTS
 from netwright.kind.rnn.neurons import Neurons
-from netwright.machine.remove_stays import fresh_name
+from netwright.machine.normal_form import fresh_name
 from netwright.machine.turing_machine import TuringMachine
 
 BLOCKS = ("E", "C", "D")

@@ -58,7 +58,7 @@ from netwright.exact.rational import Number
 from netwright.exact.vector import Vector
 from netwright.kind.compiled_decoder import CompiledUniversal
 from netwright.kind.pointer_transformer.units import Unit, positions_in, unit_network
-from netwright.machine.remove_stays import fresh_name, remove_stays
+from netwright.machine.normal_form import fresh_name, remove_stays
 from netwright.machine.turing_machine import Action, Move, TuringMachine
 
 ALPHABET = "01ABC<>YNT!"

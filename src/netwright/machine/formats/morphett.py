@@ -8,8 +8,15 @@ starts in state 0. The French dialect starts in q0, also has g and d, and halts 
 
 from typing import NamedTuple, TypeAlias
 
-from netwright.machine.formats.directives import find_directives, first_comment, write_comments
-from netwright.machine.formats.draft import MOST_PAIRS, Draft, Source, require_fit
+from netwright.machine.formats.draft import (
+    MOST_PAIRS,
+    Draft,
+    Source,
+    find_directives,
+    first_comment,
+    require_fit,
+    write_comments,
+)
 from netwright.machine.turing_machine import Action, Move, TuringMachine
 
 NAME = "morphett"

@@ -22,8 +22,15 @@ from difflib import get_close_matches
 from typing import Any, NamedTuple, TypeAlias
 
 from netwright.errors import FormatError, FormatWarning
-from netwright.machine.formats.directives import find_directives, first_comment, write_comments
-from netwright.machine.formats.draft import Draft, Source, require_fit, several_tapes
+from netwright.machine.formats.draft import (
+    Draft,
+    Source,
+    find_directives,
+    first_comment,
+    require_fit,
+    several_tapes,
+    write_comments,
+)
 from netwright.machine.turing_machine import Action, Move, TuringMachine
 
 NAME = "turingmachine.io"

@@ -1,27 +1,23 @@
 """The arguments and options that several verbs share, and what MACHINE and INPUT name."""
 
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+import re
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
-from netwright.errors import FormatError, InputError
+import typer
+
+from netwright.cli.verb import ADVANCED
+from netwright.errors import FormatError, InputError, unknown
 from netwright.files import is_safetensors
+from netwright.machine.formats import FORMATS, seed_database
+from netwright.machine.library import library_names
 from netwright.machine.load import load_machine, names_a_machine
 from netwright.machine.turing_machine import TuringMachine
 
 if TYPE_CHECKING:
     from netwright.network.running import Source
-import re
-from collections.abc import Callable
-from contextlib import suppress
-from pathlib import Path
-from typing import Annotated, Any
-
-import typer
-
-from netwright.cli.verb import ADVANCED
-from netwright.errors import unknown
-from netwright.machine.formats import FORMATS, seed_database
-from netwright.machine.library import library_names
 
 
 def read_count(value: str | int, option: str = "--max-steps", things: str = "steps") -> int:

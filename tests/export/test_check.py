@@ -173,8 +173,6 @@ def test_what_cannot_be_exported_is_said(tmp_path: Path, monkeypatch: pytest.Mon
         PALINDROME.export("tensorflow", place)
     with pytest.raises(InputError, match="no dtype for numpy 'float16'"):
         PALINDROME.export("numpy", place, dtype="float16")
-    with pytest.raises(InputError, match="cannot be exported: a part is left out"):
-        PALINDROME.without("attention:decoder.1.self").export("numpy", place)
     with pytest.raises(InputError, match="rnn has no code for hf; it can be exported to numpy, "):
         compile_network(library_machine("palindrome"), "rnn").export("hf", place)
     with pytest.raises(InputError, match="input symbol 'c' at position 2"):
@@ -208,8 +206,6 @@ def test_the_part_of_a_run_that_was_checked_is_said(tmp_path: Path) -> None:
     assert [(each.outputs, each.ended) for each in made.checks] == [(10, False)]
     with pytest.raises(InputError, match="expected at most 10,000,000 outputs"):
         PALINDROME.export("numpy", tmp_path / "other", check=10**30)
-    with pytest.raises(InputError, match="it cannot be a module: a part is left out"):
-        PALINDROME.without("attention:decoder.3.self").to_torch()
 
 
 def test_names_that_no_text_can_have(tmp_path: Path) -> None:

@@ -235,6 +235,14 @@ def test_gradients_reach_the_weights() -> None:
     assert model.decoder["3"].V.weight.grad.abs().sum() > 0
 
 
+@pytest.mark.parametrize(
+    "part", ["residual:decoder.3.external", "attention:decoder.3.self", "residual:encoder.1.O"]
+)
+def test_an_ablated_network_is_the_ablated_module(part: str, tmp_path: Path) -> None:
+    network = compile_network(library_machine("palindrome")).without(part)
+    assert network.export("torch", tmp_path / "out", inputs=["abba"], check=12).holds
+
+
 def test_a_damaged_file_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from safetensors.numpy import load_file, save_file
 

@@ -78,7 +78,7 @@ def test_rows_and_refusals() -> None:
     assert {row["order"] for row in rows} == {"constants first", "constants last"}
     assert rows[0]["predicted"]["safe_until"] == 2**51
     with pytest.raises(InputError, match="softmax is for the attention of a transformer"):
-        next(network.precision(temperature=None))
+        next(network.precision(softmax="1e-6"))
     other = nw.compile("busy-beaver-4", to="pointer-transformer", attention="dot-product")
     with pytest.raises(InputError, match="has attention=absolute alone"):
         next(other.precision())

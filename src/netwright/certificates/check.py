@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from netwright.certificates.reading import Checker, Obligation
-from netwright.certificates.schema import CERTIFICATE, parse, require, shown
+from netwright.certificates.schema import CERTIFICATE, parse, require, sequence, shown, text
 from netwright.errors import FormatError
 
 KIND = "netwright certificate 3"
@@ -14,7 +14,16 @@ _DAMAGE = (ArithmeticError, LookupError, TypeError, ValueError)
 
 
 def obligations(checker: Checker, written: Mapping[str, Any], label: str) -> Iterator[Obligation]:
-    """Validate a serialised network, then check it; FormatError if its parts do not fit."""
+    """Validate a serialised network, then check it; FormatError if its parts do not fit.
+
+    A Transformer from which parts are left out fails one obligation, and no other is checked.
+    """
+    network = written.get("network")
+    if isinstance(network, Mapping) and (without := network.get("without")):
+        require(sequence(text), without, f"{label}, network.without")
+        left_out = f"{', '.join(without)} {'is' if len(without) == 1 else 'are'} left out"
+        yield Obligation("parts: every residual connection and attention", len(without), left_out)
+        return
     require(checker.shape, written, f"{label}, network")
     try:
         yield from checker.obligations(written)

@@ -23,7 +23,6 @@ from netwright.cli.progress import Working
 from netwright.cli.report import check_plot, save_plot
 from netwright.errors import InputError, StoppedError
 from netwright.kind.registry import DEFAULT, kind_named
-from netwright.kind.transformer.scores import read_score
 from netwright.machine.turing_machine import TuringMachine
 from netwright.text import counted
 
@@ -109,11 +108,12 @@ def command(
         raise InputError(f"{machine} is a saved network; precision takes the machine it came from")
     kind = kind_named(on or DEFAULT)
     from netwright.precision.formats import read_format, read_formats
+    from netwright.precision.softmax import attention_settings
 
     chosen = kind.construction.read_options(options)
     sums = None if accumulate is None else read_format(accumulate, "--accumulate")
     settings = {"formats": read_formats(dtype, bits, sums), "sums": sums, "steps": max_steps}
-    settings |= _of_attention(softmax, snap, search, chosen.get("score"))
+    settings |= attention_settings(softmax, snap, search, chosen.get("score"))
     experiment = kind.experiment(turing, symbols, chosen, settings)
     if wants_curves and "score" not in chosen:
         raise InputError(f"--plot and --curves are of the transformer, not of {kind.name}")
@@ -156,17 +156,3 @@ def _wants_curves(plot: Path | None, curves: bool, force: bool, as_json: bool) -
     if curves and not as_json:
         raise InputError("--curves is data for --json; --plot draws it")
     return curves or plot is not None
-
-
-def _of_attention(
-    softmax: str | None, snap: bool | None, search: bool, score: Any
-) -> dict[str, Any]:
-    """Settings that only networks with attention have; a kind without it refuses them."""
-    from netwright.precision.softmax import read_temperature
-
-    found: dict[str, Any] = {"search": True} if search else {}
-    if softmax is not None:
-        found["temperature"] = read_temperature(softmax, read_score(score))
-    if snap is not None or softmax is not None:
-        found["snapping"] = (True, False) if snap is None else (snap,)
-    return found

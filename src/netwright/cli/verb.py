@@ -28,6 +28,7 @@ VERBS = {
     "compile": "Show what the network of a machine looks like; save it.",
     "verify": "Compare networks with their machine at every step.",
     "certify": "Prove a network right for all inputs and all time.",
+    "ablate": "Leave out each part in turn, and see what breaks.",
     "audit": "Is this file or folder what it says?",
     "campaign": "Run, verify or certify very many machines.",
     "parse": "Read a run back from a language model's text.",

@@ -272,7 +272,8 @@ class Damage:
             known = [name for of_kind in found.values() for name in of_kind]
             for name in names:
                 if name not in known:
-                    there = get_close_matches(name, known) or known[:20]
+                    there = [each for each in known if each.startswith(name)]
+                    there = there or get_close_matches(name, known) or known[:20]
                     more = " …" if len(known) > 20 and len(there) == 20 else ""
                     choice = f"there are {', '.join(there)}{more}" if there else "there is nothing"
                     kinds = " or ".join(found)

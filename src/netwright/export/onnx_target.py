@@ -208,6 +208,8 @@ def _network(graph: Graph, place: str, x: str, to: str | None = None) -> str:
 def _positioned(graph: Graph, x: str, i: str, to: str) -> str:
     """x + pos(i) for a tensor i of whole numbers, one for each row of x."""
     places = graph.tensors.names["positions"]
+    if not places:
+        return graph.add("Identity", x, to=to)
     double = graph.onnx.TensorProto.DOUBLE
     i = graph.add("Unsqueeze", graph.add("Cast", i, to_=double), graph.integers(-1))
     one = graph.constant("1.0", np.ones((), "float64"))
@@ -239,6 +241,16 @@ def _attention(graph: Graph, name: str, q: str, K: str, V: str, *, rows: bool = 
     return graph.add("Div", graph.add("MatMul", hard, V), count)
 
 
+def _around(graph: Graph, name: str, image: str, x: str, to: str) -> str:
+    """Add image + x; or what remains of it where `without` names a residual or an attention."""
+    without = graph.tensors.names.get("without", ())
+    if f"attention:{name}" in without:
+        image = graph.add("Sub", image, image)
+    if f"residual:{name}" in without:
+        return graph.add("Identity", image, to=to)
+    return graph.add("Add", image, x, to=to)
+
+
 def _start(named: NamedTensors, dtype: str) -> bytes:
     """The graph without inputs that returns the first inputs of `_step`, for the empty word.
 
@@ -268,8 +280,8 @@ def _encoder(named: NamedTensors, dtype: str) -> bytes:
         name = f"encoder.{n}"
         q, k, v = (_network(graph, f"{name}.{a}", x, f"{name}.self.{a.lower()}") for a in "QKV")
         found = _attention(graph, f"{name}.self", q, k, v, rows=True)
-        a = graph.add("Add", found, x, to=f"{name}.a")
-        x = graph.add("Add", _network(graph, f"{name}.O", a), a, to=f"{name}.z")
+        a = _around(graph, f"{name}.self", found, x, f"{name}.a")
+        x = _around(graph, f"{name}.O", _network(graph, f"{name}.O", a), a, f"{name}.z")
     for letter in "KV":
         _network(graph, f"encoder.{letter}", x, f"encoder.{letter}")
     for name, about in named.names["activations"].items():
@@ -303,11 +315,12 @@ def _step(named: NamedTensors, dtype: str) -> bytes:
             to = f"{name}.kept.{letter}"
             kept.append(graph.add("Concat", past[n, letter], new, axis=0, to=to))
             graph.output(to, ["tokens", size])
-        p = graph.add("Add", _attention(graph, f"{name}.self", q, *kept), z, to=f"{name}.p")
+        found = _attention(graph, f"{name}.self", q, *kept)
+        p = _around(graph, f"{name}.self", found, z, f"{name}.p")
         query = graph.add("Identity", p, to=f"{name}.external.q")
         found = _attention(graph, f"{name}.external", query, *external)
-        a = graph.add("Add", found, p, to=f"{name}.a")
-        z = graph.add("Add", _network(graph, f"{name}.O", a), a, to=f"{name}.z")
+        a = _around(graph, f"{name}.external", found, p, f"{name}.a")
+        z = _around(graph, f"{name}.O", _network(graph, f"{name}.O", a), a, f"{name}.z")
     _network(graph, "F", z, "next y")
     graph.output("next y", [size])
     axis: dict[str, int | str] = {

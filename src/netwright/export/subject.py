@@ -118,8 +118,6 @@ class NetworkSubject(Subject):
 
     def predicted(self, checks: Sequence[Checked], dtype: str, notify: Notify) -> list[Any]:
         """Predict for networks as they were compiled, of kinds that `precision` knows."""
-        from netwright.precision.formats import FORMATS
-
         if self.network.changes or not self.network.kind.proof.is_predicted:
             return []
         found = []
@@ -130,8 +128,7 @@ class NetworkSubject(Subject):
             ended = all(each.holds and each.ended for each in own)
             steps = max(each.outputs for each in own) + 1 if ended else self.count
             notify(f"netwright precision: {steps:,} outputs in {dtype}")
-            settings: Any = {"formats": [FORMATS[dtype]], "steps": steps}
-            row = next(self.network.precision(word, **settings))
+            row = next(self.network.precision(word, formats=[dtype], steps=steps))
             index, reading = row.get("index"), row["reading"] or {}
             found.append(
                 {

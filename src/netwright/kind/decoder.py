@@ -90,12 +90,14 @@ class NormalConstruction(DecoderConstruction[N]):
         named = NamedTensors.of(self, compiled.normal.given, network, meanings)
         named.embedding(compiled.embedding, ())
         named.tensors["seed"] = tensor_of(compiled.seed)
-        assert isinstance(network.pos, Positions)
+        blocks = network.pos.blocks if isinstance(network.pos, Positions) else ()
+        without = network.without if isinstance(network, TransformerWithout) else ()
         score = SCORES[network.score]
         named.names |= {
             "score": score,
             "layers": {"encoder": len(network.encoder), "decoder": len(network.decoder)},
-            "positions": [layout.index(block) for block in network.pos.blocks],
+            "positions": [layout.index(block) for block in blocks],
+            **({"without": sorted(without)} if without else {}),
             "networks": {
                 name: name_of_function(net.activation)
                 for name, net in feed_forwards(network).items()

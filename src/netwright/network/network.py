@@ -28,11 +28,12 @@ from netwright.kind.record import Following, Kind
 from netwright.kind.registry import DEFAULT, kind_with
 from netwright.machine.simulate import Engine, Progress, Run, check_limit, read_engine
 from netwright.machine.turing_machine import TuringMachine
+from netwright.network.ablation import Ablations, ablate
 from netwright.network.certificate import Certificate, Standing, check_written
 from netwright.network.trace import Trace
 from netwright.network.tree import difference, filled, shapes, to_data
 from netwright.network.weight import WeightPlace, Weights, flipped, weights_into, weights_of
-from netwright.text import printable, shortened
+from netwright.text import Notify, printable, shortened
 from netwright.verify.comparison import Comparison, Verification, compare
 from netwright.verify.draw import random_words
 
@@ -176,34 +177,59 @@ class Network:
         title = f"{self!r} on {printable(shortened(' '.join(symbols), 60)) or 'the empty word'}"
         return Trace(self.kind.reading.trace(self.compiled, symbols, max_steps), title)
 
-    def explore(self, word: Word | None = None, *, t: int | None = None, **options: Any) -> Any:
+    def explore(
+        self,
+        word: Word | None = None,
+        *,
+        t: int | None = None,
+        tokens: str | None = None,
+        max_steps: int = 100_000_000,
+    ) -> Any:
         """The run as an HTML page, which a notebook shows and `.save(path)` writes.
 
         Args:
             word: as for `run`.
             t: the time at which the page opens.
-            options: `tokens` and `max_steps`, as for `netwright.explore`.
+            tokens: the times in the page, such as `"100:200"`; all, or 200 around `t`.
+            max_steps: the maximum number of steps of the machine.
+
+        Example: `net.explore("abba", t=26).save("palindrome.html")`.
         """
         # The explorer is a higher layer, as are the targets of `export` and `to_torch`.
         page = import_module("netwright.explorer.page")
-        return page.explore(self, word, t=t, **options)
+        return page.explore(self, word, t=t, tokens=tokens, max_steps=max_steps)
 
-    def export(self, to: str, path: PathLike[str] | str, **options: Any) -> Any:
+    def export(
+        self,
+        to: str,
+        path: PathLike[str] | str,
+        *,
+        dtype: str | None = None,
+        inputs: Iterable[Word] | None = None,
+        check: int = 1000,
+        keep_failed: bool = False,
+        force: bool = False,
+    ) -> Any:
         """Write the network for another tool, as a folder that needs no netwright, and check it.
 
         Args:
             to: `numpy`, `onnx`, `torch` or `hf`; for a language model `gpt2` or `opt`.
             path: the folder; an existing one is overwritten only with `force`.
-            options: `dtype` ("float64" or "float32"; of a language model "bfloat16", "float32" or
-                "float16"), `inputs` (words; by default the default input), `check` (how many
-                outputs of each are compared with the exact run; by default 1,000), `keep_failed`,
-                `force`.
+            dtype: "float64" or "float32"; of a language model "bfloat16", "float32" or "float16".
+            inputs: the words to check on; none means the machine's default input.
+            check: how many outputs for each word are compared with the exact run.
+            keep_failed: write the folder even if the check fails.
+            force: overwrite the folder if it is an export.
+
+        Example: `net.export("torch", "palindrome-torch", inputs=["abba", "ab"])`.
 
         The files are opened in their own runtime, and every output and attended index is compared
         with the exact run. If one is wrong, raise CheckFailedError and write nothing, unless
         `keep_failed`.
         """
-        return import_module("netwright.export.folder").export(self, to, path, **options)
+        folder = import_module("netwright.export.folder")
+        options = {"keep_failed": keep_failed, "force": force}
+        return folder.export(self, to, path, dtype=dtype, inputs=inputs, check=check, **options)
 
     def to_torch(self, dtype: str = "float64") -> Any:
         """The network as a PyTorch module with hook points, in float64 or float32."""
@@ -212,8 +238,6 @@ class Network:
 
     def tensors(self, otherwise: str = "it cannot be exported") -> Any:
         """The network as named tensors; raise InputError if a part cannot be among them."""
-        if self._is_of_another_class:
-            raise InputError(f"{otherwise}: a part is left out")
         if (reason := self.strange) is not None:
             raise InputError(f"{otherwise}: {reason}")
         return self.kind.construction.tensors(self.compiled, self.kind.look.meanings)
@@ -304,19 +328,9 @@ class Network:
     def to_prove(self) -> dict[str, Any]:
         """The network as data for a certificate; raise InputError if that is not all of it."""
         self.kind.require_checker()
-        if self._is_of_another_class:
-            raise InputError("it cannot be certified: a part is left out")
         if (found := self.strange) is not None:
             raise InputError(f"it cannot be certified: {found}")
         return self.written
-
-    @property
-    def _is_of_another_class(self) -> bool:
-        """Whether a part is left out by a class that only the definitions can run."""
-        if not self.changes:
-            return False
-        whole = replace(self, changes=()).template
-        return type(self.compiled.network) is not type(whole.network)
 
     @cached_property
     def standing(self) -> Standing:
@@ -331,14 +345,42 @@ class Network:
             failure = str(error)
         return Standing("certified") if failure is None else Standing("not certified", failure)
 
-    def precision(self, word: Word | None = None, **settings: object) -> Iterator[dict[str, Any]]:
-        """Compare runs in floating-point formats with the exact run: a row for each format."""
-        from netwright.precision.formats import read_formats
+    def precision(
+        self,
+        word: Word | None = None,
+        *,
+        formats: Iterable[Any] | None = None,
+        sums: Any = None,
+        steps: int = 10_000,
+        softmax: str | None = None,
+        snap: bool | None = None,
+        search: bool = False,
+    ) -> Iterator[dict[str, Any]]:
+        """Run the network in floating point next to the exact run; yield a row for each format.
+
+        Args:
+            word: as for `run`.
+            formats: names such as `"float32"`, or numbers of significant bits; none means all.
+            sums: the format in which products are added up.
+            steps: how many steps of the network to run.
+            softmax: a temperature instead of hard attention: `"1e-6"`, `"1e-3/t2"`, `"schedule"`.
+            snap: begin F with σ(2x − ½), or not; none means both with softmax, else not.
+            search: search for possible failures even where that takes long.
+
+        >>> from netwright.machine.library import library_machine
+        >>> net = compile_network(library_machine("busy-beaver-5"))
+        >>> next(net.precision(formats=["bfloat16"], steps=200))["index"]["token"]
+        139
+        """
+        from netwright.precision.formats import read_formats, to_format
+        from netwright.precision.softmax import attention_settings
 
         if self.changes:
             raise InputError(f"precision takes networks as compiled; this is {self.changes[0]}")
-        symbols = self._symbols(word)
-        settings.setdefault("formats", read_formats(None, None, None))
+        symbols, total = self._symbols(word), None if sums is None else to_format(sums)
+        chosen = read_formats(None, None, total) if formats is None else map(to_format, formats)
+        settings = {"formats": [*chosen], "sums": total, "steps": steps}
+        settings |= attention_settings(softmax, snap, search, self.options.get("score"))
         return self.kind.experiment(self.machine, symbols, self.options, settings).results()
 
     # Weights.
@@ -363,6 +405,45 @@ class Network:
     def _changed(self, network: Any, *changes: str) -> "Network":
         compiled = replace(self.compiled, network=network)
         return replace(self, compiled=compiled, changes=(*self.changes, *changes))
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """What can be left out of the network, by name, for `without` and `ablate`.
+
+        >>> from netwright.machine.library import library_machine
+        >>> compile_network(library_machine("palindrome"), "neural-gpu").parts
+        ('gate:update', 'gate:reset')
+        """
+        return tuple(self.kind.construction.parts(self.compiled))
+
+    def ablate(
+        self,
+        *words: Word,
+        parts: Iterable[str] | None = None,
+        weights: bool = False,
+        max_steps: int = 100,
+        notify: Notify = lambda _: None,
+    ) -> Ablations:
+        """Leave out each part in turn, and see what breaks.
+
+        Args:
+            words: the inputs to compare on; none means the machine's default input.
+            parts: those to leave out; none means all of `parts`.
+            weights: instead, flip the sign of a weight into each block in turn.
+            max_steps: how far each run is compared.
+            notify: a callback that receives what is being done.
+
+        A row has the first statement of the proof that fails, the first output that differs from
+        the whole network's, the answer, and the obligation of the certificate that fails.
+
+        >>> from netwright.machine.library import library_machine
+        >>> net = compile_network(library_machine("palindrome"))
+        >>> row = net.ablate("abba", parts=["residual:decoder.2.self"])[0]
+        >>> row.statement, row.output, row.answer
+        ('Lemma B.3', 1, 'no answer')
+        """
+        chosen = [*map(tuple, words)] or [self.machine.default_input]
+        return ablate(self, chosen, parts, weights, max_steps, notify)
 
     def without(self, *parts: str) -> "Network":
         """A copy without some of its parts, named by kind and place.

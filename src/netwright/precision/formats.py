@@ -73,6 +73,15 @@ def read_format(text: str, option: str) -> Format:
     return binary(int(name))
 
 
+def to_format(value: "Format | str | int") -> Format:
+    """A format from its name or its bits.
+
+    >>> to_format("float16").bits, to_format(24).name
+    (11, '24 bits')
+    """
+    return value if isinstance(value, Format) else read_format(str(value), "format")
+
+
 def read_formats(dtype: str | None, bits: str | None, sums: Format | None) -> list[Format]:
     """Parse comma-separated lists of formats, by name and by bits.
 

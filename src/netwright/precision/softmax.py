@@ -25,6 +25,7 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 from math import log
+from typing import Any
 
 from flint import fmpq
 
@@ -32,7 +33,7 @@ from netwright.errors import InputError
 from netwright.exact.feed_forward import Affine, FeedForward
 from netwright.exact.vector import Vector
 from netwright.kind.transformer.construction import CompiledTransformer
-from netwright.kind.transformer.scores import Score
+from netwright.kind.transformer.scores import Score, read_score
 
 
 def schedule(score: Score) -> Callable[[int], float]:
@@ -48,6 +49,18 @@ def constant(tau: float) -> Callable[[int], float]:
 def scaled(tau: float) -> Callable[[int], float]:
     """τ/(i+1)²: a constant temperature for queries that are multiplied by (i+1)²."""
     return lambda i: tau / (i + 1) ** 2
+
+
+def attention_settings(
+    softmax: str | None, snap: bool | None, search: bool, score: Any
+) -> dict[str, Any]:
+    """Settings of an experiment that only networks with attention have; others refuse them."""
+    found: dict[str, Any] = {"search": True} if search else {}
+    if softmax is not None:
+        found["temperature"] = read_temperature(softmax, read_score(score))
+    if snap is not None or softmax is not None:
+        found["snapping"] = (True, False) if snap is None else (snap,)
+    return found
 
 
 def read_temperature(text: str, score: Score) -> Callable[[int], float]:

@@ -19,10 +19,19 @@ class Transformer(NumpyNetwork):
 
     def positioned(self, x, i):
         """x + pos(i), pos(i) = (1, i, 1/i, 1/i², …) in some coordinates."""
+        if not self.names["positions"]:
+            return x
         numbers = [1, i, *(1 / i**power for power in range(1, len(self.names["positions"]) - 1))]
         x = x.copy()
         x[self.names["positions"]] += np.array(numbers, dtype=self.dtype)
         return x
+
+    def around(self, name, image, x):
+        """image + x; or what remains of it where `without` names a residual or an attention."""
+        without = self.names.get("without", ())
+        if f"attention:{name}" in without:
+            image = image * 0
+        return image if f"residual:{name}" in without else image + x
 
     def attend(self, q, K, V):
         """The tokens of the greatest score, and Att(q, K, V): their values summed, divided once."""
@@ -41,8 +50,9 @@ class Transformer(NumpyNetwork):
         X = np.stack([self.positioned(x, i) for i, x in enumerate(X, start=1)])
         for n in range(1, self.names["layers"]["encoder"] + 1):
             Q, K, V = (self.network(f"encoder.{n}.{letter}", X) for letter in "QKV")
-            A = np.stack([self.attend(q, K, V)[1] for q in Q]) + X
-            X = self.network(f"encoder.{n}.O", A) + A
+            found = np.stack([self.attend(q, K, V)[1] for q in Q])
+            A = self.around(f"encoder.{n}.self", found, X)
+            X = self.around(f"encoder.{n}.O", self.network(f"encoder.{n}.O", A), A)
         return self.network("encoder.K", X), self.network("encoder.V", X)
 
     def outputs(self, word):
@@ -60,10 +70,10 @@ class Transformer(NumpyNetwork):
                 values[layer] = np.vstack([values[layer], self.network(f"{layer}.V", z)])
                 q = self.network(f"{layer}.Q", z)
                 attended[f"{layer}.self"], found = self.attend(q, keys[layer], values[layer])
-                p = found + z
+                p = self.around(f"{layer}.self", found, z)
                 attended[f"{layer}.external"], found = self.attend(p, *external)
-                a = found + p
-                z = self.network(f"{layer}.O", a) + a
+                a = self.around(f"{layer}.external", found, p)
+                z = self.around(f"{layer}.O", self.network(f"{layer}.O", a), a)
             y = self.network("F", z)
             yield y, attended
 

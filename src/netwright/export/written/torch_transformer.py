@@ -126,10 +126,19 @@ class Transformer(TorchNetwork):
         """x + pos(i) for tokens with the numbers i: (1, i, 1/i, 1/i², …), rounded once."""
         device = "cpu" if x.device.type == "mps" else x.device  # which has no float64
         i, places = i.to(device=device, dtype=torch.float64), self.names["positions"]
+        if not places:
+            return x
         numbers = [i**0, i, *(1 / i**power for power in range(1, len(places) - 1))]
         pos = i.new_zeros(*i.shape, self.size)
         pos[..., places] = torch.stack(numbers, dim=-1)
         return x + pos.to(x)
+
+    def around(self, name, image, x):
+        """image + x; or what remains of it where `without` names a residual or an attention."""
+        without = self.names.get("without", ())
+        if f"attention:{name}" in without:
+            image = image * 0
+        return image if f"residual:{name}" in without else image + x
 
     def encode(self, word, mask=None):
         """The keys and values of the external attention, and which of them are hidden.
@@ -147,8 +156,8 @@ class Transformer(TorchNetwork):
         for n in range(1, self.names["layers"]["encoder"] + 1):
             layer = self.encoder[str(n)]
             x = layer.input(x)
-            a = layer.a(layer.attend(x, hidden=hidden) + x)
-            x = layer.z(layer.O(a) + a)
+            a = layer.a(self.around(f"encoder.{n}.self", layer.attend(x, hidden=hidden), x))
+            x = layer.z(self.around(f"encoder.{n}.O", layer.O(a), a))
         whole = shown[..., None].to(x)
         return self.encoder["K"](x) * whole, self.encoder["V"](x) * whole, hidden
 
@@ -163,9 +172,12 @@ class Transformer(TorchNetwork):
         z = self.positioned(y, i)
         for name, layer in self.decoder.items():
             z = layer.input(z)
-            p = layer.p(layer.attend(z, partial(kept, name), later) + z)
-            a = layer.a(layer.external(layer.external.q(p.clone()), *external, unseen) + p)
-            z = layer.z(layer.O(a) + a)
+            place = f"decoder.{name}"
+            found = layer.attend(z, partial(kept, name), later)
+            p = layer.p(self.around(f"{place}.self", found, z))
+            found = layer.external(layer.external.q(p.clone()), *external, unseen)
+            a = layer.a(self.around(f"{place}.external", found, p))
+            z = layer.z(self.around(f"{place}.O", layer.O(a), a))
         return self.y(self.F(z))
 
     def forward(self, word, y):

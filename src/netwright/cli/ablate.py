@@ -1,0 +1,94 @@
+"""`netwright ablate`: leave out every part of a network in turn, and see which lemma goes."""
+
+from typing import Annotated, Any
+
+import typer
+
+from netwright.cli.arguments import (
+    AsJson,
+    FormatName,
+    Machine,
+    MaxSteps,
+    Separator,
+    check_word,
+    load,
+    split_word,
+)
+from netwright.cli.kind_options import OnKind, with_kind_options
+from netwright.cli.progress import Working
+from netwright.cli.report import Report
+from netwright.errors import InputError, StoppedError
+from netwright.network.ablation import Ablation, as_data
+from netwright.network.running import machine_in, network_of
+from netwright.text import counted, shortened
+
+EXAMPLE = """\b
+Examples:
+  netwright ablate palindrome abba
+  netwright ablate palindrome abba --heads
+  netwright ablate palindrome abba --part residual:decoder.2.self --json
+  netwright ablate palindrome abba --on rnn --weights"""
+
+
+@with_kind_options
+def command(
+    machine: Machine,
+    options: dict[str, Any],
+    inputs: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="INPUT…", help="Input words.  [the machine's own]"),
+    ] = None,
+    on: OnKind = None,
+    parts: Annotated[
+        list[str] | None,
+        typer.Option("--part", metavar="PART", help="Leave out this part.  [all; repeatable]"),
+    ] = None,
+    heads: Annotated[
+        bool, typer.Option("--heads", help="Leave out attentions only, not residuals.")
+    ] = False,
+    weights: Annotated[
+        bool, typer.Option("--weights", help="Flip a weight into each block instead.")
+    ] = False,
+    max_steps: MaxSteps = 100,
+    separator: Separator = None,
+    format_name: FormatName = None,
+    as_json: AsJson = False,
+) -> None:
+    """Leave out every part of a network in turn: which lemma, output and obligation breaks."""
+    if sum(map(bool, (parts, heads, weights))) > 1:
+        raise InputError("--part, --heads and --weights choose what is left out; name one")
+    words = [split_word(text, separator) for text in inputs or ()]
+    letters = [symbol for word in words for symbol in word]
+    source = load(machine, format_name=format_name, also=letters)
+    turing = machine_in(source)
+    words = [check_word(turing, word, separator) for word in words] or [turing.default_input]
+    network = network_of(source, on, letters, **options)
+    chosen = [part for part in network.parts if part.startswith("attention:")] if heads else parts
+    names = [None] if weights else [*(network.parts if chosen is None else chosen)] or [None]
+    found: list[Ablation] = []
+    with Working() as work:
+        for name in names:
+            only = None if name is None else [name]
+            found += network.ablate(
+                *words, parts=only, weights=weights, max_steps=max_steps, notify=work.tell
+            )
+    report = Report({"machine": machine, "on": network.kind.name, "max_steps": max_steps})
+    report.facts |= {"results": list(map(as_data, found)), "interrupted": work.interrupted}
+    report.table(
+        ("without" if not weights else "flipped", "fails", "at", "output", "answer", "obligation"),
+        [_row(each) for each in found],
+        right=("at", "output"),
+        whole=("without", "fails"),
+    )
+    needed = sum(each.breaks for each in found)
+    report.line(f"{counted(len(found), 'part')} left out in turn; {needed} of them are needed here")
+    report.show(as_json=as_json)
+    if work.interrupted:
+        raise StoppedError(f"interrupted after {counted(len(found), 'part')}")
+
+
+def _row(found: Ablation) -> tuple[Any, ...]:
+    at = found.difference and found.difference.time
+    output = None if found.output is None else f"y_{found.output}"
+    obligation = shortened((found.obligation or "holds").partition(":")[0], 20)
+    return found.part, found.statement or "nothing", at, output, found.answer, obligation

@@ -34,6 +34,9 @@ def test_everything_is_measured_on_a_machine_that_halts(
     monkeypatch.setattr("netwright.benchmark.peak_memory", lambda *_: None)
     monkeypatch.setattr("netwright.benchmark.first_run", lambda *_: 1.5)
     plot = tmp_path / "speed.svg"
+    assert main(["bench", "prime", "1111111", "--plot", str(plot)]) == 2
+    assert "halts after 896 steps, too few to measure" in capsys.readouterr().err
+    monkeypatch.setattr("netwright.cli.bench.FEWEST", 800)
     assert main(["bench", "prime", "1111111", "--json", "--plot", str(plot)]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["rates"].keys() == NAMES

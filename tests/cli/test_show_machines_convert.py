@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from netwright.cli import main
+from netwright.kind.registry import kinds
 from netwright.machine.library import library_names
 from netwright.machine.load import load_machine
 
@@ -124,3 +125,36 @@ def test_warnings_about_a_file_go_to_standard_error(
     assert json.loads(captured.out)["tape"] == "b"
     assert "netwright: warning: " in captured.err
     assert "line 2: replaces the rule for (0, a) of line 1" in captured.err
+
+
+@pytest.mark.parametrize(
+    ("short", "kind"),
+    [
+        ("pointer", "pointer-transformer"),
+        ("universal", "universal-transformer"),
+        ("gpt2", "language-model"),
+        ("opt", "language-model"),
+    ],
+)
+def test_kinds_have_short_names(short: str, kind: str, capsys: pytest.CaptureFixture[str]) -> None:
+    found = printed(capsys, "run", "palindrome", "abba", "--on", short, "--json")
+    assert json.loads(found)["on"] == kind
+
+
+def test_help_explains_networks_and_verbs(capsys: pytest.CaptureFixture[str]) -> None:
+    networks = printed(capsys, "help", "networks")
+    for name, found in kinds().items():
+        assert f"--on {name}: {found.statement}" in networks
+        for option in found.options:
+            assert f"--{option.name}" in networks
+    assert printed(capsys, "help", "run").splitlines()[0].startswith("Usage: ")
+    assert "campaign" in printed(capsys, "help", "campaign")
+    assert main(["help", "netwroks"]) == 2
+    assert "did you mean networks?" in capsys.readouterr().err
+
+
+def test_a_separator_of_two_characters_is_suggested(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "palindrome", "a, b"]) == 2
+    assert "--separator ', '" in capsys.readouterr().err
+    assert main(["run", "palindrome", "a,b"]) == 2
+    assert "--separator ','" in capsys.readouterr().err

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from importlib.metadata import version
 from typing import Any
 
 import pytest
@@ -177,3 +178,16 @@ def test_thorough_does_more() -> None:
     assert claim_names([]) == list(EXPERIMENTS)
     for name in ("Lemma B.6", "Proposition 3.3"):
         assert run_claim(name, thorough=True).cases > run_claim(name).cases
+
+
+def test_claims_say_what_they_were_checked_on(capsys: pytest.CaptureFixture[str]) -> None:
+    for label in ("B.4", "lemma b.4", "Lemma B.4"):
+        assert claim_names([label]) == ["Lemma B.4"]
+    assert main(["claims", "b.4", "2.1", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["version"] == version("netwright")
+    on = {row["statement"]: row["on"] for row in found["claims"]}
+    assert "palindrome on 'abba'" in on["Lemma B.4"]
+    assert "'ab'" in on["Definition 2.1"]
+    assert main(["claims", "b.4"]) == 0
+    assert "(5: palindrome on" in capsys.readouterr().out

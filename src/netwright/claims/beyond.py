@@ -52,8 +52,8 @@ def _universal_transformer(thorough: bool) -> Iterator[Case]:
     for name in library_names():
         network = network_for_word(library_machine(name), UNIVERSAL, ())
         digests.add(network.facts["weights_digest"])
-        yield len(digests) == 1, f"{name} has other weights"
-        yield network.certify().holds, f"{name} is not certified"
+        yield len(digests) == 1, f"{name}: it has other weights"
+        yield network.certify().holds, f"{name}: it is not certified"
 
 
 def random_decoder(draw: random.Random) -> Transformer:
@@ -99,7 +99,7 @@ def _cross_attention_residual(thorough: bool) -> Iterator[Case]:
             for word in ((), (Vector.of(layout, a=draw.randint(-2, 2)),)):
                 outputs = list(islice(collapsed.outputs(word, Vector.of(layout, b=1)), 6))
                 same = all(y == outputs[0] for y in outputs)
-                yield same, f"random network {seed}, layer {layer}: outputs on {len(word)} symbols"
+                yield same, f"random network {seed}: layer {layer}, outputs on {len(word)} symbols"
 
 
 BEYOND = {

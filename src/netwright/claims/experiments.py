@@ -47,30 +47,37 @@ class Claim:
     failure: str | None
     deviation: str
     is_ours: bool = False
+    on: tuple[str, ...] = ()
+    """The machines with their inputs, or the random networks by their seeds, of the cases."""
 
 
 def run_claim(name: str, thorough: bool = False) -> Claim:
     """Run the experiment of a statement."""
     experiment = EXPERIMENTS[name]
-    count, failure = 0, None
+    count, failure, on = 0, None, dict[str, None]()
     for holds, what in experiment.cases(thorough):
         count += 1
+        if what:
+            on[what.partition(": ")[0]] = None
         if not holds:
             failure = what
             break
     about = statements()[name]
     departs, is_ours = about.get("deviation", ""), about.get("ours", False)
-    return Claim(name, about["title"], experiment.checked, count, failure, departs, is_ours)
+    checked = experiment.checked
+    return Claim(name, about["title"], checked, count, failure, departs, is_ours, tuple(on))
 
 
 def claim_names(labels: list[str]) -> list[str]:
     """Look up statements by label or name, in the paper's order; all if no label is given."""
     if not labels:
         return list(EXPERIMENTS)
-    by_label = {about.get("label", name): name for name, about in statements().items()}
+    known = {about.get("label", name): name for name, about in statements().items()}
+    for name in EXPERIMENTS:  # "Lemma B.4" is also "lemma b.4" and "b.4"
+        known |= {name.lower(): name, name.lower().rpartition(" ")[2]: name}
     chosen = []
     for label in labels:
-        name = by_label.get(label, label)
+        name = known.get(label, known.get(label.lower(), ""))
         if name not in EXPERIMENTS:
             raise InputError(f"no claim {label!r}; there are {', '.join(EXPERIMENTS)}")
         chosen.append(name)
@@ -115,7 +122,7 @@ def _lemma_b6(thorough: bool) -> Iterator[Case]:
         z = dict(zip(labels, bits[size:], strict=True))
         found = network(Vector.of(layout, x=x, y=y, z=z, b=b))
         wanted = Vector.of(second.output, x=x, r=z if b else y)
-        yield found == wanted, f"if {b} then {z} else {y} gives {found}"
+        yield found == wanted, f"if {b} then {z} else {y}: it gives {found}"
 
 
 # Random networks, for the propositions.
@@ -210,7 +217,7 @@ def _corollary_3_2(thorough: bool) -> Iterator[Case]:
             holds = even == (pair.accepted_at is None)
         except AssertionError:
             holds = False
-        yield holds, f"random network {number} tells aabb from ab"
+        yield holds, f"random network {number}: it distinguishes aabb from ab"
 
 
 def _proposition_3_3(thorough: bool) -> Iterator[Case]:
@@ -229,17 +236,17 @@ def _section_3_3(thorough: bool) -> Iterator[Case]:
     for bits in (2, 3, 4) if thorough else (2, 3):
         pos = RoundedPositions(exact, bits)
         collision = first_collision(pos)
-        yield collision is not None, f"no two positions are equal in {bits} bits"
+        yield collision is not None, f"{bits} bits: no two positions are equal"
         if collision is None:
             continue
         palindrome, swapped = palindrome_and_swapped(*collision, "a", "b")
-        yield palindrome == palindrome[::-1], f"{palindrome} is no palindrome"
-        yield swapped != swapped[::-1], f"{swapped} is a palindrome"
+        yield palindrome == palindrome[::-1], f"{bits} bits: {palindrome} is not a palindrome"
+        yield swapped != swapped[::-1], f"{bits} bits: {swapped} is a palindrome"
         for seed in range(6 if thorough else 3):
             network = compiled.network if seed == 0 else _with_layers(compiled.network, seed)
             recognizer = replace(compiled.recognizer, network=replace(network, pos=pos))
             where = recognizer.first_difference(palindrome, swapped, 8)
-            yield where is None, f"{bits} bits, network {seed}: output {where} differs"
+            yield where is None, f"{bits} bits: network {seed}, output {where} differs"
 
 
 def _with_layers(network: Transformer, seed: int) -> Transformer:
@@ -273,7 +280,7 @@ def _proposition_4_2(thorough: bool) -> Iterator[Case]:
             holds = len(pair.inside) % 2 == 0 and len(pair.outside) % 2 == 1
         except AssertionError:
             holds = False
-        yield holds, f"random network {number} tells aa from aaa"
+        yield holds, f"random network {number}: it distinguishes aa from aaa"
 
 
 EXPERIMENTS = {

@@ -214,7 +214,8 @@ def check_word(
     try:
         return machine.check_word(word)
     except InputError as error:
-        between = next((c for c in " ,;|" if c in word and c not in machine.symbols), None)
+        text, others = "".join(word), (", ", "; ", ",", ";", "|", " ")
+        between = next((c for c in others if c in text and not {*c} & {*machine.symbols}), None)
         if separator is not None or between is None:
             raise
         raise InputError(

@@ -10,7 +10,8 @@ from netwright.benchmark import AUTOMATA, DICTIONARY, Benchmark, measure
 from netwright.cli.arguments import AsJson, Force, FormatName, Input, Separator, load_with_word
 from netwright.cli.progress import Working
 from netwright.cli.report import COLOURS, MARKERS, Report, check_plot, save_plot
-from netwright.errors import StoppedError
+from netwright.errors import InputError, StoppedError
+from netwright.machine.simulate import simulate
 from netwright.text import counted
 
 EXAMPLE = """\b
@@ -18,6 +19,9 @@ Examples:
   netwright bench
   netwright bench --json
   netwright bench binary-counter --plot speed.png"""
+
+
+FEWEST = 10_000  # steps of a run whose rates are worth a plot
 
 
 def command(
@@ -37,6 +41,11 @@ def command(
     if plot is not None:
         check_plot(plot, force=force)
     _, turing, symbols = load_with_word(machine, word, separator, format_name)
+    if plot is not None and (steps := simulate(turing, symbols, FEWEST).steps) < FEWEST:
+        raise InputError(
+            f"--plot draws rates, and {machine} halts after {counted(steps, 'step')}, too few to "
+            f"measure; take a machine that runs for {FEWEST:,} steps or more"
+        )
     options = [("--separator", separator), ("--format", format_name)]
     given = [f"{name}={value}" for name, value in options if value is not None]
     arguments = [*given, "--", machine, *([word] if word is not None else [])]

@@ -1,6 +1,7 @@
 """`netwright claims`: the paper's statements as executable experiments."""
 
 import textwrap
+from importlib.metadata import version
 from typing import Annotated, Any
 
 import typer
@@ -40,7 +41,8 @@ def command(
             work.tell(name)
             claims.append(run_claim(name, thorough))
     failed = [claim for claim in claims if claim.failure is not None]
-    report = Report({"claims": [_row(claim) for claim in claims], "failed": len(failed)})
+    report = Report({"version": version("netwright"), "thorough": thorough})
+    report.facts |= {"claims": [_row(claim) for claim in claims], "failed": len(failed)}
     report.facts["interrupted"] = work.interrupted
     _tell(report, claims, deviations)
     report.show(as_json=as_json)
@@ -59,7 +61,14 @@ def _row(claim: Claim) -> dict[str, Any]:
         "failure": claim.failure,
         "deviation": claim.deviation or None,
         "ours": claim.is_ours,
+        "on": list(claim.on),
     }
+
+
+def _checked(claim: Claim) -> str:
+    """What is checked, and on what: the first cases, and how many there are."""
+    on = f"{', '.join(claim.on[:2])}{', …' if len(claim.on) > 2 else ''}"
+    return f"{claim.checked} ({len(claim.on)}: {on})" if claim.on else claim.checked
 
 
 def _tell(report: Report, claims: list[Claim], deviations: bool) -> None:
@@ -68,11 +77,12 @@ def _tell(report: Report, claims: list[Claim], deviations: bool) -> None:
     report.table(
         ("statement", "what is checked", "cases", ""),
         [
-            (each.name + mark, each.checked, each.cases, "FAILS" if each.failure else "holds")
+            (each.name + mark, _checked(each), each.cases, "FAILS" if each.failure else "holds")
             for each, mark in zip(claims, marks, strict=True)
         ],
         whole=("statement", "cases", ""),
     )
+    report.line(f"netwright {version('netwright')}; a random network's number is its seed")
     departing = [claim for claim in claims if claim.deviation]
     if departing:
         hint = "" if deviations else " (--deviations explains)"

@@ -9,7 +9,7 @@ import typer
 
 from netwright.cli.arguments import completer
 from netwright.cli.verb import NETWORK
-from netwright.kind.registry import DEFAULT, MACHINE, kinds, modules, read_kind
+from netwright.kind.registry import DEFAULT, MACHINE, SHORT, kinds, modules, read_kind
 
 if TYPE_CHECKING:
     from netwright.kind.record import Option
@@ -23,7 +23,7 @@ def on_option(help_text: str, *others: str) -> Any:
         metavar="NETWORK",
         help=f"{help_text}  [default: {DEFAULT}]",
         show_default=False,
-        autocompletion=lambda incomplete: completer([*modules(), *others])(incomplete),
+        autocompletion=lambda incomplete: completer([*modules(), *SHORT, *others])(incomplete),
     )
 
 

@@ -25,6 +25,13 @@ REGISTRY = {
     "language-model": "netwright.kind.language_model.kind",
 }
 """The first is the default of all verbs."""
+SHORT = {
+    "pointer": "pointer-transformer",
+    "universal": "universal-transformer",
+    "gpt2": "language-model",
+    "opt": "language-model",
+}
+"""Short names of kinds; gpt2 and opt are two files of one language model."""
 DEFAULT = next(iter(REGISTRY))
 MACHINE = "machine"
 """The name for running a machine on itself, beside the kinds of network."""
@@ -38,11 +45,12 @@ def modules() -> dict[str, str]:
 
 def is_kind(name: object) -> bool:
     """Whether there is a kind of this name; searches other packages last, as that is slow."""
-    return name in REGISTRY or name in modules()
+    return name in REGISTRY or name in SHORT or name in modules()
 
 
 def read_kind(name: str, *others: str) -> str:
-    """Return the name if it is a kind or one of `others`; raise InputError if not."""
+    """The name of a kind, also from a short one, or one of `others`; else raise InputError."""
+    name = SHORT.get(name, name)
     if name not in others and not is_kind(name):
         raise InputError(unknown("network", str(name), [*modules(), *others]))
     return name

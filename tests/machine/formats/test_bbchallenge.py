@@ -132,7 +132,7 @@ def test_one_of_several_lines_is_chosen_by_its_number() -> None:
     [
         ("1RB1LC_1RC", "row B: 1 rules, but row A has 2; all rows need the same number"),
         ("1RB1L_1LA1RZ", "row A: '1RB1L' is not made of groups of three"),
-        ("1RB2LB_1LA1RZ", "row A, column 1: 2LB writes 2, but there are 2 columns"),
+        ("1RB2LB_1LA1RZ", "row A, column 1: 2LB writes 2, but the highest symbol is 1"),
         ("1RB1XB_1LA1RZ", "row A, column 1: expected a rule such as 1RB, or ---, got 1XB"),
         ("1RB1LB__1LA1RZ", "row B: '' is not made of groups of three"),
         ("_".join(["1RA"] * 27), "27 rows; this text has letters for 26 states"),

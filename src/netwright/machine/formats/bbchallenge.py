@@ -17,7 +17,7 @@ from string import ascii_uppercase
 from netwright.errors import FormatError
 from netwright.machine.formats.draft import Draft, Source, clipped, require_fit
 from netwright.machine.turing_machine import Action, Move, TuringMachine
-from netwright.text import shortened
+from netwright.text import counted, shortened
 
 NAME = "bbchallenge"
 MOST_MACHINES = 100_000
@@ -274,7 +274,9 @@ def _check_rows(rows: list[str], draft: Draft) -> None:
             place = f"row {state}, column {symbol}"
             if match := re.fullmatch(r"([0-9])[LR][A-Z]", cell):
                 if int(match[1]) >= columns:
-                    draft.fault(place, f"{cell} writes {match[1]}, but there are {columns} columns")
+                    highest = f"the highest symbol is {columns - 1}, as row A has"
+                    many = f"{highest} {counted(columns, 'column')}"
+                    draft.fault(place, f"{cell} writes {match[1]}, but {many}")
             elif cell != "---":
                 draft.fault(place, f"expected a rule such as 1RB, or ---, got {cell}")
     draft.stop_at_faults()

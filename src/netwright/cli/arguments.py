@@ -14,6 +14,7 @@ from netwright.files import is_safetensors
 from netwright.machine.formats import FORMATS, seed_database
 from netwright.machine.library import library_names
 from netwright.machine.load import load_machine, names_a_machine
+from netwright.machine.normal_form import walking_to
 from netwright.machine.turing_machine import TuringMachine
 
 if TYPE_CHECKING:
@@ -120,6 +121,15 @@ Separator = Annotated[
         rich_help_panel=ADVANCED,
     ),
 ]
+Head = Annotated[
+    int,
+    typer.Option(
+        "--head",
+        metavar="N",
+        help="Walk to cell N before the machine begins; cell 0 is the first symbol.",
+        rich_help_panel=ADVANCED,
+    ),
+]
 MaxSteps = Annotated[
     int,
     typer.Option(
@@ -189,7 +199,11 @@ class Loaded(NamedTuple):
 
 
 def load_with_word(
-    argument: str, word: str | None, separator: str | None, format_name: str | None
+    argument: str,
+    word: str | None,
+    separator: str | None,
+    format_name: str | None,
+    head: int = 0,
 ) -> Loaded:
     """MACHINE with the word it is to run on, its default input if none is given."""
     given = split_word(word or "", separator)
@@ -203,6 +217,10 @@ def load_with_word(
             ) from None
         raise
     machine = source if isinstance(source, TuringMachine) else source.machine
+    if head:
+        if source is not machine:
+            raise InputError("--head is for a machine; a saved network begins on cell 0")
+        source = machine = walking_to(machine, head)
     symbols = machine.default_input if word is None else check_word(machine, given, separator)
     return Loaded(source, machine, symbols)
 

@@ -9,6 +9,7 @@ from netwright.cli.arguments import (
     AsJson,
     Force,
     FormatName,
+    Head,
     Input,
     Machine,
     MaxSteps,
@@ -51,6 +52,7 @@ def command(
     on: OnKind = None,
     max_steps: MaxSteps = 10_000_000,
     force: Force = False,
+    head: Head = 0,
     separator: Separator = None,
     format_name: FormatName = None,
     as_json: AsJson = False,
@@ -59,7 +61,7 @@ def command(
     if output is None or output.suffix.lower() not in FORMATS:
         raise InputError("say which file to write, in SVG or PNG: -o FILE.svg or -o FILE.png")
     check_output(output, force=force)
-    source, _, symbols = load_with_word(machine, word, separator, format_name)
+    source, _, symbols = load_with_word(machine, word, separator, format_name, head)
     chosen = what or (ATTENTION if attention else STATES if word is None else RUN)
     if chosen == ATTENTION:
         source = network_of(source, on, symbols, **options)

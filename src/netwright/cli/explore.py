@@ -13,6 +13,7 @@ import typer
 from netwright.cli.arguments import (
     Force,
     FormatName,
+    Head,
     Input,
     Machine,
     MaxSteps,
@@ -74,11 +75,12 @@ def command(
         ),
     ] = None,
     force: Force = False,
+    head: Head = 0,
     separator: Separator = None,
     format_name: FormatName = None,
 ) -> None:
     """See a network run: in the browser, or with -o as one HTML file."""
-    source, _, symbols = load_with_word(machine, word, separator, format_name)
+    source, _, symbols = load_with_word(machine, word, separator, format_name, head)
     network = network_of(source, on, symbols, **options)
     if network.standing.is_doubtful:
         say(f"netwright: {visible(machine)}: {visible(str(network.standing))}", err=True)

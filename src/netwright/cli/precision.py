@@ -10,6 +10,7 @@ from netwright.cli.arguments import (
     AsJson,
     Force,
     FormatName,
+    Head,
     Input,
     Machine,
     Separator,
@@ -97,13 +98,14 @@ def command(
         Path | None, typer.Option(metavar="FILE", help="Draw the four plots: .png, .svg or .pdf.")
     ] = None,
     force: Force = False,
+    head: Head = 0,
     separator: Separator = None,
     format_name: FormatName = None,
     as_json: AsJson = False,
 ) -> None:
     """Run a network in floating point, and with softmax, next to the exact run."""
     wants_curves = _wants_curves(plot, curves, force, as_json)
-    source, turing, symbols = load_with_word(machine, word, separator, format_name)
+    source, turing, symbols = load_with_word(machine, word, separator, format_name, head)
     if not isinstance(source, TuringMachine):
         raise InputError(f"{machine} is a saved network; precision takes the machine it came from")
     kind = kind_named(on or DEFAULT)

@@ -15,6 +15,7 @@ from netwright.cli.arguments import (
     AsJson,
     Broken,
     FormatName,
+    Head,
     Input,
     Machine,
     MaxSteps,
@@ -43,7 +44,6 @@ Examples:
   netwright run palindrome abba
   netwright run palindrome abba --on rnn
   netwright run palindrome abba --without residual:decoder.2.self
-  netwright run busy-beaver-5 --max-steps 50000000
   netwright run busy-beaver-5 --on rnn --max-steps 50000000 --checkpoint bb5
   netwright run 1RB1LB_1LA0LC_1RZ1LD_1RD0RA --json
   netwright run my-machine.yaml"""
@@ -86,12 +86,13 @@ def command(
             rich_help_panel=ADVANCED,
         ),
     ] = 30.0,
+    head: Head = 0,
     separator: Separator = None,
     format_name: FormatName = None,
     as_json: AsJson = False,
 ) -> int:
     """Run a machine on an input, and print the outcome, the state and the tape."""
-    source, turing, symbols = load_with_word(machine, word, separator, format_name)
+    source, turing, symbols = load_with_word(machine, word, separator, format_name, head)
     network = _changed(_network(source, on, symbols, options), broken, without, symbols)
     keep = checkpoint or resume
     bookmark = None

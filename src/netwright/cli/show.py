@@ -8,6 +8,7 @@ import typer
 from netwright.cli.arguments import (
     AsJson,
     FormatName,
+    Head,
     Machine,
     MaxSteps,
     Separator,
@@ -48,12 +49,13 @@ def command(
         bool, typer.Option("--run", help="Show the run on the machine's own default input.")
     ] = False,
     max_steps: MaxSteps = 100,
+    head: Head = 0,
     separator: Separator = None,
     format_name: FormatName = None,
     as_json: AsJson = False,
 ) -> None:
     """Show a machine's rules; with INPUT or --run, its run as a space-time diagram."""
-    _, turing, symbols = load_with_word(machine, word, separator, format_name)
+    _, turing, symbols = load_with_word(machine, word, separator, format_name, head)
     if word is None and not run:
         if as_json:
             print_json(_machine_object(machine, turing))

@@ -8,7 +8,14 @@ from pathlib import Path
 
 from netwright.errors import FormatError, FormatWarning
 from netwright.files import open_regular, read_file
-from netwright.machine.formats import FORMATS, bbchallenge, read_text, seed_database
+from netwright.machine.formats import (
+    FORMATS,
+    automata_python,
+    bbchallenge,
+    read_text,
+    seed_database,
+    wolfram,
+)
 from netwright.machine.formats.draft import Source, clipped
 from netwright.machine.library import library_machine, library_names
 from netwright.machine.turing_machine import TuringMachine
@@ -23,7 +30,8 @@ def load_machine(
 
     Args:
         argument: a name from the library, a path (with `:PART` for one of several machines in a
-            file), bbchallenge text, or the text of a machine file, which has more than one line.
+            file), bbchallenge text, `wolfram:NUMBER,STATES,COLOURS`, the text of a machine file,
+            which has more than one line, or a DTM object of automata-lib.
         format_name: the format of the file or text; None means that its content decides.
         also: symbols of the input; rules of the file for any symbol cover them.
 
@@ -32,6 +40,8 @@ def load_machine(
     >>> load_machine("1RB1LB_1LA1RZ").states
     ('A', 'B', 'Z')
     """
+    if automata_python.is_dtm(argument):
+        return automata_python.from_object(argument)
     if not isinstance(argument, str | os.PathLike):
         raise FormatError(f"expected a name, a path or a text of a machine; got {argument!r}")
     is_text = isinstance(argument, str) and "\n" in argument and not os.path.lexists(argument)
@@ -48,6 +58,8 @@ def load_machine(
         path, part = argument, ""
     if path and os.path.lexists(path):
         return _load_file(Path(path), Source(path, part, tuple(also)), format_name)
+    if format_name is None and wolfram.is_number(argument):
+        return wolfram.read(argument)
     looks_right = format_name is None and bbchallenge.recognises(argument)
     if looks_right or format_name == bbchallenge.NAME:
         return bbchallenge.read(argument, Source(clipped(argument)))
@@ -72,6 +84,8 @@ def machine_of_text(text: str) -> TuringMachine:
         return library_machine(text)
     if "\n" in text:
         return read_text(text, Source("the text"))
+    if wolfram.is_number(text):
+        return wolfram.read(text)
     if bbchallenge.recognises(text):
         return bbchallenge.read(text, Source(clipped(text)))
     hint = _hint(text, "see the list of machines")
@@ -88,7 +102,8 @@ def _hint(name: str, otherwise: str) -> str:
 def names_a_machine(argument: str) -> bool:
     """Whether a text could be MACHINE: a name from the library, a file, or bbchallenge text."""
     is_file = os.path.isfile(argument)  # noqa: PTH113  # a long text is not a path
-    return argument in library_names() or is_file or bbchallenge.is_text(argument)
+    known = argument in library_names() or wolfram.is_number(argument)
+    return known or is_file or bbchallenge.is_text(argument)
 
 
 def _load_file(path: Path, source: Source, format_name: str | None) -> TuringMachine:

@@ -24,11 +24,13 @@ steps can be counted from its trace.
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import islice, pairwise
 
 from netwright.errors import InputError
 from netwright.machine.simulate import configurations
 from netwright.machine.turing_machine import Action, Move, TuringMachine
+
+MOST_WALK = 10_000
 
 
 def remove_stays(machine: TuringMachine) -> tuple[TuringMachine, frozenset[str]]:
@@ -56,6 +58,29 @@ def remove_stays(machine: TuringMachine) -> tuple[TuringMachine, frozenset[str]]
             delta[state, symbol] = Action(target, symbol, Move.L)
     moving = replace(machine, states=(*machine.states, *back.values()), delta=delta)
     return moving, frozenset(back.values())
+
+
+def walking_to(machine: TuringMachine, cell: int) -> TuringMachine:
+    """The machine that first walks from cell 0 to another one, and begins there.
+
+    It has |cell| states more, and the walk is |cell| steps of it.
+
+    >>> machine = TuringMachine(["a", "b"], "01", "0", "a", {("a", "0"): ("b", "1", "S")})
+    >>> run = walking_to(machine, -2).run()
+    >>> run.steps, run.head, str(run.tape), run.tape.start
+    (3, -2, '1', -2)
+    """
+    if abs(cell) > MOST_WALK:
+        raise InputError(f"the head is to begin on cell {cell}; expected at most {MOST_WALK} away")
+    names, walk = set(machine.states), list[str]()
+    for n in range(abs(cell)):
+        walk.append(fresh_name(f"{machine.start} after {abs(cell) - n}", names))
+        names.add(walk[-1])
+    move, delta = Move.R if cell > 0 else Move.L, dict(machine.delta)
+    for state, target in pairwise([*walk, machine.start]):
+        delta |= {(state, symbol): Action(target, symbol, move) for symbol in machine.symbols}
+    states, start = (*machine.states, *walk), walk[0] if walk else machine.start
+    return replace(machine, states=states, start=start, delta=delta)
 
 
 def fresh_name(wanted: str, taken: set[str]) -> str:

@@ -9,7 +9,7 @@ from netwright.kind.registry import DEFAULT, MACHINE, read_kind
 from netwright.machine.load import load_machine
 from netwright.machine.simulate import Engine, Outcome, Progress, Run, simulate
 from netwright.machine.turing_machine import TuringMachine
-from netwright.network.network import Network, compile_network, network_for_word
+from netwright.network.network import Network, network_for_word
 from netwright.text import printable, shortened
 
 Source = TuringMachine | Network
@@ -23,7 +23,8 @@ def compile_source(
     Args:
         source: a machine; or a name from the library, a path, or a text, as for `load_machine`.
         to: the kind of network, one of `netwright.kinds()`.
-        options: those of the kind, such as `score="recency"` or `base=4`.
+        options: those of the kind, such as `score="recency"` or `base=4`. A network of a machine
+            whose default input has blanks takes blanks.
 
     >>> compile_source("palindrome", to="rnn", base=4)
     <rnn of palindrome, dimension 32, base=4>
@@ -33,7 +34,7 @@ def compile_source(
     if "on" in options:
         raise InputError("the kind of network is given as to=…, not as on=…")
     machine = source if isinstance(source, TuringMachine) else load_machine(source)
-    return compile_network(machine, to, **options)
+    return network_for_word(machine, to, machine.default_input, **options)
 
 
 def machine_in(source: Source) -> TuringMachine:

@@ -12,9 +12,12 @@ from typing import Any
 from netwright.errors import FormatError, FormatWarning
 from netwright.machine.formats import (
     automata_lib,
+    automata_python,
     bbchallenge,
     jflap,
+    markdown,
     morphett,
+    st_andrews,
     turingmachine_io,
     turingmachinesimulator,
 )
@@ -46,8 +49,11 @@ FORMATS = {
     format_.name: format_
     for format_ in (
         _format(jflap),
+        _format(markdown, has_parts=True),
+        _format(automata_python, has_parts=True),
         _format(automata_lib, has_parts=True),
         _format(bbchallenge, has_parts=True, largest=10_000_000),
+        _format(st_andrews),
         _format(turingmachine_io, largest=turingmachine_io.LARGEST),
         _format(turingmachinesimulator),
         _format(morphett),
@@ -68,7 +74,7 @@ def read_text(text: str, source: Source, format_name: str | None = None) -> Turi
     """Read a machine from a text, in the named format or in the one that is recognised."""
     if not text.strip():
         raise FormatError(f"{source.label} is empty; expected a Turing machine")
-    format_ = _named(format_name) if format_name is not None else _recognised(text)
+    format_ = _named(format_name) if format_name is not None else recognised(text)
     if format_ is None:
         if other := _other_format(text):
             raise FormatError(
@@ -106,7 +112,7 @@ def write_text(machine: TuringMachine, format_name: str) -> str:
         raise FormatError(
             f"does not fit into {format_name}: the file would be read as another machine"
         )
-    if _recognised(text) is not format_:
+    if recognised(text) is not format_:
         warnings.warn(
             f"nothing in the text tells that it is {format_name}; read it with --format "
             f"{format_name}",
@@ -116,7 +122,7 @@ def write_text(machine: TuringMachine, format_name: str) -> str:
     return text
 
 
-def _recognised(text: str) -> Format | None:
+def recognised(text: str) -> Format | None:
     """Recognise the format of a text by its content; None if it looks like one of `_OTHERS`."""
     found = next((format_ for format_ in FORMATS.values() if format_.recognises(text)), None)
     is_vague = found is not None and found.name in (morphett.NAME, turingmachinesimulator.NAME)

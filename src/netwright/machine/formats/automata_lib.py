@@ -16,7 +16,7 @@ from netwright.machine.turing_machine import Action, Move, TuringMachine
 
 NAME = "automata-lib"
 _MOVES = {"L": Move.L, "R": Move.R, "N": Move.S}
-_KEYS = ("states", "tape_symbols", "blank_symbol", "initial_state", "final_states", "transitions")
+KEYS = ("states", "tape_symbols", "blank_symbol", "initial_state", "final_states", "transitions")
 
 
 def recognises(text: str) -> bool:
@@ -27,14 +27,15 @@ def recognises(text: str) -> bool:
 def read(text: str, source: Source) -> TuringMachine:
     """Read the machine of a file, or the one that the part of the source names."""
     try:
-        return _read(json.loads(text, object_pairs_hook=_without_duplicates), source)
+        return from_data(json.loads(text, object_pairs_hook=_without_duplicates), source)
     except ValueError as error:
         raise FormatError(f"{source.label}: not JSON: {error}") from None
     except RecursionError:
         raise FormatError(f"{source.label}: nested too deeply to be a machine") from None
 
 
-def _read(data: Any, source: Source) -> TuringMachine:
+def from_data(data: Any, source: Source) -> TuringMachine:
+    """The machine of the arguments of a constructor, or one of several by name."""
     draft = Draft(source, "automata-lib")
     if isinstance(data, dict) and "transitions" not in data:
         data = _pick(data, source)
@@ -48,9 +49,9 @@ def _read(data: Any, source: Source) -> TuringMachine:
     elif data.get("cls") == "NTM":
         draft.fault("", "a nondeterministic machine (NTM); netwright reads deterministic machines")
     draft.stop_at_faults()
-    for key in _KEYS:
+    for key in KEYS:
         if key not in data:
-            draft.fault("", f"no {key!r}; a DTM has {', '.join(_KEYS)}")
+            draft.fault("", f"no {key!r}; a DTM has {', '.join(KEYS)}")
     draft.stop_at_faults()
     _read_transitions(data["transitions"], draft)
     lists = ("states", "tape_symbols", "final_states")

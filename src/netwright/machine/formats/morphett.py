@@ -172,8 +172,8 @@ def _read_tape(text: str, draft: Draft) -> list[str]:
     if "*" in tape:
         draft.doubt(
             "$INITIAL_TAPE",
-            f"the head's mark * at position {tape.index('*') + 1} is left out: "
-            "runs start on the first symbol",
+            f"the head's mark * at position {tape.index('*') + 1} is left out: runs start on the "
+            f"first symbol; --head {tape.index('*')} begins there",
         )
     return [symbol for symbol in tape if symbol != "*"]
 

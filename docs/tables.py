@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from netwright.exact.meanings import Meanings
+from netwright.exact.meanings import INPUTS, Meanings
 from netwright.kind.registry import exact_kinds
 
 PAGE = Path(__file__).with_name("networks.md")
@@ -18,9 +18,14 @@ def table(header: str, words: dict[str, str]) -> str:
 
 def tables(meanings: Meanings) -> str:
     """All tables of a kind."""
+    decoder, others = ("embedding", "seed", "positions"), ("embedding",)
+    names = decoder if "decoder.1.O" in meanings.weights else others
+    inputs = {
+        name: INPUTS[name] for name in (*(("R.bias",) if "R.2" in meanings.weights else ()), *names)
+    }
     parts = [table("block", dict(meanings.blocks))]
     parts += [table(f"inside {name}", dict(words)) for name, words in meanings.hidden.items()]
-    return "\n".join([*parts, table("weight", dict(meanings.weights))])
+    return "\n".join([*parts, table("weight", {**meanings.weights, **inputs})])
 
 
 def page(text: str) -> str:

@@ -12,7 +12,7 @@ import netwright as nw
 from netwright.cli import main
 from netwright.drawing.machines import attention_picture, space_time, state_diagram
 from netwright.drawing.picture import Image, Picture, png_of
-from netwright.errors import InputError
+from netwright.errors import InputError, OutputError
 from netwright.machine.library import library_names
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -114,6 +114,16 @@ def test_the_verb_writes_files(tmp_path: Path, capsys: pytest.CaptureFixture[str
     ):
         assert main(["draw", *arguments]) == 2
         assert message in capsys.readouterr().err
+
+
+def test_a_picture_saves_itself(tmp_path: Path) -> None:
+    picture = nw.draw("palindrome")
+    picture.save(tmp_path / "p.svg")
+    assert (tmp_path / "p.svg").read_text() == picture.svg()
+    with pytest.raises(OutputError, match="exists"):
+        picture.save(tmp_path / "p.svg")
+    with pytest.raises(InputError, match=r"ends in \.svg or \.png"):
+        picture.save(tmp_path / "p.gif")
 
 
 def test_a_machine_with_too_many_states_is_refused() -> None:

@@ -109,7 +109,7 @@ def test_its_trace_goes_anywhere(even: str) -> None:
 
 def test_its_weights_and_its_shape(even: str, capsys: pytest.CaptureFixture[str]) -> None:
     network = nw.compile(even, to="finite-state", sharpness="3")
-    assert list(network.weights()) == ["F.1", "F.2"]
+    assert list(network.weights()) == ["F.1", "F.2", "embedding", "seed"]
     assert network.weights()["F.1"]["q[odd]", "rule[odd a]"] == 3
     deaf = network.with_weight("F.1", "q[odd]", "rule[odd a]", 0)
     assert deaf != network

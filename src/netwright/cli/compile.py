@@ -23,6 +23,7 @@ from netwright.cli.kind_options import on_option, with_kind_options
 from netwright.cli.output import console, listed, print_json, save_file, say, visible
 from netwright.errors import InputError, unknown
 from netwright.exact.layout import Layout
+from netwright.exact.meanings import INPUTS
 from netwright.kind.registry import is_kind, kind_named
 from netwright.machine.turing_machine import TuringMachine
 from netwright.network.network import Network
@@ -214,11 +215,12 @@ def _weights(network: Network, names: Iterable[str] | None) -> list[Weight]:
 
 def _print_parts(network: Network, weights: list[Weight], explain: bool, as_json: bool) -> None:
     meanings = network.kind.look.meanings
+    known = network.weights()
     used = {key for block, _ in network.layout.blocks for key in meanings.keys_of(block)}
     words = {
         "blocks": {name: text for name, text in meanings.blocks.items() if name in used},
         "hidden": meanings.hidden,
-        "weights": meanings.weights,
+        "weights": {**meanings.weights, **{name: INPUTS[name] for name in known if name in INPUTS}},
     }
     if as_json:
         answer: dict[str, Any] = {"on": network.kind.name}

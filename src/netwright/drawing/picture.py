@@ -10,6 +10,7 @@ import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from html import escape
+from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 
 from netwright.drawing.strokes import strokes, width_of
 from netwright.errors import InputError
+from netwright.files import check_output, output_path, write_whole
 from netwright.text import printable
 
 FORMATS = (".svg", ".png")
@@ -126,6 +128,13 @@ class Picture:
         if path.suffix.lower() not in FORMATS:
             raise InputError(f"{path}: expected a file that ends in {' or '.join(FORMATS)}")
         return self.svg().encode() if path.suffix.lower() == ".svg" else self.png()
+
+    def save(self, path: PathLike[str] | str, *, force: bool = False) -> None:
+        """Write it to a .svg or .png file; an existing one is overwritten only with `force`."""
+        place = output_path(path)
+        content = self.content(place)
+        check_output(place, force=force)
+        write_whole(place, content)
 
     def _repr_svg_(self) -> str:
         return self.svg()

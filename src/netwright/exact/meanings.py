@@ -6,6 +6,16 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+INPUTS = {
+    "embedding": "what each symbol of the input becomes",
+    "seed": "y_0, the first input of the decoder",
+    "positions": "pos(i), the powers of i that are added to token i",
+    "U.bias": "the bias of the update gate",
+    "R.bias": "the bias of the reset gate",
+    "F.bias": "the bias of the update",
+}
+"""What enters a network besides its maps, for all constructions."""
+
 
 @dataclass(frozen=True)
 class Meanings:
@@ -27,6 +37,8 @@ class Meanings:
 
     def of_weight(self, name: str) -> str:
         """The words for a weight; `F.2` may have them under `F`."""
+        if name in INPUTS:
+            return INPUTS[name]
         while name and name not in self.weights:
             name = name.rpartition(".")[0]
         return self.weights.get(name, "")

@@ -32,7 +32,14 @@ from netwright.network.ablation import Ablations, ablate
 from netwright.network.certificate import Certificate, Standing, check_written
 from netwright.network.trace import Trace
 from netwright.network.tree import difference, filled, shapes, to_data
-from netwright.network.weight import WeightPlace, Weights, flipped, weights_into, weights_of
+from netwright.network.weight import (
+    WeightPlace,
+    Weights,
+    flipped,
+    weights_into,
+    weights_of,
+    with_weight,
+)
 from netwright.text import Notify, printable, shortened
 from netwright.verify.comparison import Comparison, Verification, compare
 from netwright.verify.draw import random_words
@@ -390,8 +397,9 @@ class Network:
 
         `decoder.1.O.2` is the second of a network with two maps, `U.1` the first factor of a
         product, and `F.2.3.1` the first factor of the third product that `F.2` is the sum of.
+        `embedding`, `seed`, `positions` and `U.bias` are what else enters a step.
         """
-        return weights_of(self.compiled.network)
+        return weights_of(self.compiled)
 
     def with_weight(self, name: str, row: str, column: str, value: Number | str) -> "Network":
         """A copy with one weight changed, given by the names of its matrix, row and column.
@@ -400,7 +408,8 @@ class Network:
         """
         changed = self.weights()[name].with_entry(row, column, value)
         change = f"{name}[{row}, {column}] = {value}"
-        return self._changed(changed.replaced_in(self.compiled.network), change)
+        compiled = with_weight(self.compiled, changed)
+        return replace(self, compiled=compiled, changes=(*self.changes, change))
 
     def _changed(self, network: Any, *changes: str) -> "Network":
         compiled = replace(self.compiled, network=network)

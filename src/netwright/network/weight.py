@@ -1,14 +1,16 @@
 """Matrices with named rows and columns: the exact weights of a network, and arrays for numpy."""
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from netwright.definitions.positional import Positions
 from netwright.errors import InputError, UnknownNameError, unknown
 from netwright.exact.feed_forward import Affine
-from netwright.exact.rational import ZERO, Number, Rational, as_float, rational
+from netwright.exact.layout import Layout
+from netwright.exact.rational import ONE, ZERO, Number, Rational, as_float, rational
 from netwright.exact.vector import Vector
 from netwright.html import table
 from netwright.network.tree import Path, maps, replaced
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 
 LARGEST_BITS = 1000
 BIAS = "bias"  # the name of the bias as a row of the matrix
+EMBEDDING, SEED, POSITIONS, GATES = "embedding", "seed", "positions", "URF"
 MOST_ROWS, MOST_COLUMNS = 60, 60
 """The size of the corner of a matrix that a notebook shows."""
 
@@ -198,9 +201,63 @@ class Weights(dict[str, Weight]):
         raise UnknownNameError(unknown("weight", str(name), list(self)))
 
 
-def weights_of(network: Any) -> Weights:
-    """All matrices of a network by name; the only one at its place has no number."""
-    return Weights((leaf.name, Weight(leaf.name, leaf.part)) for leaf in maps(network))
+def weights_of(compiled: Any) -> Weights:
+    """All numbers of a network by name: every matrix, and what else enters a step.
+
+    The only matrix at its place has no number.
+    """
+    found = [Weight(leaf.name, leaf.part) for leaf in maps(compiled.network)]
+    return Weights((each.name, each) for each in (*found, *_inputs(compiled)))
+
+
+def _inputs(compiled: Any) -> Iterator[Weight]:
+    """The embedding, the seed, the positions, and the biases of convolutions, as matrices.
+
+    A row of the embedding is a symbol, one of the positions a power of i; the others have no rows
+    but the bias.
+    """
+    network, alone = compiled.network, Layout(())
+    for letter in GATES:
+        bias = getattr(getattr(network, letter, None), "bias", None)
+        if isinstance(bias, Sequence) and len(bias) == 1:
+            yield Weight(f"{letter}.{BIAS}", Affine(alone, bias[0].layout, {}, bias[0]))
+    embedding = getattr(compiled, EMBEDDING, None)
+    if embedding:
+        symbols = Layout.of(symbol=tuple(embedding))
+        numbers = {
+            (j, k): x for j, v in enumerate(embedding.values()) for k, x in v.entries.items()
+        }
+        nothing = Vector.zero(network.layout)
+        yield Weight(EMBEDDING, Affine(symbols, network.layout, numbers, nothing))
+    seed = getattr(compiled, SEED, None)
+    if isinstance(seed, Vector):
+        yield Weight(SEED, Affine(alone, seed.layout, {}, seed))
+    if isinstance(pos := getattr(network, "pos", None), Positions):
+        powers = Layout.of(power=tuple(f"i^{power}" for _, power in pos.powers))
+        ones = {(n, pos.layout.index(block)): ONE for n, block in enumerate(pos.blocks)}
+        yield Weight(POSITIONS, Affine(powers, pos.layout, ones, Vector.zero(pos.layout)))
+
+
+def with_weight(compiled: Any, weight: Weight) -> Any:
+    """A copy of a compiled network with one of `weights_of` in place of its own."""
+    letter, _, part = weight.name.rpartition(".")
+    affine = weight.affine
+    if weight.name == EMBEDDING:
+        if affine.bias.entries:
+            raise InputError("an embedding has a row for each symbol, and no bias")
+        rows = {symbol: dict[int, Rational]() for symbol in compiled.embedding}
+        for (j, k), value in affine.weights.items():
+            rows[[*rows][j]][k] = value
+        layout = affine.output
+        return replace(compiled, embedding={s: Vector(layout, row) for s, row in rows.items()})
+    if weight.name == SEED:
+        return replace(compiled, seed=affine.bias)
+    if weight.name == POSITIONS:
+        raise InputError("positions are powers of i, and are not changed by a weight")
+    if part == BIAS and letter in GATES:
+        gate = replace(getattr(compiled.network, letter), bias=(affine.bias,))
+        return replace(compiled, network=replace(compiled.network, **{letter: gate}))
+    return replace(compiled, network=weight.replaced_in(compiled.network))
 
 
 # Damage that must make a check fail. A weight is named by the place of its matrix and the block

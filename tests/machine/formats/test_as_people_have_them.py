@@ -103,11 +103,11 @@ def test_a_call_of_dtm_is_read_and_never_run(tmp_path: Path) -> None:
 def test_a_dtm_object_is_the_machine_that_it_is() -> None:
     space: dict[str, DTM] = {}
     exec(ONE_WAY, space)  # the test's own text
-    found = nw.load_machine(space["dtm"])  # type: ignore[arg-type]
+    found = nw.load_machine(space["dtm"])
     for word in ("", "0", "01", "0101", "011"):
         accepted = space["dtm"].accepts_input(word)
         assert (found.run(word).outcome == "accepted") == accepted
-        assert nw.compile(space["dtm"]).accepts(word) == accepted  # type: ignore[arg-type]
+        assert nw.compile(space["dtm"]).accepts(word) == accepted
 
 
 @pytest.mark.parametrize(

@@ -18,11 +18,9 @@ def table(header: str, words: dict[str, str]) -> str:
 
 def tables(meanings: Meanings) -> str:
     """All tables of a kind."""
-    decoder, others = ("embedding", "seed", "positions"), ("embedding",)
-    names = decoder if "decoder.1.O" in meanings.weights else others
-    inputs = {
-        name: INPUTS[name] for name in (*(("R.bias",) if "R.2" in meanings.weights else ()), *names)
-    }
+    names = ["R.bias"] if "R.2" in meanings.weights else []
+    names += ["embedding", *(["seed", "positions"] if "decoder.1.O" in meanings.weights else [])]
+    inputs = {name: INPUTS[name] for name in names}
     parts = [table("block", dict(meanings.blocks))]
     parts += [table(f"inside {name}", dict(words)) for name, words in meanings.hidden.items()]
     return "\n".join([*parts, table("weight", {**meanings.weights, **inputs})])

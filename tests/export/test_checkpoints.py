@@ -222,7 +222,7 @@ def test_the_command_line(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert main(["export", "palindrome", "--to", "gpt2", "--context", "64", "-o", "out"]) == 0
-    *_, row, last = capsys.readouterr().out.splitlines()
+    *_, row, last, _ = capsys.readouterr().out.splitlines()
     assert row.split() == [
         "abba",
         "in",
@@ -236,7 +236,7 @@ def test_the_command_line(
         "lead",
         "1.00",
     ]
-    assert last.startswith("checked in netwright's own evaluator; in transformers with pip install")
+    assert last.startswith("checked in netwright's own evaluator; in transformers with pip")
     small = ["--states", "8", "--symbols", "4", "--context", "256"]
     assert main(["export", "--universal", "--to", "opt", *small, "-o", "universal"]) == 0
     assert "for 7 states and 4 symbols, context 256" in capsys.readouterr().out

@@ -119,8 +119,10 @@ def test_its_weights_and_its_shape(even: str, capsys: pytest.CaptureFixture[str]
     found = answer(capsys, "compile", even, *ON)
     assert found["description"]["F"] == {"maps": [[11, 6], [6, 11]], "activation": "sigma"}
     assert (found["parameters"], found["vectors"]) == (12 * 6 + 7 * 11, ["y"])
-    assert main(["compile", "--help"]) == 0
-    assert "For finite-state: How steep its units are." in " ".join(capsys.readouterr().out.split())
+    assert main(["help", "networks"]) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert "--on finite-state:" in told
+    assert "How steep its units are." in told
 
 
 def test_it_is_saved_loaded_and_audited(

@@ -377,7 +377,7 @@ class Network:
         >>> from netwright.machine.library import library_machine
         >>> net = compile_network(library_machine("busy-beaver-5"))
         >>> next(net.precision(formats=["bfloat16"], steps=200))["index"]["token"]
-        139
+        12
         """
         from netwright.precision.formats import read_formats, to_format
         from netwright.precision.softmax import attention_settings

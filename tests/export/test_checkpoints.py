@@ -222,7 +222,7 @@ def test_the_command_line(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert main(["export", "palindrome", "--to", "gpt2", "--context", "64", "-o", "out"]) == 0
-    *_, row, last, _ = capsys.readouterr().out.splitlines()
+    *_, row, last = capsys.readouterr().out.splitlines()
     assert row.split() == [
         "abba",
         "in",

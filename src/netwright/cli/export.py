@@ -211,7 +211,7 @@ def _print(
 ) -> None:
     report = Report()
     report.line(f"wrote {made.folder}")
-    report.line(f"for {made.target} in {made.dtype}: {made.title}")
+    report.line(f"for {made.target} in {made.dtype}: {made.title}", whole=True)
     if made.checks:
         words = [
             word_text(machine, each.word, separator) if machine else " ".join(each.word)
@@ -226,7 +226,7 @@ def _print(
         )
         if isinstance(target := TARGETS[made.target], CheckpointTarget):
             other = "" if target.runtime else "; in transformers with pip install 'netwright[hf]'"
-            report.line(f"checked in {target.checked_in()}{other}")
+            report.line(f"checked in {target.checked_in()}{other}", whole=True)
         for line in filter(None, map(prediction_text, made.about["predicted"])):
             report.line(line)
     else:

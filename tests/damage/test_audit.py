@@ -97,6 +97,18 @@ def test_damaged_folders(name: str, how: str, copy: Path) -> None:
     assert any(path.name in each.detail for each in found.findings), found.findings
 
 
+def test_a_part_that_is_gone_is_missed(copy: Path) -> None:
+    """A campaign without its rows was what it says."""
+    folder = copy / "campaign"
+    part = next(folder.glob("rows-*"))
+    part.unlink()
+    found = nw.audit(folder)
+    assert not found.holds
+    assert f"1 missing, such as {part.name}" in str([each.detail for each in found.findings])
+    assert main(["campaign", "run", "--resume", "-o", str(folder), "--workers", "1"]) == 0
+    assert nw.audit(folder).holds
+
+
 def test_forgeries(copy: Path) -> None:
     """With all digests right: the audit follows the chain to the machine."""
     wrong = nw.compile("palindrome").with_weight("decoder.3.V", "s2[a]", "s4[a]", 0)

@@ -138,6 +138,22 @@ class Store:
             if all(path.exists() for path in strangers):
                 raise FormatError(f"{_stranger(strangers[0])}; --resume does its machines anew")
 
+    def missing(self) -> list[str]:
+        """The entries whose part is gone and not merged into another one.
+
+        A crash after an entry was written leaves one, too; `repair` removes it.
+        """
+        parts = self.parts()
+        found = []
+        for name in self.index.read():
+            match = _NAME.fullmatch(name)
+            first, last = (int(match[1]), int(match[2])) if match else (0, 0)
+            is_there = (self.folder / name).exists() or any(
+                part.first <= first and last <= part.last for part in parts
+            )
+            found += [] if is_there else [name]
+        return found
+
     def _paths(self) -> list[Path]:
         """The files that are parts by their names."""
         try:
@@ -202,8 +218,9 @@ class Store:
                 reason = str(error).partition("; ")[0]
             entries.pop(path.name, None)
             messages.append(f"{reason}; {self._move_aside(path)}, and its machines are done anew")
-        if messages or lost:
-            index.write(entries)
+        there = {name: entry for name, entry in entries.items() if (self.folder / name).exists()}
+        if messages or lost or len(there) < len(entries):
+            index.write(there)
         return messages
 
     def _move_aside(self, path: Path) -> str:

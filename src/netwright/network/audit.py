@@ -236,7 +236,9 @@ def _campaign(place: Path, sample: int | None, notify: Notify) -> Findings:
     yield Finding("its plan is whole", True, counted(work.total, "machine"))
     parts, tally = store.verified()
     yield store.digest(tally)
-    yield Finding("its parts are whole", True, counted(len(parts), "part"))
+    gone = store.missing()
+    detail = f"{len(gone)} missing, such as {gone[0]}" if gone else counted(len(parts), "part")
+    yield Finding("its parts are whole", not gone, detail)
     rows = {(row["number"], row["on"]): row for row in work.rows(store)}
     counts = [f"{count:,} {name}" for name, count in tally.counts.items()]
     yield Finding("its rows are those of the plan", True, ", ".join(counts))

@@ -211,3 +211,25 @@ def test_the_readme_runs_a_machine_in_a_stock_language_model(tmp_path: Path) -> 
         [sys.executable, "-c", alone], cwd=tmp_path, check=True, capture_output=True, text=True
     )
     assert done.stdout.split() == printed.split()
+
+
+def test_transformer_lens_boots_the_folder(tmp_path: Path) -> None:
+    """The recipe of docs/language-model.md: every token, and what the heads of block 1 look at."""
+    bridges = heavy("transformer_lens.model_bridge")
+    machine = library_machine("palindrome")
+    network = compile_network(machine, "language-model", context=64, dtype="float32")
+    network.export("gpt2", tmp_path / "out", dtype="float32")
+    bridge = bridges.TransformerBridge.boot_transformers(str(tmp_path / "out"), device="cpu")
+    ids = bridge.tokenizer("a b b a", return_tensors="pt")["input_ids"]
+    text = bridge.original_model.generate(ids)[0]
+    words = bridge.tokenizer.convert_ids_to_tokens(text)
+    end, start = words.index("<accept>"), ids.shape[1]
+    logits, cache = bridge.run_with_cache(text[None])
+    assert logits[0].argmax(-1)[start - 1 : end].tolist() == text[start : end + 1].tolist()
+    trace = network.trace("abba")
+    for head in (0, 1):
+        looks_at = cache["blocks.1.attn.hook_pattern"][0, head].argmax(-1).tolist()
+        exact = [trace[t].attention[f"block.1.head.{head}"].winner for t in range(1, end + 1)]
+        pairs = [*zip(looks_at, exact, strict=False)]
+        assert all(winner in (None, place + 1) for place, winner in pairs)
+        assert sum(winner is not None for _, winner in pairs) > 10

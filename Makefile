@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 ARGS ?= run palindrome abba
 
-.PHONY: run test lint test-thorough test-browser test-export size format bench clean
+.PHONY: run test lint test-thorough test-browser test-export proofs size format bench clean
 
 run: $(VENV)/installed
 	@$(BIN)/netwright $(ARGS)
@@ -37,6 +37,13 @@ test-export: $(VENV)/installed-dev
 	    torch==2.13.0 "transformers>=5,<6" "transformer-lens>=4,<5" "nnsight>=0.8,<0.9" \
 	  && OMP_NUM_THREADS=1 $(BIN)/pytest -q -n auto tests/export; \
 	else echo "make test-export needs Python 3.11, for which its versions are pinned: skipped"; fi
+
+# The theorems of proofs/ on netwright's own weights: Debian's Coq, installed where that can be done.
+proofs: $(VENV)/installed-dev
+	@which coqc >/dev/null 2>&1 \
+	  || (apt-get update -qq && apt-get install -y -qq --no-install-recommends coq) >/dev/null 2>&1; \
+	which coqc >/dev/null 2>&1 || { echo "make proofs needs Coq: install the package coq"; exit 1; }
+	$(MAKE) --no-print-directory -C proofs PYTHON=$(abspath $(BIN)/python)
 
 # Lines of code by package, beside what each may have.
 size:

@@ -35,7 +35,7 @@ def has_test(reference: str) -> bool:
 @pytest.mark.parametrize("name", STATEMENTS)
 def test_every_statement_resolves(name: str) -> None:
     statement = STATEMENTS[name]
-    assert statement.keys() <= {"label", "title", "code", "tests", "deviation", "ours"}
+    assert statement.keys() <= {"label", "title", "code", "tests", "deviation", "ours", "coq"}
     assert statement["title"]
     assert bool(statement["code"]) == bool(statement["tests"]), "code and tests come together"
     for reference in statement["code"]:
@@ -61,3 +61,13 @@ def test_every_statement_of_the_paper_is_listed() -> None:
     listed = {statement.get("label") for statement in STATEMENTS.values()}
     assert len(printed) >= 12
     assert set(printed) <= listed
+
+
+def test_statements_in_coq_are_there() -> None:
+    """`make proofs` compiles them; here they are only looked for."""
+    named = [each for about in STATEMENTS.values() for each in about.get("coq", [])]
+    assert named
+    for each in named:
+        file, _, theorem = each.partition(".")
+        text = (ROOT / "proofs" / f"{file}.v").read_text(encoding="utf-8")
+        assert re.search(rf"^(Theorem|Lemma) {theorem}\b", text, re.M), each

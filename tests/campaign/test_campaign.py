@@ -124,7 +124,7 @@ def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
 
 def test_places_that_are_no_folder_for_a_campaign(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("mine")
-    with pytest.raises(OutputError, match="is no folder"):
+    with pytest.raises(OutputError, match="is not a folder"):
         run("all:2x2", FEW, tmp_path / "file", Local(1))
     with pytest.raises(OutputError, match="not empty, and has no campaign"):
         run("all:2x2", FEW, tmp_path, Local(1))
@@ -194,7 +194,7 @@ def test_a_source_that_changes_meanwhile_is_noticed(tmp_path: Path) -> None:
         if now.done > 20:
             path.write_text(text[: len(text) // 2])
 
-    with pytest.raises(InputError, match=r"list has changed .* are kept; go on with"):
+    with pytest.raises(InputError, match=r"list has changed .* are kept; resume with"):
         run(str(path), FEW, folder, Local(1), batch=5, progress=change)
     path.write_text(text)
     found = run(None, None, folder, Local(1), resume=True)

@@ -132,7 +132,7 @@ def test_bytes_that_are_no_rule_in_a_seed_database(tmp_path: Path) -> None:
     path = tmp_path / "seeds"
     path.write_bytes(header + good + bytes([7] * 30) + good)
     source = read_source(str(path))
-    with pytest.raises(FormatError, match="machine 1 has bytes that are no rule"):
+    with pytest.raises(FormatError, match="machine 1 has bytes that are not a rule"):
         source.survey(skip_bad=False)
     assert source.survey(skip_bad=True).bad == (1,)
     assert [item.number for item in items(source, skip_bad=True)] == [0, 2]
@@ -176,7 +176,7 @@ def test_a_name_that_is_no_text_and_a_folder_that_cannot_be_read(tmp_path: Path)
     (tmp_path / os.fsdecode(b"bad\xff")).write_text(ONE)
     (tmp_path / "good").write_text(TWO)
     source = read_source(str(tmp_path))
-    with pytest.raises(FormatError, match="a name that is no text"):
+    with pytest.raises(FormatError, match="its name is not valid text"):
         source.survey(skip_bad=False)
     assert source.survey(skip_bad=True).bad == (0,)
 

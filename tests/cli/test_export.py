@@ -69,7 +69,7 @@ def test_a_word_with_blanks_gets_a_network_that_takes_it(
         (["palindrome", "-o", "x", "--input", "xyz"], "input symbol 'x' at position 1"),
         (["palindrome", "-o", "x", "--input", "a b"], "--separator ' '"),
         (["palindrom", "-o", "x"], "palindrome"),
-        (["palindrome", "-o", "x", "--base", "4"], "base is no option of transformer"),
+        (["palindrome", "-o", "x", "--base", "4"], "base is not an option of transformer"),
         (["palindrome", "-o", "no/x"], "No such file or directory"),
         (["palindrome", "-o", "."], "no name for a new folder"),
         (["palindrome", "--zoo", "-o", "x"], "--zoo takes all machines of the library"),
@@ -117,7 +117,9 @@ def test_ctrl_c(
     zoo = ["export", "--zoo", "--check", "5", "-o", str(tmp_path / "zoo")]
     assert main(zoo) == 130
     captured = capsys.readouterr()
-    assert captured.err == ("netwright: interrupted after 4 networks; the same command goes on\n")
+    assert captured.err == (
+        "netwright: interrupted after 4 networks; the same command resumes it\n"
+    )
     assert captured.out.count("checked to 5") == 4
     assert len([*(tmp_path / "zoo").iterdir()]) == 4 + 2
     calls = 5

@@ -179,7 +179,7 @@ def test_the_plots_are_drawn_from_the_data_in_json(
         ),
         (("sweeper", "--bits", "８"), "--bits: no format"),
         (("",), "is not a file here"),
-        (("sweeper", "--base", "4"), "base is no option of transformer"),
+        (("sweeper", "--base", "4"), "base is not an option of transformer"),
         (("sweeper", "--plot", "x.txt"), "expected a file that ends in"),
         (("sweeper", "--max-steps", "0"), "--max-steps is 0; expected 1 to"),
         (("no-such-machine",), "no-such-machine"),

@@ -69,10 +69,13 @@ def test_the_prompt_of_a_language_model_is_as_before(capsys: pytest.CaptureFixtu
         (("run", "palindrome", *ON, "--prompt", "prose"), "no prompt 'prose'"),
         (
             ("run", "palindrome", *ON, "--form", "short"),
-            "form is no option of universal-tr",
+            "form is not an option of universal-tr",
         ),
-        (("run", "palindrome", *ON, "--score", "recency"), "score is no option of universal-tr"),
-        (("run", "palindrome", "--prompt", "text"), "prompt is no option of transformer"),
+        (
+            ("run", "palindrome", *ON, "--score", "recency"),
+            "score is not an option of universal-tr",
+        ),
+        (("run", "palindrome", "--prompt", "text"), "prompt is not an option of transformer"),
         (("precision", "palindrome", *ON), "no precision laboratory for universal-transformer"),
         (("export", "palindrome", *ON, "--to", "numpy", "-o", "x"), "has no code for numpy"),
         (

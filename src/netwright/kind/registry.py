@@ -27,7 +27,7 @@ REGISTRY = {
 """The first is the default of all verbs."""
 DEFAULT = next(iter(REGISTRY))
 MACHINE = "machine"
-"""The name for running a machine on itself, beside the kinds of network."""
+"""The name for running a machine on itself, in addition to the kinds of network."""
 
 
 def modules() -> dict[str, str]:

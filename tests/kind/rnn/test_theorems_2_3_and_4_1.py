@@ -145,7 +145,7 @@ def test_vectors_that_are_no_configuration_are_reported() -> None:
     for stack in (fmpq(7, 8), fmpq(1, 3)):  # a digit too large, and 0.1111… for ever
         found = reader.read(Vector.of(layout, u=1, S="even", Rpush=stack))
         assert found is not None
-        with pytest.raises(NetworkError, match="is no stack in base 4"):
+        with pytest.raises(NetworkError, match="is not a stack in base 4"):
             found.tape(0)
 
 

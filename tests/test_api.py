@@ -119,7 +119,7 @@ def test_a_certificate_is_of_one_machine_and_overwrites_nothing(tmp_path: Path) 
         nw.load_machine("copy").start
     )
     file.write_text("{}")
-    with pytest.raises(FormatError, match="no certificate of netwright"):
+    with pytest.raises(FormatError, match="not a netwright certificate"):
         nw.check_certificate(file)
 
 

@@ -51,7 +51,7 @@ def test_a_checkpoint_is_a_regular_file_too(
     for place in (tmp_path / "pipe", "/dev/zero", tmp_path):
         call = ("run", "copy", "--resume", str(place), "--checkpoint", str(tmp_path / "new"))
         assert re.search(r" is a (pipe|device|directory)", complaint(capsys, *call))
-        assert "no ordinary file" in complaint(capsys, "run", "copy", "--resume", str(place))
+        assert "not a regular file" in complaint(capsys, "run", "copy", "--resume", str(place))
 
 
 def test_what_is_too_large_is_not_read(tmp_path: Path) -> None:

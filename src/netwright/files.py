@@ -217,7 +217,7 @@ def unseal(data: bytes, label: str, what: str) -> tuple[dict[str, Any], dict[str
     from safetensors import SafetensorError
     from safetensors.numpy import load
 
-    not_intact = f"{label} is not an intact {what} saved by netwright"
+    not_intact = f"{label} is not an intact netwright {what}"
     try:
         length = int.from_bytes(data[:8], "little")
         if len(data) < 8 + length:

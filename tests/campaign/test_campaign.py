@@ -90,7 +90,7 @@ def test_another_plan_source_or_version_is_refused_by_name(tmp_path: Path) -> No
         with pytest.raises(InputError, match=match):
             run(source, plan, folder, Local(1), **{"resume": True, **options})
 
-    refused("has a campaign already", str(path), FEW, resume=False)
+    refused("already has a campaign", str(path), FEW, resume=False)
     refused("has max_steps 100, not 50", str(path), Plan(max_steps=50))
     refused("has on machine,transformer, not rnn", str(path), Plan(on="rnn", max_steps=100))
     refused(
@@ -126,7 +126,7 @@ def test_places_that_are_no_folder_for_a_campaign(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("mine")
     with pytest.raises(OutputError, match="is not a folder"):
         run("all:2x2", FEW, tmp_path / "file", Local(1))
-    with pytest.raises(OutputError, match="not empty, and has no campaign"):
+    with pytest.raises(OutputError, match="not empty and has no campaign"):
         run("all:2x2", FEW, tmp_path, Local(1))
     with pytest.raises(InputError, match="has no campaign to go on with"):
         run(None, None, tmp_path / "new", resume=True)
@@ -146,7 +146,7 @@ def test_a_full_disk_keeps_what_is_there(tmp_path: Path, monkeypatch: pytest.Mon
 
     with monkeypatch.context() as patch:
         patch.setattr(os, "fsync", fsync)
-        with pytest.raises(OutputError, match=r"No space left on device; .* kept; go on with"):
+        with pytest.raises(OutputError, match=r"No space left on device; .* kept; resume with"):
             run("all:2x2", FEW, tmp_path / "c", Local(1), batch=5)
     kept = len(results(tmp_path / "c"))
     assert 0 < kept < 122
@@ -222,7 +222,7 @@ def test_machines_of_a_folder_that_vanish_are_noticed(tmp_path: Path) -> None:
 def test_lines_that_are_all_bad(tmp_path: Path) -> None:
     path = tmp_path / "list"
     path.write_text("1RB1LB_1LA1RZ\nfoo 1\nbar 2\n")
-    with pytest.raises(InputError, match="no machine in all of that"):
+    with pytest.raises(InputError, match="no machines in the sources"):
         run(f"{path}:1-2", FEW, tmp_path / "c", Local(1), skip_bad=True)
     found = run([f"{path}:1-2", "all:2x2"], FEW, tmp_path / "d", Local(1), skip_bad=True)
     assert (found.total, found.done) == (61, 61)

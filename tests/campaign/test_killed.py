@@ -44,7 +44,7 @@ def test_a_machine_that_kills_or_hangs_its_worker_has_a_row(
         1: ("transformer", "crashed"),
         3: ("transformer", "timeout"),
     }
-    assert wrong[1]["note"] == "its worker was killed by SIGKILL, 3 times of 3"
+    assert wrong[1]["note"] == "its worker was killed by SIGKILL, 3 times out of 3"
     assert wrong[3]["note"] == "took longer than 4 seconds"
 
 

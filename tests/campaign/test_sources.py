@@ -159,11 +159,11 @@ def test_the_library_a_folder_and_single_machines(tmp_path: Path) -> None:
     ("text", "message"),
     [
         ("all:5x2", "busy-beaver value"),
-        ("all:3", "expected such as all:3x2"),
+        ("all:3", "expected a source such as all:3x2"),
         ("all:3x2:0RB", ":1RB"),
         ("all:1x2:1RB", "no state B"),
         ("every:3x3", r"at most 6 rules"),
-        ("random:5x2", "how many"),
+        ("random:5x2", "no count; expected"),
         ("random:30x2:5", "26 states"),
     ],
 )

@@ -188,7 +188,7 @@ def test_names_of_folders_are_no_patterns(tmp_path: Path) -> None:
 
 def test_a_wrong_question_is_one_message(tmp_path: Path) -> None:
     store = filled(tmp_path, (0, 1))
-    with pytest.raises(InputError, match="--sql asks nothing"):
+    with pytest.raises(InputError, match="--sql is empty"):
         ask(store, "")
     with pytest.raises(InputError, match=r"--sql: .*stepz"):
         ask(store, "select stepz from rows")

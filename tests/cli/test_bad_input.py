@@ -296,7 +296,7 @@ def test_a_network_that_is_cut_off_is_truncated(
     for size in (len(data) - 1, len(data) // 2, 500, 9):
         file.write_bytes(data[:size])
         found = complaint(capsys, "run", str(file), "a")
-        assert "is not an intact network saved by netwright: it is truncated" in found
+        assert "is not an intact netwright network: it is truncated" in found
         for inner in ("Error", "header", "column", "char"):
             assert inner not in found
     file.write_bytes(data[:-3] + b"abc")

@@ -143,9 +143,9 @@ def test_exit_codes(counts: tuple[int, int, int], code: int) -> None:
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (["all:2x2"], "name a folder: -o DIR"),
+        (["all:2x2"], "name one: -o DIR"),
         (["-o", "new"], "has no campaign to resume; name a SOURCE"),
-        (["--resume", "-o", "new"], "has no campaign to go on with"),
+        (["--resume", "-o", "new"], "has no campaign to resume"),
         (["nothing", "-o", "new"], "'nothing' is not a file here"),
         (["all:2x2", "--on", "transfomer", "-o", "new"], "did you mean transformer"),
         (["all:2x2", "--do", "certify", "--on", "machine", "-o", "new"], "nothing to do"),
@@ -162,7 +162,7 @@ def test_exit_codes(counts: tuple[int, int, int], code: int) -> None:
         (["shwo", "new"], "no command 'shwo'; did you mean show?"),
         (["all:2x2", "--score", "none", "-o", "new"], "score"),
         (["bad", "-o", "new"], "bad:2"),
-        (["bad:0-7", "--skip-bad", "-o", "new"], "there are machines 0 to 1 only"),
+        (["bad:0-7", "--skip-bad", "-o", "new"], "there are only machines 0 to 1"),
         (["status"], "Missing argument 'DIR'"),
         (["status", "new"], "has no campaign"),
         (["show", "new", "--on", "rnn"], "--on belongs to: "),

@@ -117,20 +117,20 @@ def test_what_cannot_be_resumed_is_explained(
     data = kept_bytes(file)
     capsys.readouterr()
     resume = (BB5, "--engine", "fast", "--resume", str(file))
-    assert "another run (another on); resume with the same command" in error(
+    assert "another run (different on); resume with the same command" in error(
         capsys, *resume, "--on", "rnn"
     )
     other = ("sweeper", "--engine", "fast", "--resume", str(file))
     assert "was made by another run (different machine)" in error(capsys, *other)
-    assert "(another input, engine)" in error(
+    assert "(different input, engine)" in error(
         capsys, BB5, "1", "--engine", "reference", "--resume", str(file)
     )
     assert "there is no such file" in error(capsys, BB5, "--resume", str(tmp_path / "none"))
     assert "is not a regular file" in error(capsys, BB5, "--resume", str(tmp_path))
     file.write_bytes(data[: len(data) // 2])
-    assert "is not an intact checkpoint" in error(capsys, *resume)
+    assert "is not an intact netwright checkpoint" in error(capsys, *resume)
     file.write_bytes(b"")
-    assert "is not an intact checkpoint" in error(capsys, *resume)
+    assert "is not an intact netwright checkpoint" in error(capsys, *resume)
     place = len(data) - 40
     file.write_bytes(data[:place] + bytes([data[place] ^ 1]) + data[place + 1 :])
     assert "it was changed" in error(capsys, *resume)

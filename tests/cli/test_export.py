@@ -38,7 +38,7 @@ def test_machines_are_compiled_for_floats_and_networks_taken_as_they_are(
     capsys.readouterr()
     assert main(["export", saved, "--check", "99", "-o", f"{out}2"]) == 1
     message = capsys.readouterr().err
-    assert message.startswith("netwright: numpy in float64 is right to ")
+    assert message.startswith("netwright: numpy in float64 is right only up to ")
     assert "try --base 4" in message
     assert not Path(f"{out}2").exists()
     assert main(["export", saved, "--check", "99", "-o", f"{out}2", "--json"]) == 1
@@ -71,7 +71,7 @@ def test_a_word_with_blanks_gets_a_network_that_takes_it(
         (["palindrom", "-o", "x"], "palindrome"),
         (["palindrome", "-o", "x", "--base", "4"], "base is not an option of transformer"),
         (["palindrome", "-o", "no/x"], "No such file or directory"),
-        (["palindrome", "-o", "."], "no name for a new folder"),
+        (["palindrome", "-o", "."], "not a name for a new folder"),
         (["palindrome", "--zoo", "-o", "x"], "--zoo takes all machines of the library"),
         (["--zoo", "-o", "no/x"], "No such file or directory"),
     ],

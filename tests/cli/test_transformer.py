@@ -134,4 +134,4 @@ def test_what_a_network_cannot_do_is_said(
         assert message in capsys.readouterr().err
     path.write_bytes(path.read_bytes()[:500])
     assert main(["run", str(path)]) == 2
-    assert "is not an intact network saved by netwright" in capsys.readouterr().err
+    assert "is not an intact netwright network" in capsys.readouterr().err

@@ -132,5 +132,5 @@ def test_a_certificate_of_the_universal_network_alone_is_for_all_machines(
         assert (found["certified"], found["machine"]) == (True, None)
         assert main(["certify", "--check", path, "--machine", "palindrome"]) == 2
         message = capsys.readouterr().err
-        assert "is of a universal network, for all machines" in message
+        assert "is for a universal network and all machines" in message
         assert message.count("\n") == 1

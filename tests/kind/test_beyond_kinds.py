@@ -151,7 +151,7 @@ def test_what_is_saved_is_the_network(choice: Choice, tmp_path: Path) -> None:
     assert again.certify().holds
     path.write_bytes(path.read_bytes().replace(b"universal-tr", b"universal-xx"))
     if network.kind.name == "universal-transformer":
-        with pytest.raises(FormatError, match="not an intact network"):
+        with pytest.raises(FormatError, match="not an intact netwright network"):
             nw.load(path)
 
 

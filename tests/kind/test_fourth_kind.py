@@ -140,7 +140,7 @@ def test_it_is_saved_loaded_and_audited(
     damaged[-9] ^= 1
     Path(file).write_bytes(damaged)
     assert main(["audit", file]) == 1
-    with pytest.raises(FormatError, match="is not an intact network"):
+    with pytest.raises(FormatError, match="is not an intact netwright network"):
         nw.load(file)
 
 

@@ -122,7 +122,8 @@ def command(
     if universal:
         if any((*about_machines, zoo, on)) or {*options} - {"context"}:
             raise InputError(
-                "--universal is for all machines; it takes --context, but none of these"
+                "--universal is for all machines: it takes no MACHINE, --input, --separator, "
+                "--format, --zoo or --on, and of the network options only --context"
             )
         write = _universal(to, output, states, symbols, options)
     elif zoo:

@@ -173,7 +173,9 @@ def _checkpoint(place: Path) -> Findings:
     about, arrays = unseal(read_file(place, 1 << 34, "checkpoint"), str(place), "checkpoint")
     run, digests = about.get("run"), about.get("arrays")
     if not isinstance(run, dict) or not isinstance(digests, dict):
-        raise FormatError(f"{place} is not an intact checkpoint: it does not say of what run")
+        raise FormatError(
+            f"{place} is not an intact netwright checkpoint: it does not say of what run"
+        )
     whole = {name: array_digest(array) for name, array in arrays.items()} == digests
     yield Finding("its arrays are whole", whole, counted(len(arrays), "array"))
     facts = [f"{name} {shortened(run[name], 30)}" for name in ("on", "input", "engine", "version")]

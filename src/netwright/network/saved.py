@@ -78,9 +78,7 @@ def from_bytes(data: bytes, label: str = "file") -> Network:
         return _rebuilt(about, tensors)
     except _DAMAGE as error:
         reason = str(error).split("\n")[0][:200] or type(error).__name__
-        raise FormatError(
-            f"{label} is not an intact network saved by netwright: {reason}"
-        ) from None
+        raise FormatError(f"{label} is not an intact netwright network: {reason}") from None
 
 
 def _rebuilt(about: dict[str, Any], tensors: dict[str, Any]) -> Network:

@@ -171,7 +171,7 @@ def test_a_tape_that_outgrows_its_context_is_undecided(
     assert campaign.run("sweeper", plan, tmp_path / "c", campaign.Local(1)).exit_code == 0
     (row,) = campaign.rows(tmp_path / "c")
     assert (row["outcome"], row["agrees"]) == ("undecided", True)
-    assert "does not fit into a context of 64 tokens" in row["note"]
+    assert "no longer fits into a context of 64 tokens" in row["note"]
 
 
 @examples(20)

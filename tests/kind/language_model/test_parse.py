@@ -79,25 +79,25 @@ def test_any_other_token_is_noticed(data: st.DataObject) -> None:
         ("a <run> R:q:a>b <accept>", "is not the last visit of the cell ahead, which is @1"),
         (
             "a <run> R:q:a @1",
-            r"\(@1\) occurs where the run must end: <accept> or <reject> or <halt>",
+            r"\(@1\) occurs where the run ends: <accept> or <reject> or <halt>",
         ),
         ("a a <run> R:q:a>a R:q:a>a", r"token 5 \(R:q:a>a\) is not the last visit"),
         ("a <pad> a <run> R:q:a>a @1 R:q:a>a", "reads a in cell 1, which has <pad>"),
         ("a <run> left:b @3 left:c:goto:q @0", r"\(@3\) comes after a cell to the left"),
-        ("a <run> left:b @0", "says where to go on"),
+        ("a <run> left:b @0", "says where to resume"),
         ("a <run> left:b:goto:q @0 left:c:goto:q @0", "comes after the state to resume in"),
         ("%FF <run> R:q:%FF>a", r"token 1 \(%FF\) has an escape that is not text"),
         ("a <run> R:q:a <accept> R:q:_", "comes after the end"),
-        ("a a <run> R:q:a>b @1 R:q:a>a", "writes a, where q on a writes b"),
+        ("a a <run> R:q:a>b @1 R:q:a>a", "writes a, but q on a writes b"),
         ("a a <run> R:q:a>a @1 R:q:a>a @2 L:q:a>a", "is not what q does on a: R into q"),
         ("a <run> hello", "occurs where a step such as R:q:a is expected"),
         ("a <run> <accept>", "occurs where a step such as R:q:a is expected"),
-        ("q0:a b:R <tape> a <run>", "and the next are not a rule"),
+        ("q0:a b:R <tape> a <run>", "and the next token are not a rule"),
         ("q0:a b:R:q1 q0:a b:R:q1 <tape> a <run>", "has a rule already"),
         ("q0:a b:R:q1 <tape> a <run> R:q1:a", "does not begin with R:q0"),
         (
             "q0:a b:R:q1 <tape> a <run> R:q0:a @5 R:q1:# @5 R:q1:#",
-            "occurs where the run must end: <halt>",
+            "occurs where the run ends: <halt>",
         ),
         ("q0:a b:R:q1 <tape> a <run> R:q0:a @5 R:q1:# @5 <accept>", "the run ends: <halt>"),
         ("q0:a b:R:q1 <tape> a <run> R:q0:a @5 R:q1:# <halt>", "is not the last visit"),
@@ -239,7 +239,7 @@ def test_a_chain_of_texts_is_checked_at_its_joints(name: str, tmp_path: Path) ->
         *(wanted.outcome, wanted.steps, wanted.state),
     )
     assert (found.head, found.tape) == (wanted.head, wanted.tape)
-    assert "does not go on" in str(parse(texts[0], machine, then=[texts[0]]).problem)
+    assert "starts again" in str(parse(texts[0], machine, then=[texts[0]]).problem)
     for n in (1, 2):
         left_out = parse(texts[0], machine, then=[*texts[1:n], *texts[n + 1 :]])
         assert "continues in" in str(left_out.problem)

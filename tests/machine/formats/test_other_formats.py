@@ -120,7 +120,7 @@ def test_a_missing_part_and_json_of_something_else_are_explained() -> None:
     parts = {key: value for key, value in DTM_PARTS.items() if key != "blank_symbol"}
     with pytest.raises(FormatError, match="no 'blank_symbol'; a DTM has states"):
         automata_lib.read(json.dumps(parts), Source())
-    with pytest.raises(FormatError, match="JSON, but no DTM"):
+    with pytest.raises(FormatError, match="JSON, but not a DTM"):
         automata_lib.read('{"a": 1}', Source())
     with pytest.raises(FormatError, match="nested too deeply"):
         automata_lib.read('{"a":' + "[" * 100_000, Source())

@@ -68,7 +68,9 @@ class Checkpoint:
             raise FormatError(f"{label} is a {kind!r}; this netwright reads {KIND!r}")
         run, digests = about.get("run"), about.get("arrays")
         if not isinstance(run, dict) or not isinstance(digests, dict):
-            raise FormatError(f"{label} is not an intact checkpoint: it does not say of what run")
+            raise FormatError(
+                f"{label} is not an intact netwright checkpoint: it does not say of what run"
+            )
         if run != self.run:
             keys = dict.fromkeys([*self.run, *run])
             names = [key[:20] for key in keys if run.get(key) != self.run.get(key)][:8]
@@ -78,7 +80,9 @@ class Checkpoint:
             )
         for name in sorted({*arrays, *digests}):
             if name not in arrays or digests.get(name) != array_digest(arrays[name]):
-                raise FormatError(f"{label} is not an intact checkpoint: {name} was changed")
+                raise FormatError(
+                    f"{label} is not an intact netwright checkpoint: {name} was changed"
+                )
         return arrays
 
     def write(self, state: Snapshot) -> None:

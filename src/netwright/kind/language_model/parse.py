@@ -295,7 +295,7 @@ class _Reader(ABC):
             return
         end = self.tokens[self.place]
         if end not in ends:
-            raise _WrongError(f"occurs where the run must end: {' or '.join(ends)}")
+            raise _WrongError(f"occurs where the run ends: {' or '.join(ends)}")
         self.found.outcome = ENDS[end]
         if self.place + 1 < len(self.tokens):
             self.place += 1

@@ -110,7 +110,7 @@ def test_another_plan_source_or_version_is_refused_by_name(tmp_path: Path) -> No
     manifest = {**json.loads(written), "version": "0.0.1"}
     del manifest["digest"]
     (folder / MANIFEST).write_bytes(sealed(manifest))
-    refused("begun by netwright 0.0.1", None, None)
+    refused("started by netwright 0.0.1", None, None)
     (folder / MANIFEST).write_bytes(written)
     assert results(folder) == before
 
@@ -128,7 +128,7 @@ def test_places_that_are_no_folder_for_a_campaign(tmp_path: Path) -> None:
         run("all:2x2", FEW, tmp_path / "file", Local(1))
     with pytest.raises(OutputError, match="not empty and has no campaign"):
         run("all:2x2", FEW, tmp_path, Local(1))
-    with pytest.raises(InputError, match="has no campaign to go on with"):
+    with pytest.raises(InputError, match="has no campaign to resume"):
         run(None, None, tmp_path / "new", resume=True)
     with pytest.raises(InputError, match="all:NxM"):
         run("all:5x2", FEW, tmp_path / "new", Local(1))

@@ -1,7 +1,7 @@
 """Experiments for every numbered statement of the paper, and for ours past it.
 
 An experiment counts its cases and ends at the first that does not hold. It is not a proof; the
-proofs for all inputs are next to the code of each statement.
+proofs for all inputs are beside the code of each statement.
 """
 
 import random
@@ -210,7 +210,7 @@ def _corollary_3_2(thorough: bool) -> Iterator[Case]:
             holds = even == (pair.accepted_at is None)
         except AssertionError:
             holds = False
-        yield holds, f"random network {number} distinguishes aabb from ab"
+        yield holds, f"random network {number} tells aabb from ab"
 
 
 def _proposition_3_3(thorough: bool) -> Iterator[Case]:
@@ -233,7 +233,7 @@ def _section_3_3(thorough: bool) -> Iterator[Case]:
         if collision is None:
             continue
         palindrome, swapped = palindrome_and_swapped(*collision, "a", "b")
-        yield palindrome == palindrome[::-1], f"{palindrome} is not a palindrome"
+        yield palindrome == palindrome[::-1], f"{palindrome} is no palindrome"
         yield swapped != swapped[::-1], f"{swapped} is a palindrome"
         for seed in range(6 if thorough else 3):
             network = compiled.network if seed == 0 else _with_layers(compiled.network, seed)
@@ -273,7 +273,7 @@ def _proposition_4_2(thorough: bool) -> Iterator[Case]:
             holds = len(pair.inside) % 2 == 0 and len(pair.outside) % 2 == 1
         except AssertionError:
             holds = False
-        yield holds, f"random network {number} distinguishes aa from aaa"
+        yield holds, f"random network {number} tells aa from aaa"
 
 
 EXPERIMENTS = {

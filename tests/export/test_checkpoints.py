@@ -144,7 +144,9 @@ def test_a_damaged_weight_is_found(
         write_tensors(path, tensors)
 
     monkeypatch.setattr(target, "write", damage)
-    with pytest.raises(CheckFailedError, match=r"a wrong weight|right only up to \d tokens") as caught:
+    with pytest.raises(
+        CheckFailedError, match=r"a wrong weight|right only up to \d tokens"
+    ) as caught:
         language_model().export(to, tmp_path / "out")
     assert caught.value.export.weight is not None
     assert [*tmp_path.iterdir()] == []

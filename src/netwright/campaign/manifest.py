@@ -172,7 +172,9 @@ def survey_sources(
     if not total:
         raise InputError("there are no machines in the sources; see what --skip-bad skips")
     if sample is not None and not 1 <= sample <= total:
-        raise InputError(f"a sample of {sample:,} of {counted(total, 'machine')}; at most all")
+        raise InputError(
+            f"a sample of {sample:,} of {counted(total, 'machine')}; expected at most all"
+        )
     return entries
 
 

@@ -264,7 +264,7 @@ def _readme(subject: Subject, target: Target, made: Export) -> str:
         *target.explained(subject.tensors),
         "\n".join(
             [
-                "| file | what it has |",
+                "| file | content |",
                 "|---|---|",
                 *(f"| `{name}` | {what} |" for name, what in files.items()),
                 f"| all others | the network in floats for {target.name} |",

@@ -84,7 +84,7 @@ def test_a_machine_is_a_name_a_path_a_text_or_a_machine(tmp_path: Path) -> None:
         (lambda: nw.compile("palindrom"), "did you mean palindrome"),
         (lambda: nw.compile("a\nb"), "the text"),
         (lambda: nw.compile("palindrome", to="trnsformer"), "did you mean transformer"),
-        (lambda: nw.compile("palindrome", base=4), "base is no option of transformer"),
+        (lambda: nw.compile("palindrome", base=4), "base is not an option of transformer"),
         (lambda: nw.compile("palindrome", score="best"), "there are paper, recency"),
         (lambda: nw.compile("palindrome", to="rnn", base="x"), "expected a number"),
         (lambda: nw.compile("palindrome").run("abc"), "input symbol 'c' at position 3"),
@@ -120,7 +120,7 @@ def test_a_certificate_is_of_one_machine_and_overwrites_nothing(tmp_path: Path) 
         nw.load_machine("copy").start
     )
     file.write_text("{}")
-    with pytest.raises(FormatError, match="no certificate of netwright"):
+    with pytest.raises(FormatError, match="not a netwright certificate"):
         nw.check_certificate(file)
 
 
@@ -135,7 +135,7 @@ def test_reprs_are_short() -> None:
         repr(net.trace("ab")[5]): "<moment 5: 1 vector>",
         repr(net.verify("ab")): "<1 run, 26 checks: no difference>",
         repr(net.kind): "<kind rnn: Theorem 2.3; options: base>",
-        repr(net.weights()["W"]): "<W: 32 × 32, 9 not 0>",
+        repr(net.weights()["W"]): "<W: 32 × 32, 9 nonzero>",
         repr(net.trace("ab").array("g")): "<g: 5 × 32 float64>",
     }
     for found, expected in shown.items():

@@ -45,12 +45,12 @@ def open_regular(path: Path, what: str) -> Iterator[BinaryIO]:
     except OSError as error:
         raise FormatError(f"{path} cannot be read: {error.strerror}") from None
     except ValueError:  # a null character
-        raise FormatError(f"{str(path)!r} cannot be read: no file has such a name") from None
+        raise FormatError(f"{str(path)!r} cannot be read: no file can have such a name") from None
 
 
 def is_safetensors(path: str, what: str) -> bool:
     """Whether there is a safetensors file of this name: 8 bytes for its header's length, JSON."""
-    if not os.path.isfile(path):  # noqa: PTH113  # a long text is no path
+    if not os.path.isfile(path):  # noqa: PTH113  # a long text is not a path
         return False
     with open_regular(Path(path), what) as file:
         start = file.read(9)
@@ -86,9 +86,9 @@ def check_output(path: Path, *, force: bool) -> None:
     try:
         folder = path.resolve().parent
     except (OSError, RuntimeError):
-        raise OutputError(f"{path} cannot be written: its links go in a circle") from None
+        raise OutputError(f"{path} cannot be written: its links form a cycle") from None
     if os.path.lexists(path) and not path.is_file():
-        raise OutputError(f"{path} is there and is no ordinary file; name another one")
+        raise OutputError(f"{path} exists and is not a regular file; name another one")
     if os.path.lexists(path) and not force:
         raise OutputError(f"{path} exists; name another file, or overwrite it: force (--force)")
     if not folder.is_dir():
@@ -112,7 +112,7 @@ def write_whole(path: Path, content: bytes, *, fresh: bool = False) -> None:
             part.chmod(0o666 & ~_umask())
             _move(part, path, fresh)
     except FileExistsError:
-        raise OutputError(f"{path} exists by now, and is not overwritten") from None
+        raise OutputError(f"{path} exists by now; not overwritten") from None
     except OSError as error:
         raise OutputError(f"{path} cannot be written: {error.strerror}") from None
     finally:
@@ -169,7 +169,7 @@ class TakenError(OutputError):
 def locked(path: Path, taken: str = "") -> Iterator[None]:
     """Hold the lock for writing to a path; raise TakenError if another process holds it.
 
-    The lock is on a file beside the path, and ends with the process in any case.
+    The lock is on a file next to the path, and ends with the process in any case.
     """
     path = path.resolve()
     lock = path.with_name(f"{_part_prefix(path)[:-1]}.lock")
@@ -217,27 +217,27 @@ def unseal(data: bytes, label: str, what: str) -> tuple[dict[str, Any], dict[str
     from safetensors import SafetensorError
     from safetensors.numpy import load
 
-    not_whole = f"{label} is not a whole {what} as netwright saves it"
+    not_intact = f"{label} is not an intact netwright {what}"
     try:
         length = int.from_bytes(data[:8], "little")
         if len(data) < 8 + length:
-            raise FormatError(f"{not_whole}: it is truncated, or no safetensors file")
+            raise FormatError(f"{not_intact}: it is truncated, or not a safetensors file")
         header = json.loads(data[8 : 8 + length])
         ends = [each["data_offsets"][1] for name, each in header.items() if name[:2] != "__"]
         if len(data) < 8 + length + max(ends, default=0):
             raise FormatError(
-                f"{not_whole}: it is truncated, {len(data):,} bytes of "
+                f"{not_intact}: it is truncated, {len(data):,} bytes of "
                 f"{8 + length + max(ends):,}; copy it again"
             )
         about = json.loads(header["__metadata__"]["netwright"])
         arrays = load(data)
         whole = about.pop("digest") == digest_of(about, arrays)
     except (KeyError, IndexError):
-        raise FormatError(f"{not_whole}: it is of another program") from None
+        raise FormatError(f"{not_intact}: it was written by another program") from None
     except (TypeError, ValueError, RecursionError, AttributeError, SafetensorError):
-        raise FormatError(f"{not_whole}: it was changed") from None
+        raise FormatError(f"{not_intact}: it was changed") from None
     if not whole:
-        raise FormatError(f"{not_whole}: it was changed")
+        raise FormatError(f"{not_intact}: it was changed")
     return about, arrays
 
 

@@ -255,7 +255,7 @@ def test_another_score_keeps_the_time(look: Opened) -> None:
     page.select_option("#options select", "recency")
     page.wait_for_selector("body:not(.loading)")
     page.wait_for_timeout(300)
-    assert "some 12 bits" in text(page, ".scores")
+    assert "about 12 bits" in text(page, ".scores")
     assert page.input_value("#t") == "145"
 
 

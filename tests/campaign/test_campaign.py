@@ -90,7 +90,7 @@ def test_another_plan_source_or_version_is_refused_by_name(tmp_path: Path) -> No
         with pytest.raises(InputError, match=match):
             run(source, plan, folder, Local(1), **{"resume": True, **options})
 
-    refused("has a campaign already", str(path), FEW, resume=False)
+    refused("already has a campaign", str(path), FEW, resume=False)
     refused("has max_steps 100, not 50", str(path), Plan(max_steps=50))
     refused("has on machine,transformer, not rnn", str(path), Plan(on="rnn", max_steps=100))
     refused(
@@ -110,7 +110,7 @@ def test_another_plan_source_or_version_is_refused_by_name(tmp_path: Path) -> No
     manifest = {**json.loads(written), "version": "0.0.1"}
     del manifest["digest"]
     (folder / MANIFEST).write_bytes(sealed(manifest))
-    refused("begun by netwright 0.0.1", None, None)
+    refused("started by netwright 0.0.1", None, None)
     (folder / MANIFEST).write_bytes(written)
     assert results(folder) == before
 
@@ -124,11 +124,11 @@ def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
 
 def test_places_that_are_no_folder_for_a_campaign(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("mine")
-    with pytest.raises(OutputError, match="is no folder"):
+    with pytest.raises(OutputError, match="is not a folder"):
         run("all:2x2", FEW, tmp_path / "file", Local(1))
-    with pytest.raises(OutputError, match="not empty, and has no campaign"):
+    with pytest.raises(OutputError, match="not empty and has no campaign"):
         run("all:2x2", FEW, tmp_path, Local(1))
-    with pytest.raises(InputError, match="has no campaign to go on with"):
+    with pytest.raises(InputError, match="has no campaign to resume"):
         run(None, None, tmp_path / "new", resume=True)
     with pytest.raises(InputError, match="all:NxM"):
         run("all:5x2", FEW, tmp_path / "new", Local(1))
@@ -146,7 +146,7 @@ def test_a_full_disk_keeps_what_is_there(tmp_path: Path, monkeypatch: pytest.Mon
 
     with monkeypatch.context() as patch:
         patch.setattr(os, "fsync", fsync)
-        with pytest.raises(OutputError, match=r"No space left on device; .* kept; go on with"):
+        with pytest.raises(OutputError, match=r"No space left on device; .* kept; resume with"):
             run("all:2x2", FEW, tmp_path / "c", Local(1), batch=5)
     kept = len(results(tmp_path / "c"))
     assert 0 < kept < 122
@@ -194,7 +194,7 @@ def test_a_source_that_changes_meanwhile_is_noticed(tmp_path: Path) -> None:
         if now.done > 20:
             path.write_text(text[: len(text) // 2])
 
-    with pytest.raises(InputError, match=r"list has changed .* are kept; go on with"):
+    with pytest.raises(InputError, match=r"list has changed .* are kept; resume with"):
         run(str(path), FEW, folder, Local(1), batch=5, progress=change)
     path.write_text(text)
     found = run(None, None, folder, Local(1), resume=True)
@@ -222,7 +222,7 @@ def test_machines_of_a_folder_that_vanish_are_noticed(tmp_path: Path) -> None:
 def test_lines_that_are_all_bad(tmp_path: Path) -> None:
     path = tmp_path / "list"
     path.write_text("1RB1LB_1LA1RZ\nfoo 1\nbar 2\n")
-    with pytest.raises(InputError, match="no machine in all of that"):
+    with pytest.raises(InputError, match="no machines in the sources"):
         run(f"{path}:1-2", FEW, tmp_path / "c", Local(1), skip_bad=True)
     found = run([f"{path}:1-2", "all:2x2"], FEW, tmp_path / "d", Local(1), skip_bad=True)
     assert (found.total, found.done) == (61, 61)

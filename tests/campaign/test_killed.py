@@ -44,7 +44,7 @@ def test_a_machine_that_kills_or_hangs_its_worker_has_a_row(
         1: ("transformer", "crashed"),
         3: ("transformer", "timeout"),
     }
-    assert wrong[1]["note"] == "its worker was killed by SIGKILL, 3 times of 3"
+    assert wrong[1]["note"] == "its worker was killed by SIGKILL, 3 times out of 3"
     assert wrong[3]["note"] == "took longer than 4 seconds"
 
 
@@ -138,7 +138,7 @@ def test_ctrl_c_once_keeps_what_is_under_way(tmp_path: Path) -> None:
     assert out == ""
     kept = status(folder).done
     assert err == (
-        f"netwright: interrupted; {kept:,} of 5,417 machines are kept; go on with: netwright "
+        f"netwright: interrupted; {kept:,} of 5,417 machines are kept; resume with: netwright "
         f"campaign --resume -o {folder}\n"
     )
     numbers = [row["number"] for row in rows(folder)]
@@ -174,7 +174,7 @@ def test_two_campaigns_in_one_folder_are_refused_and_status_looks_on(
         wait_for_parts(folder, 2)
         assert main(["campaign", "--resume", "-o", str(folder)]) == 2
         message = capsys.readouterr().err
-        assert message == f"netwright: another process works on the campaign in {folder}\n"
+        assert message == f"netwright: another process is working on the campaign in {folder}\n"
         assert main(["campaign", "pack", str(folder)]) == 2
         assert "wait for it" in capsys.readouterr().err
         assert main(["campaign", "status", str(folder), "--json"]) == 0
@@ -201,7 +201,7 @@ def test_ctrl_c_while_machines_are_looked_for_ends_that(
 
     with monkeypatch.context() as patch:
         patch.setattr(Work, "items", items)
-        with pytest.raises(StoppedError, match=r"interrupted; \d+ of 61 machines are kept; go on"):
+        with pytest.raises(StoppedError, match=r"interrupted; \d+ of 61 machines are kept; resume"):
             run("all:2x2", FEW, tmp_path / "c", Local(1), batch=5)
     assert status(tmp_path / "c").done < 31
     assert run(None, None, tmp_path / "c", Local(1), resume=True).done == 61

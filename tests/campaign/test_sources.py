@@ -132,7 +132,7 @@ def test_bytes_that_are_no_rule_in_a_seed_database(tmp_path: Path) -> None:
     path = tmp_path / "seeds"
     path.write_bytes(header + good + bytes([7] * 30) + good)
     source = read_source(str(path))
-    with pytest.raises(FormatError, match="machine 1 has bytes that are no rule"):
+    with pytest.raises(FormatError, match="machine 1 has bytes that are not a rule"):
         source.survey(skip_bad=False)
     assert source.survey(skip_bad=True).bad == (1,)
     assert [item.number for item in items(source, skip_bad=True)] == [0, 2]
@@ -159,11 +159,11 @@ def test_the_library_a_folder_and_single_machines(tmp_path: Path) -> None:
     ("text", "message"),
     [
         ("all:5x2", "busy-beaver value"),
-        ("all:3", "expected such as all:3x2"),
+        ("all:3", "expected a source such as all:3x2"),
         ("all:3x2:0RB", ":1RB"),
         ("all:1x2:1RB", "no state B"),
         ("every:3x3", r"at most 6 rules"),
-        ("random:5x2", "how many"),
+        ("random:5x2", "no count; expected"),
         ("random:30x2:5", "26 states"),
     ],
 )
@@ -176,7 +176,7 @@ def test_a_name_that_is_no_text_and_a_folder_that_cannot_be_read(tmp_path: Path)
     (tmp_path / os.fsdecode(b"bad\xff")).write_text(ONE)
     (tmp_path / "good").write_text(TWO)
     source = read_source(str(tmp_path))
-    with pytest.raises(FormatError, match="a name that is no text"):
+    with pytest.raises(FormatError, match="its name is not valid text"):
         source.survey(skip_bad=False)
     assert source.survey(skip_bad=True).bad == (0,)
 

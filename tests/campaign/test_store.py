@@ -188,7 +188,7 @@ def test_names_of_folders_are_no_patterns(tmp_path: Path) -> None:
 
 def test_a_wrong_question_is_one_message(tmp_path: Path) -> None:
     store = filled(tmp_path, (0, 1))
-    with pytest.raises(InputError, match="--sql asks nothing"):
+    with pytest.raises(InputError, match="--sql is empty"):
         ask(store, "")
     with pytest.raises(InputError, match=r"--sql: .*stepz"):
         ask(store, "select stepz from rows")
@@ -198,7 +198,7 @@ def test_a_folder_without_a_campaign(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="has no campaign"):
         Store(tmp_path).manifest()
     (tmp_path / "campaign.json").write_text(json.dumps({"format": "something else"}))
-    with pytest.raises(FormatError, match="is no campaign as netwright writes it"):
+    with pytest.raises(FormatError, match="is not a netwright campaign"):
         Store(tmp_path).manifest()
     (tmp_path / "campaign.json").write_text(json.dumps({"format": "netwright campaign 1"}))
     with pytest.raises(FormatError, match="'netwright campaign 1'; this netwright reads"):

@@ -125,7 +125,7 @@ def test_what_a_network_refuses_or_fails_at_is_said(monkeypatch: pytest.MonkeyPa
             {"on": "language-model", "do": "certify"},
             "no certificates for networks of kind language-model",
         ),
-        ({"on": "rnn", "options": {"score": "recency"}}, "score is no option of rnn"),
+        ({"on": "rnn", "options": {"score": "recency"}}, "score is not an option of rnn"),
         ({"on": "machine", "options": {"base": 4}}, "base is an option of networks"),
         ({"max_steps": -1}, "0 or more"),
         ({"time_limit": 0}, "0.1 at least"),

@@ -44,9 +44,9 @@ def whole(**changes: object) -> bytes:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"", "is no certificate"),
-        (b"[]", "is no certificate"),
-        (b"{}", "is no certificate"),
+        (b"", "is not a netwright certificate"),
+        (b"[]", "is not a netwright certificate"),
+        (b"{}", "is not a netwright certificate"),
         (b'{"kind": "x", "on": "rnn", "network": {}}', 'is of kind "x"; this netwright reads'),
         (b'{"kind": ["x"]}', 'is of kind ["x"]; this netwright reads'),
         (b'{"kind": "netwright certificate 2"}', 'this netwright reads "netwright certificate 3"'),
@@ -62,7 +62,7 @@ def whole(**changes: object) -> bytes:
         (whole(holds=1e6), "found the number 1000000.0; expected an integer or text"),
         (whole().replace(b"12345", b"1" * 5000), "found the number 1111111111"),
         (whole().replace(b'"on"', b'"kind"'), "an object: 'kind' occurs twice"),
-        (b"[" * 100_000, "is no certificate of netwright: nested too deeply"),
+        (b"[" * 100_000, "is not a netwright certificate: nested too deeply"),
     ],
 )
 def test_what_is_no_certificate_is_refused(
@@ -103,7 +103,7 @@ def test_a_certificate_of_another_machine_is_told(
     assert main(["certify", "--check", file, "--machine", "palindrome"]) == 1
     out = capsys.readouterr().out
     assert "\nnot certified: " in out
-    assert "is about the machine above, and not about palindrome\n" in out
+    assert "is about the machine above, not about palindrome\n" in out
     assert "\ncertified" not in out
     assert main(["certify", "--check", file, "--machine", "palindrome", "--json"]) == 1
     found = json.loads(capsys.readouterr().out)
@@ -120,10 +120,10 @@ def test_bad_usage(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
         (["copy", "--check", "x"], "and not both"),
         (["--check", "x", "--score", "paper"], "takes no options of a network"),
         (["copy", "--on", "machine"], "no network 'machine'; there are"),
-        (["copy", "--on", "rnn", "--blanks"], "blanks is no option of rnn"),
-        (["copy", "--base", "9"], "base is no option of transformer"),
+        (["copy", "--on", "rnn", "--blanks"], "blanks is not an option of rnn"),
+        (["copy", "--base", "9"], "base is not an option of transformer"),
         (["--check", str(tmp_path / "none")], "cannot be read"),
-        (["copy", "-o", str(tmp_path)], "is no ordinary file"),
+        (["copy", "-o", str(tmp_path)], "is not a regular file"),
     ):
         assert main(["certify", *arguments]) == 2
         assert message in capsys.readouterr().err

@@ -264,7 +264,7 @@ def test_a_wrong_normal_form_is_noticed() -> None:
     compiled = compiled_network(right, "transformer")
     assert isinstance(compiled, CompiledTransformer)
     other = replace(compiled, normal=replace(compiled.normal, given=wrong))
-    assert broken(other) == "normal form: M stands for the given machine"
+    assert broken(other) == "normal form: M simulates the given machine"
 
 
 def test_functions_are_known_by_what_they_are() -> None:
@@ -306,7 +306,7 @@ def test_the_normal_form_accepts_where_the_given_machine_does(on: str) -> None:
     for accepting in ([], ["reject"], ["accept", "reject"]):
         written["normal"]["machine"]["accepting"] = accepting
         failures = [each.failure for each in check_written(on, written) if each.failure]
-        assert failures[0] == "it accepts in other states"
+        assert failures[0] == "it accepts in the wrong states"
 
 
 class WrongPositions(Positions):

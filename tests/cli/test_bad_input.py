@@ -95,9 +95,9 @@ def test_a_file_that_is_no_machine(
         (("run", "copy", "--engine", "quick"), "--engine: no value 'quick'; there are auto, fast"),
         (
             ("run", "abba", "palindrome"),
-            r"'abba' is no machine, but 'palindrome' is; MACHINE comes first.*swapped\?",
+            r"'abba' is not a machine, but 'palindrome' is; MACHINE comes first.*swapped\?",
         ),
-        (("precision", "abba", "palindrome"), r"'abba' is no machine, but 'palindrome' is"),
+        (("precision", "abba", "palindrome"), r"'abba' is not a machine, but 'palindrome' is"),
         (
             ("run", "palindrome", "a b b a"),
             r"symbol ' ' at position 2 .* for symbols with ' ' between them: --separator ' '",
@@ -133,10 +133,10 @@ def test_an_empty_symbol_is_the_inputs_fault(capsys: pytest.CaptureFixture[str])
 @pytest.mark.parametrize(
     ("output", "message"),
     [
-        ("folder", "is there and is no ordinary file"),
+        ("folder", "exists and is not a regular file"),
         ("file/below", "cannot be written"),
         ("x" * 300, "cannot be written"),
-        ("fifo", "is there and is no ordinary file"),
+        ("fifo", "exists and is not a regular file"),
     ],
 )
 def test_a_place_that_cannot_be_written(
@@ -296,7 +296,7 @@ def test_a_network_that_is_cut_off_is_truncated(
     for size in (len(data) - 1, len(data) // 2, 500, 9):
         file.write_bytes(data[:size])
         found = complaint(capsys, "run", str(file), "a")
-        assert "is not a whole network as netwright saves it: it is truncated" in found
+        assert "is not an intact netwright network: it is truncated" in found
         for inner in ("Error", "header", "column", "char"):
             assert inner not in found
     file.write_bytes(data[:-3] + b"abc")
@@ -309,7 +309,7 @@ def test_a_network_that_is_cut_off_is_truncated(
         (
             '; $START: "nowhere"\n0 a b r 0\n0 b b l halt\n',
             (),
-            "$START: no rule speaks of the state 'nowhere'",
+            "$START: no rule mentions the state 'nowhere'",
         ),
         (
             '# $START: "b"\nblank: _\nstart state: a\ntable:\n  a: {_: {R: b}}\n  b:\n',

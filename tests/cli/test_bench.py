@@ -50,7 +50,7 @@ def test_everything_is_measured_on_a_machine_that_halts(
     assert all(value > 0 for value in found["machines_per_second"].values())
     drawn = plot.read_text()
     assert drawn.startswith("<?xml")
-    for text in ("nanoseconds a step", "steps a second", *NAMES):
+    for text in ("nanoseconds per step", "steps per second", *NAMES):
         assert text in drawn
 
 

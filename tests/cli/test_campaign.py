@@ -96,7 +96,7 @@ def test_the_undecided_machines_are_a_list_for_the_next_campaign(
     assert "overwrite it: force (--force)" in capsys.readouterr().err
     assert main(["campaign", "prime", "--max-steps", "4", "-o", str(tmp_path / "e"), *call]) == 0
     assert main(["campaign", "show", str(tmp_path / "e"), "--holdouts", str(tmp_path / "x")]) == 2
-    assert "are no bbchallenge text" in capsys.readouterr().err
+    assert "which has only bbchallenge text" in capsys.readouterr().err
 
 
 def kept(folder: Path, *given: dict[str, Any]) -> None:
@@ -129,7 +129,7 @@ def test_what_is_wrong_stands_first_with_the_command_that_shows_it(
     ]
     assert "1 row NOT CERTIFIED:" in out
     assert "netwright certify 1RB1LB_1LA1RZ --on transformer\n" in out
-    assert "2 passed over, which are no machine" in out
+    assert "2 skipped: not machines" in out
     assert "1 disagreement, 1 not certified, 1 without an answer" in " ".join(out.split())
 
 
@@ -143,9 +143,9 @@ def test_exit_codes(counts: tuple[int, int, int], code: int) -> None:
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (["all:2x2"], "name a folder: -o DIR"),
-        (["-o", "new"], "has no campaign to go on with; name a SOURCE"),
-        (["--resume", "-o", "new"], "has no campaign to go on with"),
+        (["all:2x2"], "name one: -o DIR"),
+        (["-o", "new"], "has no campaign to resume; name a SOURCE"),
+        (["--resume", "-o", "new"], "has no campaign to resume"),
         (["nothing", "-o", "new"], "'nothing' is not a file here"),
         (["all:2x2", "--on", "transfomer", "-o", "new"], "did you mean transformer"),
         (["all:2x2", "--do", "certify", "--on", "machine", "-o", "new"], "nothing to do"),
@@ -162,7 +162,7 @@ def test_exit_codes(counts: tuple[int, int, int], code: int) -> None:
         (["shwo", "new"], "no command 'shwo'; did you mean show?"),
         (["all:2x2", "--score", "none", "-o", "new"], "score"),
         (["bad", "-o", "new"], "bad:2"),
-        (["bad:0-7", "--skip-bad", "-o", "new"], "there are machines 0 to 1 only"),
+        (["bad:0-7", "--skip-bad", "-o", "new"], "there are only machines 0 to 1"),
         (["status"], "Missing argument 'DIR'"),
         (["status", "new"], "has no campaign"),
         (["show", "new", "--on", "rnn"], "--on belongs to: "),

@@ -117,20 +117,20 @@ def test_what_cannot_be_resumed_is_explained(
     data = kept_bytes(file)
     capsys.readouterr()
     resume = (BB5, "--engine", "fast", "--resume", str(file))
-    assert "another run (another on); resume with the same command" in error(
+    assert "another run (different on); resume with the same command" in error(
         capsys, *resume, "--on", "rnn"
     )
     other = ("sweeper", "--engine", "fast", "--resume", str(file))
-    assert "was made by another run (another machine)" in error(capsys, *other)
-    assert "(another input, engine)" in error(
+    assert "was made by another run (different machine)" in error(capsys, *other)
+    assert "(different input, engine)" in error(
         capsys, BB5, "1", "--engine", "reference", "--resume", str(file)
     )
     assert "there is no such file" in error(capsys, BB5, "--resume", str(tmp_path / "none"))
-    assert "is no ordinary file" in error(capsys, BB5, "--resume", str(tmp_path))
+    assert "is not a regular file" in error(capsys, BB5, "--resume", str(tmp_path))
     file.write_bytes(data[: len(data) // 2])
-    assert "is not a whole checkpoint" in error(capsys, *resume)
+    assert "is not an intact netwright checkpoint" in error(capsys, *resume)
     file.write_bytes(b"")
-    assert "is not a whole checkpoint" in error(capsys, *resume)
+    assert "is not an intact netwright checkpoint" in error(capsys, *resume)
     place = len(data) - 40
     file.write_bytes(data[:place] + bytes([data[place] ^ 1]) + data[place + 1 :])
     assert "it was changed" in error(capsys, *resume)
@@ -149,7 +149,7 @@ def test_a_file_that_is_there_is_not_overwritten(
     file = tmp_path / "thesis.tex"
     file.write_text("precious")
     message = error(capsys, BB5, "--checkpoint", str(file))
-    assert f"--resume {file} goes on from it; else name another file" in message
+    assert f"--resume {file} resumes it; otherwise name another file" in message
     assert file.read_text() == "precious"
     assert "cannot be written: No such file" in error(
         capsys,
@@ -242,7 +242,7 @@ def test_ctrl_c_keeps_the_run_and_says_how_to_go_on(
         process.send_signal(number)
         _, message = process.communicate()
         assert process.returncode == {signal.SIGINT: 130, signal.SIGTERM: 143}[number]
-    assert f"--resume {file} goes on from there" in message
+    assert f"--resume {file} resumes it" in message
     assert file.stat().st_mtime_ns > before
     reached = int(message.split("after ")[1].split(" step")[0].replace(",", ""))
     with running(file, "binary-counter", on, reached, 30) as process:
@@ -266,7 +266,7 @@ def test_ctrl_c_as_a_file_is_written(
     limit = ("--on", on, "--max-steps", str(10**15))
     keep = ("--checkpoint", str(file), "--checkpoint-every", "0")
     assert main(["run", "binary-counter", *limit, *keep]) == 130
-    assert f"--resume {file} goes on from there" in capsys.readouterr().err
+    assert f"--resume {file} resumes it" in capsys.readouterr().err
 
 
 def test_two_runs_do_not_share_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -299,9 +299,7 @@ def test_what_others_put_there_is_not_overwritten(
     file = tmp_path / "kept"
     call = ("binary-counter", "--max-steps", "400000", "--checkpoint-every", "0")
     monkeypatch.setattr(Checkpoint, "read", lambda _: file.write_text("precious") and None)
-    assert "exists by now, and is not overwritten" in error(
-        capsys, *call, "--checkpoint", str(file)
-    )
+    assert "exists by now; not overwritten" in error(capsys, *call, "--checkpoint", str(file))
     assert file.read_text() == "precious"
     monkeypatch.undo()
     file.unlink()
@@ -316,7 +314,7 @@ def test_what_others_put_there_is_not_overwritten(
 
     monkeypatch.setattr(Checkpoint, "read", read_and_change)
     message = error(capsys, "binary-counter", "--max-steps", "500000", "--resume", str(file))
-    assert "was changed by somebody else, and is not overwritten" in message
+    assert "was changed by another process; not overwritten" in message
     assert file.read_text() == "precious"
 
 
@@ -326,6 +324,6 @@ def test_places_that_are_no_files(capsys: pytest.CaptureFixture[str], tmp_path: 
     for option in ("--checkpoint", "--resume"):
         message = error(capsys, BB5, option, str(circle))
         assert "circle" in message
-    assert "is no ordinary file" in error(capsys, BB5, "--checkpoint", "/dev/null")
+    assert "is not a regular file" in error(capsys, BB5, "--checkpoint", "/dev/null")
     message = error(capsys, BB5, "--resume", str(tmp_path / "none"), "--checkpoint", str(circle))
     assert message.count("\n") == 1

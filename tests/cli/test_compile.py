@@ -17,7 +17,7 @@ from netwright.kind.registry import SHORT, kinds
 def test_a_weight_is_printed_with_its_names(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["compile", "palindrome", "--weights", "decoder.3.V", "--weights", "F"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == "decoder.3.V: 45 × 45, 5 weights not 0"
+    assert lines[0] == "decoder.3.V: 45 × 45, 5 nonzero weights"
     assert "  x8    → x7     -1" in lines
     assert [line.split(":")[0] for line in lines if " × " in line] == [
         "decoder.3.V",

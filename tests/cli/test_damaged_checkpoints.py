@@ -61,6 +61,6 @@ def test_small_files_that_ask_for_much_are_refused(tmp_path: Path) -> None:
     code, _, message = resumed(file, "transformer", forged(about, late))
     assert (code, f"{1 << 40} tokens" in message) == (2, True)
     about["run"]["more"] = 1
-    assert "another more" in resumed(file, "transformer", forged(about, arrays))[2]
+    assert "different more" in resumed(file, "transformer", forged(about, arrays))[2]
     kind = forged({**about, "kind": "k" * 400_000}, arrays)
     assert len(resumed(file, "transformer", kind)[2]) < 300

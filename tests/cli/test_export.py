@@ -38,7 +38,7 @@ def test_machines_are_compiled_for_floats_and_networks_taken_as_they_are(
     capsys.readouterr()
     assert main(["export", saved, "--check", "99", "-o", f"{out}2"]) == 1
     message = capsys.readouterr().err
-    assert message.startswith("netwright: numpy in float64 is right to ")
+    assert message.startswith("netwright: numpy in float64 is right only up to ")
     assert "try --base 4" in message
     assert not Path(f"{out}2").exists()
     assert main(["export", saved, "--check", "99", "-o", f"{out}2", "--json"]) == 1
@@ -69,9 +69,9 @@ def test_a_word_with_blanks_gets_a_network_that_takes_it(
         (["palindrome", "-o", "x", "--input", "xyz"], "input symbol 'x' at position 1"),
         (["palindrome", "-o", "x", "--input", "a b"], "--separator ' '"),
         (["palindrom", "-o", "x"], "palindrome"),
-        (["palindrome", "-o", "x", "--base", "4"], "base is no option of transformer"),
+        (["palindrome", "-o", "x", "--base", "4"], "base is not an option of transformer"),
         (["palindrome", "-o", "no/x"], "No such file or directory"),
-        (["palindrome", "-o", "."], "no name for a new folder"),
+        (["palindrome", "-o", "."], "not a name for a new folder"),
         (["palindrome", "--zoo", "-o", "x"], "--zoo takes all machines of the library"),
         (["--zoo", "-o", "no/x"], "No such file or directory"),
     ],
@@ -117,7 +117,9 @@ def test_ctrl_c(
     zoo = ["export", "--zoo", "--check", "5", "-o", str(tmp_path / "zoo")]
     assert main(zoo) == 130
     captured = capsys.readouterr()
-    assert captured.err == ("netwright: interrupted after 4 networks; the same command goes on\n")
+    assert captured.err == (
+        "netwright: interrupted after 4 networks; the same command resumes it\n"
+    )
     assert captured.out.count("checked to 5") == 4
     assert len([*(tmp_path / "zoo").iterdir()]) == 4 + 2
     calls = 5

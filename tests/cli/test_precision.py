@@ -140,7 +140,7 @@ def test_the_plots_are_drawn_from_the_data_in_json(
         "first token that attends wrongly",
         "temperature τ of softmax",
         "bits of numerator and denominator",
-        "score of the winner less the next",
+        "score of the winner minus the next",
         "the Transformer of busy-beaver-5",
     ):
         assert text in drawn
@@ -170,7 +170,7 @@ def test_the_plots_are_drawn_from_the_data_in_json(
         ),
         (
             ("sweeper", "--on", "rnn", "--plot", "x.png"),
-            "--plot and --curves are of the transformer, not of rnn",
+            "--plot and --curves are for the transformer, not for rnn",
         ),
         (("sweeper", "--on", "machine"), "no network 'machine'"),
         (
@@ -179,7 +179,7 @@ def test_the_plots_are_drawn_from_the_data_in_json(
         ),
         (("sweeper", "--bits", "８"), "--bits: no format"),
         (("",), "is not a file here"),
-        (("sweeper", "--base", "4"), "base is no option of transformer"),
+        (("sweeper", "--base", "4"), "base is not an option of transformer"),
         (("sweeper", "--plot", "x.txt"), "expected a file that ends in"),
         (("sweeper", "--max-steps", "0"), "--max-steps is 0; expected 1 to"),
         (("no-such-machine",), "no-such-machine"),
@@ -257,7 +257,7 @@ def test_a_base_too_large_for_a_format(capsys: pytest.CaptureFixture[str]) -> No
     (row,) = answer(capsys, *options)["results"]
     assert (row["digits_held"], row["reading"]["found"]) == (None, "none over none")
     assert main(["precision", *options]) == 0
-    assert "no number any more" in capsys.readouterr().out
+    assert "no longer a number" in capsys.readouterr().out
 
 
 def test_search_is_offered_where_it_can_be_done(capsys: pytest.CaptureFixture[str]) -> None:

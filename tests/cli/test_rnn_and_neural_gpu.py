@@ -72,7 +72,7 @@ def test_the_base_is_the_users_choice(capsys: pytest.CaptureFixture[str]) -> Non
         (("run", "copy", "--on", "machine", "--without", "x"), "--break and --without change netw"),
         (
             ("compile", "copy", "--on", "rnn", "--blanks"),
-            "blanks is no option of rnn; its options are base",
+            "blanks is not an option of rnn; its options are base",
         ),
     ],
 )

@@ -121,17 +121,17 @@ def test_what_a_network_cannot_do_is_said(
             "copy",
             "--base",
             "9",
-        ): "base is no option of transformer; its options are score, blanks",
+        ): "base is not an option of transformer; its options are score, blanks",
         (
             "run",
             "copy",
             "--base",
             "9",
-        ): "base is no option of transformer; its options are score, blanks",
+        ): "base is not an option of transformer; its options are score, blanks",
     }
     for arguments, message in cases.items():
         assert main(arguments) == 2
         assert message in capsys.readouterr().err
     path.write_bytes(path.read_bytes()[:500])
     assert main(["run", str(path)]) == 2
-    assert "is not a whole network as netwright saves it" in capsys.readouterr().err
+    assert "is not an intact netwright network" in capsys.readouterr().err

@@ -69,10 +69,13 @@ def test_the_prompt_of_a_language_model_is_as_before(capsys: pytest.CaptureFixtu
         (("run", "palindrome", *ON, "--prompt", "prose"), "no prompt 'prose'"),
         (
             ("run", "palindrome", *ON, "--form", "short"),
-            "form is no option of universal-tr",
+            "form is not an option of universal-tr",
         ),
-        (("run", "palindrome", *ON, "--score", "recency"), "score is no option of universal-tr"),
-        (("run", "palindrome", "--prompt", "text"), "prompt is no option of transformer"),
+        (
+            ("run", "palindrome", *ON, "--score", "recency"),
+            "score is not an option of universal-tr",
+        ),
+        (("run", "palindrome", "--prompt", "text"), "prompt is not an option of transformer"),
         (("precision", "palindrome", *ON), "no precision laboratory for universal-transformer"),
         (("export", "palindrome", *ON, "--to", "numpy", "-o", "x"), "has no code for numpy"),
         (
@@ -129,5 +132,5 @@ def test_a_certificate_of_the_universal_network_alone_is_for_all_machines(
         assert (found["certified"], found["machine"]) == (True, None)
         assert main(["certify", "--check", path, "--machine", "palindrome"]) == 2
         message = capsys.readouterr().err
-        assert "is of a universal network, for all machines" in message
+        assert "is for a universal network and all machines" in message
         assert message.count("\n") == 1

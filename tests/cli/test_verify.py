@@ -21,7 +21,7 @@ def test_a_broken_weight_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     broken = ["--break", "decoder.3.V.s4"]
     assert main(["verify", "palindrome", "abba", *broken]) == 1
     out = capsys.readouterr().out
-    assert out.startswith("transformer: decoder.3.V.s4 broken\nleft out, for want of such a weight")
+    assert out.startswith("transformer: decoder.3.V.s4 broken\nleft out, without such a weight")
     assert "or part: rnn, neural-gpu\n" in out
     assert "1 run, " in out
     assert "Lemma B.4 does not hold at time" in out

@@ -156,7 +156,7 @@ def test_forged_rows_are_found_by_doing_them_again(copy: Path) -> None:
 def test_what_is_none_of_these(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(FormatError, match="there is no such file or folder"):
         nw.audit(tmp_path / "nothing")
-    with pytest.raises(FormatError, match="is no campaign and no export"):
+    with pytest.raises(FormatError, match="is neither a campaign nor an export"):
         nw.audit(tmp_path)
     with pytest.raises(InputError, match="a sample of -1 rows"):
         nw.audit(tmp_path, sample=-1)

@@ -78,32 +78,32 @@ DAMAGE: dict[str, Callable[[bytes, bytes], bytes]] = {
     "emptied": lambda data, other: b"",
     "halved": lambda data, other: data[: len(data) // 2],
     "doubled": lambda data, other: data + data,
-    "with zeros behind it": lambda data, other: data + bytes(100),
+    "with zeros after it": lambda data, other: data + bytes(100),
     "exchanged": lambda data, other: other,
 }
 
 
 @pytest.mark.parametrize("how", DAMAGE)
-def test_a_damaged_part_is_named_and_done_anew(how: str, copy: Path, whole: Path) -> None:
+def test_a_damaged_part_is_named_and_done_again(how: str, copy: Path, whole: Path) -> None:
     wanted = results(whole)
     one, other, *_ = sorted(copy.glob("rows-*"))
     damaged = DAMAGE[how](one.read_bytes(), other.read_bytes())
     one.write_bytes(damaged)
     with pytest.raises(FormatError, match=rf"{one.name} is damaged"):
         status(copy)
-    with pytest.warns(FormatWarning, match=rf"{one.name} is damaged .* put aside as damaged-"):
+    with pytest.warns(FormatWarning, match=rf"{one.name} is damaged .* moved aside to damaged-"):
         assert run(None, None, copy, Local(1), resume=True).finished
     assert results(copy) == wanted
     assert (copy / f"damaged-{one.name}").read_bytes() == damaged
 
 
-def test_a_part_that_nobody_wrote_is_put_aside(copy: Path, whole: Path) -> None:
+def test_a_part_that_nobody_wrote_is_moved_aside(copy: Path, whole: Path) -> None:
     one = min(copy.glob("rows-*"))
     stranger = copy / "rows-000000000041-000000000049.jsonl.gz"
     shutil.copy(one, stranger)
-    with pytest.raises(FormatError, match="is none of the parts in"):
+    with pytest.raises(FormatError, match="is not one of the parts in"):
         status(copy)
-    with pytest.warns(FormatWarning, match="put aside as damaged-"):
+    with pytest.warns(FormatWarning, match="moved aside to damaged-"):
         run(None, None, copy, Local(1), resume=True)
     assert results(copy) == results(whole)
 
@@ -170,7 +170,7 @@ def test_another_plan_than_that_of_the_rows_is_noticed(copy: Path) -> None:
         {"sources": [{**manifest["sources"][0], "end": 10**12}]},
     ):
         path.write_bytes(sealed({**manifest, **change}))
-        with pytest.raises(FormatError, match="is of another campaign than"):
+        with pytest.raises(FormatError, match="belongs to another campaign than"):
             status(copy)
     path.write_bytes(sealed({**manifest, "sources": [{**manifest["sources"][0], "end": 10**18}]}))
     with pytest.raises(FormatError, match="numbers of a source"):

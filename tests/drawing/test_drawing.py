@@ -110,7 +110,7 @@ def test_the_verb_writes_files(tmp_path: Path, capsys: pytest.CaptureFixture[str
         (["palindrome"], "say which file to write"),
         (["palindrome", "-o", str(tmp_path / "x.gif")], "say which file to write"),
         (["palindrome", "-o", str(tmp_path / "a.svg")], "exists"),
-        (["palindrome", "abba", "--on", "rnn", "-o", str(tmp_path / "x.svg")], "of the machine"),
+        (["palindrome", "abba", "--on", "rnn", "-o", str(tmp_path / "x.svg")], "is for machines"),
     ):
         assert main(["draw", *arguments]) == 2
         assert message in capsys.readouterr().err

@@ -38,7 +38,7 @@ def test_numbers_that_are_no_stacks_go_on_in_big_numbers() -> None:
     U = matrix(xx=fmpq(1, 3), yy=fmpq(1, 5), xz=1, yz=1)
     start = Vector.of(D, x=1, y=1)
     fast = agree_from(start, U, 40)
-    assert fast.reason == "a number is no stack any more"
+    assert fast.reason == "a number is no longer a stack"
     assert fast.moments == 40
 
 

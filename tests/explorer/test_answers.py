@@ -353,7 +353,7 @@ def test_memory_has_a_limit_that_is_said(answers: Answers, monkeypatch: pytest.M
     monkeypatch.setattr(answers_module, "resident_bytes", lambda: 10**10)
     found = settled(answers, "run", {"machine": "busy-beaver-4"})
     assert found.status == 400
-    assert "the page takes 2.0 GB" in json.loads(found.body)["error"]
+    assert "the page may use 2.0 GB" in json.loads(found.body)["error"]
     assert answers_module.resident_bytes() == 10**10
     monkeypatch.undo()
     assert 10**7 < answers_module.resident_bytes() < 10**11

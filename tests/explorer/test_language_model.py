@@ -46,7 +46,7 @@ def test_it_ends_with_the_context() -> None:
     last, ended = page.last
     assert not ended
     assert page.moment(last) is not None
-    with pytest.raises(EndedError, match="is looked at up to"):
+    with pytest.raises(EndedError, match="is shown up to"):
         page.moment(last + 1)
 
 

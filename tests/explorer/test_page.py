@@ -103,7 +103,7 @@ def test_nothing_is_overwritten(tmp_path: Path) -> None:
         (["palindrome", "abba", "--tokens", "5:99", "-o", "x.html"], "the times 1 to 26"),
         (["palindrome", "abba", "--tokens", "5", "-o", "x.html"], "expected A:B"),
         (["palindrome", "abba", "--tokens", "9:5", "-o", "x.html"], "the times 1 to 26"),
-        (["busy-beaver-5", "--tokens", "1:50000", "-o", "x.html"], "20,000 of them at most"),
+        (["busy-beaver-5", "--tokens", "1:50000", "-o", "x.html"], "a file has at most 20,000"),
         (["palindrome", "abba", "--tokens", "1:5"], "add -o FILE.html"),
         (["palindrome", "abba", "--tokens", "1:5", "--t", "9", "-o", "x.html"], "the times 1 to 5"),
         (["palindrome", "abba", "--t", "99999"], "there is no time 99,999"),

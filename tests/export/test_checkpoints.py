@@ -98,12 +98,12 @@ def test_damaged_folders(tmp_path: Path) -> None:
             nw.generate(tmp_path / "out", "abba")
 
     for name in ("model.safetensors", "config.json"):
-        refused(name, None, "is not whole: FileNotFoundError")
-        refused(name, b"", "is not whole")
-        refused(name, files[name][:99], "is not whole")
-        refused(name, b"[]", "is not whole")
+        refused(name, None, "is incomplete: FileNotFoundError")
+        refused(name, b"", "is incomplete")
+        refused(name, files[name][:99], "is incomplete")
+        refused(name, b"[]", "is incomplete")
     for key, value in (("model_type", "llama"), ("model_type", "opt"), ("dtype", "int8")):
-        refused("config.json", json.dumps({**config, key: value}).encode(), "not whole|no dtype")
+        refused("config.json", json.dumps({**config, key: value}).encode(), "incomplete|no dtype")
     refused("netwright.safetensors", None, "no such file")
     other = language_model("busy-beaver-4").export("gpt2", tmp_path / "other").folder
     refused(
@@ -144,7 +144,9 @@ def test_a_damaged_weight_is_found(
         write_tensors(path, tensors)
 
     monkeypatch.setattr(target, "write", damage)
-    with pytest.raises(CheckFailedError, match=r"a wrong weight|right to \d tokens only") as caught:
+    with pytest.raises(
+        CheckFailedError, match=r"a wrong weight|right only up to \d tokens"
+    ) as caught:
         language_model().export(to, tmp_path / "out")
     assert caught.value.export.weight is not None
     assert [*tmp_path.iterdir()] == []
@@ -166,9 +168,9 @@ def test_the_universal_model(tmp_path: Path) -> None:
     assert found.states["accept"] == "acc"
     with pytest.raises(InputError, match="the model has 15 and 8"):
         nw.prompt("binary-multiplication", model=tmp_path / "out")
-    with pytest.raises(InputError, match="is no language model of one machine"):
+    with pytest.raises(InputError, match="is not a language model of one machine"):
         nw.generate(tmp_path / "out")
-    with pytest.raises(FormatError, match="is no folder that netwright exported"):
+    with pytest.raises(FormatError, match="is not a folder exported by netwright"):
         nw.prompt("palindrome", model=tmp_path)
     with pytest.raises(InputError, match="is for gpt2 or opt; not for numpy"):
         export_universal("numpy", tmp_path / "other")
@@ -180,7 +182,7 @@ def test_the_universal_model(tmp_path: Path) -> None:
     names = json.loads((tmp_path / "small" / "names.json").read_text(encoding="utf-8"))
     for damage in ({"states": 3}, {"symbols": ["#"]}, {"context": "x"}):
         (tmp_path / "small" / "names.json").write_text(json.dumps({**names, **damage}))
-        with pytest.raises(FormatError, match=r"its names\.json is not whole"):
+        with pytest.raises(FormatError, match=r"its names\.json is incomplete"):
             nw.prompt("palindrome", model=tmp_path / "small", damaged=True)
 
 
@@ -191,7 +193,9 @@ def test_texts_are_decoded_with_their_model(tmp_path: Path) -> None:
     vocabulary = UniversalVocabulary.of(16, 8, 256)
     own: Any = {"model": tmp_path / "own"}
     assert "is not the last visit" in str(nw.parse("a b <run> R:start:a>_ @2", **own).problem)
-    assert "is no token of the model" in str(nw.parse("a b <run> R:start:a>_ @999", **own).problem)
+    assert "is not a token of the model" in str(
+        nw.parse("a b <run> R:start:a>_ @999", **own).problem
+    )
     stays = TuringMachine(
         ["q", "r"], ["_", "a"], "_", "q", {("q", "a"): ("r", "_", "S"), ("r", "_"): ("q", "_", "R")}
     )
@@ -201,19 +205,19 @@ def test_texts_are_decoded_with_their_model(tmp_path: Path) -> None:
     assert (both.problem, both.steps) == (None, 4)
     assert nw.parse(text, model=tmp_path / "universal").steps == 6
     other = nw.parse(text, "palindrome", model=tmp_path / "universal").problem
-    assert "stands behind rules that are not those of palindrome" in str(other)
+    assert "comes after rules that are not those of palindrome" in str(other)
     bad = "q0:zz 1:R:q77 <tape> zz <run> R:q0:zz @5 R:q77:#"
-    assert "is no token of the model" in str(nw.parse(bad, model=tmp_path / "universal").problem)
+    assert "is not a token of the model" in str(nw.parse(bad, model=tmp_path / "universal").problem)
     none = nw.parse("a a <run>", model=tmp_path / "universal").problem
-    assert "is no text of the universal model: it has no rules" in str(none)
+    assert "is not a text of the universal model: it has no rules" in str(none)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("netwright.kind.language_model.kind.find_spec", lambda _name: None)
         with pytest.raises(InputError, match="engine torch needs torch and transformers"):
             nw.generate(tmp_path / "own", engine="torch")
     compile_network(library_machine("palindrome")).export("numpy", tmp_path / "numpy")
-    with pytest.raises(InputError, match="that is no universal language model"):
+    with pytest.raises(InputError, match="that is not a universal language model"):
         nw.parse(text, model=tmp_path / "numpy")
-    with pytest.raises(InputError, match="machine or model, not both"):
+    with pytest.raises(InputError, match="give a machine or a model, not both"):
         nw.parse(text, "palindrome", model=tmp_path / "own")
 
 
@@ -257,10 +261,10 @@ def test_the_command_line(
         (["export", "--universal", "--to", "gpt2", "--states", "1", "-o", "x"], "2 to 4,096"),
         (["export", "--zoo", "--to", "gpt2", "-o", "x"], "no network of the paper"),
         (["compile", "palindrome", "abba"], "INPUT, --separator and --model are for --prompt"),
-        ([*call, "-o", "x"], "a prompt is printed; --on, --weights, --explain and -o are not for"),
-        ([*call, "--score", "recency"], "score is no option of a prompt"),
-        ([*call, "--model", "nothing"], "is no folder that netwright exported"),
-        ([*call, "--model", "out"], "that is no universal language model"),
+        ([*call, "-o", "x"], "--prompt only prints; it takes no --on, --weights, --explain or -o"),
+        ([*call, "--score", "recency"], "score is not an option of a prompt"),
+        ([*call, "--model", "nothing"], "is not a folder exported by netwright"),
+        ([*call, "--model", "out"], "that is not a universal language model"),
         (["compile", "palindrome", "xyz", "--prompt"], "input symbol 'x'"),
     ]
     for arguments, said in bad:
@@ -308,5 +312,5 @@ def test_a_damaged_folder_is_not_run_unless_it_is_asked_for(tmp_path: Path) -> N
     with suppress(NetworkError):
         nw.generate(folder, "abba", damaged=True)
     (folder / "checked.json").unlink()
-    with pytest.raises(FormatError, match="no folder that netwright exported, or its checked"):
+    with pytest.raises(FormatError, match="not a folder exported by netwright, or its checked"):
         nw.generate(folder, "abba")

@@ -79,7 +79,7 @@ def test_a_batch_of_words_of_different_lengths(tmp_path: Path) -> None:
         for word, row in zip(words, model.generate(**batch, **options), strict=True):
             text = tokenizer.decode(row).replace("<pad> ", "").replace(" <pad>", "")
             assert text == expected_text(PALINDROME, word)
-    with pytest.raises(ValueError, match="behind <start> there are outputs only"):
+    with pytest.raises(ValueError, match="only outputs can come after <start>"):
         model.generate(torch.tensor([[3, 0, 3]]))
     with pytest.raises(ValueError, match="every row needs <start> in the same column"):
         model(torch.tensor([[3, 0, 1], [3, 3, 0]]))

@@ -47,7 +47,7 @@ def test_it_goes_on_where_it_stopped(tmp_path: Path) -> None:
     damaged = place / some[2].folder / "checked.json"
     kept = damaged.read_text(encoding="utf-8")
     damaged.write_text("{}")
-    with pytest.raises(OutputError, match="is no export of netwright, and is not overwritten"):
+    with pytest.raises(OutputError, match="is not an export of netwright; not overwritten"):
         [*write_zoo("numpy", place, on=kinds, check=9)]
     damaged.write_text(kept, encoding="utf-8")
     damaged.with_name("network.py").write_text("garbage")
@@ -71,15 +71,15 @@ def test_it_goes_on_where_it_stopped(tmp_path: Path) -> None:
 
 def test_a_folder_that_is_something_else(tmp_path: Path) -> None:
     (tmp_path / "thesis.txt").write_text("precious")
-    with pytest.raises(OutputError, match="is no zoo of netwright; name another folder"):
+    with pytest.raises(OutputError, match="is not a netwright zoo; name another folder"):
         next(write_zoo("numpy", tmp_path, force=True))
-    with pytest.raises(OutputError, match="is there and is no folder"):
+    with pytest.raises(OutputError, match="exists and is not a folder"):
         next(write_zoo("numpy", tmp_path / "thesis.txt", force=True))
     with pytest.raises(OutputError, match="No such file or directory"):
         next(write_zoo("numpy", tmp_path / "no" / "zoo"))
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
     (tmp_path / "index.json").write_text('{"name": "my app"}')
-    with pytest.raises(OutputError, match="is no zoo of netwright; name another folder"):
+    with pytest.raises(OutputError, match="is not a netwright zoo; name another folder"):
         next(write_zoo("numpy", tmp_path, force=True))
     with pytest.raises(InputError, match=r"rnn has no code for hf|needs torch"):
         next(write_zoo("hf", tmp_path / "zoo", on=["rnn"]))

@@ -78,7 +78,7 @@ def test_what_is_no_network_is_not_compiled() -> None:
     for name in ("machine", "nonsense"):
         with pytest.raises(InputError, match=f"no network '{name}'; there are transformer, rnn"):
             compiled_network(machine, name)
-    with pytest.raises(InputError, match="score is no option of rnn; its options are base"):
+    with pytest.raises(InputError, match="score is not an option of rnn; its options are base"):
         compiled_network(machine, "rnn", (), "recency")
     with pytest.raises(InputError, match="no score 'last'"):
         AttentionExperiment(machine, (), [], score="last")  # type: ignore[arg-type]  # likewise

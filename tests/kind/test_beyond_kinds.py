@@ -151,7 +151,7 @@ def test_what_is_saved_is_the_network(choice: Choice, tmp_path: Path) -> None:
     assert again.certify().holds
     path.write_bytes(path.read_bytes().replace(b"universal-tr", b"universal-xx"))
     if network.kind.name == "universal-transformer":
-        with pytest.raises(FormatError, match="not a whole network"):
+        with pytest.raises(FormatError, match="not an intact netwright network"):
             nw.load(path)
 
 
@@ -242,7 +242,7 @@ def test_options_that_do_not_go_together_are_refused() -> None:
     for options, message in (
         ({"prompt": "prose"}, "no prompt 'prose'; there are rules, text"),
         ({"attention": "soft"}, "no attention 'soft'; there are absolute, dot-product"),
-        ({"form": "short"}, "form is no option of universal-transformer"),
+        ({"form": "short"}, "form is not an option of universal-transformer"),
     ):
         with pytest.raises(InputError, match=message):
             nw.compile(machine, to="universal-transformer", **options)

@@ -142,7 +142,7 @@ def test_it_is_saved_loaded_and_audited(
     damaged[-9] ^= 1
     Path(file).write_bytes(damaged)
     assert main(["audit", file]) == 1
-    with pytest.raises(FormatError, match="is not a whole network"):
+    with pytest.raises(FormatError, match="is not an intact netwright network"):
         nw.load(file)
 
 
@@ -174,9 +174,9 @@ def test_what_it_has_not_is_said(even: str, capsys: pytest.CaptureFixture[str]) 
         (("precision", even, *ON), "there is no precision laboratory for finite-state"),
         (("export", even, *ON, "-o", "x"), "finite-state has no code for numpy"),
         (("run", even, *ON, "--engine", "fast"), "no engine for finite-state 'fast'"),
-        (("run", even, *ON, "--score", "paper"), "score is no option of finite-state; its opt"),
+        (("run", even, *ON, "--score", "paper"), "score is not an option of finite-state; its opt"),
         (("run", even, *ON, "--sharpness", "0"), "sharpness is '0'; expected"),
-        (("compile", even, *ON, "--prompt"), "a prompt is printed"),
+        (("compile", even, *ON, "--prompt"), "--prompt only prints"),
     ):
         assert main(list(call)) == 2
         assert message in capsys.readouterr().err

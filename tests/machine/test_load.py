@@ -67,7 +67,7 @@ def test_what_is_no_machine_is_explained(tmp_path: Path) -> None:
     assert "not in a format netwright knows" in message(b"Dear Alan,\nhow are you?")
     assert "is not a Morphett machine" in message(b"Dear Alan,\nhow are you?", "morphett")
     assert "unknown format 'cards'" in message(b"x", "cards")
-    assert "has not the header" in message(b"x" * 60, "bbchallenge-seeds")
+    assert "does not have the header" in message(b"x" * 60, "bbchallenge-seeds")
 
 
 def test_a_yaml_document_may_begin_with_dashes(tmp_path: Path) -> None:

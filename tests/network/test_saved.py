@@ -156,7 +156,7 @@ def test_a_network_of_another_kind_is_not_saved() -> None:
 
 @pytest.mark.parametrize("cut", [10, 100, 2000, -1])
 def test_a_file_cut_short_is_explained(cut: int) -> None:
-    with pytest.raises(FormatError, match="net is not a whole network as netwright saves it"):
+    with pytest.raises(FormatError, match="net is not an intact netwright network"):
         from_bytes(to_bytes(compiled())[:cut], "net")
 
 
@@ -188,12 +188,12 @@ def put(about: dict[str, Any], changes: dict[str, Any]) -> None:
         ({"kind": "netwright network 99"}, "is a 'netwright network 99'; this netwright"),
         ({"on": "abacus"}, "no network 'abacus'"),
         ({"options": {"score": "last"}}, "no score 'last'"),
-        ({"machine": "abc"}, "is not a whole network"),
-        ({"layouts": []}, "is not a whole network"),
+        ({"machine": "abc"}, "is not an intact netwright network"),
+        ({"layouts": []}, "is not an intact netwright network"),
         ({"normal.machine": {"states": [], "delta": []}}, "normal.machine is "),
         ({"normal.q_init": "a"}, "normal.q_init is 'a', not 'q_init', as the machine and its opt"),
         ({"network.pos.powers": [["x8", 0]]}, "network.pos.powers is not a list of 4 parts"),
-        ({"network": {}}, "is not a whole network"),
+        ({"network": {}}, "is not an intact netwright network"),
         ({"layouts": [["x"]] * 9}, "layouts is "),
         ({"given": {}}, "given is "),
         ({"seed": [[10**6, "1"]]}, "seed has a number outside its vector"),
@@ -205,7 +205,7 @@ def test_a_file_with_other_contents_is_explained(changes: dict[str, object], mes
 
 
 def test_another_programs_file_is_explained() -> None:
-    with pytest.raises(FormatError, match="is not a whole network as netwright saves it"):
+    with pytest.raises(FormatError, match="is not an intact netwright network"):
         from_bytes(save({"x": np.zeros(3)}))
 
 
@@ -244,7 +244,7 @@ def test_a_file_whose_parts_contradict_each_other_is_refused(
     data = to_bytes(compile_network(library_machine("palindrome"), on))
     about, tensors = unseal(data, "file", "network")
     put(about, change)
-    with pytest.raises(FormatError, match="is not a whole network as netwright saves it"):
+    with pytest.raises(FormatError, match="is not an intact netwright network"):
         from_bytes(seal(about, tensors))
 
 
@@ -330,12 +330,14 @@ def test_what_looks_like_a_number_or_a_text_is_none(on: str) -> None:
 
     assert from_bytes(with_rows(rows)) is not None
     for odd in (0.0, 0.5, True, "0", None):
-        with pytest.raises(FormatError, match=r"outside its matrix|is not a whole network"):
+        with pytest.raises(
+            FormatError, match=r"outside its matrix|is not an intact netwright network"
+        ):
             from_bytes(with_rows([[odd, *rows[0][1:]], *rows[1:]]))
     for change in ({"name": 5}, {"description": None}, {"name": ["x"]}):
         with pytest.raises(FormatError, match="not a Turing machine"):
             from_bytes(seal({**about, "machine": {**about["machine"], **change}}, tensors))
-    with pytest.raises(FormatError, match="a tensor that nothing is made of: more"):
+    with pytest.raises(FormatError, match="an unused tensor: more"):
         from_bytes(seal(about, {**tensors, "more": tensors[name]}))
     with pytest.raises(FormatError, match="no lone surrogates"):
         from_bytes(seal({**about, "changes": ["\ud800"]}, tensors))

@@ -108,11 +108,11 @@ def test_a_network_that_shows_no_machine_has_vectors_all_the_same() -> None:
     network = compile_network(library_machine("palindrome")).without("residual:decoder.2.self")
     trace = network.trace("abba")
     assert trace[20]["y"] == next(islice(network.outputs("abba"), 19, None))
-    with pytest.raises(NetworkError, match="from output 1 on its vectors show no machine"):
+    with pytest.raises(NetworkError, match="from output 1 on, its vectors do not show a machine"):
         _ = trace[1].configuration
-    with pytest.raises(NetworkError, match=r"from output 1 on .* so its trace has no length"):
+    with pytest.raises(NetworkError, match=r"from output 1 on, .* so its trace has no length"):
         len(trace)
-    with pytest.raises(NetworkError, match="from output 1 on its vectors show no machine"):
+    with pytest.raises(NetworkError, match="from output 1 on, its vectors do not show a machine"):
         _ = trace.run
     assert [moment.t for moment in network.trace("ab", max_steps=2)] == [*range(1, 14)]
     assert trace[:9].array("y").shape == (8, 45)

@@ -186,5 +186,5 @@ def test_networks_without_weights_are_refused() -> None:
     tokens = FloatTransformer(without_weights, FloatArithmetic(binary(24))).tokens(
         [], Vector.zero(network.layout)
     )
-    with pytest.raises(InputError, match="no feed-forward network, so it has no weights"):
+    with pytest.raises(InputError, match="not a feed-forward network, so it has no weights"):
         next(tokens)

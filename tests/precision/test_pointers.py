@@ -80,5 +80,5 @@ def test_rows_and_refusals() -> None:
     with pytest.raises(InputError, match="softmax is for the attention of a transformer"):
         next(network.precision(softmax="1e-6"))
     other = nw.compile("busy-beaver-4", to="pointer-transformer", attention="dot-product")
-    with pytest.raises(InputError, match="has attention=absolute alone"):
+    with pytest.raises(InputError, match="has only attention=absolute"):
         next(other.precision())

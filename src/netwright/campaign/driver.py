@@ -84,13 +84,13 @@ def _check_place(store: Store, folder: object, *, resume: bool, has_source: bool
     """Make the folder; raise InputError or OutputError if the campaign cannot be there."""
     if store.exists and not resume:
         raise InputError(
-            f"{folder} has a campaign already; go on with it: --resume, or name another folder"
+            f"{folder} already has a campaign; resume it with --resume, or name another folder"
         )
     if not store.exists and not has_source:
-        raise InputError(f"{folder} has no campaign to go on with; name a SOURCE")
+        raise InputError(f"{folder} has no campaign to resume; name a SOURCE")
     check_folder(store.folder)
     if not store.exists and any(not is_part(path) for path in store.folder.iterdir()):
-        raise OutputError(f"{folder} is not empty, and has no campaign; name another folder")
+        raise OutputError(f"{folder} is not empty and has no campaign; name another folder")
 
 
 def _names(source: object) -> list[str] | None:
@@ -123,7 +123,7 @@ def _check_arguments(
 @contextmanager
 def _exclusive(store: Store) -> Iterator[None]:
     """Lock the campaign; retry a little, as `_is_running` holds the lock for a moment."""
-    taken = f"another process works on the campaign in {store.folder}"
+    taken = f"another process is working on the campaign in {store.folder}"
     for last in (False, False, False, True):
         try:
             with locked(store.folder / "rows", taken):

@@ -41,13 +41,13 @@ def unsealed(path: Path, what: str, format_name: str) -> dict[str, Any]:
     try:
         found = json.loads(read_file(path, LARGEST, what))
     except (ValueError, RecursionError):
-        raise FormatError(f"{path} is damaged: it is no JSON") from None
+        raise FormatError(f"{path} is damaged: it is not JSON") from None
     if not isinstance(found, dict) or not str(found.get("format")).startswith("netwright campaign"):
-        raise FormatError(f"{path} is no {what} as netwright writes it")
+        raise FormatError(f"{path} is not a netwright {what}")
     if found["format"] != format_name:
         raise FormatError(f"{path} is a {found['format']!r}; this netwright reads {format_name!r}")
     if found.pop("digest", None) != digest_of(found):
-        raise FormatError(f"{path} is damaged: its digest is another one")
+        raise FormatError(f"{path} is damaged: its digest does not match")
     return found
 
 
@@ -101,14 +101,14 @@ class Index:
             return {}
         found = unsealed(self.path, "index of parts", FORMAT)
         if found.get("campaign") != self.campaign:
-            raise FormatError(f"{self.path} is of another campaign than campaign.json beside it")
+            raise FormatError(f"{self.path} belongs to another campaign than campaign.json")
         try:
             return {
                 name: Entry(str(about["sha256"]), _tally(about["tally"]))
                 for name, about in found["parts"].items()
             }
         except (AttributeError, KeyError, TypeError, ValueError):
-            raise FormatError(f"{self.path} is damaged: an entry is not whole") from None
+            raise FormatError(f"{self.path} is damaged: an entry is incomplete") from None
 
     def write(self, entries: Mapping[str, Entry]) -> None:
         """Replace all entries."""

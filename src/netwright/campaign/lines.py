@@ -43,7 +43,9 @@ def _whole_lines(lines: Iterable[str], path: Path) -> Iterator[str]:
     try:
         for line in lines:
             if len(line) > LARGEST_FILE:
-                raise FormatError(f"{path} has a line of {len(line):,} characters; it is no list")
+                raise FormatError(
+                    f"{path} has a line of {len(line):,} characters; it is not a list"
+                )
             yield line
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise FormatError(f"{path} is damaged: {error}; copy it again") from None
@@ -72,7 +74,7 @@ class _Zstandard(io.RawIOBase):
             chunk = self._file.read(CHUNK)
             if not chunk:
                 if self._frame is not None:
-                    raise FormatError(f"{self._path} is damaged: it is cut; copy it again")
+                    raise FormatError(f"{self._path} is damaged: it is truncated; copy it again")
                 return 0
             while chunk:
                 if self._frame is None:

@@ -130,8 +130,8 @@ def _number_at(spans: Sequence[tuple[int, int]], place: int) -> int:
 
 def _changed(source: MachineSource) -> InputError:
     return InputError(
-        f"{source.name} has changed since the campaign was begun: its rows would be about other "
-        "machines; put it back, or begin a new campaign"
+        f"{source.name} has changed since the campaign began: its rows would describe other "
+        "machines; restore it, or start a new campaign"
     )
 
 
@@ -149,7 +149,7 @@ def survey_sources(
     if not names:
         raise InputError("no source; name a list, a folder, library, all:3x2, …")
     if names.count("-") > 1:
-        raise InputError("standard input can be read once; - is there twice")
+        raise InputError("standard input can be read only once; - is given twice")
     place = store.folder / STDIN
     if "-" in names:
         _spool(stdin, place)
@@ -160,7 +160,7 @@ def survey_sources(
         found = source.survey(skip_bad=asked["skip_bad"])
         first, end = source.span or (0, found.size)
         if end > found.size:
-            raise InputError(f"{name}: there are machines 0 to {found.size - 1} only")
+            raise InputError(f"{name}: there are only machines 0 to {found.size - 1}")
         about = {"source": name, "base": base, "first": first, "end": end}
         bad = [number for number in found.bad if first <= number < end]
         entries.append({**about, "digest": found.digest, "bad": bad})
@@ -170,9 +170,11 @@ def survey_sources(
     total = sum(each["end"] - each["first"] - len(each["bad"]) for each in entries)
     sample = asked["sample"]
     if not total:
-        raise InputError("there is no machine in all of that; see what --skip-bad passes over")
+        raise InputError("there are no machines in the sources; see what --skip-bad skips")
     if sample is not None and not 1 <= sample <= total:
-        raise InputError(f"a sample of {sample:,} of {counted(total, 'machine')}; at most all")
+        raise InputError(
+            f"a sample of {sample:,} of {counted(total, 'machine')}; expected at most all"
+        )
     return entries
 
 
@@ -199,8 +201,8 @@ def check_same(
     found = store.manifest()
     if found["version"] != version("netwright"):
         raise InputError(
-            f"the campaign in {store.folder} was begun by netwright {found['version']}, and this "
-            f"is {version('netwright')}; go on with that version, or begin a new one"
+            f"the campaign in {store.folder} was started by netwright {found['version']}; this "
+            f"is {version('netwright')}; resume it with that version, or start a new one"
         )
     pairs: list[tuple[str, Any, Any]] = []
     if plan is not None:
@@ -215,7 +217,7 @@ def check_same(
         if before != now:
             raise InputError(
                 f"the campaign in {store.folder} has {name} {_shown(before)}, not {_shown(now)}; "
-                "--resume goes on with what was begun, and needs no options"
+                "--resume continues the campaign as it was started, without options"
             )
 
 
@@ -226,6 +228,6 @@ def _shown(value: object) -> str:
 
 
 def check_sources(work: Work) -> None:
-    """Raise InputError if a source has changed since the campaign was begun."""
+    """Raise InputError if a source has changed since the campaign began."""
     if (source := work.changed_source()) is not None:
         raise _changed(source)

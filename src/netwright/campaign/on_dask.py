@@ -95,7 +95,7 @@ class Dask(Engine):
         except Exception as error:  # any kind: a bad address, certificates, the connection
             reason = shortened(str(error).split("\n")[0], 100) or type(error).__name__
             raise WorkersError(
-                f"no scheduler answers at {self.address}: {reason}; begin one with: dask scheduler"
+                f"no scheduler answers at {self.address}: {reason}; start one with: dask scheduler"
             ) from None
         try:
             pool = _DaskPool(client, self.address, plan.written())

@@ -102,7 +102,9 @@ def ask(store: Store, question: str) -> tuple[list[str], list[tuple[Any, ...]]]:
             connection.execute(f"CREATE VIEW rows AS {' UNION ALL BY NAME '.join(tables)}")
             found = connection.execute(question)
             if found is None or not found.description:
-                raise InputError("--sql asks nothing; expected such as: select count(*) from rows")
+                raise InputError(
+                    "--sql is empty; expected a query such as: select count(*) from rows"
+                )
             return [each[0] for each in found.description], found.fetchall()
         except duckdb.Error as error:
             raise InputError(f"--sql: {str(error).strip()}") from None

@@ -11,24 +11,24 @@ from netwright.machine.simulate import check_limit
 
 RUN, VERIFY, CERTIFY = DOINGS = ("run", "verify", "certify")
 COLUMNS = {
-    "number": "of the machine, among all of the sources",
+    "number": "the machine's number among all of the sources",
     "machine": "bbchallenge text, a name of the library, or a file",
-    "remark": "what else stands on its line",
+    "remark": "the rest of its line",
     "on": "`machine`, or the kind of network",
     "outcome": "accepted, rejected, halted, undecided; refused, error, crashed, timeout",
-    "steps": "of the machine",
-    "network_steps": "the network's time then",
-    "state": "where the run ended",
+    "steps": "steps of the machine",
+    "network_steps": "the network's time at the end",
+    "state": "the state in which the run ended",
     "non_blank": "cells that are not blank",
     "head": "the cell of the head",
-    "tape_digest": "SHA-256 of the tape, its first 16 digits",
-    "agrees": "whether all of these are the machine's, and all that was verified holds",
-    "verified_steps": "steps of which every vector was compared",
-    "checks": "comparisons that this took",
+    "tape_digest": "the first 16 digits of the tape's SHA-256",
+    "agrees": "whether all of these equal the machine's, and all verified facts hold",
+    "verified_steps": "steps at which every vector was compared",
+    "checks": "number of comparisons",
     "certified": "whether the network is proved right for all inputs and all time",
-    "seconds": "of CPU",
-    "engine": "which code did the run",
-    "note": "what differs, is refused, or went wrong",
+    "seconds": "CPU time",
+    "engine": "the code that did the run",
+    "note": "what differs, was refused, or went wrong",
 }
 MEASURED = ("seconds", "engine")
 """Columns that depend on the execution; all others are reproducible."""
@@ -125,9 +125,9 @@ class Plan:
 
 def _names(given: Iterable[str] | str) -> tuple[str, ...]:
     if not isinstance(given, str) and not isinstance(given, Iterable):
-        raise InputError(f"expected names with commas between them, got {given!r}")
+        raise InputError(f"expected names separated by commas, got {given!r}")
     texts = given.split(",") if isinstance(given, str) else given
     names = tuple(dict.fromkeys(str(text).strip() for text in texts))
     if not names or not all(names):
-        raise InputError(f"expected names with commas between them, got {given!r}")
+        raise InputError(f"expected names separated by commas, got {given!r}")
     return names

@@ -189,13 +189,13 @@ class Worker:
                 if self._timed_out:
                     outcome, note = "timeout", f"took longer than {self.limit:g} seconds"
                 else:
-                    outcome, note = "crashed", f"its worker {ended}, {TRIES} times of {TRIES}"
+                    outcome, note = "crashed", f"its worker {ended}, {TRIES} times out of {TRIES}"
                 took = monotonic() - self._last_row
                 rows.append(written_row(failed_row(item, on, outcome, note, took)))
                 tries = 0
             careful = True
         if len(rows) < len(jobs):
-            raise LostError("its worker was sent away")
+            raise LostError("its worker was stopped")
         return BatchResult(b"".join(rows), monotonic() - started)
 
     def close(self) -> None:
@@ -262,7 +262,7 @@ class Worker:
         """End the process; return a phrase that says how it ended."""
         process, self._process = self._process, None
         if process is None:
-            return "was not there"
+            return "was not running"
         if self._timed_out or self._closed.is_set():
             process.kill()
         try:

@@ -113,11 +113,11 @@ class _ListFile(_File):
                 bbchallenge.find_in_line(line, place)
             except NetwrightError as error:
                 if not skip_bad:
-                    raise FormatError(f"{error}\n  --skip-bad passes over such lines") from None
+                    raise FormatError(f"{error}\n  --skip-bad skips such lines") from None
                 bad.append(size)
             size += 1
         if not size:
-            raise FormatError(f"{self.label} has no machines; expected one a line")
+            raise FormatError(f"{self.label} has no machines; expected one per line")
         return Survey(size, file_digest(self.path), tuple(bad))
 
     def items(self, numbers: Sequence[int]) -> Iterator[Item]:
@@ -156,8 +156,8 @@ class _SeedDatabase(_File):
                 if wrong.any() and not skip_bad:
                     where = number + int(wrong.argmax())
                     raise FormatError(
-                        f"{self.path}: machine {where} has bytes that are no rule; --skip-bad "
-                        "passes over such machines"
+                        f"{self.path}: machine {where} has bytes that are not a rule; --skip-bad "
+                        "skips such machines"
                     )
                 bad += (number + np.flatnonzero(wrong)).tolist()
                 number += len(cells)
@@ -189,7 +189,7 @@ class _Members(MachineSource):
                 self._digests.append(self._loaded(member).digest)
             except NetwrightError as error:
                 if not skip_bad:
-                    hint = "\n  --skip-bad passes over such files" if len(self.members) > 1 else ""
+                    hint = "\n  --skip-bad skips such files" if len(self.members) > 1 else ""
                     raise FormatError(f"{error}{hint}") from None
                 self._digests.append("")
                 bad.append(number)
@@ -215,7 +215,7 @@ class _Members(MachineSource):
         try:
             member.encode()
         except UnicodeEncodeError:
-            raise FormatError(f"{member!r}: a name that is no text") from None
+            raise FormatError(f"{member!r}: its name is not valid text") from None
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", FormatWarning)
             return self.load(member)
@@ -281,24 +281,24 @@ def _machine_class(text: str, seed: int) -> _MachineClass:
     numbers = re.fullmatch(r"([1-9]\d?)x([1-9]\d?)", size)
     if numbers is None or len(rest) > 1:
         raise InputError(
-            f"{text}: expected such as all:3x2, all:3x2:1RB, every:2x2, random:5x2:1000"
+            f"{text}: expected a source such as all:3x2, all:3x2:1RB, every:2x2, random:5x2:1000"
         )
     states, symbols = int(numbers[1]), int(numbers[2])
     if states > 26 or symbols > 10:
-        raise InputError(f"{text}: bbchallenge text has 26 states and 10 symbols at most")
+        raise InputError(f"{text}: bbchallenge text has at most 26 states and 10 symbols")
     if kind == "random":
         if not rest or not re.fullmatch(r"[1-9]\d{0,11}", rest[0]):
-            raise InputError(f"{text}: how many? expected such as {kind}:{size}:1000")
+            raise InputError(f"{text}: no count; expected a source such as {kind}:{size}:1000")
         numbered = partial(enumeration.random_table, states, symbols, seed)
         return _MachineClass(text, numbered=numbered, size=int(rest[0]), seed=seed)
     if kind == "every":
         if rest:
-            raise InputError(f"{text}: every:{size} takes nothing behind it")
+            raise InputError(f"{text}: every:{size} takes nothing after it")
         tables = (2 * states * symbols + 1) ** (states * symbols)
         if states * symbols > 6:
             raise InputError(
-                f"{text} has {tables:,} machines; there is every:NxM for tables of at most 6 rules "
-                "(random:NxM:COUNT draws from others)"
+                f"{text} has {tables:,} machines; every:NxM is for tables of at most 6 rules "
+                "(random:NxM:COUNT samples larger ones)"
             )
         numbered = partial(enumeration.table_number, states, symbols)
         return _MachineClass(text, numbered=numbered, size=tables)
@@ -311,11 +311,11 @@ def _normal_form_class(
     if (states, symbols) not in enumeration.LONGEST_RUN:
         known = ", ".join(f"{n}x{m}" for n, m in enumeration.LONGEST_RUN)
         raise InputError(
-            f"{text}: to tell who never halts takes a busy-beaver value that is small; there is "
-            f"all:NxM for {known} (for 5x2 take the seed database of bbchallenge)"
+            f"{text}: deciding which machines never halt needs a small busy-beaver value; "
+            f"all:NxM is for {known} (for 5x2 use the seed database of bbchallenge)"
         )
     if rest not in ([], ["1RB"]):
-        raise InputError(f"{text}: behind all:{size} comes nothing, or :1RB, the first rule")
+        raise InputError(f"{text}: all:{size} takes only :1RB, the first rule, after it")
     if rest and states == 1:
         raise InputError(f"{text}: there is no state B")
     first = (1, 1, 1) if rest else None

@@ -66,12 +66,12 @@ class Part:
         except OSError as error:
             raise FormatError(f"{self.path} cannot be read: {error.strerror}") from None
         if hashlib.sha256(found).hexdigest() != self.entry.sha256:
-            raise self.damaged("it is empty" if not found else "its SHA-256 is another one")
+            raise self.damaged("it is empty" if not found else "its SHA-256 does not match")
         return found
 
     def damaged(self, reason: object) -> FormatError:
         """The error for a part that is not what was written."""
-        return FormatError(f"{self.path} is damaged ({reason}); --resume does its machines anew")
+        return FormatError(f"{self.path} is damaged ({reason}); --resume does its machines again")
 
     def rows(self) -> Iterator[Row]:
         """The rows; raise FormatError if the file is damaged."""
@@ -91,7 +91,7 @@ def parsed(lines: bytes) -> Iterator[Row]:
     for line in lines.splitlines():
         row = json.loads(line)
         if not isinstance(row, dict) or row.keys() != COLUMNS.keys():
-            raise ValueError("a row has other columns")
+            raise ValueError("a row has the wrong columns")
         yield row
 
 
@@ -136,7 +136,7 @@ class Store:
             if not strangers:
                 return without_inner([_part(path, entries[path.name]) for path in paths])
             if all(path.exists() for path in strangers):
-                raise FormatError(f"{_stranger(strangers[0])}; --resume does its machines anew")
+                raise FormatError(f"{_stranger(strangers[0])}; --resume does its machines again")
 
     def missing(self) -> list[str]:
         """The entries whose part is gone and not merged into another one.
@@ -204,7 +204,7 @@ class Store:
             entries = index.read()
         except FormatError as error:
             lost = True
-            messages.append(f"{error}; {self._move_aside(index.path)}, and made anew")
+            messages.append(f"{error}; {self._move_aside(index.path)}, and was rebuilt")
         for path in sorted(self._paths()):
             reason = _stranger(path)
             try:
@@ -217,7 +217,7 @@ class Store:
             except FormatError as error:
                 reason = str(error).partition("; ")[0]
             entries.pop(path.name, None)
-            messages.append(f"{reason}; {self._move_aside(path)}, and its machines are done anew")
+            messages.append(f"{reason}; {self._move_aside(path)}, and its machines are done again")
         there = {name: entry for name, entry in entries.items() if (self.folder / name).exists()}
         if messages or lost or len(there) < len(entries):
             index.write(there)
@@ -231,8 +231,8 @@ class Store:
         try:
             path.rename(self.folder / name)
         except OSError as error:
-            raise OutputError(f"{path} cannot be put aside: {error.strerror}") from None
-        return f"it is put aside as {name}"
+            raise OutputError(f"{path} cannot be moved aside: {error.strerror}") from None
+        return f"it was moved aside to {name}"
 
     def tidy(self, several: int = SEVERAL) -> None:
         """Remove parts that are inside others, and merge `several` or more small ones."""
@@ -286,7 +286,7 @@ def _part(path: Path, entry: Entry) -> Part:
 
 
 def _stranger(path: Path) -> str:
-    return f"{path} is none of the parts in parts.json"
+    return f"{path} is not one of the parts in parts.json"
 
 
 def _proved(path: Path, expected: Callable[[int, int], Iterable[tuple[int, str]]]) -> Entry:
@@ -296,7 +296,7 @@ def _proved(path: Path, expected: Callable[[int, int], Iterable[tuple[int, str]]
     part = _part(path, entry)
     rows = list(part.rows())
     if not content or rows_fault(rows, expected(part.first, part.last)) is not None:
-        raise part.damaged("its rows are not those of its machines")
+        raise part.damaged("its rows do not match its machines")
     return entry._replace(tally=Tally.of(rows))
 
 
@@ -309,7 +309,7 @@ def rows_fault(rows: Iterable[Row], expected: Iterable[tuple[int, str]]) -> str 
                 "no row" if each is None else f"machine {each[0]} on {each[1]}"
                 for each in (found, wanted)
             )
-            return "it has {} where {} should be".format(*names)
+            return "it has {} where {} is expected".format(*names)
     return None
 
 
@@ -354,7 +354,7 @@ def manifest_fault(found: Mapping[str, Any]) -> str | None:
 def _source_fault(entry: object, base: int) -> str | None:
     """The first fault of a source's entry; `base` is the first number it may have."""
     if not isinstance(entry, dict):
-        return "a source is no object"
+        return "a source is not an object"
     numbers: list[Any] = [entry.get(name) for name in ("base", "first", "end")]
     if not all(type(each) is int and 0 <= each <= MOST_MACHINES for each in numbers):
         return f"numbers of a source are {numbers}"
@@ -362,7 +362,7 @@ def _source_fault(entry: object, base: int) -> str | None:
     texts = type(entry.get("source")) is str and type(entry.get("digest")) is str
     bad = entry.get("bad")
     if not texts or not isinstance(bad, list) or own < base or first > end:
-        return "a source is not whole"
+        return "a source is incomplete"
     if not all(type(each) is int and first <= each < end for each in bad):
         return "bad lines outside their source"
     return None
@@ -403,7 +403,7 @@ def check_folder(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except FileExistsError:
-        raise OutputError(f"{folder} is there and is no folder; name another one") from None
+        raise OutputError(f"{folder} exists and is not a folder; name another one") from None
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
-        raise OutputError(f"{folder} cannot be made: {reason}") from None
+        raise OutputError(f"{folder} cannot be created: {reason}") from None

@@ -117,7 +117,7 @@ class Campaign:
 
     def _stopped(self, done: Status, failure: Exception | None) -> Exception:
         kept = f"{done.done:,} of {counted(done.total, 'machine')} are kept"
-        again = f"go on with: netwright campaign --resume -o {self.store.folder}"
+        again = f"resume with: netwright campaign --resume -o {self.store.folder}"
         if failure is None:
             return StoppedError(f"interrupted; {kept}; {again}")
         return type(failure)(f"{failure}; {kept}; {again}")

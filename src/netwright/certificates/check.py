@@ -29,7 +29,7 @@ def obligations(checker: Checker, written: Mapping[str, Any], label: str) -> Ite
         yield from checker.obligations(written)
     except _DAMAGE as error:
         reason = f"{type(error).__name__} {str(error)[:80]}"
-        raise FormatError(f"{label} is not whole: {reason}") from None
+        raise FormatError(f"{label} is not a valid certificate: {reason}") from None
 
 
 def certificate(on: str, written: Mapping[str, Any], found: list[Obligation]) -> bytes:
@@ -51,7 +51,7 @@ def read_certificate(data: bytes, label: str) -> tuple[str, Mapping[str, Any]]:
     """The kind and the network of a certificate file; the results in it are not trusted."""
     whole = parse(data, label)
     if not isinstance(whole, dict) or "kind" not in whole:
-        raise FormatError(f"{label} is no certificate of netwright: no object with a kind")
+        raise FormatError(f"{label} is not a netwright certificate: not an object with a kind")
     if whole["kind"] != KIND:
         raise FormatError(
             f"{label} is of kind {shown(whole['kind'])}; this netwright reads {shown(KIND)}"

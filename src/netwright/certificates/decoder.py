@@ -47,7 +47,7 @@ class WrittenDecoder:
         self.found_layers = len(network["encoder"]), len(network["decoder"])
         self.positions = [(block, power) for block, power in network["pos"]["powers"]]
         if network["pos"]["layout"] != layout:
-            raise FormatError("positions of another layout than the network's")
+            raise FormatError("the positions do not have the network's layout")
         self.attention = [network["score"], network["rho"]]
         self.seed = read_vector(written["seed"], len(self.at.names))
 
@@ -61,13 +61,13 @@ class WrittenDecoder:
         layers = [f"encoder.{n}" for n in range(1, encoder + 1)]
         layers += [f"decoder.{n}" for n in range(1, decoder + 1)]
         wanted = {f"{layer}.{letter}" for layer in layers for letter in "QKVO"}
-        yield self.found_layers == (encoder, decoder), "other numbers of layers"
-        yield set(self.networks) == wanted | {"encoder.K", "encoder.V", "F"}, "other networks"
+        yield self.found_layers == (encoder, decoder), "the number of layers is wrong"
+        yield set(self.networks) == wanted | {"encoder.K", "encoder.V", "F"}, "the wrong networks"
 
     def has_sigma(self) -> Cases:
         """Every activation is σ."""
         for name, network in self.networks.items():
-            yield network.activation == "sigma", f"{name} has another activation than σ"
+            yield network.activation == "sigma", f"{name} has an activation other than σ"
 
     def show(self, x: Forms) -> str:
         """A vector of forms as text."""
@@ -93,7 +93,7 @@ class NormalDecoder(WrittenDecoder):
         at = self.at
         yield self.seed == seed, f"the seed is {at.show(self.seed)}"
         letters = [symbol for symbol in self.normal.symbols if symbol != self.normal.blank]
-        yield list(self.embedding) == letters, "the embedding has other symbols"
+        yield list(self.embedding) == letters, "the embedding has the wrong symbols"
         for symbol, vector in self.embedding.items():
             yield vector == {at.one(block, symbol): ONE}, f"f({symbol}) is {at.show(vector)}"
-        yield self.final == self.given.final, "the final set is another"
+        yield self.final == self.given.final, "the final set is wrong"

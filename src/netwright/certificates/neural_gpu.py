@@ -64,17 +64,17 @@ class NeuralGPUCheck:
 
     def _shape(self) -> Cases:
         network = self.written["network"]
-        yield network["width"] == 1 and not network["circular"], "another grid"
+        yield network["width"] == 1 and not network["circular"], "the wrong grid"
         names = [f"{letter} {block}" for letter in "ECD" for block in self.rnn.places]
-        yield list(self.cell.places) == [*names, *FLAGS], "other channels"
+        yield list(self.cell.places) == [*names, *FLAGS], "the wrong channels"
         for letter in "ECD":
             for block, labels in self.rnn.places.items():
                 same = list(self.cell[f"{letter} {block}"]) == list(labels)
-                yield same, f"{letter} {block} has other channels"
+                yield same, f"{letter} {block} has the wrong channels"
         for letter, convolution in self.convolutions.items():
-            yield convolution["f"] == "sigma", f"{letter} has another activation"
+            yield convolution["f"] == "sigma", f"{letter} has the wrong activation"
             shapes = [len(row) for row in convolution["kernels"]]
-            yield shapes == [1, 1], f"{letter} has kernels of another shape"
+            yield shapes == [1, 1], f"{letter} has kernels of the wrong shape"
 
     def _block(self, letter: str) -> range:
         first = "ECD".index(letter) * self.d
@@ -87,7 +87,7 @@ class NeuralGPUCheck:
     def _bias(self, letter: str) -> Sparse:
         rows = self.convolutions[letter]["bias"]
         if rows is not None and len(rows) != 1:
-            raise FormatError("a bias for another number of columns than one")
+            raise FormatError("a bias is not for exactly one column")
         return read_vector(rows[0], len(self.cell.names)) if rows else {}
 
     def _is(self, letter: str, row: int, wanted: Mapping[int, Sparse]) -> Cases:

@@ -6,7 +6,7 @@ from typing import Any
 
 from netwright.certificates.reading import Cases, Machine, read_machine
 
-NORMAL_FORM = "normal form: M stands for the given machine"
+NORMAL_FORM = "normal form: M simulates the given machine"
 
 
 def read_normal(written: Mapping[str, Any]) -> tuple[Machine, Machine, list[str], set[str]]:
@@ -35,11 +35,14 @@ def normal_form_cases(
     inner = set(given.states)
     own = [q_init, q_read, q_rewind, *sorted(pauses)]
     yield len(set(own)) == len(own) and not inner & set(own), "states share names"
-    yield set(normal.states) == inner | set(own), "other states than its own and the given"
-    yield set(normal.symbols) == set(given.symbols) | {sharp}, "other symbols"
+    yield (
+        set(normal.states) == inner | set(own),
+        "its states are not its own and the given machine's",
+    )
+    yield set(normal.symbols) == set(given.symbols) | {sharp}, "the wrong symbols"
     yield sharp == given.blank or sharp not in given.symbols, "# is a symbol of the input"
-    yield normal.start == q_init, "it begins in another state"
-    yield normal.accepting == given.final, "it accepts in other states"
+    yield normal.start == q_init, "it begins in the wrong state"
+    yield normal.accepting == given.final, "it accepts in the wrong states"
 
     def stands_for(symbol: str) -> str:
         return given.blank if symbol == sharp else symbol
@@ -73,14 +76,14 @@ def same_steps(
         at = f"δ({state}, {symbol})"
         if state in final:
             yield (state, symbol) not in delta, f"{at} leaves a final state"
-            yield wanted is None, f"{at}: the given machine goes on in a final state"
+            yield wanted is None, f"{at}: the given machine continues in a final state"
         elif wanted is None or rule is None:
             yield wanted is None and rule is None, f"{at} is not the given machine's"
         else:
             target, write, move = wanted
             yield stands_for(rule[1]) == write, f"{at} writes {rule[1]}"
             if move == "S" and not stays:
-                yield rule[0] in pauses and rule[2] == "R", f"{at} is no stay"
+                yield rule[0] in pauses and rule[2] == "R", f"{at} is not a stay"
                 for symbol_there in other.symbols:
                     back = delta.get((rule[0], symbol_there))
                     right = back is not None and (back[0], back[2]) == (target, "L")

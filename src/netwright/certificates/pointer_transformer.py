@@ -70,21 +70,24 @@ class PointerCheck(NormalDecoder):
         return list(MOVE_BLOCKS.values()) if self.stays else ["m"]
 
     def _shape(self) -> Cases:
-        yield self.score in POSITIONS and self.normaliser == "hardmax", "another attention"
+        yield self.score in POSITIONS and self.normaliser == "hardmax", "the wrong attention"
         yield from self.has_layers(0, 2)
         yield from self.has_sigma()
         moves = self._moves
         blocks = ["q1", "s1", "R", "L", "q2", "w", *moves, "sel", "al", "be", "v", "RR", "LL"]
         known_blocks = [*self.at.places] == [*blocks, *POSITIONS.get(self.score, [])]
-        yield known_blocks, "other blocks"
+        yield known_blocks, "the wrong blocks"
         labels = dict.fromkeys(("q1", "q2"), self.normal.states)
         labels |= dict.fromkeys(("s1", "w", "al", "v"), self.normal.symbols)
         for block, there in self.at.places.items():
-            yield list(there) == labels.get(block, [""]), f"block {block} has other labels"
+            yield list(there) == labels.get(block, [""]), f"block {block} has the wrong labels"
 
     def _ends(self) -> Cases:
         at = self.at
-        yield self.positions == positions_in(POSITIONS[self.score]), "the positions are elsewhere"
+        yield (
+            self.positions == positions_in(POSITIONS[self.score]),
+            "the positions are in the wrong place",
+        )
         start = {at.one("q1", self.names[0]): ONE, at.one("s1", self.normal.blank): ONE}
         start |= {at.one("R"): ONE, at.one("L"): ONE}  # both are token 0: NULL
         yield from self.has_ends(start, "s1")

@@ -138,21 +138,21 @@ class RNNCheck:
             yield oblige("encoder: every other token", self._next_token())
             yield oblige("start: the decoder takes over what the encoder leaves", self._start())
             yield oblige("step: every state, symbol and last move, all stacks", self._steps())
-            yield oblige("end: what has halted stays so", self._end())
+            yield oblige("end: a halted machine stays halted", self._end())
 
     def _neurons(self) -> Cases:
         machine, at = self.machine, self.at
-        yield set(self.embedding) == set(machine.symbols), "the embedding has other symbols"
-        yield self.plain, "there are biases, an R, another O or another activation"
+        yield set(self.embedding) == set(machine.symbols), "the embedding has the wrong symbols"
+        yield self.plain, "there are biases, an R, a different O or a different activation"
         yield self.base > self.k, f"base {self.base} is not above {self.k}"
         values = sorted(self.digits.values())
         yield values == list(range(self.k)), "digits are not 0 to k − 1"
-        yield set(self.digits) == set(machine.symbols), "digits of other symbols"
+        yield set(self.digits) == set(machine.symbols), "the digits are of the wrong symbols"
         yield self.digits.get(machine.blank) == 0, "the blank's digit is not 0"
-        yield list(at["S"]) == machine.states, "S has other states"
-        yield self.final == machine.final, "the final set is another"
+        yield list(at["S"]) == machine.states, "S has the wrong states"
+        yield self.final == machine.final, "the final set is wrong"
         labels = list(self.tops.values())
-        yield sorted(at["P"]) == sorted(labels), "P has other neurons"
+        yield sorted(at["P"]) == sorted(labels), "P has the wrong neurons"
         for (q, move), a in product(self._pairs(), range(1, self.k)):
             yield (q, move, a) in self.tops, f"no neuron P for {q}, {move}, {a}"
 

@@ -44,10 +44,10 @@ def parse(data: bytes, label: str) -> Any:
             parse_int=integer,
         )
     except RecursionError:
-        raise FormatError(f"{label} is no certificate of netwright: nested too deeply") from None
+        raise FormatError(f"{label} is not a netwright certificate: nested too deeply") from None
     except ValueError as error:
         reason = str(error).split(" in position")[0]
-        raise FormatError(f"{label} is no certificate of netwright: not JSON: {reason}") from None
+        raise FormatError(f"{label} is not a netwright certificate: not JSON: {reason}") from None
 
 
 def unique(pairs: Iterable[tuple[Any, Any]], what: str) -> dict[Any, Any]:

@@ -62,15 +62,15 @@ class TransformerCheck(NormalDecoder):
         blocks = [*self.at.places][: len(BLOCKS)]
         yield self.score in POSITIONS, f"no score {self.score}"
         known = self.position_blocks == POSITIONS.get(self.score)
-        yield blocks == BLOCKS and known, "other blocks"
+        yield blocks == BLOCKS and known, "the wrong blocks"
         for block, labels in self.at.places.items():
             kind = {"q": self.normal.states, "s": self.normal.symbols}.get(block[0], [""])
-            yield list(labels) == list(kind), f"block {block} has other labels"
+            yield list(labels) == list(kind), f"block {block} has the wrong labels"
 
     def _ends(self) -> Cases:
         at = self.at
         powers = dict(zip(self.position_blocks, POWERS, strict=False))
-        yield self.positions == [*powers.items()], "the positions are elsewhere, or others"
+        yield self.positions == [*powers.items()], "the positions are wrong, or in the wrong place"
         start = {at.one("q1", self.names[0]): ONE, at.one("s1", self.normal.blank): ONE}
         yield from self.has_ends(start, "s3")
 
@@ -183,7 +183,7 @@ class TransformerCheck(NormalDecoder):
         for k, column in columns.items():
             of_a, of_d = -column.get(x6, fmpq(0)), -column.get(x7, fmpq(0))
             name = self.hidden_of_f.names[k]
-            yield column.get(x9, fmpq(0)) == of_a + of_d, f"{name} is no function of A and D"
+            yield column.get(x9, fmpq(0)) == of_a + of_d, f"{name} is not a function of A and D"
             if not of_a and not of_d:
                 continue
             yield not (of_a and of_d), f"{name} depends on both A and D"

@@ -1,4 +1,4 @@
-"""Checkers of universal networks: the constant network is checked once, each prompt anew."""
+"""Checkers of universal networks: the constant network is checked once, each prompt separately."""
 
 import hashlib
 import json

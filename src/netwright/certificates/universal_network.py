@@ -47,13 +47,13 @@ class UniversalCheck(WrittenDecoder, ABC):
         yield self.normaliser == "hardmax", "attention is not hard"
         yield from self.has_layers(0, self.layers)
         yield from self.has_sigma()
-        yield [*self.at.places] == self.blocks, "other blocks, or another score"
+        yield [*self.at.places] == self.blocks, "the blocks or the score are wrong"
         for block, labels in self.at.places.items():
             yield list(labels) == [""], f"block {block} is not one coordinate"
 
     def _ends(self, positions: Sequence[str] | None) -> Cases:
         at = self.at
-        yield self.positions == positions_in(positions), "the positions are elsewhere"
+        yield self.positions == positions_in(positions), "the positions are in the wrong place"
         start = {at.one(block): ONE for block in ("on", "R", "L")}  # both pointers are token 0
         yield self.seed == start, f"the seed is {at.show(self.seed)}"
 

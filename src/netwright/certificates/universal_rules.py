@@ -166,7 +166,7 @@ class RulesPromptCheck:
         yield oblige("prompt: every rule is the machine's", self._rules())
 
     def _final(self) -> Cases:
-        yield self.normal.accepting == self.given.final, "it accepts in other states"
+        yield self.normal.accepting == self.given.final, "it accepts in the wrong states"
 
     @property
     def _letters(self) -> list[str]:
@@ -175,7 +175,7 @@ class RulesPromptCheck:
         return [sharp, *(symbol for symbol in self.normal.symbols if symbol != sharp)]
 
     def _complete(self) -> Cases:
-        yield self.normal.states[0] == self.names[0], "q_init has not the number 0"
+        yield self.normal.states[0] == self.names[0], "q_init does not have the number 0"
         pairs = list(product(self.normal.states, self._letters))
         for pair in pairs:
             yield pair in self.rules, f"no rule for {pair}"
@@ -186,7 +186,7 @@ class RulesPromptCheck:
         on = self.at.one("on")
         for pair, vector in self.rules.items():
             kap = vector.get(on, ZERO)
-            yield kap not in seen, f"{pair} and {seen.get(kap)} have one code"
+            yield kap not in seen, f"{pair} and {seen.get(kap)} have the same code"
             yield 0 <= kap < 1, f"{pair} has the code {kap}"
             seen[kap] = pair
 
@@ -196,7 +196,7 @@ class RulesPromptCheck:
         return {self.at.one(block): value for block, value in fields.items() if value}
 
     def _symbols(self) -> Cases:
-        yield list(self.symbols) == self._letters[1:], "other symbols"
+        yield list(self.symbols) == self._letters[1:], "the wrong symbols"
         for symbol, vector in self.symbols.items():
             wanted = self._token(NO_RULE, {"al": self.symbol_codes[symbol]})
             yield vector == wanted, f"{symbol} is {self.at.show(vector)}"

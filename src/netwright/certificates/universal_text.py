@@ -72,7 +72,7 @@ class TextNetworkCheck(UniversalCheck):
         if shape.failure is not None:
             return
         yield oblige("network: positions and seed", self._ends(POSITIONS))
-        yield oblige("network: eleven symbols, and who attends to them", self._symbols())
+        yield oblige("network: eleven symbols, and what attends to them", self._symbols())
         yield oblige("network: O1 reads numbers, pairs and states", self._reading())
         yield oblige("network: layer 2 finds the rule", self._rule_look_up())
         yield oblige("network: O2 before, and from, the end of the prompt", self._choosing())
@@ -82,7 +82,7 @@ class TextNetworkCheck(UniversalCheck):
 
     def _symbols(self) -> Cases:
         at = self.at
-        yield list(self.alphabet) == list(FEATURES), "another alphabet"
+        yield list(self.alphabet) == list(FEATURES), "the wrong alphabet"
         for symbol, features in FEATURES.items():
             wanted = {at.one(name): fmpq(value) for name, value in features.items()}
             yield self.alphabet[symbol] == wanted, f"what {symbol} says"
@@ -243,13 +243,16 @@ class TextPromptCheck:
         yield lines
         if lines.failure is not None:
             return
-        yield oblige("prompt: M does not stay, and stands for the given machine", self._moves())
+        yield oblige("prompt: M never stays, and simulates the given machine", self._moves())
         yield oblige("prompt: states and symbols are numbered", self._numbers())
         yield oblige("prompt: every pair of a state and a symbol has one rule", self._complete())
         yield oblige("prompt: every rule is the machine's", self._rules())
 
     def _lines(self) -> Cases:
-        yield LINE.sub("", self.text) == "" and self.text != "", "there is more, or less, in it"
+        yield (
+            LINE.sub("", self.text) == "" and self.text != "",
+            "it is not exactly the rules of the machine",
+        )
         end = 0
         for line in LINE.finditer(self.text):
             yield line.start() == end, f"something before {line[0]}"
@@ -261,10 +264,10 @@ class TextPromptCheck:
         given, moving, final = self.given, self.moving, self.given.final
         inner = set(given.states)
         yield not inner & self.pauses, "states share names"
-        yield set(moving.states) == inner | self.pauses, "other states"
-        yield moving.symbols == given.symbols and moving.blank == given.blank, "other symbols"
-        yield moving.start == given.start, "another start"
-        yield moving.accepting == given.accepting, "other accepting states"
+        yield set(moving.states) == inner | self.pauses, "the wrong states"
+        yield moving.symbols == given.symbols and moving.blank == given.blank, "the wrong symbols"
+        yield moving.start == given.start, "the wrong start"
+        yield moving.accepting == given.accepting, "the accepting states are wrong"
         # Rules that leave a final state never apply: the machine has halted there.
         moving.delta = {k: rule for k, rule in moving.delta.items() if k[0] not in final}
         yield from same_steps(given, moving, self.pauses, final, lambda symbol: symbol)
@@ -275,13 +278,13 @@ class TextPromptCheck:
         """The start is 1, # is 0; the short form numbers no accepting states."""
         moving, final = self.moving, self.given.final
         shown = [s for s in moving.states if self.long or s not in final or s == moving.start]
-        yield len(set(self.states)) == len(self.states), "a state twice"
-        yield set(self.states) == set(shown), "other states"
-        yield self.states[:1] == [moving.start], "the start has another number"
+        yield len(set(self.states)) == len(self.states), "a state occurs twice"
+        yield set(self.states) == set(shown), "the wrong states"
+        yield self.states[:1] == [moving.start], "the start has the wrong number"
         others = [symbol for symbol in moving.symbols if symbol != moving.blank]
-        yield self.symbols == [moving.blank, *others], "other symbols"
+        yield self.symbols == [moving.blank, *others], "the wrong symbols"
         counted = [[*range(1, len(self.states) + 1)], [*range(len(self.symbols))]]
-        yield self.numbers == counted, "other numbers"
+        yield self.numbers == counted, "the wrong numbers"
 
     def _complete(self) -> Cases:
         pairs = [(_number(line[1]), _number(line[2])) for line in LINE.finditer(self.text)]
@@ -289,7 +292,7 @@ class TextPromptCheck:
         found = set(pairs)
         for pair in wanted:
             yield pair in found, f"no rule for {pair}"
-        yield len(pairs) == len(wanted), "a pair twice, or others"
+        yield len(pairs) == len(wanted), "a pair occurs twice, or is unknown"
 
     def _into(self, state: str) -> str:
         """The state in which a step ends that first goes to `state`: a stay is right and back."""

@@ -182,7 +182,7 @@ def split_word(text: str, separator: str | None = None) -> tuple[str, ...]:
     (('a', 'b'), ('on', 'off'), ())
     """
     if separator == "":
-        raise InputError("--separator is empty; leave it out for one symbol a character")
+        raise InputError("--separator is empty; leave it out for one symbol per character")
     symbols = tuple(text.split(separator) if separator and text else text)
     if "" in symbols:
         place = symbols.index("") + 1
@@ -212,8 +212,8 @@ def load_with_word(
     except FormatError:
         if word is not None and names_a_machine(word) and not names_a_machine(argument):
             raise InputError(
-                f"{argument[:60]!r} is no machine, but {word[:60]!r} is; MACHINE comes first, then "
-                "INPUT: are they swapped?"
+                f"{argument[:60]!r} is not a machine, but {word[:60]!r} is; MACHINE comes first, "
+                "then INPUT: are they swapped?"
             ) from None
         raise
     machine = source if isinstance(source, TuringMachine) else source.machine

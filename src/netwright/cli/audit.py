@@ -58,7 +58,7 @@ def command(
     with Working() as work:
         found = audit(path, digest=digest, sample=count, progress=work.tell)
     if work.interrupted or found is None:
-        raise StoppedError("interrupted; nothing is said of it")
+        raise StoppedError("interrupted; no verdict")
     report = Report({**asdict(found), "holds": found.holds})
     report.table(
         ("", "", ""), [(SIGNS[each.holds], each.what, each.detail) for each in found.findings]

@@ -77,7 +77,7 @@ def _tell(report: Report, measured: Benchmark) -> None:
     for name, row in measured.growth.items():
         cost = {each.steps: each.nanoseconds and round(each.nanoseconds) for each in row}
         rows.append((name, *map(cost.get, lengths)))
-    headings = ("ns a step, by the steps of the run", *(f"{steps:,}" for steps in lengths))
+    headings = ("ns per step, by the steps of the run", *(f"{steps:,}" for steps in lengths))
     report.table(headings, rows)
     report.line()
     first = {name: f"{seconds:.2f} s" for name, seconds in measured.first.items()}
@@ -112,7 +112,7 @@ def _draw(measured: Benchmark, figure: Any, machine: str) -> None:
     rates.margins(x=0.4, y=0.1)
     rates.invert_yaxis()
     rates.set_xscale("log")
-    rates.set_xlabel("steps a second")
+    rates.set_xlabel("steps per second")
     if DICTIONARY in measured.rates:
         rates.axvline(measured.rates[DICTIONARY].rate, color="black", linewidth=0.8, linestyle=":")
     rates.set_title(f"{machine}, one core", fontsize=10, parse_math=False)
@@ -128,7 +128,7 @@ def _draw(measured: Benchmark, figure: Any, machine: str) -> None:
     growth.set_xscale("log")
     growth.set_yscale("log")
     growth.set_xlabel("steps of the run")
-    growth.set_ylabel("nanoseconds a step")
+    growth.set_ylabel("nanoseconds per step")
     growth.grid(alpha=0.3)
     growth.margins(y=0.15)
     growth.set_title("cost of a step as the run grows", fontsize=10)

@@ -145,7 +145,7 @@ def run(
 ) -> int:
     """Run, verify or certify very many machines, and keep every row."""
     if output is None:
-        raise InputError("where are the rows to be kept? name a folder: -o DIR")
+        raise InputError("no folder for the rows; name one: -o DIR")
     if workers is not None and scheduler is not None:
         raise InputError("--workers is for this machine, --scheduler for a cluster; name one")
     said = {"on": on, "do": do, "max_steps": max_steps, "time_limit": time_limit}
@@ -233,13 +233,15 @@ def pack(folder: Folder, as_json: AsJson = False) -> None:
     """Pack the rows of a campaign into Parquet files, which take less room."""
     store = Store(folder)
     store.manifest()
-    with locked(folder / "rows", f"a process works on the campaign in {folder}; wait for it"):
+    with locked(
+        folder / "rows", f"another process is working on the campaign in {folder}; wait for it"
+    ):
         store.tidy()
         with Working() as work:
             work.tell("packing")
             rows, parts = packed(store)
     if work.interrupted:
-        raise StoppedError("interrupted; what is packed is packed, and nothing is lost")
+        raise StoppedError("interrupted; what was packed stays packed, and nothing is lost")
     if as_json:
         print_json({"rows": rows, "parts": parts})
     else:
@@ -270,8 +272,8 @@ def _write_holdouts(rows: Iterable[Row], path: Path, force: bool, as_json: bool)
                 others.add(row["machine"])
     if others:
         raise InputError(
-            f"{counted(len(others), 'machine')} that are undecided are no bbchallenge text, which "
-            f"a list is made of: {shortened(', '.join(sorted(others)), 60)}"
+            f"{counted(len(others), 'undecided machine')} cannot be written to a list, which has "
+            f"only bbchallenge text: {shortened(', '.join(sorted(others)), 60)}"
         )
     save_file(path, "".join(f"{text}\n" for text in machines.values()).encode(), force=force)
     if as_json:

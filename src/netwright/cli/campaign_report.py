@@ -80,14 +80,14 @@ def report_of_status(found: Status) -> Report:
     if found.running:
         told = [counted(found.workers or 0, "worker")]
         if found.rate:
-            told.append(f"{found.rate:,.1f} machines a second")
+            told.append(f"{found.rate:,.1f} machines per second")
         if found.seconds_left is not None:
             told.append(f"{_duration(found.seconds_left)} left")
         report.line(f"  running: {', '.join(told)}")
     elif found.finished:
         report.line("  finished")
     else:
-        report.line(f"  stopped; go on with: netwright campaign run --resume -o {found.folder}")
+        report.line(f"  stopped; resume with: netwright campaign run --resume -o {found.folder}")
     report.line(f"  {_troubles(found) or NO_TROUBLE}")
     report.line(f"  digest {found.digest}")
     return report
@@ -105,7 +105,7 @@ def report_of_summary(summary: Summary, found: Status, manifest: dict[str, Any])
     source = visible(shortened(", ".join(names), 50))
     report.line(f"{source}: {counted(summary.machines, 'machine')}{state}")
     if bad:
-        report.line(f"{bad:,} passed over, which {'is' if bad == 1 else 'are'} no machine")
+        report.line(f"{bad:,} skipped: {'not a machine' if bad == 1 else 'not machines'}")
     _tell_outcomes(report, summary, manifest["plan"]["do"])
     for title, best, column in (
         ("most steps", summary.longest, "steps"),
@@ -168,7 +168,7 @@ def report_of_answer(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> Re
 def draw_campaign(summary: Summary, figure: Any, title: str) -> None:
     """Plot steps against cells, and how many machines halt when, side by side."""
     if not summary.ends:
-        raise InputError("--plot shows machines that halt; there is none in the campaign")
+        raise InputError("--plot shows machines that halt; the campaign has none")
     scores, times = figure.subplots(1, 2)
     steps = [steps for steps, _ in summary.ends]
     cells = [cells for _, cells in summary.ends]

@@ -83,7 +83,7 @@ def _say_more(
         _print_machine(about)
     if other is not None:
         name = shortened(visible(other), 60)
-        say(f"not certified: {label} is about the machine above, and not about {name}")
+        say(f"not certified: {label} is about the machine above, not about {name}")
     if output is not None:
         say(f"wrote {output}")
 
@@ -123,8 +123,7 @@ def _wanted(
         return None
     if not is_of_one:
         raise InputError(
-            f"{label} is of a universal network, for all machines: it is about none alone, and "
-            "takes no --machine"
+            f"{label} is for a universal network and all machines, so it takes no --machine"
         )
     return machine_in(load(expected, format_name=format_name))
 

@@ -122,7 +122,7 @@ def _check_prompt(prompt: str | None, on: str | None, is_asked_for_more: bool) -
             "--on universal-text"
         )
     if is_asked_for_more or on not in (None, UNIVERSAL):
-        raise InputError("a prompt is printed; --on, --weights, --explain and -o are not for it")
+        raise InputError("--prompt only prints; it takes no --on, --weights, --explain or -o")
 
 
 def _own_prompt(source: Source, on: str | None) -> str:
@@ -186,7 +186,7 @@ def _print_prompt(
     from netwright.kind.language_model.universal import UniversalVocabulary
 
     if {*options} - {"context"}:
-        raise InputError(f"{', '.join(options)} is no option of a prompt")
+        raise InputError(f"{', '.join(options)} is not an option of a prompt")
     if model is not None and options:
         raise InputError("--context is for a prompt without --model, which knows its own")
     context = read_context(options.get("context", 2048))
@@ -268,7 +268,7 @@ def _as_json(weight: Weight) -> dict[str, Any]:
 def _print_weight(weight: Weight, meaning: str) -> None:
     shape = " × ".join(str(len(labels)) for labels in weight.labels)
     entries, bias = weight.entries, weight.bias.entries
-    say(f"{weight.name}: {shape}, {counted(len(entries), 'weight')} not 0")
+    say(f"{weight.name}: {shape}, {counted(len(entries), 'nonzero weight')}")
     say(f"  ({meaning})")
     names = weight.affine.output.coordinates
     lines = [

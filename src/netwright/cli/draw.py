@@ -66,7 +66,7 @@ def command(
     if chosen == ATTENTION:
         source = network_of(source, on, symbols, **options)
     elif on is not None or options or attention:
-        raise InputError(f"--what {chosen} is of the machine; networks have --what {ATTENTION}")
+        raise InputError(f"--what {chosen} is for machines; networks have --what {ATTENTION}")
     picture = draw(source, symbols, what=chosen, max_steps=max_steps, attention=attention)
     save_file(output, picture.content(output), force=force)
     if as_json:

@@ -122,7 +122,8 @@ def command(
     if universal:
         if any((*about_machines, zoo, on)) or {*options} - {"context"}:
             raise InputError(
-                "--universal is for all machines; it takes --context, and none of those"
+                "--universal is for all machines: it takes no MACHINE, --input, --separator, "
+                "--format, --zoo or --on, and of the network options only --context"
             )
         write = _universal(to, output, states, symbols, options)
     elif zoo:
@@ -253,14 +254,14 @@ def _zoo(
         for animal in animals:
             found.append(animal)
             if not as_json:
-                kept = "" if animal.fresh else " (was there)"
+                kept = "" if animal.fresh else " (existed)"
                 say(f"{animal.folder:<36} {animal.verdict}{kept}")
     if as_json:
         rows = [vars(animal) for animal in found]
         print_json({"folder": str(output), "interrupted": work.interrupted, "networks": rows})
     if work.interrupted:
         raise StoppedError(
-            f"interrupted after {counted(len(found), 'network')}; the same command goes on"
+            f"interrupted after {counted(len(found), 'network')}; the same command resumes it"
         )
     if not as_json:
         wrong = sum(not animal.holds for animal in found)

@@ -85,8 +85,8 @@ def command(
         tokens = counted(found.tokens, "token")
         say(f"  text   {visible(found.problem or f'{tokens}, right against {found.against}')}")
         if found.resumed:
-            say("         resumed: it states itself where it goes on, and is no run from the")
-            say("         beginning; name the texts before it, too, to have them checked as one")
+            say("         resumed: the text says itself where it begins; it is not a run from the")
+            say("         beginning; to check the texts as one, also name those before it")
     return 0 if found.holds else WRONG
 
 
@@ -102,5 +102,5 @@ def _text(given: str) -> str:
     if is_file:
         return read_file(path, LARGEST, "text").decode(errors="replace")
     if "<run>" not in given and " " not in given:
-        raise InputError(f"{given[:60]!r} is no file, and no text of a language model")
+        raise InputError(f"{given[:60]!r} is neither a file nor a text of a language model")
     return given

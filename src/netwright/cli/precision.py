@@ -118,7 +118,7 @@ def command(
     settings |= attention_settings(softmax, snap, search, chosen.get("score"))
     experiment = kind.experiment(turing, symbols, chosen, settings)
     if wants_curves and "score" not in chosen:
-        raise InputError(f"--plot and --curves are of the transformer, not of {kind.name}")
+        raise InputError(f"--plot and --curves are for the transformer, not for {kind.name}")
     texts = {option.name: option.written(chosen[option.name]) for option in kind.options}
     answer: dict[str, Any] = {
         "machine": machine,

@@ -150,7 +150,7 @@ def _against(vector: dict[str, Any]) -> str:
 def _alike(rounded: str | None, exact: str) -> tuple[str, str]:
     """Two rationals in short: as they are, or both to ten digits."""
     if rounded is None:
-        return "no number any more", _decimal(exact)
+        return "no longer a number", _decimal(exact)
     if max(len(rounded), len(exact)) <= SHORT:
         return rounded, exact
     return _decimal(rounded), _decimal(exact)
@@ -219,7 +219,7 @@ def _margin(panel: Any, margins: dict[str, list[dict[str, Any]]]) -> None:
     panel.set_xscale("log")
     panel.set_yscale("log")
     panel.set_xlabel("token")
-    panel.set_ylabel("score of the winner less the next")
+    panel.set_ylabel("score of the winner minus the next")
     panel.set_title("margin of the attention in layer 3, exact", fontsize=10)
 
 

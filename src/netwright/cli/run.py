@@ -118,7 +118,7 @@ def command(
     else:
         _print(answer, max_steps)
         if keep is not None and result.outcome is Outcome.UNDECIDED:
-            say(f"  kept   {keep} (--resume {keep} goes on from there)")
+            say(f"  kept   {keep} (--resume {keep} resumes it)")
     return EXIT_CODES[result.outcome]
 
 
@@ -174,10 +174,10 @@ def _fingerprint(
 
 
 def _interrupted(reached: Run, keep: Path | None) -> str:
-    """How far an interrupted run got, and how to go on."""
+    """How far an interrupted run got, and how to resume it."""
     then = f"--max-steps {reached.steps} shows the tape there"
     if keep is not None and keep.exists():
-        then = f"--resume {keep} goes on from there"
+        then = f"--resume {keep} resumes it"
     return (
         f"interrupted after {counted(reached.steps, 'step')}, in state {reached.state} on cell "
         f"{reached.head}; {then}"

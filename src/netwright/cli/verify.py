@@ -261,7 +261,7 @@ class Damage:
         for on, names in self.applied.items():
             report.line(f"{on}: {', '.join(names)}")
         if left_out:
-            report.line(f"left out, for want of such a weight or part: {', '.join(left_out)}")
+            report.line(f"left out, without such a weight or part: {', '.join(left_out)}")
 
     def check(self) -> None:
         """Raise InputError for a weight or part that no network had."""

@@ -185,7 +185,7 @@ class Control:
         cell, pair = node.read, self.known.pairs[digit]
         assert cell is not None
         if node.depth >= DEEPEST:
-            raise UnsuitableError("a number is no stack any more")
+            raise UnsuitableError("a number is no longer a stack")
         form = opened(node.cells.get(cell, (0, 1, ((cell, 1),))), cell, pair)
         found = Node(node.key, {**node.cells, cell: form}, {**node.depths, cell: node.depth + 1})
         self._nodes += 1

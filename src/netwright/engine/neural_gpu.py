@@ -45,7 +45,7 @@ class Bank:
         bias = convolution.bias
         if convolution.f is not sigma or callable(bias):
             raise UnsuitableError(
-                "a convolution has another activation than σ, or a bias of its rows"
+                "a convolution has an activation other than σ, or a bias that depends on the row"
             )
         height, columns = convolution.shape
         self.maps: dict[int, IntegerMap] = {}
@@ -165,7 +165,7 @@ class NeuralGPUMoments(StackMoments):
         stops: Sequence[int],
     ) -> None:
         if any(watch.vector != str(len(X) - 1) for watch in watches):
-            raise UnsuitableError("another cell than the last is watched")
+            raise UnsuitableError("a cell other than the last is watched")
         super().__init__(network.layout, watches, stops)
         self.X, self.cells = X, Cells(network)
         self._grid: list[StackVector] = []

@@ -99,7 +99,7 @@ class Vector:
     def _repr_html_(self) -> str:
         names = self.layout.coordinates
         rows = [(names[i], shortened(value, 60)) for i, value in sorted(self.entries.items())]
-        return table(f"vector of dimension {len(self)}, what is not 0", [], rows)
+        return table(f"vector of dimension {len(self)}, nonzero entries", [], rows)
 
     def __add__(self, other: "Vector") -> "Vector":
         return combine(self.layout, [(ONE, self), (ONE, other)])

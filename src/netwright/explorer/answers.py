@@ -162,7 +162,7 @@ class Answers:
         except MemoryError:
             return NO_MEMORY
         except Exception as error:  # else the page would wait for ever
-            return message(500, f"netwright has a fault here: {type(error).__name__}: {error}")
+            return message(500, f"netwright has a bug here: {type(error).__name__}: {error}")
 
     def explored(self, query: Query) -> Explored:
         """Return the run that a query is about, from the cache or new."""
@@ -236,10 +236,10 @@ def message(status: int, text: str) -> Answer:
 TOO_LARGE = message(413, f"a machine's text has at most {LARGEST_MACHINE:,} bytes")
 NO_MEMORY = message(
     400,
-    f"there is not enough memory for this run: the page takes {MOST_MEMORY / 1e9:.1f} GB with all "
-    "that it shows; --max-steps, or another start of it, needs less",
+    f"there is not enough memory for this run: the page may use {MOST_MEMORY / 1e9:.1f} GB for all "
+    "that it shows; lower --max-steps, or restart the page",
 )
-STOPPED = message(409, "this was stopped, since nobody waited for it")
+STOPPED = message(409, "stopped, since nothing was waiting for this answer")
 
 
 def _run(explored: Explored, _query: Query, _keep_going: KeepGoing) -> Answer:

@@ -25,7 +25,7 @@ DEMOS: list[dict[str, Any]] = [
     },
     {
         "title": "Busy beaver of 5 states, in the middle",
-        "question": "Token 23,456,789 attends to a token how many steps ago? "
+        "question": "How many steps ago is the token that token 23,456,789 attends to? "
         "How small is the margin?",
         "query": {"machine": "busy-beaver-5", "t": "23456789"},
     },
@@ -36,12 +36,12 @@ DEMOS: list[dict[str, Any]] = [
     },
     {
         "title": "Where float32 goes wrong",
-        "question": "At token 145 the second-best score is how close to the best? Count the bits.",
+        "question": "At token 145, how close is the second-best score to the best? Count the bits.",
         "query": {"machine": "busy-beaver-5", "t": "145"},
     },
     {
         "title": "The same by recency",
-        "question": "With another query and key, the margin at token 145 is how much larger?",
+        "question": "With a different query and key, how much larger is the margin at token 145?",
         "query": {"machine": "busy-beaver-5", "t": "145", "score": "recency"},
     },
     {

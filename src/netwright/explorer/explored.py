@@ -35,7 +35,7 @@ class Explored:
         machine = network.machine
         if len(word) > MOST_INPUT:
             raise InputError(
-                f"the input has {len(word):,} symbols; the page shows inputs of {MOST_INPUT:,}"
+                f"the input has {len(word):,} symbols; the page shows at most {MOST_INPUT:,}"
             )
         if len(machine.states) * len(machine.symbols) > MOST_RULES:
             raise InputError(
@@ -79,7 +79,7 @@ class Explored:
         """Raise EndedError if the run has no time `t`."""
         last, ended = self.last
         if not 1 <= t <= last:
-            end = f"ends at {last:,}" if ended else f"is looked at up to {last:,}"
+            end = f"ends at {last:,}" if ended else f"is shown up to {last:,}"
             raise EndedError(f"there is no time {t:,}; this run begins at 1 and {end}")
 
     @cached_property
@@ -102,7 +102,7 @@ class Explored:
         return not self.network.changes or self._to_its_own_end(keep_going)
 
     def _to_its_own_end(self, keep_going: KeepGoing) -> bool:
-        """Run a changed network until it ends, shows no machine any more, or is at the limit.
+        """Run a changed network until it ends, no longer shows a machine, or is at the limit.
 
         The proof does not hold for it, so the machine's run does not say where that is.
         """

@@ -65,11 +65,9 @@ def moments_recorded(explored: Explored, tokens: str | None, t: int | None) -> r
     if not 1 <= first <= end <= last:
         raise InputError(f"--tokens is {tokens}; this run has the times 1 to {last:,}")
     if end - first >= MOST:
-        raise InputError(
-            f"--tokens has {end - first + 1:,} moments; a file has {MOST:,} of them at most"
-        )
+        raise InputError(f"--tokens has {end - first + 1:,} moments; a file has at most {MOST:,}")
     if t is not None and not first <= t <= end:
-        raise InputError(f"t is {t:,}, and the file is to have the times {first:,} to {end:,}")
+        raise InputError(f"t is {t:,}, but the file has the times {first:,} to {end:,}")
     return range(first, end + 1)
 
 

@@ -37,9 +37,9 @@ def refusal(
     names = (HOST, "localhost")
     allowed = [f"{name}:{port}" for name in names] + ([*names] if port == 80 else [])
     if host not in allowed:
-        return message(403, f"this page is at {allowed[0]}, and at no other host")
+        return message(403, f"this page is served only at {allowed[0]}")
     if is_from_afar or (origin is not None and origin not in [f"http://{e}" for e in allowed]):
-        return message(403, "this page answers no other site")
+        return message(403, "this page does not answer other sites")
     return None
 
 
@@ -66,12 +66,12 @@ def application(answers: Answers, port: int) -> object:
         if refused := refusal(host, origin, port, is_from_afar=from_afar):
             return sent(refused)
         if request.method not in ("GET", "HEAD", "POST"):
-            return sent(message(405, "the page is asked with GET"))
+            return sent(message(405, "this page takes only GET requests"))
         if request.method == "POST":
             if path != "/api/machine":
-                return sent(message(405, "only a machine's text is posted, to /api/machine"))
+                return sent(message(405, "only a machine's text can be posted, to /api/machine"))
             if not request.headers.get("content-type", "").startswith("text/plain"):
-                return sent(message(415, "a machine is posted as text/plain"))
+                return sent(message(415, "a machine must be posted as text/plain"))
             body = b""
             with suppress(ClientDisconnect):
                 async for part in request.stream():
@@ -81,7 +81,7 @@ def application(answers: Answers, port: int) -> object:
             try:
                 text = body.decode()
             except UnicodeDecodeError:
-                return sent(message(400, "this is no text in UTF-8"))
+                return sent(message(400, "this is not UTF-8 text"))
             return sent(await run_in_threadpool(answers.post_machine, text))
         if path in ASSETS:
             return sent(ASSETS[path])

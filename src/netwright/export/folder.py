@@ -97,12 +97,12 @@ class CheckFailedError(NetwrightError):
         else:
             word = shortened(" ".join(wrong.word), 40) or "the empty word"
             lines = [
-                f"{export.target} in {export.dtype} is right to {wrong.right_to:,} {wrong.unit}s "
-                f"only ({word}, {wrong.way})",
+                f"{export.target} in {export.dtype} is right only up to {wrong.right_to:,} "
+                f"{wrong.unit}s ({word}, {wrong.way})",
                 *map(str, wrong.faults),
             ]
         ways = ", ".join([*advice, "a smaller --check"])
-        end = f"nothing was written; try {ways}, or --keep-failed to have it as it is"
+        end = f"nothing was written; try {ways}, or --keep-failed to keep it as it is"
         super().__init__("\n".join([*lines, *textwrap.wrap(end, 76)]))
 
 
@@ -197,7 +197,7 @@ def check_count(count: int) -> None:
 def _check_size(numbers: int) -> None:
     if numbers > MOST_NUMBERS:
         raise InputError(
-            f"its matrices have {numbers:,} numbers or more, zeros and all; exports have at most "
+            f"its matrices have {numbers:,} numbers or more, including zeros; exports have at most "
             f"{MOST_NUMBERS:,}"
         )
 
@@ -264,7 +264,7 @@ def _readme(subject: Subject, target: Target, made: Export) -> str:
         *target.explained(subject.tensors),
         "\n".join(
             [
-                "| file | what it has |",
+                "| file | content |",
                 "|---|---|",
                 *(f"| `{name}` | {what} |" for name, what in files.items()),
                 f"| all others | the network in floats for {target.name} |",

@@ -26,17 +26,17 @@ def check_place(place: Path, *, force: bool) -> None:
     parent = parent_of(place)
     if os.path.lexists(place):
         if not place.is_dir() or place.is_symlink():
-            raise OutputError(f"{place} is there and is no folder; name another one")
+            raise OutputError(f"{place} exists and is not a folder; name another one")
         if not force:
             raise OutputError(f"{place} exists; name another folder, or overwrite it: --force")
         if any(place.iterdir()):
             report = read_report(place)
             if report is None:
-                raise OutputError(f"{place} is no export of netwright, and is not overwritten")
+                raise OutputError(f"{place} is not an export of netwright; not overwritten")
             others = set(digests(place)) - set(report["files"])
             if others:
                 raise OutputError(
-                    f"{place} has a file {min(others)}, which is none of the export's; move it "
+                    f"{place} has a file {min(others)}, which is not part of the export; move it "
                     "away, or name another folder"
                 )
     if not parent.is_dir():
@@ -51,11 +51,13 @@ def parent_of(place: Path) -> Path:
         whole = place.resolve()
         str(whole).encode()
     except UnicodeEncodeError:
-        raise OutputError(f"{str(place)!r} is no text, so some tools cannot read it") from None
+        raise OutputError(
+            f"{str(place)!r} is not valid text, so some tools cannot read it"
+        ) from None
     except (OSError, RuntimeError):
-        raise OutputError(f"{place} cannot be written: its links go in a circle") from None
+        raise OutputError(f"{place} cannot be written: its links form a cycle") from None
     if not place.name or place.name == ".." or not whole.name:
-        raise OutputError(f"{place} is no name for a new folder")
+        raise OutputError(f"{place} is not a name for a new folder")
     return whole.parent
 
 
@@ -92,20 +94,20 @@ def check_intact(folder: Path) -> dict[str, Any]:
     report = read_report(folder)
     if report is None:
         raise FormatError(
-            f"{folder} is no folder that netwright exported, or its {CHECKED} is damaged"
+            f"{folder} is not a folder exported by netwright, or its {CHECKED} is damaged"
         )
     found = digests(folder)
     wrong = [name for name, digest in report["files"].items() if found.get(name) != digest]
     if wrong:
         raise FormatError(
-            f"{folder / wrong[0]} is not the file that was checked; export it again (to run it all "
-            "the same: damaged=True, --damaged)"
+            f"{folder / wrong[0]} is not the file that was checked; export it again (to run it "
+            "anyway: damaged=True, --damaged)"
         )
     return report
 
 
 def intact_report(folder: Path) -> dict[str, Any] | None:
-    """Return an export's report; None if it has not exactly the files that were checked."""
+    """Return an export's report; None if it does not have exactly the files that were checked."""
     report = read_report(folder)
     try:
         return report if report and digests(folder) == report["files"] else None

@@ -53,7 +53,7 @@ def read_names(folder: PathLike[str] | str, *, damaged: bool = False) -> dict[st
     except (OSError, ValueError):
         found = None
     if not isinstance(found, dict):
-        raise FormatError(f"{folder} is no folder that netwright exported")
+        raise FormatError(f"{folder} is not a folder exported by netwright")
     return found
 
 
@@ -120,7 +120,9 @@ def _known(
     names = read_names(model, damaged=damaged)
     if names.get("kind") == LANGUAGE_MODEL:
         if machine is not None:
-            raise InputError("machine or model, not both: the model of one machine knows its own")
+            raise InputError(
+                "give a machine or a model, not both: the model of one machine knows its own"
+            )
         own = _network_in(model, names).machine
         return Known(own.name or "the machine", own, vocabulary=names["vocabulary"])
     vocabulary = vocabulary_of(names)
@@ -142,7 +144,7 @@ def _network_in(model: PathLike[str] | str, names: dict[str, Any]) -> Network:
     if network.kind.name != LANGUAGE_MODEL or (
         list(network.compiled.network.vocabulary) != names.get("vocabulary")
     ):
-        raise FormatError(f"{model}: its files are of different networks; export it again")
+        raise FormatError(f"{model}: its files belong to different networks; export it again")
     return network
 
 
@@ -173,7 +175,7 @@ def generate(
     check_engine(chosen)
     names = read_names(model, damaged=damaged)
     if names.get("kind") != LANGUAGE_MODEL:
-        raise InputError(f"{model} is no language model of one machine")
+        raise InputError(f"{model} is not a language model of one machine")
     network = _network_in(model, names)
     try:
         config = json.loads((Path(model) / "config.json").read_text(encoding="utf-8"))
@@ -183,13 +185,14 @@ def generate(
         tensors = {name: array.astype(np.float32) for name, array in stored.items()}
         own = pack(network.compiled.network).tensors
         if {name: t.shape for name, t in tensors.items()} != {n: t.shape for n, t in own.items()}:
-            raise FormatError(f"{model}: its files are of different networks; export it again")
+            raise FormatError(f"{model}: its files belong to different networks; export it again")
         dtype = DTYPE.read(config["dtype"])
     except NetwrightError:
         raise
     except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
         raise FormatError(
-            f"{model} is not whole: {type(error).__name__} {shortened(error, 100)}; export it again"
+            f"{model} is incomplete: {type(error).__name__} {shortened(error, 100)}; "
+            "export it again"
         ) from None
     make = TorchEvaluator if chosen is Engine.TORCH else FloatEvaluator
     evaluator = make(tensors, len(network.compiled.network.blocks), dtype)

@@ -60,11 +60,11 @@ UNIVERSAL_MEANINGS = Meanings(
     },
 )
 READING = (
-    "The prompt is rules, `<tape>`, and the input; the tokenizer puts `<bos>` before and `<run>` "
-    "behind it. A rule is two tokens, `q0:a #:R:q1`: in state q0 on symbol a write #, move right, "
-    "go to q1. Rules stand in any order, one at most for a state and a symbol; the run begins in "
-    "q0, # is the blank, and `acc` accepts. Behind it stand two tokens for each step: `R:q1:b` "
-    "says: moved right, now in q1, reads b; `@p` is the position at which the cell ahead was last "
+    "The prompt is rules, `<tape>`, and the input; the tokenizer puts `<bos>` before it and "
+    "`<run>` after it. A rule is two tokens, `q0:a #:R:q1`: in state q0 on symbol a write #, move "
+    "right, go to q1. Rules come in any order, at most one per state and symbol; the run begins in "
+    "q0, # is the blank, and `acc` accepts. The run follows, two tokens per step: `R:q1:b` "
+    "means: moved right, now in q1, reads b; `@p` is the position at which the cell ahead was last "
     "visited. A run ends with `<accept>`, or with `<halt>` where no rule fits. `netwright compile "
     "MACHINE INPUT --prompt --model DIR` writes the prompt of any machine, and `netwright parse` "
     "reads the text."
@@ -172,10 +172,10 @@ def export_universal(
 def vocabulary_of(names: dict[str, Any]) -> UniversalVocabulary:
     """Read a universal model's vocabulary from its names.json; raise an error if it is damaged."""
     if names.get("kind") != KIND:
-        raise InputError("that is no universal language model")
+        raise InputError("that is not a universal language model")
     with suppress(LookupError, TypeError, ValueError):
         states, symbols = tuple(names["states"]), tuple(names["symbols"])
         found = UniversalVocabulary(states, symbols, int(names["context"]))
         if list(found.texts) == names["vocabulary"]:
             return found
-    raise FormatError("its names.json is not whole; export it again")
+    raise FormatError("its names.json is incomplete; export it again")

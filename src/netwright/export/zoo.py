@@ -115,7 +115,7 @@ def _zoo_in(place: Path, target: Target, dtype: str, force: bool) -> list[Animal
     except (OSError, ValueError, KeyError, TypeError):
         about = "", "", ""
     if about[0] != KIND:
-        raise OutputError(f"{place} is no zoo of netwright; name another folder")
+        raise OutputError(f"{place} is not a netwright zoo; name another folder")
     if about[1:] != (target.name, dtype):
         if not force:
             raise OutputError(

@@ -43,7 +43,7 @@ from netwright.verify.proposal import Proposal
 
 D = TypeVar("D", bound=CompiledDecoder)
 N = TypeVar("N", bound=CompiledNormalDecoder)
-BLANKS = Option.flag("blanks", "Take inputs with blanks in them.")
+BLANKS = Option.flag("blanks", "Accept inputs with blanks in them.")
 
 
 class DecoderConstruction(Construction[D]):

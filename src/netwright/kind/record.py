@@ -123,7 +123,7 @@ class Construction(ABC, Generic[C]):
         for name in given:
             if name not in known:
                 has = f"its options are {', '.join(known)}" if known else "it has no options"
-                raise InputError(f"{name} is no option of {self.name}; {has}")
+                raise InputError(f"{name} is not an option of {self.name}; {has}")
         return {
             name: option.read(given[name]) if given.get(name) is not None else option.default
             for name, option in known.items()
@@ -178,7 +178,7 @@ class Construction(ABC, Generic[C]):
         """A sentence about the network and its origin."""
         if self.of_the_paper:
             return f"The {self.name} of {self.statement} in {paper}, compiled from the machine"
-        return f"A {self.name}, past {paper}, compiled from the machine"
+        return f"A {self.name}, beyond {paper}, compiled from the machine"
 
 
 def count_weights(network: Any) -> dict[str, int]:
@@ -288,7 +288,7 @@ class Proof(ABC, Generic[C]):
 
     checker: Checker | None = None
     """The checker of its certificates, independent of the construction."""
-    uncertified = "nothing is proved of it for all inputs; verify compares it with its machine"
+    uncertified = "nothing is proved about it for all inputs; verify compares it with its machine"
     """Why there are no certificates, if `checker` is None."""
     is_vectorised = False
     """Whether `proposal` returns one."""

@@ -34,7 +34,7 @@ SHORT = {
 """Short names of kinds; gpt2 and opt are two files of one language model."""
 DEFAULT = next(iter(REGISTRY))
 MACHINE = "machine"
-"""The name for running a machine on itself, beside the kinds of network."""
+"""The name for running a machine on itself, in addition to the kinds of network."""
 
 
 def modules() -> dict[str, str]:

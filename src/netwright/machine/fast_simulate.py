@@ -129,7 +129,7 @@ def _restore(
     require_consistent(steps >= 0, f"{steps} steps")
     if steps > max_steps:
         raise InputError(
-            f"the run that was kept is at step {steps:,}, beyond the limit of {max_steps:,} steps"
+            f"the saved run is at step {steps:,}, beyond the limit of {max_steps:,} steps"
         )
     return tape, origin, position
 

@@ -113,7 +113,7 @@ def _load_file(path: Path, source: Source, format_name: str | None) -> TuringMac
             if machines is not None:
                 return seed_database.read_record(file, machines, source)
         if format_name is not None:
-            raise FormatError(f"{path} has not the header of a bbchallenge seed database")
+            raise FormatError(f"{path} does not have the header of a bbchallenge seed database")
     return read_text(read_text_file(path), source, format_name)
 
 

@@ -83,7 +83,7 @@ class Run:
     def verdict(self) -> bool:
         """Whether the machine accepted its input; raise InputError if the run did not end."""
         if not self.decided:
-            raise InputError(f"undecided after {self.steps:,} steps; raise max_steps to know")
+            raise InputError(f"undecided after {self.steps:,} steps; raise max_steps to find out")
         return self.accepted
 
     def __repr__(self) -> str:
@@ -179,7 +179,7 @@ def simulate(
     check_limit(max_steps)
     engine = read_engine(engine)
     if engine == Engine.TORCH:
-        raise InputError("engine torch is for language models; a machine has none of it")
+        raise InputError("engine torch is for language models, not for machines")
     if engine == Engine.FULL:
         engine = Engine.FAST  # a machine has no weights that could be left out
     symbols = machine.check_word(machine.default_input if word is None else word)

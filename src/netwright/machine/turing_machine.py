@@ -244,7 +244,7 @@ def find_faults(
             fine = isinstance(each, str) and each != ""
             require(fine, part, f"{part} {each!r}: not a nonempty string")
     for part, text in words.items():
-        require(isinstance(text, str), part, f"its {part} is {str(text)[:40]!r}, which is no text")
+        require(isinstance(text, str), part, f"its {part} is {str(text)[:40]!r}, which is not text")
     require(start in known_states, "start", f"start state {start!r} is not among the states")
     require(blank in known_symbols, "blank", f"blank {blank!r} is not among the symbols")
     for state in sorted(accepting - known_states, key=str):

@@ -67,7 +67,7 @@ class Audit:
 
 Findings = Iterator[Finding | str]
 """Findings one after the other; a string is the digest."""
-SIGNS = {True: "yes", False: "NO", None: "not told"}
+SIGNS = {True: "yes", False: "NO", None: "unknown"}
 
 
 def audit(
@@ -116,7 +116,7 @@ def _findings(place: Path, sample: int | None, notify: Notify) -> tuple[str, Fin
             return "campaign", _campaign(place, sample, notify)
         if (place / "checked.json").exists():
             return "export", _export(place)
-        raise FormatError(f"{place} is no campaign and no export; there is no checked.json in it")
+        raise FormatError(f"{place} is neither a campaign nor an export; it has no checked.json")
     if not place.exists():
         raise FormatError(f"{place}: there is no such file or folder")
     with open_regular(place, "certificate, network or machine") as file:
@@ -152,7 +152,7 @@ def _certificate(place: Path) -> Findings:
     yield Finding("it can be read", True, f"{found.on}, {about}")
     cases = sum(each.cases for each in found.obligations)
     detail = f"{counted(len(found.obligations), 'obligation')}, {cases:,} cases"
-    yield Finding("all obligations hold, checked anew", found.holds, found.first_failure or detail)
+    yield Finding("all obligations hold, checked again", found.holds, found.first_failure or detail)
 
 
 def _network(place: Path) -> Findings:
@@ -173,11 +173,13 @@ def _checkpoint(place: Path) -> Findings:
     about, arrays = unseal(read_file(place, 1 << 34, "checkpoint"), str(place), "checkpoint")
     run, digests = about.get("run"), about.get("arrays")
     if not isinstance(run, dict) or not isinstance(digests, dict):
-        raise FormatError(f"{place} is not a whole checkpoint: it does not say of what")
+        raise FormatError(
+            f"{place} is not an intact netwright checkpoint: it does not say of what run"
+        )
     whole = {name: array_digest(array) for name, array in arrays.items()} == digests
     yield Finding("its arrays are whole", whole, counted(len(arrays), "array"))
     facts = [f"{name} {shortened(run[name], 30)}" for name in ("on", "input", "engine", "version")]
-    state = f"{', '.join(facts)}; --resume goes on with it"
+    state = f"{', '.join(facts)}; --resume continues it"
     yield Finding("it is a state of that run", None, state)
 
 
@@ -192,7 +194,7 @@ def _export(place: Path) -> Findings:
     files = counted(len(found), "file")
     yield _compared("its files are those checked", _differ(report["files"], found), files)
     if more := sorted(set(found) - set(report["files"])):
-        yield Finding("there are no others", False, f"{more[0]} is none of the export's")
+        yield Finding("there are no others", False, f"{more[0]} is not part of the export")
     exact = place / "netwright.safetensors"
     if not exact.exists():
         yield Finding("the exact network is in it", None, "a universal model has none")

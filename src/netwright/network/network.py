@@ -147,7 +147,7 @@ class Network:
             progress: a callback that gets the steps done and the cells used.
             store: where the run saves checkpoints, to be resumed later.
 
-        Raise NetworkError if the network was changed and its vectors show no machine any more; the
+        Raise NetworkError if the network was changed and its vectors no longer show a machine; the
         message says from which output on, and `trace` shows the vectors.
         """
         check_limit(max_steps)

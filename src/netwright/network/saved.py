@@ -63,7 +63,7 @@ def load_network(path: os.PathLike[str] | str) -> Network:
         raise FormatError(f"{path}: there is no such file")
     if not is_safetensors(str(path), "network"):
         raise FormatError(
-            f"{path} is no file with a network saved by netwright (load_machine reads machines)"
+            f"{path} is not a network saved by netwright (load_machine reads machines)"
         )
     return from_bytes(read_file(Path(path), LARGEST, "network"), str(path))
 
@@ -78,9 +78,7 @@ def from_bytes(data: bytes, label: str = "file") -> Network:
         return _rebuilt(about, tensors)
     except _DAMAGE as error:
         reason = str(error).split("\n")[0][:200] or type(error).__name__
-        raise FormatError(
-            f"{label} is not a whole network as netwright saves it: {reason}"
-        ) from None
+        raise FormatError(f"{label} is not an intact netwright network: {reason}") from None
 
 
 def _rebuilt(about: dict[str, Any], tensors: dict[str, Any]) -> Network:
@@ -90,7 +88,7 @@ def _rebuilt(about: dict[str, Any], tensors: dict[str, Any]) -> Network:
     written = cast(dict[str, Any], _insert_numbers(about["written"], unused))
     changes = about["changes"]
     if type(changes) is not list or not all(isinstance(change, str) for change in changes):
-        raise FormatError("changes that are no list of texts")
+        raise FormatError("its changes are not a list of strings")
     require(writable, changes, "changes")
     empty = Network(kind, machine, options, None, tuple(changes), loaded=True)
     network = replace(empty, compiled=filled(empty.template, written, machine))
@@ -98,7 +96,7 @@ def _rebuilt(about: dict[str, Any], tensors: dict[str, Any]) -> Network:
     if json.dumps(network.written, sort_keys=True) != json.dumps(written, sort_keys=True):
         raise FormatError("its parts contradict each other")
     if unused:
-        raise FormatError(f"a tensor that nothing is made of: {sorted(unused)[0][:60]}")
+        raise FormatError(f"an unused tensor: {sorted(unused)[0][:60]}")
     kind.construction.check_loaded(written)
     return network
 

@@ -108,7 +108,7 @@ class Moment(Mapping[str, Vector]):
                 cells = [vector.entries.get(index, "") for vector in vectors]
                 if any(map(str, cells)):
                     rows.append([coordinate, *map(shortened, cells)])
-        html = table(f"moment {self.t:,}, what is not 0", ["", *shown], rows)
+        html = table(f"moment {self.t:,}, nonzero entries", ["", *shown], rows)
         if attentions := [[name, *_attention_row(each)] for name, each in self.attention.items()]:
             html += table("attention", ["", "winner", "score", "margin", "keys"], attentions)
         return html

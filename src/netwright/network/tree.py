@@ -209,7 +209,7 @@ class _Writing:
 
 
 def _oddities(node: Any) -> dict[str, Any]:
-    """What an object has beside its fields: a foreign class, attributes of its own."""
+    """What an object has besides its fields: a foreign class, attributes of its own."""
     odd: dict[str, Any] = {}
     kind = type(node)
     if not kind.__module__.startswith("netwright."):
@@ -348,12 +348,12 @@ def _difference(one: Any, other: Any) -> str | None:
         return None if one == other else f" is {sorted(other)}, not {sorted(one)}"
     elif isinstance(one, Mapping):
         if one.keys() != other.keys():
-            return " has other keys"
+            return " has different keys"
         pairs, form = ((key, one[key], other[key]) for key in one), "[{}]"
     else:
         names = _parts(one)
         if not names and one is not other:
-            return f" is another {type(one).__name__}"
+            return f" is a different {type(one).__name__}"
         pairs, form = ((n, getattr(one, n), getattr(other, n)) for n in names), ".{}"
     for key, a, b in pairs:
         if type(a) is type(b) and type(a) in (fmpq, str) and a == b:

@@ -1,7 +1,7 @@
 """How a moment of a network is displayed: its vectors, their order and their captions.
 
 A page or a table asks the kind of a network for a `View` and a `History`; nothing outside the kind
-knows which vectors there are. Views with many words are data files beside the page.
+knows which vectors there are. Views with many words are data files next to the page.
 """
 
 import json

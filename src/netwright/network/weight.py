@@ -80,7 +80,9 @@ def read_number(value: Number | str) -> Rational:
         number = rational(value)
         if max(number.p.bit_length(), number.q.bit_length()) <= LARGEST_BITS:
             return number
-        raise InputError(f"a weight has at most {LARGEST_BITS} bits above and below its line")
+        raise InputError(
+            f"a weight has at most {LARGEST_BITS} bits in its numerator and denominator"
+        )
     raise InputError(
         "a weight is an exact number, such as 2, Fraction(1, 3) or '1/3'; got "
         + shortened(repr(value), 60)
@@ -95,7 +97,7 @@ class Weight:
     >>> from netwright.machine.library import library_machine
     >>> weight = compile_network(library_machine("palindrome")).weights()["decoder.3.V"]
     >>> weight, weight["s2[a]", "s4[a]"], weight["x8", "x7"], weight.blocks
-    (<decoder.3.V: 45 × 45, 5 not 0>, 1, -1, ['s2 → s4', 'x9 → x7', 'x8 → x7'])
+    (<decoder.3.V: 45 × 45, 5 nonzero>, 1, -1, ['s2 → s4', 'x9 → x7', 'x8 → x7'])
     """
 
     name: str
@@ -175,7 +177,7 @@ class Weight:
 
     def __repr__(self) -> str:
         shape = f"{self.affine.input.dimension} × {self.affine.output.dimension}"
-        return f"<{self.name}: {shape}, {len(self.affine.weights)} not 0>"
+        return f"<{self.name}: {shape}, {len(self.affine.weights)} nonzero>"
 
     def _repr_html_(self) -> str:
         weights = self.affine.weights

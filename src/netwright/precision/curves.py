@@ -34,7 +34,7 @@ def all_curves(
     for each in SCORES.values():
         notify(f"horizon against bits, score {each}")
         horizons[each.name] = horizon_curve(networks[each], word, outputs)
-    notify("bits a step")
+    notify("bits per step")
     sizes = [size._asdict() for size in transformer_sizes(networks[score], word, shorter)]
     stacks = [size._asdict() for size in rnn_sizes(compile_rnn(machine), word, shorter)]
     notify("margin against step")

@@ -121,5 +121,7 @@ class _FloatLayer:
 
 def _feed_forward(net: Map) -> FeedForward:
     if not isinstance(net, FeedForward):
-        raise InputError("a part of the network is no feed-forward network, so it has no weights")
+        raise InputError(
+            "a part of the network is not a feed-forward network, so it has no weights"
+        )
     return net

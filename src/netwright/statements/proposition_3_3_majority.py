@@ -1,7 +1,7 @@
 """Proposition 3.3 (prop:more-than-regular): a two-dimensional Transformer recognises majority.
 
 Without positional encodings, for any score and any normaliser, one encoder layer and one decoder
-layer recognise the words over a and b with strictly more a than b, which is no regular language:
+layer recognise the words over a and b with strictly more a than b, which is not a regular language:
 y_i = [c_w, 0] for all i ≥ 1, where c_w = (#a − #b)/n.
 
 In print "p_i = y_i for i ∈ {0, …, i}" must be {0, …, r}, and the display of a_i is that for i > 0;

@@ -5,8 +5,8 @@ Proposition 3.1 the network is not complete. That is not enough: pos(1) = 1 and 
 has two values, yet words of different lengths never have the same proportions then.
 
 The claim is true all the same. By the pigeonhole principle there are i < j with pos(i) = pos(j).
-Take a palindrome w longer than 2j with different symbols at i and j, and swap the two: the result u
-is no palindrome, as its place i has the symbol of w's place j and the mirror place of i, beyond j,
+Take a palindrome w longer than 2j with different symbols at i and j, and swap the two: the result
+u is not a palindrome: its place i has the symbol of w's place j and the mirror place of i, past j,
 has that of w's place i. But the encoder sees the same set of vectors for both, so all outputs
 agree: one language, the palindromes, is missed by every such network.
 """

@@ -239,7 +239,9 @@ def test_what_shows_no_machine_is_said_by_both_followers() -> None:
     network = compile_network(library_machine("palindrome"))
     broken = network.with_weight("decoder.3.V", "s2[a]", "s4[a]", 0)
     for engine_name in ("fast", "full", "reference"):
-        with pytest.raises(NetworkError, match="from output 7 on its vectors show no machine"):
+        with pytest.raises(
+            NetworkError, match="from output 7 on, its vectors do not show a machine"
+        ):
             broken.run("abba", engine=engine_name)
 
 

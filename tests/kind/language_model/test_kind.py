@@ -89,7 +89,7 @@ def test_every_damage_to_a_rule_is_noticed() -> None:
     assert changed.verify("bb").holds
     assert changed.run("abba", max_steps=9) != net.run("abba", max_steps=9)
     reading = net.with_weight("block.1.units.B", "unit[read 'b', R]", "Ys[b]", 0)
-    with pytest.raises(NetworkError, match="reads '_' in cell 1, where 'b' stands"):
+    with pytest.raises(NetworkError, match="reads '_' in cell 1, which has 'b'"):
         reading.run("abba")
     pointer = net.with_weight("block.1.head.0.Q", "R[b0]", "bit[b0]", 0)
     assert not pointer.verify("abba").holds
@@ -127,7 +127,7 @@ def test_options() -> None:
     with pytest.raises(InputError, match="there is no precision laboratory for language-model"):
         language_model().precision("ab")
     note = language_model("binary-counter", context=16).run("", 10**4).note
-    assert "does not fit into a context of 16 tokens any more" in str(note)
+    assert "no longer fits into a context of 16 tokens" in str(note)
 
 
 def test_the_command_line(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -158,7 +158,7 @@ def test_a_tape_that_outgrows_its_context_is_undecided(
     found = json.loads(capsys.readouterr().out)
     assert found["outcome"] == "undecided"
     assert 0 < found["steps"] < 4000
-    assert "does not fit into a context of 64 tokens any more" in found["note"]
+    assert "no longer fits into a context of 64 tokens" in found["note"]
     wanted = simulate(library_machine("sweeper"), (), found["steps"])
     assert (found["state"], found["head"]) == (wanted.state, wanted.head)
     assert found["tape"] == str(wanted.tape)
@@ -171,7 +171,7 @@ def test_a_tape_that_outgrows_its_context_is_undecided(
     assert campaign.run("sweeper", plan, tmp_path / "c", campaign.Local(1)).exit_code == 0
     (row,) = campaign.rows(tmp_path / "c")
     assert (row["outcome"], row["agrees"]) == ("undecided", True)
-    assert "does not fit into a context of 64 tokens" in row["note"]
+    assert "no longer fits into a context of 64 tokens" in row["note"]
 
 
 @examples(20)

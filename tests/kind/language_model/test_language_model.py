@@ -91,7 +91,7 @@ def test_runs_in_small_contexts_are_the_machines(
     evaluator = FloatEvaluator(weights.tensors, weights.blocks, "float32")
     found = run_language_model(compiled, word, limit, evaluator, Engine.FAST)
     if found.note is not None:  # as far as there was room
-        assert "does not fit into a context of" in found.note
+        assert "no longer fits into a context of" in found.note
         limit = found.steps
     expected = simulate(machine, word, limit)
     for name in ("outcome", "steps", "state", "head", "tape"):

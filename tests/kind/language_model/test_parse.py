@@ -72,35 +72,38 @@ def test_any_other_token_is_noticed(data: st.DataObject) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("a <run> R:q:b>b", r"token 3 \(R:q:b>b\) reads b in cell 0, where a stands"),
-        ("a <run> L:q:a>b", "begins otherwise than with R:a state"),
+        ("a <run> R:q:b>b", r"token 3 \(R:q:b>b\) reads b in cell 0, which has a"),
+        ("a <run> L:q:a>b", "does not begin with R:a state"),
         ("a <run> R:q:a>b @5", r"\(@5\) is not the last visit of the cell ahead, which is @1"),
-        ("a <run> R:q:a>b @1 <accept>", "stands where a step such as R:q:a should be"),
+        ("a <run> R:q:a>b @1 <accept>", "occurs where a step such as R:q:a is expected"),
         ("a <run> R:q:a>b <accept>", "is not the last visit of the cell ahead, which is @1"),
-        ("a <run> R:q:a @1", r"\(@1\) stands where the run ends: <accept> or <reject> or <halt>"),
+        (
+            "a <run> R:q:a @1",
+            r"\(@1\) occurs where the run ends: <accept> or <reject> or <halt>",
+        ),
         ("a a <run> R:q:a>a R:q:a>a", r"token 5 \(R:q:a>a\) is not the last visit"),
-        ("a <pad> a <run> R:q:a>a @1 R:q:a>a", "reads a in cell 1, where <pad> stands"),
-        ("a <run> left:b @3 left:c:goto:q @0", r"\(@3\) stands behind a cell to the left"),
-        ("a <run> left:b @0", "says where to go on"),
-        ("a <run> left:b:goto:q @0 left:c:goto:q @0", "stands behind the state to go on in"),
-        ("%FF <run> R:q:%FF>a", r"token 1 \(%FF\) has an escape that is no text"),
-        ("a <run> R:q:a <accept> R:q:_", "stands behind the end"),
-        ("a a <run> R:q:a>b @1 R:q:a>a", "writes a, where q on a writes b"),
+        ("a <pad> a <run> R:q:a>a @1 R:q:a>a", "reads a in cell 1, which has <pad>"),
+        ("a <run> left:b @3 left:c:goto:q @0", r"\(@3\) comes after a cell to the left"),
+        ("a <run> left:b @0", "says where to resume"),
+        ("a <run> left:b:goto:q @0 left:c:goto:q @0", "comes after the state to resume in"),
+        ("%FF <run> R:q:%FF>a", r"token 1 \(%FF\) has an escape that is not text"),
+        ("a <run> R:q:a <accept> R:q:_", "comes after the end"),
+        ("a a <run> R:q:a>b @1 R:q:a>a", "writes a, but q on a writes b"),
         ("a a <run> R:q:a>a @1 R:q:a>a @2 L:q:a>a", "is not what q does on a: R into q"),
-        ("a <run> hello", "stands where a step such as R:q:a should be"),
-        ("a <run> <accept>", "stands where a step such as R:q:a should be"),
-        ("q0:a b:R <tape> a <run>", "and the next are no rule"),
+        ("a <run> hello", "occurs where a step such as R:q:a is expected"),
+        ("a <run> <accept>", "occurs where a step such as R:q:a is expected"),
+        ("q0:a b:R <tape> a <run>", "and the next token are not a rule"),
         ("q0:a b:R:q1 q0:a b:R:q1 <tape> a <run>", "has a rule already"),
-        ("q0:a b:R:q1 <tape> a <run> R:q1:a", "begins otherwise than with R:q0"),
+        ("q0:a b:R:q1 <tape> a <run> R:q1:a", "does not begin with R:q0"),
         (
             "q0:a b:R:q1 <tape> a <run> R:q0:a @5 R:q1:# @5 R:q1:#",
-            "stands where the run ends: <halt>",
+            "occurs where the run ends: <halt>",
         ),
         ("q0:a b:R:q1 <tape> a <run> R:q0:a @5 R:q1:# @5 <accept>", "the run ends: <halt>"),
         ("q0:a b:R:q1 <tape> a <run> R:q0:a @5 R:q1:# <halt>", "is not the last visit"),
         ("q0:a b:R:acc <tape> a <run> R:q0:a @5 R:acc:# @5", "the run ends: <accept>"),
         ("acc:a b:R:q1 <tape> a <run>", "has a rule for acc"),
-        ("q0:a b:R:q1 <tape> q0:b <run>", "stands where a symbol of the input should be"),
+        ("q0:a b:R:q1 <tape> q0:b <run>", "occurs where a symbol of the input is expected"),
         ("q0:a b:R:q1 <tape> a <run> R:q0:a>b", "as in the text of another model"),
     ],
 )
@@ -121,17 +124,20 @@ def test_a_resumed_text() -> None:
 
 
 def test_what_is_no_text() -> None:
-    with pytest.raises(InputError, match="has <run> behind its input; this has none"):
+    with pytest.raises(InputError, match="has <run> after its input; this one does not"):
         parse("a b b a")
     problem = parse("q0:a b:R:q1 <tape> a <run>", "palindrome").problem
-    assert problem == "token 1 (q0:a) and the next are rules: this text is of the universal model"
+    assert (
+        problem
+        == "token 1 (q0:a) and the next token are a rule: this text is of the universal model"
+    )
 
 
 @pytest.mark.parametrize(
     ("text", "machine", "said"),
     [
-        ("z <run>", "palindrome", "is no symbol of the machine"),
-        ("a <run> left:z @0 left:a:goto:back @0", "palindrome", "is no symbol of the machine"),
+        ("z <run>", "palindrome", "is not a symbol of the machine"),
+        ("a <run> left:z @0 left:a:goto:back @0", "palindrome", "is not a symbol of the machine"),
         ("a <run> left:a:goto:nowhere @0", "palindrome", "names no state of the machine"),
         ("b <run> left:b:goto:reject @0 R:reject:b <halt>", "palindrome", "ends: <reject>"),
         ("b <run> left:b:goto:reject @0 R:reject:b @1 <reject>", "palindrome", "ends: <reject>"),
@@ -172,14 +178,14 @@ def test_the_command_line(
     assert main(["parse", "-", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["problem"] is None
     assert main(["parse", "a <run> R:q:b>b"]) == 1
-    assert "reads b in cell 0, where a stands" in capsys.readouterr().out
+    assert "reads b in cell 0, which has a" in capsys.readouterr().out
     assert main(["parse", "a <run> R:q:a>b @1"]) == 0
     assert main(["parse", " ".join(text_of(PALINDROME, tuple("ab")))]) == 0
     assert "rejected after 4 steps" in capsys.readouterr().out
     for arguments, said in (
-        (["no-such-file"], "is no file, and no text of a language model"),
-        (["a b"], "has <run> behind its input"),
-        ([text, "--model", str(tmp_path)], "is no folder that netwright exported"),
+        (["no-such-file"], "is neither a file nor a text of a language model"),
+        (["a b"], "has <run> after its input"),
+        ([text, "--model", str(tmp_path)], "is not a folder exported by netwright"),
         ([text, "--machine", "nobody"], "nobody"),
     ):
         assert main(["parse", *arguments]) == 2
@@ -199,7 +205,7 @@ def test_a_resumed_text_is_called_resumed(capsys: pytest.CaptureFixture[str]) ->
     assert main(["parse", RESUMED, "--machine", "palindrome"]) == 0
     out = capsys.readouterr().out
     assert out.startswith("accepted after 0 steps from accept on\n")
-    assert "resumed: it states itself where it goes on, and is no run from the" in out
+    assert "resumed: the text says itself where it begins; it is not a run from the" in out
     assert main(["parse", RESUMED, "--machine", "palindrome", "--json"]) == 0
     answer = json.loads(capsys.readouterr().out)
     assert (answer["resumed"], answer["resumed_from"]) == (True, "accept")
@@ -233,12 +239,12 @@ def test_a_chain_of_texts_is_checked_at_its_joints(name: str, tmp_path: Path) ->
         *(wanted.outcome, wanted.steps, wanted.state),
     )
     assert (found.head, found.tape) == (wanted.head, wanted.tape)
-    assert "does not go on" in str(parse(texts[0], machine, then=[texts[0]]).problem)
+    assert "starts again" in str(parse(texts[0], machine, then=[texts[0]]).problem)
     for n in (1, 2):
         left_out = parse(texts[0], machine, then=[*texts[1:n], *texts[n + 1 :]])
-        assert "goes on in" in str(left_out.problem)
+        assert "continues in" in str(left_out.problem)
     behind = parse(texts[0], machine, then=[*texts[1:], texts[-1]]).problem
-    assert "goes on" in str(behind)
+    assert "continues" in str(behind)
     files = [tmp_path / str(n) for n in range(len(texts))]
     for file, text in zip(files, texts, strict=True):
         file.write_text(text)

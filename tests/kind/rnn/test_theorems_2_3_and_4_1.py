@@ -140,12 +140,12 @@ def test_a_changed_weight_is_noticed() -> None:
 def test_vectors_that_are_no_configuration_are_reported() -> None:
     compiled = compile_rnn(library_machine("even-as"))
     layout, reader = compiled.neurons.layout, VectorReader(compiled.neurons)
-    with pytest.raises(NetworkError, match="no one-hot of state and symbol"):
+    with pytest.raises(NetworkError, match="not a one-hot of state and symbol"):
         reader.read(Vector.of(layout, u=1, S={"even": 1, "odd": 1}))
     for stack in (fmpq(7, 8), fmpq(1, 3)):  # a digit too large, and 0.1111… for ever
         found = reader.read(Vector.of(layout, u=1, S="even", Rpush=stack))
         assert found is not None
-        with pytest.raises(NetworkError, match="is no stack in base 4"):
+        with pytest.raises(NetworkError, match="is not a stack in base 4"):
             found.tape(0)
 
 

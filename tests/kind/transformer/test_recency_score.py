@@ -144,13 +144,13 @@ def test_the_papers_score_with_a_fifth_position_is_not_certified() -> None:
 
 
 def test_a_score_is_for_transformers_of_machines(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(InputError, match="score is no option of rnn; its options are base"):
+    with pytest.raises(InputError, match="score is not an option of rnn; its options are base"):
         run(library_machine("even-as"), "ab", on="rnn", score=RECENCY)
     with pytest.raises(InputError, match="score applies when a machine is compiled; this"):
         run(compile_network(library_machine("even-as"), "transformer"), "ab", score=RECENCY)
     for verb in ("verify", "certify", "compile"):
         assert main([verb, "even-as", "--on", "rnn", "--score", "recency"]) == 2
-        assert "score is no option of rnn; its options are base" in capsys.readouterr().err
+        assert "score is not an option of rnn; its options are base" in capsys.readouterr().err
 
 
 def test_the_command_line_takes_the_score(capsys: pytest.CaptureFixture[str]) -> None:

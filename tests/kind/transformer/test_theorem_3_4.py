@@ -259,8 +259,8 @@ def test_a_network_that_is_none_of_ours_is_reported_and_not_believed() -> None:
     """It dies before the machine begins, or never gets there: no answer, and no endless run."""
     compiled = compiled_for(library_machine("sweeper"), "")
     nothing = affine_network(compiled.layout)
-    with pytest.raises(NetworkError, match="from output 1 on its vectors show no machine"):
+    with pytest.raises(NetworkError, match="from output 1 on, its vectors do not show a machine"):
         run_by_definition(with_network(compiled, "decoder.1.O", nothing), (), 10)
     pausing = replace(compiled.normal, pauses=frozenset(compiled.normal.given.states))
-    with pytest.raises(NetworkError, match="from output 7 on its vectors show no machine"):
+    with pytest.raises(NetworkError, match="from output 7 on, its vectors do not show a machine"):
         run_by_definition(replace(compiled, normal=pausing), (), 1)

@@ -101,7 +101,7 @@ def test_spaced_text_has_dots_where_there_is_no_rule() -> None:
     [
         ("1_1_2", r"no machine in the line '1_1_2'; expected text such as 1RB1LB_1LA1RZ"),
         ("6 4 1_1_2", r"no machine in the line '6 4 1_1_2'"),
-        ("1RB 1LB 1LA 1RZ", "one space between all rules of 1RB 1LB 1LA 1RZ: which are of one"),
+        ("1RB 1LB 1LA 1RZ", "one space between all rules of 1RB 1LB 1LA 1RZ: which belong to one"),
         (
             "1RB1LB_1LA1RZ 1RB1LB_1LA1RH",
             "two machines on a line, 1RB1LB_1LA1RZ and 1RB1LB_1LA1RH; expected one",

@@ -105,7 +105,7 @@ def _sets() -> dict[str, set[str]]:
         ({"transitions": {"q7": {"0": ["q1", "x", "R"]}}}, "'q7' is not a declared state"),
         ({"states": "q0"}, "states: expected a list"),
         ({"states": ["q0", None]}, "states: expected strings, got null"),
-        ({"states": ["q0", 1, "1"]}, "states: a name stands in it twice"),
+        ({"states": ["q0", 1, "1"]}, "states: a name occurs twice"),
         ({"blank_symbol": None}, "blank_symbol: expected strings, got null"),
         ({"transitions": {"q0": {"0": ["q1", "x", ["R"]]}}}, "expected .state, symbol, L, N or R."),
         ({"transitions": []}, "transitions: expected an object of states"),
@@ -120,15 +120,15 @@ def test_a_missing_part_and_json_of_something_else_are_explained() -> None:
     parts = {key: value for key, value in DTM_PARTS.items() if key != "blank_symbol"}
     with pytest.raises(FormatError, match="no 'blank_symbol'; a DTM has states"):
         automata_lib.read(json.dumps(parts), Source())
-    with pytest.raises(FormatError, match="JSON, but no DTM"):
+    with pytest.raises(FormatError, match="JSON, but not a DTM"):
         automata_lib.read('{"a": 1}', Source())
     with pytest.raises(FormatError, match="nested too deeply"):
         automata_lib.read('{"a":' + "[" * 100_000, Source())
 
 
-def test_a_key_that_stands_twice_is_refused() -> None:
+def test_a_key_that_occurs_twice_is_refused() -> None:
     text = json.dumps(DTM_PARTS).replace('"q0": {"0"', '"q0": {"0": ["q1", "x", "L"], "0"')
-    with pytest.raises(FormatError, match="the key '0' stands twice in one object"):
+    with pytest.raises(FormatError, match="the key '0' occurs twice in one object"):
         automata_lib.read(text, Source())
 
 
@@ -165,5 +165,5 @@ def test_a_damaged_record_of_the_seed_database_is_explained(tmp_path: Path) -> N
     counts = b"".join(n.to_bytes(4, "big") for n in (1, 0, 1))
     path = tmp_path / "seeds"
     path.write_bytes((counts + b"\1").ljust(30, b"\0") + bytes([7, 0, 1] + [0] * 27))
-    with pytest.raises(FormatError, match="state A, symbol 0: bytes 7 0 1 are no rule"):
+    with pytest.raises(FormatError, match="state A, symbol 0: bytes 7 0 1 are not a rule"):
         load_machine(f"{path}:0", format_name=seed_database.NAME)

@@ -76,7 +76,7 @@ def test_a_document_gives_its_name_and_the_lines_of_the_file() -> None:
         (HEAD + "table: {a: {x: {write: y}}}", "expected one move .L, R or N., got 0"),
         (HEAD + "table: {a: {x: {R: a, wirte: y}}}", "'wirte'; expected write and one of L, R"),
         (HEAD + "table: {a: {x: R, [y, x]: L}}", "line 3: a second rule for .a, x., after line 3"),
-        (HEAD + "table: {a: , a: }", "table: 'a' stands here a second time"),
+        (HEAD + "table: {a: , a: }", "table: 'a' occurs a second time"),
         (HEAD + "table: {b: }", "line 2: start state 'a' is not among the states"),
         (HEAD + "table: {a: 3}", "state a: expected symbols and instructions"),
         (HEAD + "table: [a]", "line 3: table: expected a mapping, got a sequence"),

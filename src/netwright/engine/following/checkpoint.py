@@ -51,8 +51,8 @@ class Checkpoint:
             if self.keep.exists():
                 if self.resume is None or not self.keep.samefile(self.resume):
                     raise InputError(
-                        f"{self.keep} exists; if it is a checkpoint, --resume {self.keep} goes on "
-                        "from it; else name another file"
+                        f"{self.keep} exists; if it is a checkpoint, --resume {self.keep} "
+                        "resumes it; otherwise name another file"
                     )
                 self._own = self.keep.stat()
             yield self
@@ -68,17 +68,21 @@ class Checkpoint:
             raise FormatError(f"{label} is a {kind!r}; this netwright reads {KIND!r}")
         run, digests = about.get("run"), about.get("arrays")
         if not isinstance(run, dict) or not isinstance(digests, dict):
-            raise FormatError(f"{label} is not a whole checkpoint: it does not say of what")
+            raise FormatError(
+                f"{label} is not an intact netwright checkpoint: it does not say of what run"
+            )
         if run != self.run:
             keys = dict.fromkeys([*self.run, *run])
             names = [key[:20] for key in keys if run.get(key) != self.run.get(key)][:8]
             raise InputError(
-                f"{label} was made by another run (another {', '.join(names)}); resume with the "
+                f"{label} was made by another run (different {', '.join(names)}); resume with the "
                 "same command"
             )
         for name in sorted({*arrays, *digests}):
             if name not in arrays or digests.get(name) != array_digest(arrays[name]):
-                raise FormatError(f"{label} is not a whole checkpoint: {name} was changed")
+                raise FormatError(
+                    f"{label} is not an intact netwright checkpoint: {name} was changed"
+                )
         return arrays
 
     def write(self, state: Snapshot) -> None:
@@ -91,9 +95,7 @@ class Checkpoint:
         if self._own is not None and paths.lexists(self.keep):  # if removed, nothing can be lost
             now = self.keep.stat()
             if (now.st_ino, now.st_mtime_ns) != (self._own.st_ino, self._own.st_mtime_ns):
-                raise OutputError(
-                    f"{self.keep} was changed by somebody else, and is not overwritten"
-                )
+                raise OutputError(f"{self.keep} was changed by another process; not overwritten")
         write_whole(self.keep, seal(about, whole), fresh=self._own is None)
         self._own = self.keep.stat()
 

@@ -165,7 +165,7 @@ class SavedRun:
         )
         if follower.steps > follower.max_steps:
             raise InputError(
-                f"the run that was kept is at step {follower.steps:,}, beyond the limit of "
+                f"the saved run is at step {follower.steps:,}, beyond the limit of "
                 f"{follower.max_steps:,} steps"
             )
         moments.restore(_part(kept, "moments"))

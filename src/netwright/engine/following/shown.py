@@ -281,7 +281,7 @@ class ShownFollower:
             self._complain(self.moments + 1)
 
     def _complain(self, number: int) -> None:
-        raise NetworkError(f"from output {number} on its vectors show no machine")
+        raise NetworkError(f"from output {number} on, its vectors do not show a machine")
 
     def snapshot(self) -> Snapshot:
         """The configuration and the counters, as arrays."""

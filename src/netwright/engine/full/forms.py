@@ -169,7 +169,7 @@ class Forms:
         elif where != 1:
             x = self.chosen(where, x, 0)
         if isinstance(x, int) or (not x.wide and (x.low > 0 or x.high < 0)):
-            raise UnsuitableError("something is never as it should be")
+            raise UnsuitableError("a condition of a token can never hold")
         self.column("require 0", x)
 
     def require_between(self, x: Number, low: int, high: int) -> None:
@@ -177,7 +177,7 @@ class Forms:
         least, most = ends(x)
         if least < low or most > high:
             if most < low or least > high:
-                raise UnsuitableError("something is never as it should be")
+                raise UnsuitableError("a condition of a token can never hold")
             self.column("require between", x, max(low, least), min(high, most))
 
     # Forms.

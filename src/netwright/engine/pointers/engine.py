@@ -97,7 +97,7 @@ class Tables:
         """
         self.evaluation = evaluation_of(network, watches)
         if len(self.evaluation.pointers) != 2:
-            raise UnsuitableError("its outputs have not two pointers")
+            raise UnsuitableError("its outputs do not have exactly two pointers")
         self.input = Input(network, self.evaluation.encoder, X)
         self.content = Content(network, self.evaluation)
         self.output = self.evaluation.seed_output(seed)
@@ -233,7 +233,7 @@ class Tables:
         """Add a quarter more slots, in place where the system allows it."""
         size = len(self.slots)
         if size >= kernel.SLOTS or self.moments >= kernel.TOKENS:
-            raise UnsuitableError("more cells than a slot can tell")
+            raise UnsuitableError("more cells than a slot can address")
         self.slots.resize((size + size // 4 + 1, kernel.SLOT), refcheck=False)
         self._addresses = None
 

@@ -196,7 +196,7 @@ class Evaluation:
         """The coordinates of y that hold pointers: F writes them where it reads 1/i."""
         F = feed_forward(network.F)
         if len(F.maps) != 2:
-            raise UnsuitableError("F has not two maps")
+            raise UnsuitableError("F does not have exactly two maps")
         reads, writes = F.maps
         inverse = [place for place, form in self.positions.items() if form.unknown == "e"]
         units = {column for row, column in reads.weights if row in inverse}

@@ -168,7 +168,7 @@ def position_values(position: int) -> dict[str, Rational]:
 def feed_forward(map_: Map) -> FeedForward:
     """A map as a feed-forward network; raise UnsuitableError if it is not one."""
     if not isinstance(map_, FeedForward):
-        raise UnsuitableError("a map is no feed-forward network")
+        raise UnsuitableError("a map is not a feed-forward network")
     return map_
 
 

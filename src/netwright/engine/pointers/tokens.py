@@ -86,7 +86,7 @@ class PointerTokens:
             return vector_of(layout, next(iter(best)).forms), None
         node = tables.asks(tables.output, tables.symbol)
         if node is None or not isinstance(node.asks, LookUp) or node.asks.follows < 0:
-            raise UnsuitableError("a look at no single token")
+            raise UnsuitableError("a look-up of more than one token")
         slot, token = tables.pointed[node.asks.follows]
         there = tables.slots[slot].tolist()
         value = tables.values[tables.looked_up(node.asks.follows)]

@@ -168,7 +168,7 @@ class TokenEngine:
             self.external = self.encoded.cache
             self._tokens = partial(fast_tokens, network, X, seed)
         else:
-            self.reason = "it is no Transformer as defined"
+            self.reason = "it is not a Transformer as defined"
             self.encoded = None
             self.external = AttentionCache(network.K, network.score, network.rho)
             for key, value in zip(*network.encode(X), strict=True):
@@ -370,7 +370,7 @@ class TokenEngine:
                 run.stand_before(visit.t)
                 integers = self._current_integers()
                 assert not isinstance(integers, PointerTokens)
-                if integers is None:  # a later token was none for the integers
+                if integers is None:  # a later token did not fit the integers
                     self._remembered(visit.t)
                     return self._from_kept(visit.t).attentions[f"decoder.{n + 1}.self"].runner_up
                 rivals = visit.rivals(integers.state)

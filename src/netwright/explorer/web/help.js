@@ -15,7 +15,7 @@ export function closeDialog() {
 const KEYS = [
   ["← →", "one token back or on; with Shift, ten"], ["Page Up, Page Down", "a thousand"],
   ["Home, End", "the first, the last"], ["Space", "play, pause"],
-  [". and ,", "inside a token: its next part, the one before"], ["Esc", "the whole token again"], ["?", "this"], ["&big=1", "behind the address: for a projector"],
+  [". and ,", "inside a token: its next part, the one before"], ["Esc", "the whole token again"], ["?", "this"], ["&big=1", "added to the address: for a projector"],
 ];
 
 export function showHelp() {

@@ -118,7 +118,7 @@ export class Picture {
     this.scores.append("; second, token ", number(found.second), " on cell ", number(found.second_cell), " ", exact(found.second_score ?? found.score));
     if (found.margin !== null) {
       this.scores.append("; margin ", exact(found.margin));
-      if (found.bits) this.scores.append(`; to see it takes some ${found.bits} bits`);
+      if (found.bits) this.scores.append(`; seeing it takes about ${found.bits} bits`);
     }
   }
 

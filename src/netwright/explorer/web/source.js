@@ -53,7 +53,7 @@ class ServerSource {
       }
     } catch (error) {
       if (error.name === "AbortError") return null;
-      if (error instanceof TypeError) throw new Trouble("the server does not answer; was it ended?");
+      if (error instanceof TypeError) throw new Trouble("the server does not answer; was it stopped?");
       throw error;
     } finally {
       if (this.waiting[kind] === control) {

@@ -6,7 +6,7 @@ import * as store from "./store.js";
 export function drawStream(run, moment) {
   const section = document.getElementById("stream");
   const step = moment.step === null || moment.step === undefined || moment.step < 0
-    ? "the machine has not begun" : `step ${number(moment.step)} of the machine`;
+    ? "the machine has not started" : `step ${number(moment.step)} of the machine`;
   const what = run.view.columns.length ? `What each layer adds to token ${number(moment.t)}` : `The vectors at time ${number(moment.t)}`;
   section.querySelector("h2").textContent = `${what} · ${step}`;
   const names = run.layout.flatMap(([block, labels]) => labels.map((label) => [block, label]));

@@ -28,11 +28,11 @@ const bold = (text) => element("b", {}, text);
 export function say(place, run, moment) {
   const words = [], blank = run.machine.blank, rule = moment.rule;
   const show = (s) => bold(symbol(s, blank));
-  if (moment.lost) words.push(`Here the vectors show no machine: ${moment.lost}.`);
+  if (moment.lost) words.push(`Here the vectors do not show a machine: ${moment.lost}.`);
   else if (!rule) {
     words.push(moment.t < run.lead
       ? `The network reads symbol ${moment.t} of its input: ${symbol(run.input[moment.t - 1], blank)}.`
-      : "Here the vectors show no configuration of the machine.");
+      : "Here the vectors do not show a configuration of the machine.");
   } else {
     if (!run.machine.given[run.machine.states.indexOf(rule.state)]) words.push("Before the machine begins: in ");
     else words.push("In ");
@@ -44,7 +44,7 @@ export function say(place, run, moment) {
   if (moment.t === run.last) {
     const ends = { halted: "halts", accepted: "accepts", rejected: "rejects" }[run.outcome];
     const who = run.changes.length ? "By this network the machine" : "The machine";
-    words.push(run.ended && ends ? bold(` ${who} ${ends}, after ${steps(run.steps)}.`) : " This is as far as the run is looked at.");
+    words.push(run.ended && ends ? bold(` ${who} ${ends}, after ${steps(run.steps)}.`) : " The run is shown only up to here.");
   }
   place.replaceChildren(...words);
 }
@@ -52,7 +52,7 @@ export function say(place, run, moment) {
 function lookBack(moment) {
   const { winner, winners, cell } = moment.attention;
   const to = `Next is cell ${number(moment.next)}: `;
-  if (!winners) return [to, element("em", {}, "nobody was there before"), "."];
+  if (!winners) return [to, element("em", {}, "never visited before"), "."];
   if (winners !== 1) return [to, `${number(winners)} tokens have the best score.`];
   if (moment.attention.null) return [to, element("em", {}, "fresh, so the pointer is NULL, which is token 1"), "."];
   if (winner === moment.t) return [to, element("em", {}, "fresh, so token ", number(winner), " attends to itself"), "."];

@@ -95,14 +95,14 @@ class NetwrightForCausalLM(PreTrainedModel, GenerationMixin):
         letters = word - self.FIRST_LETTER
         wrong = (letters < 0) | (letters >= self.config.letters)
         if (wrong if mask is None else wrong & (mask != 0)).any():
-            raise ValueError("in front of <start> there are symbols of the input only")
+            raise ValueError("only symbols of the input can come before <start>")
         return letters.clamp(0, max(0, self.config.letters - 1))
 
     def _check_outputs(self, tokens):
         """Check that only outputs, or what may follow the end of a run, come after `<start>`."""
         letters = (tokens >= self.FIRST_LETTER) & (tokens < self.FIRST_LETTER + self.config.letters)
         if (letters | (tokens == self.START)).any():
-            raise ValueError("behind <start> there are outputs only")
+            raise ValueError("only outputs can come after <start>")
 
     @staticmethod
     def _hidden(mask):

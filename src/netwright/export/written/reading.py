@@ -15,7 +15,7 @@ class Readable:
     def tokens(self, word):
         """The numbers of a word's symbols, and of what is read after it.
 
-        A word is a text, one symbol a character, or a list of symbols.
+        A word is a string, one symbol per character, or a list of symbols.
         """
         known = {symbol: n for n, symbol in enumerate(self.names["vocabulary"])}
         for place, symbol in enumerate(word):
@@ -56,8 +56,8 @@ class Readable:
 def main(network):
     """Print a run: state and symbol at each output, and how it ends."""
     parser = argparse.ArgumentParser(description=network.__doc__)
-    parser.add_argument("word", nargs="?", help="one symbol a character")
-    parser.add_argument("--outputs", type=int, default=1000, help="at most so many")
+    parser.add_argument("word", nargs="?", help="the input, one symbol per character")
+    parser.add_argument("--outputs", type=int, default=1000, help="maximum number of outputs")
     given = parser.parse_args()
     word = network.names["default_input"] if given.word is None else given.word
     seen = []

@@ -17,7 +17,7 @@ code divides by √(D/2) again. The greatest score is at least 2 above all other
 the exponent: all others together have at most the weight (1 + e^(−2β))^b − 1, since addresses
 differ in j bits for at most (b over j) tokens. For b = 12 that is 1.4·10⁻⁶.
 
-*Errors do not add up.* Every token is chosen anew by the greatest logit, whose lead is 1 at least;
+*Errors do not add up.* Every token is chosen by its own greatest logit, whose lead is 1 at least;
 rounding errors never pass to the next token. Logits are multiplied by κ = 16, which matters only
 for sampling.
 

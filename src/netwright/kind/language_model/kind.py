@@ -55,17 +55,17 @@ from netwright.text import as_token
 from netwright.verify.comparison import Check
 
 READING = (
-    "The text is the input's symbols, `<run>`, and two tokens for each step. `R:q:a>w` says: moved "
-    "right, now in state q, reads a, writes w; `@p` is the position at which the cell ahead was "
-    "last visited. A run ends with `{end}` or `<reject>`; without one of them it has not ended "
-    "within the context. White space and `% : < > @` in names are written `%20` and so on. To go "
-    "on with a longer run, the prompt is `x y <run> left:l @0 left:m:goto:q @0`: the head is on x "
-    "in state q, l and m stand left of it (add_special_tokens=False)."
+    "The text is the input's symbols, `<run>`, and two tokens for each step. `R:q:a>w` means: "
+    "moved right, now in state q, reads a, writes w; `@p` is the position at which the cell ahead "
+    "was last visited. A run ends with `{end}` or `<reject>`; without one of them it did not end "
+    "within the context. White space and `% : < > @` in names are written `%20` and so on. To "
+    "resume a longer run, the prompt is `x y <run> left:l @0 left:m:goto:q @0`: the head is on x "
+    "in state q, l and m are to its left (add_special_tokens=False)."
 )
 
 
 def read_context(value: object) -> int:
-    """Parse the length of a context; InputError if it is no number, or out of bounds."""
+    """Parse the length of a context; InputError if it is not a number, or out of bounds."""
     text = str(value).replace(",", "").replace("_", "")
     if isinstance(value, bool) or not text.isdecimal() or len(text) > 9:
         raise InputError(f"context is {str(value)[:40]!r}; expected a number of tokens")
@@ -140,7 +140,7 @@ class LanguageModelConstruction(Construction[CompiledLanguageModel]):
     name = "language-model"
     statement = "Linked visits"
     options = (
-        Option("context", read_context, 1024, "How many tokens a text has.", metavar="T"),
+        Option("context", read_context, 1024, "Maximum number of tokens in a text.", metavar="T"),
         DTYPE,
     )
 
@@ -186,7 +186,7 @@ class LanguageModelConstruction(Construction[CompiledLanguageModel]):
         return plain_language_model(names, compiled.network, meanings, ends)
 
     def introduction(self, paper: str) -> str:
-        """What the model is; it is no network of the paper."""
+        """What the model is; it is not a network of the paper."""
         return (
             "A stock language model whose weights are whole numbers that were computed, not "
             "trained; it writes the machine's run"

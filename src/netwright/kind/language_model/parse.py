@@ -114,7 +114,7 @@ def parse_text(text: str | Sequence[str], known: Known | None = None) -> ParsedT
     while tokens and tokens[0] == PAD:
         tokens.pop(0)
     if RUN not in tokens:
-        raise InputError("a text of a language model has <run> behind its input; this has none")
+        raise InputError("a text of a language model has <run> after its input; this one does not")
     known = known or Known()
     reader = _UniversalReader if TAPE in tokens[: tokens.index(RUN)] else _OwnReader
     return reader(tokens, known).read()
@@ -135,14 +135,14 @@ def parse_texts(texts: Sequence[str | Sequence[str]], known: Known | None = None
         head = whole.head
         there = _moved(tape, head)
         if not part.resumed:
-            whole.problem = f"text {number} begins anew, and does not go on with the one before"
+            whole.problem = f"text {number} starts again instead of continuing the previous one"
         elif (state, there) != (whole.state, whole.tape):
             whole.problem = (
-                f"text {number} goes on in {state} with the tape {str(there) or 'blank'}, where "
-                f"the one before ends in {whole.state} with {str(whole.tape) or 'blank'}"
+                f"text {number} continues in {state} with the tape {str(there) or 'blank'}, but "
+                f"the previous one ends in {whole.state} with {str(whole.tape) or 'blank'}"
             )
         elif whole.outcome is not Outcome.UNDECIDED:
-            whole.problem = f"text {number} goes on behind the end of the run"
+            whole.problem = f"text {number} continues after the end of the run"
         else:
             whole.outcome, whole.state, whole.head = part.outcome, part.state, head + part.head
             whole.tape = _moved(part.tape, head)
@@ -164,7 +164,7 @@ def _name(text: str) -> str:
     try:
         return from_token(text)
     except UnicodeDecodeError:
-        raise _WrongError("has an escape that is no text") from None
+        raise _WrongError("has an escape that is not text") from None
 
 
 class _Reader(ABC):
@@ -208,7 +208,7 @@ class _Reader(ABC):
             for place, token in enumerate(self.tokens):
                 if token not in there:
                     self.place = place
-                    raise _WrongError("is no token of the model")
+                    raise _WrongError("is not a token of the model")
 
     @abstractmethod
     def prompt(self) -> None:
@@ -225,11 +225,11 @@ class _Reader(ABC):
 
     @abstractmethod
     def check_letter(self, symbol: str) -> None:
-        """Raise _WrongError if a letter is no symbol."""
+        """Raise _WrongError if a letter is not a symbol."""
 
     @abstractmethod
     def learn(self, state: str, symbol: str, write: str | None) -> None:
-        """Check, or remember, what a step says of its rule."""
+        """Check, or remember, what a step says about its rule."""
 
     @abstractmethod
     def end_of(self, state: str, symbol: str) -> Collection[str] | None:
@@ -244,7 +244,7 @@ class _Reader(ABC):
         while self.place < len(tokens):
             step = STEP.fullmatch(tokens[self.place])
             if step is None:
-                raise _WrongError("stands where a step such as R:q:a should be")
+                raise _WrongError("occurs where a step such as R:q:a is expected")
             move, state, symbol = step[1], _name(step[2]), _name(step[3])
             self._check_move(came, move, state)
             if came is not None:
@@ -269,7 +269,7 @@ class _Reader(ABC):
     def _check_move(self, came: tuple[str, str] | None, move: str, state: str) -> None:
         if came is None:
             if move != "R" or (self.start is not None and state != self.start):
-                raise _WrongError(f"begins otherwise than with R:{self.start or 'a state'}")
+                raise _WrongError(f"does not begin with R:{self.start or 'a state'}")
             return
         write, right, after = self.rules[came]
         if right is None:
@@ -280,10 +280,10 @@ class _Reader(ABC):
     def _check_symbol(self, symbol: str) -> None:
         there = self.cells.get(self.head)
         if there is None and self.blank is None:
-            self.blank = symbol  # the first cell that nobody wrote to
+            self.blank = symbol  # the first cell that was never written
         there = self.blank if there is None else there
         if symbol != there:
-            raise _WrongError(f"reads {symbol} in cell {self.head}, where {there} stands")
+            raise _WrongError(f"reads {symbol} in cell {self.head}, which has {there}")
 
     def _check_address(self, move: str) -> None:
         right = self.visits.get(self.head + (1 if move == "R" else -1), self.null)
@@ -295,11 +295,11 @@ class _Reader(ABC):
             return
         end = self.tokens[self.place]
         if end not in ends:
-            raise _WrongError(f"stands where the run ends: {' or '.join(ends)}")
+            raise _WrongError(f"occurs where the run ends: {' or '.join(ends)}")
         self.found.outcome = ENDS[end]
         if self.place + 1 < len(self.tokens):
             self.place += 1
-            raise _WrongError("stands behind the end")
+            raise _WrongError("comes after the end")
 
 
 class _OwnReader(_Reader):
@@ -309,7 +309,7 @@ class _OwnReader(_Reader):
         """Parse the input, and the cells of a resumed run."""
         self.machine = None
         if self.known.universal:
-            raise _WrongError("is no text of the universal model: it has no rules")
+            raise _WrongError("is not a text of the universal model: it has no rules")
         if self.known.machine is not None:
             self.machine, self.pauses = remove_stays(self.known.machine)
             self.blank, self.start = self.machine.blank, self.machine.start
@@ -321,7 +321,7 @@ class _OwnReader(_Reader):
     def check_letter(self, symbol: str) -> None:
         """Raise _WrongError if a known machine does not have the symbol."""
         if self.machine is not None and symbol not in self.machine.symbols:
-            raise _WrongError("is no symbol of the machine")
+            raise _WrongError("is not a symbol of the machine")
 
     def _resumed(self) -> None:
         """Parse `left:a @0 … left:b:goto:q @0`."""
@@ -329,18 +329,18 @@ class _OwnReader(_Reader):
         state: str | None = None
         while self.place < len(self.tokens) and (left := LEFT.fullmatch(self.tokens[self.place])):
             if state is not None:
-                raise _WrongError("stands behind the state to go on in")
+                raise _WrongError("comes after the state to resume in")
             symbol, state = _name(left[1]), _name(left[2]) if left[2] else None
             self.check_letter(symbol)
             if self.machine is not None and state is not None and state not in self.machine.states:
                 raise _WrongError("names no state of the machine")
             self.place += 1
             if self.place < len(self.tokens) and self.tokens[self.place] != "@0":
-                raise _WrongError("stands behind a cell to the left, where @0 should be")
+                raise _WrongError("comes after a cell to the left, where @0 is expected")
             behind.append((symbol, self.place))
             self.place += 1
         if behind and state is None:
-            raise _WrongError("comes before a cell to the left that says where to go on")
+            raise _WrongError("comes before a cell to the left that says where to resume")
         for n, (symbol, place) in enumerate(behind, start=-len(behind)):
             self.cells[n], self.visits[n] = symbol, place
         if state is not None:
@@ -353,13 +353,13 @@ class _OwnReader(_Reader):
             raise _WrongError("names no state of the machine")
         if write is None:
             if known is not None:
-                raise _WrongError(f"writes nothing, where {state} on {symbol} writes {known.write}")
+                raise _WrongError(f"writes nothing, but {state} on {symbol} writes {known.write}")
         elif known is None:
             if self.machine is not None:
-                raise _WrongError(f"has a rule that the machine has not: {state} on {symbol}")
+                raise _WrongError(f"has a rule that the machine does not have: {state} on {symbol}")
             self.rules[state, symbol] = Rule(write, None, None)
         elif known.write != write:
-            raise _WrongError(f"writes {write}, where {state} on {symbol} writes {known.write}")
+            raise _WrongError(f"writes {write}, but {state} on {symbol} writes {known.write}")
 
     def end_of(self, state: str, symbol: str) -> Collection[str] | None:
         """A run ends where there is no rule."""
@@ -378,7 +378,7 @@ class _UniversalReader(_Reader):
     def prompt(self) -> None:
         """Parse the rules, `<tape>`, and the input."""
         if self.known.machine is not None:
-            raise _WrongError("and the next are rules: this text is of the universal model")
+            raise _WrongError("and the next token are a rule: this text is of the universal model")
         self.blank, self.start = "#", "q0"
         if self.known.name == "itself":
             self.found.against = "its own rules"
@@ -389,7 +389,7 @@ class _UniversalReader(_Reader):
         while self.place < tape:
             self._rule(tape)
         if self.known.rules is not None and self.rules != dict(self.known.rules):
-            raise _WrongError(f"stands behind rules that are not those of {self.known.name}")
+            raise _WrongError(f"comes after rules that are not those of {self.known.name}")
         self.place = tape + 1
         self.letters()
 
@@ -397,7 +397,7 @@ class _UniversalReader(_Reader):
         key = KEY.fullmatch(self.tokens[self.place])
         action = ACTION.fullmatch(self.tokens[self.place + 1]) if self.place + 1 < tape else None
         if key is None or action is None:
-            raise _WrongError("and the next are no rule such as q0:a #:R:q1")
+            raise _WrongError("and the next token are not a rule such as q0:a #:R:q1")
         if (key[1], key[2]) in self.rules:
             raise _WrongError("has a rule already")
         if key[1] == ACCEPTING:
@@ -408,7 +408,7 @@ class _UniversalReader(_Reader):
     def check_letter(self, symbol: str) -> None:
         """Raise _WrongError for a step or a rule."""
         if ":" in symbol:
-            raise _WrongError("stands where a symbol of the input should be")
+            raise _WrongError("occurs where a symbol of the input is expected")
 
     def learn(self, state: str, symbol: str, write: str | None) -> None:
         """Raise _WrongError if a step says what it writes."""

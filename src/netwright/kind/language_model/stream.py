@@ -55,7 +55,7 @@ MEANINGS = Meanings(
     hidden={},
     weights={
         "wte": "what a token is",
-        "wpe": "where it stands",
+        "wpe": "its position",
         "block.0.head.0": "the token before: an address token takes over its step",
         "block.0.units": "the rule; and both addresses, from the text and from the position",
         "block.1.head.0": "the last visit of the cell to the right",

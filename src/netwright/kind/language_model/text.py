@@ -42,8 +42,8 @@ class Start:
         if needed > vocabulary.context:
             cells = len(self.ahead) + len(self.behind)
             raise NoRoomError(
-                f"a tape of {cells:,} cells does not fit into a context of "
-                f"{vocabulary.context:,} tokens any more: it takes {needed:,}; take a larger one: "
+                f"a tape of {cells:,} cells no longer fits into a context of "
+                f"{vocabulary.context:,} tokens: it takes {needed:,}; take a larger one: "
                 "--context"
             )
         ids = [vocabulary.number[symbol] for symbol in self.ahead]
@@ -129,10 +129,10 @@ class Follower:
             return self._take_other(token)
         if self.step is not None:
             if self.waiting:
-                return "stands where an address should be"
+                return "occurs where an address is expected"
             action = self.vocabulary.machine.action(self.step.state, self.step.symbol)
             if action is None:
-                return "goes on where there is no rule"
+                return "continues where there is no rule"
             self._write(action.write)
         self.waiting = True
         self.head += step.move.offset
@@ -140,7 +140,7 @@ class Follower:
         self.steps += step.state not in self.vocabulary.pauses
         there = self.tape.get(self.head, self.vocabulary.machine.blank)
         if there != step.symbol:
-            return f"reads {step.symbol!r} in cell {self.head}, where {there!r} stands"
+            return f"reads {step.symbol!r} in cell {self.head}, which has {there!r}"
         return None
 
     def _take_other(self, token: int) -> str | None:
@@ -149,7 +149,7 @@ class Follower:
         if token in (ACCEPT, REJECT):
             return None if token == end else "is not how this run can end"
         if token < self.vocabulary.first_address or not self.waiting or end is not None:
-            return "stands where it cannot"
+            return "occurs where it cannot"
         self.waiting = False
         return None
 

@@ -104,7 +104,7 @@ class LanguageModelTracing(Tracing[Any]):
         return run_language_model(*run, evaluator, Engine.REFERENCE)
 
     def configuration(self, t: int) -> Configuration | None:
-        """The machine's configuration; None if token t is no step."""
+        """The machine's configuration; None if token t is not a step."""
         self.check(t)
         return self._configuration_at(t)
 

@@ -112,7 +112,7 @@ class Vocabulary:
         return FIRST + len(self.symbols) + len(self.steps) + len(self.lefts)
 
     def step_of(self, token: int) -> Step | None:
-        """The step of a token; None if it is no step token."""
+        """The step of a token; None if it is not a step token."""
         place = token - self.number[self.steps[0]]
         return self.steps[place] if 0 <= place < len(self.steps) else None
 
@@ -149,6 +149,6 @@ def check_size(tokens: int) -> None:
     """Raise InputError for a vocabulary that is too large."""
     if tokens > MOST:
         raise InputError(
-            f"that takes some {tokens:,} tokens; a vocabulary has at most {MOST:,}. Fewer states "
+            f"that takes about {tokens:,} tokens; a vocabulary has at most {MOST:,}. Fewer states "
             "or symbols are needed"
         )

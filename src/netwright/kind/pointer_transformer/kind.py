@@ -98,7 +98,7 @@ class PointerProof(DecoderProof[CompiledPointerTransformer]):
         from netwright.precision.pointers import PointerExperiment
 
         if options["attention"] is not Attention.ABSOLUTE:
-            raise InputError("the precision laboratory has attention=absolute alone")
+            raise InputError("the precision laboratory has only attention=absolute")
         return PointerExperiment, {"blanks": options["blanks"]}
 
 

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 
 def read_base(value: str | Number) -> Rational:
-    """Parse the base of stacks; raise InputError if it is no number.
+    """Parse the base of stacks; raise InputError if it is not a number.
 
     >>> read_base("7/2")
     7/2

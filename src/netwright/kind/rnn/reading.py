@@ -50,7 +50,7 @@ class ReadVector:
 
 
 def _tape(left: list[str], symbol: str, right: list[str], head: int, blank: str) -> Tape:
-    """The tape with a symbol under the head and the stacks beside it, from their tops."""
+    """The tape with a symbol under the head and the stacks on its two sides, from their tops."""
     return Tape.of([*reversed(left), symbol, *right], head - len(left), blank)
 
 
@@ -58,7 +58,7 @@ def symbols_of(neurons: Neurons, x: Rational) -> list[str]:
     """The symbols of a stack, from the top: the digits of x in base B."""
     digits = digits_in_base(x, neurons.base) if 0 <= x < 1 else None
     if digits is None or any(not 0 <= digit < neurons.k for digit in digits):
-        raise NetworkError(f"{str(x)[:60]} is no stack in base {neurons.base}")
+        raise NetworkError(f"{str(x)[:60]} is not a stack in base {neurons.base}")
     return [neurons.symbol_of[digit] for digit in digits]
 
 
@@ -96,7 +96,7 @@ class VectorReader:
         if not on:
             return None
         if len(on) != 1 or set(on.values()) != {ONE}:
-            raise NetworkError(f"the read-outs {on} are no one-hot of state and symbol")
+            raise NetworkError(f"the read-outs {on} are not a one-hot of state and symbol")
         state, symbol = self.pairs[next(iter(on))]
         stacks = seen.number("L"), seen.number("R")
         return ReadVector(self.neurons, state, symbol, *stacks, self.move(seen))

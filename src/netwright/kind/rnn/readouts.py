@@ -6,7 +6,7 @@
 
 A pop is done late: Rpop keeps the stack before it, and Σ_a P[q, R, a] is the digit of its top, so
 B·Rpop − Σ P[q, R, a] is the stack without it. Of Rpop, Rpush, Rstay one is not 0 at most. The
-encoder's e holds the last digit read, which Rpop does not have yet: 0 after the blank behind the
+encoder's e holds the last digit read, which Rpop does not have yet: 0 after the blank after the
 input, but read-outs hold at every moment of the encoder.
 
 With G_{q,0} = S_q, G_{q,a} = Σ_D P[q, D, a] for 1 ≤ a < k and G_{q,k} = 0, G_{q,a} says whether

@@ -3,11 +3,11 @@
 from netwright.exact.meanings import Meanings
 
 ZERO = "0: nothing is read or added here"
-HALVED = "takes half of s3 and x6 away again, which the external attention adds in every layer"
+HALVED = "subtracts half of s3 and x6, which the external attention adds in every layer"
 
 MEANINGS = Meanings(
     blocks={
-        "q1": "the state before the step, q^(i), one coordinate a state; cleared by decoder.1.O",
+        "q1": "the state before the step, q^(i), one coordinate per state; cleared by decoder.1.O",
         "s1": "the symbol under the head, s^(i); cleared by decoder.1.O",
         "x1": "the move that led here, m^(i-1): -1, 1, or 0 at first; cleared by decoder.1.O",
         "q2": "the state after the step, q^(i+1)",
@@ -16,7 +16,7 @@ MEANINGS = Meanings(
         "x3": "the move before, m^(i-1)",
         "x4": "the cell to which the head goes, c^(i+1), divided by i+1",
         "x5": "the cell where the head is, c^(i), divided by i+1",
-        "s3": "the input's symbol number i+1; beyond the end its last one",
+        "s3": "the input's symbol number i+1; past the end its last one",
         "x6": "i+1, or the length of the input beyond its end",
         "s4": "the symbol written at the last visit of cell c^(i+1)",
         "x7": "that visit's token, counted from 0: l(i+1); i if the cell was never visited",
@@ -24,7 +24,7 @@ MEANINGS = Meanings(
         "x9": "position: i+1",
         "x10": "position: 1/(i+1)",
         "x11": "position: 1/(i+1)^2",
-        "x12": "position: 1/(i+1)^3; with --score recency alone",
+        "x12": "position: 1/(i+1)^3; only with --score recency",
     },
     hidden={
         "decoder.1.O": {
@@ -56,8 +56,8 @@ MEANINGS = Meanings(
         "decoder.1.K": ZERO,
         "decoder.1.V": ZERO,
         "decoder.1.O": "the transition function: next state, written symbol, move (B.2)",
-        "decoder.2.Q": "0: every token is attended to alike",
-        "decoder.2.K": "0: every token is attended to alike",
+        "decoder.2.Q": "0: every token is attended to equally",
+        "decoder.2.K": "0: every token is attended to equally",
         "decoder.2.V": "the moves: their mean is the head's cell divided by i+1 (B.3)",
         "decoder.2.O": HALVED,
         "decoder.3.Q": "asks for the last visit of the cell to which the head goes (B.4)",

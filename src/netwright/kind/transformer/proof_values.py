@@ -163,7 +163,7 @@ class ProofValues(ProofVectors):
 
     @property
     def halts(self) -> int | None:
-        """The first t for which y_t shows no state any more, if there is one."""
+        """The first t for which y_t no longer shows a state, if there is one."""
         return next((t for t, state in enumerate(self.q) if state is None), None)
 
 

@@ -35,7 +35,7 @@ class TextConstruction(UniversalConstruction[CompiledUniversalText]):
             "form",
             {LONG: LONG, SHORT: SHORT},
             LONG,
-            "Whether accepting configurations are shown, or acceptance alone.",
+            "Whether accepting configurations are shown, or only acceptance.",
         ),
     )
 

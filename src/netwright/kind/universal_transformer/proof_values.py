@@ -52,7 +52,7 @@ class RuleValues(LinkedVisits):
         return self.q[self.end] in self.machine.accepting
 
     def place_of_rule(self, i: int) -> int:
-        """Where in the prompt the rule of token i stands."""
+        """Where the rule of token i is in the prompt."""
         state = self.q[i]
         assert state is not None
         rules = self.prompt.states[state] * len(self.prompt.symbols)

@@ -108,14 +108,13 @@ def write_text(machine: TuringMachine, format_name: str) -> str:
             f"netwright reads {format_name} and does not write it; it writes {', '.join(WRITABLE)}"
         )
     text = format_.write(machine)
-    if format_.read(text, Source("what was written")) != machine:
+    if format_.read(text, Source("the written text")) != machine:
         raise FormatError(
             f"does not fit into {format_name}: the file would be read as another machine"
         )
     if recognised(text) is not format_:
         warnings.warn(
-            f"nothing in the text tells that it is {format_name}; read it with --format "
-            f"{format_name}",
+            f"the text cannot be recognised as {format_name}; read it with --format {format_name}",
             FormatWarning,
             stacklevel=2,
         )

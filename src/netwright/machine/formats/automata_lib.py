@@ -75,7 +75,7 @@ def _input_symbols(data: dict[str, Any], symbols: list[str], draft: Draft) -> li
         return []
     names = _names(data["input_symbols"], "input_symbols", draft)
     if strange := [name for name in names if name not in symbols]:
-        draft.doubt("input_symbols", f"{', '.join(strange[:8])}: no tape symbols, left out")
+        draft.doubt("input_symbols", f"{', '.join(strange[:8])}: not tape symbols, left out")
     return [name for name in names if name in symbols]
 
 
@@ -83,7 +83,7 @@ def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for key, value in pairs:
         if key in found:
-            raise ValueError(f"the key {key!r} stands twice in one object")
+            raise ValueError(f"the key {key!r} occurs twice in one object")
         found[key] = value
     return found
 
@@ -98,7 +98,7 @@ def _names(values: Any, what: str, draft: Draft) -> list[str]:
             draft.fault(what, f"expected strings, got {json.dumps(value)[:60]}")
     names = [str(value) for value in values]
     if len(set(names)) < len(names):
-        draft.fault(what, "a name stands in it twice")
+        draft.fault(what, "a name occurs twice")
     return names
 
 
@@ -107,7 +107,7 @@ def _pick(data: dict[str, Any], source: Source) -> Any:
         return data[source.part]
     names = [name for name, value in data.items() if isinstance(value, dict)]
     if not names:
-        raise FormatError(f"{source.label}: JSON, but no DTM of automata-lib: no 'transitions'")
+        raise FormatError(f"{source.label}: JSON, but not a DTM of automata-lib: no 'transitions'")
     asked = f"no machine {source.part!r}" if source.part else f"{len(names)} machines"
     choices = ", ".join(f"{source.label}:{name}" for name in names[:8])
     raise FormatError(f"{source.label} holds {asked}; name one of: {choices}")

@@ -206,8 +206,8 @@ def _machine_text(line: str, draft: Draft) -> str:
         draft.fault(
             "",
             f"{texts[0]} and {texts[1]} side by side: the rows of one machine are joined by _, as "
-            f"in {shortened('_'.join(texts), 90)}; beside the machine {texts[0]} alone stands no "
-            "other row",
+            f"in {shortened('_'.join(texts), 90)}; the machine {texts[0]} alone takes no "
+            "row next to it",
         )
     elif len(texts) > 1:
         draft.fault("", f"two machines on a line, {texts[0]} and {texts[1]}; expected one")
@@ -228,7 +228,7 @@ def _join_spaced(spaced: str, seen: str, draft: Draft) -> str:
     if len(rows) == 1:
         draft.fault(
             "",
-            f"one space between all rules of {seen}: which are of one state? expected two "
+            f"one space between all rules of {seen}: which belong to one state? expected two "
             "between states, as in 1RB 1LB  1LA 1RZ, or 1RB1LB_1LA1RZ",
         )
     return "_".join(re.sub(r"[ \t]", "", row).replace("...", "---") for row in rows)

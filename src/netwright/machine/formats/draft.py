@@ -101,7 +101,7 @@ MOST_PAIRS = 1_000_000
 
 @dataclass(frozen=True)
 class Source:
-    """Where a text comes from, and what else the caller knows."""
+    """Where a text comes from, and what more the caller knows."""
 
     label: str = "text"
     part: str = ""

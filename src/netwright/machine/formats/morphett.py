@@ -54,7 +54,7 @@ def read(text: str, source: Source) -> TuringMachine:
     named_states = [name for (state, _), line in lines.items() for name in (state, line.target)]
     start = words.get("START") or _find_start(lines, draft)
     if "START" in words and start not in named_states:
-        draft.doubt("$START", f"no rule speaks of the state {start!r}")
+        draft.doubt("$START", f"no rule mentions the state {start!r}")
     states = dict.fromkeys([start, *named_states, *words.get("STATES", [])])
     states.pop("*", None)
 
@@ -208,7 +208,9 @@ def _misfits(machine: TuringMachine) -> list[str]:
     leaving = {state for state, _ in machine.delta}
     for state in machine.states:
         if state == "*" or " " in state or ";" in state or not state.isprintable():
-            misfits.append(f"state {state!r} is *, or contains a space, a ; or the unprintable")
+            misfits.append(
+                f"state {state!r} is *, or contains a space, a ; or an unprintable character"
+            )
         elif state.lower().startswith(("halt", "stop")) and state in leaving:
             misfits.append(f"state {state!r} has rules, but a state of that name halts at once")
     return misfits if machine.delta else [*misfits, "it has no rule"]

@@ -42,7 +42,7 @@ def read_record(file: BinaryIO, machines: int, source: Source) -> TuringMachine:
         write, move, target = record[3 * group : 3 * group + 3]
         place = f"machine {source.part}, state {state}, symbol {symbol}"
         if write > 1 or move > 1 or target > 6:
-            draft.fault(place, f"bytes {write} {move} {target} are no rule")
+            draft.fault(place, f"bytes {write} {move} {target} are not a rule")
         elif target:
             action = Action((STATES + HALT)[target - 1], str(write), Move("RL"[move]))
             draft.rule(place, state, symbol, action)

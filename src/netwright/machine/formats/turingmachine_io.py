@@ -120,7 +120,7 @@ class _Reader:
         for key, value in node.value:
             text = self.scalar(key, f"key of {what}")
             if text in entries:
-                self.draft.fault(self.place(key), f"{what}: {text!r} stands here a second time")
+                self.draft.fault(self.place(key), f"{what}: {text!r} occurs a second time")
             entries[text] = (key, value)
         return entries
 

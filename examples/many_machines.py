@@ -1,6 +1,6 @@
 """Thousands of machines from a list: run each on a network, then a CSV and the undecided ones.
 
-    python examples/many_machines.py [MACHINES]
+    python examples/many_machines.py [COUNT]
 
 The same from the command line:
 
@@ -30,7 +30,7 @@ def rule() -> str:
 machines = ["_".join(rule() + rule() for _ in range(3)) for _ in range(count)]
 (folder / "machines.txt").write_text("\n".join(machines) + "\n")
 
-if __name__ == "__main__":  # the campaign's workers import this file
+if __name__ == "__main__":
     plan = nw.campaign.Plan(on="machine,transformer", max_steps=200)
     status = nw.campaign.run(str(folder / "machines.txt"), plan, folder / "found")
     rows = list(nw.campaign.rows(folder / "found"))

@@ -69,7 +69,7 @@ def test_text_in_a_picture_is_text_whatever_it_looks_like() -> None:
 def test_a_run_is_drawn_cell_by_cell_as_the_machine_goes() -> None:
     machine = nw.load_machine("palindrome")
     picture = space_time(machine, tuple("abba"))
-    (image,) = [shape for shape in picture.shapes if isinstance(shape, Image)]
+    image = next(shape for shape in picture.shapes if isinstance(shape, Image))
     assert image.pixels.shape == (5, 16, 3)  # cells 0 to 4, steps 0 to 15
     blank = image.pixels[4, 0]
     assert (image.pixels[0, 1] == blank).all()  # the first step erased cell 0
@@ -86,7 +86,7 @@ def test_a_run_of_millions_of_steps_is_drawn() -> None:
 def test_attention_is_drawn_as_the_trace_has_it() -> None:
     network = nw.compile("palindrome")
     picture = attention_picture(network, tuple("abba"), name="decoder.3.self")
-    (image,) = [shape for shape in picture.shapes if isinstance(shape, Image)]
+    image = next(shape for shape in picture.shapes if isinstance(shape, Image))
     trace = network.trace("abba")
     dark = [int(row.sum(-1).argmin()) + 1 for row in image.pixels]
     wanted = [trace[t].attention["decoder.3.self"].winner for t in range(1, len(dark) + 1)]
@@ -101,7 +101,7 @@ def test_the_verb_writes_files(tmp_path: Path, capsys: pytest.CaptureFixture[str
     for name, arguments in {
         "a.svg": ["palindrome"],
         "b.png": ["palindrome", "abba"],
-        "c.png": ["palindrome", "abba", "--attention", "decoder.3.self"],
+        "c.png": ["palindrome", "abba", "--only", "decoder.3.self"],
     }.items():
         assert main(["draw", *arguments, "-o", str(tmp_path / name)]) == 0
         assert "wrote" in capsys.readouterr().out

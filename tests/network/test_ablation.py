@@ -86,7 +86,9 @@ def test_the_verb_shows_a_table_and_json(capsys: pytest.CaptureFixture[str]) -> 
     out = capsys.readouterr().out
     assert "attention:decoder.3.self" in out
     assert "residual" not in out
-    assert "7 parts left out in turn; 5 of them are needed here" in out
+    assert "7 parts left out, one at a time: 5 of 7 break something here" in out
+    assert main(["ablate", "palindrome", "abba", "--residuals"]) == 0
+    assert "11 parts left out, one at a time: 11 of 11 break" in capsys.readouterr().out
     part = "residual:decoder.2.self"
     assert main(["ablate", "palindrome", "abba", "--part", part, "--json"]) == 0
     (row,) = json.loads(capsys.readouterr().out)["results"]

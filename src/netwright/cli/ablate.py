@@ -43,8 +43,9 @@ def command(
         list[str] | None,
         typer.Option("--part", metavar="PART", help="Leave out this part.  [all; repeatable]"),
     ] = None,
-    heads: Annotated[
-        bool, typer.Option("--heads", help="Leave out attentions only, not residuals.")
+    heads: Annotated[bool, typer.Option("--heads", help="Leave out the attentions only.")] = False,
+    residuals: Annotated[
+        bool, typer.Option("--residuals", help="Leave out the residual connections only.")
     ] = False,
     weights: Annotated[
         bool, typer.Option("--weights", help="Flip a weight into each block instead.")
@@ -54,16 +55,23 @@ def command(
     format_name: FormatName = None,
     as_json: AsJson = False,
 ) -> None:
-    """Leave out every part of a network in turn: which lemma, output and obligation breaks."""
-    if sum(map(bool, (parts, heads, weights))) > 1:
-        raise InputError("--part, --heads and --weights choose what is left out; name one")
+    """Leave out every part of a network in turn, and show what breaks.
+
+    fails: the first statement of the proof that fails, and at which token, from 0 on; output: the
+    first y_t that is not the whole network's; certificate: the obligation that fails.
+    """
+    if sum(map(bool, (parts, heads, residuals, weights))) > 1:
+        raise InputError("--part, --heads, --residuals and --weights: name one of them")
     words = [split_word(text, separator) for text in inputs or ()]
     letters = [symbol for word in words for symbol in word]
     source = load(machine, format_name=format_name, also=letters)
     turing = machine_in(source)
     words = [check_word(turing, word, separator) for word in words] or [turing.default_input]
     network = network_of(source, on, letters, **options)
-    chosen = [part for part in network.parts if part.startswith("attention:")] if heads else parts
+    chosen = parts
+    if heads or residuals:
+        kind = "attention:" if heads else "residual:"
+        chosen = [part for part in network.parts if part.startswith(kind)]
     names = [None] if weights else [*(network.parts if chosen is None else chosen)] or [None]
     found: list[Ablation] = []
     with Working() as work:
@@ -75,13 +83,14 @@ def command(
     report = Report({"machine": machine, "on": network.kind.name, "max_steps": max_steps})
     report.facts |= {"results": list(map(as_data, found)), "interrupted": work.interrupted}
     report.table(
-        ("without" if not weights else "flipped", "fails", "at", "output", "answer", "obligation"),
+        ("flipped" if weights else "without", "fails", "token", "output", "answer", "certificate"),
         [_row(each) for each in found],
-        right=("at", "output"),
-        whole=("without", "fails"),
+        right=("token", "output"),
+        whole=("without", "flipped", "fails"),
     )
-    needed = sum(each.breaks for each in found)
-    report.line(f"{counted(len(found), 'part')} left out in turn; {needed} of them are needed here")
+    breaks = sum(each.breaks for each in found)
+    done = f"{counted(len(found), 'weight')} flipped" if weights else f"{len(found)} parts left out"
+    report.line(f"{done}, one at a time: {breaks} of {len(found)} break something here")
     report.show(as_json=as_json)
     if work.interrupted:
         raise StoppedError(f"interrupted after {counted(len(found), 'part')}")

@@ -99,7 +99,7 @@ Input = Annotated[
     str | None,
     typer.Argument(
         metavar="INPUT",
-        help="The input word, one symbol a character; '' is the empty word.  [the machine's own]",
+        help="The input word, one symbol per character; '' is empty.  [the machine's own]",
         show_default=False,
     ),
 ]
@@ -153,7 +153,7 @@ Broken = Annotated[
     typer.Option(
         "--break",
         metavar="LAYER.BLOCK",
-        help="Flip the sign of a weight into a block first.  [repeatable]",
+        help="Flip the sign of one weight into this block.  [repeatable]",
     ),
 ]
 Without = Annotated[

@@ -47,7 +47,7 @@ def command(
     ] = False,
     as_json: AsJson = False,
 ) -> int:
-    """Check a file or a folder anew, and all that it is made from.
+    """Check a file or a folder again, and everything that it was made from.
 
     The exit code is 0 if it is what it says, and 1 if it is not.
     """

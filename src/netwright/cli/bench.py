@@ -26,13 +26,13 @@ FEWEST = 10_000  # steps of a run whose rates are worth a plot
 
 def command(
     machine: Annotated[
-        str, typer.Argument(metavar="MACHINE", help="What is run; as for `netwright run`.")
+        str, typer.Argument(metavar="MACHINE", help="The machine to run.")
     ] = "busy-beaver-5",
     word: Input = None,
     separator: Separator = None,
     format_name: FormatName = None,
     plot: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Draw it: a .png, .svg or .pdf file.")
+        Path | None, typer.Option(metavar="FILE", help="Plot the rates: .png, .svg or .pdf.")
     ] = None,
     force: Force = False,
     as_json: AsJson = False,

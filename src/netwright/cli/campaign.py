@@ -41,7 +41,7 @@ from netwright.text import counted, shortened
 VERBS = {
     "run": "Run, verify or certify the machines of some sources.",
     "show": "Show what came of a campaign, ask in SQL, or plot it.",
-    "status": "Show how far a campaign is.",
+    "status": "Show the progress of a campaign.",
     "pack": "Pack the rows of a campaign into Parquet files.",
 }
 DEFAULT = "run"
@@ -88,7 +88,7 @@ def run(
         str | None,
         typer.Option(
             metavar="NETWORKS",
-            help=f"{MACHINE}, {', '.join(REGISTRY)}, with commas between them."
+            help=f"{MACHINE}, {', '.join(REGISTRY)}, separated by commas."
             "  [default: machine,transformer]",
         ),
     ] = None,
@@ -96,7 +96,7 @@ def run(
         str | None,
         typer.Option(
             metavar="|".join(DOINGS),
-            help="What to do, with commas between them.  [default: run]",
+            help="What to do with each, separated by commas.  [run]",
         ),
     ] = None,
     max_steps: Annotated[
@@ -106,14 +106,12 @@ def run(
         ),
     ] = None,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="DIR", help="Keep the rows here.")
+        Path | None, typer.Option("--output", "-o", metavar="DIR", help="The folder for the rows.")
     ] = None,
-    resume: Annotated[
-        bool, typer.Option("--resume", help="Go on with the campaign in DIR.")
-    ] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Resume the campaign in DIR.")] = False,
     time_limit: Annotated[
         float | None,
-        typer.Option(metavar="SECONDS", help="For each machine and network.  [default: 300]"),
+        typer.Option(metavar="SECONDS", help="Time limit for each machine and network.  [300]"),
     ] = None,
     sample: Annotated[
         int | None,
@@ -127,7 +125,7 @@ def run(
         int | None, typer.Option(metavar="S", help="Draw with this seed.  [default: 0]")
     ] = None,
     skip_bad: Annotated[
-        bool, typer.Option("--skip-bad", help="Pass over lines that are no machine.")
+        bool, typer.Option("--skip-bad", help="Skip lines that are not machines.")
     ] = False,
     workers: Annotated[
         int | None,
@@ -139,7 +137,9 @@ def run(
     ] = None,
     batch: Annotated[
         int | None,
-        typer.Option(metavar="N", min=1, help="Machines at once.  [default: seconds of work]"),
+        typer.Option(
+            metavar="N", min=1, help="Machines in one unit of work.  [some seconds' worth]"
+        ),
     ] = None,
     as_json: AsJson = False,
 ) -> int:
@@ -224,7 +224,7 @@ def show(
 
 
 def status(folder: Folder, as_json: AsJson = False) -> None:
-    """Show how far a campaign is, while it runs or after it stopped."""
+    """Show the progress of a campaign, while it runs or after it stopped."""
     Store(folder).manifest()
     report_of_status(campaign.status(folder)).show(as_json=as_json)
 

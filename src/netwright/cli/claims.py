@@ -27,13 +27,15 @@ def command(
         list[str] | None,
         typer.Argument(metavar="LABEL…", help="Statements, such as 'Lemma B.4' or lem:vli."),
     ] = None,
-    thorough: Annotated[bool, typer.Option("--thorough", help="More cases of each.")] = False,
+    thorough: Annotated[
+        bool, typer.Option("--thorough", help="Check more cases of each statement.")
+    ] = False,
     deviations: Annotated[
-        bool, typer.Option("--deviations", help="Where each departs from the print, and why.")
+        bool, typer.Option("--deviations", help="Show where each departs from the print, and why.")
     ] = False,
     as_json: AsJson = False,
 ) -> int:
-    """Check every numbered statement of the paper, and ours past it, by experiment."""
+    """Check every numbered statement of the paper, and ours beyond it, by experiment."""
     claims: list[Claim] = []
     names = claim_names(labels or [])
     with Working() as work:

@@ -13,7 +13,6 @@ from netwright.cli.arguments import (
     AsJson,
     Force,
     FormatName,
-    Input,
     Machine,
     Output,
     Separator,
@@ -53,7 +52,9 @@ BARE = {"--prompt": ("rules", "text")}
 def command(
     machine: Machine,
     options: dict[str, Any],
-    word: Input = None,
+    word: Annotated[
+        str | None, typer.Argument(metavar="INPUT", help="With --prompt: the input word.")
+    ] = None,
     on: Annotated[
         str | None, on_option("The network: transformer, rnn, neural-gpu, ….", UNIVERSAL)
     ] = None,

@@ -30,7 +30,7 @@ Examples:
   netwright draw palindrome -o states.svg
   netwright draw palindrome abba -o run.png
   netwright draw busy-beaver-5 --what run --max-steps 5e7 -o bb5.png
-  netwright draw palindrome abba --attention decoder.3.self -o attention.svg"""
+  netwright draw palindrome abba --only decoder.3.self -o attention.svg"""
 
 
 @with_kind_options
@@ -47,7 +47,8 @@ def command(
         choice_of("--what", KINDS, "What to draw.  [states; with INPUT, run]"),
     ] = None,
     attention: Annotated[
-        str, typer.Option(metavar="NAME", help="Draw this attention, such as decoder.3.self.")
+        str,
+        typer.Option("--only", metavar="NAME", help="Draw one attention, such as decoder.3.self."),
     ] = "",
     on: OnKind = None,
     max_steps: MaxSteps = 10_000_000,

@@ -69,7 +69,7 @@ def command(
     on: OnKind = None,
     dtype: Annotated[
         str | None,
-        choice_of("--dtype", DTYPES, "The type of all numbers.  [float64, or bfloat16]"),
+        choice_of("--dtype", DTYPES, "The type of all numbers.  [float64; bfloat16 for gpt2, opt]"),
     ] = None,
     words: Annotated[
         list[str] | None,
@@ -96,7 +96,9 @@ def command(
     ] = False,
     states: Annotated[
         int | None,
-        typer.Option(metavar="N", help="States of the universal model, including acc.  [16]"),
+        typer.Option(
+            metavar="N", help="States of the universal model, one of them accepting.  [16]"
+        ),
     ] = None,
     symbols: Annotated[
         int | None, typer.Option(metavar="N", help="Symbols of the universal model.  [8]")

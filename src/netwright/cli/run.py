@@ -65,7 +65,9 @@ def command(
     max_steps: MaxSteps = 10_000_000,
     engine: Annotated[
         Engine,
-        choice_of("--engine", Engine, "The code that does the work; all give the same answer."),
+        choice_of(
+            "--engine", Engine, "The code that does the work; same answer. torch: language models."
+        ),
     ] = Engine.AUTO,
     broken: Broken = None,
     without: Without = None,

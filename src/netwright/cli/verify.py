@@ -146,8 +146,8 @@ def _check_limit(kinds: Sequence[Kind[Any]], max_steps: int) -> None:
     slow = [kind.name for kind in kinds if not kind.proof.is_vectorised]
     if max_steps > MOST_STEP_BY_STEP and slow:
         raise InputError(
-            f"--max-steps is {max_steps:,}, and {', '.join(slow)} is compared step by step; at "
-            f"most {MOST_STEP_BY_STEP:,} (netwright certify covers all of them)"
+            f"--max-steps is {max_steps:,}, and {' and '.join(slow)} can be compared for at most "
+            f"{MOST_STEP_BY_STEP:,} (netwright certify covers all steps; --on names other networks)"
         )
 
 

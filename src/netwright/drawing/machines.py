@@ -18,7 +18,7 @@ from netwright.network.running import machine_in, network_of
 from netwright.text import shortened
 
 INK, FAINT, BLUE, RED, PAPER = "#222222", "#888888", "#0072b2", "#d55e00", "#ffffff"
-MOST_STATES, MOST_LABELS, MOST_TOKENS = 60, 3, 400
+MOST_STATES, MOST_LABELS, MOST_TOKENS, MOST_SYMBOLS = 60, 3, 400, 6
 SIZE = 11.0
 LIGHT, DARK = (238, 242, 246), (24, 62, 92)
 
@@ -215,6 +215,7 @@ def space_time(
     picture = Picture(width, height, f"{machine.name or 'a machine'}: the tape over time")
     picture.text((left, 20), f"{picture.title}, {stop - 1:,} steps", 13)
     picture.image((left, top), (wide, high), pixels.astype(np.uint8))
+    _legend(picture, machine, timeline, left + wide)
     per_step, per_cell = wide / columns, high / (last + 1 - first)
     if columns == stop and stop <= 400:
         path = [
@@ -235,6 +236,18 @@ def space_time(
         picture.text((left - 6, y + 4), f"{cell:,}", 10, FAINT, "end")
     picture.text((8, top - 10), "cell", 10, FAINT)
     return picture
+
+
+def _legend(picture: Picture, machine: TuringMachine, timeline: Timeline, right: float) -> None:
+    """The shade of each symbol, the first few of them, right-aligned above a picture."""
+    levels = dict(zip(machine.symbols, timeline.levels().tolist(), strict=False))
+    for symbol in reversed([*levels][:MOST_SYMBOLS]):
+        name = "blank" if symbol == machine.blank else shortened(_name(symbol), 8)
+        right -= width_of(name, 10)
+        picture.text((right, 20), name, 10, FAINT)
+        shade = np.array(LIGHT) + levels[symbol] / 255 * (np.array(DARK) - np.array(LIGHT))
+        picture.image((right - 16, 11), (11, 11), np.full((1, 1, 3), shade.round(), np.uint8))
+        right -= 28
 
 
 def _axis(
@@ -293,6 +306,6 @@ def _panel(picture: Picture, place: Point, side: float, name: str, found: Sequen
     x, y = place
     picture.text((x, y - 6), name, 11, INK)
     picture.image(place, (side, side), pixels.round().astype(np.uint8))
-    picture.text((x, y + side + 13), f"1 … {keys:,}: attended token", 9, FAINT)
+    picture.text((x, y + side + 13), f"across: attended token, to {keys:,}; down: token", 9, FAINT)
     picture.text((x - 4, y + 9), "1", 9, FAINT, "end")
     picture.text((x - 4, y + side), f"{len(found):,}", 9, FAINT, "end")

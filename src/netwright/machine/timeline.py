@@ -327,13 +327,13 @@ class Timeline:
             image = np.zeros((columns, rows), dtype=np.uint8)
             heads = np.zeros((columns, 2), dtype=np.int64)
             arguments = (self._rules, place.position, place.tape)
-            more = (times, edges - place.origin, self._levels(), image, heads)
+            more = (times, edges - place.origin, self.levels(), image, heads)
             empty = (*more[:-2], image[:0], heads[:0])
             work = stop - start + columns * rows
             self._loop(_draw, work, *arguments, *empty)(*arguments, *more)
             return Diagram(image, *(heads.T + place.origin))
 
-    def _levels(self) -> IntArray:
+    def levels(self) -> IntArray:
         """A shade for each symbol; the last is the blank's, for cells outside the array."""
         others = [n for n in range(self._width) if n != self._blank]
         levels = np.zeros(self._width + 1, dtype=np.int64)

@@ -1,5 +1,6 @@
 """`netwright ablate`: leave out every part of a network in turn, and see which lemma goes."""
 
+from itertools import chain
 from typing import Annotated, Any
 
 import typer
@@ -62,26 +63,29 @@ def command(
     """
     if sum(map(bool, (parts, heads, residuals, weights))) > 1:
         raise InputError("--part, --heads, --residuals and --weights: name one of them")
-    words = [split_word(text, separator) for text in inputs or ()]
-    letters = [symbol for word in words for symbol in word]
-    source = load(machine, format_name=format_name, also=letters)
+    given = [split_word(text, separator) for text in inputs or ()]
+    source = load(machine, format_name=format_name, also=chain.from_iterable(given))
     turing = machine_in(source)
-    words = [check_word(turing, word, separator) for word in words] or [turing.default_input]
-    network = network_of(source, on, letters, **options)
-    chosen = parts
-    if heads or residuals:
-        kind = "attention:" if heads else "residual:"
-        chosen = [part for part in network.parts if part.startswith(kind)]
-    names = [None] if weights else [*(network.parts if chosen is None else chosen)] or [None]
+    words = [check_word(turing, word, separator) for word in given] or [turing.default_input]
+    network = network_of(source, on, chain.from_iterable(words), **options)
+    kind = "attention:" if heads else "residual:" if residuals else ""
+    names = parts or [part for part in network.parts if part.startswith(kind)]
+    each_alone: list[list[str] | None] = [None] if weights or not names else [[n] for n in names]
     found: list[Ablation] = []
     with Working() as work:
-        for name in names:
-            only = None if name is None else [name]
+        for only in each_alone:
             found += network.ablate(
                 *words, parts=only, weights=weights, max_steps=max_steps, notify=work.tell
             )
     report = Report({"machine": machine, "on": network.kind.name, "max_steps": max_steps})
     report.facts |= {"results": list(map(as_data, found)), "interrupted": work.interrupted}
+    _tell(report, found, weights)
+    report.show(as_json=as_json)
+    if work.interrupted:
+        raise StoppedError(f"interrupted after {counted(len(found), 'part')}")
+
+
+def _tell(report: Report, found: list[Ablation], weights: bool) -> None:
     report.table(
         ("flipped" if weights else "without", "fails", "token", "output", "answer", "certificate"),
         [_row(each) for each in found],
@@ -91,9 +95,6 @@ def command(
     breaks = sum(each.breaks for each in found)
     done = f"{counted(len(found), 'weight')} flipped" if weights else f"{len(found)} parts left out"
     report.line(f"{done}, one at a time: {breaks} of {len(found)} break something here")
-    report.show(as_json=as_json)
-    if work.interrupted:
-        raise StoppedError(f"interrupted after {counted(len(found), 'part')}")
 
 
 def _row(found: Ablation) -> tuple[Any, ...]:

@@ -108,12 +108,15 @@ def state_diagram(machine: TuringMachine) -> Picture:
     tail = (x + (node + 26) * cos(angle), y + (node + 26) * sin(angle))
     _head(picture, [tail, tip], INK)
     for state, name in names.items():
-        centre = at[state]
-        picture.circle(centre, node, PAPER, INK, 1.5)
-        if state in machine.accepting:
-            picture.circle(centre, node - 4, PAPER, INK, 1.2)
-        picture.text((centre[0], centre[1] + SIZE * 0.36), name, SIZE, INK, "middle")
+        _state(picture, at[state], node, name, is_accepting=state in machine.accepting)
     return picture
+
+
+def _state(picture: Picture, at: Point, radius: float, name: str, *, is_accepting: bool) -> None:
+    picture.circle(at, radius, PAPER, INK, 1.5)
+    if is_accepting:
+        picture.circle(at, radius - 4, PAPER, INK, 1.2)
+    picture.text((at[0], at[1] + SIZE * 0.36), name, SIZE, INK, "middle")
 
 
 def _name(symbol: str) -> str:

@@ -58,11 +58,8 @@ def load_machine(
         path, part = argument, ""
     if path and os.path.lexists(path):
         return _load_file(Path(path), Source(path, part, tuple(also)), format_name)
-    if format_name is None and wolfram.is_number(argument):
-        return wolfram.read(argument)
-    looks_right = format_name is None and bbchallenge.recognises(argument)
-    if looks_right or format_name == bbchallenge.NAME:
-        return bbchallenge.read(argument, Source(clipped(argument)))
+    if (found := _one_line(argument, format_name)) is not None:
+        return found
     if argument in library_names():
         raise FormatError(f"{argument} is a machine of the library; leave out --format")
     hint = _hint(argument, "netwright machines lists them")
@@ -84,14 +81,22 @@ def machine_of_text(text: str) -> TuringMachine:
         return library_machine(text)
     if "\n" in text:
         return read_text(text, Source("the text"))
-    if wolfram.is_number(text):
-        return wolfram.read(text)
-    if bbchallenge.recognises(text):
-        return bbchallenge.read(text, Source(clipped(text)))
+    if (found := _one_line(text, None)) is not None:
+        return found
     hint = _hint(text, "see the list of machines")
     raise FormatError(
         f"{clipped(text)!r} is not a machine of the library and not bbchallenge text ({hint})"
     )
+
+
+def _one_line(text: str, format_name: str | None) -> TuringMachine | None:
+    """The machine of a number or of bbchallenge text; None if it is neither."""
+    if format_name is None and wolfram.is_number(text):
+        return wolfram.read(text)
+    looks_right = format_name is None and bbchallenge.recognises(text)
+    if looks_right or format_name == bbchallenge.NAME:
+        return bbchallenge.read(text, Source(clipped(text)))
+    return None
 
 
 def _hint(name: str, otherwise: str) -> str:

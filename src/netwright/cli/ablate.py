@@ -61,8 +61,7 @@ def command(
     fails: the first statement of the proof that fails, and at which token, from 0 on; output: the
     first y_t that is not the whole network's; certificate: the obligation that fails.
     """
-    if sum(map(bool, (parts, heads, residuals, weights))) > 1:
-        raise InputError("--part, --heads, --residuals and --weights: name one of them")
+    _check_one(parts, heads, residuals, weights)
     given = [split_word(text, separator) for text in inputs or ()]
     source = load(machine, format_name=format_name, also=chain.from_iterable(given))
     turing = machine_in(source)
@@ -83,6 +82,11 @@ def command(
     report.show(as_json=as_json)
     if work.interrupted:
         raise StoppedError(f"interrupted after {counted(len(found), 'part')}")
+
+
+def _check_one(*chosen: object) -> None:
+    if sum(map(bool, chosen)) > 1:
+        raise InputError("--part, --heads, --residuals and --weights: name one of them")
 
 
 def _tell(report: Report, found: list[Ablation], weights: bool) -> None:

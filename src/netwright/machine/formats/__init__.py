@@ -49,10 +49,10 @@ FORMATS = {
     format_.name: format_
     for format_ in (
         _format(jflap),
-        _format(markdown, has_parts=True),
         _format(automata_python, has_parts=True),
         _format(automata_lib, has_parts=True),
         _format(bbchallenge, has_parts=True, largest=10_000_000),
+        _format(markdown, has_parts=True),  # after bbchallenge, which reads lists in fences itself
         _format(st_andrews),
         _format(turingmachine_io, largest=turingmachine_io.LARGEST),
         _format(turingmachinesimulator),

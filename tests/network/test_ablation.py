@@ -111,3 +111,37 @@ def test_a_misspelt_part_lists_all_that_begin_so(capsys: pytest.CaptureFixture[s
             assert f"residual:decoder.{layer}.{name}" in message
     with pytest.raises(InputError, match="parts are left out, weights are flipped"):
         nw.compile("palindrome").ablate("abba", parts=["positions"], weights=True)
+
+
+@pytest.mark.parametrize("kind", ["pointer-transformer", "universal-transformer", "universal-text"])
+def test_every_part_of_the_other_transformers_has_a_row(kind: str) -> None:
+    """Without positions the comparison was an AssertionError."""
+    network = nw.compile("busy-beaver-2", to=kind)
+    rows = {each.part: each for each in network.ablate(max_steps=8)}
+    assert tuple(rows) == network.parts
+    assert rows["positions"].breaks
+    for row in rows.values():
+        if row.answer == "no answer":
+            assert row.output is not None, row.part
+    for part in ("positions", network.parts[0]):
+        assert network.ablate(parts=[part], max_steps=0)[0].part == part
+
+
+def test_parts_are_named_by_texts() -> None:
+    network = nw.compile("palindrome")
+    for bad in (None, 3, ["positions"]):
+        with pytest.raises(InputError, match="a part is named by a text"):
+            network.without(bad)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="no part '3'"):
+        network.ablate("ab", parts=[3])  # type: ignore[list-item]
+    assert [row.part for row in network.ablate("ab", parts="positions")] == ["positions"]
+    with pytest.raises(InputError, match="expected"):
+        nw.draw("palindrome", "abba", max_steps=-1)
+
+
+def test_a_certificate_names_its_kind_in_full(tmp_path: Path) -> None:
+    nw.compile("palindrome", to="pointer").certify().save(tmp_path / "c.json")
+    data = json.loads((tmp_path / "c.json").read_text())
+    assert data["on"] == "pointer-transformer"
+    (tmp_path / "d.json").write_text(json.dumps({**data, "on": "pointer"}))
+    assert main(["certify", "--check", str(tmp_path / "d.json")]) == 2

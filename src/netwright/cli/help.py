@@ -7,7 +7,7 @@ import typer
 
 from netwright.cli.arguments import completer
 from netwright.cli.output import console, say
-from netwright.cli.verb import VERBS
+from netwright.cli.verb import FORMER, VERBS
 from netwright.errors import InputError, unknown
 from netwright.kind.registry import kinds
 
@@ -33,6 +33,7 @@ def command(
     if topic == NETWORKS:
         _print_networks()
         return
+    topic = FORMER.get(topic, topic)
     if topic not in VERBS:
         raise InputError(unknown("topic", topic, [NETWORKS, *VERBS]))
     parent = context.parent

@@ -11,6 +11,7 @@ from netwright.drawing.picture import Picture, Point
 from netwright.drawing.strokes import width_of
 from netwright.errors import InputError, unknown
 from netwright.machine.load import load_machine
+from netwright.machine.simulate import check_limit
 from netwright.machine.timeline import Timeline
 from netwright.machine.turing_machine import TuringMachine
 from netwright.network.network import Network
@@ -52,6 +53,7 @@ def draw(
     chosen = what or (STATES if word is None and not attention else ATTENTION if attention else RUN)
     if chosen not in KINDS:
         raise InputError(unknown("picture", chosen, KINDS))
+    check_limit(max_steps)
     machine = machine_in(found)
     if chosen == STATES:
         return state_diagram(machine)
@@ -80,11 +82,12 @@ def state_diagram(machine: TuringMachine) -> Picture:
         read = _name(symbol)
         shown = read if write == symbol else f"{read}/{_name(write)}"
         labels.setdefault((state, target), []).append(f"{shown} {move.value}")
-    names = {state: shortened(_name(state), 14) for state in machine.states}
+    names = {state: _name(state) for state in machine.states}
     node = max(17.0, max(width_of(name, SIZE) for name in names.values()) / 2 + 7)
     circle = max(2.6 * node, (2 * node + 74) * len(names) / (2 * pi)) if len(names) > 1 else 0.0
     middle = circle + 2 * node + 48
-    picture = Picture(2 * middle, 2 * middle, f"the states of {machine.name or 'the machine'}")
+    title = f"the states of {shortened(machine.name, 60) or 'the machine'}"
+    picture = Picture(2 * middle, 2 * middle, title)
     angles = {name: 2 * pi * n / len(names) - pi / 2 for n, name in enumerate(names)}
     at = {
         name: (middle + circle * cos(angle), middle + circle * sin(angle))
@@ -120,7 +123,8 @@ def _state(picture: Picture, at: Point, radius: float, name: str, *, is_acceptin
 
 
 def _name(symbol: str) -> str:
-    return "␣" if symbol == " " else symbol
+    """A state or symbol, short enough for a label."""
+    return "␣" if symbol == " " else shortened(symbol, 14)
 
 
 def _curve(a: Point, b: Point, c: Point, count: int = 24) -> list[Point]:
@@ -215,7 +219,8 @@ def space_time(
     shades = found.image.T[..., None] / 255
     pixels = (np.array(LIGHT) + shades * (np.array(DARK) - np.array(LIGHT))).round()
     left, top, wide, high = 56.0, 34.0, width - 80.0, height - 76.0
-    picture = Picture(width, height, f"{machine.name or 'a machine'}: the tape over time")
+    title = f"{shortened(machine.name, 60) or 'a machine'}: the tape over time"
+    picture = Picture(width, height, title)
     picture.text((left, 20), f"{picture.title}, {stop - 1:,} steps", 13)
     picture.image((left, top), (wide, high), pixels.astype(np.uint8))
     _legend(picture, machine, timeline, left + wide)
@@ -245,7 +250,7 @@ def _legend(picture: Picture, machine: TuringMachine, timeline: Timeline, right:
     """The shade of each symbol, the first few of them, right-aligned above a picture."""
     levels = dict(zip(machine.symbols, timeline.levels().tolist(), strict=False))
     for symbol in reversed([*levels][:MOST_SYMBOLS]):
-        name = "blank" if symbol == machine.blank else shortened(_name(symbol), 8)
+        name = "blank" if symbol == machine.blank else shortened(symbol.replace(" ", "␣"), 8)
         right -= width_of(name, 10)
         picture.text((right, 20), name, 10, FAINT)
         shade = np.array(LIGHT) + levels[symbol] / 255 * (np.array(DARK) - np.array(LIGHT))

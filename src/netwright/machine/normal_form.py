@@ -30,7 +30,7 @@ from netwright.errors import InputError
 from netwright.machine.simulate import configurations
 from netwright.machine.turing_machine import Action, Move, TuringMachine
 
-MOST_WALK = 10_000
+MOST_WALK = 1_000
 
 
 def remove_stays(machine: TuringMachine) -> tuple[TuringMachine, frozenset[str]]:

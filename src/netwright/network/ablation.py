@@ -87,14 +87,16 @@ def _damaged(
         for place in weights_by_place(network.compiled.network):
             yield place, network.broken(place, word=words[0], max_steps=max_steps)
         return
-    chosen = network.parts if parts is None else tuple(parts)
+    chosen = (
+        network.parts if parts is None else (parts,) if isinstance(parts, str) else tuple(parts)
+    )
     if not network.parts:
         raise InputError(
             f"{network.kind.name} has no parts to leave out; its weights can be flipped instead"
         )
     for part in chosen:
         if part not in network.parts:
-            raise InputError(unknown("part", part, network.parts))
+            raise InputError(unknown("part", str(part), network.parts))
         yield part, network.without(part)
 
 
@@ -118,7 +120,7 @@ def _first_wrong(
     network: "Network", damaged: "Network", word: Sequence[str], max_steps: int
 ) -> int | None:
     """The number of the first output in which two networks differ."""
-    count = min(max_steps, network.run(word, max_steps).network_steps or max_steps)
+    count = network.run(word, max_steps).network_steps or max_steps
     pairs = zip(network.outputs(word), damaged.outputs(word), strict=False)
     return next((t for t, (y, other) in enumerate(islice(pairs, count), 1) if y != other), None)
 

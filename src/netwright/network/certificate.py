@@ -12,7 +12,7 @@ from netwright.certificates.schema import shown
 from netwright.errors import FormatError, InputError
 from netwright.files import check_output, output_path, read_file, write_whole
 from netwright.html import table
-from netwright.kind.registry import exact_kinds, is_kind, kind_named
+from netwright.kind.registry import SHORT, exact_kinds, is_kind, kind_named
 from netwright.machine.load import load_machine
 from netwright.machine.turing_machine import TuringMachine
 from netwright.machine.written import machine_of
@@ -90,7 +90,7 @@ def check_written(
     on: str, written: Mapping[str, Any], label: str = "the certificate"
 ) -> Iterator[Obligation]:
     """Check the data of a network of a kind; raise FormatError if the kind is unknown."""
-    if not is_kind(on):
+    if on in SHORT or not is_kind(on):
         certified = ", ".join(exact_kinds())
         raise FormatError(f"{label}: on: expected one of {certified}, got {shown(on)}")
     return obligations(kind_named(on).require_checker(), written, label)

@@ -466,6 +466,8 @@ class Network:
         """
         compiled = self.compiled
         for part in parts:
+            if not isinstance(part, str):
+                raise InputError(f"a part is named by a text such as positions; got {part!r}")
             compiled = self.kind.construction.without(compiled, part)
         changes = (*self.changes, *(f"{WITHOUT}{part}" for part in parts))
         return replace(self, compiled=compiled, changes=changes)

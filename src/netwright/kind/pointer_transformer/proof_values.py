@@ -17,6 +17,7 @@ from netwright.exact.rational import Rational
 from netwright.exact.vector import Part, Vector
 from netwright.kind.pointer_transformer.construction import MOVES, CompiledPointerTransformer
 from netwright.kind.pointer_transformer.linked_visits import LinkedVisits
+from netwright.kind.pointer_transformer.units import stated_positions
 
 OFFSETS = {move.offset: block for move, block in MOVES.items()}
 
@@ -48,8 +49,7 @@ class PointerValues(LinkedVisits):
 
     def a1(self, i: int) -> Vector:
         """a¹_i."""
-        pos = self.compiled.network.pos
-        assert pos is not None
+        pos = stated_positions(self.compiled.network.layout)
         return self.y(i) + pos(i + 1) + self._input(i)
 
     def z1(self, i: int) -> Vector:

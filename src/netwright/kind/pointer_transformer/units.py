@@ -16,6 +16,11 @@ def positions_in(layout: Layout, blocks: Sequence[str]) -> Positions:
     return Positions(layout, tuple((block, POWERS[block]) for block in blocks))
 
 
+def stated_positions(layout: Layout) -> Positions:
+    """The positions that a construction states for its layout, whatever a network has."""
+    return positions_in(layout, [block for block in POWERS if block in layout])
+
+
 class Unit(NamedTuple):
     """σ(Σ reads + bias), added to what it writes; blocks of one coordinate each."""
 

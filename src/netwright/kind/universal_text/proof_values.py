@@ -19,6 +19,7 @@ from netwright.exact.rational import ONE, ZERO, Number, Rational
 from netwright.exact.vector import Vector
 from netwright.kind.pointer_transformer.linked_visits import NULL
 from netwright.kind.pointer_transformer.proof_values import pointer
+from netwright.kind.pointer_transformer.units import stated_positions
 from netwright.kind.universal_text.construction import SYMBOL_FEATURES, CompiledUniversalText
 from netwright.kind.universal_transformer.codes import code_1, code_2
 from netwright.machine.simulate import configurations
@@ -124,8 +125,7 @@ class TextValues:
 
     def z1(self, i: int) -> Vector:
         """z¹_i."""
-        pos = self.network.pos
-        assert pos is not None
+        pos = stated_positions(self.layout)
         read: dict[str, Number] = dict(zip(("acc1", "kap1", "rn1"), self._after(i), strict=True))
         return self.y(i) + pos(i + 1) + self._says(i) + Vector.of(self.layout, read)
 

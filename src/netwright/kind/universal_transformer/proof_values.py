@@ -15,6 +15,7 @@ from netwright.exact.rational import Number
 from netwright.exact.vector import Vector
 from netwright.kind.pointer_transformer.linked_visits import LinkedVisits
 from netwright.kind.pointer_transformer.proof_values import pointer
+from netwright.kind.pointer_transformer.units import stated_positions
 from netwright.kind.universal_transformer.codes import code_1, code_2
 from netwright.kind.universal_transformer.construction import RULE, CompiledUniversalRules
 from netwright.machine.turing_machine import Action
@@ -61,8 +62,7 @@ class RuleValues(LinkedVisits):
     def z1(self, i: int) -> Vector:
         """z¹_i."""
         rule = self.X[self.place_of_rule(i)]
-        pos = self.network.pos
-        assert pos is not None
+        pos = stated_positions(self.layout)
         selected = {"sel": pointer(self.selected(i))}
         chosen: dict[str, Number] = {
             "r3": rule.number("r2"),
@@ -94,8 +94,7 @@ class RuleValues(LinkedVisits):
         return {right: pointer(self.R[i]), left: pointer(self.L[i])}
 
     def _positioned(self, i: int) -> Vector:
-        pos = self.network.pos
-        assert pos is not None
+        pos = stated_positions(self.layout)
         return self.y(i) + pos(i + 1)
 
     def _fields(self, token: Vector) -> Vector:

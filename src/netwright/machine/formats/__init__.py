@@ -121,9 +121,10 @@ def write_text(machine: TuringMachine, format_name: str) -> str:
     return text
 
 
-def recognised(text: str) -> Format | None:
+def recognised(text: str, but: str = "") -> Format | None:
     """Recognise the format of a text by its content; None if it looks like one of `_OTHERS`."""
-    found = next((format_ for format_ in FORMATS.values() if format_.recognises(text)), None)
+    tried = (format_ for format_ in FORMATS.values() if format_.name != but)
+    found = next((format_ for format_ in tried if format_.recognises(text)), None)
     is_vague = found is not None and found.name in (morphett.NAME, turingmachinesimulator.NAME)
     return None if is_vague and _other_format(text) else found
 

@@ -15,6 +15,8 @@ from netwright.machine.turing_machine import TuringMachine
 
 NAME = "automata-lib-python"
 KEYS = (*automata_lib.KEYS, "input_symbols")
+MOST = 10**18
+"""What a number that names a state or symbol is below."""
 
 
 def recognises(text: str) -> bool:
@@ -42,7 +44,12 @@ def read(text: str, source: Source) -> TuringMachine:
     calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and _is_dtm(node)]
     if not calls:
         raise FormatError(f"{source.label}: no call of DTM(…)")
-    found = {names.get(id(call), f"line {call.lineno}"): _arguments(call, source) for call in calls}
+    found: dict[str, Any] = {}
+    for call in calls:
+        name = names.get(id(call), f"line {call.lineno}")
+        if name in found:
+            raise FormatError(f"{source.label}: line {call.lineno}: a second machine {name!r}")
+        found[name] = _arguments(call, source)
     if len(found) == 1 and source.part in ("", *found):
         return automata_lib.from_data(next(iter(found.values())), Source(source.label))
     return automata_lib.from_data(found, source)
@@ -78,7 +85,7 @@ def _arguments(call: ast.Call, source: Source) -> dict[str, Any]:
     for keyword in call.keywords:
         try:
             found[str(keyword.arg)] = _literal(keyword.value)
-        except (ValueError, TypeError):
+        except (ValueError, TypeError, RecursionError):
             raise FormatError(
                 f"{source.label}: line {keyword.value.lineno}: {keyword.arg} is not a literal; a "
                 "file is read and never run"
@@ -93,8 +100,15 @@ def _literal(node: ast.expr) -> Any:
     if isinstance(node, ast.Set | ast.List | ast.Tuple):
         return [_literal(each) for each in node.elts]
     if isinstance(node, ast.Dict):
-        pairs = zip(node.keys, node.values, strict=True)
-        return {_literal(key): _literal(value) for key, value in pairs if key is not None}
+        if None in node.keys:  # **others
+            raise ValueError
+        keys = [_literal(key) for key in node.keys if key is not None]
+        if len({*map(str, keys)}) < len(keys) or not all(isinstance(k, str | int) for k in keys):
+            raise ValueError
+        return {str(key): _literal(node.values[n]) for n, key in enumerate(keys)}
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "set":
         return [each for argument in node.args for each in _literal(argument)]
-    return ast.literal_eval(node)
+    found = ast.literal_eval(node)
+    if not isinstance(found, str | int | None) or (isinstance(found, int) and abs(found) >= MOST):
+        raise ValueError
+    return found

@@ -61,13 +61,15 @@ def _read_states(
     if len(words) != 2 or words[0] != "states" or not words[1].isdecimal():
         draft.fault(place, "expected 'states N' first, with the number of states")
         return [], [], []
-    count = int(words[1][:9])
+    count = int(words[1]) if len(words[1]) < 9 else 0
     states, accepting = [], []
     for place, words in lines[1 : 1 + count]:
         if not 1 <= len(words) <= 2 or words[1:] not in ([], ["+"], ["-"]):
             got = " ".join(words)[:60]
             draft.fault(place, f"expected a state's name, perhaps with + or -, got {got!r}")
             continue
+        if words[0] in states:
+            draft.fault(place, f"a second state {words[0]!r}")
         states.append(words[0])
         accepting += words[:1] if words[1:] == ["+"] else []
     if not count or len(states) < count:
@@ -79,6 +81,6 @@ def _read_alphabet(rest: list[tuple[str, list[str]]], draft: Draft) -> list[str]
     place, words = rest[0] if rest else ("the end", [])
     if words[:1] != ["alphabet"] or len(words) < 2 or not words[1].isdecimal():
         draft.fault(place, "expected 'alphabet K' and K symbols after the states")
-    elif len(words) != 2 + int(words[1][:9]):
+    elif len(words[1]) > 9 or len(words) != 2 + int(words[1]):
         draft.fault(place, f"{len(words) - 2} symbols; the line says {words[1]}")
     return [symbol for symbol in words[2:] if symbol != "_"]

@@ -83,7 +83,7 @@ def test_a_batch_of_words_of_different_lengths(tmp_path: Path) -> None:
         model.generate(torch.tensor([[3, 0, 3]]))
     with pytest.raises(ValueError, match="every row needs <start> in the same column"):
         model(torch.tensor([[3, 0, 1], [3, 3, 0]]))
-    with pytest.raises(ValueError, match="in front of <start> there are symbols of the input"):
+    with pytest.raises(ValueError, match="only symbols of the input can come before <start>"):
         model(torch.tensor([[9, 0]]))
     with pytest.raises(Exception, match=r"Missing \[UNK\] token"):
         tokenizer("a c")
@@ -177,7 +177,7 @@ def test_a_damaged_file_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
             save_file(tensors, folder / "model.safetensors", {"format": "pt"})
 
         monkeypatch.setattr(HuggingFaceTarget, "write", damage)
-        with pytest.raises(CheckFailedError, match="right to 0 outputs only"):
+        with pytest.raises(CheckFailedError, match="right only up to 0 outputs"):
             PALINDROME.export("hf", tmp_path / "out")
     assert [*tmp_path.iterdir()] == []
 

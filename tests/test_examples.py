@@ -65,8 +65,3 @@ def test_many_machines_become_a_table_and_a_list() -> None:
     folder = Path(text.split()[-1])
     assert len((folder / "rows.csv").read_text().splitlines()) == 601
     assert (folder / "undecided.txt").read_text().count("\n") > 10
-
-
-def test_the_head_is_found() -> None:
-    text = printed_by("find_the_head")
-    assert "skipped" in text or "decoder.3.self.pattern   looks at the last visit" in text

@@ -243,6 +243,14 @@ def test_an_ablated_network_is_the_ablated_module(part: str, tmp_path: Path) -> 
     assert network.export("torch", tmp_path / "out", inputs=["abba"], check=12).holds
 
 
+def test_the_example_finds_the_head() -> None:
+    path = Path(__file__).resolve().parents[2] / "examples" / "find_the_head.py"
+    done = subprocess.run([sys.executable, str(path)], capture_output=True, text=True, check=True)
+    hits = {line.split()[0]: line.split(" at ")[-1] for line in done.stdout.splitlines()}
+    assert hits["decoder.3.self.pattern"] == "26 of 26 tokens"
+    assert hits["decoder.1.self.pattern"].strip() != "26 of 26 tokens"
+
+
 def test_a_damaged_file_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from safetensors.numpy import load_file, save_file
 

@@ -96,19 +96,23 @@ def _arguments(call: ast.Call, source: Source) -> dict[str, Any]:
 
 
 def _literal(node: ast.expr) -> Any:
-    """A literal; sets as lists, in the order in which they are written."""
+    """A literal; sets as lists, in the order in which they are written. ValueError for others."""
     if isinstance(node, ast.Set | ast.List | ast.Tuple):
         return [_literal(each) for each in node.elts]
     if isinstance(node, ast.Dict):
-        if None in node.keys:  # **others
-            raise ValueError
-        keys = [_literal(key) for key in node.keys if key is not None]
-        if len({*map(str, keys)}) < len(keys) or not all(isinstance(k, str | int) for k in keys):
-            raise ValueError
-        return {str(key): _literal(node.values[n]) for n, key in enumerate(keys)}
+        return _dictionary(node)
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "set":
         return [each for argument in node.args for each in _literal(argument)]
     found = ast.literal_eval(node)
     if not isinstance(found, str | int | None) or (isinstance(found, int) and abs(found) >= MOST):
         raise ValueError
     return found
+
+
+def _dictionary(node: ast.Dict) -> dict[str, Any]:
+    """A dictionary by names; ValueError for `**others`, a second key, or another type of key."""
+    keys = [None if key is None else _literal(key) for key in node.keys]
+    names = [str(key) for key in keys if isinstance(key, str | int)]
+    if len(names) < len(keys) or len({*names}) < len(names):
+        raise ValueError
+    return {name: _literal(value) for name, value in zip(names, node.values, strict=True)}

@@ -34,9 +34,8 @@ if TYPE_CHECKING:
     from netwright.network.audit import audit
     from netwright.network.certificate import Certificate, check_certificate
     from netwright.network.network import Network
-    from netwright.network.running import compile_source as compile
-    from netwright.network.running import run_many
-    from netwright.network.saved import load_network as load
+    from netwright.network.running import compile, run_many
+    from netwright.network.saved import load
     from netwright.network.trace import Moment, Trace
     from netwright.network.universal import UniversalNetwork, universal
     from netwright.network.weight import Weight
@@ -98,8 +97,6 @@ _HOMES = {
     "engine.attended": ("Attention",),
 }
 _PACKAGES = ("campaign",)
-_OTHER_NAMES = {"compile": "compile_source", "load": "load_network"}
-"""What is called otherwise at home, where the short name would mean less or something else."""
 _FORMER = {"decode": "parse"}
 """Former names, which still work and say so."""
 
@@ -115,7 +112,7 @@ def __getattr__(name: str) -> Any:
     home = next((home for home, names in _HOMES.items() if name in names), None)
     if home is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{home}"), _OTHER_NAMES.get(name, name))
+    return getattr(import_module(f"{__name__}.{home}"), name)
 
 
 def __dir__() -> list[str]:

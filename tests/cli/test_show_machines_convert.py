@@ -149,6 +149,9 @@ def test_help_explains_networks_and_verbs(capsys: pytest.CaptureFixture[str]) ->
             assert f"--{option.name}" in networks
     assert printed(capsys, "help", "run").splitlines()[0].startswith("Usage: ")
     assert "campaign" in printed(capsys, "help", "campaign")
+    assert "campaign show" in printed(capsys, "help", "campaign", "show").splitlines()[0]
+    assert main(["help", "campaign", "shwo"]) == 2
+    assert "it has run, show, status, pack" in capsys.readouterr().err
     assert main(["help", "netwroks"]) == 2
     assert "did you mean networks?" in capsys.readouterr().err
 

@@ -21,7 +21,7 @@ from netwright.machine.library import library_machine
 from netwright.machine.simulate import Outcome
 from netwright.machine.turing_machine import Action, Move, TuringMachine
 from netwright.network.network import Network, compile_network
-from netwright.network.saved import load_network
+from netwright.network.saved import load
 
 LIGHT = ("numpy", "onnx")
 OUTCOMES = {True: "accepted", False: "rejected"}
@@ -108,7 +108,7 @@ def test_random_machines_with_any_names(
     assert made.holds
     names = json.loads((made.folder / "names.json").read_text(encoding="utf-8"))
     assert names["layouts"]["vector"] == [str(name) for name in network.layout.coordinates]
-    assert load_network(made.folder / "netwright.safetensors") == network
+    assert load(made.folder / "netwright.safetensors") == network
 
 
 def test_a_machine_with_one_symbol(tmp_path: Path) -> None:

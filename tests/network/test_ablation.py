@@ -127,6 +127,14 @@ def test_every_part_of_the_other_transformers_has_a_row(kind: str) -> None:
         assert network.ablate(parts=[part], max_steps=0)[0].part == part
 
 
+@pytest.mark.parametrize("kind", ["pointer-transformer", "universal-transformer", "universal-text"])
+def test_an_ablated_network_is_saved_and_loaded(kind: str, tmp_path: Path) -> None:
+    network = nw.compile("palindrome", to=kind)
+    for part in network.parts:
+        network.without(part).save(tmp_path / "file", force=True)
+        assert nw.load(tmp_path / "file") == network.without(part)
+
+
 def test_parts_are_named_by_texts() -> None:
     network = nw.compile("palindrome")
     for bad in (None, 3, ["positions"]):

@@ -45,6 +45,8 @@ def test_older_formats_are_refused_by_name(capsys: pytest.CaptureFixture[str]) -
         nw.load(network)
     with pytest.raises(FormatError, match='is of kind "netwright certificate 2"; this netwright'):
         nw.check_certificate(certificate)
+    with pytest.raises(FormatError, match="is a 'netwright network 2'; this netwright reads 'net"):
+        nw.load(KEPT / "language-model-2.safetensors")
     for path in (network, certificate):
         assert main(["audit", str(path)]) in (1, 2)
         said = capsys.readouterr()

@@ -16,7 +16,7 @@ import pytest
 from flint import fmpq
 from hypothesis import given
 from hypothesis import strategies as st
-from safetensors.numpy import load, save
+from safetensors import numpy as safetensors
 from tests.fuzz.mutated import mutated_arrays, mutated_json
 from tests.networks import KINDS, facts
 from tests.repetition import examples, repeated
@@ -30,7 +30,7 @@ from netwright.machine.library import library_machine
 from netwright.machine.simulate import Engine, Outcome
 from netwright.machine.turing_machine import TuringMachine
 from netwright.network.network import Network, compile_network, network_for_word
-from netwright.network.saved import from_bytes, load_network, to_bytes
+from netwright.network.saved import from_bytes, load, to_bytes
 
 OPTIONS: list[tuple[str, dict[str, Any]]] = [
     ("transformer", {}),
@@ -65,7 +65,7 @@ def test_every_kind_and_option_comes_back_from_a_file_and_a_pickle(
     """Equal, certified, and run by the fast engine."""
     network = compile_network(library_machine("palindrome"), on, **options)
     network.save(tmp_path / "file")
-    loaded = load_network(tmp_path / "file")
+    loaded = load(tmp_path / "file")
     for again in (loaded, pickle.loads(pickle.dumps(network))):
         assert again == network
         assert hash(again) == hash(network)
@@ -112,7 +112,7 @@ def test_networks_that_differ_are_not_equal() -> None:
 def test_saving_is_deterministic_and_without_pickle() -> None:
     data = to_bytes(compiled())
     assert data == to_bytes(compiled())
-    assert all(tensor.dtype == np.int64 for tensor in load(data).values())
+    assert all(tensor.dtype == np.int64 for tensor in safetensors.load(data).values())
 
 
 @pytest.mark.parametrize(("on", "place"), [("transformer", "F.q1"), ("rnn", "U.S")])
@@ -165,7 +165,7 @@ def with_metadata(changes: dict[str, Any]) -> bytes:
     data = to_bytes(compiled())
     length = int.from_bytes(data[:8], "little")
     about = json.loads(json.loads(data[8 : 8 + length])["__metadata__"]["netwright"])
-    tensors = load(data)
+    tensors = safetensors.load(data)
     del about["digest"]
     put(about, changes)
     return seal(about, tensors)
@@ -206,7 +206,7 @@ def test_a_file_with_other_contents_is_explained(changes: dict[str, object], mes
 
 def test_another_programs_file_is_explained() -> None:
     with pytest.raises(FormatError, match="is not an intact netwright network"):
-        from_bytes(save({"x": np.zeros(3)}))
+        from_bytes(safetensors.save({"x": np.zeros(3)}))
 
 
 @pytest.mark.parametrize(
@@ -351,15 +351,15 @@ def test_a_network_knows_whether_it_is_certified(
     assert str(network.broken("F.q1").standing) == "changed"
     path = tmp_path / "palindrome.safetensors"
     network.save(path)
-    assert str(load_network(path).standing) == "certified"
+    assert str(load(path).standing) == "certified"
     assert main(["run", str(path), "abba", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["trust"] == "certified"
-    assert load_network(path) == network
+    assert load(path) == network
     # A forged one: it says that it is palindrome's, and that nothing was changed.
     forged = network.with_weight("decoder.3.V", "s2[a]", "s4[a]", 0)
     forged = forged.with_weight("decoder.3.V", "s2[a]", "s4[b]", 1)
     replace(forged, changes=()).save(path, force=True)
-    standing = load_network(path).standing
+    standing = load(path).standing
     assert standing.is_doubtful
     assert str(standing).startswith("not certified: Lemma B.4")
     main(["run", str(path), "ab"])
@@ -368,4 +368,4 @@ def test_a_network_knows_whether_it_is_certified(
     assert ": not certified: Lemma B.4" in capsys.readouterr().err
     model = tmp_path / "model.safetensors"
     compile_network(library_machine("palindrome"), "language-model").save(model)
-    assert str(load_network(model).standing) == "no certificate for this kind"
+    assert str(load(model).standing) == "no certificate for this kind"

@@ -169,9 +169,9 @@ Without = Annotated[
 def load(argument: str, *, format_name: str | None = None, also: Iterable[str] = ()) -> "Source":
     """The machine that MACHINE names, or the network if it is a file with a saved one."""
     if format_name is None and is_safetensors(argument, "network"):
-        from netwright.network.saved import load_network  # what a machine alone does without
+        from netwright.network import saved  # what a machine alone does without
 
-        return load_network(argument)
+        return saved.load(argument)
     return load_machine(argument, format_name=format_name, also=also)
 
 

@@ -15,7 +15,7 @@ NETWORKS = "networks"
 EXAMPLE = """\b
 Examples:
   netwright help networks
-  netwright help campaign"""
+  netwright help campaign show"""
 
 
 def command(
@@ -28,6 +28,7 @@ def command(
             autocompletion=completer([NETWORKS, *VERBS]),
         ),
     ] = NETWORKS,
+    inner: Annotated[str | None, typer.Argument(metavar="[VERB]", help="A verb inside it.")] = None,
 ) -> None:
     """Explain a verb as its --help does; or the networks, with the options of each."""
     if topic == NETWORKS:
@@ -39,6 +40,12 @@ def command(
     parent = context.parent
     assert parent is not None
     verb = parent.command.get_command(parent, topic)  # type: ignore[attr-defined]
+    if inner is not None:
+        verbs = getattr(verb, "verbs", ())
+        if inner not in verbs:
+            has = f"it has {', '.join(verbs)}" if verbs else f"say netwright help {topic}"
+            raise InputError(f"{topic} has no verb {inner!r}; {has}")
+        verb, topic = verb.get_command(parent, inner), f"{topic} {inner}"
     with verb.make_context(topic, ["--help"], parent=parent, resilient_parsing=True) as inside:
         say(verb.get_help(inside))
 

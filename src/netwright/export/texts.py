@@ -24,7 +24,7 @@ from netwright.machine.normal_form import remove_stays
 from netwright.machine.simulate import Engine, Run, check_limit, read_engine
 from netwright.machine.turing_machine import TuringMachine
 from netwright.network.network import Network, Word
-from netwright.network.saved import load_network
+from netwright.network.saved import load
 from netwright.text import shortened
 
 LANGUAGE_MODEL = "language-model"
@@ -140,7 +140,7 @@ def _known(
 
 def _network_in(model: PathLike[str] | str, names: dict[str, Any]) -> Network:
     """Load the exact network in the folder of a machine's own model."""
-    network = load_network(Path(model) / "netwright.safetensors")
+    network = load(Path(model) / "netwright.safetensors")
     if network.kind.name != LANGUAGE_MODEL or (
         list(network.compiled.network.vocabulary) != names.get("vocabulary")
     ):

@@ -14,11 +14,12 @@ def write_tokenizer(
 ) -> None:
     """Write tokenizer.json and its configuration; tokens are separated by white space.
 
-    The tokens `before` and `after` surround every text. An unknown word is an error, as `<unk>` is
-    not in the vocabulary.
+    The tokens `before` and `after` surround every text. An unknown word becomes `<unk>`; it is an
+    error where that is not in the vocabulary.
     """
     number = {text: n for n, text in enumerate(vocabulary)}
     special = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False}
+    named = [text for text in ("<pad>", "<unk>") if text in number]
 
     def pieces(kind: str, texts: Sequence[str]) -> list[dict[str, dict[str, object]]]:
         return [{kind: {"id": text, "type_id": 0}} for text in texts]
@@ -29,7 +30,9 @@ def write_tokenizer(
         "version": "1.0",
         "truncation": None,
         "padding": None,
-        "added_tokens": [{"id": number["<pad>"], "content": "<pad>", **special, "special": True}],
+        "added_tokens": [
+            {"id": number[text], "content": text, **special, "special": True} for text in named
+        ],
         "normalizer": None,
         "pre_tokenizer": {"type": "WhitespaceSplit"},
         "post_processor": {
@@ -49,7 +52,7 @@ def write_tokenizer(
         folder / "tokenizer_config.json",
         {
             "tokenizer_class": "PreTrainedTokenizerFast",
-            "pad_token": "<pad>",
+            **{f"{text[1:-1]}_token": text for text in named},
             "padding_side": "left",
             "clean_up_tokenization_spaces": False,
         },

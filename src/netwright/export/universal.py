@@ -65,7 +65,8 @@ READING = (
     "right, go to q1. Rules come in any order, at most one per state and symbol; the run begins in "
     "q0, # is the blank, and `acc` accepts. The run follows, two tokens per step: `R:q1:b` "
     "means: moved right, now in q1, reads b; `@p` is the position at which the cell ahead was last "
-    "visited. A run ends with `<accept>`, or with `<halt>` where no rule fits. `netwright compile "
+    "visited. A run ends with `<accept>`, or with `<halt>` where no rule fits. An "
+    "unknown word becomes `<unk>`, and `<halt>` follows at once. `netwright compile "
     "MACHINE INPUT --prompt --model DIR` writes the prompt of any machine, and `netwright parse` "
     "reads the text."
 )

@@ -110,6 +110,8 @@ class Construction(ABC, Generic[C]):
     """The theorem or lemma that it proves."""
     of_the_paper = False
     options: tuple[Option, ...] = ()
+    format = 2
+    """The number of the format of its saved networks."""
     aliases: Mapping[tuple[str, str], str] = {}  # never changed
     """(option, value) pairs that now select another kind, with its name."""
     takes_prompt = ""

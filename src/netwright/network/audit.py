@@ -22,7 +22,7 @@ from netwright.html import table
 from netwright.machine.load import load_machine
 from netwright.network.certificate import check_certificate
 from netwright.network.network import Network
-from netwright.network.saved import load_network
+from netwright.network.saved import load
 from netwright.text import Notify, counted, shortened
 
 SAMPLE = 20  # rows of a campaign that are done again by default
@@ -156,7 +156,7 @@ def _certificate(place: Path) -> Findings:
 
 
 def _network(place: Path) -> Findings:
-    yield from _of_network(load_network(place))
+    yield from _of_network(load(place))
 
 
 def _of_network(network: Network) -> Findings:
@@ -199,7 +199,7 @@ def _export(place: Path) -> Findings:
     if not exact.exists():
         yield Finding("the exact network is in it", None, "a universal model has none")
         return
-    network = load_network(exact)
+    network = load(exact)
     yield from _of_network(network)
     same = report.get("machine_digest") == network.machine.digest
     yield Finding("it is of the machine that it names", same, network.machine.name)

@@ -55,8 +55,8 @@ WITHOUT = "without "  # the prefix of a change that leaves out a part
 class Network:
     """A compiled network; immutable, and equal to its copy from a file or a pickle.
 
-    >>> from netwright.machine.library import library_machine
-    >>> net = compile_network(library_machine("palindrome"), "rnn")
+    >>> import netwright as nw
+    >>> net = nw.compile("palindrome", to="rnn")
     >>> net.accepts("abba"), net.run("ab").steps
     (True, 4)
     """
@@ -174,8 +174,8 @@ class Network:
             word: as for `run`.
             max_steps: where the trace ends if the run does not.
 
-        >>> from netwright.machine.library import library_machine
-        >>> trace = compile_network(library_machine("palindrome")).trace("abba")
+        >>> import netwright as nw
+        >>> trace = nw.compile("palindrome").trace("abba")
         >>> len(trace), trace[26]["y"], trace[26].attention["decoder.3.self"].winner
         (26, [q1[accept]=1, s1[_]=1, x1=1], 23)
         """
@@ -293,8 +293,8 @@ class Network:
             seed: the seed of the random words.
             max_steps: how many steps of each run are compared.
 
-        >>> from netwright.machine.library import library_machine
-        >>> compile_network(library_machine("palindrome"), "rnn").verify("abba", random=3)
+        >>> import netwright as nw
+        >>> nw.compile("palindrome", to="rnn").verify("abba", random=3)
         <4 runs, 323 checks: no difference>
         """
         if not hasattr(random, "__index__") or random < 0:
@@ -374,8 +374,8 @@ class Network:
             snap: begin F with σ(2x − ½), or not; none means both with softmax, else not.
             search: search for possible failures even where that takes long.
 
-        >>> from netwright.machine.library import library_machine
-        >>> net = compile_network(library_machine("busy-beaver-5"))
+        >>> import netwright as nw
+        >>> net = nw.compile("busy-beaver-5")
         >>> next(net.precision(formats=["bfloat16"], steps=200))["index"]["token"]
         12
         """
@@ -419,8 +419,8 @@ class Network:
     def parts(self) -> tuple[str, ...]:
         """What can be left out of the network, by name, for `without` and `ablate`.
 
-        >>> from netwright.machine.library import library_machine
-        >>> compile_network(library_machine("palindrome"), "neural-gpu").parts
+        >>> import netwright as nw
+        >>> nw.compile("palindrome", to="neural-gpu").parts
         ('gate:update', 'gate:reset')
         """
         return tuple(self.kind.construction.parts(self.compiled))
@@ -445,8 +445,8 @@ class Network:
         A row has the first statement of the proof that fails, the first output that differs from
         the whole network's, the answer, and the obligation of the certificate that fails.
 
-        >>> from netwright.machine.library import library_machine
-        >>> net = compile_network(library_machine("palindrome"))
+        >>> import netwright as nw
+        >>> net = nw.compile("palindrome")
         >>> row = net.ablate("abba", parts=["residual:decoder.2.self"])[0]
         >>> row.statement, row.output, row.answer
         ('Lemma B.3', 1, 'no answer')

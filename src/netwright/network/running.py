@@ -15,7 +15,7 @@ from netwright.text import printable, shortened
 Source = TuringMachine | Network
 
 
-def compile_source(
+def compile(
     source: TuringMachine | os.PathLike[str] | str, to: str = DEFAULT, **options: object
 ) -> Network:
     """Compile a machine into a network: `netwright.compile`.
@@ -26,7 +26,8 @@ def compile_source(
         options: those of the kind, such as `score="recency"` or `base=4`. A network of a machine
             whose default input has blanks takes blanks.
 
-    >>> compile_source("palindrome", to="rnn", base=4)
+    >>> import netwright as nw
+    >>> nw.compile("palindrome", to="rnn", base=4)
     <rnn of palindrome, dimension 32, base=4>
     """
     if isinstance(source, Network):

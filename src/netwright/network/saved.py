@@ -20,12 +20,12 @@ from numpy.typing import NDArray
 from netwright.certificates.schema import require, writable
 from netwright.errors import FormatError, NetwrightError, OutputError
 from netwright.files import is_safetensors, read_file, seal, unseal
+from netwright.kind.record import Construction
 from netwright.kind.registry import kind_named
 from netwright.machine.written import machine_of, machine_parts
 from netwright.network.network import Network
 from netwright.network.tree import filled
 
-FORMAT = "netwright network 2"
 LARGEST = 1 << 31  # bytes
 _DAMAGE = (
     *(ArithmeticError, AttributeError, LookupError, TypeError, ValueError),
@@ -45,7 +45,7 @@ def to_bytes(network: Network) -> bytes:
     tensors: dict[str, NDArray[np.int64]] = {}
     options = {option.name: option for option in network.kind.options}
     about = {
-        "kind": FORMAT,
+        "kind": _format_of(network.kind.construction),
         "on": network.kind.name,
         "machine": machine_parts(network.machine),
         "options": {name: options[name].written(v) for name, v in network.options.items()},
@@ -55,7 +55,7 @@ def to_bytes(network: Network) -> bytes:
     return seal(about, tensors)
 
 
-def load_network(path: os.PathLike[str] | str) -> Network:
+def load(path: os.PathLike[str] | str) -> Network:
     """Load a saved network: `netwright.load`; raise FormatError for any other file."""
     if not isinstance(path, str | os.PathLike):
         raise FormatError(f"expected the path of a saved network; got {path!r}")
@@ -72,13 +72,18 @@ def from_bytes(data: bytes, label: str = "file") -> Network:
     """The network in the content of a file."""
     about, tensors = unseal(data, label, "network")
     kind = str(about.get("kind"))[:60]
-    if kind != FORMAT:
-        raise FormatError(f"{label} is a {kind!r}; this netwright reads {FORMAT!r}")
     try:
-        return _rebuilt(about, tensors)
+        wanted = _format_of(kind_named(about["on"]).construction)
+        if kind == wanted:
+            return _rebuilt(about, tensors)
     except _DAMAGE as error:
         reason = str(error).split("\n")[0][:200] or type(error).__name__
         raise FormatError(f"{label} is not an intact netwright network: {reason}") from None
+    raise FormatError(f"{label} is a {kind!r}; this netwright reads {wanted!r}")
+
+
+def _format_of(construction: Construction[Any]) -> str:
+    return f"netwright network {construction.format}"
 
 
 def _rebuilt(about: dict[str, Any], tensors: dict[str, Any]) -> Network:

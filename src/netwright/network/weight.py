@@ -93,9 +93,8 @@ def read_number(value: Number | str) -> Rational:
 class Weight:
     """A matrix A with its bias b: x is taken to x·A + b. Indices are names of coordinates.
 
-    >>> from netwright.network.network import compile_network
-    >>> from netwright.machine.library import library_machine
-    >>> weight = compile_network(library_machine("palindrome")).weights()["decoder.3.V"]
+    >>> import netwright as nw
+    >>> weight = nw.compile("palindrome").weights()["decoder.3.V"]
     >>> weight, weight["s2[a]", "s4[a]"], weight["x8", "x7"], weight.blocks
     (<decoder.3.V: 45 × 45, 5 nonzero>, 1, -1, ['s2 → s4', 'x9 → x7', 'x8 → x7'])
     """

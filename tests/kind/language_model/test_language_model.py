@@ -1,11 +1,13 @@
 """The language model of a machine: its text is the machine's run, by definition and in floats."""
 
 from itertools import islice
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 from tests.machine_table import TABLE
 from tests.repetition import examples, repeated, some
 from tests.strategies import machines, wild_names, words
@@ -20,6 +22,7 @@ from netwright.kind.language_model.evaluators import ROUNDED, FloatEvaluator, Ha
 from netwright.kind.language_model.reading import run_language_model
 from netwright.kind.language_model.stream import bits_of
 from netwright.kind.language_model.text import Start, machine_text
+from netwright.kind.language_model.vocabulary import REJECT, UNKNOWN
 from netwright.machine.library import library_machine, library_names
 from netwright.machine.simulate import Engine, simulate
 from netwright.machine.turing_machine import TuringMachine
@@ -144,6 +147,26 @@ def test_resuming_in_every_state() -> None:
             assert logits[len(prompt) - 1 :].argmax(axis=1).tolist() == run
 
 
+@examples(20)
+@given(st.data(), machines())
+def test_an_unknown_word_is_refused(data: st.DataObject, machine: TuringMachine) -> None:
+    """`<reject>` follows a prompt with `<unk>` anywhere in it, also one that resumes a run."""
+    compiled = compile_language_model(machine, data.draw(st.sampled_from([32, 64, 1024])))
+    vocabulary = compiled.vocabulary
+    word = data.draw(words(machine.symbols))
+    state = data.draw(st.sampled_from([None, *vocabulary.machine.states]))
+    prompt = Start(word, (machine.blank,), state).prompt(vocabulary)
+    for _ in range(data.draw(st.integers(1, 3))):
+        prompt.insert(data.draw(st.integers(0, len(prompt))), UNKNOWN)
+    weights = pack(compiled.network)
+    found: list[NDArray[Any]] = [compiled.network.forward(prompt)[0]]
+    for dtype in ROUNDED:
+        found += [FloatEvaluator(weights.tensors, weights.blocks, dtype).all_logits(prompt)]
+    for logits in found:
+        assert logits[-1].argmax() == REJECT
+        assert np.partition(logits[-1], -2)[-2] < logits[-1].max() - 1
+
+
 def test_no_tie_matters() -> None:
     """Hard attention takes the latest of equals; were it the first, no token would change."""
     compiled = compile_language_model(library_machine("palindrome"), 64)
@@ -166,14 +189,14 @@ def test_no_tie_matters() -> None:
 def test_weights_are_whole_numbers_that_small_types_hold() -> None:
     compiled = compile_language_model(BEAVER, 2048)
     weights = pack(compiled.network)
-    assert (weights.width, weights.parameters) == (162, 1_424_439)
+    assert (weights.width, weights.parameters) == (162, 1_424_763)
     for name, tensor in weights.tensors.items():
         assert (tensor == tensor.round()).all(), name
         for dtype in ("float16", "bfloat16"):
             assert (tensor.astype(ROUNDED[dtype]).astype(np.float32) == tensor).all(), (name, dtype)
     b, vocabulary = bits_of(2048), compiled.vocabulary
     states, symbols = len(vocabulary.machine.states), len(vocabulary.symbols)
-    assert compiled.network.stream.dimension == 2 * states + 5 * symbols + 10 * b + 10
+    assert compiled.network.stream.dimension == 2 * states + 5 * symbols + 10 * b + 11
     m = 9
     assert weights.width == 2 * m * m
     assert weights.tensors["transformer.wpe.weight"].max() == GAMMA * m

@@ -13,6 +13,7 @@ from netwright.errors import InputError
 from netwright.kind.language_model.checkpoint import pack
 from netwright.kind.language_model.evaluators import ROUNDED, FloatEvaluator
 from netwright.kind.language_model.universal import (
+    HALT,
     UniversalVocabulary,
     prompt_text,
     universal_model,
@@ -41,7 +42,7 @@ def test_it_is_small() -> None:
     weights = pack(model.network)
     assert 2 * weights.parameters < 5_000_000  # bytes in bfloat16
     q, s, b = 4, 3, 11
-    assert model.network.stream.dimension == 3 * q + 6 * s + 10 * b + 16
+    assert model.network.stream.dimension == 3 * q + 6 * s + 10 * b + 17
 
 
 def test_machines_of_the_library_that_fit() -> None:
@@ -60,6 +61,19 @@ def test_machines_of_the_library_that_fit() -> None:
 @pytest.mark.parametrize("word", ["", "a", "ab", "abba", "abb", "babab"])
 def test_palindromes(word: str) -> None:
     assert assert_right(library_machine("palindrome"), tuple(word)) >= 4
+
+
+@pytest.mark.parametrize("place", [1, 2, 30, -1])
+def test_an_unknown_word_is_refused(place: int) -> None:
+    """`<halt>` follows a prompt with `<unk>` among its rules, in its input or after it."""
+    vocabulary = MODEL.vocabulary
+    prompt, _ = universal_text(library_machine("palindrome"), tuple("abba"), vocabulary)
+    unknown = vocabulary.number["<unk>"]
+    for tokens in ([*prompt[:place], unknown, *prompt[place:]], [*prompt, unknown]):
+        assert MODEL.network.forward(tokens)[0][-1].argmax() == HALT
+        for dtype in ROUNDED:
+            floats = FloatEvaluator(WEIGHTS.tensors, WEIGHTS.blocks, dtype)
+            assert floats.all_logits(tokens)[-1].argmax() == HALT
 
 
 @examples(20)

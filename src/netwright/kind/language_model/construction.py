@@ -6,6 +6,7 @@ Which token comes next (`unembedding`), in units of the logits:
   = 3, every other step token 2 at most;
 - after a step token: `@p` has ⟨bits of p − 1, Z⟩ = b for the right address and b − 2 at most for
   others; if the run ends there, `<accept>` or `<reject>` has b + 2.
+- after a prompt with `<unk>` in it: `<reject>` has b + 2 (block 1), and a step token 3 at most.
 - `<run>` on the empty word is its own predecessor, so Z is not 0 there: b is taken off addresses.
 """
 
@@ -21,6 +22,7 @@ from netwright.kind.language_model.vocabulary import (
     ACCEPT,
     REJECT,
     RUN,
+    UNKNOWN,
     Vocabulary,
     check_context,
 )
@@ -53,7 +55,7 @@ def compile_language_model(given: TuringMachine, context: int = 1024) -> Compile
     >>> from netwright.machine.library import library_machine
     >>> compiled = compile_language_model(library_machine("palindrome"), 64)
     >>> len(compiled.network.vocabulary), compiled.network.stream.dimension
-    (131, 101)
+    (132, 102)
     """
     check_context(context)
     vocabulary = Vocabulary.of(given, context)
@@ -89,6 +91,7 @@ def _wte(vocabulary: Vocabulary, tokens: Layout, stream: Layout) -> Matrix:
             wte.put(("token", names[token]), coordinate)
 
     put(RUN, ("w", machine.blank), ("isRUN", ""), ("q2", machine.start), ("m2", "R"))
+    put(UNKNOWN, ("isUNK", ""))
     for symbol in vocabulary.symbols:
         put(number[symbol], ("w", symbol), ("isX", ""))
     for step in vocabulary.steps:

@@ -58,7 +58,8 @@ READING = (
     "The text is the input's symbols, `<run>`, and two tokens for each step. `R:q:a>w` means: "
     "moved right, now in state q, reads a, writes w; `@p` is the position at which the cell ahead "
     "was last visited. A run ends with `{end}` or `<reject>`; without one of them it did not end "
-    "within the context. White space and `% : < > @` in names are written `%20` and so on. To "
+    "within the context. An unknown word becomes `<unk>`, and the text ends "
+    "with `<reject>` at once. White space and `% : < > @` in names are written `%20` and so on. To "
     "resume a longer run, the prompt is `x y <run> left:l @0 left:m:goto:q @0`: the head is on x "
     "in state q, l and m are to its left (add_special_tokens=False)."
 )
@@ -139,6 +140,7 @@ class LanguageModelConstruction(Construction[CompiledLanguageModel]):
 
     name = "language-model"
     statement = "Linked visits"
+    format = 3  # 2 had no <unk>
     options = (
         Option("context", read_context, 1024, "Maximum number of tokens in a text.", metavar="T"),
         DTYPE,
@@ -160,7 +162,7 @@ class LanguageModelConstruction(Construction[CompiledLanguageModel]):
         return {
             "without_stays": {"states": len(moving.states), "symbols": len(moving.symbols)},
             "dimension": compiled.network.stream.dimension,
-            "formula": "2|Q| + 5|Σ| + 10b + 10, b bits for a position",
+            "formula": "2|Q| + 5|Σ| + 10b + 11, b bits for a position",
             "context": compiled.context,
             "vocabulary": len(compiled.network.vocabulary),
             "blocks": len(compiled.network.blocks),

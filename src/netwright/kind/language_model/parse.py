@@ -26,7 +26,7 @@ KEY = re.compile(r"([^:>]+):([^:>]+)")
 ACTION = re.compile(r"([^:>]+):([RL]):([^:>]+)")
 LEFT = re.compile(r"left:([^:>]+)(?::goto:([^:>]+))?")
 ENDS = {"<accept>": Outcome.ACCEPTED, "<reject>": Outcome.REJECTED, "<halt>": Outcome.HALTED}
-PAD, BOS, TAPE, RUN = "<pad>", "<bos>", "<tape>", "<run>"
+PAD, BOS, TAPE, RUN, UNKNOWN = "<pad>", "<bos>", "<tape>", "<run>", "<unk>"
 ACCEPTING = "acc"
 
 
@@ -187,6 +187,9 @@ class _Reader(ABC):
         """Parse the text up to its first error."""
         try:
             self._check_vocabulary()
+            if UNKNOWN in self.tokens:
+                self.place = self.tokens.index(UNKNOWN)
+                raise _WrongError("replaces a word that is not in the model's vocabulary")
             self.place = 0
             self.prompt()
             self._steps()

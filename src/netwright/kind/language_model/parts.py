@@ -24,13 +24,13 @@ def lookup(
     carried: Mapping[str, str],
     *,
     also: Sum | None = None,
-    extra: tuple[str, int, str] | None = None,
+    extra: tuple[Sum, str] | None = None,
 ) -> Head:
     """A head that finds the token whose `key` has the bits of `query`, and carries blocks over.
 
     The score ⟨query, key⟩ is b for that token and b − 2 at most for any other, as addresses differ
     in one bit at least. `also` adds a coordinate to every bit of the query; `extra` adds a term to
-    the score: a coordinate of the query, a weight, and a coordinate of the key.
+    the score: a sum of coordinates of the query, times a coordinate of the key.
     """
     slots = Layout.of({"bit": stream.labels(query), **({"extra": ""} if extra else {})})
     values = Layout.of({target: stream.labels(target) or ("",) for target in carried.values()})
@@ -44,9 +44,10 @@ def lookup(
         O.connect(target, target)
     K = Matrix(stream, slots).connect(key, "bit")
     if extra is not None:
-        source, weight, target = extra
-        Q.put((source, ""), ("extra", ""), weight)
-        K.put((target, ""), ("extra", ""))
+        sources, target = extra
+        for source, weight in sources.items():
+            Q.put(place(source), ("extra", ""), weight)
+        K.put(place(target), ("extra", ""))
     return Head(name, Q, K, V, O)
 
 

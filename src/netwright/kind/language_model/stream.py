@@ -5,7 +5,7 @@
 | q1 s1 m1 | states, symbols, 2 | the step: state, symbol under the head, move that led here |
 | far | b | the address in an `@p` token |
 | T A N | b each | position i, i − 1 and i − 3, as bits ±1 |
-| isX isRUN isP acc rej | 1 each | the kind of token; whether the run ends here |
+| isX isRUN isP isUNK acc rej | 1 each | the kind of token; whether the run ends here |
 | q2 w m2 | states, symbols, 2 | the rule: next state, symbol written, move |
 | R L | b each | the last visits of the cells to the right and to the left |
 | vA RR, vB LL | symbols, b | what was written at these visits, and their own R and L |
@@ -34,8 +34,9 @@ BLOCKS = {
     "isX": "1 for a letter of the input",
     "isRUN": "1 for <run>",
     "isP": "1 for an address token, which is where a visit is looked up",
+    "isUNK": "1 for <unk>, a word that the tokenizer does not know",
     "acc": "1 for a step with which the run ends in <accept> or <halt>",
-    "rej": "1 for a step with which it ends in <reject>",
+    "rej": "1 for a step with which it ends in <reject>, and after <unk>",
     "q2": "the next state",
     "w": "the symbol that is written here",
     "m2": "the next move",

@@ -6,7 +6,8 @@ A rule is a key `q0:a` (in state q0 on symbol a) and an action `#:R:q1` (write #
 q1). Rules are in any order, at most one for each key, none for `acc`, in which all accepting
 states are one. The run begins in q0; its text is as for one machine, but a step `R:q1:b` does not
 say what is written: the rules do. It ends with `R:acc:# <accept>`, or, where no rule fits, with
-`R:q1:b @5 <halt>`.
+`R:q1:b @5 <halt>`. A word that the tokenizer does not know becomes `<unk>`; after such a prompt
+`<halt>` comes at once.
 
 States and symbols are numbers in bits ±1, so that the stream grows with their logarithm. Block 1 is
 new: an address token, which has taken over its step, looks its rule up among the actions, which
@@ -28,7 +29,7 @@ from itertools import count, islice
 from netwright.errors import InputError
 from netwright.exact.layout import Layout
 from netwright.kind.language_model.block_0_rule import add_addresses
-from netwright.kind.language_model.block_1_visits import SIDES, add_far_address
+from netwright.kind.language_model.block_1_visits import SIDES, add_far_address, refusing_lookup
 from netwright.kind.language_model.block_2_address import address_block
 from netwright.kind.language_model.construction import add_address_tokens, positions
 from netwright.kind.language_model.definition import Block, Head, LanguageModel, Matrix
@@ -40,8 +41,11 @@ from netwright.machine.normal_form import remove_stays
 from netwright.machine.turing_machine import TuringMachine
 
 ACCEPTING = "acc"
-RUN, ACCEPT, HALT, PAD, BOS, TAPE = range(6)
-FLAGS = ("isX", "isRUN", "isP", "isS", "isAct", "isTape", "isBOS", "first", "acc", "hlt")
+RUN, ACCEPT, HALT, PAD, BOS = range(5)
+FLAGS = (
+    *("isX", "isRUN", "isP", "isUNK", "isS", "isAct", "isTape", "isBOS"),
+    *("first", "acc", "hlt"),
+)
 
 
 @dataclass(frozen=True)
@@ -93,7 +97,7 @@ class UniversalVocabulary:
     def texts(self) -> tuple[str, ...]:
         """The texts of all tokens."""
         return (
-            *("<run>", "<accept>", "<halt>", "<pad>", "<bos>", "<tape>"),
+            *("<run>", "<accept>", "<halt>", "<pad>", "<bos>", "<tape>", "<unk>"),
             *self.symbols,
             *map(":".join, self.keys),
             *map(":".join, self.actions),
@@ -244,6 +248,7 @@ def _wte(vocabulary: UniversalVocabulary, tokens: Layout, stream: Layout) -> Mat
     put("<run>", {"w": blank, "q2": start}, {"m2": "R"}, "isRUN")
     put("<bos>", {}, {}, "isBOS")
     put("<tape>", {}, {}, "isTape")
+    put("<unk>", {}, {}, "isUNK")
     for symbol in vocabulary.symbols:
         put(symbol, {"w": symbol}, {}, "isX")
     for q, a in vocabulary.keys:
@@ -290,9 +295,9 @@ def _visits(stream: Layout) -> Block:
             "R",
             "A",
             {"w": "vA", "R": "RR"},
-            extra=("isRUN", 4 * len(stream.labels("R")), "first"),
+            extra=({"isRUN": 4 * len(stream.labels("R"))}, "first"),
         ),
-        lookup(stream, "block.2.head.1", "L", "A", {"w": "vB", "L": "LL"}),
+        refusing_lookup(stream, "block.2.head.1", "hlt"),
     )
     units = UnitList(stream)
     for move, v, pointer in SIDES:

@@ -3,6 +3,7 @@
 | token | text | meaning |
 |---|---|---|
 | special | `<run>` `<accept>` `<reject>` `<pad>` | the input ends; a run ends; a filler |
+| unknown | `<unk>` | what a tokenizer puts for any other word; the model refuses it |
 | letter | `a` | a symbol of the input |
 | step | `R:q:a>w`, `R:q:a` | moved right, now in q, reads a, writes w (no rule: nothing) |
 | left | `left:a`, `left:a:goto:q` | to resume: a cell left of the head; then continue in q |
@@ -27,8 +28,8 @@ MOST = 1 << 20
 """The greatest size of a vocabulary."""
 SHORTEST, LONGEST = 8, 1 << 16
 """The bounds of a context, in tokens."""
-RUN, ACCEPT, REJECT, PAD = range(4)
-FIRST = 4
+RUN, ACCEPT, REJECT, PAD, UNKNOWN = range(5)
+FIRST = 5
 """The number of the first letter. (`<pad>` is not 0, which beam search takes for no token.)"""
 
 
@@ -87,7 +88,7 @@ class Vocabulary:
         """The texts of all tokens, in order."""
         end = "<accept>" if self.machine.accepting else "<halt>"
         return (
-            *("<run>", end, "<reject>", "<pad>"),
+            *("<run>", end, "<reject>", "<pad>", "<unk>"),
             *map(as_token, self.symbols),
             *map(self.step_text, self.steps),
             *map(_left_text, self.lefts),

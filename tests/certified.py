@@ -7,9 +7,8 @@ from typing import Any
 from flint import fmpq
 
 from netwright.definitions.neural_gpu import Convolution, NeuralGPU
-from netwright.definitions.positional import Positions
 from netwright.definitions.rnn import RNN, Matrix
-from netwright.definitions.transformer import Layer, Transformer
+from netwright.definitions.transformer import Layer, Positions, Transformer
 from netwright.exact.feed_forward import Affine, FeedForward, LinearMap
 from netwright.exact.layout import Layout
 from netwright.exact.rational import ONE, sigma

@@ -2,10 +2,16 @@
 
 from hypothesis import strategies as st
 
-from netwright.definitions.attention import dot_product, hardmax, score_phi, square_plus_one
 from netwright.definitions.neural_gpu import Convolution, NeuralGPU
 from netwright.definitions.recognizer import Recognizer
-from netwright.definitions.transformer import Layer, Transformer
+from netwright.definitions.transformer import (
+    Layer,
+    Transformer,
+    dot_product,
+    hardmax,
+    score_phi,
+    square_plus_one,
+)
 from netwright.exact.feed_forward import Affine, FeedForward
 from netwright.exact.layout import Layout
 from netwright.exact.rational import Rational, rational, relu, sigma

@@ -14,7 +14,7 @@ SOURCE = Path(netwright.__file__).parent
 # export, campaign ← explorer ← cli. A file imports lower ranks only, and files of its own role. The
 # first pattern that fits counts. `docs/imports.py` draws it.
 ROLES = (
-    ("errors, text", "errors|html|interrupts|text|assembler", 0),
+    ("errors, text", "errors|html|text|assembler", 0),
     ("exact", "files|jit|exact/.*", 1),
     ("machine, definitions", "machine/.*|definitions/.*|kind/language_model/definition", 2),
     ("engine/following, readings", "engine/following/.*|kind/[^/]+/(reading|tracing)", 5),
@@ -166,6 +166,42 @@ def loaded(*arguments: str) -> set[str]:
     call = [sys.executable, "-c", LOADED, *arguments]
     done = subprocess.run(call, capture_output=True, text=True, check=True)
     return set(done.stdout.splitlines()[-1].split("|"))
+
+
+CALLED = """
+import sys
+import netwright.engine.staged
+from netwright.cli import main
+
+netwright.engine.staged.REFERENCE_SECONDS = 10**9  # a slow computer takes the same way
+called = {}
+
+def note(frame, event, _):
+    module = frame.f_globals.get("__name__", "")
+    if event == "call" and module.startswith("netwright") and module not in called:
+        while frame is not None and not (
+            frame.f_code.co_name == "<module>"
+            and frame.f_globals.get("__name__", "").startswith("netwright")
+        ):
+            frame = frame.f_back
+        if frame is None:  # not while a module is imported
+            called[module] = True
+
+sys.setprofile(note)
+main(sys.argv[1:])
+sys.setprofile(None)
+print("|".join(called))
+"""
+
+
+def test_a_run_calls_few_modules() -> None:
+    """What a reader walks through: each module once, in the order of the first calls."""
+    call = [sys.executable, "-c", CALLED, "run", "palindrome", "abba"]
+    done = subprocess.run(call, capture_output=True, text=True, check=True)
+    walk = done.stdout.splitlines()[-1].split("|")
+    assert walk[:2] == ["netwright.cli", "netwright.cli.verb"]
+    assert "netwright.kind.transformer.lemma_b4_last_visit" in walk
+    assert len(walk) <= 40, walk
 
 
 def test_what_is_not_named_is_not_loaded() -> None:

@@ -33,9 +33,8 @@ import netwright
 import netwright as nw
 from netwright.certificates.reading import Obligation
 from netwright.cli import main
-from netwright.definitions.attention import Normalizer, square_plus_one
 from netwright.definitions.neural_gpu import NeuralGPU
-from netwright.definitions.positional import Positions
+from netwright.definitions.transformer import Normalizer, Positions, square_plus_one
 from netwright.errors import FormatError, InputError, OutputError
 from netwright.exact.feed_forward import Affine, FeedForward, linear
 from netwright.exact.layout import Layout

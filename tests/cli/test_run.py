@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from netwright.cli import main, show
-from netwright.cli.progress import StepProgress
+from netwright.cli.output import StepProgress
 
 BB5 = "1RB1LC_1RC1RB_1RD0LE_1LA1LD_1RZ0LA"
 NETWRIGHT = (sys.executable, "-m", "netwright")

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.strategies import D, vectors
 
-from netwright.definitions.attention import (
+from netwright.definitions.transformer import (
     Normalizer,
     attention,
     attention_weights,

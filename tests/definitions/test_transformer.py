@@ -9,10 +9,8 @@ from hypothesis import strategies as st
 from tests.repetition import examples
 from tests.strategies import D, recognizers, transformers, vectors
 
-from netwright.definitions.attention import attention
-from netwright.definitions.positional import Positions
 from netwright.definitions.recognizer import Recognizer
-from netwright.definitions.transformer import Transformer
+from netwright.definitions.transformer import Positions, Transformer, attention
 from netwright.errors import InputError, NetworkError
 from netwright.exact.layout import Layout
 from netwright.exact.vector import Vector

@@ -57,7 +57,7 @@ class Interrupted:
 def test_a_moment_is_finished_unless_it_takes_long(
     seconds: float, done: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("netwright.interrupts.HELD", 60.0 if seconds < 1 else 0.2)
+    monkeypatch.setattr("netwright.machine.simulate.HELD", 60.0 if seconds < 1 else 0.2)
     moments, follower = Interrupted(seconds), OneStep()
     before = signal.getsignal(signal.SIGINT)
     with pytest.raises(KeyboardInterrupt, match=r"^$"):

@@ -23,7 +23,7 @@ from tests.repetition import examples, repeated
 from tests.strategies import machines, wild_names
 
 from netwright.cli import main
-from netwright.definitions.attention import dot_product
+from netwright.definitions.transformer import dot_product
 from netwright.errors import FormatError, InputError, NetworkError, NetwrightError, OutputError
 from netwright.files import seal, unseal
 from netwright.machine.library import library_machine

@@ -17,9 +17,8 @@ from tests.networks import KINDS, facts
 from tests.repetition import examples, repeated, some
 from tests.strategies import machines, words
 
-from netwright.definitions.attention import attention_weights
 from netwright.definitions.neural_gpu import Grid
-from netwright.definitions.transformer import Transformer
+from netwright.definitions.transformer import Transformer, attention_weights
 from netwright.engine.transformer import tokens
 from netwright.exact.vector import Vector
 from netwright.kind.transformer.proof_values import ProofValues

@@ -15,8 +15,7 @@ from tests.repetition import examples
 from tests.strategies import machines
 from tests.strategies import words as random_words
 
-from netwright.definitions.attention import hardmax, square_plus_one
-from netwright.definitions.transformer import Transformer
+from netwright.definitions.transformer import Transformer, hardmax, square_plus_one
 from netwright.errors import InputError
 from netwright.exact.rational import Rational
 from netwright.exact.vector import Vector

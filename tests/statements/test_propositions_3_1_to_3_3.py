@@ -10,9 +10,9 @@ from tests.machine_table import words
 from tests.repetition import examples, repeated
 from tests.strategies import recognizers
 
-from netwright.definitions.attention import Normalizer, Score, dot_product, hardmax, score_phi
-from netwright.definitions.attention import square_plus_one as squares
 from netwright.definitions.recognizer import Recognizer
+from netwright.definitions.transformer import Normalizer, Score, dot_product, hardmax, score_phi
+from netwright.definitions.transformer import square_plus_one as squares
 from netwright.errors import InputError
 from netwright.exact.layout import Layout
 from netwright.exact.vector import Vector

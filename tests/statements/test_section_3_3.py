@@ -9,9 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.strategies import D, transformers, vectors
 
-from netwright.definitions.positional import Positions
 from netwright.definitions.recognizer import Recognizer
-from netwright.definitions.transformer import Transformer
+from netwright.definitions.transformer import Positions, Transformer
 from netwright.exact.layout import Layout
 from netwright.exact.rounding import rounded
 from netwright.exact.vector import Vector

@@ -5,8 +5,7 @@ from collections.abc import Iterator
 from itertools import islice
 
 from netwright.claims.cases import Case, Experiment, compared, some_runs
-from netwright.definitions.attention import hardmax, square_plus_one
-from netwright.definitions.transformer import Layer, Transformer
+from netwright.definitions.transformer import Layer, Transformer, hardmax, square_plus_one
 from netwright.exact.feed_forward import Affine, FeedForward
 from netwright.exact.layout import Layout
 from netwright.exact.rational import rational

@@ -13,10 +13,16 @@ from itertools import product
 from netwright.claims.beyond import BEYOND
 from netwright.claims.cases import Case, Experiment, compared, some_runs
 from netwright.claims.paper import statements
-from netwright.definitions.attention import dot_product, hardmax, score_phi, square_plus_one
 from netwright.definitions.neural_gpu import Convolution, NeuralGPU
 from netwright.definitions.recognizer import Recognizer
-from netwright.definitions.transformer import Layer, Transformer
+from netwright.definitions.transformer import (
+    Layer,
+    Transformer,
+    dot_product,
+    hardmax,
+    score_phi,
+    square_plus_one,
+)
 from netwright.errors import InputError
 from netwright.exact.feed_forward import Affine, FeedForward
 from netwright.exact.layout import Layout

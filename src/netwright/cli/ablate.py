@@ -10,13 +10,14 @@ from netwright.cli.arguments import (
     FormatName,
     Machine,
     MaxSteps,
+    OnKind,
     Separator,
     check_word,
     load,
     split_word,
+    with_kind_options,
 )
-from netwright.cli.kind_options import OnKind, with_kind_options
-from netwright.cli.progress import Working
+from netwright.cli.output import Working
 from netwright.cli.report import Report
 from netwright.errors import InputError, StoppedError
 from netwright.network.ablation import Ablation, as_data

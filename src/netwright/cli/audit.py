@@ -6,8 +6,7 @@ from typing import Annotated
 import typer
 
 from netwright.cli.arguments import AsJson
-from netwright.cli.output import visible
-from netwright.cli.progress import Working
+from netwright.cli.output import Working, visible
 from netwright.cli.report import Report
 from netwright.errors import InputError, StoppedError
 from netwright.network.audit import SAMPLE, SIGNS, audit

@@ -8,7 +8,7 @@ import typer
 
 from netwright.benchmark import AUTOMATA, DICTIONARY, Benchmark, measure
 from netwright.cli.arguments import AsJson, Force, FormatName, Input, Separator, load_with_word
-from netwright.cli.progress import Working
+from netwright.cli.output import Working
 from netwright.cli.report import COLOURS, MARKERS, Report, check_plot, save_plot
 from netwright.errors import InputError, StoppedError
 from netwright.machine.simulate import simulate

@@ -19,7 +19,7 @@ from netwright.campaign.plan import COLUMNS, DOINGS
 from netwright.campaign.store import Store
 from netwright.campaign.summary import Summary
 from netwright.campaign.work import Row
-from netwright.cli.arguments import AsJson, Force, read_count
+from netwright.cli.arguments import AsJson, Force, read_count, with_kind_options
 from netwright.cli.campaign_report import (
     CampaignProgress,
     draw_campaign,
@@ -27,9 +27,7 @@ from netwright.cli.campaign_report import (
     report_of_status,
     report_of_summary,
 )
-from netwright.cli.kind_options import with_kind_options
-from netwright.cli.output import print_json, save_file, say
-from netwright.cli.progress import Working
+from netwright.cli.output import Working, print_json, save_file, say
 from netwright.cli.report import check_plot, save_plot
 from netwright.errors import InputError, StoppedError
 from netwright.files import locked

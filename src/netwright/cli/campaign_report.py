@@ -8,8 +8,7 @@ from typing import Any
 from netwright.campaign import Status
 from netwright.campaign.plan import CERTIFY, VERIFY
 from netwright.campaign.summary import MOST_WRONG, Summary
-from netwright.cli.output import console, visible
-from netwright.cli.progress import Bar
+from netwright.cli.output import Bar, console, visible
 from netwright.cli.report import COLOURS, Report
 from netwright.errors import InputError
 from netwright.text import counted, shortened

@@ -8,10 +8,16 @@ import typer
 
 from netwright.certificates.check import certificate, read_certificate
 from netwright.certificates.reading import Obligation
-from netwright.cli.arguments import AsJson, Force, FormatName, Output, load
-from netwright.cli.kind_options import OnKind, with_kind_options
-from netwright.cli.output import save_file, say, visible
-from netwright.cli.progress import Working
+from netwright.cli.arguments import (
+    AsJson,
+    Force,
+    FormatName,
+    OnKind,
+    Output,
+    load,
+    with_kind_options,
+)
+from netwright.cli.output import Working, save_file, say, visible
 from netwright.cli.report import Report
 from netwright.cli.rules import bbchallenge_text, print_rules
 from netwright.errors import InputError, StoppedError

@@ -8,8 +8,7 @@ import typer
 
 from netwright.claims.experiments import Claim, claim_names, run_claim
 from netwright.cli.arguments import AsJson
-from netwright.cli.output import console
-from netwright.cli.progress import Working
+from netwright.cli.output import Working, console
 from netwright.cli.report import Report
 from netwright.errors import StoppedError
 from netwright.text import counted

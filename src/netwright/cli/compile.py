@@ -17,8 +17,9 @@ from netwright.cli.arguments import (
     Output,
     Separator,
     load_with_word,
+    on_option,
+    with_kind_options,
 )
-from netwright.cli.kind_options import on_option, with_kind_options
 from netwright.cli.output import console, listed, print_json, save_file, say, visible
 from netwright.errors import InputError, unknown
 from netwright.exact.layout import Layout

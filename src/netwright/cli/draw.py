@@ -13,11 +13,12 @@ from netwright.cli.arguments import (
     Input,
     Machine,
     MaxSteps,
+    OnKind,
     Separator,
     choice_of,
     load_with_word,
+    with_kind_options,
 )
-from netwright.cli.kind_options import OnKind, with_kind_options
 from netwright.cli.output import print_json, save_file, say
 from netwright.drawing.machines import ATTENTION, KINDS, RUN, STATES, draw
 from netwright.drawing.picture import FORMATS

@@ -17,13 +17,13 @@ from netwright.cli.arguments import (
     Input,
     Machine,
     MaxSteps,
+    OnKind,
     Output,
     Separator,
     load_with_word,
+    with_kind_options,
 )
-from netwright.cli.kind_options import OnKind, with_kind_options
-from netwright.cli.output import save_file, say, visible
-from netwright.cli.progress import Working
+from netwright.cli.output import Working, save_file, say, visible
 from netwright.errors import InputError, StoppedError
 from netwright.explorer.answers import Answers
 from netwright.explorer.explored import LIMIT, Explored

@@ -11,6 +11,7 @@ import typer
 from netwright.cli.arguments import (
     AsJson,
     FormatName,
+    OnKind,
     Separator,
     check_word,
     choice_of,
@@ -18,11 +19,10 @@ from netwright.cli.arguments import (
     load,
     read_count,
     split_word,
+    with_kind_options,
     word_text,
 )
-from netwright.cli.kind_options import OnKind, with_kind_options
-from netwright.cli.output import print_json, say
-from netwright.cli.progress import Working
+from netwright.cli.output import Working, print_json, say
 from netwright.cli.report import Report
 from netwright.errors import InputError, StoppedError
 from netwright.export.checkpoint import CheckpointTarget

@@ -13,14 +13,15 @@ from netwright.cli.arguments import (
     Head,
     Input,
     Machine,
+    OnKind,
     Separator,
     load_with_word,
     read_count,
+    with_kind_options,
     word_text,
 )
-from netwright.cli.kind_options import OnKind, with_kind_options
+from netwright.cli.output import Working
 from netwright.cli.precision_report import draw_curves, report_of
-from netwright.cli.progress import Working
 from netwright.cli.report import check_plot, save_plot
 from netwright.errors import InputError, StoppedError
 from netwright.kind.registry import DEFAULT, kind_named

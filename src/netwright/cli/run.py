@@ -19,15 +19,15 @@ from netwright.cli.arguments import (
     Input,
     Machine,
     MaxSteps,
+    OnTarget,
     Separator,
     Without,
     choice_of,
     load_with_word,
+    with_kind_options,
     word_text,
 )
-from netwright.cli.kind_options import OnTarget, with_kind_options
-from netwright.cli.output import console, print_indented, print_json, say, visible
-from netwright.cli.progress import StepProgress
+from netwright.cli.output import StepProgress, console, print_indented, print_json, say, visible
 from netwright.cli.verb import ADVANCED
 from netwright.errors import InputError, NetworkError, StoppedError
 from netwright.kind.registry import MACHINE

@@ -20,11 +20,10 @@ from netwright.cli.arguments import (
     check_word,
     load,
     split_word,
+    with_kind_options,
     word_text,
 )
-from netwright.cli.kind_options import with_kind_options
-from netwright.cli.output import visible
-from netwright.cli.progress import Working
+from netwright.cli.output import Working, visible
 from netwright.cli.report import Report
 from netwright.errors import InputError, StoppedError
 from netwright.kind.record import Kind, check_options

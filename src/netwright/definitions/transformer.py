@@ -1,35 +1,142 @@
-"""The Transformer, Equations 6 to 13.
+"""The Transformer, Equations 4 to 13.
 
 | here                      | paper        | meaning                                   | equation |
 |---------------------------|--------------|-------------------------------------------|----------|
+| `attention_weights`       | s_1, …, s_n  | ρ of the scores                           | 4        |
+| `attention`               | Att(q, K, V) | the values, weighted                      | 5        |
 | `encoder_layer`           | Enc(X; θ)    | a layer of the encoder                    | 6, 7     |
 | `Transformer.encode`      | TEnc_L       | all encoder layers, then K and V          | 8        |
 | `decoder_layer`           | Dec(…; θ)    | a layer of the decoder                    | 9 – 11   |
 | `Transformer.decode`      | TDec_L       | all decoder layers, then F                | 12       |
 | `Transformer.outputs`     | Trans        | y_{t+1} = TDec(TEnc(X), (y_0, …, y_t))    | 13       |
-| `Transformer.pos`         | pos          | positional encoding, added to X and to Y  | sec. 3.2 |
+| `Positions`               | pos          | positional encoding, added to X and to Y  | sec. 3.2 |
 
 In print the layers of Equations 8 and 12 are counted 1 ≤ ℓ ≤ L − 1, which leaves an L-layer stack
 with L − 1 layers. Here a stack with L layers applies L.
+
+A normaliser is ρ_i(x) = f(x_i) / Σ_j f(x_j). The paper asks for an f from ℚ to ℚ⁺, which leaves out
+its own hardmax. So f may here depend on the set of the values {x_1, …, x_n} and may be 0, not
+everywhere; all proofs that use the form go through. The attention over no keys at all is the
+vector 0, so that the empty input word works.
 """
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from netwright.definitions.attention import (
-    Normalizer,
-    Score,
-    attention_weights,
-    hardmax,
-    score_phi,
-    weighted_sum,
-)
+from flint import fmpq
+
+from netwright.errors import NetworkError
 from netwright.exact.feed_forward import FeedForward
 from netwright.exact.layout import Layout
-from netwright.exact.places import called
-from netwright.exact.rational import Rational
-from netwright.exact.vector import Vector
+from netwright.exact.places import Named, called
+from netwright.exact.rational import ONE, ZERO, Rational, phi
+from netwright.exact.vector import Vector, combine
+
+Score: TypeAlias = Callable[[Vector, Vector], Rational]
+
+
+def dot_product(q: Vector, k: Vector) -> Rational:
+    """⟨q, k⟩: multiplicative attention."""
+    return q.dot(k)
+
+
+def score_phi(q: Vector, k: Vector) -> Rational:
+    """φ(⟨q, k⟩) = −|⟨q, k⟩|: the score of Theorem 3.4."""
+    return phi(q.dot(k))
+
+
+@dataclass(frozen=True)
+class Normalizer(Named):
+    """ρ; `f_given` takes x_1, …, x_n to f and may use them only as a set."""
+
+    name: str
+    f_given: Callable[[Sequence[Rational]], Callable[[Rational], Rational]]
+
+    def __call__(self, x: Sequence[Rational]) -> list[Rational]:
+        """ρ(x): the weights f(x_i) / Σ_j f(x_j)."""
+        if not x:
+            return []
+        f = self.f_given(x)
+        parts = [f(value) for value in x]
+        total = sum(parts, ZERO)
+        if total <= 0:
+            raise NetworkError(f"normaliser {self.name}: f is 0 for every score, or negative")
+        return [part / total if part else ZERO for part in parts]
+
+
+def _one_at_the_maximum(x: Sequence[Rational]) -> Callable[[Rational], Rational]:
+    top = max(x)
+    return lambda value: ONE if value == top else ZERO
+
+
+hardmax = Normalizer("hardmax", _one_at_the_maximum).known()
+"""1/r for each of the r maxima, 0 for all others."""
+square_plus_one = Normalizer("x² + 1", lambda _: lambda value: value * value + 1)
+"""A normaliser with f(x) = x² + 1, which is nowhere 0."""
+
+
+def attention_weights(
+    q: Vector, K: Sequence[Vector], score: Score, rho: Normalizer
+) -> list[Rational]:
+    """(s_1, …, s_n) = ρ(score(q, k_1), …, score(q, k_n)) (Equation 4)."""
+    return rho([score(q, k) for k in K])
+
+
+def attention(
+    q: Vector, K: Sequence[Vector], V: Sequence[Vector], score: Score, rho: Normalizer
+) -> Vector:
+    """Att(q, K, V) = s_1 v_1 + ⋯ + s_n v_n (Equation 5); the vector 0 if n = 0."""
+    return weighted_sum(q, attention_weights(q, K, score, rho), V)
+
+
+def weighted_sum(q: Vector, weights: Sequence[Rational], V: Sequence[Vector]) -> Vector:
+    """Σ s_j v_j; the vector 0 of the layout of q if there is no v_j."""
+    layout = V[0].layout if V else q.layout
+    return combine(layout, ((s, v) for s, v in zip(weights, V, strict=True) if s))
+
+
+@dataclass(frozen=True)
+class Positions:
+    """pos(i) has powers of i in some coordinates of a layout, and 0 elsewhere.
+
+    In print pos is defined on all of ℕ; it needs i ≥ 1, and positions begin there.
+
+    >>> Positions(Layout.of(n="", e="", x=""), (("n", 1), ("e", -1)))(4)
+    [n=4, e=1/4]
+    """
+
+    layout: Layout
+    powers: tuple[tuple[str, int], ...]
+    """The power of i in each block of one coordinate."""
+
+    @staticmethod
+    def reciprocal(layout: Layout, blocks: Sequence[str]) -> "Positions":
+        """pos(i) = (1, i, 1/i, 1/i², …); Theorem 3.4 has the first four.
+
+        >>> Positions.reciprocal(Layout.of(a="", b="", c="", d=""), ("a", "b", "c", "d"))(2)
+        [a=1, b=2, c=1/2, d=1/4]
+        """
+        return Positions(layout, tuple(zip(blocks, (0, 1, *range(-1, -len(blocks), -1)))))  # noqa: B905
+
+    def __post_init__(self) -> None:
+        if not len(self.blocks) == len(set(self.blocks)) >= 2:
+            raise NetworkError(f"pos needs different coordinates, two at least; got {self.blocks}")
+
+    @property
+    def blocks(self) -> tuple[str, ...]:
+        """The names of its blocks."""
+        return tuple(block for block, _ in self.powers)
+
+    @property
+    def is_reciprocal(self) -> bool:
+        """Whether it is 1, i, 1/i, 1/i², …."""
+        return self == Positions.reciprocal(self.layout, self.blocks)
+
+    def __call__(self, i: int) -> Vector:
+        """pos(i)."""
+        return Vector.of(self.layout, {block: fmpq(i) ** power for block, power in self.powers})
+
 
 Map: TypeAlias = "FeedForward | Callable[[Vector], Vector]"
 """A function from ℚ^d to ℚ^d; a feed-forward network wherever weights matter."""

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Generic, TypeVar, overload
 
-from netwright.definitions.attention import Normalizer, Score
+from netwright.definitions.transformer import Normalizer, Score
 from netwright.exact.rational import ONE, ZERO, Rational
 from netwright.exact.vector import Vector
 from netwright.html import table

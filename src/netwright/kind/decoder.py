@@ -6,9 +6,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from netwright.certificates.reading import Checker
-from netwright.definitions.attention import dot_product, score_phi
-from netwright.definitions.positional import Positions
-from netwright.definitions.transformer import Transformer
+from netwright.definitions.transformer import Positions, Transformer, dot_product, score_phi
 from netwright.engine.following.shown import Shown
 from netwright.engine.following.tracing import TransformerTracing, transformer_names
 from netwright.engine.moments import ReferenceEngine, watched

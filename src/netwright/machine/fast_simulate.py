@@ -17,11 +17,17 @@ from netwright.exact.snapshot import (
     checked_array,
     require_consistent,
 )
-from netwright.interrupts import held_interrupt
 from netwright.jit import compiled
 from netwright.machine.configuration import Tape
 from netwright.machine.packed import Cells, rule_table
-from netwright.machine.simulate import Engine, Interrupted, Progress, Run, outcome_of
+from netwright.machine.simulate import (
+    Engine,
+    Interrupted,
+    Progress,
+    Run,
+    held_interrupt,
+    outcome_of,
+)
 from netwright.machine.turing_machine import TuringMachine
 
 CHUNK = 1 << 23  # steps between two checks for Ctrl-C and progress: about 30 ms

@@ -24,7 +24,10 @@ LARGEST_FILE = 10_000_000
 
 
 def load_machine(
-    argument: str | os.PathLike[str], *, format_name: str | None = None, also: Iterable[str] = ()
+    argument: str | os.PathLike[str] | object,
+    *,
+    format_name: str | None = None,
+    also: Iterable[str] = (),
 ) -> TuringMachine:
     """Load the machine that MACHINE names on the command line.
 
@@ -40,9 +43,9 @@ def load_machine(
     >>> load_machine("1RB1LB_1LA1RZ").states
     ('A', 'B', 'Z')
     """
-    if automata_python.is_dtm(argument):
-        return automata_python.from_object(argument)
     if not isinstance(argument, str | os.PathLike):
+        if automata_python.is_dtm(argument):
+            return automata_python.from_object(argument)
         raise FormatError(f"expected a name, a path or a text of a machine; got {argument!r}")
     is_text = isinstance(argument, str) and "\n" in argument and not os.path.lexists(argument)
     argument = os.fspath(argument)

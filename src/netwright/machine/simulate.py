@@ -3,10 +3,13 @@
 `configurations` is the definition: every faster engine, here and in the networks, must agree with
 it. `simulate` runs to an outcome. The reference engine folds over the definition, the fast engine
 (`fast_simulate`) is compiled, and `auto` switches from the first to the second, so that a short run
-never waits for a compiler.
+never waits for a compiler. `held_interrupt` lets a loop finish a moment before Ctrl-C ends it.
 """
 
+import signal
+import threading
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import islice
@@ -26,6 +29,7 @@ if TYPE_CHECKING:
 AUTO_REFERENCE_STEPS = 50_000  # about 60 ms: the time to load the compiler and to use it
 Progress = Callable[[int, int], None]
 """A callback that receives the number of steps and the length of the tape now and then."""
+HELD = 2.0  # seconds that Ctrl-C is held back at most
 
 
 class Outcome(StrEnum):
@@ -226,3 +230,40 @@ def _reference(
     except KeyboardInterrupt:
         raise Interrupted(reached()) from None
     return reached()
+
+
+@contextmanager
+def held_interrupt() -> Iterator[Callable[[], bool]]:
+    """Defer the first SIGINT; yields a callable that returns True once one has arrived.
+
+    If the callable is not called within `HELD` seconds, because one moment takes long, the
+    KeyboardInterrupt is raised after all. A second SIGINT is not deferred.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield lambda: False
+        return
+    came = False
+    before = signal.getsignal(signal.SIGINT)
+
+    def hold(_number: int, _frame: object) -> None:
+        nonlocal came
+        came = True
+        signal.signal(signal.SIGINT, before)
+        if hasattr(signal, "setitimer"):
+            signal.signal(signal.SIGALRM, let_through)
+            signal.setitimer(signal.ITIMER_REAL, HELD)
+
+    def let_through(_number: int, _frame: object) -> None:
+        raise KeyboardInterrupt
+
+    def asked() -> bool:
+        if came and hasattr(signal, "setitimer"):
+            signal.setitimer(signal.ITIMER_REAL, 0)
+        return came
+
+    signal.signal(signal.SIGINT, hold)
+    try:
+        yield asked
+    finally:
+        asked()
+        signal.signal(signal.SIGINT, before)

@@ -70,22 +70,6 @@ class Certificate:
         return table(repr(self)[1:-1], ["obligation", "cases", ""], rows)
 
 
-@dataclass(frozen=True)
-class Standing:
-    """Whether a network can be trusted: its origin, or the verdict of its certificate."""
-
-    verdict: str
-    reason: str = ""
-
-    @property
-    def is_doubtful(self) -> bool:
-        """Whether to warn the user."""
-        return self.verdict.startswith("no")
-
-    def __str__(self) -> str:
-        return f"{self.verdict}: {self.reason}" if self.reason else self.verdict
-
-
 def check_written(
     on: str, written: Mapping[str, Any], label: str = "the certificate"
 ) -> Iterator[Obligation]:

@@ -29,7 +29,7 @@ from netwright.kind.registry import DEFAULT, kind_with
 from netwright.machine.simulate import Engine, Progress, Run, check_limit, read_engine
 from netwright.machine.turing_machine import TuringMachine
 from netwright.network.ablation import Ablations, ablate
-from netwright.network.certificate import Certificate, Standing, check_written
+from netwright.network.certificate import Certificate, check_written
 from netwright.network.trace import Trace
 from netwright.network.tree import difference, filled, shapes, to_data
 from netwright.network.weight import (
@@ -49,6 +49,22 @@ FIRST_STEPS, FEW_STEPS, MOST_STEP_BY_STEP = 50, 300, 1_000_000
 """Steps that are compared one by one: as a trial before vector code compares all; in all, if there
 are so few that vector code does not pay; and at most, as the time grows with their square."""
 WITHOUT = "without "  # the prefix of a change that leaves out a part
+
+
+@dataclass(frozen=True)
+class Standing:
+    """Whether a network can be trusted: its origin, or the verdict of its certificate."""
+
+    verdict: str
+    reason: str = ""
+
+    @property
+    def is_doubtful(self) -> bool:
+        """Whether to warn the user."""
+        return self.verdict.startswith("no")
+
+    def __str__(self) -> str:
+        return f"{self.verdict}: {self.reason}" if self.reason else self.verdict
 
 
 @dataclass(frozen=True, eq=False)

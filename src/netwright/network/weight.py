@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from netwright.definitions.positional import Positions
+from netwright.definitions.transformer import Positions
 from netwright.errors import InputError, UnknownNameError, unknown
 from netwright.exact.feed_forward import Affine
 from netwright.exact.layout import Layout

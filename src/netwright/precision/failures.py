@@ -18,7 +18,7 @@ from functools import cached_property
 from itertools import islice
 from typing import Any
 
-from netwright.definitions.attention import score_phi
+from netwright.definitions.transformer import score_phi
 from netwright.exact.arrays import AnyArray
 from netwright.exact.layout import Layout
 from netwright.exact.rational import ZERO, Rational

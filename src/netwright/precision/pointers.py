@@ -13,9 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from netwright.definitions.attention import score_phi
-from netwright.definitions.positional import Positions
-from netwright.definitions.transformer import Map, Transformer
+from netwright.definitions.transformer import Map, Positions, Transformer, score_phi
 from netwright.exact.feed_forward import Affine, FeedForward
 from netwright.exact.layout import Layout
 from netwright.exact.rational import ZERO, Rational

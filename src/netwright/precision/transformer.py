@@ -4,8 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from netwright.definitions.attention import hardmax, score_phi
-from netwright.definitions.transformer import Layer, Map, Transformer
+from netwright.definitions.transformer import Layer, Map, Transformer, hardmax, score_phi
 from netwright.engine.transformer.attention import written_by
 from netwright.errors import InputError
 from netwright.exact.arrays import AnyArray

@@ -8,9 +8,15 @@ In print "p_i = y_i for i ∈ {0, …, i}" must be {0, …, r}, and the display 
 a_0 = [0, c_w] leads to the same z_0. On the empty word the attention is 0, c_w = 0: rejected.
 """
 
-from netwright.definitions.attention import Normalizer, Score, hardmax, score_phi
 from netwright.definitions.recognizer import Recognizer
-from netwright.definitions.transformer import Layer, Transformer
+from netwright.definitions.transformer import (
+    Layer,
+    Normalizer,
+    Score,
+    Transformer,
+    hardmax,
+    score_phi,
+)
 from netwright.exact.feed_forward import affine_network
 from netwright.exact.layout import Layout
 from netwright.exact.vector import Vector

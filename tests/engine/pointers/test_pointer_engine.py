@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 from tests.repetition import examples, repeated
 from tests.strategies import machines, words
 
-from netwright.definitions.attention import dot_product, score_phi
-from netwright.definitions.transformer import Transformer
+from netwright.definitions.transformer import Transformer, dot_product, score_phi
 from netwright.engine.moments import ReferenceEngine, Watch, rows_of, watched
 from netwright.engine.pointers import engine as pointer_engine
 from netwright.engine.pointers import evaluation

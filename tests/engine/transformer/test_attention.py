@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.strategies import D, vectors
 
-from netwright.definitions.attention import (
+from netwright.definitions.transformer import (
     attention,
     hardmax,
     score_phi,

@@ -15,13 +15,14 @@ from tests.repetition import examples, repeated, some
 from tests.strategies import D, machines, transformers, vectors
 from tests.strategies import words as random_words
 
-from netwright.definitions.attention import (
+from netwright.definitions.transformer import (
+    Layer,
     Normalizer,
+    Transformer,
     dot_product,
     hardmax,
     square_plus_one,
 )
-from netwright.definitions.transformer import Layer, Transformer
 from netwright.engine.moments import NEITHER, ReferenceEngine, Watch, rows_of, watched
 from netwright.engine.rnn import FastRNN
 from netwright.engine.transformer.arrays import CELLS, FIRST_CELL, TOKENS

@@ -21,7 +21,7 @@ from tests.strategies import machines
 from tests.strategies import words as random_words
 
 from netwright.cli import main
-from netwright.definitions.attention import attention, hardmax, score_phi
+from netwright.definitions.transformer import attention, hardmax, score_phi
 from netwright.engine.transformer.attention import AttentionCache
 from netwright.engine.transformer.decoder import FastDecoder
 from netwright.errors import InputError

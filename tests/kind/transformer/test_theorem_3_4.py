@@ -13,7 +13,7 @@ from tests.repetition import examples, repeated
 from tests.strategies import machines
 from tests.strategies import words as random_words
 
-from netwright.definitions.attention import attention
+from netwright.definitions.transformer import attention
 from netwright.errors import NetworkError
 from netwright.exact.feed_forward import Affine, FeedForward, affine_network
 from netwright.exact.layout import Layout

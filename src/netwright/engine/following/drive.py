@@ -22,9 +22,8 @@ from netwright.exact.snapshot import (
     checked_array,
     require_consistent,
 )
-from netwright.interrupts import held_interrupt
 from netwright.machine.configuration import Configuration
-from netwright.machine.simulate import Interrupted, Outcome, Progress, Run
+from netwright.machine.simulate import Interrupted, Outcome, Progress, Run, held_interrupt
 
 FIRST_AT_ONCE, MOST_AT_ONCE = 1 << 8, 1 << 16
 SHORT, LONG = 0.05, 0.2  # seconds between two checks of Ctrl-C and updates of the progress bar

@@ -18,9 +18,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from netwright.definitions.attention import dot_product, hardmax, score_phi
-from netwright.definitions.positional import Positions
-from netwright.definitions.transformer import Layer, Transformer
+from netwright.definitions.transformer import (
+    Layer,
+    Positions,
+    Transformer,
+    dot_product,
+    hardmax,
+    score_phi,
+)
 from netwright.engine.full.forms import (
     ONE,
     UNIT,

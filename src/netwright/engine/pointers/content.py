@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from math import lcm
 from typing import NamedTuple
 
-from netwright.definitions.attention import dot_product
-from netwright.definitions.transformer import Transformer
+from netwright.definitions.transformer import Transformer, dot_product
 from netwright.engine.moments import UnsuitableError
 from netwright.engine.pointers.evaluation import ByContent, Evaluation, Shown
 from netwright.engine.pointers.forms import Forms, vector_of

@@ -17,8 +17,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 from weakref import ref
 
-from netwright.definitions.attention import dot_product, hardmax, score_phi
-from netwright.definitions.transformer import Layer, Transformer
+from netwright.definitions.transformer import Layer, Transformer, dot_product, hardmax, score_phi
 from netwright.engine.moments import UnsuitableError, Watch
 from netwright.engine.pointers.forms import (
     NOTHING,

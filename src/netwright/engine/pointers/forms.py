@@ -13,8 +13,7 @@ coordinates with short rows: where all guards are 0 and its other inputs are in 
 from collections.abc import Hashable, Mapping, Sequence
 from typing import NamedTuple
 
-from netwright.definitions.positional import Positions
-from netwright.definitions.transformer import Map, Transformer
+from netwright.definitions.transformer import Map, Positions, Transformer
 from netwright.engine.moments import UnsuitableError
 from netwright.exact.feed_forward import Affine, FeedForward
 from netwright.exact.layout import Layout

@@ -13,8 +13,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from netwright.definitions.attention import dot_product
-from netwright.definitions.transformer import Transformer
+from netwright.definitions.transformer import Transformer, dot_product
 from netwright.engine.moments import UnsuitableError
 from netwright.engine.pointers.forms import (
     NOTHING,

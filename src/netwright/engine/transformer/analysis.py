@@ -17,9 +17,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from netwright.definitions.attention import hardmax, score_phi
-from netwright.definitions.positional import Positions
-from netwright.definitions.transformer import Layer, Map, Transformer
+from netwright.definitions.transformer import Layer, Map, Positions, Transformer, hardmax, score_phi
 from netwright.engine.moments import UnsuitableError
 from netwright.engine.transformer.attention import written_by
 from netwright.engine.transformer.encoded import Column, Columns, Encoded

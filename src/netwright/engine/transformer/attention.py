@@ -29,8 +29,7 @@ from itertools import permutations
 import numpy as np
 from numpy.typing import NDArray
 
-from netwright.definitions.attention import Normalizer, Score, attention, hardmax, score_phi
-from netwright.definitions.transformer import Map
+from netwright.definitions.transformer import Map, Normalizer, Score, attention, hardmax, score_phi
 from netwright.exact.feed_forward import FeedForward
 from netwright.exact.rational import ONE, ZERO, Rational
 from netwright.exact.vector import Vector, combine

@@ -12,9 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from netwright.definitions.attention import hardmax, score_phi
-from netwright.definitions.positional import Positions
-from netwright.definitions.transformer import Transformer
+from netwright.definitions.transformer import Positions, Transformer, hardmax, score_phi
 from netwright.engine.full.program import Input, whole_numbers
 from netwright.engine.moments import UnsuitableError
 from netwright.engine.transformer.attention import AttentionCache, LineForm

@@ -12,7 +12,7 @@ import numpy as np
 from flint import fmpq
 from numpy.typing import NDArray
 
-from netwright.definitions.attention import hardmax
+from netwright.definitions.transformer import hardmax
 from netwright.engine.attended import Attention, ListedAttention
 from netwright.engine.following.tracing import EndedError, Tracing
 from netwright.exact.layout import Layout

@@ -30,8 +30,7 @@ from typing import Any
 
 from flint import fmpq
 
-from netwright.definitions.attention import dot_product, score_phi
-from netwright.definitions.transformer import Layer, Transformer
+from netwright.definitions.transformer import Layer, Transformer, dot_product, score_phi
 from netwright.exact.feed_forward import Affine, FeedForward, affine_network
 from netwright.exact.layout import Layout
 from netwright.exact.vector import Vector

@@ -17,8 +17,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from netwright.definitions.positional import Positions
-from netwright.definitions.transformer import Layer, Transformer
+from netwright.definitions.transformer import Layer, Positions, Transformer
 from netwright.exact.feed_forward import affine_network
 from netwright.exact.layout import Layout
 from netwright.kind.compiled_decoder import CompiledNormalDecoder

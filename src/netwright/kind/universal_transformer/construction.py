@@ -51,8 +51,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 
-from netwright.definitions.attention import dot_product, score_phi
-from netwright.definitions.transformer import Layer, Transformer
+from netwright.definitions.transformer import Layer, Transformer, dot_product, score_phi
 from netwright.exact.feed_forward import FeedForward, affine_network
 from netwright.exact.layout import Layout
 from netwright.exact.rational import Number, Rational

@@ -30,11 +30,13 @@ test-browser: $(VENV)/installed-browser
 	  || { echo "make test-browser needs Chromium: install the package chromium"; exit 1; }
 	$(BIN)/pytest -q -m browser tests/browser
 
-# Exports in torch, transformers, TransformerLens and nnsight, of versions known to work together.
+# Exports in torch, transformers, TransformerLens, nnsight and CTranslate2, of versions known to work
+# together.
 test-export: $(VENV)/installed-dev
 	@if $(BIN)/python -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))'; then \
 	  $(BIN)/python -m pip install --quiet --disable-pip-version-check \
 	    torch==2.13.0 "transformers>=5,<6" "transformer-lens>=4,<5" "nnsight>=0.8,<0.9" \
+	    "ctranslate2>=4,<5" \
 	  && OMP_NUM_THREADS=1 $(BIN)/pytest -q -n auto tests/export; \
 	else echo "make test-export needs Python 3.11, for which its versions are pinned: skipped"; fi
 

@@ -238,7 +238,7 @@ def test_the_command_line(
         "the",
         "end;",
         "lead",
-        "1.00",
+        "2.00",
     ]
     assert last.startswith("checked in netwright's own evaluator; in transformers with pip")
     small = ["--states", "8", "--symbols", "4", "--context", "256"]

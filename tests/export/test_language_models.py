@@ -81,7 +81,8 @@ def test_palindromes_of_all_kinds(to: str, tmp_path: Path) -> None:
     one = tokenizer("a b b", return_tensors="pt")
     expected = network.compiled.text(*text_of(network.compiled, tuple("abb"))[0])
     torch.manual_seed(0)
-    for options in ({"num_beams": 3}, {"do_sample": True}, {"use_cache": False}):
+    changes: list[dict[str, Any]] = [{"num_beams": 3}, {"do_sample": True}, {"use_cache": False}]
+    for options in (*changes, {"repetition_penalty": 1.3}):
         assert tokenizer.decode(model.generate(**one, **options)[0]) == expected
 
 
@@ -195,6 +196,31 @@ def test_an_unknown_word_gives_a_text(to: str, tmp_path: Path) -> None:
         assert text.split()[-2:] == ["<run>", end]
         assert text.count("<unk>") == 1
         assert "replaces a word that is not in" in str(nw.parse(text).problem)
+
+
+@pytest.mark.parametrize("to", ["gpt2", "opt"])
+def test_a_pipeline_writes_a_text_that_can_be_parsed(to: str, tmp_path: Path) -> None:
+    """It leaves `<run>` out, and glues the first step to the word."""
+    nw.compile("palindrome", to="language-model", context=64).export(to, tmp_path / "out")
+    pipe = transformers.pipeline("text-generation", model=str(tmp_path / "out"))
+    (found,) = pipe("a b b a")
+    assert str(nw.parse(found["generated_text"], "palindrome").outcome) == "accepted"
+
+
+@pytest.mark.parametrize("to", ["gpt2", "opt"])
+@pytest.mark.parametrize("compute_type", ["float32", "int8"])
+def test_ctranslate2_writes_the_same_text(to: str, compute_type: str, tmp_path: Path) -> None:
+    ctranslate2 = heavy("ctranslate2")
+    network = compile_network(library_machine("busy-beaver-4"), "language-model", context=256)
+    network.export(to, tmp_path / "out")
+    converter = heavy("ctranslate2.converters").TransformersConverter(str(tmp_path / "out"))
+    converter.convert(str(tmp_path / "converted"))
+    config = tmp_path / "converted" / "config.json"
+    config.write_text(json.dumps({**json.loads(config.read_text()), "bos_token": "<pad>"}))
+    generator = ctranslate2.Generator(str(tmp_path / "converted"), compute_type=compute_type)
+    options = {"max_length": 256, "end_token": ["<halt>"], "return_end_token": True}
+    (found,) = generator.generate_batch([["<run>"]], sampling_topk=1, **options)
+    assert found.sequences[0] == network.compiled.text(*text_of(network.compiled, ())[0]).split()
 
 
 def test_the_engine_torch_is_the_checkpoint(tmp_path: Path) -> None:

@@ -104,7 +104,7 @@ class Checked:
     unit: str = "output"
     """What was counted: outputs, or tokens of a text."""
     lead: float | None = None
-    """The smallest lead of the right token's logit; 1 or more for whole numbers."""
+    """The smallest lead of the right token's logit; 2 or more for whole numbers."""
 
     @property
     def holds(self) -> bool:

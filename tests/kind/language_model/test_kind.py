@@ -121,7 +121,7 @@ def test_options() -> None:
         language_model(context=3)
     with pytest.raises(InputError, match="no dtype 'float8'"):
         language_model(dtype="float8")
-    assert repr(language_model()) == ("<language-model of palindrome, dimension 112, context=96>")
+    assert repr(language_model()) == ("<language-model of palindrome, dimension 114, context=96>")
     with pytest.raises(InputError, match="a proof for all inputs would have to bound"):
         language_model().certify()
     with pytest.raises(InputError, match="there is no precision laboratory for language-model"):
@@ -142,7 +142,7 @@ def test_the_command_line(capsys: pytest.CaptureFixture[str], tmp_path: Path) ->
     assert main(["run", *call, "--checkpoint", str(tmp_path / "kept")]) == 2
     assert "keeps no checkpoints" in capsys.readouterr().err
     assert main(["compile", "palindrome", "--on", "language-model"]) == 0
-    assert "parameters        939,747" in capsys.readouterr().out
+    assert "parameters        941,043" in capsys.readouterr().out
     assert main(["run", "palindrome", "--engine", "torch"]) == 2
     assert "no engine for transformer 'torch'" in capsys.readouterr().err
     assert main(["run", "palindrome", "--on", "machine", "--engine", "torch"]) == 2

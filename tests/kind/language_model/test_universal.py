@@ -42,7 +42,7 @@ def test_it_is_small() -> None:
     weights = pack(model.network)
     assert 2 * weights.parameters < 5_000_000  # bytes in bfloat16
     q, s, b = 4, 3, 11
-    assert model.network.stream.dimension == 3 * q + 6 * s + 10 * b + 17
+    assert model.network.stream.dimension == 3 * q + 6 * s + 10 * b + 18
 
 
 def test_machines_of_the_library_that_fit() -> None:

@@ -1,13 +1,12 @@
 """Block 1: both visits are looked up by their addresses, and the one ahead is kept.
 
 *Heads.* R and L against A, the address of every token: the last visits of the cells to the right
-and to the left. What was written there, and their own R and L, are carried over. At `<run>` the
-query R + 2 is positive in every bit, so that it asks for the address 11…1: position 0, the first
-letter.
+and to the left. What was written there, and their own R and L, are carried over. A slot of its
+own adds more than 4b to a score of at least −b, where all others have b at most:
 
-The head to the left also refuses: `<run>`, every address token and `<unk>` itself look at an
-`<unk>` before them if there is one, as that adds more than 4b to a score of at least −b, and all
-others have b at most. They take its flag over as `rej`.
+- to the right, `<run>` looks at the first letter, which position 0 marks as `first`;
+- to the left, `<run>`, every address token and `<unk>` itself look at an `<unk>` before them, if
+  there is one, and take its flag over as `rej`.
 
 *Units.* Of the two, that of the side to which the rule moves (m2): the symbol there is the next one
 under the head, and by the lemma of linked visits its R (its L, after a left move) is the next far
@@ -23,25 +22,28 @@ SIDES = (("R", "vA", "RR"), ("L", "vB", "LL"))
 
 def block_1(stream: Layout) -> Block:
     """Two heads and the units."""
-    ask_for_the_first = {"isRUN": 2}
     heads = (
-        lookup(stream, "block.1.head.0", "R", "A", {"w": "vA", "R": "RR"}, also=ask_for_the_first),
+        first_lookup(stream, "block.1.head.0"),
         refusing_lookup(stream, "block.1.head.1", "rej"),
     )
     units = UnitList(stream)
     for move, v, pointer in SIDES:
         for a in stream.labels(v):
-            units.add(f"read {a!r}, {move}", {(v, a): 1, ("m2", move): 1}, -1, {("Ys", a): 1})
+            units.add(f"read {a!r}, {move}", {(v, a): 2, ("m2", move): 2}, -3, {("Ys", a): 1})
         add_far_address(units, stream, move, pointer)
     return Block(heads, units.done())
+
+
+def first_lookup(stream: Layout, name: str) -> Head:
+    """The last visit to the right; for `<run>` the first letter."""
+    carried = {"w": "vA", "R": "RR"}
+    return lookup(stream, name, "R", "A", carried, instead=(("isRUN",), "first"))
 
 
 def refusing_lookup(stream: Layout, name: str, end: str) -> Head:
     """The last visit to the left; or an `<unk>`, whose flag is taken over as that of an end."""
     carried = {"w": "vB", "L": "LL", "isUNK": end}
-    weight = 1 << (4 * len(stream.labels("L"))).bit_length()  # above 4b; floats have powers of two
-    asking = dict.fromkeys(("isRUN", "isP", "isUNK"), weight)
-    return lookup(stream, name, "L", "A", carried, extra=(asking, "isUNK"))
+    return lookup(stream, name, "L", "A", carried, instead=(("isRUN", "isP", "isUNK"), "isUNK"))
 
 
 def add_far_address(units: UnitList, stream: Layout, move: str, pointer: str) -> None:
@@ -50,4 +52,4 @@ def add_far_address(units: UnitList, stream: Layout, move: str, pointer: str) ->
         inputs = {(pointer, k): 1, ("m2", move): 2}
         units.add(f"FAR{k}, {move}", inputs, -2, {("FAR", k): 2})
     closing = {("FAR", k): -1 for k in stream.labels("FAR")}
-    units.add(f"FAR gate, {move}", {("m2", move): 1}, 0, closing)
+    units.add(f"FAR gate, {move}", {("m2", move): 2}, -1, closing)

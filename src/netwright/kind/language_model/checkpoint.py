@@ -3,21 +3,21 @@
 Let h be the number of named coordinates. A checkpoint has D = 2m² of them, with m the smallest
 number such that D ≥ h + 3; the last three are `bal`, `c1` and `c2`.
 
-*Layer norms do nothing.* c1 = C and c2 = −C at every position, C = γm with γ = 1024, and `bal` is
+*Layer norms do nothing.* c1 = C and c2 = −C at every position, C = γm with γ = 256, and `bal` is
 minus the sum of all others, in every row that is ever added to the stream. So the mean is 0, and
 the variance is (2C² + r)/D = γ² + r/D, where r is the sum of squares of the named coordinates and
-of bal. With weight γ and bias 0 the norm is
+of bal. With weight γ (0 for the last three, which no weight reads) and bias 0 the norm is
 
     γ·x / √(γ² + r/D + ε) = x·(1 − δ),    0 ≤ δ ≤ r/(4C²) + ε/(2γ²).
 
-For the 5-state busy beaver and 2,048 positions r is at most 6,830, so δ < 3·10⁻⁵.
+For the 5-state busy beaver and 2,048 positions r is at most 7,164, so δ < 4·10⁻⁴.
 
-*Softmax is hard.* Queries are multiplied by β√(D/2), β = 8, which is the whole number 8m; stock
-code divides by √(D/2) again. The greatest score is at least 2 above all others, hence 2β = 16 in
+*Softmax is hard.* Queries are multiplied by β√(D/2), β = 16, which is the whole number 16m; stock
+code divides by √(D/2) again. The greatest score is at least 2 above all others, hence 2β = 32 in
 the exponent: all others together have at most the weight (1 + e^(−2β))^b − 1, since addresses
-differ in j bits for at most (b over j) tokens. For b = 12 that is 1.4·10⁻⁶.
+differ in j bits for at most (b over j) tokens. For b = 12 that is 1.5·10⁻¹³.
 
-*Errors do not add up.* Every token is chosen by its own greatest logit, whose lead is 1 at least;
+*Errors do not add up.* Every token is chosen by its own greatest logit, whose lead is 2 at least;
 rounding errors never pass to the next token. Logits are multiplied by κ = 16, which matters only
 for sampling.
 
@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 from netwright.errors import InputError
 from netwright.kind.language_model.definition import Block, LanguageModel
 
-BETA, GAMMA, KAPPA = 8, 1024, 16
+BETA, GAMMA, KAPPA = 16, 256, 16
 EPSILON = 1e-5
 HEADS = 2
 WIDEST = 63
@@ -104,6 +104,7 @@ class _Packing:
 
     def _norm(self) -> dict[str, NDArray[np.float32]]:
         weight = np.full(self.D, GAMMA, np.float32)
+        weight[-3:] = 0  # bal, c1, c2: their errors go nowhere
         return {"weight": weight, "bias": np.zeros(self.D, np.float32)}
 
     def _block(self, block: Block) -> dict[str, NDArray[np.float32]]:

@@ -2,14 +2,20 @@
 
 Which token comes next (`unembedding`), in units of the logits:
 
-- after an address token or `<run>`: the step token of next move, state and symbol has q2 + Ys + m2
-  = 3, every other step token 2 at most;
-- after a step token: `@p` has ⟨bits of p − 1, Z⟩ = b for the right address and b − 2 at most for
-  others; if the run ends there, `<accept>` or `<reject>` has b + 2.
-- after a prompt with `<unk>` in it: `<reject>` has b + 2 (block 1), and a step token 3 at most.
-- `<run>` on the empty word is its own predecessor, so Z is not 0 there: b is taken off addresses.
+- after an address token or `<run>`: the step token of next move, state and symbol has
+  2·(q2 + Ys + m2) − 5 = 1, every other step token −1 at most;
+- after a step token: `@p` has ⟨bits of p − 1, Z⟩ − (b − 1), which is 1 for the right address and −1
+  at most for others; if the run ends there, `<accept>` or `<reject>` has 2b − 1, and 2b + 2 is
+  taken off addresses;
+- after a prompt with `<unk>` in it: `<reject>` has 2b − 1 (block 1), and a step token 1 at most;
+- `<run>` on the empty word is its own predecessor, so Z is not 0 there: 2b is taken off addresses;
+- all other tokens have −3.
+
+So the right token alone is positive, and leads by 2: a penalty for repeated tokens, which divides
+positive logits and multiplies negative ones, changes no choice.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from netwright.exact.layout import Layout
@@ -55,7 +61,7 @@ def compile_language_model(given: TuringMachine, context: int = 1024) -> Compile
     >>> from netwright.machine.library import library_machine
     >>> compiled = compile_language_model(library_machine("palindrome"), 64)
     >>> len(compiled.network.vocabulary), compiled.network.stream.dimension
-    (132, 102)
+    (136, 104)
     """
     check_context(context)
     vocabulary = Vocabulary.of(given, context)
@@ -64,7 +70,7 @@ def compile_language_model(given: TuringMachine, context: int = 1024) -> Compile
     network = LanguageModel(
         stream,
         _wte(vocabulary, tokens, stream),
-        positions(context, stream),
+        positions(context, stream).put(("position", "0"), ("first", "")),
         (block_0(stream, vocabulary), block_1(stream), address_block(stream, 2)),
         _unembedding(vocabulary, stream, tokens),
     )
@@ -72,12 +78,13 @@ def compile_language_model(given: TuringMachine, context: int = 1024) -> Compile
 
 
 def positions(context: int, stream: Layout) -> Matrix:
-    """wpe: T, A and N of every position."""
+    """wpe: T, A and N of every position, and `one`; the first is marked."""
     b = bits_of(context)
     wpe = Matrix(Layout.of(position=[str(i) for i in range(context)]), stream)
     for block, back in (("T", 0), ("A", 1), ("N", 3)):
         for i in range(context):
             wpe.put_in_row(i, block, bits(i - back, b))
+    wpe.entries.update({(i, stream.index("one")): 1 for i in range(context)})
     return wpe
 
 
@@ -116,15 +123,28 @@ def add_address_tokens(wte: Matrix, first: int, context: int, stream: Layout) ->
 
 def _unembedding(vocabulary: Vocabulary, stream: Layout, tokens: Layout) -> Matrix:
     """U, as the module docstring proves it."""
-    U, b = Matrix(stream, tokens), bits_of(vocabulary.context)
+    context, b = vocabulary.context, bits_of(vocabulary.context)
+    taken_off = {"isRUN": 2 * b, "acc": 2 * b + 2, "rej": 2 * b + 2}
+    U = address_logits(stream, tokens, vocabulary.first_address, context, taken_off)
     for step in vocabulary.steps:
         column = ("token", vocabulary.texts[vocabulary.number[step]])
         for row in (("q2", step.state), ("Ys", step.symbol), ("m2", str(step.move))):
-            U.put(row, column)
-    for p in range(vocabulary.context):
-        column_number = vocabulary.first_address + p
-        U.put_in_column("Z", column_number, bits(p - 1, b))
-        U.entries[stream.index("isRUN"), column_number] = -b
-    U.entries[stream.index("acc"), ACCEPT] = b + 2
-    U.entries[stream.index("rej"), REJECT] = b + 2
+            U.put(row, column, 2)
+        U.put(("one", ""), column, -5)
+    U.entries[stream.index("acc"), ACCEPT] = 2 * b + 2
+    U.entries[stream.index("rej"), REJECT] = 2 * b + 2
+    return U
+
+
+def address_logits(
+    stream: Layout, tokens: Layout, first: int, context: int, taken_off: Mapping[str, int]
+) -> Matrix:
+    """U for the tokens `@p`, less what some flags take off; −3 for all tokens before them."""
+    U, b, one = Matrix(stream, tokens), bits_of(context), stream.index("one")
+    U.entries.update({(one, token): -3 for token in range(first)})
+    for p in range(context):
+        U.put_in_column("Z", first + p, bits(p - 1, b))
+        U.entries[one, first + p] = -(b - 1)
+        for flag, number in taken_off.items():
+            U.entries[stream.index(flag), first + p] = -number
     return U

@@ -162,7 +162,7 @@ class LanguageModelConstruction(Construction[CompiledLanguageModel]):
         return {
             "without_stays": {"states": len(moving.states), "symbols": len(moving.symbols)},
             "dimension": compiled.network.stream.dimension,
-            "formula": "2|Q| + 5|Σ| + 10b + 11, b bits for a position",
+            "formula": "2|Q| + 5|Σ| + 10b + 13, b bits for a position",
             "context": compiled.context,
             "vocabulary": len(compiled.network.vocabulary),
             "blocks": len(compiled.network.blocks),

@@ -114,10 +114,27 @@ def parse_text(text: str | Sequence[str], known: Known | None = None) -> ParsedT
     while tokens and tokens[0] == PAD:
         tokens.pop(0)
     if RUN not in tokens:
+        tokens = _with_run(tokens)
+    if RUN not in tokens:
         raise InputError("a text of a language model has <run> after its input; this one does not")
     known = known or Known()
     reader = _UniversalReader if TAPE in tokens[: tokens.index(RUN)] else _OwnReader
     return reader(tokens, known).read()
+
+
+def _with_run(tokens: list[str]) -> list[str]:
+    """The tokens with `<run>` before the first step.
+
+    A pipeline of transformers leaves it out, and what it adds to the input is glued to it.
+
+    >>> _with_run(["1", "1R:r:1>1", "@1"])
+    ['1', '1', '<run>', 'R:r:1>1', '@1']
+    """
+    for place, token in enumerate(tokens):
+        if found := re.fullmatch(rf"([^:]*)({STEP.pattern})", token):
+            letter = [found[1]] if found[1] else []
+            return [*tokens[:place], *letter, RUN, found[2], *tokens[place + 1 :]]
+    return tokens
 
 
 def parse_texts(texts: Sequence[str | Sequence[str]], known: Known | None = None) -> ParsedText:

@@ -22,32 +22,28 @@ def lookup(
     query: str,
     key: str,
     carried: Mapping[str, str],
-    *,
-    also: Sum | None = None,
-    extra: tuple[Sum, str] | None = None,
+    instead: tuple[tuple[str, ...], str] | None = None,
 ) -> Head:
     """A head that finds the token whose `key` has the bits of `query`, and carries blocks over.
 
     The score ⟨query, key⟩ is b for that token and b − 2 at most for any other, as addresses differ
-    in one bit at least. `also` adds a coordinate to every bit of the query; `extra` adds a term to
-    the score: a sum of coordinates of the query, times a coordinate of the key.
+    in one bit at least. `instead` names flags of tokens that look for another flag first, if there
+    is one: that adds more than 4b to its score.
     """
-    slots = Layout.of({"bit": stream.labels(query), **({"extra": ""} if extra else {})})
+    bits = stream.labels(query)
+    slots = Layout.of({"bit": bits, **({"instead": ""} if instead else {})})
     values = Layout.of({target: stream.labels(target) or ("",) for target in carried.values()})
     Q = Matrix(stream, slots).connect(query, "bit")
-    for source, weight in (also or {}).items():
-        for label in slots.labels("bit"):
-            Q.put(place(source), ("bit", label), weight)
     V, O = Matrix(stream, values), Matrix(values, stream)
     for source, target in carried.items():
         V.connect(source, target)
         O.connect(target, target)
     K = Matrix(stream, slots).connect(key, "bit")
-    if extra is not None:
-        sources, target = extra
-        for source, weight in sources.items():
-            Q.put(place(source), ("extra", ""), weight)
-        K.put(place(target), ("extra", ""))
+    if instead is not None:
+        for flag in instead[0]:
+            # A power of two, which every float has.
+            Q.put((flag, ""), ("instead", ""), 1 << (4 * len(bits)).bit_length())
+        K.put((instead[1], ""), ("instead", ""))
     return Head(name, Q, K, V, O)
 
 

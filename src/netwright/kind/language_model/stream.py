@@ -12,6 +12,7 @@
 | Ys FAR | symbols, b | the next symbol, and the next far address |
 | Z | b | that address, for the step token that follows |
 | ld | 1 | whether the token resumes a run |
+| first one | 1 each | whether the position is 0; the number 1 |
 
 An address p is the bits of p − 1, so that position 0 has the address 11…1. A bit is 1 or −1, the
 least significant, b0, first.
@@ -50,6 +51,8 @@ BLOCKS = {
     "FAR": "the next far address: RR after a right move, LL after a left one",
     "Z": "the same, taken over by the next step token",
     "ld": "1 for a token that resumes a run",
+    "first": "1 at position 0",
+    "one": "1 at every position, for the logits",
 }
 MEANINGS = Meanings(
     blocks=BLOCKS,

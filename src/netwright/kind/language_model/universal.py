@@ -29,14 +29,23 @@ from itertools import count, islice
 from netwright.errors import InputError
 from netwright.exact.layout import Layout
 from netwright.kind.language_model.block_0_rule import add_addresses
-from netwright.kind.language_model.block_1_visits import SIDES, add_far_address, refusing_lookup
+from netwright.kind.language_model.block_1_visits import (
+    SIDES,
+    add_far_address,
+    first_lookup,
+    refusing_lookup,
+)
 from netwright.kind.language_model.block_2_address import address_block
-from netwright.kind.language_model.construction import add_address_tokens, positions
+from netwright.kind.language_model.construction import (
+    add_address_tokens,
+    address_logits,
+    positions,
+)
 from netwright.kind.language_model.definition import Block, Head, LanguageModel, Matrix
 from netwright.kind.language_model.parts import Sum, UnitList, lookup
 from netwright.kind.language_model.stream import MOVES, bits, bits_of
 from netwright.kind.language_model.text import visiting_steps
-from netwright.kind.language_model.vocabulary import check_context, check_size
+from netwright.kind.language_model.vocabulary import check_context, check_size, unused
 from netwright.machine.normal_form import remove_stays
 from netwright.machine.turing_machine import TuringMachine
 
@@ -44,7 +53,7 @@ ACCEPTING = "acc"
 RUN, ACCEPT, HALT, PAD, BOS = range(5)
 FLAGS = (
     *("isX", "isRUN", "isP", "isUNK", "isS", "isAct", "isTape", "isBOS"),
-    *("first", "acc", "hlt"),
+    *("first", "acc", "hlt", "one"),
 )
 
 
@@ -96,14 +105,15 @@ class UniversalVocabulary:
     @cached_property
     def texts(self) -> tuple[str, ...]:
         """The texts of all tokens."""
-        return (
+        used = (
             *("<run>", "<accept>", "<halt>", "<pad>", "<bos>", "<tape>", "<unk>"),
             *self.symbols,
             *map(":".join, self.keys),
             *map(":".join, self.actions),
             *map(":".join, self.steps),
-            *(f"@{p}" for p in range(self.context)),
         )
+        addresses = (f"@{p}" for p in range(self.context))
+        return (*used, *unused(len(used), self.context), *addresses)
 
     @cached_property
     def number(self) -> dict[str, int]:
@@ -289,14 +299,7 @@ def _rule_lookup(stream: Layout, vocabulary: UniversalVocabulary) -> Head:
 def _visits(stream: Layout) -> Block:
     """Both visits, as for one machine; `<run>` asks for the token that is first on the tape."""
     heads = (
-        lookup(
-            stream,
-            "block.2.head.0",
-            "R",
-            "A",
-            {"w": "vA", "R": "RR"},
-            extra=({"isRUN": 4 * len(stream.labels("R"))}, "first"),
-        ),
+        first_lookup(stream, "block.2.head.0"),
         refusing_lookup(stream, "block.2.head.1", "hlt"),
     )
     units = UnitList(stream)
@@ -304,23 +307,23 @@ def _visits(stream: Layout) -> Block:
         for k in stream.labels("Ys"):
             units.add(f"Ys{k}, {move}", {(v, k): 1, ("m2", move): 2}, -2, {("Ys", k): 2})
         closing: Sum = {("Ys", k): -1 for k in stream.labels("Ys")}
-        units.add(f"Ys gate, {move}", {("m2", move): 1}, 0, closing)
+        units.add(f"Ys gate, {move}", {("m2", move): 2}, -1, closing)
         add_far_address(units, stream, move, pointer)
     return Block(heads, units.done())
 
 
 def _unembedding(vocabulary: UniversalVocabulary, stream: Layout, tokens: Layout) -> Matrix:
-    """The right step has aq + as + 2, others 2 less; the right address b; an end has more."""
-    U, number, b = Matrix(stream, tokens), vocabulary.number, bits_of(vocabulary.context)
+    """The right token has 1 or more, all others −1 or less, as in `construction`."""
+    number, b = vocabulary.number, bits_of(vocabulary.context)
+    U = address_logits(stream, tokens, number["@0"], vocabulary.context, {"acc": 2 * b + 2})
     for m, q, a in vocabulary.steps:
         column = number[f"{m}:{q}:{a}"]
         for block, name in (("q2", q), ("Ys", a)):
             U.put_in_column(block, column, vocabulary.code(name))
         U.entries[stream.index("m2", m), column] = 2
-    for p in range(vocabulary.context):
-        U.put_in_column("Z", number["@0"] + p, bits(p - 1, b))
-    U.entries[stream.index("acc"), ACCEPT] = b + 2
-    U.entries[stream.index("hlt"), HALT] = vocabulary.aq + vocabulary.a_s + b
+        U.entries[stream.index("one"), column] = -(vocabulary.aq + vocabulary.a_s + 1)
+    U.entries[stream.index("acc"), ACCEPT] = 2 * b + 2
+    U.entries[stream.index("hlt"), HALT] = vocabulary.aq + vocabulary.a_s + 2 * b
     return U
 
 

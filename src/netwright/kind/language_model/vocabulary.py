@@ -8,6 +8,7 @@
 | step | `R:q:a>w`, `R:q:a` | moved right, now in q, reads a, writes w (no rule: nothing) |
 | left | `left:a`, `left:a:goto:q` | to resume: a cell left of the head; then continue in q |
 | address | `@p` | the token at position p |
+| filler | `<unused0>` | at most seven, so that the size is a multiple of 8 |
 
 `<accept>` is `<halt>` for a machine without accepting states, which never rejects. There is a step
 token for each move and state that some rule leads to, and for a right move into every state, with
@@ -92,6 +93,7 @@ class Vocabulary:
             *map(as_token, self.symbols),
             *map(self.step_text, self.steps),
             *map(_left_text, self.lefts),
+            *unused(self._used, self.context),
             *(f"@{p}" for p in range(self.context)),
         )
 
@@ -107,10 +109,15 @@ class Vocabulary:
         tokens: list[object] = [*self.symbols, *self.steps, *self.lefts]
         return {token: FIRST + n for n, token in enumerate(tokens)}
 
+    @property
+    def _used(self) -> int:
+        """The number of tokens before those that are unused."""
+        return FIRST + len(self.symbols) + len(self.steps) + len(self.lefts)
+
     @cached_property
     def first_address(self) -> int:
         """The number of `@0`."""
-        return FIRST + len(self.symbols) + len(self.steps) + len(self.lefts)
+        return self._used + len(unused(self._used, self.context))
 
     def step_of(self, token: int) -> Step | None:
         """The step of a token; None if it is not a step token."""
@@ -133,6 +140,11 @@ class Vocabulary:
                 "tokens; take a larger one: --context"
             )
         return [*ids, RUN]
+
+
+def unused(used: int, context: int) -> list[str]:
+    """Tokens that fill a vocabulary up to a multiple of 8, which some converters require."""
+    return [f"<unused{n}>" for n in range(-(used + context) % 8)]
 
 
 def _left_text(left: Left) -> str:

@@ -2,6 +2,7 @@
 
     python proofs/generate.py weights > proofs/Weights.v
     python proofs/generate.py weights dot-product > proofs/WeightsDot.v
+    python proofs/generate.py weights absolute 16 > proofs/Weights16.v
     python proofs/generate.py check palindrome abba > proofs/Check.v
 
 The weights, the seed and the positions are those that `nw.universal().weights()` shows. A check has
@@ -41,9 +42,9 @@ def affine(weight: Any) -> str:
     return f"{{| entries := [{'; '.join(entries)}]; bias := [{'; '.join(bias)}] |}}"
 
 
-def weights(attention: str) -> str:
+def weights(attention: str, size: str = "21") -> str:
     """The constant network as a value of the record `transformer`."""
-    universal = nw.universal(attention=attention)
+    universal = nw.universal(attention=attention, size=size)
     known = universal.weights()
     names = [str(coordinate) for coordinate in universal.layout.coordinates]
 

@@ -65,6 +65,7 @@ POINTER_TRANSFORMER = Meanings(
 UNIVERSAL = Meanings(
     blocks={
         "r": "the state's code; 1: accepted",
+        "x": "size 16: the codes of state and symbol, added; 1: accepted",
         "s": "the code of the symbol under the head",
         "on": "1 while the machine runs; in a rule of the prompt the sum of its codes",
         **POINTERS,
@@ -72,7 +73,7 @@ UNIVERSAL = Meanings(
         "w2": "from the prompt: the symbol that the rule writes",
         "m2": "from the prompt: the rule's move",
         "on2": "from the prompt: 1 if the machine continues",
-        "al": "from the prompt: the input's next symbol, 0 beyond it",
+        "al": "from the prompt: the input's next symbol, 0 beyond it; size 16: the next x",
         "r3": "the next state, if the machine runs",
         "m3": "the move, if the machine runs",
         "on3": "whether it continues, if it runs",
@@ -113,13 +114,15 @@ UNIVERSAL = Meanings(
             "position": "rules: a copy of 1/(i+1)",
             "clear r": "rules: r, which is subtracted",
             "clear s": "rules: s, which is subtracted",
+            "clear x": "size 16: x, which is subtracted",
+            "next state": "size 16: the rule's next state; text: the number read, at C",
+            "move": "size 16: 1 for a move to the right",
             "clear on": "rules: on, which is subtracted",
             "digit": "text: the number with one binary digit more",
             "keep kap": "text: the pair so far, until a rule ends",
             "state of the pair": "text: the number read, at A",
             "symbol of the pair": "text: the number read, at B",
             "keep rn": "text: the next state, until a rule ends",
-            "next state": "text: the number read, at C",
         },
         "decoder.2.O": {
             "state": "text: the next state, while the machine runs",
@@ -137,6 +140,7 @@ UNIVERSAL = Meanings(
         "F": {
             "state": "the next state",
             "symbol": "the next symbol: what was found, or the input's",
+            "state and symbol": "size 16: the next x",
             "running": "whether the machine continues",
             "R found": "R of the token that was looked up, after a move to the right",
             "R new": "a pointer to this token, after a move to the left",

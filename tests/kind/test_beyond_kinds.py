@@ -4,6 +4,7 @@ import json
 import pickle
 import random
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -26,7 +27,13 @@ from netwright.machine.turing_machine import Action, Move, TuringMachine
 from netwright.verify.draw import random_machine
 
 UNDECIDED = 3  # the exit code
-OPTIONS = {"rules": {}, "rules-dot": {"attention": "dot-product"}, "text": {}}
+OPTIONS: dict[str, dict[str, Any]] = {
+    "rules": {},
+    "rules-16": {"size": 16},
+    "rules-dot": {"attention": "dot-product"},
+    "text": {},
+}
+DIMENSIONS = {"rules-16": 16, "text": 37}
 KINDS = {name: "universal-text" if name == "text" else "universal-transformer" for name in OPTIONS}
 
 
@@ -201,13 +208,14 @@ def test_one_digest_for_the_whole_library(name: str) -> None:
         assert universal.of(machine) == network
         found = network.facts["weights_digest"]
         assert found == universal.weights_digest
-    assert universal.dimension == (37 if name == "text" else 21)
+    assert universal.dimension == DIMENSIONS.get(name, 21)
     assert universal.certify().holds
 
 
-def test_every_weight_is_in_the_digest() -> None:
+@pytest.mark.parametrize(("size", "numbers"), [(21, 62), (16, 43)])
+def test_every_weight_is_in_the_digest(size: int, numbers: int) -> None:
     """Any weight that is flipped changes it, and nearly any changes what a run shows."""
-    network = nw.compile("even-as", to="universal-transformer")
+    network = nw.compile("even-as", to="universal-transformer", size=size)
     digest = network.facts["weights_digest"]
     same_runs = count = 0
     for name, weight in network.weights().items():
@@ -222,14 +230,14 @@ def test_every_weight_is_in_the_digest() -> None:
             same_runs += [*map(facts, runs)] == [
                 facts(simulate(network.machine, tuple(word), 40)) for word in ("", "a", "abba")
             ]
-    assert count > 60
+    assert count == numbers
     assert same_runs < count // 5
 
 
 def test_long_runs() -> None:
     beaver = library_machine("busy-beaver-5")
     wanted = simulate(beaver, (), 10**6)
-    for name in ("rules", "rules-dot"):
+    for name in ("rules", "rules-16", "rules-dot"):
         assert facts(CHOICES[name].network(beaver).run("", 10**6)) == facts(wanted)
     done = CHOICES["pointer"].network(beaver).run("", 10**8)
     assert (done.steps, done.outcome.value, done.note) == (47_176_870, "halted", None)
@@ -243,6 +251,11 @@ def test_options_that_do_not_go_together_are_refused() -> None:
         ({"prompt": "prose"}, "no prompt 'prose'; there are rules, text"),
         ({"attention": "soft"}, "no attention 'soft'; there are absolute, dot-product"),
         ({"form": "short"}, "form is not an option of universal-transformer"),
+        ({"size": 17}, "no size '17'; there are 21, 16"),
+        (
+            {"size": 16, "attention": "dot-product"},
+            "size=16 has attention=absolute only: its form with dot products is not known; take",
+        ),
     ):
         with pytest.raises(InputError, match=message):
             nw.compile(machine, to="universal-transformer", **options)

@@ -3,6 +3,7 @@
 import json
 import pickle
 import random
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.beyond_kinds import CHOICES, Choice, every_choice
 from tests.corpora import inputs, load, needs_corpora, short_runs
+from tests.mutations import mutated_transformer
 from tests.networks import facts
 from tests.repetition import examples, repeated, some
 from tests.strategies import machines, words
@@ -24,6 +26,7 @@ from netwright.explorer.moments import moment_data
 from netwright.machine.library import library_machine, library_names
 from netwright.machine.simulate import Run, simulate
 from netwright.machine.turing_machine import Action, Move, TuringMachine
+from netwright.network.network import Network
 from netwright.verify.draw import random_machine
 
 UNDECIDED = 3  # the exit code
@@ -243,6 +246,41 @@ def test_long_runs() -> None:
     assert (done.steps, done.outcome.value, done.note) == (47_176_870, "halted", None)
     four = CHOICES["text"].network(library_machine("busy-beaver-4")).run()
     assert (four.steps, sum(cell == "1" for cell in four.tape.cells)) == (107, 13)
+
+
+@pytest.mark.parametrize("name", ["rules", "rules-16"])
+def test_every_weight_at_every_token_gives_the_same_run(name: str) -> None:
+    """Of size 16, many numbers x show one state: its code is read off the checked output."""
+    for machine, word in (
+        ("palindrome", "abba"),
+        ("palindrome", "ab"),
+        ("even-as", "aba"),
+        ("binary-increment", "1011"),
+        ("busy-beaver-4", ""),
+    ):
+        network = CHOICES[name].network(library_machine(machine))
+        found = network.run(word, engine="full")
+        assert facts(found) == facts(simulate(network.machine, tuple(word), 10**4))
+        assert (found.engine, found.note) == ("full", None)
+
+
+def answer(network: Network, word: str, engine: str) -> object:
+    try:
+        return facts(network.run(word, 40, engine=engine))
+    except NetworkError as error:
+        return str(error)
+
+
+def test_changed_networks_of_16_coordinates_run_alike_on_all_engines() -> None:
+    network, answers = CHOICES["rules-16"].network(library_machine("even-as")), set()
+    for seed in range(repeated(100, 8)):
+        compiled = mutated_transformer(network.compiled, random.Random(seed))
+        changed = replace(network, compiled=compiled)
+        wanted = answer(changed, "aba", "reference")
+        assert answer(changed, "aba", "fast") == wanted
+        assert answer(changed, "aba", "full") == wanted
+        answers.add(str(wanted))
+    assert len(answers) > 1
 
 
 def test_options_that_do_not_go_together_are_refused() -> None:

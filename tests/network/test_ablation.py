@@ -4,10 +4,12 @@ import json
 from pathlib import Path
 
 import pytest
+from tests.beyond_kinds import CHOICES
 
 import netwright as nw
 from netwright.cli import main
 from netwright.errors import InputError
+from netwright.machine.library import library_machine
 
 
 def test_every_part_of_the_transformer_has_a_row_with_its_lemma() -> None:

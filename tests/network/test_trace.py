@@ -198,7 +198,9 @@ def test_scores_that_differ_are_seen_though_no_value_is_taken(
     check_trace(network, "ab", 12)
 
 
-@pytest.mark.parametrize("name", ["pointer", "pointer-dot", "rules", "rules-16", "rules-dot", "text"])
+@pytest.mark.parametrize(
+    "name", ["pointer", "pointer-dot", "rules", "rules-16", "rules-dot", "text"]
+)
 def test_a_far_moment_of_a_pointer_network(name: str) -> None:
     """What token t makes of y_{t−1} is y_t, whose pointer is to where the machine was before."""
     beaver = library_machine("busy-beaver-5")

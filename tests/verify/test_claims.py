@@ -135,6 +135,7 @@ BROKEN: dict[str, tuple[str, Any]] = {
     "Linked visits": ("LinkedVisits", ForgetfulVisits),
     "Pointer Transformer": ("network_for_word", broken_beyond("F.R")),
     "Universal Transformer": ("network_for_word", broken_beyond("F.r")),
+    "Smaller universal Transformer": ("network_for_word", broken_beyond("F.x")),
     "Open question: residuals": ("without_residual", lambda network, _: network),
 }
 

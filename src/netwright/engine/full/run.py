@@ -86,7 +86,7 @@ class FullRun(Generic[P]):
         decoder = Decoder(network, X, self._output(0))
         decoder.require(decoder.vectors["y"], decoder.vector(self._output(1)))
         self._read_off = [n for n, watch in enumerate(watches) if _is_many_to_one(watch)]
-        """The watches whose codes do not tell the numbers: they are read off the checked outputs."""
+        """The watches whose codes are read off the checked outputs."""
         for n, watch in enumerate(watches):
             if n not in self._read_off:
                 decoder.require_watched(watch, f"watch {n}")

@@ -4,8 +4,9 @@ It differs from `construction`'s in three ways.
 
 *State and symbol share the coordinate x* = code₂(q) + code₁(a), since only that sum is asked for,
 and it determines both. *Moves are 1 and 0*, right and left. *Nothing halts*: a dead state, with a
-rule to itself for every symbol, follows where the machine has no rule; and one more token, `accepted`,
-follows an accepting state and itself. So there is no gate, and the price is |Σ| + 1 tokens.
+rule to itself for every symbol, follows where the machine has no rule; and one more token,
+`accepted`, follows an accepting state and itself. So there is no gate, and the price is |Σ| + 1
+tokens.
 
 | token                | kap                 | er            | ew       | em     | ea       |
 |----------------------|---------------------|---------------|----------|--------|----------|
@@ -100,7 +101,7 @@ def _rule_network(layout: Layout) -> FeedForward:
 
 
 def _next_network(layout: Layout) -> FeedForward:
-    """F: five units, and on = 1. What is found is for m3 = 1, what is new for m3 = 0, or reversed."""
+    """F: five units, and on = 1. The pointers are as in the pointer Transformer, for m3 = 1, 0."""
     return unit_network(
         layout,
         [

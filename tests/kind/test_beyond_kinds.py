@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.beyond_kinds import CHOICES, Choice, every_choice
 from tests.corpora import inputs, load, needs_corpora, short_runs
+from tests.machine_table import TABLE, Case
 from tests.mutations import mutated_transformer
 from tests.networks import facts
 from tests.repetition import examples, repeated, some
@@ -59,6 +60,17 @@ def agrees(choice: Choice, machine: TuringMachine, word: tuple[str, ...], limit:
 def test_the_library(name: str, choice: Choice) -> None:
     machine = library_machine(name)
     assert agrees(choice, machine, machine.default_input, repeated(300, 60)).note is None
+
+
+@pytest.mark.parametrize("case", some(TABLE, 20))
+def test_the_machine_table_on_16_coordinates(case: Case) -> None:
+    """Answers of oracles that know nothing of Turing machines."""
+    machine, word = library_machine(case.machine), tuple(case.word)
+    found = agrees(CHOICES["rules-16"], machine, word, 10**4)
+    if isinstance(case.answer, bool):
+        assert found.outcome.value == ("accepted" if case.answer else "rejected")
+    else:
+        assert str(found.tape) == case.answer
 
 
 @needs_corpora

@@ -66,7 +66,7 @@ def test_the_library(name: str, choice: Choice) -> None:
 def test_the_machine_table_on_16_coordinates(case: Case) -> None:
     """Answers of oracles that know nothing of Turing machines."""
     machine, word = library_machine(case.machine), tuple(case.word)
-    found = agrees(CHOICES["rules-16"], machine, word, 10**4)
+    found = agrees(CHOICES["rules-16"], machine, word, 10**6)
     if isinstance(case.answer, bool):
         assert found.outcome.value == ("accepted" if case.answer else "rejected")
     else:

@@ -29,6 +29,7 @@ CHOICES = {
     "pointer": Choice("pointer-transformer", {}),
     "pointer-dot": Choice("pointer-transformer", {"attention": "dot-product"}),
     "rules": Choice("universal-transformer", {}),
+    "rules-16": Choice("universal-transformer", {"size": 16}),
     "rules-dot": Choice("universal-transformer", {"attention": "dot-product"}),
     "text": Choice("universal-text", {}),
     "text-short": Choice("universal-text", {"form": "short"}),

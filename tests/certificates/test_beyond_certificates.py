@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
@@ -152,7 +153,7 @@ def test_a_weight_added_anywhere_is_refused_or_right(choice: Choice) -> None:
     assert refused > count // 2
 
 
-@pytest.mark.parametrize("name", ["rules", "rules-dot"])
+@pytest.mark.parametrize("name", ["rules", "rules-16", "rules-dot"])
 def test_a_forged_rule_is_refused_and_named(name: str) -> None:
     """Every number of every token of a prompt, changed; and tokens dropped, doubled, exchanged."""
     network = CHOICES[name].network(library_machine("even-as"))
@@ -177,6 +178,54 @@ def test_a_forged_rule_is_refused_and_named(name: str) -> None:
     forged = deepcopy(written)
     forged["rules"][1][2] = forged["rules"][0][2]
     assert failed(network.kind.name, forged) == "prompt: the codes of pairs differ"
+
+
+def test_the_dead_state_and_the_accepted_token_are_obligations() -> None:
+    network = CHOICES["rules-16"].network(library_machine("even-as"))
+    kind, written = network.kind.name, json.loads(json.dumps(network.written))
+    for n, (_, number) in enumerate(written["accepted"]):
+        for other in {"0", "1/2", "1", "-1"} - {number}:
+            forged = deepcopy(written)
+            forged["accepted"][n][1] = other
+            assert failed(kind, forged) == "prompt: every rule is the machine's"
+    for dead in ("even", "another"):
+        found = failed(kind, {**written, "dead": dead})
+        assert found == "prompt: every pair of a state and a symbol has a rule"
+
+
+def test_a_prompt_of_the_other_network_is_refused() -> None:
+    large, small = (CHOICES[n].network(library_machine("even-as")) for n in ("rules", "rules-16"))
+    kind = large.kind.name
+    for own, other in ((large.written, small.written), (small.written, large.written)):
+        constant = {name: other[name] for name in ("layouts", "network", "seed")}
+        with pytest.raises(FormatError, match="the prompt is not one for this network"):
+            failed(kind, {**own, **constant})
+    without = {name: part for name, part in small.written.items() if name != "accepted"}
+    with pytest.raises(FormatError, match="an object with"):
+        failed(kind, without)
+
+
+MAY_GROW = {("decoder.1.O.1", "m2", "move")}
+"""m2 is 0 or 1, and σ ends at 1."""
+MAY_FALL = {("decoder.1.O.1", "m2", "follow L"), ("F.1", "m3", "R new"), ("F.1", "m3", "L found")}
+"""These are −1 and make what is at most 1 vanish, where m2 or m3 is 1."""
+
+
+@pytest.mark.parametrize("by", [fmpq(1, 1000), fmpq(-1, 1000), fmpq(1), fmpq(-1), None])
+def test_every_number_of_the_network_of_16_coordinates_counts(by: fmpq | None) -> None:
+    """Each of its 49 weights and 3 numbers of the seed, moved or set to 0."""
+    network = CHOICES["rules-16"].network(library_machine("busy-beaver-2"))
+    certified, count = set(), 0
+    for name, weight in changeable(network).items():
+        biases = {("bias", weight.labels[1][k]): x for k, x in weight.bias.entries.items()}
+        for (row, column), value in {**weight.entries, **biases}.items():
+            changed = network.with_weight(name, row, column, 0 if by is None else value + by)
+            count += 1
+            if failure(changed) is None:
+                certified.add((name, row, column))
+                still_right(changed, random.Random(count), 20)
+    assert count == 52
+    assert certified == (set() if by is None else MAY_GROW if by > 0 else MAY_FALL)
 
 
 @pytest.mark.parametrize("name", ["text", "text-short"])
@@ -265,7 +314,12 @@ def test_seed_positions_and_attention_are_obligations_too(choice: Choice) -> Non
 
 def test_the_network_is_certified_once_for_all(tmp_path: Path) -> None:
     """Its part is the same for all machines, and is a certificate of its own."""
-    for prompt, options in (("rules", {}), ("rules", {"attention": "dot-product"}), ("text", {})):
+    for prompt, options in (
+        ("rules", {}),
+        ("rules", {"attention": "dot-product"}),
+        ("rules", {"size": 16}),
+        ("text", {}),
+    ):
         universal = nw.universal(prompt, **options)
         own = universal.certify()
         assert own.holds
@@ -286,7 +340,7 @@ def test_the_network_is_certified_once_for_all(tmp_path: Path) -> None:
         changed = (
             content.replace('["0", [[', '["0", [[1, "1"], [')
             if "embedding" in content
-            else (content.replace('"bias": [[15, "1"]]', '"bias": [[15, "2"]]'))
+            else re.sub(r'("bias": \[.*?\b1[15], )"1"', r'\1"2"', content, count=1)
         )
         assert changed != content
         path.write_text(changed)

@@ -13,6 +13,7 @@ BB4 = "AB1C>A1BN1AB10C1>1A1B10C1<10AB1C1<10A1B11C<11ABY11A1B100C1<100AB100C1>100
 
 
 TEXT = ("--on", "universal-text")
+SMALL = ("--on", "universal", "--size", "16")
 
 
 def said(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
@@ -21,7 +22,7 @@ def said(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
 
 
 def test_every_machine_has_the_same_digest(capsys: pytest.CaptureFixture[str]) -> None:
-    for on in (ON, TEXT):
+    for on in (ON, TEXT, SMALL):
         digests = {
             json.loads(said(capsys, "compile", name, *on, "--json"))["weights_digest"]
             for name in ("palindrome", "busy-beaver-5", "copy", "1RB1LB_1LA1RZ")
@@ -55,6 +56,34 @@ def test_the_prompt_as_rules(capsys: pytest.CaptureFixture[str]) -> None:
     assert found["prompt"][0]["coordinates"] == {"on": "5", "al": "1/4", "one_": "1"}
 
 
+def test_the_prompt_of_the_smaller_network(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = said(capsys, "compile", "even-as", "ab", *SMALL, "--prompt").splitlines()
+    assert len(lines) == 2 + 8 * 3 + 1
+    texts = [" ".join(line.split()) for line in lines]
+    assert texts[3] == "q_init a → dead on=1/4 r2=21/32 w2=1/4 m2=1 one_=1"
+    assert texts[-2] == "dead b → dead on=23/32 r2=21/32 w2=1/16 m2=1 one_=1"
+    assert texts[-1] == "accepted → accepted on=1 r2=1 m2=1 one_=1"
+    assert max(map(len, lines)) <= 80
+
+
+@pytest.mark.parametrize(
+    ("word", "outcome", "code"),
+    [("abba", "accepted", 0), ("a", "accepted", 0), ("ab", "rejected", 1), ("", "accepted", 0)],
+)
+def test_the_smaller_network_from_the_command_line(
+    word: str, outcome: str, code: int, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    assert main(["run", "palindrome", word, *SMALL, "--json"]) == code
+    found = json.loads(capsys.readouterr().out)
+    assert (found["outcome"], found["dimension"]) == (outcome, 16)
+    assert found["steps"] == nw.load_machine("palindrome").run(word).steps
+    path = str(tmp_path / "small.safetensors")
+    assert "agrees" in said(capsys, "verify", "palindrome", word, *SMALL)
+    assert "49" in said(capsys, "compile", "palindrome", *SMALL, "-o", path)
+    assert "16" in said(capsys, "audit", path)
+    assert main(["run", path, word]) == code
+
+
 def test_the_prompt_of_a_language_model_is_as_before(capsys: pytest.CaptureFixture[str]) -> None:
     assert said(capsys, "compile", "palindrome", "abba", "--prompt").endswith("<tape> a b b a\n")
     assert said(capsys, "compile", "palindrome", "--prompt", "abba").endswith("<tape> a b b a\n")
@@ -76,6 +105,9 @@ def test_the_prompt_of_a_language_model_is_as_before(capsys: pytest.CaptureFixtu
             "score is not an option of universal-tr",
         ),
         (("run", "palindrome", "--prompt", "text"), "prompt is not an option of transformer"),
+        (("run", "palindrome", *SMALL, "--attention", "dot-product"), "size=16 has attention=abs"),
+        (("run", "palindrome", *ON, "--size", "20"), "no size '20'; there are 21, 16"),
+        (("run", "palindrome", *TEXT, "--size", "16"), "size is not an option of universal-text"),
         (("precision", "palindrome", *ON), "no precision laboratory for universal-transformer"),
         (("export", "palindrome", *ON, "--to", "numpy", "-o", "x"), "has no code for numpy"),
         (
@@ -100,6 +132,8 @@ def test_what_is_printed_fits_80_columns(capsys: pytest.CaptureFixture[str]) -> 
         ("compile", "palindrome", *ON, "--explain"),
         ("compile", "palindrome", "--on", "pointer-transformer", "--explain"),
         ("certify", "palindrome", *ON),
+        ("compile", "palindrome", *SMALL, "--explain"),
+        ("certify", "palindrome", *SMALL),
         ("certify", "palindrome", "--on", "pointer-transformer"),
         ("verify", "palindrome", "abba", "--on", "pointer-transformer,universal-transformer"),
         ("compile", "--help"),
@@ -122,8 +156,12 @@ def test_a_certificate_of_the_universal_network_alone_is_for_all_machines(
 ) -> None:
     """`certify --check` was a KeyError."""
     path = str(tmp_path / "universal.json")
-    for prompt, kind in (("rules", "universal-transformer"), ("text", "universal-text")):
-        nw.universal(prompt).certify().save(path, force=True)
+    for prompt, kind, options in (
+        ("rules", "universal-transformer", {}),
+        ("rules", "universal-transformer", {"size": 16}),
+        ("text", "universal-text", {}),
+    ):
+        nw.universal(prompt, **options).certify().save(path, force=True)
         assert main(["certify", "--check", path]) == 0
         out = capsys.readouterr().out
         assert f"certified: the {kind} simulates every machine on every" in out

@@ -39,6 +39,7 @@ KINDS: list[tuple[str, dict[str, Any]]] = [
     ("pointer-transformer", {"attention": "dot-product"}),
     ("universal-transformer", {}),
     ("universal-transformer", {"attention": "dot-product"}),
+    ("universal-transformer", {"size": 16}),
 ]
 
 

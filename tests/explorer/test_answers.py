@@ -56,6 +56,24 @@ def unfolded(moment: dict[str, Any]) -> dict[str, dict[int, fmpq]]:
     return whole
 
 
+def test_the_page_offers_and_shows_the_universal_network_of_16_coordinates(
+    answers: Answers,
+) -> None:
+    kinds = {kind["name"]: kind for kind in ask(answers, "machines")["kinds"]}
+    offered = {each["name"]: each["choices"] for each in kinds["universal-transformer"]["options"]}
+    assert offered["size"] == ["21", "16"]
+    query = {"machine": "even-as", "kind": "universal-transformer", "input": "a", "size": "16"}
+    run = ask(answers, "run", **query)
+    assert (run["dimension"], run["options"]["size"], run["outcome"]) == (16, 16, "rejected")
+    for t in range(1, run["last"] + 1):
+        [moment] = ask(answers, "moments", **query, **{"from": t})
+        assert moment["rule"]["state"] in run["machine"]["states"]
+        assert len(moment["vectors"]) > 5
+    refused = settled(answers, "run", {**query, "attention": "dot-product"})
+    assert refused.status == 400
+    assert b"its form with dot products is not known" in refused.body
+
+
 @pytest.mark.parametrize("score", ["paper", "recency"])
 @pytest.mark.parametrize("machine", ["palindrome", "binary-increment", "busy-beaver-4", "copy"])
 def test_every_token_is_the_definitions(answers: Answers, machine: str, score: str) -> None:

@@ -3,13 +3,17 @@
 import json
 import pickle
 import random
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.beyond_kinds import CHOICES, Choice, every_choice
 from tests.corpora import inputs, load, needs_corpora, short_runs
+from tests.machine_table import TABLE, Case
+from tests.mutations import mutated_transformer
 from tests.networks import facts
 from tests.repetition import examples, repeated, some
 from tests.strategies import machines, words
@@ -23,10 +27,17 @@ from netwright.explorer.moments import moment_data
 from netwright.machine.library import library_machine, library_names
 from netwright.machine.simulate import Run, simulate
 from netwright.machine.turing_machine import Action, Move, TuringMachine
+from netwright.network.network import Network
 from netwright.verify.draw import random_machine
 
 UNDECIDED = 3  # the exit code
-OPTIONS = {"rules": {}, "rules-dot": {"attention": "dot-product"}, "text": {}}
+OPTIONS: dict[str, dict[str, Any]] = {
+    "rules": {},
+    "rules-16": {"size": 16},
+    "rules-dot": {"attention": "dot-product"},
+    "text": {},
+}
+DIMENSIONS = {"rules-16": 16, "text": 37}
 KINDS = {name: "universal-text" if name == "text" else "universal-transformer" for name in OPTIONS}
 
 
@@ -49,6 +60,17 @@ def agrees(choice: Choice, machine: TuringMachine, word: tuple[str, ...], limit:
 def test_the_library(name: str, choice: Choice) -> None:
     machine = library_machine(name)
     assert agrees(choice, machine, machine.default_input, repeated(300, 60)).note is None
+
+
+@pytest.mark.parametrize("case", some(TABLE, 20))
+def test_the_machine_table_on_16_coordinates(case: Case) -> None:
+    """Answers of oracles that know nothing of Turing machines."""
+    machine, word = library_machine(case.machine), tuple(case.word)
+    found = agrees(CHOICES["rules-16"], machine, word, 10**6)
+    if isinstance(case.answer, bool):
+        assert found.outcome.value == ("accepted" if case.answer else "rejected")
+    else:
+        assert str(found.tape) == case.answer
 
 
 @needs_corpora
@@ -201,13 +223,14 @@ def test_one_digest_for_the_whole_library(name: str) -> None:
         assert universal.of(machine) == network
         found = network.facts["weights_digest"]
         assert found == universal.weights_digest
-    assert universal.dimension == (37 if name == "text" else 21)
+    assert universal.dimension == DIMENSIONS.get(name, 21)
     assert universal.certify().holds
 
 
-def test_every_weight_is_in_the_digest() -> None:
+@pytest.mark.parametrize(("size", "numbers"), [(21, 62), (16, 43)])
+def test_every_weight_is_in_the_digest(size: int, numbers: int) -> None:
     """Any weight that is flipped changes it, and nearly any changes what a run shows."""
-    network = nw.compile("even-as", to="universal-transformer")
+    network = nw.compile("even-as", to="universal-transformer", size=size)
     digest = network.facts["weights_digest"]
     same_runs = count = 0
     for name, weight in network.weights().items():
@@ -222,19 +245,54 @@ def test_every_weight_is_in_the_digest() -> None:
             same_runs += [*map(facts, runs)] == [
                 facts(simulate(network.machine, tuple(word), 40)) for word in ("", "a", "abba")
             ]
-    assert count > 60
+    assert count == numbers
     assert same_runs < count // 5
 
 
 def test_long_runs() -> None:
     beaver = library_machine("busy-beaver-5")
     wanted = simulate(beaver, (), 10**6)
-    for name in ("rules", "rules-dot"):
+    for name in ("rules", "rules-16", "rules-dot"):
         assert facts(CHOICES[name].network(beaver).run("", 10**6)) == facts(wanted)
     done = CHOICES["pointer"].network(beaver).run("", 10**8)
     assert (done.steps, done.outcome.value, done.note) == (47_176_870, "halted", None)
     four = CHOICES["text"].network(library_machine("busy-beaver-4")).run()
     assert (four.steps, sum(cell == "1" for cell in four.tape.cells)) == (107, 13)
+
+
+@pytest.mark.parametrize("name", ["rules", "rules-16"])
+def test_every_weight_at_every_token_gives_the_same_run(name: str) -> None:
+    """Of size 16, many numbers x show one state: its code is read off the checked output."""
+    for machine, word in (
+        ("palindrome", "abba"),
+        ("palindrome", "ab"),
+        ("even-as", "aba"),
+        ("binary-increment", "1011"),
+        ("busy-beaver-4", ""),
+    ):
+        network = CHOICES[name].network(library_machine(machine))
+        found = network.run(word, engine="full")
+        assert facts(found) == facts(simulate(network.machine, tuple(word), 10**4))
+        assert (found.engine, found.note) == ("full", None)
+
+
+def answer(network: Network, word: str, engine: str) -> object:
+    try:
+        return facts(network.run(word, 40, engine=engine))
+    except NetworkError as error:
+        return str(error)
+
+
+def test_changed_networks_of_16_coordinates_run_alike_on_all_engines() -> None:
+    network, answers = CHOICES["rules-16"].network(library_machine("even-as")), set()
+    for seed in range(repeated(100, 8)):
+        compiled = mutated_transformer(network.compiled, random.Random(seed))
+        changed = replace(network, compiled=compiled)
+        wanted = answer(changed, "aba", "reference")
+        assert answer(changed, "aba", "fast") == wanted
+        assert answer(changed, "aba", "full") == wanted
+        answers.add(str(wanted))
+    assert len(answers) > 1
 
 
 def test_options_that_do_not_go_together_are_refused() -> None:
@@ -243,6 +301,11 @@ def test_options_that_do_not_go_together_are_refused() -> None:
         ({"prompt": "prose"}, "no prompt 'prose'; there are rules, text"),
         ({"attention": "soft"}, "no attention 'soft'; there are absolute, dot-product"),
         ({"form": "short"}, "form is not an option of universal-transformer"),
+        ({"size": 17}, "no size '17'; there are 21, 16"),
+        (
+            {"size": 16, "attention": "dot-product"},
+            "size=16 has attention=absolute only: its form with dot products is not known; take",
+        ),
     ):
         with pytest.raises(InputError, match=message):
             nw.compile(machine, to="universal-transformer", **options)

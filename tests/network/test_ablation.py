@@ -4,10 +4,12 @@ import json
 from pathlib import Path
 
 import pytest
+from tests.beyond_kinds import CHOICES
 
 import netwright as nw
 from netwright.cli import main
 from netwright.errors import InputError
+from netwright.machine.library import library_machine
 
 
 def test_every_part_of_the_transformer_has_a_row_with_its_lemma() -> None:
@@ -113,10 +115,10 @@ def test_a_misspelt_part_lists_all_that_begin_so(capsys: pytest.CaptureFixture[s
         nw.compile("palindrome").ablate("abba", parts=["positions"], weights=True)
 
 
-@pytest.mark.parametrize("kind", ["pointer-transformer", "universal-transformer", "universal-text"])
-def test_every_part_of_the_other_transformers_has_a_row(kind: str) -> None:
+@pytest.mark.parametrize("name", ["pointer", "rules", "rules-16", "text"])
+def test_every_part_of_the_other_transformers_has_a_row(name: str) -> None:
     """Without positions the comparison was an AssertionError."""
-    network = nw.compile("busy-beaver-2", to=kind)
+    network = CHOICES[name].network(library_machine("busy-beaver-2"))
     rows = {each.part: each for each in network.ablate(max_steps=8)}
     assert tuple(rows) == network.parts
     assert rows["positions"].breaks

@@ -170,7 +170,7 @@ def test_moments_of_pointer_networks_of_random_machines(
         check_trace(network, "".join(word), 25 if choice.kind != "universal-text" else 8, 8)
 
 
-@pytest.mark.parametrize("name", ["pointer", "pointer-dot", "rules", "rules-dot"])
+@pytest.mark.parametrize("name", ["pointer", "pointer-dot", "rules", "rules-16", "rules-dot"])
 def test_moments_of_damaged_pointer_networks(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     use_tables_from(3, monkeypatch)
     whole = CHOICES[name].network(library_machine("even-as"))
@@ -185,7 +185,7 @@ def test_moments_of_damaged_pointer_networks(name: str, monkeypatch: pytest.Monk
     assert changed
 
 
-@pytest.mark.parametrize("name", ["pointer", "rules"])
+@pytest.mark.parametrize("name", ["pointer", "rules", "rules-16"])
 def test_scores_that_differ_are_seen_though_no_value_is_taken(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -197,7 +197,9 @@ def test_scores_that_differ_are_seen_though_no_value_is_taken(
     check_trace(network, "ab", 12)
 
 
-@pytest.mark.parametrize("name", ["pointer", "pointer-dot", "rules", "rules-dot", "text"])
+@pytest.mark.parametrize(
+    "name", ["pointer", "pointer-dot", "rules", "rules-16", "rules-dot", "text"]
+)
 def test_a_far_moment_of_a_pointer_network(name: str) -> None:
     """What token t makes of y_{t−1} is y_t, whose pointer is to where the machine was before."""
     beaver = library_machine("busy-beaver-5")

@@ -31,6 +31,7 @@ KINDS: list[tuple[str, dict[str, str]]] = [
     ("pointer-transformer", {"attention": "dot-product"}),
     ("universal-transformer", {}),
     ("universal-transformer", {"attention": "dot-product"}),
+    ("universal-transformer", {"size": "16"}),
 ]
 PLACES = ("netwright.verify.at_scale.CHUNK", "netwright.engine.full.checked.CHUNK")
 

@@ -290,13 +290,15 @@ TRANSFORMER = record(**_DECODER, **_NORMAL, **_ENDS, score=text)
 _ATTENTION = one_of("absolute", "dot-product")
 POINTER_TRANSFORMER = record(**_DECODER, **_NORMAL, **_ENDS, attention=_ATTENTION)
 RULES_ALONE = record(**_DECODER)
-UNIVERSAL_RULES = record(
+_RULES = {
     **_DECODER,
     **_NORMAL,
-    attention=_ATTENTION,
-    symbols=_EMBEDDING,
-    rules=sequence(row(text, text, _VECTOR)),
-)
+    "attention": _ATTENTION,
+    "symbols": _EMBEDDING,
+    "rules": sequence(row(text, text, _VECTOR)),
+}
+UNIVERSAL_RULES = record(**_RULES)
+UNIVERSAL_SMALL = record(**_RULES, dead=text, accepted=_VECTOR)
 TEXT_ALONE = record(**_DECODER, embedding=_EMBEDDING)
 UNIVERSAL_TEXT = record(
     **_DECODER,

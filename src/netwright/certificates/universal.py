@@ -11,11 +11,18 @@ from netwright.certificates.schema import (
     RULES_ALONE,
     TEXT_ALONE,
     UNIVERSAL_RULES,
+    UNIVERSAL_SMALL,
     UNIVERSAL_TEXT,
     Shape,
 )
-from netwright.certificates.universal_rules import RulesNetworkCheck, RulesPromptCheck
+from netwright.certificates.universal_rules import (
+    RulesNetworkCheck,
+    RulesPromptCheck,
+    SmallNetworkCheck,
+    SmallPromptCheck,
+)
 from netwright.certificates.universal_text import TextNetworkCheck, TextPromptCheck
+from netwright.errors import FormatError
 
 CONSTANT = ("layouts", "network", "seed", "embedding")
 """The keys of what is the same for all machines."""
@@ -40,15 +47,25 @@ def network_obligations(written: Mapping[str, Any]) -> tuple[Obligation, ...]:
 @lru_cache(maxsize=16)
 def _checked(constant: str) -> tuple[Obligation, ...]:
     written = json.loads(constant)
-    check = TextNetworkCheck(written) if "embedding" in written else RulesNetworkCheck(written)
+    check = TextNetworkCheck(written) if "embedding" in written else _rules_network(written)
     return tuple(check.obligations())
+
+
+def _rules_network(written: Mapping[str, Any]) -> RulesNetworkCheck:
+    """The check of a network of rules: with a block x it is the one of 16 coordinates."""
+    check = RulesNetworkCheck(written)
+    return SmallNetworkCheck(written) if "x" in check.at.places else check
 
 
 def prompt_obligations(written: Mapping[str, Any]) -> Iterator[Obligation]:
     """The obligations of the prompt alone."""
     if "prompt" in written:
         return TextPromptCheck(written).obligations()
-    return RulesPromptCheck(written, RulesNetworkCheck(written)).obligations()
+    network = _rules_network(written)
+    if isinstance(network, SmallNetworkCheck) != ("dead" in written):
+        raise FormatError("the prompt is not one for this network: a dead state is for block x")
+    check = SmallPromptCheck if "dead" in written else RulesPromptCheck
+    return check(written, network).obligations()
 
 
 def _checker(alone: Shape, whole: Shape) -> Checker:
@@ -66,5 +83,10 @@ def _checker(alone: Shape, whole: Shape) -> Checker:
     return Checker(shape, obligations)
 
 
-RULES_CHECKER = _checker(RULES_ALONE, UNIVERSAL_RULES)
+def _rules(value: Any) -> None:
+    """A network of rules with its prompt; only that of 16 coordinates has a dead state."""
+    (UNIVERSAL_SMALL if "dead" in value else UNIVERSAL_RULES)(value)
+
+
+RULES_CHECKER = _checker(RULES_ALONE, _rules)
 TEXT_CHECKER = _checker(TEXT_ALONE, UNIVERSAL_TEXT)

@@ -3,6 +3,8 @@
 *The network's* are about constant weights alone: they hold once for all machines, inputs and times.
 States and symbols are codes, which are unknowns here, as the pointers are. *The prompt's* are about
 one machine: that its tokens are those of its rules.
+
+`Small…` are the checks of the network of 16 coordinates, in which nothing halts.
 """
 
 from collections.abc import Iterator, Mapping
@@ -11,7 +13,16 @@ from typing import Any
 
 from flint import fmpq
 
-from netwright.certificates.chain import ZERO, Bounds, Forms, is_unit, known, unknown
+from netwright.certificates.chain import (
+    ZERO,
+    Bound,
+    Bounds,
+    Form,
+    Forms,
+    is_unit,
+    known,
+    unknown,
+)
 from netwright.certificates.normal_form import NORMAL_FORM, normal_form_cases, read_normal
 from netwright.certificates.pointer_transformer import look_up_maps
 from netwright.certificates.reading import ONE, Cases, Obligation, Sparse, oblige, read_vector
@@ -35,6 +46,10 @@ class RulesNetworkCheck(UniversalCheck):
     """
 
     layers = 2
+    rule = RULE
+    found = "v"
+    """Where the look-up adds the symbol that it found."""
+    last = "nothing comes back after the halt"
 
     @property
     def blocks(self) -> list[str]:
@@ -52,7 +67,7 @@ class RulesNetworkCheck(UniversalCheck):
         yield oblige("network: O1 while the machine runs", self._rule())
         yield oblige("network: layer 2 looks up what is pointed to", self._look_up())
         yield oblige("network: F gives state, symbol and pointers", self._next())
-        yield oblige("network: nothing comes back after the halt", self._halted())
+        yield oblige(f"network: {self.last}", self._halted())
 
     def _prompt_attention(self) -> Cases:
         """K and V of the encoder.
@@ -60,18 +75,19 @@ class RulesNetworkCheck(UniversalCheck):
         Layer 1: e_ = one_ = 0, so token j is met with kap on − r − s (or 2 kap (r+s) − kap² on);
         layer 2: r = s = on = 0, so with j e_ − one_ (or 2 ε_j e_ − ε_j² one_).
         """
-        at = self.at
-        r, s, on, e_, one_ = (at.one(block) for block in ("r", "s", "on", "e_", "one_"))
-        if self.score == "dot_product":
-            keys = {(on, r): fmpq(2), (on, s): fmpq(2), (r, on): -ONE}
-            keys |= {(at.one("e"), e_): fmpq(2), (at.one("e2"), one_): -ONE}
-        else:
-            keys = {(on, on): ONE, (one_, r): -ONE, (one_, s): -ONE}
-            keys |= {(at.one("n"), e_): ONE, (one_, one_): -ONE}
+        keys = self.weights(self._keys())
         yield self.networks["encoder.K"].is_exactly(keys), "K of the encoder"
-        values = {(k, k): ONE for k in at.of(*RULE)}
+        values = {(k, k): ONE for k in self.at.of(*self.rule)}
         yield self.networks["encoder.V"].is_exactly(values), "V of the encoder"
         yield self.networks["decoder.1.V"].is_zero(), "V of layer 1 is not 0"
+
+    def _keys(self) -> dict[tuple[str, str], fmpq]:
+        """The weights of K, by blocks."""
+        if self.score == "dot_product":
+            keys = {("on", "r"): fmpq(2), ("on", "s"): fmpq(2), ("r", "on"): -ONE}
+            return keys | {("e", "e_"): fmpq(2), ("e2", "one_"): -ONE}
+        keys = {("on", "on"): ONE, ("one_", "r"): -ONE, ("one_", "s"): -ONE}
+        return keys | {("n", "e_"): ONE, ("one_", "one_"): -ONE}
 
     def _token(self, bounds: Bounds, **parts: int) -> Forms:
         """A token in layer 1: numbers for `parts`, unknowns in [0, 1] for the rest."""
@@ -104,7 +120,7 @@ class RulesNetworkCheck(UniversalCheck):
         query, key = look_up_maps(at, self.score, "one_")
         yield nets["decoder.2.Q"].is_exactly(query), "Q of layer 2"
         yield nets["decoder.2.K"].is_exactly(key), "K of layer 2"
-        found = {("w2", "v"): ONE, ("R", "RR"): ONE, ("L", "LL"): ONE}
+        found = {("w2", self.found): ONE, ("R", "RR"): ONE, ("L", "LL"): ONE}
         yield nets["decoder.2.V"].is_exactly(self.weights(found)), "V of layer 2"
         yield nets["decoder.2.O"].is_zero(), "O of layer 2 is not 0"
 
@@ -140,8 +156,73 @@ class RulesNetworkCheck(UniversalCheck):
         yield inside and not found, f"F gives {self.show(found)}"
 
 
+SMALL_SHOWN = ["x", "on", "R", "L"]
+SMALL_RULE = ["r2", "w2", "m2", "al"]
+SMALL_BLOCKS = [*SMALL_SHOWN, *SMALL_RULE, "m3", "sel", "e_", "one_", "RR", "LL", "n", "e"]
+SMALL_MOVES = {1: "R", 0: "L"}
+
+
+class SmallNetworkCheck(RulesNetworkCheck):
+    """The serialised network of 16 coordinates, and its obligations.
+
+    Invariants of an output: x, R and L are in [0, 1], on is 1. Layer 1 meets a token of the prompt
+    with kap on − x, and O₁ clears x and on. al is 0 in rules, so behind layer 2 it is the sum of
+    the next state, the symbol that was found, and the input's: at most 1 while the machine runs.
+    """
+
+    rule, found = SMALL_RULE, "al"
+    last = "accepted stays accepted"
+
+    @property
+    def blocks(self) -> list[str]:
+        """The blocks of the layout; other scores than −|⟨q, k⟩| have none."""
+        return SMALL_BLOCKS if self.score == "score_phi" else []
+
+    def _keys(self) -> dict[tuple[str, str], fmpq]:
+        keys = {("on", "on"): ONE, ("one_", "x"): -ONE}
+        return keys | {("n", "e_"): ONE, ("one_", "one_"): -ONE}
+
+    def _rule(self) -> Cases:
+        at, network = self.at, self.networks["decoder.1.O"]
+        written = at.of("x", "on", "al", "m3", "sel", "e_", "one_")
+        yield network.reached() <= written, "O1 writes to other blocks"
+        allowed = at.of("x", "on", "R", "L", "r2", "m2", "e")
+        yield network.sources(network.reached()) <= allowed, "O1 reads other blocks"
+        for move, pointer in SMALL_MOVES.items():
+            bounds: Bounds = dict.fromkeys(("x", "R", "L", "r2", "e"), (ZERO, ONE))
+            x = {at.one(name): unknown(name) for name in bounds}
+            x |= self.forms(on=known(1), m2=known(move))
+            wanted = self.forms(x={"x": -ONE}, on=known(-1), one_=known(1), e_=unknown("e"))
+            wanted |= self.forms(al=unknown("r2"), sel=unknown(pointer))
+            wanted |= self.forms(m3=known(move)) if move else {}
+            found = network.of_forms(x, bounds)
+            yield found == wanted, f"moving {pointer}: {self.show(found)}"
+
+    def _next(self) -> Cases:
+        at, F = self.at, self.networks["F"]  # the paper's letter
+        yield F.reached() <= at.of(*SMALL_SHOWN), "F writes to other blocks"
+        allowed = at.of("al", "m3", "RR", "LL", "e")
+        yield F.sources(F.reached()) <= allowed, "F reads other blocks"
+        for move in SMALL_MOVES:
+            yield from self._output(move, (ZERO, ONE), unknown("al"))
+
+    def _halted(self) -> Cases:
+        """Accepting rules and `accepted` have 1 in r2 and m2: al is at least 1."""
+        yield from self._output(1, (ONE, None), known(1))
+
+    def _output(self, move: int, al: Bound, wanted_x: Form) -> Cases:
+        """The output after a move, for all al between bounds."""
+        bounds: Bounds = {**dict.fromkeys(("RR", "LL", "e"), (ZERO, ONE)), "al": al}
+        x = {self.at.one(name): unknown(name) for name in bounds}
+        found = self.networks["F"].of_forms(x | self.forms(m3=known(move)), bounds)
+        wanted = self.forms(x=wanted_x, on=known(1)) | self.linked(move)
+        yield found == wanted, f"moving {SMALL_MOVES[move]}: {self.show(found)}"
+
+
 class RulesPromptCheck:
     """A serialised prompt, and its obligations."""
+
+    moves: Mapping[str, int] = {"R": 1, "L": -1}  # never changed
 
     def __init__(self, written: Mapping[str, Any], network: RulesNetworkCheck) -> None:
         self.given, self.normal, self.names, self.pauses = read_normal(written)
@@ -151,7 +232,8 @@ class RulesPromptCheck:
         self.symbols = {symbol: read_vector(v, size) for symbol, v in symbols.items()}
         rules = unique((((q, a), v) for q, a, v in written["rules"]), "the rules")
         self.rules = {pair: read_vector(v, size) for pair, v in rules.items()}
-        self.state_codes = {state: 2 * code(n) for n, state in enumerate(self.normal.states)}
+        self.states = self._states(written)
+        self.state_codes = {state: 2 * code(n) for n, state in enumerate(self.states)}
         self.symbol_codes = {symbol: code(n) for n, symbol in enumerate(self._letters)}
 
     def obligations(self) -> Iterator[Obligation]:
@@ -168,6 +250,10 @@ class RulesPromptCheck:
     def _final(self) -> Cases:
         yield self.normal.accepting == self.given.final, "it accepts in the wrong states"
 
+    def _states(self, written: Mapping[str, Any]) -> list[str]:
+        """The states in the order of their numbers."""
+        return list(self.normal.states)
+
     @property
     def _letters(self) -> list[str]:
         """The symbols in the order of their numbers: # first."""
@@ -176,7 +262,7 @@ class RulesPromptCheck:
 
     def _complete(self) -> Cases:
         yield self.normal.states[0] == self.names[0], "q_init does not have the number 0"
-        pairs = list(product(self.normal.states, self._letters))
+        pairs = list(product(self.states, self._letters))
         for pair in pairs:
             yield pair in self.rules, f"no rule for {pair}"
         yield len(self.rules) == len(pairs), "rules for other pairs"
@@ -206,11 +292,50 @@ class RulesPromptCheck:
             kap = self.state_codes[state] + self.symbol_codes[symbol]
             rule = self.normal.rule(state, symbol)
             if state in self.normal.accepting:
-                parts = {"r2": ONE, "w2": self.symbol_codes[symbol], "m2": ONE}
+                parts = self._accepting(symbol)
             elif rule is None:
-                parts = {"m2": ONE}
+                parts = self._no_rule(symbol)
             else:
                 target, write, move = rule
                 parts = {"r2": self.state_codes[target], "w2": self.symbol_codes[write]}
-                parts |= {"m2": fmpq({"R": 1, "L": -1}[move]), "on2": ONE}
+                parts |= {"m2": fmpq(self.moves[move]), **self._continues}
             yield vector == self._token(kap, parts), f"({state}, {symbol}): {self.at.show(vector)}"
+
+    _continues: Mapping[str, fmpq] = {"on2": ONE}  # never changed
+
+    def _accepting(self, symbol: str) -> dict[str, fmpq]:
+        return {"r2": ONE, "w2": self.symbol_codes[symbol], "m2": ONE}
+
+    def _no_rule(self, symbol: str) -> dict[str, fmpq]:
+        return {"m2": ONE}
+
+
+class SmallPromptCheck(RulesPromptCheck):
+    """A serialised prompt of the network of 16 coordinates, and its obligations.
+
+    A dead state, which the machine does not have, follows where there is no rule, and itself.
+    """
+
+    moves: Mapping[str, int] = {"R": 1, "L": 0}  # never changed
+    _continues: Mapping[str, fmpq] = {}  # never changed
+
+    def _states(self, written: Mapping[str, Any]) -> list[str]:
+        self.dead: str = written["dead"]
+        self.accepted = read_vector(written["accepted"], len(self.at.names))
+        return [*self.normal.states, self.dead]
+
+    def _complete(self) -> Cases:
+        yield self.dead not in self.normal.states, "the dead state is one of the machine's"
+        yield from super()._complete()
+
+    def _rules(self) -> Cases:
+        yield from super()._rules()
+        wanted = self._token(ONE, {"r2": ONE, "m2": ONE})
+        yield self.accepted == wanted, f"accepted: {self.at.show(self.accepted)}"
+
+    def _accepting(self, symbol: str) -> dict[str, fmpq]:
+        return {"r2": ONE, "m2": ONE}
+
+    def _no_rule(self, symbol: str) -> dict[str, fmpq]:
+        codes = {"r2": self.state_codes[self.dead], "w2": self.symbol_codes[symbol]}
+        return {**codes, "m2": ONE}

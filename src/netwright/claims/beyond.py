@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Iterator
+from functools import partial
 from itertools import islice
 
 from netwright.claims.cases import Case, Experiment, compared, some_runs
@@ -44,12 +45,12 @@ def _pointer_transformer(thorough: bool) -> Iterator[Case]:
     yield from compared("pointer-transformer", thorough, attention="dot-product")
 
 
-def _universal_transformer(thorough: bool) -> Iterator[Case]:
+def _universal_transformer(thorough: bool, size: str = "21") -> Iterator[Case]:
     """Check every vector, and that all machines of the library have the same weights."""
-    yield from compared(UNIVERSAL, thorough)
+    yield from compared(UNIVERSAL, thorough, size=size)
     digests = set()
     for name in library_names():
-        network = network_for_word(library_machine(name), UNIVERSAL, ())
+        network = network_for_word(library_machine(name), UNIVERSAL, (), size=size)
         digests.add(network.facts["weights_digest"])
         yield len(digests) == 1, f"{name}: it has other weights"
         yield network.certify().holds, f"{name}: it is not certified"
@@ -109,6 +110,10 @@ BEYOND = {
     "Universal Transformer": Experiment(
         "one network against machines, every vector; its digest and certificates",
         _universal_transformer,
+    ),
+    "Smaller universal Transformer": Experiment(
+        "one network of 16 coordinates in the same way",
+        partial(_universal_transformer, size="16"),
     ),
     "Open question: residuals": Experiment(
         "without the one around cross-attention, equal outputs on short inputs",

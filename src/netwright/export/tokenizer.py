@@ -53,7 +53,7 @@ def write_tokenizer(
         {
             "tokenizer_class": "PreTrainedTokenizerFast",
             **{f"{text[1:-1]}_token": text for text in named},
-            "eos_token": "<pad>",  # some converters need a text; runs end as the model's config says
+            "eos_token": "<pad>",  # some converters need a text; runs end by the model's config
             "padding_side": "left",
             "clean_up_tokenization_spaces": False,
         },

@@ -73,7 +73,8 @@ class UniversalNetwork:
         return Certificate(self.kind.name, constant_part(written), network_obligations(written))
 
     def __repr__(self) -> str:
-        options = "".join(f", {k}={v}" for k, v in self._some.options.items() if k != "blanks")
+        shown = {k: v for k, v in self._some.options.items() if k not in ("blanks", "size")}
+        options = "".join(f", {k}={v}" for k, v in shown.items())
         return f"<{self.kind.name}, dimension {self.dimension}{options}>"
 
     def _repr_html_(self) -> str:
@@ -88,8 +89,8 @@ def universal(prompt: str = "rules", **options: object) -> UniversalNetwork:
     Args:
         prompt: `rules`, one token a rule, or `text`, machine and input as a word over eleven
             symbols.
-        options: `attention` ("absolute" or "dot-product") and `blanks` for rules; `form` ("long" or
-            "short") for a text.
+        options: `size` (21 or 16), `attention` ("absolute" or "dot-product") and `blanks` for
+            rules; `form` ("long" or "short") for a text.
     """
     if prompt not in PROMPTS:
         raise InputError(unknown("prompt", str(prompt), list(PROMPTS)))

@@ -4,7 +4,7 @@ import gc
 import random
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import islice
+from itertools import islice, product
 from typing import NamedTuple
 from weakref import ref
 
@@ -33,6 +33,7 @@ from netwright.kind.pointer_transformer.construction import (
 )
 from netwright.kind.universal_text import construction as universal_text
 from netwright.kind.universal_transformer import construction as universal_rules
+from netwright.kind.universal_transformer.codes import code_1, code_2
 from netwright.machine.library import library_machine
 from netwright.machine.load import load_machine
 from netwright.machine.normal_form import normalize
@@ -80,6 +81,17 @@ def on_universal(machine: TuringMachine, word: Sequence[str], attention: Attenti
     return Run(network, X, universal_rules.seed(network.layout), ON_U1)
 
 
+def on_small(machine: TuringMachine, word: Sequence[str]) -> Run:
+    """On the universal network of 16 coordinates."""
+    compiled = universal_rules.compile_small_rules(
+        normalize(machine, blanks_in_input=machine.blank in word)
+    )
+    pairs = product(range(len(compiled.prompt.states)), range(len(compiled.prompt.symbols)))
+    numbers = {code_2(q) + code_1(a): n for n, (q, a) in enumerate(pairs)}
+    watches = (Watch("y", "x", numbers=numbers), Watch("z", "m3", sign=True))
+    return Run(compiled.network, compiled.embed(word), compiled.seed, watches)
+
+
 def over_eleven(machine: TuringMachine, word: Sequence[str], *, long: bool = False) -> Run:
     embedding = universal_text.embedding(U2.layout)
     X = [
@@ -118,6 +130,16 @@ def test_random_machines_on_the_universal_network(
     word = data.draw(words(machine.symbols))
     run = on_universal(machine, word, attention)
     run.check(len(run.X) + 15)
+
+
+@examples(30)
+@given(machine=machines(default_input=False, max_states=3, max_symbols=3), data=st.data())
+def test_random_machines_on_the_universal_network_of_16_coordinates(
+    machine: TuringMachine, data: st.DataObject
+) -> None:
+    """Nothing ties in it, so tables also do what comes after the halt."""
+    run = on_small(machine, data.draw(words(machine.symbols)))
+    assert run.check(len(run.X) + 15) is None
 
 
 @pytest.mark.parametrize("long", [False, True])
@@ -194,6 +216,19 @@ def test_changed_networks(attention: Attention) -> None:
     run = on_universal(library_machine("busy-beaver-3"), (), attention)
     for network in mutants(run.network, repeated(40, 10), 5):
         run._replace(network=network).check(30)
+
+
+def test_changed_networks_of_16_coordinates() -> None:
+    differs = by_tables = 0
+    for name, word in (("busy-beaver-3", ()), ("even-as", "aba")):
+        run = on_small(library_machine(name), word)
+        right = run.by_definition(30)
+        for network in mutants(run.network, repeated(40, 10), 5):
+            mutant = run._replace(network=network)
+            by_tables += mutant.check(30) is None
+            differs += not np.array_equal(mutant.by_definition(30), right)
+    assert differs > repeated(40, 8)
+    assert by_tables > repeated(10, 1)
 
 
 def total_machine(draw: random.Random, states: int, symbols: int) -> TuringMachine:

@@ -51,6 +51,12 @@ Columns = dict[str, tuple[int, IntArray]]
 """By hint: how many tokens later its code is read, and the code by the number of a row."""
 
 
+def _is_many_to_one(watch: Watch) -> bool:
+    """Whether several numbers of an output have the same code."""
+    numbers = watch.numbers or {}
+    return watch.vector == "y" and len({*numbers.values()}) < len(numbers)
+
+
 class FullRun(Generic[P]):
     """A decoder's run, token by token."""
 
@@ -62,7 +68,8 @@ class FullRun(Generic[P]):
         watches: Sequence[Watch],
         tables: P,
     ) -> None:
-        self.tables, self.watches, layout = tables, watches, network.layout
+        self.tables, self.watches = tables, watches
+        self.layout = layout = network.layout
         if not isinstance(network.F, FeedForward):
             raise UnsuitableError("F is not a feed-forward network")
         last = network.F.maps[-1]
@@ -78,8 +85,11 @@ class FullRun(Generic[P]):
         ]
         decoder = Decoder(network, X, self._output(0))
         decoder.require(decoder.vectors["y"], decoder.vector(self._output(1)))
+        self._read_off = [n for n, watch in enumerate(watches) if _is_many_to_one(watch)]
+        """The watches whose codes are read off the checked outputs."""
         for n, watch in enumerate(watches):
-            decoder.require_watched(watch, f"watch {n}")
+            if n not in self._read_off:
+                decoder.require_watched(watch, f"watch {n}")
         self.checked = Checked(decoder)
         self._codes: list[dict[str, int]] = []
         """By the number of an output: its codes, by hint."""
@@ -154,6 +164,11 @@ class FullRun(Generic[P]):
                 name: (1, np.array([each[name] for each in outputs], np.int64))
                 for name in outputs[0]
             }
+            for n in self._read_off:
+                known = (self.tables.known(number)[0] for number in rows[:, -1].tolist())
+                seen = [self.watches[n].code(Vector(self.layout, {**each})) for each in known]
+                if seen != rows[:, n].tolist():
+                    raise UnsuitableError("a code is not the one of its output")
             for n in range(len(self.watches)):
                 found[f"watch {n}"] = 0, np.ascontiguousarray(rows[:, n])
             self._known = len(rows)

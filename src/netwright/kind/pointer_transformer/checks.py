@@ -25,7 +25,7 @@ from netwright.kind.transformer.checks import attended, decoder_checks, normal_p
 from netwright.kind.universal_text.construction import CompiledUniversalText
 from netwright.kind.universal_text.proof_values import TextValues
 from netwright.kind.universal_transformer.codes import code_1, code_2
-from netwright.kind.universal_transformer.construction import RULE, CompiledUniversalRules
+from netwright.kind.universal_transformer.construction import CompiledUniversalRules
 from netwright.kind.universal_transformer.proof_values import RuleValues
 from netwright.verify.comparison import Check
 from netwright.verify.proposal import Claimed, Proposal, Where
@@ -88,7 +88,7 @@ def _rule_claims(values: RuleValues, n: int, i: int, token: Token) -> Iterator[C
         place = min(i + 1, len(values.X))
         yield "Lemma B.1", "the next token of the prompt", _asked(second), [place]
         yield "Lemma B.1", "z2", second.z, values.z2(i)
-    yield from _ends(values, n, i, token)
+    yield from _ends(values, n, i, token, halts=values.design.halts)
 
 
 def text_checks(
@@ -116,14 +116,20 @@ def _text_claims(values: TextValues, n: int, i: int, token: Token) -> Iterator[C
     yield from _ends(values, n, i, token)
 
 
-def _ends(values: RuleValues | TextValues, n: int, i: int, token: Token) -> Iterator[Claim]:
-    """The output: the next configuration; after a halt within n tokens r = 1 once or never."""
+def _ends(
+    values: RuleValues | TextValues, n: int, i: int, token: Token, *, halts: bool = True
+) -> Iterator[Claim]:
+    """The output: the next configuration; after a halt within n tokens r = 1 once or never.
+
+    A network that does not halt shows a dead state as a configuration, or accepts: x = 1.
+    """
     if i < values.end:
         yield LEMMA, "y", token.y, values.y(i + 1)
     elif values.end < n:
-        accepted = i == values.end and values.accepts
-        shown = {"r": token.y.number("r"), "on": token.y.number("on")}
-        yield "After the halt", "r and on", shown, {"r": int(accepted), "on": 0}
+        accepted = int(i == values.end and values.accepts)
+        wanted = {"r": accepted, "on": 0} if halts else {"x": 1, "on": 1}
+        shown = {block: token.y.number(block) for block in wanted}
+        yield "After the halt", " and ".join(wanted), shown, wanted
 
 
 def pointer_proposal(
@@ -173,16 +179,16 @@ def pointer_proposal(
 
 def rule_proposal(compiled: CompiledUniversalRules, shown: Shown, word: Sequence[str]) -> Proposal:
     """The run with the claims of every token on a prompt of rules, for vector code."""
-    layout, machine, prompt = compiled.layout, compiled.normal.machine, compiled.prompt
-    symbols, X = compiled.normal.check_word(word), compiled.embed(word)
+    layout, prompt, design = compiled.layout, compiled.prompt, compiled.design
+    machine, symbols, X = prompt.machine, compiled.normal.check_word(word), compiled.embed(word)
     at = layout.index
     numbers = [prompt.symbols[symbol] for symbol in machine.symbols]
 
     def output(shift: int) -> list[Part]:
         states = [code_2(prompt.states[state]) for state in machine.states]
-        state = {at("r"): states, at("on"): [ONE] * len(states)}
+        state = {at(design.state): states, at("on"): [ONE] * len(states)}
         pointers = [Pointed("right", at("R"), shift), Pointed("left", at("L"), shift)]
-        symbol = {at("s"): [code_1(number) for number in numbers]}
+        symbol = {at(design.symbol): [code_1(number) for number in numbers]}
         return [Chosen("q", state, shift), Chosen("s", symbol, shift), *pointers]
 
     rules = [
@@ -190,8 +196,8 @@ def rule_proposal(compiled: CompiledUniversalRules, shown: Shown, word: Sequence
         for state in machine.states
         for number in numbers
     ]
-    fields = Chosen("rule", {at(name): [x.number(name) for x in rules] for name in RULE})
-    kept = {at(f"{name}3"): [x.number(f"{name}2") for x in rules] for name in ("r", "m", "on")}
+    fields = Chosen("rule", {at(name): [x.number(name) for x in rules] for name in design.rule})
+    kept = {at(block): [x.number(source) for x in rules] for block, source in design.kept.items()}
     position = positioned(compiled.network)
     pointers = output(0)[2:]
     chosen: list[Part] = [
@@ -200,14 +206,15 @@ def rule_proposal(compiled: CompiledUniversalRules, shown: Shown, word: Sequence
         Counted("", at("one_")),
     ]
     z1: list[Part] = [*pointers, *position, fields, *chosen, Counted("", at("e_"), -1)]
-    wrote = Chosen("found", {at("v"): [code_1(number) for number in numbers]})
+    wrote = Chosen("found", {at(design.found): [code_1(number) for number in numbers]})
     p2: list[Part] = [*z1, wrote, Pointed("R of it", at("RR")), Pointed("L of it", at("LL"))]
-    asked = {at(name): [x.number(name) for x in X] for name in RULE}
+    asked = {at(name): [x.number(name) for x in X] for name in design.rule}
     z2 = [*p2, Chosen("asked", asked, first=1)]
     accepts = [Rational(int(state in machine.accepting)) for state in machine.states]
-    ended = Chosen("q", {at("r"): accepts})
+    ended = {at(design.state): accepts} | ({} if design.halts else {at("on"): accepts})
     place = [Rational(X.index(x) + 1) for x in rules]
     attended_rule, followed = Chosen("rule", {0: place}), Counted("followed", 0)
+    dead = [] if design.halts else [ZERO_BLOCK]  # the last state; it shows the halt
     next_token, runs_on = Counted("asked", 0), Where("q", -1, 1)
     claims = [
         Claimed("The rule", "the rule attended to", "decoder.1.external", [attended_rule]),
@@ -218,7 +225,13 @@ def rule_proposal(compiled: CompiledUniversalRules, shown: Shown, word: Sequence
         Claimed("Lemma B.1", "the next token of the prompt", "decoder.2.external", [next_token]),
         Claimed("Lemma B.1", "z2", "z2", z2),
         Claimed(LEMMA, "y", "y", output(1), runs_on),
-        Claimed("After the halt", "r and on", "y:r on", [ended], runs_on._replace(has_it=True)),
+        Claimed(
+            "After the halt",
+            f"{design.state} and on",
+            f"y:{design.state} on",
+            [Chosen("q", ended)],
+            runs_on._replace(has_it=True),
+        ),
     ]
     return Proposal(
         compiled.network,
@@ -229,7 +242,7 @@ def rule_proposal(compiled: CompiledUniversalRules, shown: Shown, word: Sequence
         output(0),
         claims,
         shown,
-        [*(prompt.states[state] for state in machine.states), ZERO_BLOCK],
+        [*(prompt.states[state] for state in compiled.machine.states), *dead, ZERO_BLOCK],
         [*numbers, ZERO_BLOCK],
         SIMULATION,
         machine.accepting,

@@ -45,23 +45,28 @@ and |em| are at most 1. So r = on = 0 for ever after.
 What a prompt owes: its sums of codes differ, every pair is there (one that is not would silently
 take the nearest rule), the machine is in normal form, the input has no #, and its symbols come
 first.
+
+`sixteen` has a smaller network; what the two differ in is a `Design`.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property, lru_cache
+from itertools import product
+from typing import Any, ClassVar, NamedTuple
 
 from netwright.definitions.transformer import Layer, Transformer, dot_product, score_phi
 from netwright.exact.feed_forward import FeedForward, affine_network
 from netwright.exact.layout import Layout
-from netwright.exact.rational import Number, Rational
+from netwright.exact.rational import ONE, Number, Rational
 from netwright.exact.vector import Vector
 from netwright.kind.compiled_decoder import CompiledUniversal
 from netwright.kind.pointer_transformer.construction import Attention
 from netwright.kind.pointer_transformer.units import Unit, positions_in, unit_network
+from netwright.kind.universal_transformer import sixteen
 from netwright.kind.universal_transformer.codes import code_1, code_2
-from netwright.machine.normal_form import NormalMachine
-from netwright.machine.turing_machine import TuringMachine
+from netwright.machine.normal_form import NormalMachine, fresh_name
+from netwright.machine.turing_machine import Action, Move, TuringMachine
 
 SHOWN = ("r", "s", "on", "R", "L")
 RULE = ("r2", "w2", "m2", "on2", "al")
@@ -70,6 +75,29 @@ FOUND = ("v", "RR", "LL")
 NO_RULE = 5
 """kap of a symbol: no sum of codes comes near it."""
 WORKING = {Attention.ABSOLUTE: ("n", "e"), Attention.DOT_PRODUCT: ("e", "e2")}
+
+
+class Design(NamedTuple):
+    """What the universal Transformers of rules differ in."""
+
+    state: str
+    """The block of an output that has the state's code; 1: accepted."""
+    symbol: str
+    """The block that has the symbol's code, maybe the same."""
+    rule: tuple[str, ...]
+    """The blocks that the encoder's values have."""
+    kept: Mapping[str, str]
+    """The blocks to which O₁ copies those of the rule."""
+    found: str
+    """The block to which the look-up adds the symbol that it found."""
+    left: int
+    """A move to the left; one to the right is 1."""
+    halts: bool = True
+    """Whether on becomes 0 after the halt; else a dead state follows, and a token `accepted`."""
+
+
+TWENTY_ONE = Design("r", "s", RULE, {"r3": "r2", "m3": "m2", "on3": "on2"}, "v", -1)
+SIXTEEN = Design("x", "x", sixteen.RULE, {"al": "r2", "m3": "m2"}, "al", 0, halts=False)
 
 
 @cache
@@ -187,11 +215,32 @@ class RulePrompt:
 
     normal: NormalMachine
     attention: Attention = Attention.ABSOLUTE
+    design: Design = TWENTY_ONE
+
+    @cached_property
+    def dead(self) -> str:
+        """The name of the dead state, if the design has one."""
+        return fresh_name("dead", set(self.normal.machine.states))
 
     @cached_property
     def states(self) -> dict[str, int]:
-        """The numbers of the states: q_init is 0."""
-        return {state: number for number, state in enumerate(self.normal.machine.states)}
+        """The numbers of the states: q_init is 0, and a dead state is the last."""
+        dead = () if self.design.halts else (self.dead,)
+        return {state: n for n, state in enumerate((*self.normal.machine.states, *dead))}
+
+    @cached_property
+    def machine(self) -> TuringMachine:
+        """The machine that outputs show: with a dead state, it goes there where no rule applies."""
+        normal = self.normal.machine
+        if self.design.halts:
+            return normal
+        pairs = product(normal.states, normal.symbols)
+        missing = {
+            (q, a): Action(self.dead, a, Move.R)
+            for q, a in pairs
+            if q not in normal.accepting and (q, a) not in normal.delta
+        }
+        return replace(normal, states=tuple(self.states), delta={**normal.delta, **missing})
 
     @cached_property
     def symbols(self) -> dict[str, int]:
@@ -214,23 +263,27 @@ class RulePrompt:
             for symbol in self.symbols
         }
 
+    def accepted(self, layout: Layout) -> Vector:
+        """The token that x = 1 finds, in a design that does not halt."""
+        return Vector.of(layout, on=1, one_=1, r2=1, m2=1)
+
     def _rule(self, layout: Layout, state: str, symbol: str) -> Vector:
-        number = self.symbols[symbol]
+        machine, number, halts = self.normal.machine, self.symbols[symbol], self.design.halts
         pair = self.states[state], number
-        if state in self.normal.machine.accepting:
-            return _token(layout, self.attention, pair, r2=(0, 1), w2=(1, number), m2=(0, 1))
-        action = self.normal.machine.action(state, symbol)
-        if action is None:
-            return _token(layout, self.attention, pair, m2=(0, 1))
-        return _token(
-            layout,
-            self.attention,
-            pair,
-            r2=(2, self.states[action.state]),
-            w2=(1, self.symbols[action.write]),
-            m2=(0, action.move.offset),
-            on2=(0, 1),
-        )
+        parts = {"m2": (0, 1)}
+        if state in machine.accepting:
+            parts |= {"r2": (0, 1), **({"w2": (1, number)} if halts else {})}
+        elif (action := machine.action(state, symbol)) is not None:
+            right = action.move is Move.R
+            parts = {
+                "r2": (2, self.states[action.state]),
+                "w2": (1, self.symbols[action.write]),
+                "m2": (0, 1 if right else self.design.left),
+                **({"on2": (0, 1)} if halts else {}),
+            }
+        elif not halts:
+            parts |= {"r2": (2, self.states[self.dead]), "w2": (1, number)}
+        return _token(layout, self.attention, pair, **parts)
 
 
 @lru_cache(maxsize=1 << 14)
@@ -252,6 +305,7 @@ def _token(
 class CompiledUniversalRules(CompiledUniversal):
     """The network and a machine in normal form, which is its prompt."""
 
+    design: ClassVar[Design] = TWENTY_ONE
     normal: NormalMachine
     attention: Attention
     symbols: Mapping[str, Vector]
@@ -267,12 +321,31 @@ class CompiledUniversalRules(CompiledUniversal):
     @cached_property
     def prompt(self) -> RulePrompt:
         """How states and symbols are numbered."""
-        return RulePrompt(self.normal, self.attention)
+        return RulePrompt(self.normal, self.attention, self.design)
 
     def embed(self, word: Sequence[str]) -> tuple[Vector, ...]:
         """The input, then the rules."""
         symbols = self.normal.check_word(word)
         return (*map(self.symbols.__getitem__, symbols), *self.rules.values())
+
+    def is_final(self, y: Vector) -> bool:
+        """𝔽: whether the state's block is 1, which no state's code is."""
+        return y.number(self.design.state) == ONE
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompiledSmallRules(CompiledUniversalRules):
+    """The network of `sixteen` and a machine in normal form, which is its prompt."""
+
+    design: ClassVar[Design] = SIXTEEN
+    dead: str
+    """The name of the state that has no rules of the machine's."""
+    accepted: Vector
+    """The last token of every prompt."""
+
+    def embed(self, word: Sequence[str]) -> tuple[Vector, ...]:
+        """The input, the rules, and the token that an accepting run ends with."""
+        return (*super().embed(word), self.accepted)
 
 
 def compile_universal_rules(
@@ -287,11 +360,32 @@ def compile_universal_rules(
     35
     """
     network, prompt = universal_transformer(attention), RulePrompt(normal, attention)
-    return CompiledUniversalRules(
-        network=network,
-        seed=seed(network.layout),
-        normal=normal,
-        attention=attention,
-        symbols=prompt.input_tokens(network.layout),
-        rules=prompt.rule_tokens(network.layout),
+    return CompiledUniversalRules(**_prompted(network, prompt))
+
+
+def compile_small_rules(normal: NormalMachine) -> CompiledSmallRules:
+    """The network of `sixteen`, with a machine in normal form as its prompt.
+
+    >>> from netwright.machine.library import library_machine
+    >>> from netwright.machine.normal_form import normalize
+    >>> compiled = compile_small_rules(normalize(library_machine("palindrome")))
+    >>> len(compiled.embed("ab"))  # 2 symbols, 12·3 pairs, accepted
+    39
+    """
+    network = sixteen.small_universal_transformer()
+    prompt = RulePrompt(normal, design=SIXTEEN)
+    return CompiledSmallRules(
+        **_prompted(network, prompt), dead=prompt.dead, accepted=prompt.accepted(network.layout)
     )
+
+
+def _prompted(network: Transformer, prompt: RulePrompt) -> dict[str, Any]:
+    layout = network.layout
+    return {
+        "network": network,
+        "seed": seed(layout),
+        "normal": prompt.normal,
+        "attention": prompt.attention,
+        "symbols": prompt.input_tokens(layout),
+        "rules": prompt.rule_tokens(layout),
+    }

@@ -13,7 +13,7 @@ from netwright.certificates.universal import RULES_CHECKER, prompt_obligations, 
 from netwright.engine.following.shown import Shown
 from netwright.engine.moments import ZERO_BLOCK, Watch
 from netwright.engine.pointers.engine import PointerEngine
-from netwright.errors import FormatError
+from netwright.errors import FormatError, InputError
 from netwright.exact.layout import Layout
 from netwright.exact.rational import ONE, ZERO
 from netwright.exact.vector import Vector
@@ -28,12 +28,14 @@ from netwright.kind.decoder import (
     normal_facts,
 )
 from netwright.kind.pointer_transformer.checks import rule_checks, rule_proposal
+from netwright.kind.pointer_transformer.construction import Attention
 from netwright.kind.pointer_transformer.kind import ATTENTION, sum_of
 from netwright.kind.pointer_transformer.meanings import UNIVERSAL
 from netwright.kind.record import Kind, Option, Options
 from netwright.kind.universal_transformer.codes import code_1, code_2
 from netwright.kind.universal_transformer.construction import (
     CompiledUniversalRules,
+    compile_small_rules,
     compile_universal_rules,
 )
 from netwright.machine.normal_form import normalize
@@ -45,6 +47,8 @@ from netwright.network.view import AppliedRule, View
 U = TypeVar("U", bound=CompiledUniversal)
 RUNNING = 5
 """Added to the code of a state while the network runs, so that it differs from 1, accepted."""
+MOVES = {ONE: 1, ZERO: -1}
+"""The moves that 1 and 0 stand for."""
 
 
 @dataclass(frozen=True)
@@ -69,6 +73,18 @@ def coded_state(layout: Layout, states: int) -> Watch:
     numbers |= {ZERO: ZERO_BLOCK, ONE: states}
     through = sum_of(layout, {"r": 1, "on": RUNNING})
     return Watch("y", "shown", through=through, numbers=numbers)
+
+
+@cache
+def coded_pair(states: int, symbols: int, accepted: int) -> tuple[Watch, Watch]:
+    """Watches for the numbers of the state and of the symbol whose codes have the sum x.
+
+    x = 1 is `accepted`, and states from there on show that the machine has halted.
+    """
+    pairs = {code_2(q) + code_1(a): (q, a) for q in range(states) for a in range(symbols)}
+    state = {x: q if q < accepted else ZERO_BLOCK for x, (q, _) in pairs.items()}
+    symbol = {x: a for x, (_, a) in pairs.items()}
+    return Watch("y", "x", numbers=state | {ONE: accepted}), Watch("y", "x", numbers=symbol)
 
 
 @cache
@@ -106,9 +122,8 @@ class UniversalLook(DecoderLook[Any]):
         """The machine's rule for the state and symbol whose codes are in y_{t−1}."""
         shown, machine = self.reading.shown(compiled, ()), compiled.machine
         y = moment["decoder.1.input"]
-        state = shown.watches[0].code(y)
-        number = (shown.watches[1].numbers or {}).get(y.number("s"))
-        if not 0 <= state < shown.accepted or number is None:
+        state, number = shown.watches[0].code(y), self.symbol(compiled, shown).code(y)
+        if not 0 <= state < shown.accepted or number < 0:
             return None
         name = shown.states[state]
         if name not in machine.states:
@@ -116,9 +131,13 @@ class UniversalLook(DecoderLook[Any]):
         symbols = [machine.blank, *(s for s in machine.symbols if s != machine.blank)]
         return AppliedRule.of(machine, name, symbols[number])
 
+    def symbol(self, compiled: Any, shown: Shown) -> Watch:
+        """A watch for the number of the symbol under the head."""
+        return coded_symbol("y", "s", len(shown.symbols))
+
 
 class RulesConstruction(UniversalConstruction[CompiledUniversalRules]):
-    """Builds prompts of one token for each rule (d = 21)."""
+    """Builds prompts of one token for each rule (d = 21, or 16)."""
 
     name = "universal-transformer"
     takes_prompt = "rules"
@@ -129,14 +148,32 @@ class RulesConstruction(UniversalConstruction[CompiledUniversalRules]):
             "rules",
             "A token for each rule; text is another name for --on universal-text.",
         ),
+        Option.choice(
+            "size",
+            {"21": 21, "16": 16},
+            "21",
+            "The dimension; with 16 a dead state shows a halt that does not accept.",
+        ),
         ATTENTION,
         BLANKS,
     )
     aliases = {("prompt", "text"): "universal-text"}  # noqa: RUF012  # never changed
 
+    def read_options(self, given: Options) -> dict[str, Any]:
+        """Parse options; raise InputError for dot products with 16 coordinates."""
+        options = super().read_options(given)
+        if options["size"] == 16 and options["attention"] is not Attention.ABSOLUTE:
+            raise InputError(
+                "size=16 has attention=absolute only: its form with dot products is not known; "
+                "take size=21"
+            )
+        return options
+
     def construct(self, machine: TuringMachine, options: Options) -> CompiledUniversalRules:
         """The constant network, with the machine as its prompt."""
         normal = normalize(machine, blanks_in_input=options["blanks"])
+        if options["size"] == 16:
+            return compile_small_rules(normal)
         return compile_universal_rules(normal, options["attention"])
 
     def facts(self, compiled: CompiledUniversalRules) -> dict[str, Any]:
@@ -146,7 +183,7 @@ class RulesConstruction(UniversalConstruction[CompiledUniversalRules]):
             prompt=self.takes_prompt,
             **normal_facts(compiled.normal),
             attention=compiled.attention.value,
-            prompt_tokens=len(compiled.rules),
+            prompt_tokens=len(compiled.embed(())),
         )
 
     def prompt(self, compiled: CompiledUniversalRules, word: Sequence[str]) -> list[PromptToken]:
@@ -154,31 +191,33 @@ class RulesConstruction(UniversalConstruction[CompiledUniversalRules]):
         X = iter(compiled.embed(word))
         tokens = [PromptToken.of(symbol, next(X)) for symbol in word]
         machine = compiled.machine
-        for (state, symbol), vector in compiled.rules.items():
+        for (state, symbol), vector in zip(compiled.rules, X, strict=False):
             action = machine.action(state, symbol)
             if state in machine.accepting:
                 does = "accepted"
             elif action is None:
-                does = "halts"
+                does = "halts" if compiled.design.halts else compiled.prompt.dead
             else:
                 does = f"{action.state} {action.write} {action.move.value}"
             tokens.append(PromptToken.of(f"{state} {symbol} → {does}", vector))
-        return tokens
+        return tokens + [PromptToken.of("accepted → accepted", vector) for vector in X]
 
 
 def _shown(compiled: CompiledUniversalRules, word: Sequence[str]) -> Shown:
     """As the pointer Transformer, in codes; layer 2 adds to w2, so z1 shows what is written."""
     normal, prompt = compiled.normal, compiled.prompt
-    symbols = normal.check_word(word)
+    states, symbols = normal.machine.states, normal.check_word(word)
+    if compiled.design.halts:
+        state = coded_state(compiled.layout, len(states))
+        move = Watch("z", "m3", sign=True)
+    else:
+        state = coded_pair(len(prompt.states), len(prompt.symbols), len(states))[0]
+        move = Watch("z", "m3", numbers=MOVES)
     return Shown(
         given=normal.given,
-        watches=(
-            coded_state(compiled.layout, len(prompt.states)),
-            coded_symbol("z1", "w2", len(prompt.symbols)),
-            Watch("z", "m3", sign=True),
-        ),
-        states=tuple(prompt.states),
-        given_states=frozenset(filter(normal.is_given_state, prompt.states)),
+        watches=(state, coded_symbol("z1", "w2", len(prompt.symbols)), move),
+        states=states,
+        given_states=frozenset(filter(normal.is_given_state, states)),
         final_states=frozenset(),
         symbols=tuple(map(normal.given_symbol, prompt.symbols)),
         blank=0,
@@ -192,6 +231,12 @@ class RulesLook(UniversalLook, NormalLook):
     """The look of a network that shows the machine from its first token on."""
 
     view = View(drawn="decoder.2.self", drawing="Layer 2", has_null=True)
+
+    def symbol(self, compiled: CompiledUniversalRules, shown: Shown) -> Watch:
+        """A watch for the number of the symbol, which may share its coordinate with the state."""
+        if compiled.design.halts:
+            return super().symbol(compiled, shown)
+        return coded_pair(shown.accepted + 1, len(shown.symbols), shown.accepted)[1]
 
 
 READING = DecoderReading[CompiledUniversalRules](_shown, PointerEngine)

@@ -4,7 +4,7 @@
 |--------|------------------------------------------------------------------------|
 | y(i)   | the state's and the symbol's code, on, and the pointers                |
 | a1(i)  | with the position, and the rule that was found                         |
-| z1(i)  | with next state, move and pointer to follow; r, s and on are cleared   |
+| z1(i)  | with next state, move and pointer to follow; all but pointers cleared  |
 | p2(i)  | with what the token that is followed wrote, and its pointers           |
 | z2(i)  | with the prompt's next token, of which only the symbol is read         |
 """
@@ -17,7 +17,7 @@ from netwright.kind.pointer_transformer.linked_visits import LinkedVisits
 from netwright.kind.pointer_transformer.proof_values import pointer
 from netwright.kind.pointer_transformer.units import stated_positions
 from netwright.kind.universal_transformer.codes import code_1, code_2
-from netwright.kind.universal_transformer.construction import RULE, CompiledUniversalRules
+from netwright.kind.universal_transformer.construction import CompiledUniversalRules
 from netwright.machine.turing_machine import Action
 
 
@@ -26,7 +26,7 @@ class RuleValues(LinkedVisits):
 
     def __init__(self, compiled: CompiledUniversalRules, word: Sequence[str], steps: int) -> None:
         self.network, self.layout, self.prompt = compiled.network, compiled.layout, compiled.prompt
-        self.machine = compiled.normal.machine
+        self.design, self.machine = compiled.design, compiled.prompt.machine
         self.word = compiled.normal.check_word(word)
         super().__init__(self.machine, self.word, steps, head=-1)
         self.X = compiled.embed(self.word)
@@ -35,12 +35,10 @@ class RuleValues(LinkedVisits):
         """y_i; it is the seed for i = 0."""
         state = self.q[i]
         assert state is not None
-        parts: dict[str, Number] = {
-            "r": code_2(self.prompt.states[state]),
-            "s": code_1(self.prompt.symbols[self.s[i]]),
-            "on": 1,
-        }
-        return Vector.of(self.layout, {**parts, **self._pointers(i, "R", "L")})
+        shown: dict[str, Number] = {self.design.state: code_2(self.prompt.states[state]), "on": 1}
+        symbol = {self.design.symbol: code_1(self.prompt.symbols[self.s[i]])}
+        pointers = self._pointers(i, "R", "L")
+        return Vector.of(self.layout, {**shown, **pointers}) + Vector.of(self.layout, symbol)
 
     def a1(self, i: int) -> Vector:
         """a¹_i: the rule of state and symbol."""
@@ -49,7 +47,7 @@ class RuleValues(LinkedVisits):
 
     @property
     def accepts(self) -> bool:
-        """Whether r = 1 comes after the last time."""
+        """Whether the state's block is 1 after the last time."""
         return self.q[self.end] in self.machine.accepting
 
     def place_of_rule(self, i: int) -> int:
@@ -65,9 +63,7 @@ class RuleValues(LinkedVisits):
         pos = stated_positions(self.layout)
         selected = {"sel": pointer(self.selected(i))}
         chosen: dict[str, Number] = {
-            "r3": rule.number("r2"),
-            "m3": rule.number("m2"),
-            "on3": rule.number("on2"),
+            **{block: rule.number(source) for block, source in self.design.kept.items()},
             "e_": pos(i + 1).number("e"),
             "one_": 1,
         }
@@ -78,8 +74,8 @@ class RuleValues(LinkedVisits):
         """p²_i."""
         followed = self.selected(i)
         wrote = self.X[self.place_of_rule(followed)].number("w2")
-        found = Vector.of(self.layout, {"v": wrote, **self._pointers(followed, "RR", "LL")})
-        return self.z1(i) + found
+        pointers = self._pointers(followed, "RR", "LL")
+        return self.z1(i) + Vector.of(self.layout, {self.design.found: wrote, **pointers})
 
     def z2(self, i: int) -> Vector:
         """z²_i."""
@@ -99,4 +95,4 @@ class RuleValues(LinkedVisits):
 
     def _fields(self, token: Vector) -> Vector:
         """What the encoder's value has of a token of the prompt."""
-        return Vector.of(self.layout, {name: token.number(name) for name in RULE})
+        return Vector.of(self.layout, {name: token.number(name) for name in self.design.rule})

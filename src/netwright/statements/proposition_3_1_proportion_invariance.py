@@ -4,7 +4,7 @@ For a Transformer without positional encodings, a seed s and words u, w in which
 the same proportion, Trans(f(u), s, r) = Trans(f(w), s, r) for every r.
 
 Departures from the print: words are not empty, since the empty word has no proportions; normalisers
-may depend on the set of all values, so that hardmax is covered (see `definitions.attention`).
+may depend on the set of all values, so that hardmax is covered (see `definitions.transformer`).
 """
 
 from collections import Counter

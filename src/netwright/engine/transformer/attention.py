@@ -1,6 +1,6 @@
 """Hard attention over a growing row of keys without looking at all of them, exactly.
 
-An `AttentionCache` equals `definitions.attention`. Where keys and query have a form for which the
+An `AttentionCache` equals `definitions.transformer`. Where keys and query have a form for which the
 winner is known, it answers in constant time; it checks that form exactly, key by key and query by
 query, and otherwise looks at all keys. The forms, for the score −|⟨q, k⟩|:
 

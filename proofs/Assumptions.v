@@ -1,10 +1,12 @@
 (* What the theorems rest on: Coq prints every axiom, and there is none. *)
-Require EveryMachine EveryMachineDot Execute.
+Require Universal UniversalDot Execute.
 
 Print Assumptions Universal.universal.
-Print Assumptions EveryMachine.every_machine.
-Print Assumptions EveryMachine.every_language.
+Print Assumptions Universal.accepts_iff.
+Print Assumptions Universal.every_machine.
+Print Assumptions Universal.every_language.
 Print Assumptions UniversalDot.universal.
-Print Assumptions EveryMachineDot.every_machine.
-Print Assumptions EveryMachineDot.every_language.
+Print Assumptions UniversalDot.accepts_iff.
+Print Assumptions UniversalDot.every_machine.
+Print Assumptions UniversalDot.every_language.
 Print Assumptions Execute.execute.

@@ -4,9 +4,13 @@ Require Universal UniversalDot Execute.
 Print Assumptions Universal.universal.
 Print Assumptions Universal.accepts_iff.
 Print Assumptions Universal.every_machine.
+Print Assumptions Universal.nothing_else.
+Print Assumptions Universal.every_tape.
 Print Assumptions Universal.every_language.
 Print Assumptions UniversalDot.universal.
 Print Assumptions UniversalDot.accepts_iff.
 Print Assumptions UniversalDot.every_machine.
+Print Assumptions UniversalDot.nothing_else.
+Print Assumptions UniversalDot.every_tape.
 Print Assumptions UniversalDot.every_language.
 Print Assumptions Execute.execute.

@@ -1,5 +1,5 @@
 (* What the theorems rest on: Coq prints every axiom, and there is none. *)
-Require Universal UniversalDot Execute.
+Require Universal UniversalDot Execute Tape LastVisit Stacks.
 
 Print Assumptions Universal.universal.
 Print Assumptions Universal.accepts_iff.
@@ -14,3 +14,9 @@ Print Assumptions UniversalDot.nothing_else.
 Print Assumptions UniversalDot.every_tape.
 Print Assumptions UniversalDot.every_language.
 Print Assumptions Execute.execute.
+Print Assumptions Tape.visited.
+Print Assumptions LastVisit.attends.
+Print Assumptions Stacks.top_entered.
+Print Assumptions Stacks.top_not_entered.
+Print Assumptions Stacks.pushed.
+Print Assumptions Stacks.read_out.

@@ -11,13 +11,19 @@ netwright's, number by number.
 """
 
 import sys
+from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from itertools import islice
 from typing import Any
 
 import netwright as nw
+from netwright.exact.vector import Vector
 from netwright.kind.pointer_transformer.construction import Attention
-from netwright.kind.universal_transformer.construction import compile_universal_rules
+from netwright.kind.universal_transformer.construction import (
+    CompiledUniversalRules,
+    compile_universal_rules,
+)
 from netwright.machine.normal_form import normalize
 from netwright.machine.turing_machine import Move
 
@@ -128,50 +134,99 @@ Proof. vm_compute. reflexivity. Qed."""
 MOVES = {Move.L: "Left", Move.R: "Right", Move.S: "Stay"}
 
 
+@dataclass(frozen=True)
+class Numbered:
+    """A machine and a word in Coq's numbers, with netwright's prompt and outputs."""
+
+    given: nw.TuringMachine
+    word: str
+    attention: str
+    most_outputs: int = MOST_OUTPUTS
+
+    @property
+    def blanks(self) -> bool:
+        """Whether # is a new symbol."""
+        return self.given.blank in self.word
+
+    @cached_property
+    def compiled(self) -> CompiledUniversalRules:
+        """The network with the machine as its prompt."""
+        normal = normalize(self.given, blanks_in_input=self.blanks)
+        return compile_universal_rules(normal, Attention(self.attention))
+
+    @cached_property
+    def states(self) -> dict[str, int]:
+        """The given machine's states from 0 on, then those that go back after a stay."""
+        return {q: number - 3 for q, number in self.compiled.prompt.states.items()}
+
+    @cached_property
+    def symbols(self) -> dict[str, int]:
+        """The given machine's symbols from 0 on."""
+        numbers = self.compiled.prompt.symbols
+        return {a: numbers[a] - self.blanks for a in self.given.symbols}
+
+    @property
+    def back(self) -> list[int]:
+        """The targets of stays, in the order of their new states."""
+        normal = self.compiled.normal
+        pauses = [q for q in normal.machine.states if q in normal.pauses]
+        targets = (normal.machine.delta[q, normal.machine.blank].state for q in pauses)
+        return [self.states[q] for q in targets]
+
+    @property
+    def prompt(self) -> list[list[Fraction]]:
+        """Every token."""
+        return [self._row(x) for x in self.compiled.embed(tuple(self.word))]
+
+    @cached_property
+    def outputs(self) -> list[list[Fraction]]:
+        """y_0, y_1, … until some time after the halt."""
+        network, seed = self.compiled.network, self.compiled.seed
+        found = [seed]
+        vectors = network.outputs(self.compiled.embed(tuple(self.word)), seed)
+        for output in islice(vectors, self.most_outputs):
+            found.append(output)
+            if len(found) > PAST_HALT and not found[-PAST_HALT].number("on"):
+                break
+        return [self._row(y) for y in found]
+
+    def _row(self, vector: Vector) -> list[Fraction]:
+        found = (vector.entries.get(k) for k in range(vector.layout.dimension))
+        return [Fraction(int(x.p), int(x.q)) if x else Fraction(0) for x in found]
+
+
 def check(source: str, word: str = "", attention: str = ABSOLUTE) -> str:
     """A machine and a word, with netwright's prompt and outputs."""
-    given = nw.load_machine(source)
-    blanks = given.blank in word
-    normal = normalize(given, blanks_in_input=blanks)
-    compiled = compile_universal_rules(normal, Attention(attention))
-    prompt, machine = compiled.prompt, normal.machine
-    states = {q: f"{prompt.states[q] - 3}%N" for q in machine.states}
-    symbols = {a: f"{prompt.symbols[a] - blanks}%N" for a in given.symbols}
-    vectors, dimension = compiled.embed(tuple(word)), compiled.network.layout.dimension
-
-    def row(vector: Any) -> str:
-        found = [vector.entries.get(k) for k in range(dimension)]
-        return "[" + "; ".join(number(x) if x else "0" for x in found) + "]"
-
+    case = Numbered(nw.load_machine(source), word, attention)
+    given, states, symbols = case.given, case.states, case.symbols
     rules = [
-        f"    | {states[q]}, {symbols[a]} => "
-        f"Some ({states[action.state]}, {symbols[action.write]}, {MOVES[action.move]})"
+        f"    | {states[q]}%N, {symbols[a]}%N => "
+        f"Some ({states[action.state]}%N, {symbols[action.write]}%N, {MOVES[action.move]})"
         for (q, a), action in given.delta.items()
     ]
-    pauses = [q for q in machine.states if q in normal.pauses]
-    outputs = [compiled.seed]
-    for output in islice(compiled.network.outputs(vectors, compiled.seed), MOST_OUTPUTS):
-        outputs.append(output)
-        if len(outputs) > PAST_HALT and not outputs[-PAST_HALT].number("on"):
-            break
+    accepting = [states[q] for q in case.compiled.machine.accepting]
     between = ";\n  "
+
+    def rows(found: list[list[Fraction]]) -> str:
+        return between.join(f"[{'; '.join(number(x) if x else '0' for x in row)}]" for row in found)
+
     return CHECK.format(
         name=given.name,
         word=word,
         weights="Weights" if attention == ABSOLUTE else "WeightsDot",
         states=f"{len(given.states)}%N",
         symbols=f"{len(given.symbols)}%N",
-        blank=symbols[given.blank],
-        start=states[given.start],
-        accepting="\n".join(f"    | {states[q]} => true" for q in machine.accepting),
+        blank=f"{symbols[given.blank]}%N",
+        start=f"{states[given.start]}%N",
+        accepting="\n".join(f"    | {q}%N => true" for q in accepting),
         rules="\n".join(rules),
-        blanks=str(blanks).lower(),
-        back="; ".join(states[machine.delta[q, machine.blank].state] for q in pauses),
-        letters="; ".join(symbols[a] for a in word),
-        dimension=dimension,
-        prompt=between.join(map(row, vectors)),
-        times=len(outputs) - 1,
-        outputs=between.join(map(row, outputs)),
+        blanks=str(case.blanks).lower(),
+        back="; ".join(f"{q}%N" for q in case.back),
+        letters="; ".join(f"{symbols[a]}%N" for a in word),
+        dimension=len(case.outputs[0]),
+        prompt=rows(case.prompt),
+        times=len(case.outputs) - 1,
+        outputs=rows(case.outputs),
     )
 
 

@@ -18,9 +18,12 @@ lint: $(VENV)/installed-dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-# More of the same: all machines, mutants and examples of which `make test` takes a part.
+# More of the same: all machines, mutants and examples of which `make test` and `make proofs` take a part.
 test-thorough: $(VENV)/installed-dev
 	$(BIN)/pytest -q -n auto --dist worksteal --durations 10 -m "not browser"
+	@if which coqc >/dev/null 2>&1; \
+	then $(MAKE) --no-print-directory -C proofs all-mutants PYTHON=$(abspath $(BIN)/python); \
+	else echo "coqc is not here: the mutants of proofs/ are not tried"; fi
 
 # The page in a real browser: the system's Chromium, installed where that can be done.
 test-browser: $(VENV)/installed-browser

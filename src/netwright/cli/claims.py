@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from netwright.claims.experiments import Claim, claim_names, run_claim
+from netwright.claims.proofs import Proofs, in_coq, proofs_here
 from netwright.cli.arguments import AsJson
 from netwright.cli.output import Working, console
 from netwright.cli.report import Report
@@ -45,7 +46,11 @@ def command(
     report = Report({"version": version("netwright"), "thorough": thorough})
     report.facts |= {"claims": [_row(claim) for claim in claims], "failed": len(failed)}
     report.facts["interrupted"] = work.interrupted
-    _tell(report, claims, deviations)
+    proved = in_coq(names)
+    proofs = proofs_here() if proved else None
+    if proofs is not None:
+        report.facts["proofs"] = _proofs(proofs, proved)
+    _tell(report, claims, deviations, proofs)
     report.show(as_json=as_json)
     if work.interrupted:
         raise StoppedError(f"interrupted after {len(claims)} of {counted(len(names), 'statement')}")
@@ -66,14 +71,24 @@ def _row(claim: Claim) -> dict[str, Any]:
     }
 
 
+def _proofs(proofs: Proofs, proved: list[str]) -> dict[str, Any]:
+    return {
+        "compiled": proofs.missing is None,
+        "result": proofs.result,
+        "coq": proofs.coq,
+        "theorems": proofs.theorems,
+        "statements": proved,
+    }
+
+
 def _checked(claim: Claim) -> str:
     """What is checked, and on what: the first cases, and how many there are."""
     on = f"{', '.join(claim.on[:2])}{', …' if len(claim.on) > 2 else ''}"
     return f"{claim.checked} ({len(claim.on)}: {on})" if claim.on else claim.checked
 
 
-def _tell(report: Report, claims: list[Claim], deviations: bool) -> None:
-    """The table, where statements depart from the print, and what fails."""
+def _tell(report: Report, claims: list[Claim], deviations: bool, proofs: Proofs | None) -> None:
+    """The table, the proofs, where statements depart from the print, and what fails."""
     marks = [" (ours)" if each.is_ours else " *" if each.deviation else "" for each in claims]
     report.table(
         ("statement", "what is checked", "cases", ""),
@@ -83,6 +98,9 @@ def _tell(report: Report, claims: list[Claim], deviations: bool) -> None:
         ],
         whole=("statement", "cases", ""),
     )
+    if proofs is not None:
+        by = f" by Coq {proofs.coq}, {counted(proofs.theorems, 'theorem')}" if proofs.coq else ""
+        report.line(f"proofs in Coq: {proofs.result}{by}")
     report.line(f"netwright {version('netwright')}; a random network's number is its seed")
     departing = [claim for claim in claims if claim.deviation]
     if departing:

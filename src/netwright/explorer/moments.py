@@ -19,7 +19,7 @@ TAPE = 30
 """The number of cells shown on either side of the head."""
 LONGEST_NUMBER = 80
 MOST_VECTORS = 12
-LONGEST_TEXT = 40
+LONGEST_TEXT = 30
 MOVES = {"L": -1, "R": 1, "S": 0}
 
 

@@ -108,7 +108,7 @@ function draw() {
   drawLemmas($("lemmas"), run, shown, source);
   drawStream(run, shown);
   drawRule(run, shown);
-  picture.draw(shown);
+  picture.draw(shown).then(() => overview.load());
   document.body.dataset.pictured = shown.t;
   if (!shown.vectors) return;
   whole = shown;

@@ -8,7 +8,7 @@ export class Overview {
   constructor(canvas, go) {
     this.canvas = canvas;
     const move = (event) => {
-      if (!this.run || !(event.buttons & 1) && event.type !== "pointerdown") return;
+      if (!this.part || !(event.buttons & 1) && event.type !== "pointerdown") return;
       const box = canvas.getBoundingClientRect();
       go(this.time(event.clientX - box.left));
     };
@@ -28,7 +28,6 @@ export class Overview {
     Object.assign(this, { run, source, diagram: null, part: null, t: Math.min(store.get("t"), run.last) });
     this.canvas.setAttribute("aria-valuemin", 1);
     this.canvas.setAttribute("aria-valuemax", run.last);
-    this.load();
   }
 
   // The range of times shown: all, or a window around t that moves when t nears its edge.
@@ -58,7 +57,7 @@ export class Overview {
 
   mark(t) {
     this.t = t;
-    this.load();
+    if (this.part) this.load(); // else after the first picture, which is quicker
     this.canvas.setAttribute("aria-valuenow", t);
     this.canvas.setAttribute("aria-valuetext", `time ${number(t)} of ${number(this.run.last)}`);
     this.draw();

@@ -75,17 +75,18 @@ export class Picture {
       if (!found) { this.asked = null; return; }
       this.diagram = found;
     }
-    if (this.diagram && this.moment === moment) this.paint(moment, t);
+    // The newest moment: it may have come while its diagram, asked for by an older one, had not.
+    if (this.diagram) this.paint(this.moment);
   }
 
   // The tape between two axes: cells to the left, times below; t stands above it.
-  paint(moment, t) {
-    const { diagram, canvas } = this;
-    if (!canvas.clientWidth) return;
+  paint(moment) {
+    const { diagram, canvas } = this, t = Math.max(moment.t, this.run.lead);
+    if (!canvas.clientWidth || t < diagram.start || t >= diagram.stop) return; // another is coming
     const { context, ...whole } = fit(canvas);
     context.font = SMALL;
     const cells = [diagram.first, diagram.last].map(number);
-    const left = Math.max(...cells.map((text) => context.measureText(text).width), 32) + 6;
+    const left = Math.max(...["cell ↓", ...cells].map((text) => context.measureText(text).width)) + 6;
     const width = Math.max(1, whole.width - left), height = Math.max(1, whole.height - TOP - BOTTOM);
     axes(context, diagram, cells, left, width, height);
     context.translate(left, TOP);
@@ -100,11 +101,13 @@ export class Picture {
     context.setLineDash([]);
     const found = moment.attention;
     if (found && found.winner !== null && found.winner >= diagram.start && found.cell !== null) {
-      if (found.second !== null && found.second_cell !== null) this.mark(context, centre(found.second), row(found.second_cell), found.second, "--second", true);
-      const y = row(found.cell);
+      const y = row(found.cell), second = found.second === null || found.second_cell === null ? null : row(found.second_cell);
+      if (second !== null) this.mark(context, centre(found.second), second, found.second, "--second", true);
       line(context, centre(found.winner), y, centre(t + (found.winner === moment.t ? 0 : 1)), y, "--layer-3", 4);
       this.mark(context, centre(found.winner), y, found.winner, "--layer-3");
-      label(context, `token ${number(found.winner)}`, centre(found.winner), y + (y > height - 30 ? -18 : 18), width, "--layer-3");
+      // Below, unless there is no room or the runner-up is there.
+      const below = y < height - 30 && !(second > y && second < y + 36) || y < 30;
+      label(context, `token ${number(found.winner)}`, centre(found.winner), y + (below ? 18 : -18), width, "--layer-3");
     }
     label(context, early ? `t = ${number(moment.t)}, before this` : `t = ${number(t)}`, now, -TOP / 2, width, "--text");
     canvas.setAttribute("aria-label", this.words(moment));
@@ -130,7 +133,7 @@ export class Picture {
     if (!found || found.score === null) return;
     const exact = (text) => element("span", { class: "number", title: `exactly ${signed(text)}`, tabindex: 0 }, about(text));
     const token = (t) => element("button", { class: "to", onclick: () => this.go(t), "aria-label": `Go to token ${number(t)}` }, `token ${number(t)}`);
-    const best = found.winner === null ? `${number(found.winners)} tokens` : token(found.winner);
+    const best = found.winner === null ? `${number(found.winners)} tokens alike` : token(found.winner);
     this.scores.append(`Scores ${this.run.view.score}: `, best, " ", exact(found.score));
     if (found.second === null) return;
     const where = found.second_cell === null ? "" : ` on cell ${number(found.second_cell)}`;

@@ -86,7 +86,8 @@ export function drawText(place, moment) {
   place.hidden = !text;
   if (!text) return;
   const token = (each, name) => element(name, each.length > 40 ? { title: each } : {}, clip(each, 40));
-  const before = text.all > text.before.length ? `… ${number(text.all - text.before.length)} tokens, then ` : "";
-  place.replaceChildren(`The text: ${before}`, ...text.before.flatMap((each) => [token(each, "code"), " "]),
+  const last = text.before.slice(innerWidth < 720 ? -10 : -30);
+  const before = text.all > last.length ? `… ${number(text.all - last.length)} tokens, then ` : "";
+  place.replaceChildren(`The text: ${before}`, ...last.flatMap((each) => [token(each, "code"), " "]),
     ...(text.after.length ? ["and now ", ...text.after.map((each) => token(each, "mark"))] : ["and nothing more"]), ".");
 }

@@ -16,3 +16,12 @@ def at(page: Any, t: int) -> None:
 def press(page: Any, key: str, t: int) -> None:
     page.keyboard.press(key)
     at(page, t)
+
+
+def until(page: Any, expression: str) -> None:
+    """Wait until JavaScript is true; the page's policy forbids Playwright's own way."""
+    for _ in range(600):
+        if page.evaluate(expression):
+            return
+        page.wait_for_timeout(50)
+    raise AssertionError(f"never true: {expression}")

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 from tests.browser.conftest import Opened
-from tests.browser.looking import PALINDROME, at, press, text
+from tests.browser.looking import PALINDROME, at, press, text, until
 
 from netwright.machine.library import library_machine, library_names
 from netwright.machine.timeline import Timeline
@@ -143,3 +143,46 @@ def test_the_wheel_has_the_page(tmp_path: Path) -> None:
     code = "\n".join(lines)
     run([executable, "-c", code], check=True, cwd=tmp_path)
     assert 'id="recorded"' in page.read_text(encoding="utf-8")
+
+
+def test_a_frame_without_a_size_at_first(watched: Opened, tmp_path: Path) -> None:
+    """As a notebook makes it: the page is loaded, and laid out only later."""
+    import netwright as nw
+
+    frame = nw.explore("palindrome", "abba", t=18)._repr_html_()
+    hidden = f"<!doctype html><title>a notebook</title><div id=x style='display:none'>{frame}</div>"
+    (tmp_path / "frame.html").write_text(hidden, encoding="utf-8")
+    page = watched(f"file://{tmp_path}/frame.html")
+    inside = page.frames[1]
+    inside.wait_for_selector("body[data-shown='18']", state="attached")
+    page.evaluate("document.getElementById('x').style.display = ''")
+    columns = """(selector) => { const c = document.querySelector(selector);
+        if (c.width < 300) return 0;
+        const { data } = c.getContext("2d").getImageData(0, 0, c.width, c.height);
+        const seen = new Set();
+        for (let x = 0; x < c.width; x++) {
+            let key = "";
+            for (let y = 0; y < c.height; y++) key += data[4 * (y * c.width + x)] + " ";
+            seen.add(key);
+        }
+        return seen.size; }"""
+    for selector in ("#picture canvas", "#overview"):
+        until(inside, f"({columns})({selector!r}) > 20")
+    assert inside.locator("#tape .cell").count() > 20
+
+
+def test_a_file_says_which_times_it_has(watched: Opened, tmp_path: Path) -> None:
+    import netwright as nw
+
+    nw.explore("busy-beaver-5", tokens="100:150").save(tmp_path / "bb5.html")
+    page = watched(f"file://{tmp_path}/bb5.html#t=9999")
+    at(page, 150)
+    said = "This file has t = 100 to 150 of 47,176,873; netwright explore shows all of them."
+    assert text(page, "#note") == said
+    press(page, "ArrowLeft", 149)
+    assert text(page, "#note") == ""
+    page.fill("#t", "7")
+    page.keyboard.press("Enter")
+    at(page, 100)
+    assert text(page, "#note") == said
+    assert page.input_value("#t") == "100"

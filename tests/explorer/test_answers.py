@@ -15,6 +15,7 @@ from netwright.explorer.answers import Answer, Answers
 from netwright.explorer.demos import DEMOS
 from netwright.explorer.explored import Explored
 from netwright.explorer.page import explore
+from netwright.kind.registry import kinds
 from netwright.machine.library import library_machine
 from netwright.machine.simulate import configurations
 from netwright.machine.turing_machine import TuringMachine
@@ -375,3 +376,21 @@ def test_memory_has_a_limit_that_is_said(answers: Answers, monkeypatch: pytest.M
     assert answers_module.resident_bytes() == 10**10
     monkeypatch.undo()
     assert 10**7 < answers_module.resident_bytes() < 10**11
+
+
+@pytest.mark.parametrize("kind", kinds())
+def test_what_the_machine_does_is_what_the_network_shows(answers: Answers, kind: str) -> None:
+    """The quick answer agrees with the moment's own at every time."""
+    subject = {"machine": "even-as", "input": "ab", "kind": kind}
+    for t in range(1, ask(answers, "run", **subject)["last"] + 1):
+        quick = ask(answers, "configuration", **subject, t=t)
+        [moment] = ask(answers, "moments", **subject, **{"from": t})
+        assert {name: moment[name] for name in quick} == quick, (kind, t)
+
+
+def test_the_form_has_all_options_but_other_names_of_kinds(answers: Answers) -> None:
+    listed = {kind["name"]: kind["options"] for kind in ask(answers, "machines")["kinds"]}
+    assert list(listed) == list(kinds())
+    names = {name: [option["name"] for option in options] for name, options in listed.items()}
+    assert names["language-model"] == ["context", "dtype"]
+    assert names["universal-transformer"] == ["attention", "blanks"]

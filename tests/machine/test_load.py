@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from netwright.errors import FormatError, FormatWarning
-from netwright.machine.load import load_machine
+from netwright.machine.load import load_machine, machine_of_text
 
 MORPHETT = "0 a b r 0\n0 _ _ * halt\n"
 
@@ -106,3 +106,13 @@ def test_a_link_to_nowhere(tmp_path: Path) -> None:
     path.symlink_to(tmp_path / "gone")
     with pytest.raises(FormatError, match="cannot be read: No such file"):
         load_machine(str(path))
+
+
+def test_a_file_of_one_line_is_read_as_text() -> None:
+    line = (
+        '{"states": ["p", "h"], "input_symbols": ["a"], "tape_symbols": ["a", "."], '
+        '"initial_state": "p", "blank_symbol": ".", "final_states": ["h"], '
+        '"transitions": {"p": {"a": ["p", "a", "R"], ".": ["h", "a", "R"]}}}'
+    )
+    assert machine_of_text(line) == load_machine(line) == machine_of_text(f"{line}\n")
+    assert machine_of_text(line).states == ("p", "h")

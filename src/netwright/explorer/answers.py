@@ -2,6 +2,7 @@
 
     /api/run        the run: machine, layout, how a moment is shown, where it ends
     /api/moments    from, count: a range of moments
+    /api/configuration  t: what the machine does then, without the network
     /api/diagram    from, to, columns, first, last, rows: the space-time diagram, binary
     /api/machines   the library, and the kinds of network with their options
     /api/statements what the paper's statements say
@@ -30,8 +31,8 @@ from netwright.claims.paper import statements
 from netwright.errors import InputError, NetwrightError
 from netwright.explorer.demos import DEMOS
 from netwright.explorer.explored import LIMIT, Explored, KeepGoing
-from netwright.explorer.moments import moment_data
-from netwright.kind.record import Kind
+from netwright.explorer.moments import machine_data, moment_data
+from netwright.kind.record import Kind, Option
 from netwright.kind.registry import DEFAULT, kind_named, kind_with, kinds
 from netwright.machine.library import library_machine, library_names
 from netwright.machine.load import machine_of_text
@@ -110,7 +111,12 @@ class Answers:
         }
         if path in simple:
             return json_answer(simple[path]())
-        long = {"/api/run": _run, "/api/moments": _moments, "/api/diagram": _diagram}
+        long = {
+            "/api/run": _run,
+            "/api/moments": _moments,
+            "/api/configuration": _configuration,
+            "/api/diagram": _diagram,
+        }
         if path not in long:
             return message(404, f"there is no {shortened(path, 60)}")
         return self._poll(path, query, long[path])
@@ -246,6 +252,11 @@ def _run(explored: Explored, _query: Query, _keep_going: KeepGoing) -> Answer:
     return json_answer(explored.description())
 
 
+def _configuration(explored: Explored, query: Query, _keep_going: KeepGoing) -> Answer:
+    t = max(1, min(_number(query, "t", 1), explored.last[0]))
+    return json_answer(machine_data(explored, t))
+
+
 def _moments(explored: Explored, query: Query, keep_going: KeepGoing) -> Answer:
     last, _ = explored.last
     start = max(1, min(_number(query, "from", 1), last))
@@ -326,14 +337,25 @@ def _machines() -> dict[str, Any]:
             {
                 "name": kind.name,
                 "statement": kind.statement,
-                "options": [
-                    {"name": o.name, "help": o.help, "choices": list(o.choices)}
-                    for o in kind.options
-                    if o.choices
-                ],
+                "options": [*filter(None, (_option(kind, o) for o in kind.options))],
             }
             for kind in kinds().values()
         ],
+    }
+
+
+def _option(kind: Kind[Any], option: Option) -> dict[str, Any] | None:
+    """An option for the page's form; None if its only other choice is another kind's name."""
+    aliases = kind.construction.aliases
+    choices = [c for c in option.choices if (option.name, c) not in aliases]
+    if len(choices) == 1:
+        return None
+    return {
+        "name": option.name,
+        "help": option.help,
+        "choices": choices,
+        "flag": option.is_flag,
+        "default": option.written(option.default),
     }
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cached_property
+from threading import Lock
 from time import monotonic
 from typing import Any
 
@@ -48,9 +49,24 @@ class Explored:
         self.view: View = network.kind.look.view
         self.history: History = network.kind.look.history(network.compiled, word, limit)
         self.lead = self.history.lead
-        given = network.compiled, word, self.history.timeline.limit
-        by_steps = network.kind.look.steps(*given)
-        self.tracing: Tracing[Any] = by_steps or network.kind.reading.trace(*given)
+        self.reads = network.kind.look.reads(network.compiled, word)
+        self._lock = Lock()
+        self._tracing: Tracing[Any] | None = None
+
+    @property
+    def reads_input(self) -> bool:
+        """Whether it reads the input before the machine starts, and not a prompt."""
+        return tuple(self.reads) == self.word
+
+    @property
+    def tracing(self) -> Tracing[Any]:
+        """The network's own run, which starts when it is first asked for."""
+        with self._lock:
+            if self._tracing is None:
+                kind = self.network.kind
+                given = self.network.compiled, self.word, self.history.timeline.limit
+                self._tracing = kind.look.steps(*given) or kind.reading.trace(*given)
+            return self._tracing
 
     def moment(self, t: int, keep_going: KeepGoing = lambda done: True) -> Moment | None:
         """Compute a moment of the network's own run; None if `keep_going` cancelled it."""
@@ -148,6 +164,7 @@ class Explored:
             "name": printable(network.machine.name),
             "about": printable(network.machine.description),
             "input": list(self.word),
+            "reads": {"symbols": list(self.reads), "input": self.reads_input},
             "kind": kind.name,
             "statement": kind.statement,
             "options": {

@@ -12,38 +12,74 @@ from netwright.exact.rational import ZERO, Rational, as_float
 from netwright.exact.vector import Vector
 from netwright.explorer.explored import Explored
 from netwright.network.trace import Moment
+from netwright.network.view import AppliedRule
 from netwright.text import shortened
 
 TAPE = 30
 """The number of cells shown on either side of the head."""
 LONGEST_NUMBER = 80
 MOST_VECTORS = 12
+LONGEST_TEXT = 30
+MOVES = {"L": -1, "R": 1, "S": 0}
+
+
+def machine_data(explored: Explored, t: int) -> dict[str, Any]:
+    """Return what the machine does at a time of the network: tape, head and rule.
+
+    Before the machine starts, the tape is what the network reads, and the head where it reads.
+    """
+    timeline, time = explored.history.timeline, t - explored.lead
+    data: dict[str, Any] = {"t": t, "step": None, "rule": None}
+    if time < 0:
+        return data | _reading_data(explored, t)
+    now = timeline.at(time)
+    if now is None:
+        return data
+    rule = AppliedRule.of(timeline.machine, now.state, now.symbol)
+    first, last = now.head - TAPE, now.head + TAPE
+    visits = timeline.visits(time, first, last)
+    return data | {
+        "step": now.step,
+        "rule": rule._asdict(),
+        "head": now.head,
+        "next": now.head + MOVES[rule.move] if rule.move else None,
+        "tape": {
+            "first": first,
+            "cells": timeline.cells(time, first, last),
+            "visits": [None if v is None else v + explored.lead for v, _ in visits],
+        },
+    }
+
+
+def _reading_data(explored: Explored, t: int) -> dict[str, Any]:
+    """Symbol t of what is read, and its neighbours; beyond an input the tape is blank."""
+    reads = explored.reads
+    outside = explored.history.timeline.machine.blank if explored.reads_input else ""
+    cells = range(t - 1 - TAPE, t + TAPE)
+    return {
+        "head": t - 1,
+        "next": t if t < len(reads) else None,
+        "tape": {
+            "first": cells[0],
+            "cells": [reads[c] if 0 <= c < len(reads) else outside for c in cells],
+            "visits": [c + 1 if 0 <= c < t - 1 else None for c in cells],
+        },
+    }
 
 
 def moment_data(explored: Explored, moment: Moment) -> dict[str, Any]:
-    """Return all data that the page shows for a moment."""
+    """Return all data that the page shows for a moment; the rule is the network's own."""
     network, kind = explored.network, explored.network.kind
-    t, timeline = moment.t, explored.history.timeline
-    data: dict[str, Any] = {"t": t, "vectors": _vectors_data(explored, moment)}
+    data = machine_data(explored, moment.t)
+    data["vectors"] = _vectors_data(explored, moment)
     try:
         said = kind.look.rule(network.compiled, moment)
         data["rule"] = said and said._asdict()
     except NetworkError as error:
         data["rule"], data["lost"] = None, str(error)
-    time = t - explored.lead
-    now = timeline.at(max(0, time))
-    if now is not None:
-        data["step"] = now.step if time >= 0 else None
-        data["head"] = now.head
-        after = timeline.at(time + 1) if time >= 0 else None
-        data["next"] = after.head if after else now.head
-        first, last = now.head - TAPE, now.head + TAPE
-        visits = timeline.visits(now.time, first, last)
-        data["tape"] = {
-            "first": first,
-            "cells": timeline.cells(now.time, first, last),
-            "visits": [None if v is None else v + explored.lead for v, _ in visits],
-        }
+    if text := kind.look.text(network.compiled, explored.tracing, moment.t):
+        before, after = text
+        data["text"] = {"all": len(before), "before": before[-LONGEST_TEXT:], "after": after}
     if explored.view.drawn:
         data["attention"] = _attention_data(explored, moment, data.get("next"))
     data["lemmas"] = []

@@ -346,6 +346,14 @@ class Look(ABC, Generic[C]):
     def history(self, compiled: C, word: Sequence[str], limit: int) -> History:
         """The machine's run, and how its times relate to the network's."""
 
+    def reads(self, compiled: C, word: Sequence[str]) -> Sequence[str]:
+        """The symbols that it reads, one a moment, before the machine of `history` starts."""
+        return word
+
+    def text(self, compiled: C, tracing: Any, t: int) -> tuple[list[str], list[str]] | None:
+        """The tokens up to moment t, and the next one, if any; None if it writes no text."""
+        return None
+
     def rule(self, compiled: C, moment: Moment) -> AppliedRule | None:
         """The rule that a moment applies; None if it shows no configuration."""
         now = moment.configuration

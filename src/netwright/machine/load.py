@@ -13,6 +13,7 @@ from netwright.machine.formats import (
     automata_python,
     bbchallenge,
     read_text,
+    recognised,
     seed_database,
     wolfram,
 )
@@ -34,7 +35,7 @@ def load_machine(
     Args:
         argument: a name from the library, a path (with `:PART` for one of several machines in a
             file), bbchallenge text, `wolfram:NUMBER,STATES,COLOURS`, the text of a machine file,
-            which has more than one line, or a DTM object of automata-lib.
+            or a DTM object of automata-lib.
         format_name: the format of the file or text; None means that its content decides.
         also: symbols of the input; rules of the file for any symbol cover them.
 
@@ -93,12 +94,14 @@ def machine_of_text(text: str) -> TuringMachine:
 
 
 def _one_line(text: str, format_name: str | None) -> TuringMachine | None:
-    """The machine of a number or of bbchallenge text; None if it is neither."""
+    """The machine of a number, bbchallenge text or a file of one line; None if it is neither."""
     if format_name is None and wolfram.is_number(text):
         return wolfram.read(text)
     looks_right = format_name is None and bbchallenge.recognises(text)
     if looks_right or format_name == bbchallenge.NAME:
         return bbchallenge.read(text, Source(clipped(text)))
+    if format_name is None and recognised(text) is not None:
+        return read_text(text, Source("the text"))
     return None
 
 

@@ -20,19 +20,29 @@ export class Choice {
 
   offer(known) {
     this.known = known;
-    if (!known) return;
     $("machines").replaceChildren(...known.machines.map((m) => element("option", { value: m.name }, m.about)));
-    $("kind").replaceChildren(...known.kinds.map((k) => element("option", { value: k.name }, k.name)));
+    $("kind").replaceChildren(...known.kinds.map((k) => element("option", { value: k.name, title: k.statement }, k.name)));
+    if (this.run) this.show(this.run);
   }
 
   offerOptions(values = {}) {
     const kind = this.known?.kinds.find((each) => each.name === $("kind").value);
     $("options").replaceChildren(...(kind?.options ?? []).map((option) => {
-      const select = element("select", { name: option.name, title: option.help, onchange: () => this.submit() },
-        ...option.choices.map((choice) => element("option", { value: choice }, choice)));
-      if (values[option.name]) select.value = values[option.name];
-      return element("label", {}, `${option.name} `, select);
+      const about = { name: option.name, title: option.help, onchange: () => this.submit() };
+      const value = values[option.name] ?? option.default;
+      const field = option.choices.length ? element("select", about, ...option.choices.map((choice) => element("option", { value: choice }, choice)))
+        : option.flag ? element("input", { ...about, type: "checkbox" })
+          : element("input", { ...about, size: 5, spellcheck: "false", placeholder: option.default ?? "auto" });
+      if (option.flag) field.checked = value;
+      else field.value = value ?? "";
+      return element("label", {}, `${option.name} `, field);
     }));
+  }
+
+  // The options as the form has them; an empty field means the default.
+  options() {
+    return Object.fromEntries([...$("options").querySelectorAll("[name]")].map((field) => [
+      field.name, field.type === "checkbox" ? String(field.checked) : field.value.trim() || undefined]));
   }
 
   show(run) {
@@ -48,11 +58,9 @@ export class Choice {
 
   async submit() {
     const typed = $("machine").value.trim(), machine = this.run && typed === this.name.trim() ? store.get("machine") : typed;
-    const changes = { machine, kind: $("kind").value, input: undefined, word: undefined, score: undefined };
-    if (changes.kind !== store.get("kind")) changes.base = changes.blanks = undefined;
+    const changes = { ...store.forgotten(), machine, kind: $("kind").value, ...this.options() };
     const text = $("input").value, long = this.run?.machine.symbols.some((s) => s.length > 1);
     if ($("input").dataset.given) Object.assign(changes, long && machine === store.get("machine") ? { word: JSON.stringify(text ? text.split(",") : []) } : { input: text });
-    for (const select of $("options").querySelectorAll("select")) changes[select.name] = select.value;
     const same = this.run && machine === store.get("machine") && text === word(this.run);
     if (!same) changes.t = 1;
     store.set(changes, { replace: false });
@@ -67,7 +75,7 @@ function ownMachine(source) {
     try {
       const machine = await source.post(text.value);
       closeDialog();
-      store.set({ ...CLEAN, machine, t: 1 }, { replace: false });
+      store.set({ ...store.forgotten(), machine, t: 1 }, { replace: false });
     } catch (error) {
       problem.textContent = error.message;
     }
@@ -77,13 +85,11 @@ function ownMachine(source) {
     text, element("p", {}, element("button", { onclick: show }, "Show it")), problem);
 }
 
-const CLEAN = { input: undefined, word: undefined, kind: undefined, score: undefined, base: undefined, part: undefined };
-
 export function showDemos(demos, source) {
   if (!demos) return openDialog(element("p", {}, "This file has one run. netwright explore has all machines."));
   const open = (query) => {
     closeDialog();
-    store.set({ ...CLEAN, ...query, t: Number(query.t) }, { replace: false });
+    store.set({ ...store.forgotten(), ...query, t: Number(query.t) }, { replace: false });
   };
   return openDialog(element("h2", {}, "Demos"), element("ul", { class: "demos" }, ...demos.map((demo) =>
     element("li", {}, element("button", { onclick: () => open(demo.query) }, demo.title), element("p", {}, demo.question,

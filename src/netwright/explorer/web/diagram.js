@@ -49,18 +49,31 @@ function path(context, diagram, width, height) {
   const { columns, low, high } = diagram;
   const { perTime, y, perCell } = scale(diagram, width, height);
   const step = width / columns, single = columns === diagram.stop - diagram.start;
-  context.strokeStyle = context.fillStyle = ink("--head");
   if (single && perTime >= 2) {
-    context.lineWidth = 2.5;
     context.beginPath();
     for (let x = 0; x < columns; x++) context.lineTo((x + 0.5) * step, y(low[x]) + perCell / 2);
-    context.stroke();
+    cased(context, "--head", 2.5);
     return;
   }
-  for (let x = 0; x < columns; x++) {
-    // If the head sweeps over much of the picture, its path would hide the tape.
-    const top = y(low[x]), size = Math.max(1.5, y(high[x] + 1) - top);
-    if (size < height / 6) context.fillRect(x * step, top, Math.max(1, step), size);
+  for (const [colour, rim] of [["--casing", CASING], ["--head", 0]]) {
+    context.fillStyle = ink(colour);
+    for (let x = 0; x < columns; x++) {
+      // If the head sweeps over much of the picture, its path would hide the tape.
+      const top = y(low[x]), size = Math.max(2, y(high[x] + 1) - top);
+      if (size < height / 6) context.fillRect(x * step - rim, top - rim, Math.max(1, step) + 2 * rim, size + 2 * rim);
+    }
+  }
+}
+
+const CASING = 2; // pixels around every mark, of a colour that differs from it by more than 3 : 1
+
+// Stroke the path twice, the casing first, so that it shows on every shade of the tape.
+export function cased(context, colour, width) {
+  context.lineJoin = "round";
+  for (const [name, wide] of [["--casing", width + 2 * CASING], [colour, width]]) {
+    context.strokeStyle = ink(name);
+    context.lineWidth = wide;
+    context.stroke();
   }
 }
 

@@ -3,6 +3,7 @@
 export const number = (n) => (n < 0 ? "−" : "") + Math.abs(n).toLocaleString("en");
 export const steps = (n) => `${number(n)} ${n === 1 ? "step" : "steps"}`;
 export const signed = (text) => String(text).replace(/-/g, "−");
+export const clip = (text, most = 24) => ([...text].length > most ? `${[...text].slice(0, most - 1).join("")}…` : text);
 export const symbol = (s, blank) => (s === blank || s === " " ? "␣" : s);
 
 // An exact rational such as -8790/23456790 as −8790/t, if its denominator divides a power of t.

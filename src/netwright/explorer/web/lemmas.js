@@ -13,7 +13,7 @@ function vector(run, moment, name) {
 }
 
 export function drawLemmas(list, run, moment, source) {
-  list.replaceChildren(...moment.lemmas.map((lemma) => {
+  list.replaceChildren(...(moment.lemmas ?? []).map((lemma) => {
     const name = `${lemma.statement.replace("Lemma ", "")} ${LETTERS[lemma.name] ?? lemma.name}`;
     const open = async () => {
       const titles = await source.statements();

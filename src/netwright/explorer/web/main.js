@@ -2,7 +2,7 @@
 
 import * as store from "./store.js";
 import { openSource, Trouble } from "./source.js";
-import { drawTape, say } from "./tape.js";
+import { drawTape, drawText, say } from "./tape.js";
 import { Picture } from "./picture.js";
 import { Overview } from "./overview.js";
 import { drawStream } from "./stream.js";
@@ -14,13 +14,23 @@ import { showHelp, setTheme, nextTheme } from "./help.js";
 import { number, steps } from "./format.js";
 
 const $ = (id) => document.getElementById(id);
-const ITSELF = ["machine", "input", "word", "kind", "score", "base", "blanks"];
-let source, run = null, shown = null, direction = 1;
+const SOON = 60; // ms that the network's vectors have before the machine's own run is shown
+let source, run = null, shown = null, whole = null, direction = 1; // `whole`: with vectors
 
 function trouble(error) {
   if (error && !(error instanceof Trouble)) console.error(error);
   $("trouble").textContent = error ? error.message : "";
   $("trouble").hidden = !error;
+}
+
+// The nearest time that there is; if it was asked for in words, say that it is another one.
+function nearest(t, say = true) {
+  const first = run.from ?? 1, last = run.to ?? run.last, found = Math.max(first, Math.min(last, t));
+  const here = `t = ${number(first)} to ${number(last)}`;
+  $("note").textContent = found === t || !say ? ""
+    : run.from ? `This file has ${here} of ${number(run.last)}; netwright explore shows all of them.`
+      : `There is no t = ${number(t)}: this run has ${here}.`;
+  return found;
 }
 
 function progress(done) {
@@ -30,13 +40,13 @@ function progress(done) {
 }
 
 async function loadRun() {
+  run = shown = whole = null;
   try {
     const found = await source.run();
     if (!found) return;
     run = found;
     trouble(null);
   } catch (error) {
-    run = null;
     document.body.classList.add("empty");
     document.body.classList.remove("loading");
     $("about").textContent = "";
@@ -56,25 +66,37 @@ async function loadRun() {
   transport.show(run);
   overview.show(run, source);
   picture.show(run, source);
-  if (store.get("t") > run.last) store.set({ t: run.last }); // which loads that moment
+  const asked = store.get("t"), t = nearest(asked);
+  if (t !== asked) store.set({ t }); // which loads that moment
   else await loadMoment();
 }
 
 async function loadMoment() {
   if (!run) return;
-  const t = Math.min(store.get("t"), run.last);
-  overview.mark(t);
-  transport.mark(t);
-  try {
-    const moment = await source.moment(t, direction);
-    // If a newer request was made meanwhile, its answer is drawn instead of this one.
-    if (!moment || moment.t !== Math.min(store.get("t"), run.last)) return;
+  const t = store.get("t"), mine = run;
+  // If a newer request was made meanwhile, its answer is drawn instead of this one.
+  const isWanted = (moment) => moment && mine === run && t === store.get("t");
+  const show = (moment) => {
     trouble(null);
     shown = moment;
     document.body.classList.remove("loading");
     draw();
+  };
+  overview.mark(t);
+  transport.mark(t);
+  let arrived = run.changes.length > 0; // a changed network's run is not the machine's
+  const early = setTimeout(async () => {
+    const found = arrived ? null : await source.configuration?.(t).catch(() => null);
+    if (isWanted(found) && !arrived) show(found);
+  }, SOON);
+  try {
+    const moment = await source.moment(t, direction);
+    arrived = true;
+    if (isWanted(moment)) show(moment);
   } catch (error) {
     trouble(error);
+  } finally {
+    clearTimeout(early);
   }
 }
 
@@ -82,28 +104,33 @@ function draw() {
   if (!shown || !run) return;
   drawTape($("tape"), run, shown);
   say($("sentence"), run, shown);
+  drawText($("text"), shown);
   drawLemmas($("lemmas"), run, shown, source);
   drawStream(run, shown);
   drawRule(run, shown);
-  picture.draw(shown);
+  picture.draw(shown).then(() => overview.load());
+  document.body.dataset.pictured = shown.t;
+  if (!shown.vectors) return;
+  whole = shown;
   document.body.dataset.shown = shown.t;
 }
 
-function go(t) {
+// Go to a time; `typed` if a number was written, and not a key pressed at the end of the run.
+function go(t, typed = false) {
   if (!run) return;
-  const goal = Math.max(run.from ?? 1, Math.min(run.to ?? run.last, t));
+  const goal = nearest(t, typed || Boolean(run.from));
   direction = goal < store.get("t") ? -1 : 1;
   store.set({ t: goal });
 }
 
 const picture = new Picture($("picture"), go);
 const overview = new Overview($("overview"), go);
-const transport = new Transport(go, () => shown?.t === store.get("t"));
+const transport = new Transport(go, () => shown?.vectors && shown.t === store.get("t"));
 const choice = new Choice();
 
 store.watch((state, changed) => {
   if (changed.has("theme")) { setTheme(state.theme); overview.draw(); }
-  if (ITSELF.some((name) => changed.has(name))) {
+  if ([...changed].some(store.isSubject)) {
     document.body.classList.add("loading");
     loadRun();
   }
@@ -112,13 +139,21 @@ store.watch((state, changed) => {
   else draw();
 });
 
-addEventListener("resize", () => { overview.resize(); draw(); });
+// A frame in a notebook has no size at first, and a page may get another one at any time.
+let wide = 0;
+new ResizeObserver(([{ contentRect }]) => {
+  if (contentRect.width === wide) return;
+  wide = contentRect.width;
+  overview.resize();
+  picture.resize();
+  draw();
+}).observe($("tape"));
 addEventListener("popstate", () => location.reload());
 $("stop").addEventListener("click", () => {
   source.stop();
   transport.stop();
   progress(null);
-  if (shown) store.set({ t: shown.t });
+  if (whole) store.set({ t: whole.t });
 });
 $("theme").addEventListener("click", () => store.set({ theme: nextTheme() }));
 $("help-button").addEventListener("click", () => showHelp());
@@ -131,7 +166,7 @@ $("demos-button").addEventListener("click", async () => showDemos(await source.d
     setTheme(store.get("theme"));
     if (store.get("big")) document.body.classList.add("big");
     document.body.classList.toggle("file", Boolean(source.only));
-    choice.offer(await source.machines());
+    source.machines().then((known) => known && choice.offer(known), trouble);
     await loadRun();
   } catch (error) {
     trouble(error);

@@ -2,13 +2,13 @@
 
 import * as store from "./store.js";
 import { number } from "./format.js";
-import { fit, ink, paint, scale } from "./diagram.js";
+import { cased, fit, ink, paint, scale } from "./diagram.js";
 
 export class Overview {
   constructor(canvas, go) {
     this.canvas = canvas;
     const move = (event) => {
-      if (!this.run || !(event.buttons & 1) && event.type !== "pointerdown") return;
+      if (!this.part || !(event.buttons & 1) && event.type !== "pointerdown") return;
       const box = canvas.getBoundingClientRect();
       go(this.time(event.clientX - box.left));
     };
@@ -28,7 +28,6 @@ export class Overview {
     Object.assign(this, { run, source, diagram: null, part: null, t: Math.min(store.get("t"), run.last) });
     this.canvas.setAttribute("aria-valuemin", 1);
     this.canvas.setAttribute("aria-valuemax", run.last);
-    this.load();
   }
 
   // The range of times shown: all, or a window around t that moves when t nears its edge.
@@ -42,6 +41,7 @@ export class Overview {
   }
 
   async load() {
+    if (!this.canvas.clientWidth) return; // not laid out yet: `resize` loads it
     const part = this.window(), run = this.run;
     if (this.part && part.from === this.part.from && part.to === this.part.to) return;
     this.part = part;
@@ -57,7 +57,7 @@ export class Overview {
 
   mark(t) {
     this.t = t;
-    this.load();
+    if (this.part) this.load(); // else after the first picture, which is quicker
     this.canvas.setAttribute("aria-valuenow", t);
     this.canvas.setAttribute("aria-valuetext", `time ${number(t)} of ${number(this.run.last)}`);
     this.draw();
@@ -65,7 +65,7 @@ export class Overview {
 
   // The diagram is painted once and cached; the mark moves over it.
   draw() {
-    if (!this.diagram) return;
+    if (!this.diagram || !this.canvas.clientWidth) return;
     const { context, width, height } = fit(this.canvas);
     const key = `${width} ${height} ${ink("--tape-0")}`;
     if (this.kept?.diagram !== this.diagram || this.kept.key !== key) {
@@ -78,9 +78,9 @@ export class Overview {
     context.drawImage(this.kept.still, 0, 0, width, height);
     const at = scale(this.diagram, width, height);
     const x = Math.max(1, at.x(this.t) + Math.min(at.perTime / 2, 8));
-    context.fillStyle = ink("--panel");
-    context.fillRect(x - 2.5, 0, 5, height);
-    context.fillStyle = ink("--layer-3");
-    context.fillRect(x - 1.5, 0, 3, height);
+    context.beginPath();
+    context.moveTo(x, 0);
+    context.lineTo(x, height);
+    cased(context, "--layer-3", 3);
   }
 }

@@ -1,10 +1,14 @@
 // The neighbourhood of t: the tape, the head's path, and an attention drawn on it.
 
-import { element, about, number, signed, symbol } from "./format.js";
-import { fit, ink, paint, scale } from "./diagram.js";
+import { element, about, clip, number, signed, symbol } from "./format.js";
+import { cased, fit, ink, paint, scale } from "./diagram.js";
+
+const TOP = 22, BOTTOM = 14; // pixels above and below the tape
+const SMALL = "11px ui-monospace, monospace";
 
 export class Picture {
   constructor(section, go) {
+    this.go = go;
     this.canvas = section.querySelector("canvas");
     this.title = section.querySelector("h2");
     this.scores = section.querySelector(".scores");
@@ -21,19 +25,20 @@ export class Picture {
 
   // The token under the pointer; snaps to the winner and the runner-up.
   target({ offsetX, offsetY }) {
-    for (const [t, x, y] of this.marks.places) {
-      if (Math.abs(offsetX - x) < 14 && Math.abs(offsetY - y) < 14) return t;
+    const x = offsetX - this.marks.left, y = offsetY - TOP;
+    for (const [t, atX, atY] of this.marks.places) {
+      if (Math.abs(x - atX) < 14 && Math.abs(y - atY) < 14) return t;
     }
-    return this.marks.t(offsetX);
+    return this.marks.t(x);
   }
 
   show(run, source) {
-    Object.assign(this, { run, source, diagram: null, asked: null });
+    Object.assign(this, { run, source, diagram: null, asked: null, moment: null });
     const { symbols, blank } = run.machine, others = symbols.filter((s) => s !== blank);
     this.legend.replaceChildren(...(others.length > 12 ? [] : [blank, ...others].map((s, n) => {
       const shade = element("i");
       shade.style.setProperty("--shade", `${n ? Math.round((100 * (n + 1)) / (others.length + 1)) : 0}%`);
-      return element("span", {}, shade, symbol(s, blank));
+      return element("span", {}, shade, clip(symbol(s, blank), 12));
     })));
   }
 
@@ -48,10 +53,17 @@ export class Picture {
     return { from, to: from + size };
   }
 
+  // The size has changed: what was asked for has another number of columns.
+  resize() {
+    this.asked = null;
+    if (this.moment) this.draw(this.moment);
+  }
+
   async draw(moment) {
     this.moment = moment;
     this.title.textContent = this.words(moment);
     this.write(moment);
+    if (!this.canvas.clientWidth) return; // not laid out yet: `resize` draws it
     const t = Math.max(moment.t, this.run.lead);
     const back = Math.max(this.run.lead, Math.min(t, moment.attention?.winner ?? t - 30));
     const wanted = this.window(t, back);
@@ -63,44 +75,50 @@ export class Picture {
       if (!found) { this.asked = null; return; }
       this.diagram = found;
     }
-    if (this.diagram && this.moment === moment) this.paint(moment, t);
+    // The newest moment: it may have come while its diagram, asked for by an older one, had not.
+    if (this.diagram) this.paint(this.moment);
   }
 
-  paint(moment, t) {
-    const { diagram, canvas } = this;
-    const { context, width, height } = fit(canvas);
+  // The tape between two axes: cells to the left, times below; t stands above it.
+  paint(moment) {
+    const { diagram, canvas } = this, t = Math.max(moment.t, this.run.lead);
+    if (!canvas.clientWidth || t < diagram.start || t >= diagram.stop) return; // another is coming
+    const { context, ...whole } = fit(canvas);
+    context.font = SMALL;
+    const cells = [diagram.first, diagram.last].map(number);
+    const left = Math.max(...["cell ↓", ...cells].map((text) => context.measureText(text).width)) + 6;
+    const width = Math.max(1, whole.width - left), height = Math.max(1, whole.height - TOP - BOTTOM);
+    axes(context, diagram, cells, left, width, height);
+    context.translate(left, TOP);
     paint(context, diagram, width, height);
     const at = scale(diagram, width, height);
     const centre = (time) => at.x(time) + at.perTime / 2;
     const row = (cell) => at.y(cell) + at.perCell / 2;
-    this.marks = { t: at.t, places: [] };
+    const early = moment.t < this.run.lead, now = early ? 0 : centre(t);
+    this.marks = { t: at.t, places: [], left };
     context.setLineDash([4, 4]);
-    context.strokeStyle = ink("--text");
-    context.lineWidth = 1.5;
-    line(context, centre(t), 0, centre(t), height);
+    line(context, now, 0, now, height, "--text", 1.5);
     context.setLineDash([]);
     const found = moment.attention;
-    if (found && found.winner !== null) {
-      if (found.second !== null) this.mark(context, centre(found.second), row(found.second_cell), found.second, "--second");
-      const y = row(found.cell);
-      context.strokeStyle = ink("--layer-3");
-      context.lineWidth = 4;
-      line(context, centre(found.winner), y, centre(t + (found.winner === moment.t ? 0 : 1)), y);
+    if (found && found.winner !== null && found.winner >= diagram.start && found.cell !== null) {
+      const y = row(found.cell), second = found.second === null || found.second_cell === null ? null : row(found.second_cell);
+      if (second !== null) this.mark(context, centre(found.second), second, found.second, "--second", true);
+      line(context, centre(found.winner), y, centre(t + (found.winner === moment.t ? 0 : 1)), y, "--layer-3", 4);
       this.mark(context, centre(found.winner), y, found.winner, "--layer-3");
-      label(context, `token ${number(found.winner)}`, centre(found.winner), y + (y > height - 30 ? -18 : 18), centre(t) > width - 150 ? width - 130 : width, "--layer-3");
+      // Below, unless there is no room or the runner-up is there.
+      const below = y < height - 30 && !(second > y && second < y + 36) || y < 30;
+      label(context, `token ${number(found.winner)}`, centre(found.winner), y + (below ? 18 : -18), width, "--layer-3");
     }
-    label(context, `t = ${number(t)}`, centre(t), 12, width, "--text");
-    corner(context, `cell ${number(diagram.first)}`, 6, 12, "left");
-    corner(context, `cell ${number(diagram.last)}`, 6, height - 8, "left");
-    corner(context, `t ${number(diagram.start)} to ${number(diagram.stop - 1)}`, width - 6, height - 8, "right");
-    canvas.setAttribute("role", "img");
+    label(context, early ? `t = ${number(moment.t)}, before this` : `t = ${number(t)}`, now, -TOP / 2, width, "--text");
     canvas.setAttribute("aria-label", this.words(moment));
   }
 
   words(moment) {
     const found = moment.attention;
+    if (moment.t < this.run.lead) return `Tape and head from t = ${number(this.run.lead)} on, when the machine starts`;
     if (!found) return `Tape and head around time ${number(moment.t)}`;
     const where = this.run.view.drawing;
+    if (moment.next === null) return `${where}: the machine has halted, so there is no next cell`;
     if (found.winner === null) return found.winners ? `${where}: ${number(found.winners)} tokens have the best score` : `${where}: cell ${number(moment.next)} is fresh`;
     if (found.null) return `${where}: token ${number(moment.t)} follows NULL to token 1, for cell ${number(moment.next)} is fresh`;
     return found.winner === moment.t
@@ -108,49 +126,57 @@ export class Picture {
       : `${where}: token ${number(moment.t)} attends to token ${number(found.winner)}, the last on cell ${number(found.cell ?? moment.next)}`;
   }
 
+  // The scores; the tokens that are marked in the picture are buttons here.
   write(moment) {
     const found = moment.attention;
     this.scores.replaceChildren();
     if (!found || found.score === null) return;
     const exact = (text) => element("span", { class: "number", title: `exactly ${signed(text)}`, tabindex: 0 }, about(text));
-    this.scores.append(`Scores ${this.run.view.score}: token `, number(found.winner ?? 0), " ", exact(found.score));
+    const token = (t) => element("button", { class: "to", onclick: () => this.go(t), "aria-label": `Go to token ${number(t)}` }, `token ${number(t)}`);
+    const best = found.winner === null ? `${number(found.winners)} tokens alike` : token(found.winner);
+    this.scores.append(`Scores ${this.run.view.score}: `, best, " ", exact(found.score));
     if (found.second === null) return;
-    this.scores.append("; second, token ", number(found.second), " on cell ", number(found.second_cell), " ", exact(found.second_score ?? found.score));
+    const where = found.second_cell === null ? "" : ` on cell ${number(found.second_cell)}`;
+    this.scores.append("; second, ", token(found.second), where, " ", exact(found.second_score ?? found.score));
     if (found.margin !== null) {
       this.scores.append("; margin ", exact(found.margin));
       if (found.bits) this.scores.append(`; seeing it takes about ${found.bits} bits`);
     }
   }
 
-  mark(context, x, y, t, colour) {
+  // A dot; the runner-up is a square, so that the two differ without their colours.
+  mark(context, x, y, t, colour, square = false) {
     this.marks.places.push([t, x, y]);
-    context.fillStyle = ink(colour);
-    context.strokeStyle = ink("--panel");
-    context.lineWidth = 1.5;
     context.beginPath();
-    context.arc(x, y, 5, 0, 7);
+    if (square) context.rect(x - 4.5, y - 4.5, 9, 9);
+    else context.arc(x, y, 5.5, 0, 7);
+    cased(context, colour, 1);
+    context.fillStyle = ink(colour);
     context.fill();
-    context.stroke();
   }
 }
 
-function corner(context, text, x, y, align) {
-  context.font = "11px ui-monospace, monospace";
-  context.textAlign = align;
-  context.textBaseline = "middle";
-  const size = context.measureText(text).width + 6;
-  context.fillStyle = ink("--panel");
-  context.fillRect(align === "left" ? x - 3 : x - size + 3, y - 7, size, 14);
-  context.fillStyle = ink("--text");
-  context.fillText(text, x, y);
-  context.textAlign = "left";
-}
-
-function line(context, x0, y0, x1, y1) {
+function line(context, x0, y0, x1, y1, colour, width) {
   context.beginPath();
   context.moveTo(x0, y0);
   context.lineTo(x1, y1);
-  context.stroke();
+  cased(context, colour, width);
+}
+
+function axes(context, diagram, cells, left, width, height) {
+  const bottom = TOP + height + BOTTOM / 2 + 1;
+  context.textBaseline = "middle";
+  context.fillStyle = ink("--quiet");
+  context.textAlign = "right";
+  context.fillText("cell ↓", left - 5, TOP / 2);
+  context.fillText(cells[0], left - 5, TOP + 6);
+  context.fillText(cells[1], left - 5, TOP + height - 6);
+  context.fillText(number(diagram.stop - 1), left + width, bottom);
+  context.textAlign = "left";
+  context.fillText(`t = ${number(diagram.start)}`, left, bottom);
+  context.textAlign = "center";
+  context.fillText("time →", left + width / 2, bottom);
+  context.textAlign = "left";
 }
 
 function label(context, text, x, y, width, colour) {

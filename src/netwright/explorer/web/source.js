@@ -4,6 +4,7 @@ import { subject } from "./store.js";
 import { MachineRun } from "./machine.js";
 
 const AHEAD = 16;
+const SHARED = ["api/machines", "api/statements", "api/demos"]; // the same for all runs
 
 export class Trouble extends Error {}
 
@@ -76,7 +77,7 @@ class ServerSource {
   }
 
   stop() {
-    for (const control of Object.values(this.waiting)) control.abort();
+    for (const [kind, control] of Object.entries(this.waiting)) if (!SHARED.includes(kind)) control.abort();
   }
 
   async run() {
@@ -102,6 +103,12 @@ class ServerSource {
     this.keep(answers);
     this.fetchAhead(t + direction, direction);
     return this.moments.get(t) ?? answers[0];
+  }
+
+  // What the machine does at a time; it is there before the network's vectors are.
+  async configuration(t) {
+    const key = this.key, found = await this.ask("api/configuration", { t });
+    return this.key === key ? found : null;
   }
 
   async fetchAhead(t, direction) {
@@ -159,14 +166,7 @@ class FileSource {
     return run;
   }
 
-  async moment(t) {
-    const found = this.moments.get(t);
-    if (found) return unfold(found, this.recorded.run);
-    const times = [...this.moments.keys()];
-    throw new Trouble(
-      `this file has the times ${times[0].toLocaleString("en")} to ` +
-      `${times.at(-1).toLocaleString("en")}; netwright explore shows all of them`);
-  }
+  async moment(t) { return unfold(this.moments.get(t), this.recorded.run); }
 
   async diagram(part, kind) {
     const lead = this.recorded.run.lead;

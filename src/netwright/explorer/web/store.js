@@ -33,11 +33,18 @@ export function readURL(defaults = {}) {
   state.t = Math.max(1, Math.floor(Number(state.t)) || 1);
 }
 
-// The part of the state that identifies a run: all but the time and the view.
-export function subject() {
-  const { t, part, theme, big, zoom, ...rest } = state;
-  return rest;
-}
+const VIEW = ["t", "part", "theme", "big", "zoom"];
+
+// Whether a name identifies the run: all do but the time and the view, so options need no list.
+export const isSubject = (name) => !VIEW.includes(name);
+
+const filtered = (keep) => Object.fromEntries(Object.entries(state).filter(([name]) => keep(name)));
+
+export const subject = () => filtered(isSubject);
+
+// The change that removes the subject and the part of a moment, for another one.
+export const forgotten = () =>
+  Object.fromEntries(["part", ...Object.keys(subject())].map((name) => [name, undefined]));
 
 let pending = null;
 
@@ -46,9 +53,7 @@ function writeURL(replace) {
   clearTimeout(pending);
   pending = setTimeout(() => {
     try {
-      const { t, part, theme, big } = state;
-      const here = Object.fromEntries(Object.entries({ t, part, theme, big }).filter(([, value]) => value !== undefined));
-      const url = served ? `?${new URLSearchParams(state)}` : `#${new URLSearchParams(here)}`;
+      const url = served ? `?${new URLSearchParams(state)}` : `#${new URLSearchParams(filtered((name) => !isSubject(name)))}`;
       if (replace) history.replaceState(null, "", url);
       else history.pushState(null, "", url);
     } catch { /* a page in a sandboxed frame has no address of its own */ }

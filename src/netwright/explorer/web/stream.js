@@ -3,6 +3,8 @@
 import { element, number, overTime, signed, symbol } from "./format.js";
 import * as store from "./store.js";
 
+const MOST_ROWS = 24; // of a table that keeps its empty rows, so that none of them moves
+
 export function drawStream(run, moment) {
   const section = document.getElementById("stream");
   const step = moment.step === null || moment.step === undefined || moment.step < 0
@@ -10,9 +12,13 @@ export function drawStream(run, moment) {
   const what = run.view.columns.length ? `What each layer adds to token ${number(moment.t)}` : `The vectors at time ${number(moment.t)}`;
   section.querySelector("h2").textContent = `${what} · ${step}`;
   const names = run.layout.flatMap(([block, labels]) => labels.map((label) => [block, label]));
+  const table = document.getElementById("table");
+  if (!moment.vectors) { // the machine's part of the moment is there first
+    document.getElementById("inside").replaceChildren();
+    return table.replaceChildren(element("p", { class: "quiet" }, "The network's own vectors are being computed; what is above is the machine's own run."));
+  }
   inside(run, moment, names);
-  document.getElementById("table").replaceChildren(
-    run.view.columns.length ? residual(run, moment, names) : vectors(run, moment, names));
+  return table.replaceChildren(run.view.columns.length ? residual(run, moment, names) : vectors(run, moment, names));
 }
 
 // The numbers of a vector by block: [label, exact text].
@@ -57,7 +63,7 @@ function residual(run, moment, names) {
         row.append(element("td", { class: kind, title: now.length ? exact(now) : undefined }, gone ? element("s", {}, shownText) : shownText));
       });
       const says = row.textContent !== row.firstChild.textContent;
-      if (says || run.input.length || !run.view.short[block]?.startsWith("input")) body.append(row);
+      if (says || run.layout.length <= MOST_ROWS && (run.input.length || !run.view.short[block]?.startsWith("input"))) body.append(row);
     }
     table.append(body);
   }

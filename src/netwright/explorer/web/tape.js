@@ -1,39 +1,59 @@
-// The tape around the head, and one sentence on what happens there.
+// The tape around the head, one sentence on what happens there, and the text of a language model.
 
-import { element, number, steps, symbol } from "./format.js";
+import { clip, element, number, steps, symbol } from "./format.js";
+
+const WIDEST = 110; // pixels of a cell, however long the names of symbols are
 
 export function drawTape(place, run, moment) {
   place.replaceChildren();
   const tape = moment.tape;
   if (!tape) return;
-  const blank = run.machine.blank;
+  const blank = run.machine.blank, reading = moment.t < run.lead;
   // Large token numbers do not fit below a cell: show how many tokens ago instead.
   const below = tape.visits.map((v) => (v === null ? "" : number(moment.t < 10000 ? v : v - moment.t)));
   const around = below.slice(tape.cells.length / 4, (3 * tape.cells.length) / 4);
-  const cell = Math.max(34, ...tape.cells.map((s) => 11 * s.length + 12), ...around.map((s) => 6.2 * s.length + 12));
+  const widest = Math.max(34, ...tape.cells.map((s) => 11 * s.length + 12), ...around.map((s) => 6.2 * s.length + 12));
+  const cell = Math.min(WIDEST, widest);
   place.style.setProperty("--cell", `${cell}px`);
-  place.dataset.below = run.view.drawn ? (moment.t < 10000 ? "last token there" : "tokens ago") : "last visit";
+  const ago = moment.t >= 10000;
+  place.dataset.below = reading ? "read at" : run.view.drawn ? (ago ? "tokens ago" : "last token there") : ago ? "moments ago" : "last visit";
   const side = Math.min((tape.cells.length - 1) / 2, Math.ceil(place.clientWidth / cell / 2));
   for (let c = moment.head - side; c <= moment.head + side; c++) {
     const n = c - tape.first, visited = tape.visits[n];
     const kind = c === moment.head ? "cell head" : c === moment.next ? "cell next" : "cell";
     const text = element("b", tape.cells[n] === blank ? { class: "blank" } : {}, symbol(tape.cells[n], blank));
-    const title = `cell ${number(c)}: ${visited === null ? "never visited" : `last visited at ${number(visited)}`}`;
+    const title = `cell ${number(c)}${widest > WIDEST ? `, ${tape.cells[n]}` : ""}: ${visited === null ? "never visited" : `last visited at ${number(visited)}`}`;
     place.append(element("span", { class: kind, title }, text, element("small", {}, below[n])));
   }
+  place.setAttribute("aria-label", inWords(tape, moment, blank, side, reading));
 }
 
-const bold = (text) => element("b", {}, text);
+// The cells as a sentence: runs of equal symbols, and where the head is.
+function inWords(tape, moment, blank, side, reading) {
+  const runs = [];
+  for (let c = moment.head - side; c <= moment.head + side; c++) {
+    const name = tape.cells[c - tape.first], word = name === blank ? "blank" : name || "nothing";
+    const last = runs.at(-1);
+    if (c === moment.head) runs.push({ head: true, word: `${reading ? "read now" : "head"} on ${word}`, count: 1 });
+    else if (last && !last.head && last.word === word) last.count += 1;
+    else runs.push({ word, count: 1 });
+  }
+  const cells = runs.map(({ word, count }) => (count > 1 ? `${count} times ${word}` : word)).join(", ");
+  return `${reading ? "What is read" : "The tape"}, cells ${number(moment.head - side)} to ${number(moment.head + side)}: ${cells}; the head is at ${number(moment.head)}${moment.next === null ? "" : `, next at ${number(moment.next)}`}`;
+}
+
+const bold = (text) => element("b", text.length > 24 ? { title: text } : {}, clip(text));
 
 export function say(place, run, moment) {
   const words = [], blank = run.machine.blank, rule = moment.rule;
   const show = (s) => bold(symbol(s, blank));
   if (moment.lost) words.push(`Here the vectors do not show a machine: ${moment.lost}.`);
-  else if (!rule) {
-    words.push(moment.t < run.lead
-      ? `The network reads symbol ${moment.t} of its input: ${symbol(run.input[moment.t - 1], blank)}.`
-      : "Here the vectors do not show a configuration of the machine.");
-  } else {
+  else if (moment.t < run.lead) {
+    const what = run.reads.input ? "its input" : `its prompt of ${number(run.reads.symbols.length)}, which is the machine and the input in one word`;
+    const read = run.reads.symbols[moment.t - 1];
+    words.push(`The network reads symbol ${number(moment.t)} of ${what}: `, read === undefined ? "its end" : show(read), ".");
+  } else if (!rule) words.push("Here the vectors do not show a configuration of the machine.");
+  else {
     if (!run.machine.given[run.machine.states.indexOf(rule.state)]) words.push("Before the machine begins: in ");
     else words.push("In ");
     words.push(bold(rule.state), " reading ", show(rule.symbol), ": ");
@@ -44,7 +64,7 @@ export function say(place, run, moment) {
   if (moment.t === run.last) {
     const ends = { halted: "halts", accepted: "accepts", rejected: "rejects" }[run.outcome];
     const who = run.changes.length ? "By this network the machine" : "The machine";
-    words.push(run.ended && ends ? bold(` ${who} ${ends}, after ${steps(run.steps)}.`) : " The run is shown only up to here.");
+    words.push(run.ended && ends ? element("b", {}, ` ${who} ${ends}, after ${steps(run.steps)}.`) : " The run is shown only up to here.");
   }
   place.replaceChildren(...words);
 }
@@ -58,4 +78,16 @@ function lookBack(moment) {
   if (winner === moment.t) return [to, element("em", {}, "fresh, so token ", number(winner), " attends to itself"), "."];
   const right = cell === null || cell === moment.next ? "" : ` (on cell ${number(cell)}!)`;
   return [to, element("em", {}, `last visited by token ${number(winner)}`), `${right}, ${number(moment.t - winner)} back.`];
+}
+
+// The end of what a language model has written, and the token that it writes now.
+export function drawText(place, moment) {
+  const text = moment.text;
+  place.hidden = !text;
+  if (!text) return;
+  const token = (each, name) => element(name, each.length > 40 ? { title: each } : {}, clip(each, 40));
+  const last = text.before.slice(innerWidth < 720 ? -10 : -30);
+  const before = text.all > last.length ? `… ${number(text.all - last.length)} tokens, then ` : "";
+  place.replaceChildren(`The text: ${before}`, ...last.flatMap((each) => [token(each, "code"), " "]),
+    ...(text.after.length ? ["and now ", ...text.after.map((each) => token(each, "mark"))] : ["and nothing more"]), ".");
 }

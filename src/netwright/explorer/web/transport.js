@@ -14,7 +14,7 @@ export class Transport {
     this.field = document.getElementById("t");
     this.field.addEventListener("change", () => {
       const wanted = Math.floor(Number(this.field.value.replace(/[,.\s]/g, "")));
-      if (Number.isFinite(wanted)) this.go(wanted);
+      if (Number.isFinite(wanted)) this.go(wanted, true);
       this.field.blur();
       this.mark(store.get("t"));
     });

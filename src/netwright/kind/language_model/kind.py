@@ -270,6 +270,14 @@ class LanguageModelLook(Look[CompiledLanguageModel]):
         room = (compiled.context - len(word) - 1) // 2
         return History(Timeline(moving, word, limit=max(0, min(limit, room - 1))), 1, 1)
 
+    def text(
+        self, compiled: CompiledLanguageModel, tracing: StepTracing, t: int
+    ) -> tuple[list[str], list[str]]:
+        """The text up to the token whose vectors are shown, and the token that it writes."""
+        end = tracing.places[t - 1]
+        found = [compiled.vocabulary.texts[token] for token in tracing.tokens[: end + 1]]
+        return found[:end], found[end:]
+
     def rule(self, compiled: CompiledLanguageModel, moment: Moment) -> AppliedRule | None:
         """State and symbol of a step token; the rule is the machine's."""
         x = moment["block.0.middle"]

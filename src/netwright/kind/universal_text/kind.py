@@ -20,7 +20,7 @@ from netwright.kind.universal_transformer.kind import (
 from netwright.machine.simulate import Engine
 from netwright.machine.timeline import Timeline
 from netwright.machine.turing_machine import TuringMachine
-from netwright.network.view import History, View
+from netwright.network.view import History, view_named
 
 LONG, SHORT = "long", "short"
 
@@ -82,7 +82,11 @@ def _shown(compiled: CompiledUniversalText, word: Sequence[str]) -> Shown:
 class TextLook(UniversalLook):
     """The look of layer 2, which finds the rule, and layer 3, which follows the pointer."""
 
-    view = View(drawn="decoder.3.self", drawing="Layer 3", has_null=True)
+    view = view_named("universal-text")
+
+    def reads(self, compiled: CompiledUniversalText, word: Sequence[str]) -> str:
+        """The prompt: machine and input as one word."""
+        return compiled.text(word)
 
     def history(self, compiled: CompiledUniversalText, word: Sequence[str], limit: int) -> History:
         """Token t takes y_{t−1}; the machine starts after the prompt."""

@@ -42,7 +42,7 @@ from netwright.machine.normal_form import normalize
 from netwright.machine.turing_machine import TuringMachine
 from netwright.network.trace import Moment
 from netwright.network.tree import to_data
-from netwright.network.view import AppliedRule, View
+from netwright.network.view import AppliedRule, view_named
 
 U = TypeVar("U", bound=CompiledUniversal)
 RUNNING = 5
@@ -230,7 +230,7 @@ def _shown(compiled: CompiledUniversalRules, word: Sequence[str]) -> Shown:
 class RulesLook(UniversalLook, NormalLook):
     """The look of a network that shows the machine from its first token on."""
 
-    view = View(drawn="decoder.2.self", drawing="Layer 2", has_null=True)
+    view = view_named("universal-transformer")
 
     def symbol(self, compiled: CompiledUniversalRules, shown: Shown) -> Watch:
         """A watch for the number of the symbol, which may share its coordinate with the state."""

@@ -43,16 +43,20 @@ def to_bytes(network: Network) -> bytes:
     except FormatError as error:
         raise OutputError(f"it cannot be saved: {error}") from None
     tensors: dict[str, NDArray[np.int64]] = {}
+    numbers = _extract_numbers(network.written, "", tensors)
+    return seal({"kind": FORMAT, **parts_of(network), "written": numbers}, tensors)
+
+
+def parts_of(network: Network) -> dict[str, Any]:
+    """The whole network as JSON: kind, machine, options, changes and the tree `written`."""
     options = {option.name: option for option in network.kind.options}
-    about = {
-        "kind": FORMAT,
+    return {
         "on": network.kind.name,
         "machine": machine_parts(network.machine),
         "options": {name: options[name].written(v) for name, v in network.options.items()},
         "changes": list(network.changes),
-        "written": _extract_numbers(network.written, "", tensors),
+        "written": network.written,
     }
-    return seal(about, tensors)
 
 
 def load_network(path: os.PathLike[str] | str) -> Network:
@@ -74,6 +78,15 @@ def from_bytes(data: bytes, label: str = "file") -> Network:
     kind = str(about.get("kind"))[:60]
     if kind != FORMAT:
         raise FormatError(f"{label} is a {kind!r}; this netwright reads {FORMAT!r}")
+    return _intact(about, tensors, label)
+
+
+def from_parts(parts: dict[str, Any], label: str = "file") -> Network:
+    """The network of `parts_of`; raise FormatError if they are not what that writes."""
+    return _intact(parts, {}, label)
+
+
+def _intact(about: dict[str, Any], tensors: dict[str, Any], label: str) -> Network:
     try:
         return _rebuilt(about, tensors)
     except _DAMAGE as error:

@@ -47,6 +47,12 @@ const WORK = {
     });
   },
 
+  // The outputs at some times, in this order.
+  seek({ network, word, places }) {
+    const opened = openNetwork(network, word);
+    return places.map((t) => opened.run.stateAt(t).y.entries());
+  },
+
   // How long tokens take, and the memory of the process.
   speed({ network, word, count }) {
     const began = process.cpuUsage(), opened = openNetwork(network, word);

@@ -20,7 +20,8 @@
 import { ZERO, Rational, absolute, approximate, compare, minus, negative, over, plus, ratio, times } from "./rational.js";
 import { NOTHING, Vector, addVectors, scaled } from "./vectors.js";
 
-const CHUNK = 14, BOX = 6; // a chunk has 2^14 numbers, a box 2^6 keys, or 2^6 smaller boxes
+const CHUNK = 14, BOX = 3; // a chunk has 2^14 numbers, a box 2^6 keys, or 2^6 smaller boxes
+const RECENT = 32; // winners that are remembered
 const MASK = (1 << CHUNK) - 1;
 
 // A growing list of doubles in chunks; a chunk of equal numbers takes no memory.
@@ -112,6 +113,7 @@ export class Keys extends Columns {
     super(places);
     this.isPhi = score === "score_phi"; // −|⟨q, k⟩|, else ⟨q, k⟩
     this.levels = []; // of boxes: for each column the least and the greatest double of each box
+    this.recent = new Set(); // winners, which are tried first
   }
 
   push(key) {
@@ -165,7 +167,10 @@ export class Keys extends Columns {
       const near = this.isPhi ? this.nearZero(meeting, varying[0], length) : [0, 1, length - 2, length - 1];
       return this.best(meeting, [...new Set(near)].filter((j) => j >= 0 && j < length && j !== except));
     }
-    return this.best(meeting, this.screened(meeting, length, except));
+    const found = this.best(meeting, this.screened(meeting, length, except));
+    this.recent.add(found.at(-1));
+    if (this.recent.size > RECENT) this.recent.delete(this.recent.values().next().value);
+    return found;
   }
 
   // The keys next to where a strictly monotone ⟨q, k_j⟩ changes its sign, two on either side.
@@ -230,6 +235,8 @@ export class Keys extends Columns {
       kept.push(j);
       uppers.push(middle + e);
     };
+    for (const j of this.recent) if (j < length && j !== except) look(j);
+    kept.length = uppers.length = 0; // they come again
     const top = levels.length - 1;
     for (let box = (length - 1) >> (BOX * (top + 1)); box >= 0; box--) visit(top, box);
     return kept.filter((_, at) => !(uppers[at] < least));

@@ -9,6 +9,8 @@ const { openNetwork } = await load("network.js");
 const rational = await load("rational.js");
 const { Keys } = await load("attention.js");
 const { readVector } = await load("vectors.js");
+const { withMachine } = await load("prompt.js");
+const { readMachine } = await load("rules.js");
 
 const text = (x) => (x === null ? null : `${x}`);
 
@@ -45,6 +47,22 @@ const WORK = {
       const kept = store.screened(store.meeting(query), length, -1);
       return [found, kept.length, store.best(store.meeting(query), Array.from({ length }, (_, j) => j))];
     });
+  },
+
+  // The prompt of a machine, and its normal form.
+  prompt({ network, machine, blanks }) {
+    const { written, normal } = withMachine(network, { ...machine, rules: machine.delta }, blanks);
+    return { symbols: written.symbols, rules: written.rules, normal };
+  },
+
+  // A machine from text, or its faults.
+  machine({ text }) {
+    try {
+      return readMachine(text);
+    } catch (error) {
+      if (!error.list) throw error;
+      return { faults: error.list };
+    }
   },
 
   // The outputs at some times, in this order.

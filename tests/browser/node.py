@@ -104,7 +104,11 @@ def expected(network: Network, word: Sequence[str], count: int) -> list[dict[str
         h = [*inner.encoder_states(X)][1:]
         g = inner.decoder_states(X, Vector.zero(inner.layout))
         last = {"h": h[-1], "g": next(g)}
-        rows = [*({"h": each} for each in h[:-1]), last, *({"g": each} for each in islice(g, count))]
+        rows = [
+            *({"h": each} for each in h[:-1]),
+            last,
+            *({"g": each} for each in islice(g, count)),
+        ]
         found = iter({"vectors": row, "attention": {}} for row in rows)
     else:
         found = _grids(inner, X)

@@ -4,6 +4,7 @@
 """
 
 import random
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -14,13 +15,19 @@ from tests.repetition import repeated
 
 from netwright.definitions.attention import dot_product, hardmax, score_phi
 from netwright.engine.attended import ListedAttention
+from netwright.errors import FormatError
 from netwright.exact.layout import Layout
 from netwright.exact.rational import Rational, as_float, relu, sigma
 from netwright.exact.vector import Vector
 from netwright.export.json_target import network_data
+from netwright.machine.formats import bbchallenge, morphett
 from netwright.machine.library import library_machine, library_names
+from netwright.machine.load import machine_of_text
+from netwright.machine.turing_machine import TuringMachine
+from netwright.machine.written import BEHAVIOUR, machine_parts
 from netwright.network.network import Network, compile_network
 from netwright.network.tree import maps
+from netwright.network.universal import HALTED
 from netwright.network.weight import WeightPlace, flipped
 from netwright.verify.draw import random_machine
 
@@ -132,10 +139,16 @@ def number_near(draw: random.Random) -> Rational:
 
     def whole() -> int:
         bits = draw.choice([1, 4, 26, 27, 31, 32, 52, 53, 53, 53, 54, 64, 106, 300])
-        return max(1, 2**bits + draw.randint(-3, 3)) if draw.random() < 0.7 else draw.getrandbits(bits) + 1
+        return (
+            max(1, 2**bits + draw.randint(-3, 3))
+            if draw.random() < 0.7
+            else draw.getrandbits(bits) + 1
+        )
 
     sign = draw.choice([-1, 1])
-    return Rational(0 if draw.random() < 0.05 else sign * whole(), whole() if draw.random() < 0.7 else 1)
+    return Rational(
+        0 if draw.random() < 0.05 else sign * whole(), whole() if draw.random() < 0.7 else 1
+    )
 
 
 def test_rationals_round_2_to_the_53(node: Node) -> None:
@@ -162,7 +175,7 @@ def test_doubles_are_within_the_bound_of_the_proof(node: Node) -> None:
     """`approximate` is within 4 u |x|, also of BigInts; NaN outside of its range."""
     draw = random.Random(4)
     numbers = [number_near(draw) for _ in range(20_000)]
-    numbers += [Rational(3**n, 7**draw.randint(1, 400)) for n in range(400)]
+    numbers += [Rational(3**n, 7 ** draw.randint(1, 400)) for n in range(400)]
     found = node.ask("arithmetic", rows=[["approximate", str(x)] for x in numbers])
     assert None in found  # JSON's NaN
     for x, double in zip(numbers, found, strict=True):
@@ -218,3 +231,79 @@ def test_screening_equals_a_full_exact_scan(node: Node, score: Any) -> None:
             assert winners is not None or len(right) == length
             dropped += length - kept
     assert dropped > 1000
+
+
+def machines() -> list[TuringMachine]:
+    """The library, and random machines, of which half may stay."""
+    draw = random.Random(21)
+    sizes = [(draw.randint(1, 5), draw.randint(2, 4)) for _ in range(repeated(1000, 200))]
+    drawn = [random_machine(draw, *size) for size in sizes]
+    return [*map(library_machine, library_names()), *drawn]
+
+
+@pytest.mark.parametrize("attention", ["absolute", "dot-product"])
+def test_the_prompt_of_any_machine_is_pythons(node: Node, attention: str) -> None:
+    """Normal form, stays removed, and every token, for a network that was another machine's."""
+    some = compile_network(HALTED, "universal-transformer", attention=attention)
+    data, stays = network_data(some), 0
+    for n, machine in enumerate(machines()):
+        blanks = bool(n % 3 == 0)
+        network = compile_network(
+            machine, "universal-transformer", attention=attention, blanks=blanks
+        )
+        asked = {"network": data, "machine": machine_parts(machine), "blanks": blanks}
+        found, written = node.ask("prompt", **asked), network.written
+        assert found["symbols"] == written["symbols"]
+        assert found["rules"] == written["rules"]
+        normal = written["normal"]["machine"]
+        parts = {**found["normal"], "delta": found["normal"]["rules"]}
+        assert {name: parts[name] for name in normal} == normal
+        stays += len(written["normal"]["pauses"])
+    assert stays > 50
+
+
+def test_machines_are_read_from_text_as_python_reads_them(node: Node) -> None:
+    """bbchallenge text and lines of rules, with wildcards, comments and directives."""
+    texts = [morphett.write(machine) for machine in machines() if fits(morphett, machine)]
+    texts += [bbchallenge.write(machine) for machine in machines() if fits(bbchallenge, machine)]
+    assert len(texts) > 100
+    texts += [
+        "0 * * r 0 ; to the end\n0 _ a * halt\n\n* a b l stop\n",
+        "q0 a b d q0\nq0 _ _ g stop-here !\n; $INITIAL_TAPE: aa a\n",
+        's 0 1 r t\ns 0 0 l s\nt * * * accept\nt 1 1 l *\n; $SYMBOLS: ["x"]',
+        "---0LB_0RB1LA",
+        "# a comment\n1RB1LC_1RC1RB_1RD0LE_1LA1LD_1RZ0LA\n",
+    ]
+    for text in texts:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # doubts, which the page does not show
+            parts = machine_parts(machine_of_text(text))
+        found = node.ask("machine", text=text)
+        right = {"rules": parts["delta"], **{name: parts[name] for name in BEHAVIOUR[:4]}}
+        right |= {"accepting": parts["accepting"], "default_input": parts["default_input"]}
+        assert {name: found.get(name) for name in right} == right, text
+
+
+@pytest.mark.parametrize(
+    ("text", "lines", "words"),
+    [
+        ("", [1], "no machine"),
+        ("0 1 0 r\n0 1 1 x 0\n0 12 1 r 0", [1, 2, 3], "five fields"),
+        ("1RB1LB_1LA", [1], "row B: 1 rules, but row A has 2"),
+        ("1RB2LB_1LA1RZ", [1], "writes 2, but the highest symbol is 1"),
+        ("\n# two\n0RB_0LA\n0RA", [4], "expected one machine"),
+        ("0 1 1 r 0\n; $ACCEPT: 5", [2], "expected JSON"),
+    ],
+)
+def test_faults_have_their_lines(node: Node, text: str, lines: list[int], words: str) -> None:
+    found = node.ask("machine", text=text)["faults"]
+    assert [line for line, _ in found] == lines
+    assert words in found[0][1]
+
+
+def fits(format_module: Any, machine: TuringMachine) -> bool:
+    try:
+        format_module.write(machine)
+    except FormatError:
+        return False
+    return True

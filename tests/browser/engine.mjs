@@ -65,6 +65,18 @@ const WORK = {
     }
   },
 
+  // A file's answers for a machine in its address, and Python's as the page decodes them.
+  async source({ recorded, machine, input, times, moments }) {
+    globalThis.location = { protocol: "file:", hash: "" };
+    const { EngineSource } = await load("source.js"), { unfold } = await load("../source.js");
+    const store = await load("../store.js");
+    const source = new EngineSource(recorded, () => {});
+    store.set({ machine, input });
+    const run = await source.run(), found = [];
+    for (const t of times) found.push(await source.moment(t));
+    return { run, found, wanted: moments.map((moment) => unfold(moment, run)) };
+  },
+
   // The outputs at some times, in this order.
   seek({ network, word, places }) {
     const opened = openNetwork(network, word);
@@ -84,7 +96,7 @@ for await (const line of createInterface({ input: process.stdin })) {
   const { work, ...rest } = JSON.parse(line);
   let answer;
   try {
-    answer = WORK[work](rest);
+    answer = await WORK[work](rest);
   } catch (error) {
     answer = { error: `${error.stack}` };
   }

@@ -19,13 +19,15 @@ from netwright.errors import FormatError
 from netwright.exact.layout import Layout
 from netwright.exact.rational import Rational, as_float, relu, sigma
 from netwright.exact.vector import Vector
+from netwright.explorer.explored import Explored
+from netwright.explorer.moments import moment_data
 from netwright.export.json_target import network_data
 from netwright.machine.formats import bbchallenge, morphett
 from netwright.machine.library import library_machine, library_names
 from netwright.machine.load import machine_of_text
 from netwright.machine.turing_machine import TuringMachine
 from netwright.machine.written import BEHAVIOUR, machine_parts
-from netwright.network.network import Network, compile_network
+from netwright.network.network import Network, compile_network, network_for_word
 from netwright.network.tree import maps
 from netwright.network.universal import HALTED
 from netwright.network.weight import WeightPlace, flipped
@@ -37,7 +39,7 @@ EVERY = {
     "recency": Choice("transformer", {"score": "recency"}),
     **CHOICES,
     "rnn": Choice("rnn", {}),
-    "rnn-base": Choice("rnn", {"base": 9}),
+    "rnn-base": Choice("rnn", {"base": 11}),
     "neural-gpu": Choice("neural-gpu", {}),
 }
 """All exact kinds with all of their options."""
@@ -307,3 +309,34 @@ def fits(format_module: Any, machine: TuringMachine) -> bool:
     except FormatError:
         return False
     return True
+
+
+@pytest.mark.parametrize("attention", ["absolute", "dot-product"])
+def test_a_file_answers_as_the_server_does(node: Node, attention: str) -> None:
+    """For machines that stay, that halt or not, and inputs with blanks; all but their names."""
+    options = {"attention": attention}
+    some = compile_network(HALTED, "universal-transformer", **options)
+    recorded = {"network": network_data(some), "run": {}, "statements": {}}
+    draw = random.Random(attention)
+    texts = ["1RB1LC_1RC1RB_1RD0LE_1LA1LD_1RZ0LA", morphett.write(library_machine("palindrome"))]
+    drawn = [machine for machine in machines() if fits(morphett, machine)]
+    texts += [morphett.write(machine) for machine in draw.sample(drawn, repeated(100, 12))]
+    for text in texts:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            machine = machine_of_text(text)
+        word = tuple(draw.choices(machine.symbols, k=draw.randint(0, 5)))
+        network = network_for_word(machine, "universal-transformer", word, **options)
+        explored = Explored(network, word, 100_000)
+        explored.explore(lambda _: True)
+        last, ended = explored.last
+        times = sorted({1, 2, 5, 20, 90, last - 1, last} & {*range(1, min(last, 3000) + 1)})
+        moments = [moment_data(explored, explored.moment(t) or pytest.fail()) for t in times]
+        asked = {"machine": text, "input": "".join(word), "times": times, "moments": moments}
+        found = node.ask("source", recorded=recorded, **asked)
+        assert found["found"] == found["wanted"]
+        right = explored.description()
+        left_out = {"name", "about", *([] if ended else ["last", "steps", "cells"])}
+        assert {n: v for n, v in found["run"].items() if n in right and n not in left_out} == {
+            n: v for n, v in right.items() if n not in left_out
+        }

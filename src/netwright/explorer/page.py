@@ -1,8 +1,9 @@
 """The page: its assets, as one self-contained file, and as a frame in a notebook.
 
 In the file, modules are `data:` URLs in an import map. It contains the answers that the page would
-request, gzipped and in base64; the page's own machine computes the rest, such as diagrams. Nothing
-is ever fetched.
+request, gzipped and in base64; the page's own machine computes the rest, such as diagrams. A file
+of the universal Transformer has the network instead, which the page's engine runs, with any machine
+as its prompt. Nothing is ever fetched.
 """
 
 import base64
@@ -13,12 +14,14 @@ import re
 from collections.abc import Callable, Iterable
 from importlib.resources import files
 from os import PathLike
-from pathlib import PurePath
+from pathlib import PurePath, PurePosixPath
+from posixpath import normpath
 
 from netwright.errors import InputError
 from netwright.explorer.answers import Answer, json_bytes, statement_titles
 from netwright.explorer.explored import LIMIT, Explored
 from netwright.explorer.moments import moment_data
+from netwright.export.json_target import network_data
 from netwright.files import check_output, output_path, write_whole
 from netwright.machine.load import load_machine
 from netwright.machine.turing_machine import TuringMachine
@@ -34,19 +37,30 @@ TYPES = {
 LONGEST = 1000
 """Maximum number of moments in a file by default; longer runs are cut around the start."""
 MOST = 20_000
+MOST_IN_THE_PAGE = 100_000
+"""The last time of a run in a file that has the network, as in engine/source.js."""
 POLICY = (
     "default-src 'none'; script-src 'unsafe-inline' data:; style-src 'unsafe-inline'; "
     "img-src data: blob:; base-uri 'none'; form-action 'none'"
 )
 
 
-ASSETS = {
-    f"/{file.name}": Answer(200, TYPES[suffix], file.read_bytes())
-    for file in files("netwright.explorer").joinpath("web").iterdir()
-    if (suffix := PurePath(file.name).suffix) in TYPES
-}
+def _files(folder: str) -> dict[str, Answer]:
+    """The files of a folder by path."""
+    return {
+        f"{folder}/{file.name}": Answer(200, TYPES[suffix], file.read_bytes())
+        for file in files("netwright.explorer").joinpath(f"web{folder}").iterdir()
+        if (suffix := PurePath(file.name).suffix) in TYPES
+    }
+
+
+ASSETS = _files("")
 """The page's own files by path."""
 ASSETS["/"] = ASSETS["/index.html"]
+ENGINE = _files("/engine")
+"""The modules that run a network in the page, for files that have one."""
+IN_THE_PAGE = "universal-transformer"
+"""The kind whose files have the network instead of its moments: any machine is its prompt."""
 
 
 def moments_recorded(explored: Explored, tokens: str | None, t: int | None) -> range:
@@ -80,25 +94,26 @@ def page_file(
 ) -> str:
     """Return the page with one run recorded in it, as self-contained HTML."""
     explored.explore(lambda done: True)
-    times = moments_recorded(explored, tokens, t)
-    moments = []
-    for number, time in enumerate(times):
-        tell(number / len(times))
-        moment = explored.moment(time)
-        assert moment is not None
-        moments.append(moment_data(explored, moment))
-    recorded = {
-        "run": explored.description(),
-        "moments": moments,
-        "statements": statement_titles(),
-        "query": {**(query or {}), "t": str(t or times[0])},
-    }
+    recorded = {"run": explored.description(), "statements": statement_titles()}
+    network = explored.network
+    runs_here = network.kind.name == IN_THE_PAGE and not network.changes and tokens is None
+    if runs_here and (t or 1) <= MOST_IN_THE_PAGE:
+        explored.check(t or 1)
+        recorded |= {"network": network_data(network), "query": {"machine": "", "t": str(t or 1)}}
+    else:
+        times = moments_recorded(explored, tokens, t)
+        moments = []
+        for number, time in enumerate(times):
+            tell(number / len(times))
+            moment = explored.moment(time)
+            assert moment is not None
+            moments.append(moment_data(explored, moment))
+        query = {**(query or {}), "t": str(t or times[0])}
+        recorded |= {"moments": moments, "query": query}
     packed = gzip.compress(json_bytes(recorded), 9, mtime=0)
-    # Imports are by name instead of by path: a `data:` URL has no path.
     modules = {
-        f"netwright{path}": "data:text/javascript;base64,"
-        + _base64(each.body.replace(b'from "./', b'from "netwright/'))
-        for path, each in sorted(ASSETS.items())
+        f"netwright{path}": f"data:text/javascript;base64,{_base64(_by_name(path, each.body))}"
+        for path, each in sorted((ASSETS | (ENGINE if "network" in recorded else {})).items())
         if path.endswith(".js")
     }
     page = ASSETS["/"].body.decode()
@@ -112,6 +127,16 @@ def page_file(
     )
     begin, end = page.index("<!-- assets -->"), page.index("<!-- /assets -->")
     return page[:begin] + head + page[end + len("<!-- /assets -->") :]
+
+
+def _by_name(path: str, module: bytes) -> bytes:
+    """A module whose imports are by name instead of by path: a `data:` URL has no path."""
+    folder = PurePosixPath(path).parent
+
+    def name(found: re.Match[str]) -> str:
+        return f'{found[1]}"netwright{normpath(folder / found[2])}"'
+
+    return re.sub(r'(from |import\()"(\.\.?/[^"]+)"', name, module.decode()).encode()
 
 
 def _base64(data: bytes) -> str:

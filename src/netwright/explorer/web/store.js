@@ -39,6 +39,9 @@ export function subject() {
   return rest;
 }
 
+// What the address of a file has; a file that has a network adds the machine.
+export const inFragment = ["t", "part", "theme", "big"];
+
 let pending = null;
 
 function writeURL(replace) {
@@ -46,8 +49,7 @@ function writeURL(replace) {
   clearTimeout(pending);
   pending = setTimeout(() => {
     try {
-      const { t, part, theme, big } = state;
-      const here = Object.fromEntries(Object.entries({ t, part, theme, big }).filter(([, value]) => value !== undefined));
+      const here = Object.fromEntries(Object.entries(state).filter(([name]) => inFragment.includes(name)));
       const url = served ? `?${new URLSearchParams(state)}` : `#${new URLSearchParams(here)}`;
       if (replace) history.replaceState(null, "", url);
       else history.pushState(null, "", url);

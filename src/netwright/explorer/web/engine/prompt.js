@@ -51,7 +51,7 @@ export function normalize(given, blanks = false) {
 }
 
 // code₁(x) = Σ b_j 4^(−j) for x = Σ b_j 2^(j−1).
-function code(number) {
+export function code(number) {
   const bits = [...number.toString(2)].reverse();
   const top = bits.reduce((total, bit) => 4n * total + BigInt(bit), 0n);
   return ratio(top, 4n ** BigInt(bits.length));

@@ -101,3 +101,17 @@ function readLines(lines) {
     rules, accepting: [...accepting].sort(), default_input: (tape ?? []).map(name),
   };
 }
+
+// A machine as lines of rules, which `readMachine` reads back; null if a name does not fit.
+export function writeMachine(machine) {
+  const bad = (name) => !name || /[\s;*]/.test(name), symbol = (s) => (s === machine.blank ? "_" : s);
+  const rules = machine.rules.map(([state, read, next, write, move]) => [state, symbol(read), symbol(write), { L: "l", R: "r", S: "*" }[move], next]);
+  const halts = (state) => /^(halt|stop)/i.test(state);
+  if (machine.symbols.some((s) => [...s].length !== 1 || (s === "_" && s !== machine.blank)) || machine.symbols.some(bad) || machine.states.some(bad) || rules.some(([state]) => halts(state))) return null;
+  const words = { START: machine.start, BLANK: machine.blank, ACCEPT: machine.accepting, STATES: machine.states, SYMBOLS: machine.symbols };
+  return [
+    ...Object.entries(words).map(([word, value]) => `; $${word}: ${JSON.stringify(value)}`),
+    ...(machine.default_input.length ? [`; $INITIAL_TAPE: ${machine.default_input.map(symbol).join("")}`] : []),
+    ...rules.map((fields) => fields.join(" ")),
+  ].join("\n");
+}

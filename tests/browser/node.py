@@ -71,12 +71,14 @@ def _seen(attention: Attention) -> list[Any]:
     ]
 
 
-def _tokens(network: Transformer, X: Sequence[Vector], seed: Vector) -> Iterator[dict[str, Any]]:
+def _tokens(
+    network: Transformer, given: Sequence[Vector], seed: Vector
+) -> Iterator[dict[str, Any]]:
     """Every vector and attention of each token, by the definition."""
-    external = network.encode(X)
+    external = network.encode(given)
     keys: list[list[Vector]] = [[] for _ in network.decoder]
     token: Token
-    for token in network.tokens(X, seed):
+    for token in network.tokens(given, seed):
         vectors, attention = {"y": token.y}, {}
         z = token.input
         for n, (layer, seen) in enumerate(zip(network.decoder, token.layers, strict=True)):
@@ -96,13 +98,13 @@ def _tokens(network: Transformer, X: Sequence[Vector], seed: Vector) -> Iterator
 def expected(network: Network, word: Sequence[str], count: int) -> list[dict[str, Any]]:
     """The first moments by the definitions, numbers as text."""
     compiled = network.compiled
-    inner, X = compiled.network, compiled.embed(tuple(word))
+    inner, given = compiled.network, compiled.embed(tuple(word))
     found: Iterator[Mapping[str, Any]]
     if isinstance(inner, Transformer | TransformerWithout):
-        found = _tokens(inner, X, compiled.seed)
+        found = _tokens(inner, given, compiled.seed)
     elif network.kind.name == "rnn":
-        h = [*inner.encoder_states(X)][1:]
-        g = inner.decoder_states(X, Vector.zero(inner.layout))
+        h = [*inner.encoder_states(given)][1:]
+        g = inner.decoder_states(given, Vector.zero(inner.layout))
         last = {"h": h[-1], "g": next(g)}
         rows = [
             *({"h": each} for each in h[:-1]),
@@ -111,7 +113,7 @@ def expected(network: Network, word: Sequence[str], count: int) -> list[dict[str
         ]
         found = iter({"vectors": row, "attention": {}} for row in rows)
     else:
-        found = _grids(inner, X)
+        found = _grids(inner, given)
     return [
         {
             "vectors": {name: entries(vector) for name, vector in each["vectors"].items()},
@@ -121,14 +123,14 @@ def expected(network: Network, word: Sequence[str], count: int) -> list[dict[str
     ]
 
 
-def _grids(network: Any, X: Sequence[Vector]) -> Iterator[dict[str, Any]]:
-    tensors = network.tensors(X)
+def _grids(network: Any, given: Sequence[Vector]) -> Iterator[dict[str, Any]]:
+    tensors = network.tensors(given)
     before = next(tensors)
-    for S in tensors:
+    for now in tensors:
         u, r = (gate(before, network.layout, network.circular) for gate in (network.U, network.R))
-        columns = {"cell": S, "u": u, "r": r}
+        columns = {"cell": now, "u": u, "r": r}
         vectors = {letter: grid[-1][0] for letter, grid in columns.items()}
         for letter, grid in columns.items():
             vectors |= {f"{letter}.{i}": row[0] for i, row in enumerate(grid, start=1)}
         yield {"vectors": vectors, "attention": {}}
-        before = S
+        before = now

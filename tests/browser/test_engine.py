@@ -28,6 +28,7 @@ from netwright.machine.load import machine_of_text
 from netwright.machine.turing_machine import TuringMachine
 from netwright.machine.written import BEHAVIOUR, machine_parts
 from netwright.network.network import Network, compile_network, network_for_word
+from netwright.network.trace import Moment
 from netwright.network.tree import maps
 from netwright.network.universal import HALTED
 from netwright.network.weight import WeightPlace, flipped
@@ -121,7 +122,7 @@ def test_a_place_in_the_past_is_computed_again(node: Node) -> None:
         assert y == entries(trace[t]["y"]), t
 
 
-OPERATIONS = {
+OPERATIONS: dict[str, Any] = {
     "plus": lambda x, y: x + y,
     "minus": lambda x, y: x - y,
     "times": lambda x, y: x * y,
@@ -331,7 +332,7 @@ def test_a_file_answers_as_the_server_does(node: Node, attention: str) -> None:
         explored.explore(lambda _: True)
         last, ended = explored.last
         times = sorted({1, 2, 5, 20, 90, last - 1, last} & {*range(1, min(last, 3000) + 1)})
-        moments = [moment_data(explored, explored.moment(t) or pytest.fail()) for t in times]
+        moments = [moment_data(explored, Moment(explored.tracing, t)) for t in times]
         asked = {"machine": text, "input": "".join(word), "times": times, "moments": moments}
         found = node.ask("source", recorded=recorded, **asked)
         assert found["found"] == found["wanted"]

@@ -16,6 +16,7 @@ from importlib.resources import files
 from os import PathLike
 from pathlib import PurePath, PurePosixPath
 from posixpath import normpath
+from typing import Any
 
 from netwright.errors import InputError
 from netwright.explorer.answers import Answer, json_bytes, statement_titles
@@ -41,7 +42,7 @@ MOST_IN_THE_PAGE = 100_000
 """The last time of a run in a file that has the network, as in engine/source.js."""
 POLICY = (
     "default-src 'none'; script-src 'unsafe-inline' data:; style-src 'unsafe-inline'; "
-    "img-src data: blob:; base-uri 'none'; form-action 'none'"
+    "img-src data: blob:; worker-src blob:; base-uri 'none'; form-action 'none'"
 )
 
 
@@ -94,7 +95,7 @@ def page_file(
 ) -> str:
     """Return the page with one run recorded in it, as self-contained HTML."""
     explored.explore(lambda done: True)
-    recorded = {"run": explored.description(), "statements": statement_titles()}
+    recorded: dict[str, Any] = {"run": explored.description(), "statements": statement_titles()}
     network = explored.network
     runs_here = network.kind.name == IN_THE_PAGE and not network.changes and tokens is None
     if runs_here and (t or 1) <= MOST_IN_THE_PAGE:
@@ -130,13 +131,17 @@ def page_file(
 
 
 def _by_name(path: str, module: bytes) -> bytes:
-    """A module whose imports are by name instead of by path: a `data:` URL has no path."""
+    """A module whose imports are by name instead of by path: a `data:` URL has no path.
+
+    Lines of comments and indentation are left out; no string has a line end in it.
+    """
     folder = PurePosixPath(path).parent
 
     def name(found: re.Match[str]) -> str:
         return f'{found[1]}"netwright{normpath(folder / found[2])}"'
 
-    return re.sub(r'(from |import\()"(\.\.?/[^"]+)"', name, module.decode()).encode()
+    text = re.sub(r"(?m)^[ \t]*(?://.*)?\n?", "", module.decode())
+    return re.sub(r'(from |import\()"(\.\.?/[^"]+)"', name, text).encode()
 
 
 def _base64(data: bytes) -> str:

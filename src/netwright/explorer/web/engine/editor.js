@@ -12,7 +12,7 @@ function table(machine) {
   const head = element("tr", {}, element("td", {}), ...machine.symbols.map((symbol) => element("th", {}, symbol)));
   const rows = machine.states.map((state) => element("tr", {}, element("th", {}, state),
     ...machine.symbols.map((symbol) => element("td", {}, rules.get(`${state}\n${symbol}`) ?? "–"))));
-  return element("table", { class: "rules" }, head, ...rows);
+  return element("table", { class: "written" }, head, ...rows);
 }
 
 // Open the editor; `text` and `input` are what it begins with.
@@ -27,9 +27,11 @@ export function showEditor(text, input) {
     const lines = rules.value.split("\n"), start = lines.slice(0, line - 1).join("\n").length + (line > 1 ? 1 : 0);
     rules.focus();
     rules.setSelectionRange(start, start + (lines[line - 1] ?? "").length);
+    rules.scrollTop = rules.scrollHeight * ((line - 1) / lines.length) - rules.clientHeight / 2;
   };
   const read = () => {
     faults.replaceChildren();
+    shown.replaceChildren();
     let machine = null;
     try {
       machine = readMachine(rules.value);
@@ -54,4 +56,5 @@ export function showEditor(text, input) {
     element("p", {}, "The weights stay as they are: the machine is the prompt. Type bbchallenge text, or a rule a line: state, symbol, new symbol, l or r (* stays), new state. _ is the blank, ; begins a comment. The address of this page keeps the machine; nothing is sent anywhere."),
     element("div", { class: "editor" }, rules, shown), faults,
     element("p", {}, element("label", {}, "input ", word), " ", go));
+  select(1);
 }

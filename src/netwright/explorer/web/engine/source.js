@@ -4,7 +4,7 @@ import * as store from "../store.js";
 import { element } from "../format.js";
 import { MachineRun } from "../machine.js";
 import { Trouble, unfold } from "../source.js";
-import { Moments } from "./moments.js";
+import { openMoments } from "./remote.js";
 import { Timeline } from "./timeline.js";
 import { normalize, withMachine } from "./prompt.js";
 import { readMachine, writeMachine } from "./rules.js";
@@ -66,7 +66,8 @@ export class EngineSource {
     this.known = run;
     this.timeline = new Timeline(run.machine, run.input, run.head, Math.min(MOST, run.last) + 1);
     this.machine = new MachineRun(run.machine, run.input, run.head, this.progress);
-    this.moments = new Moments(data, run.input, run.view, run.machine);
+    this.moments?.close();
+    this.moments = openMoments(data, run.input, run.view, run.machine);
     return run;
   }
 
@@ -114,6 +115,7 @@ export class EngineSource {
   stop() {
     this.asked += 1;
     this.machine?.stop();
+    this.moments?.stop();
   }
 
   async machines() { return null; }

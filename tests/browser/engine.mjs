@@ -71,7 +71,7 @@ const WORK = {
     const { EngineSource } = await load("source.js"), { unfold } = await load("../source.js");
     const store = await load("../store.js");
     const source = new EngineSource(recorded, () => {});
-    store.set({ machine, input });
+    store.set({ machine, input: input ?? undefined });
     const run = await source.run(), found = [];
     for (const t of times) found.push(await source.moment(t));
     return { run, found, wanted: moments.map((moment) => unfold(moment, run)) };

@@ -330,10 +330,8 @@ def test_a_file_answers_as_the_server_does(node: Node, attention: str) -> None:
         network = network_for_word(machine, "universal-transformer", word, **options)
         explored = Explored(network, word, 100_000)
         explored.explore(lambda _: True)
-        last, ended = explored.last
-        times = sorted({1, 2, 5, 20, 90, last - 1, last} & {*range(1, min(last, 3000) + 1)})
-        moments = [moment_data(explored, Moment(explored.tracing, t)) for t in times]
-        asked = {"machine": text, "input": "".join(word), "times": times, "moments": moments}
+        _, ended = explored.last
+        asked = {"machine": text, "input": "".join(word), **moments_of(explored)}
         found = node.ask("source", recorded=recorded, **asked)
         assert found["found"] == found["wanted"]
         right = explored.description()
@@ -341,3 +339,46 @@ def test_a_file_answers_as_the_server_does(node: Node, attention: str) -> None:
         assert {n: v for n, v in found["run"].items() if n in right and n not in left_out} == {
             n: v for n, v in right.items() if n not in left_out
         }
+
+
+def moments_of(explored: Explored) -> dict[str, Any]:
+    """Some times of a run, and what the server says of them."""
+    last, _ = explored.last
+    times = sorted({1, 2, 5, 20, 90, last - 1, last} & {*range(1, min(last, 3000) + 1)})
+    moments = [moment_data(explored, Moment(explored.tracing, t)) for t in times]
+    return {"times": times, "moments": moments}
+
+
+@pytest.mark.parametrize("name", ["paper", "recency", "pointer", "pointer-dot", "rules"])
+def test_a_file_of_a_transformer_answers_as_the_server_does(node: Node, name: str) -> None:
+    """The rule that the vectors show, every lemma, and the rest of a moment."""
+    draw = random.Random(name)
+    chosen = draw.sample(machines(), repeated(100, 12))
+    lemmas = 0
+    for machine in [*map(library_machine, ("palindrome", "busy-beaver-5")), *chosen]:
+        word = tuple(draw.choices(machine.symbols, k=draw.randint(0, 5)))
+        explored = Explored(EVERY[name].network(machine, word), word, 100_000)
+        explored.explore(lambda _: True)
+        run, data = explored.description(), network_data(explored.network)
+        recorded = {"network": data, "run": run, "statements": {}}
+        found = node.ask("source", recorded=recorded, machine="", **moments_of(explored))
+        assert found["found"] == found["wanted"]
+        lemmas += sum(len(moment["lemmas"]) for moment in found["found"])
+    assert lemmas > 100 or name not in ("paper", "recency")
+
+
+def test_a_lemma_that_fails_is_found_in_the_file(node: Node) -> None:
+    """A flipped weight: the same lemmas hold and fail as in Python."""
+    network = compile_network(library_machine("palindrome"))
+    explored = Explored(network, tuple("abba"))
+    broken = network.with_weight("decoder.3.V", "s2[a]", "s4[a]", -1)
+    there = Explored(broken, tuple("abba"))
+    recorded = {"network": network_data(broken), "run": explored.description(), "statements": {}}
+    times = [*range(1, 27)]
+    wanted = [moment_data(there, Moment(there.tracing, t))["lemmas"] for t in times]
+    asked = {"machine": "", "times": times, "moments": []}
+    found = [each["lemmas"] for each in node.ask("source", recorded=recorded, **asked)["found"]]
+    assert [[lemma["holds"] for lemma in each] for each in found] == [
+        [lemma["holds"] for lemma in each] for each in wanted
+    ]
+    assert not all(lemma["holds"] for each in found for lemma in each)

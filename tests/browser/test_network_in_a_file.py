@@ -1,4 +1,4 @@
-"""A file of the universal network: it runs there, with any machine as its prompt."""
+"""A file with a network: it runs there; the universal one with any machine as its prompt."""
 
 from pathlib import Path
 
@@ -36,6 +36,23 @@ def test_a_file_shows_what_the_server_shows(look: Opened, watched: Opened, file:
     assert len(page.workers) == 1
     press(page, "ArrowRight", 30_001)
     press(page, "Home", 1)
+
+
+@pytest.mark.parametrize("kind", ["transformer", "pointer-transformer"])
+def test_a_long_run_of_another_kind(
+    look: Opened, watched: Opened, tmp_path: Path, kind: str
+) -> None:
+    """The lemmas too; there is no editor, as the machine is in the weights."""
+    nw.explore("busy-beaver-5", to=kind, t=4000).save(tmp_path / "page.html")
+    page = watched(f"file://{tmp_path}/page.html")
+    at(page, 4000)
+    served = look(f"machine=busy-beaver-5&kind={kind}", 4000)
+    selectors = (*SELECTORS, "#lemmas")
+    assert {each: text(page, each) for each in selectors} == {
+        each: text(served, each) for each in selectors
+    }
+    assert len(page.query_selector_all("#lemmas .holds")) == (8 if kind == "transformer" else 0)
+    assert page.query_selector("#edit-button") is None
 
 
 def test_a_typed_machine_runs_at_once_and_stays_in_the_address(watched: Opened, file: str) -> None:

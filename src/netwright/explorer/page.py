@@ -2,8 +2,8 @@
 
 In the file, modules are `data:` URLs in an import map. It contains the answers that the page would
 request, gzipped and in base64; the page's own machine computes the rest, such as diagrams. A file
-of the universal Transformer has the network instead, which the page's engine runs, with any machine
-as its prompt. Nothing is ever fetched.
+of a long run of a Transformer has the network instead, which the page's engine runs; and so has
+every file of the universal one, with any machine as its prompt. Nothing is ever fetched.
 """
 
 import base64
@@ -60,8 +60,9 @@ ASSETS = _files("")
 ASSETS["/"] = ASSETS["/index.html"]
 ENGINE = _files("/engine")
 """The modules that run a network in the page, for files that have one."""
-IN_THE_PAGE = "universal-transformer"
-"""The kind whose files have the network instead of its moments: any machine is its prompt."""
+ANY_MACHINE = "universal-transformer"
+IN_THE_PAGE = (ANY_MACHINE, "pointer-transformer", "transformer")
+"""The kinds whose moments the page's engine shows as `moments` does."""
 
 
 def moments_recorded(explored: Explored, tokens: str | None, t: int | None) -> range:
@@ -97,8 +98,7 @@ def page_file(
     explored.explore(lambda done: True)
     recorded: dict[str, Any] = {"run": explored.description(), "statements": statement_titles()}
     network = explored.network
-    runs_here = network.kind.name == IN_THE_PAGE and not network.changes and tokens is None
-    if runs_here and (t or 1) <= MOST_IN_THE_PAGE:
+    if tokens is None and _runs_in_the_page(explored, t or 1):
         explored.check(t or 1)
         recorded |= {"network": network_data(network), "query": {"machine": "", "t": str(t or 1)}}
     else:
@@ -128,6 +128,16 @@ def page_file(
     )
     begin, end = page.index("<!-- assets -->"), page.index("<!-- /assets -->")
     return page[:begin] + head + page[end + len("<!-- /assets -->") :]
+
+
+def _runs_in_the_page(explored: Explored, t: int) -> bool:
+    """Whether a file has the network: its moments are too many, or any machine is its prompt.
+
+    A changed network has moments, as the page reads a machine's run off unchanged ones alone.
+    """
+    name, changes = explored.network.kind.name, explored.network.changes
+    is_worth_it = name == ANY_MACHINE or explored.last[0] > LONGEST
+    return name in IN_THE_PAGE and is_worth_it and not changes and t <= MOST_IN_THE_PAGE
 
 
 def _by_name(path: str, module: bytes) -> bytes:

@@ -61,6 +61,7 @@ def network_data(network: Network) -> dict[str, Any]:
             "score": look.score(network.compiled),
         },
         "lemmas": _statements(network),
+        "proof": dict(network.kind.proof.formulae),
         **parts,
     }
 

@@ -1,9 +1,11 @@
-// A moment of the universal network for the page, as explorer/moments.py makes it from Python's.
+// A moment of a Transformer for the page, as explorer/moments.py makes it from Python's.
 
 import { absolute, approximate, minus, over, plus, ratio, times } from "./rational.js";
 import { blockPlaces } from "./vectors.js";
 import { openNetwork } from "./network.js";
 import { code } from "./prompt.js";
+import { ProofValues } from "./proof.js";
+import { Timeline } from "./timeline.js";
 
 const LONGEST = 80, MOST_VECTORS = 12;
 
@@ -14,12 +16,14 @@ function text(x) {
 
 export class Moments {
   // `data` is network JSON, `view` as the page has it, `machine` the normal form that is simulated.
-  constructor(data, word, view, machine) {
+  constructor(data, word, view, machine, last) {
     this.network = openNetwork(data, word);
     this.view = view;
     this.machine = machine;
-    const places = blockPlaces(data.written.layouts[data.written.network.layout]);
-    this.places = Object.fromEntries(["r", "s", "on"].map((block) => [block, places.get(block)[0]]));
+    this.places = blockPlaces(data.written.layouts[data.written.network.layout]);
+    this.labels = new Map(data.blocks.map(([block, labels]) => [block, labels]));
+    if (data.proof.claims) this.proof = new ProofValues(data, word, new Timeline(machine, word, -1, last));
+    this.rule = data.kind === "universal-transformer" ? this.codedRule : this.shownRule;
     // As Python's watch: 5 on + r is 5 + code₂ of a running state.
     this.states = new Map(machine.states.map((name, n) => [`${plus(ratio(5), times(ratio(2), code(n)))}`, name]));
     const symbols = [machine.blank, ...machine.symbols.filter((symbol) => symbol !== machine.blank)];
@@ -35,9 +39,9 @@ export class Moments {
     return {
       t,
       vectors: this.vectors(vectors),
-      rule: this.rule(vectors.get("decoder.1.input")),
+      rule: this.rule(vectors.get("decoder.1.input"), vectors.get("decoder.1.z")),
       attention: this.attention(attention[this.view.drawn], vectors),
-      lemmas: [],
+      lemmas: this.proof?.claims(t, vectors, attention) ?? [],
     };
   }
 
@@ -56,12 +60,27 @@ export class Moments {
   }
 
   // The machine's rule for the state and the symbol whose codes are in y_{t−1}.
-  rule(y) {
-    const state = this.states.get(`${plus(y.get(this.places.r), times(ratio(5), y.get(this.places.on)))}`);
-    const symbol = this.symbols.get(`${y.get(this.places.s)}`);
+  codedRule(y) {
+    const number = (block) => y.get(this.places.get(block)[0]);
+    const state = this.states.get(`${plus(number("r"), times(ratio(5), number("on")))}`), symbol = this.symbols.get(`${number("s")}`);
     if (state === undefined || symbol === undefined) return null;
     const action = this.machine.accepting.includes(state) ? undefined : this.actions.get(`${state}\n${symbol}`);
     return { state, symbol, ...(action ?? { write: null, move: null, next: null }) };
+  }
+
+  // State and symbol of y_{t−1}, and the rule that layer 1 put into z¹.
+  shownRule(y, z) {
+    const label = (vector, ...blocks) => {
+      const block = blocks.find((each) => this.places.has(each)), places = this.places.get(block);
+      const found = vector.places.filter((place) => places.includes(place));
+      return found.length === 1 && `${vector.get(found[0])}` === "1" ? this.labels.get(block)[places.indexOf(found[0])] : null;
+    };
+    const state = label(y, "q1"), symbol = label(y, "s1");
+    if (state === null || symbol === null) return null;
+    const number = (block) => `${z.get(this.places.get(block)[0])}`;
+    const moves = this.places.has("mR") ? ["L", "R", "S"].filter((move) => number(`m${move}`) === "1")
+      : [{ 1: "R", "-1": "L" }[number(this.places.has("m") ? "m" : "x2")]].filter(Boolean);
+    return { state, symbol, write: label(z, "w", "s2"), move: moves.length === 1 ? moves[0] : null, next: label(z, "q2") };
   }
 
   attention({ winners, score, second, margin }, vectors) {

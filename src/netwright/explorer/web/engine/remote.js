@@ -5,7 +5,7 @@
 
 import { Moments } from "./moments.js";
 
-const ORDER = ["rational", "vectors", "attention", "run", "transformer", "rnn", "neural_gpu", "network", "prompt", "moments", "worker"];
+const ORDER = ["rational", "vectors", "attention", "run", "transformer", "rnn", "neural_gpu", "network", "prompt", "timeline", "proof", "moments", "worker"];
 
 function startWorker() {
   const map = JSON.parse(document.querySelector('script[type="importmap"]').textContent).imports;

@@ -38,6 +38,7 @@ export class EngineSource {
     this.progress = progress;
     this.only = true;
     this.asked = 0;
+    if (recorded.network.kind !== "universal-transformer") return; // their machine is in the weights
     store.inFragment.push("machine", "input");
     const edit = () => showEditor(store.get("machine") || writeMachine(this.given) || "", this.known?.input.join("") ?? "");
     globalThis.document?.getElementById("help-button").before(element("button", { id: "edit-button", "aria-haspopup": "dialog", onclick: edit }, "Your machine"));
@@ -64,10 +65,11 @@ export class EngineSource {
     if (run.last > MOST) run = { ...run, from: 1, to: MOST };
     this.data = data;
     this.known = run;
-    this.timeline = new Timeline(run.machine, run.input, run.head, Math.min(MOST, run.last) + 1);
+    const last = Math.min(MOST, run.last) + 1;
+    this.timeline = new Timeline(run.machine, run.input, run.head, last);
     this.machine = new MachineRun(run.machine, run.input, run.head, this.progress);
     this.moments?.close();
-    this.moments = openMoments(data, run.input, run.view, run.machine);
+    this.moments = openMoments(data, run.input, run.view, run.machine, last);
     return run;
   }
 

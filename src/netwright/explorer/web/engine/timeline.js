@@ -4,7 +4,7 @@ export class Timeline {
   // `machine` as the page's description has it, with `given`: which states count as steps.
   constructor(machine, word, head, limit) {
     this.machine = machine;
-    const actions = new Map(machine.rules.map(([state, symbol, next, write, move]) => [`${state}\n${symbol}`, { next, write, move }]));
+    this.actions = new Map(machine.rules.map(([state, symbol, next, write, move]) => [`${state}\n${symbol}`, { next, write, move }]));
     const counted = new Map(machine.states.map((state, n) => [state, machine.given[n]]));
     this.tape = new Map(word.map((symbol, cell) => [cell, symbol]));
     this.visited = new Map(); // by cell: the times of its visits, and what was written then
@@ -19,7 +19,7 @@ export class Timeline {
       this.instants.push({ time, state, symbol, head, step });
       this.lowest = Math.min(this.lowest, head);
       this.highest = Math.max(this.highest, head);
-      const action = machine.accepting.includes(state) ? undefined : actions.get(`${state}\n${symbol}`);
+      const action = this.action(time);
       if (!action) {
         this.end = time;
         break;
@@ -36,6 +36,12 @@ export class Timeline {
 
   at(time) {
     return this.instants[time] ?? null;
+  }
+
+  // The rule that is applied at a time, if any.
+  action(time) {
+    const now = this.at(time);
+    return now && !this.machine.accepting.includes(now.state) ? this.actions.get(`${now.state}\n${now.symbol}`) : undefined;
   }
 
   // The symbol of a cell at a time, and the last visit before it, or null.

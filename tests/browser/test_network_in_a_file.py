@@ -80,6 +80,19 @@ def test_a_typed_machine_runs_at_once_and_stays_in_the_address(watched: Opened, 
     assert text(again, "#sentence") == text(page, "#sentence")
 
 
+@pytest.mark.parametrize("size", [(1280, 800), (390, 844)])
+def test_the_editor_is_accessible(watched: Opened, file: str, size: tuple[int, int]) -> None:
+    reason = "axe-playwright-python is not installed"
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason=reason)
+    page = watched(file, width=size[0], height=size[1])
+    at(page, 18)
+    page.click("#edit-button")
+    for rules in ("0 1 0 q 0\n1 1 1 r", RULES):
+        page.fill("#dialog textarea", rules)
+        assert axe.Axe().run(page).response["violations"] == []
+    assert page.evaluate("document.documentElement.scrollWidth") == size[0]
+
+
 def test_an_address_with_a_bad_machine_says_where(watched: Opened, file: str) -> None:
     page = watched(f"{file}#machine=1RB1LX_1L")
     page.wait_for_selector("#trouble:not([hidden])")

@@ -24,7 +24,7 @@ function trouble(error) {
 }
 
 function progress(done) {
-  const what = source?.only ? "the diagram" : "the network's own run";
+  const what = source?.working ?? (source?.only ? "the diagram" : "the network's own run");
   $("busy").textContent = done === null ? "" : `${what}: ${Math.floor(100 * done)} %`;
   $("stop").hidden = done === null;
 }

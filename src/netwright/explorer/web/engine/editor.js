@@ -19,7 +19,7 @@ function table(machine) {
 export function showEditor(text, input) {
   const rules = element("textarea", { rows: 9, cols: 44, spellcheck: "false", "aria-label": "The rules" });
   const word = element("input", { size: 24, spellcheck: "false", "aria-label": "The input" });
-  const faults = element("ul", { role: "alert", class: "faults" }), shown = element("div", { class: "preview" });
+  const faults = element("ul", { class: "faults" }), shown = element("div", { class: "preview" });
   const go = element("button", {}, "Run it on the network");
   rules.value = text || EXAMPLE;
   word.value = input;
@@ -54,7 +54,7 @@ export function showEditor(text, input) {
   read();
   openDialog(element("h2", {}, "Your machine on the universal network"),
     element("p", {}, "The weights stay as they are: the machine is the prompt. Type bbchallenge text, or a rule a line: state, symbol, new symbol, l or r (* stays), new state. _ is the blank, ; begins a comment. The address of this page keeps the machine; nothing is sent anywhere."),
-    element("div", { class: "editor" }, rules, shown), faults,
+    element("div", { class: "editor" }, rules, shown), element("div", { role: "alert" }, faults),
     element("p", {}, element("label", {}, "input ", word), " ", go));
   select(1);
 }

@@ -84,10 +84,17 @@ export class EngineSource {
   // A moment, or null if another one was requested meanwhile.
   async moment(t) {
     const mine = (this.asked += 1), stopped = () => mine !== this.asked, { known } = this;
-    const found = await this.moments.at(t, this.progress, stopped);
+    const found = await this.moments.at(t, (done) => this.tell(done), stopped);
     if (found === null || stopped()) return null;
     this.progress(null);
     return unfold({ ...found, ...this.place(t), attention: this.cells(found, t) }, known);
+  }
+
+  // Say how far the network's own run is; without this word, progress is the diagram's.
+  tell(done) {
+    this.working = "the network's own run";
+    this.progress(done);
+    this.working = undefined;
   }
 
   // What the machine does at a time: tape, head and step.

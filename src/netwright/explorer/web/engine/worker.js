@@ -8,18 +8,20 @@
 
 import { Moments } from "./moments.js";
 
-let moments = null, newest = 0;
+let moments = null, newest = 0, failure = null;
 
 self.onmessage = async ({ data: { open, id, t, stop } }) => {
   const mine = (newest = stop || open ? 0 : id);
   if (stop) return;
   try {
     if (open) moments = new Moments(...open);
+    else if (failure) throw failure;
     else {
       const moment = await moments.at(t, (done) => self.postMessage({ id, done }), () => newest !== mine);
       self.postMessage({ id, moment });
     }
   } catch (error) {
+    if (open) failure = error; // which every request is answered with
     self.postMessage({ id, error: error.message });
   }
 };

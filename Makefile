@@ -25,13 +25,18 @@ test-thorough: $(VENV)/installed-dev
 	then $(MAKE) --no-print-directory -C proofs all-mutants PYTHON=$(abspath $(BIN)/python); \
 	else echo "coqc is not here: the mutants of proofs/ are not tried"; fi
 
-# The page in a real browser: the system's Chromium, installed where that can be done.
+# The page in a real browser, and its engine in node: the system's Chromium and node, installed where
+# that can be done. A tenth of the networks; `pytest -m browser tests/browser` compares all of them.
 test-browser: $(VENV)/installed-browser
 	@which chromium chromium-browser google-chrome >/dev/null 2>&1 \
 	  || (apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium) >/dev/null 2>&1; \
 	which chromium chromium-browser google-chrome 2>/dev/null | grep -q . \
 	  || { echo "make test-browser needs Chromium: install the package chromium"; exit 1; }
-	$(BIN)/pytest -q -m browser tests/browser
+	@which node nodejs >/dev/null 2>&1 \
+	  || (apt-get update -qq && apt-get install -y -qq --no-install-recommends nodejs) >/dev/null 2>&1; \
+	which node nodejs 2>/dev/null | grep -q . \
+	  || { echo "make test-browser needs node: install the package nodejs"; exit 1; }
+	$(BIN)/pytest -q -m "browser and not thorough" tests/browser
 
 # Exports in torch, transformers, TransformerLens, nnsight and CTranslate2, of versions known to work
 # together.

@@ -13,7 +13,7 @@ import pytest
 import netwright as nw
 from netwright.cli import main
 from netwright.errors import InputError, OutputError
-from netwright.explorer.page import ASSETS, explore
+from netwright.explorer.page import ASSETS, ENGINE, explore
 
 
 def recorded(page: str) -> dict[str, Any]:
@@ -38,7 +38,12 @@ def test_a_file_has_the_whole_run_and_names_no_address(tmp_path: Path) -> None:
 
 
 def test_modules_import_each_other_by_names_that_the_file_has() -> None:
-    page = explore("even-as", "ab").html
+    universal = explore("even-as", "ab", to="universal-transformer").html
+    for page, assets in ((explore("even-as", "ab").html, ASSETS), (universal, ASSETS | ENGINE)):
+        _check_modules(page, {f"netwright{path}" for path in assets if path.endswith(".js")})
+
+
+def _check_modules(page: str, names: set[str]) -> None:
     found = re.search(r'<script type="importmap">(.*?)</script>', page, re.S)
     assert found is not None
     modules = json.loads(found[1])["imports"]
@@ -46,8 +51,9 @@ def test_modules_import_each_other_by_names_that_the_file_has() -> None:
         text = base64.b64decode(url.partition("base64,")[2]).decode()
         for name in re.findall(r'from "([^"]+)"', text):
             assert name in modules
-        assert 'from "./' not in text
-    assert set(modules) == {f"netwright{path}" for path in ASSETS if path.endswith(".js")}
+        assert 'from ".' not in text
+        assert 'import(".' not in text
+    assert set(modules) == names
 
 
 def test_some_tokens_of_a_long_run(tmp_path: Path) -> None:
@@ -57,10 +63,14 @@ def test_some_tokens_of_a_long_run(tmp_path: Path) -> None:
     found = recorded(file.read_text(encoding="utf-8"))
     assert [moment["t"] for moment in found["moments"]] == list(range(100, 201))
     assert found["query"]["t"] == "145"
+    # Without --tokens the file has the network, up to the time to which the page runs it.
+    assert main([*arguments, "--force"]) == 0
+    assert "moments" not in recorded(file.read_text(encoding="utf-8"))
+    arguments[3] = "1000000"
     assert main([*arguments, "--force"]) == 0
     moments = recorded(file.read_text(encoding="utf-8"))["moments"]
     assert len(moments) == 200
-    assert 145 in [moment["t"] for moment in moments]
+    assert 10**6 in [moment["t"] for moment in moments]
 
 
 @pytest.mark.parametrize("kind", ["rnn", "neural-gpu"])
@@ -145,3 +155,17 @@ def test_the_page_is_small() -> None:
     files = {path: each.body for path, each in ASSETS.items() if path != "/"}
     assert sum(map(len, files.values())) < 90_000
     assert len(gzip.compress(b"".join(files.values()), 9)) < 30_000
+    page = explore("busy-beaver-5", to="universal-transformer").html
+    assert len(gzip.compress(page.encode(), 9)) < 120_000
+
+
+def test_a_file_of_the_universal_network_has_the_network_and_no_moments() -> None:
+    page = explore("busy-beaver-5", to="universal-transformer", t=99_999).html
+    found = recorded(page)
+    assert "moments" not in found
+    assert found["network"]["written"] == nw.compile("busy-beaver-5", to="universal").written
+    assert found["query"]["t"] == "99999"
+    # Beyond what the page computes, and of a changed network, there are moments as ever.
+    assert len(recorded(explore("busy-beaver-5", to="universal", t=10**7).html)["moments"]) == 200
+    net = nw.compile("palindrome", to="universal").with_weight("F.1", "v", "symbol", "-1")
+    assert "network" not in recorded(net.explore("ab", tokens="1:3").html)

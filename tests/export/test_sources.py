@@ -13,7 +13,10 @@ from netwright.export.sources import NOTICE, PACKAGE, source_of
 from netwright.export.targets import TARGETS
 
 PARTS = [
-    target.source_name(kind) for target in TARGETS.values() for kind in KINDS if target.takes(kind)
+    target.source_name(kind)
+    for target in TARGETS.values()
+    for kind in KINDS
+    if target.takes(kind) and not target.is_exact  # JSON has no code
 ]
 
 

@@ -34,7 +34,6 @@ from netwright.export.zoo import Animal, write_zoo
 from netwright.kind.language_model.kind import read_context
 from netwright.kind.registry import DEFAULT, kind_named, kinds
 from netwright.machine.turing_machine import TuringMachine
-from netwright.network.network import Network
 from netwright.network.running import machine_in, network_of
 from netwright.text import counted, shortened
 
@@ -139,7 +138,11 @@ def command(
         source = load(machine, format_name=format_name, also=chain.from_iterable(given))
         turing = machine_in(source)
         inputs = [check_word(turing, word, separator) for word in given] or [turing.default_input]
-        network = _network(source, turing, on or _only_kind(to), inputs, options)
+        if not TARGETS[to].is_exact and isinstance(source, TuringMachine):
+            kind = kind_named(on or _only_kind(to) or DEFAULT)
+            options = dict(kind.construction.for_export(options, turing))
+        letters = [symbol for word in inputs for symbol in word]  # the network takes all of them
+        network = network_of(source, on or _only_kind(to), letters, **options)
         write = partial(export, network, to, output, inputs=inputs)
         show = partial(_print, machine=turing, separator=separator)
     return _written(write, dtype, check, keep_failed, force, output, as_json, show)
@@ -193,20 +196,6 @@ def _only_kind(to: str) -> str | None:
     """The kind that a target takes, if it is one alone; None if there are others."""
     taken = [name for name in kinds() if TARGETS[to].takes(name)]
     return taken[0] if len(taken) == 1 else None
-
-
-def _network(
-    source: TuringMachine | Network,
-    turing: TuringMachine,
-    on: str | None,
-    inputs: list[tuple[str, ...]],
-    options: dict[str, Any],
-) -> Network:
-    """A network that takes all of the inputs; of a machine, one that is made for floats."""
-    letters = [symbol for word in inputs for symbol in word]
-    if isinstance(source, TuringMachine):
-        options = dict(kind_named(on or DEFAULT).construction.for_export(options, turing))
-    return network_of(source, on, letters, **options)
 
 
 def _print(

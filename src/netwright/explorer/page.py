@@ -1,8 +1,9 @@
 """The page: its assets, as one self-contained file, and as a frame in a notebook.
 
 In the file, modules are `data:` URLs in an import map. It contains the answers that the page would
-request, gzipped and in base64; the page's own machine computes the rest, such as diagrams. Nothing
-is ever fetched.
+request, gzipped and in base64; the page's own machine computes the rest, such as diagrams. A file
+of a long run of a Transformer has the network instead, which the page's engine runs; and so has
+every file of the universal one, with any machine as its prompt. Nothing is ever fetched.
 """
 
 import base64
@@ -13,12 +14,15 @@ import re
 from collections.abc import Callable, Iterable
 from importlib.resources import files
 from os import PathLike
-from pathlib import PurePath
+from pathlib import PurePath, PurePosixPath
+from posixpath import normpath
+from typing import Any
 
 from netwright.errors import InputError
 from netwright.explorer.answers import Answer, json_bytes, statement_titles
 from netwright.explorer.explored import LIMIT, Explored
 from netwright.explorer.moments import moment_data
+from netwright.export.json_target import network_data
 from netwright.files import check_output, output_path, write_whole
 from netwright.machine.load import load_machine
 from netwright.machine.turing_machine import TuringMachine
@@ -34,19 +38,31 @@ TYPES = {
 LONGEST = 1000
 """Maximum number of moments in a file by default; longer runs are cut around the start."""
 MOST = 20_000
+MOST_IN_THE_PAGE = 100_000
+"""The last time of a run in a file that has the network, as in engine/source.js."""
 POLICY = (
     "default-src 'none'; script-src 'unsafe-inline' data:; style-src 'unsafe-inline'; "
-    "img-src data: blob:; base-uri 'none'; form-action 'none'"
+    "img-src data: blob:; worker-src blob:; base-uri 'none'; form-action 'none'"
 )
 
 
-ASSETS = {
-    f"/{file.name}": Answer(200, TYPES[suffix], file.read_bytes())
-    for file in files("netwright.explorer").joinpath("web").iterdir()
-    if (suffix := PurePath(file.name).suffix) in TYPES
-}
+def _files(folder: str) -> dict[str, Answer]:
+    """The files of a folder by path."""
+    return {
+        f"{folder}/{file.name}": Answer(200, TYPES[suffix], file.read_bytes())
+        for file in files("netwright.explorer").joinpath(f"web{folder}").iterdir()
+        if (suffix := PurePath(file.name).suffix) in TYPES
+    }
+
+
+ASSETS = _files("")
 """The page's own files by path."""
 ASSETS["/"] = ASSETS["/index.html"]
+ENGINE = _files("/engine")
+"""The modules that run a network in the page, for files that have one."""
+ANY_MACHINE = "universal-transformer"
+IN_THE_PAGE = (ANY_MACHINE, "pointer-transformer", "transformer")
+"""The kinds whose moments the page's engine shows as `moments` does."""
 
 
 def moments_recorded(explored: Explored, tokens: str | None, t: int | None) -> range:
@@ -80,25 +96,25 @@ def page_file(
 ) -> str:
     """Return the page with one run recorded in it, as self-contained HTML."""
     explored.explore(lambda done: True)
-    times = moments_recorded(explored, tokens, t)
-    moments = []
-    for number, time in enumerate(times):
-        tell(number / len(times))
-        moment = explored.moment(time)
-        assert moment is not None
-        moments.append(moment_data(explored, moment))
-    recorded = {
-        "run": explored.description(),
-        "moments": moments,
-        "statements": statement_titles(),
-        "query": {**(query or {}), "t": str(t or times[0])},
-    }
+    recorded: dict[str, Any] = {"run": explored.description(), "statements": statement_titles()}
+    network = explored.network
+    if tokens is None and _runs_in_the_page(explored, t or 1):
+        explored.check(t or 1)
+        recorded |= {"network": network_data(network), "query": {"machine": "", "t": str(t or 1)}}
+    else:
+        times = moments_recorded(explored, tokens, t)
+        moments = []
+        for number, time in enumerate(times):
+            tell(number / len(times))
+            moment = explored.moment(time)
+            assert moment is not None
+            moments.append(moment_data(explored, moment))
+        query = {**(query or {}), "t": str(t or times[0])}
+        recorded |= {"moments": moments, "query": query}
     packed = gzip.compress(json_bytes(recorded), 9, mtime=0)
-    # Imports are by name instead of by path: a `data:` URL has no path.
     modules = {
-        f"netwright{path}": "data:text/javascript;base64,"
-        + _base64(each.body.replace(b'from "./', b'from "netwright/'))
-        for path, each in sorted(ASSETS.items())
+        f"netwright{path}": f"data:text/javascript;base64,{_base64(_by_name(path, each.body))}"
+        for path, each in sorted((ASSETS | (ENGINE if "network" in recorded else {})).items())
         if path.endswith(".js")
     }
     page = ASSETS["/"].body.decode()
@@ -112,6 +128,30 @@ def page_file(
     )
     begin, end = page.index("<!-- assets -->"), page.index("<!-- /assets -->")
     return page[:begin] + head + page[end + len("<!-- /assets -->") :]
+
+
+def _runs_in_the_page(explored: Explored, t: int) -> bool:
+    """Whether a file has the network: its moments are too many, or any machine is its prompt.
+
+    A changed network has moments, as the page reads a machine's run off unchanged ones alone.
+    """
+    name, changes = explored.network.kind.name, explored.network.changes
+    is_worth_it = name == ANY_MACHINE or explored.last[0] > LONGEST
+    return name in IN_THE_PAGE and is_worth_it and not changes and t <= MOST_IN_THE_PAGE
+
+
+def _by_name(path: str, module: bytes) -> bytes:
+    """A module whose imports are by name instead of by path: a `data:` URL has no path.
+
+    Lines of comments and indentation are left out; no string has a line end in it.
+    """
+    folder = PurePosixPath(path).parent
+
+    def name(found: re.Match[str]) -> str:
+        return f'{found[1]}"netwright{normpath(folder / found[2])}"'
+
+    text = re.sub(r"(?m)^[ \t]*(?://.*)?\n?", "", module.decode())
+    return re.sub(r'(from |import\()"(\.\.?/[^"]+)"', name, text).encode()
 
 
 def _base64(data: bytes) -> str:

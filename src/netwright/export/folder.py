@@ -127,13 +127,13 @@ def export(
     if not target.takes(network.kind.name):
         others = [each.name for each in TARGETS.values() if each.takes(network.kind.name)]
         there = f"it can be exported to {', '.join(others)}" if others else "it has no export"
-        raise InputError(f"{network.kind.name} has no code for {to}; {there}")
+        raise InputError(f"{target.refusal(network.kind.name)}; {there}")
     chosen = [inputs] if isinstance(inputs, str) else inputs
     chosen = [network.machine.default_input] if chosen is None else [*chosen]
     words = [network.machine.check_word(word) for word in chosen]
     target.check_installed()
     _check_size(network.dimension**2)  # one matrix, before computing all of them
-    subject = NetworkSubject(network, words, check)
+    subject = NetworkSubject(network, words, check, target.named(network))
     options = {"keep_failed": keep_failed, "force": force}
     return write_export(subject, target, place, dtype, notify=notify, **options)
 
@@ -253,6 +253,12 @@ def _readme(subject: Subject, target: Target, made: Export) -> str:
         **dict.fromkeys(subject.files(), "the network itself, exact; `netwright.load` reads it"),
         CHECKED: "what was checked when this was written",
     }
+    numbers, rounded, warning = "exact rationals", "not rounded", ""
+    if not target.is_exact:
+        numbers, rounded = "floats", "rounded once"
+        warning = (
+            " Beyond what was checked, on other inputs and in other versions, floats may go wrong."
+        )
     said = "It was not checked."
     if rows:
         said = f"Compared with the exact run, in {target.checked_in()}:"
@@ -267,14 +273,13 @@ def _readme(subject: Subject, target: Target, made: Export) -> str:
                 "| file | content |",
                 "|---|---|",
                 *(f"| `{name}` | {what} |" for name, what in files.items()),
-                f"| all others | the network in floats for {target.name} |",
+                f"| all others | the network in {numbers} for {target.name} |",
             ]
         ),
-        f"Every weight is the network's own, rounded once. {said}",
+        f"Every weight is the network's own, {rounded}. {said}",
         *(["\n".join(["| input | way | result |", "|---|---|---|", *rows])] if rows else []),
         *(f"{line}." for line in predicted),
-        f"Written with {used}. Beyond what was checked, on other inputs and in other versions, "
-        "floats may go wrong.",
+        f"Written with {used}.{warning}",
     ]
     return "\n\n".join(parts) + "\n"
 

@@ -7,13 +7,14 @@ from typing import Any
 
 from netwright.export.check import Checked, ExactRun, Tell, check_outputs
 from netwright.export.checkpoint import CheckedText, CheckpointTarget
+from netwright.export.json_target import JsonTarget
 from netwright.export.target import AT_ONCE, Opened, Target
 from netwright.kind.language_model.tracing import LanguageModelTracing
 from netwright.kind.language_model.vocabulary import ACCEPT, REJECT
 from netwright.network.network import Network
 from netwright.network.running import run_difference
 from netwright.network.saved import to_bytes
-from netwright.network.tensors import NamedTensors
+from netwright.network.tensors import RATIONAL, NamedTensors
 from netwright.text import Notify, printable
 
 PAPER = (
@@ -66,11 +67,17 @@ class Subject(ABC):
 class NetworkSubject(Subject):
     """A network, checked on words."""
 
-    def __init__(self, network: Network, words: Sequence[tuple[str, ...]], count: int) -> None:
+    def __init__(
+        self,
+        network: Network,
+        words: Sequence[tuple[str, ...]],
+        count: int,
+        tensors: NamedTensors,
+    ) -> None:
         self.network, self.words, self.count = network, words, count
         self.title, self.kind = repr(network)[1:-1], network.kind.name
         self.name, self.dimension = network.machine.name, network.dimension
-        self.tensors = network.tensors()
+        self.tensors = tensors
         self.digest, self.trust = network.machine.digest, str(network.standing)
         if count:
             found = (run_difference(network, word, count) for word in words)
@@ -95,6 +102,8 @@ class NetworkSubject(Subject):
         """Compare outputs and attended indices, or the tokens of a language model."""
         if isinstance(target, CheckpointTarget):
             return target.check(opened, [self._text(word) for word in self.words], notify)
+        if isinstance(target, JsonTarget):
+            return target.check(self.network, opened, self.words, self.count)
 
         def tell(about: str) -> Tell:
             return lambda done: notify(f"{about}: {done:,} of {self.count:,} outputs")
@@ -118,7 +127,7 @@ class NetworkSubject(Subject):
 
     def predicted(self, checks: Sequence[Checked], dtype: str, notify: Notify) -> list[Any]:
         """Predict for networks as they were compiled, of kinds that `precision` knows."""
-        if self.network.changes or not self.network.kind.proof.is_predicted:
+        if dtype == RATIONAL or self.network.changes or not self.network.kind.proof.is_predicted:
             return []
         found = []
         for word in dict.fromkeys(each.word for each in checks):

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from netwright.errors import InputError, unknown
 from netwright.export.sources import has_source, source_of
 from netwright.kind.registry import is_kind, kind_named
+from netwright.network.network import Network
 from netwright.network.tensors import NamedTensors
 
 MAIN = """
@@ -52,6 +53,8 @@ class Target(ABC):
     """The name of the file with the code."""
     dtypes: tuple[str, ...] = ("float64", "float32")
     """The supported types of numbers, the default first."""
+    is_exact = False
+    """Whether its numbers are not rounded."""
 
     @property
     def runtime(self) -> tuple[str, ...]:
@@ -76,6 +79,15 @@ class Target(ABC):
         """The module of `written` with the code for a kind."""
         code = kind_named(kind).construction.code if is_kind(kind) else ""
         return f"{self.name}_{(code or kind).replace('-', '_')}"
+
+    def refusal(self, kind: str) -> str:
+        """Say why it does not take a kind."""
+        return f"{kind} has no code for {self.name}"
+
+    def named(self, network: Network) -> NamedTensors:
+        """Return what `write` takes of a network; raise InputError if it has no such form."""
+        found: NamedTensors = network.tensors()
+        return found
 
     def check_installed(self) -> None:
         """Raise InputError with the command to install what is missing."""
@@ -135,13 +147,14 @@ def write_text(path: Path, text: str) -> None:
     path.write_text(text, encoding="utf-8", errors="backslashreplace")
 
 
-def write_json(path: Path, value: Any) -> None:
-    """Write JSON, as readable as UTF-8 allows."""
-    text = json.dumps(value, ensure_ascii=False, indent=1)
+def write_json(path: Path, value: Any, indent: int | None = 1) -> None:
+    """Write JSON, as readable as UTF-8 allows; without white space if `indent` is None."""
+    form: dict[str, Any] = {"indent": indent, "separators": (",", ":" if indent is None else ": ")}
+    text = json.dumps(value, ensure_ascii=False, **form)
     try:
         text.encode()
     except UnicodeEncodeError:  # a name with half of a pair of surrogates
-        text = json.dumps(value, indent=1)
+        text = json.dumps(value, **form)
     write_text(path, f"{text}\n")
 
 

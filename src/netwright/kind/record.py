@@ -294,6 +294,8 @@ class Proof(ABC, Generic[C]):
     """Why there are no certificates, if `checker` is None."""
     is_vectorised = False
     """Whether `proposal` returns one."""
+    formulae: Mapping[str, Any] = {}  # never changed
+    """For a page that checks the lemmas itself: the values in each vector, and the claims."""
     is_predicted = False
     """Whether the precision laboratory predicts where its exports go wrong."""
 

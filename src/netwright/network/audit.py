@@ -212,7 +212,7 @@ def _export(place: Path) -> Findings:
         return
     with TemporaryDirectory() as again:
         try:
-            target.write(network.tensors(), Path(again), str(report["dtype"]))
+            target.write(target.named(network), Path(again), str(report["dtype"]))
         except (ImportError, NetwrightError) as error:
             yield Finding("they are the exact network's", None, str(error))
             return

@@ -9,6 +9,7 @@ file in which anything else differs from that is refused. A digest detects damag
 import json
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeGuard, cast
@@ -43,16 +44,21 @@ def to_bytes(network: Network) -> bytes:
     except FormatError as error:
         raise OutputError(f"it cannot be saved: {error}") from None
     tensors: dict[str, NDArray[np.int64]] = {}
+    numbers = _extract_numbers(network.written, "", tensors)
+    about = {"kind": _format_of(network.kind.construction), **parts_of(network)}
+    return seal({**about, "written": numbers}, tensors)
+
+
+def parts_of(network: Network) -> dict[str, Any]:
+    """The whole network as JSON: kind, machine, options, changes and the tree `written`."""
     options = {option.name: option for option in network.kind.options}
-    about = {
-        "kind": _format_of(network.kind.construction),
+    return {
         "on": network.kind.name,
         "machine": machine_parts(network.machine),
         "options": {name: options[name].written(v) for name, v in network.options.items()},
         "changes": list(network.changes),
-        "written": _extract_numbers(network.written, "", tensors),
+        "written": network.written,
     }
-    return seal(about, tensors)
 
 
 def load(path: os.PathLike[str] | str) -> Network:
@@ -72,14 +78,25 @@ def from_bytes(data: bytes, label: str = "file") -> Network:
     """The network in the content of a file."""
     about, tensors = unseal(data, label, "network")
     kind = str(about.get("kind"))[:60]
-    try:
+    wanted = kind
+    with suppress(LookupError, NetwrightError):
         wanted = _format_of(kind_named(about["on"]).construction)
-        if kind == wanted:
-            return _rebuilt(about, tensors)
+    if kind != wanted:
+        raise FormatError(f"{label} is a {kind!r}; this netwright reads {wanted!r}")
+    return _intact(about, tensors, label)
+
+
+def from_parts(parts: dict[str, Any], label: str = "file") -> Network:
+    """The network of `parts_of`; raise FormatError if they are not what that writes."""
+    return _intact(parts, {}, label)
+
+
+def _intact(about: dict[str, Any], tensors: dict[str, Any], label: str) -> Network:
+    try:
+        return _rebuilt(about, tensors)
     except _DAMAGE as error:
         reason = str(error).split("\n")[0][:200] or type(error).__name__
         raise FormatError(f"{label} is not an intact netwright network: {reason}") from None
-    raise FormatError(f"{label} is a {kind!r}; this netwright reads {wanted!r}")
 
 
 def _format_of(construction: Construction[Any]) -> str:

@@ -12,16 +12,17 @@ from typing import TYPE_CHECKING, Any
 from netwright.exact.feed_forward import Affine
 from netwright.exact.layout import Layout
 from netwright.exact.meanings import Meanings
-from netwright.exact.rational import Rational, as_float
+from netwright.exact.rational import ZERO, Rational, as_float
 from netwright.exact.rounding import rounded
 from netwright.exact.vector import Vector
 from netwright.machine.turing_machine import TuringMachine
 from netwright.network.tree import maps
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
+RATIONAL = "rational"
+"""The type of numbers that are not rounded."""
 VECTOR = "vector"  # the name of the layout of the network's own vectors
 
 
@@ -33,10 +34,15 @@ class Tensor:
     entries: Mapping[Any, Rational]
     """The numbers that are not 0, by tuples of indices."""
 
-    def to_numpy(self, dtype: str) -> "NDArray[np.floating[Any]]":
-        """A dense array, with each number rounded once."""
+    def to_numpy(self, dtype: str) -> "NDArray[Any]":
+        """A dense array, with each number rounded once; or not, if `dtype` is `RATIONAL`."""
         import numpy as np
 
+        if dtype == RATIONAL:
+            exact = np.full(self.shape, ZERO, dtype=object)
+            for place, number in self.entries.items():
+                exact[place] = number
+            return exact
         found = np.zeros(self.shape, dtype=dtype)
         bits = np.finfo(found.dtype).nmant + 1
         for place, number in self.entries.items():

@@ -34,7 +34,7 @@ function nearest(t, say = true) {
 }
 
 function progress(done) {
-  const what = source?.only ? "the diagram" : "the network's own run";
+  const what = source?.working ?? (source?.only ? "the diagram" : "the network's own run");
   $("busy").textContent = done === null ? "" : `${what}: ${Math.floor(100 * done)} %`;
   $("stop").hidden = done === null;
 }

@@ -1,4 +1,4 @@
-// The sources of answers: the local server, or the recording in this file.
+// The sources of answers: the local server, the recording in this file, or the network in it.
 
 import { subject } from "./store.js";
 import { MachineRun } from "./machine.js";
@@ -9,7 +9,7 @@ const SHARED = ["api/machines", "api/statements", "api/demos"]; // the same for 
 export class Trouble extends Error {}
 
 // Decode the vectors of a moment, each sent as its changes since the one before, by name.
-function unfold(moment, run) {
+export function unfold(moment, run) {
   if (!Array.isArray(moment.vectors)) return moment;
   const whole = {};
   let now = new Map();
@@ -185,5 +185,8 @@ export async function openSource(progress) {
   if (!script) return new ServerSource(progress);
   const packed = Uint8Array.from(atob(script.textContent), (c) => c.charCodeAt(0));
   const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
-  return new FileSource(JSON.parse(await new Response(stream).text()), progress);
+  const recorded = JSON.parse(await new Response(stream).text());
+  if (!recorded.network) return new FileSource(recorded, progress);
+  const { EngineSource } = await import("./engine/source.js");
+  return new EngineSource(recorded, progress);
 }

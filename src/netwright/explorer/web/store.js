@@ -46,6 +46,9 @@ export const subject = () => filtered(isSubject);
 export const forgotten = () =>
   Object.fromEntries(["part", ...Object.keys(subject())].map((name) => [name, undefined]));
 
+// What the address of a file has; a file that has a network adds the machine.
+export const inFragment = [...VIEW];
+
 let pending = null;
 
 function writeURL(replace) {
@@ -53,7 +56,8 @@ function writeURL(replace) {
   clearTimeout(pending);
   pending = setTimeout(() => {
     try {
-      const url = served ? `?${new URLSearchParams(state)}` : `#${new URLSearchParams(filtered((name) => !isSubject(name)))}`;
+      const here = filtered((name) => inFragment.includes(name));
+      const url = served ? `?${new URLSearchParams(state)}` : `#${new URLSearchParams(here)}`;
       if (replace) history.replaceState(null, "", url);
       else history.pushState(null, "", url);
     } catch { /* a page in a sandboxed frame has no address of its own */ }

@@ -17,10 +17,15 @@ from netwright.kind.decoder import (
     normal_facts,
 )
 from netwright.kind.record import Kind, Option, Options
-from netwright.kind.transformer.checks import lemmas, transformer_checks, transformer_proposal
+from netwright.kind.transformer.checks import (
+    LEMMAS,
+    lemmas,
+    transformer_checks,
+    transformer_proposal,
+)
 from netwright.kind.transformer.construction import CompiledTransformer, compile_transformer
 from netwright.kind.transformer.meanings import MEANINGS
-from netwright.kind.transformer.proof_values import ProofValuesOf
+from netwright.kind.transformer.proof_values import VECTORS, ProofValuesOf
 from netwright.kind.transformer.scores import PAPER, SCORES
 from netwright.machine.normal_form import normalize
 from netwright.machine.turing_machine import TuringMachine
@@ -76,6 +81,7 @@ class TransformerProof(DecoderProof[CompiledTransformer]):
     """Lemmas B.1 to B.5."""
 
     is_predicted = True
+    formulae = {"vectors": VECTORS, "claims": LEMMAS}  # noqa: RUF012  # never changed
 
     def lemmas(
         self, compiled: CompiledTransformer, history: History, moment: Moment

@@ -1,0 +1,95 @@
+// A moment of a Transformer for the page, as explorer/moments.py makes it from Python's.
+
+import { absolute, approximate, minus, over, plus, ratio, times } from "./rational.js";
+import { blockPlaces } from "./vectors.js";
+import { openNetwork } from "./network.js";
+import { code } from "./prompt.js";
+import { ProofValues } from "./proof.js";
+import { Timeline } from "./timeline.js";
+
+const LONGEST = 80, MOST_VECTORS = 12;
+
+function text(x) {
+  const found = x === null ? null : `${x}`;
+  return found === null || found.length <= LONGEST ? found : `≈ ${approximate(x).toPrecision(5)}`;
+}
+
+export class Moments {
+  // `data` is network JSON, `view` as the page has it, `machine` the normal form that is simulated.
+  constructor(data, word, view, machine, last) {
+    this.network = openNetwork(data, word);
+    this.view = view;
+    this.machine = machine;
+    this.places = blockPlaces(data.written.layouts[data.written.network.layout]);
+    this.labels = new Map(data.blocks.map(([block, labels]) => [block, labels]));
+    if (data.proof.claims) this.proof = new ProofValues(data, word, new Timeline(machine, word, -1, last));
+    this.rule = data.kind === "universal-transformer" ? this.codedRule : this.shownRule;
+    // As Python's watch: 5 on + r is 5 + code₂ of a running state.
+    this.states = new Map(machine.states.map((name, n) => [`${plus(ratio(5), times(ratio(2), code(n)))}`, name]));
+    const symbols = [machine.blank, ...machine.symbols.filter((symbol) => symbol !== machine.blank)];
+    this.symbols = new Map(symbols.map((name, n) => [`${code(n)}`, name]));
+    this.actions = new Map(machine.rules.map(([state, symbol, next, write, move]) => [`${state}\n${symbol}`, { write, move, next }]));
+  }
+
+  // What is shown at time t; null if `stopped` said so.
+  async at(t, progress, stopped) {
+    const before = await this.network.run.seek(t - 1, progress, stopped);
+    if (before === null) return null;
+    const { vectors, attention } = this.network.explain(before, t);
+    return {
+      t,
+      vectors: this.vectors(vectors),
+      rule: this.rule(vectors.get("decoder.1.input"), vectors.get("decoder.1.z")),
+      attention: this.attention(attention[this.view.drawn], vectors),
+      lemmas: this.proof?.claims(t, vectors, attention) ?? [],
+    };
+  }
+
+  // The vectors in order, each as its changes since the one before; in full if no parts are named.
+  vectors(all) {
+    const { parts } = this.view, names = parts.length ? parts.map((part) => part.vector) : [...all.keys()].slice(0, MOST_VECTORS);
+    let before = new Map();
+    return names.map((name) => {
+      const { places, numbers } = all.get(name);
+      const now = new Map(places.map((place, at) => [place, text(numbers[at])]));
+      const seen = parts.length ? new Set([...now.keys(), ...before.keys()]) : new Set(now.keys());
+      const changed = [...seen].filter((place) => !parts.length || now.get(place) !== before.get(place)).sort((a, b) => a - b);
+      before = now;
+      return { name, entries: changed.map((place) => [place, now.get(place) ?? "0"]) };
+    });
+  }
+
+  // The machine's rule for the state and the symbol whose codes are in y_{t−1}.
+  codedRule(y) {
+    const number = (block) => y.get(this.places.get(block)[0]);
+    const state = this.states.get(`${plus(number("r"), times(ratio(5), number("on")))}`), symbol = this.symbols.get(`${number("s")}`);
+    if (state === undefined || symbol === undefined) return null;
+    const action = this.machine.accepting.includes(state) ? undefined : this.actions.get(`${state}\n${symbol}`);
+    return { state, symbol, ...(action ?? { write: null, move: null, next: null }) };
+  }
+
+  // State and symbol of y_{t−1}, and the rule that layer 1 put into z¹.
+  shownRule(y, z) {
+    const label = (vector, ...blocks) => {
+      const block = blocks.find((each) => this.places.has(each)), places = this.places.get(block);
+      const found = vector.places.filter((place) => places.includes(place));
+      return found.length === 1 && `${vector.get(found[0])}` === "1" ? this.labels.get(block)[places.indexOf(found[0])] : null;
+    };
+    const state = label(y, "q1"), symbol = label(y, "s1");
+    if (state === null || symbol === null) return null;
+    const number = (block) => `${z.get(this.places.get(block)[0])}`;
+    const moves = this.places.has("mR") ? ["L", "R", "S"].filter((move) => number(`m${move}`) === "1")
+      : [{ 1: "R", "-1": "L" }[number(this.places.has("m") ? "m" : "x2")]].filter(Boolean);
+    return { state, symbol, write: label(z, "w", "s2"), move: moves.length === 1 ? moves[0] : null, next: label(z, "q2") };
+  }
+
+  attention({ winners, score, second, margin }, vectors) {
+    const found = { winner: winners.length === 1 ? winners[0] : null, winners: winners.length, score: text(score), second, margin: text(margin) };
+    if (!margin || margin.n === 0) return found;
+    // The summands of ⟨q, k⟩ cancel; the margin is this many bits below the largest of them.
+    const q = vectors.get(`${this.view.drawn}.q`), k = vectors.get(`${this.view.drawn}.k`);
+    const sizes = q.places.map((place, at) => approximate(over(absolute(times(q.numbers[at], k.get(place))), margin)));
+    const largest = Math.max(0, ...sizes);
+    return { ...found, second_score: text(minus(score, margin)), bits: largest ? Math.max(1, Math.ceil(Math.log2(largest))) : 1 };
+  }
+}

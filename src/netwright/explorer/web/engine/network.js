@@ -1,0 +1,37 @@
+// A network from the JSON of `netwright export --to json`, on a word.
+
+import { ONE } from "./rational.js";
+import { Vector, blockPlaces, readVector } from "./vectors.js";
+import { Transformer } from "./transformer.js";
+import { RNN } from "./rnn.js";
+import { NeuralGPU } from "./neural_gpu.js";
+
+export const VERSION = "netwright JSON 1";
+
+// What a network reads for a word: vectors, in order.
+export function embed({ kind, written, machine }, word) {
+  const by = (rows) => new Map(rows.map(([symbol, vector]) => [symbol, readVector(vector)]));
+  const look = (table, symbols) => symbols.map((symbol) => {
+    if (!table.has(symbol)) throw new Error(`the input has ${JSON.stringify(symbol)}, which this network does not read`);
+    return table.get(symbol);
+  });
+  if (kind === "universal-transformer") // the symbols, then every rule
+    return [...look(by(written.symbols), word), ...written.rules.map((row) => readVector(row[2]))];
+  if (kind === "universal-text") { // the rules, then the symbols' numbers from the last to the first
+    const numbers = new Map(written.prompt.symbols);
+    const input = [...word].reverse().map((symbol) => `${numbers.get(symbol) ? numbers.get(symbol).toString(2) : ""}T`);
+    return look(by(written.embedding), [...`${written.rules}${input.join("")}!`]);
+  }
+  const table = by(written.embedding);
+  if (kind === "rnn" || kind === "neural-gpu") {
+    const end = kind === "neural-gpu" && blockPlaces(written.layouts[written.network.layout]).get("e"); // the end marker
+    return [...look(table, [...word, machine.blank]), ...(end ? [new Vector(end, [ONE])] : [])];
+  }
+  return look(table, word);
+}
+
+export function openNetwork(data, word) {
+  if (data.version !== VERSION) throw new Error(`this page reads ${VERSION}; got ${data.version}`);
+  const { network } = data.written, X = embed(data, word);
+  return network.decoder ? new Transformer(data, X) : network.U.kernels ? new NeuralGPU(data, X) : new RNN(data, X);
+}

@@ -1,0 +1,133 @@
+// The source of answers in a page that has a network: any moment up to MOST, and any machine.
+
+import * as store from "../store.js";
+import { element } from "../format.js";
+import { MachineRun } from "../machine.js";
+import { Trouble, unfold } from "../source.js";
+import { openMoments } from "./remote.js";
+import { Timeline } from "./timeline.js";
+import { normalize, withMachine } from "./prompt.js";
+import { readMachine, writeMachine } from "./rules.js";
+import { showEditor } from "./editor.js";
+
+const MOST = 100_000, TAPE = 30, LEAD = 1;
+
+// What the page shows of a run before any moment, as Explored.description in Python.
+function describe(data, machine, word) {
+  const normal = normalize(machine, data.options.blanks);
+  const shown = {
+    states: normal.states, symbols: normal.symbols, blank: normal.blank, start: normal.start,
+    accepting: normal.accepting, given: normal.states.map(normal.counts), rules: normal.rules,
+  };
+  const timeline = new Timeline(shown, word, -1, MOST);
+  const ended = timeline.end !== null, final = timeline.at(ended ? timeline.end : MOST);
+  const outcome = !machine.accepting.length ? "halted" : machine.accepting.includes(final.state) ? "accepted" : "rejected";
+  const { groups, short, columns, parts, drawn, drawing, score } = data.view;
+  return {
+    name: machine.name, about: machine.description, input: word, reads: { symbols: word, input: true },
+    kind: data.kind, statement: data.statement, options: data.options, changes: [], trust: "compiled",
+    dimension: data.dimension, lead: LEAD, last: final.time, ended, outcome: ended ? outcome : null, steps: final.step,
+    cut: false, cells: [timeline.lowest, timeline.highest], head: -1, machine: shown, layout: data.blocks,
+    view: { groups, short, columns, parts, drawn, drawing, score },
+  };
+}
+
+export class EngineSource {
+  constructor(recorded, progress) {
+    this.recorded = recorded;
+    this.progress = progress;
+    this.only = true;
+    this.asked = 0;
+    if (recorded.network.kind !== "universal-transformer") return; // their machine is in the weights
+    store.inFragment.push("machine", "input");
+    const edit = () => showEditor(store.get("machine") || writeMachine(this.given) || "", this.known?.input.join("") ?? "");
+    globalThis.document?.getElementById("help-button").before(element("button", { id: "edit-button", "aria-haspopup": "dialog", onclick: edit }, "Your machine"));
+  }
+
+  // The machine that the file was written for.
+  get given() {
+    const { machine } = this.recorded.network;
+    return { ...machine, rules: machine.delta };
+  }
+
+  // The machine in the address, if one was typed; else the one that the file was written for.
+  async run() {
+    this.stop();
+    const { machine: text, input } = store.subject(), { network } = this.recorded;
+    let data = network, run = this.recorded.run;
+    if (text) {
+      const machine = this.read(text), word = input === undefined ? machine.default_input : [...input];
+      const unknown = word.find((symbol) => !machine.symbols.includes(symbol));
+      if (unknown !== undefined) throw new Trouble(`the input has ${unknown}; the machine's symbols are ${machine.symbols.join(" ")}`);
+      data = withMachine(network, machine, word.includes(machine.blank));
+      run = describe(data, machine, word);
+    }
+    if (run.last > MOST) run = { ...run, from: 1, to: MOST };
+    this.data = data;
+    this.known = run;
+    const last = Math.min(MOST, run.last) + 1;
+    this.timeline = new Timeline(run.machine, run.input, run.head, last);
+    this.machine = new MachineRun(run.machine, run.input, run.head, this.progress);
+    this.moments?.close();
+    this.moments = openMoments(data, run.input, run.view, run.machine, last);
+    return run;
+  }
+
+  read(text) {
+    try {
+      return readMachine(text);
+    } catch (error) {
+      throw error.list ? new Trouble(error.message) : error;
+    }
+  }
+
+  // A moment, or null if another one was requested meanwhile.
+  async moment(t) {
+    const mine = (this.asked += 1), stopped = () => mine !== this.asked, { known } = this;
+    const found = await this.moments.at(t, (done) => this.tell(done), stopped);
+    if (found === null || stopped()) return null;
+    this.progress(null);
+    return unfold({ ...found, ...this.place(t), attention: this.cells(found, t) }, known);
+  }
+
+  // Say how far the network's own run is; without this word, progress is the diagram's.
+  tell(done) {
+    this.working = "the network's own run";
+    this.progress(done);
+    this.working = undefined;
+  }
+
+  // What the machine does at a time: tape, head and step.
+  place(t) {
+    const time = t - LEAD, { timeline } = this, now = timeline.at(time);
+    const action = timeline.at(time + 1), first = now.head - TAPE;
+    const cells = Array.from({ length: 2 * TAPE + 1 }, (_, n) => timeline.cell(time, first + n));
+    return {
+      step: now.step, head: now.head, next: action ? action.head : null,
+      tape: { first, cells: cells.map(({ symbol }) => symbol), visits: cells.map(({ visit }) => (visit === null ? null : visit + LEAD)) },
+    };
+  }
+
+  // The attention with the cells of the tokens; NULL is token 1, for cells that were never visited.
+  cells({ attention }, t) {
+    const cell = (token) => (token === null ? null : this.timeline.at(token - LEAD)?.head ?? null);
+    const ahead = this.timeline.at(t)?.head ?? null;
+    const isNull = this.data.view.has_null && attention.winner === 1 && cell(1) !== ahead;
+    return { ...attention, null: isNull, cell: cell(attention.winner), second_cell: cell(attention.second) };
+  }
+
+  diagram(part, kind) {
+    const start = Math.max(LEAD, part.from), stop = Math.max(start + 1, Math.min(part.to, this.known.last + 1));
+    return this.machine.diagram({ ...part, from: start, to: stop, lead: LEAD }, kind);
+  }
+
+  stop() {
+    this.asked += 1;
+    this.machine?.stop();
+    this.moments?.stop();
+  }
+
+  async machines() { return null; }
+  async statements() { return this.recorded.statements; }
+  async demos() { return null; }
+}

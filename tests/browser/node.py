@@ -1,0 +1,136 @@
+"""The page's engine in node, and what Python says of the same networks."""
+
+import json
+import shutil
+import subprocess
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import netwright
+from netwright.definitions.transformer import Token, Transformer
+from netwright.engine.attended import Attention, ListedAttention
+from netwright.exact.vector import Vector
+from netwright.export.json_target import network_data
+from netwright.network.network import Network
+from netwright.network.without import TransformerWithout
+
+ENGINE = Path(netwright.__file__).parent / "explorer" / "web" / "engine"
+SCRIPT = Path(__file__).with_name("engine.mjs")
+
+
+class Node:
+    """A process that answers requests with what the page's engine computes."""
+
+    def __init__(self, process: "subprocess.Popen[str]") -> None:
+        self._process = process
+
+    def ask(self, work: str, **request: Any) -> Any:
+        """Send a request and wait for its answer."""
+        stdin, stdout = self._process.stdin, self._process.stdout
+        assert stdin is not None
+        assert stdout is not None
+        stdin.write(json.dumps({"work": work, **request}) + "\n")
+        stdin.flush()
+        answer = json.loads(stdout.readline())
+        assert not isinstance(answer, dict) or "error" not in answer, answer
+        return answer
+
+    def moments(self, network: Network, word: Sequence[str], count: int) -> Any:
+        """The first moments of a network on a word."""
+        return self.ask("moments", network=network_data(network), word=list(word), count=count)
+
+
+@contextmanager
+def node_process() -> Iterator[Node]:
+    """Start node; end it."""
+    path = shutil.which("node") or shutil.which("nodejs")
+    if path is None:
+        pytest.fail("no node here; `make test-browser` installs it where it can")
+    call = [path, str(SCRIPT), str(ENGINE)]
+    with subprocess.Popen(call, stdin=-1, stdout=-1, text=True, encoding="utf-8") as process:
+        yield Node(process)
+        process.terminate()
+
+
+def entries(vector: Vector) -> list[list[Any]]:
+    return [[place, str(number)] for place, number in sorted(vector.entries.items())]
+
+
+def _seen(attention: Attention) -> list[Any]:
+    score, margin = attention.score, attention.margin
+    return [
+        list(attention.winners),
+        None if score is None else str(score),
+        attention.runner_up,
+        None if margin is None else str(margin),
+    ]
+
+
+def _tokens(
+    network: Transformer, given: Sequence[Vector], seed: Vector
+) -> Iterator[dict[str, Any]]:
+    """Every vector and attention of each token, by the definition."""
+    external = network.encode(given)
+    keys: list[list[Vector]] = [[] for _ in network.decoder]
+    token: Token
+    for token in network.tokens(given, seed):
+        vectors, attention = {"y": token.y}, {}
+        z = token.input
+        for n, (layer, seen) in enumerate(zip(network.decoder, token.layers, strict=True)):
+            name = f"decoder.{n + 1}"
+            q, k, v = layer.Q(z), layer.K(z), layer.V(z)
+            keys[n].append(k)
+            parts = {"input": z, "self.q": q, "self.k": k, "self.v": v, "p": seen.p}
+            parts |= {"external.q": seen.p, "a": seen.a, "z": seen.z}
+            vectors |= {f"{name}.{part}": vector for part, vector in parts.items()}
+            scoring = network.score, network.rho
+            attention[f"{name}.self"] = _seen(ListedAttention(q, keys[n], *scoring))
+            attention[f"{name}.external"] = _seen(ListedAttention(seen.p, external[0], *scoring))
+            z = seen.z
+        yield {"vectors": vectors, "attention": attention}
+
+
+def expected(network: Network, word: Sequence[str], count: int) -> list[dict[str, Any]]:
+    """The first moments by the definitions, numbers as text."""
+    compiled = network.compiled
+    inner, given = compiled.network, compiled.embed(tuple(word))
+    found: Iterator[Mapping[str, Any]]
+    if isinstance(inner, Transformer | TransformerWithout):
+        found = _tokens(inner, given, compiled.seed)
+    elif network.kind.name == "rnn":
+        h = [*inner.encoder_states(given)][1:]
+        g = inner.decoder_states(given, Vector.zero(inner.layout))
+        last = {"h": h[-1], "g": next(g)}
+        rows = [
+            *({"h": each} for each in h[:-1]),
+            last,
+            *({"g": each} for each in islice(g, count)),
+        ]
+        found = iter({"vectors": row, "attention": {}} for row in rows)
+    else:
+        found = _grids(inner, given)
+    return [
+        {
+            "vectors": {name: entries(vector) for name, vector in each["vectors"].items()},
+            "attention": each["attention"],
+        }
+        for each in islice(found, count)
+    ]
+
+
+def _grids(network: Any, given: Sequence[Vector]) -> Iterator[dict[str, Any]]:
+    tensors = network.tensors(given)
+    before = next(tensors)
+    for now in tensors:
+        u, r = (gate(before, network.layout, network.circular) for gate in (network.U, network.R))
+        columns = {"cell": now, "u": u, "r": r}
+        vectors = {letter: grid[-1][0] for letter, grid in columns.items()}
+        for letter, grid in columns.items():
+            vectors |= {f"{letter}.{i}": row[0] for i, row in enumerate(grid, start=1)}
+        yield {"vectors": vectors, "attention": {}}
+        before = now

@@ -5,11 +5,17 @@ import { CERTIFICATE, KIND, SHAPES, list, require, text } from "./schema.js";
 import { Transformer } from "./transformer.js";
 import { PointerTransformer } from "./pointer_transformer.js";
 import { UniversalRules } from "./universal_rules.js";
+import { UniversalText } from "./universal_text.js";
+import { readRNN } from "./rnn.js";
+import { NeuralGPU } from "./neural_gpu.js";
 
 const CHECKERS = {
-  transformer: Transformer,
-  "pointer-transformer": PointerTransformer,
-  "universal-transformer": UniversalRules,
+  transformer: (written) => new Transformer(written),
+  "pointer-transformer": (written) => new PointerTransformer(written),
+  "universal-transformer": (written) => new UniversalRules(written),
+  "universal-text": (written) => new UniversalText(written),
+  rnn: readRNN,
+  "neural-gpu": (written) => new NeuralGPU(written),
 };
 
 // A Transformer from which parts are left out has this obligation alone.
@@ -39,7 +45,7 @@ function* read(bytes, report) {
   require(SHAPES[report.on], written, "network");
   yield;
   report.machine = written.get("given") ?? null;
-  return new CHECKERS[report.on](written).obligations();
+  return CHECKERS[report.on](written).obligations();
 }
 
 // A generator that pauses between cases and returns the report: its verdict is "holds", "fails",

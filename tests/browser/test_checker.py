@@ -10,10 +10,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from tests.browser.forged import CHOICES, mutants, python_says
+from tests.browser.looking import PALINDROME, text
+from tests.repetition import examples, repeated
+from tests.strategies import machines
 
 import netwright as nw
 from netwright.machine.library import library_machine, library_names
+from netwright.machine.turing_machine import TuringMachine
 from netwright.network.network import compile_network
 
 HERE = Path(__file__).parent
@@ -56,6 +62,140 @@ def agree(named: Iterable[tuple[str, bytes]]) -> Counter[str]:
     return counts
 
 
+def in_a_file(name: str, on: str, options: dict[str, Any]) -> bytes:
+    return compile_network(library_machine(name), on, **options).certify().to_bytes()
+
+
+@pytest.mark.parametrize(("on", "options"), CHOICES)
+def test_every_certificate_of_the_library(on: str, options: dict[str, Any]) -> None:
+    names = library_names()
+    files = [(name, in_a_file(name, on, options)) for name in names]
+    assert agree(files) == {"holds": len(names)}
+
+
+def test_certificates_that_are_kept_and_those_for_all_machines() -> None:
+    files = [(path.name, path.read_bytes()) for path in KEPT.glob("*.json")]
+    assert agree(files) == {"holds": len(files) - 1, "refused": 1}  # one is of an older format
+    universal = [("rules", {}), ("rules", {"attention": "dot-product"}), ("text", {})]
+    alone = [nw.universal(prompt, **options).certify() for prompt, options in universal]
+    files = [(str(each), each.to_bytes()) for each in alone]
+    assert agree(files) == {"holds": 3}
+
+
+@examples(40)
+@given(machines(), st.sampled_from(CHOICES))
+def test_random_machines(machine: TuringMachine, choice: tuple[str, dict[str, Any]]) -> None:
+    on, options = choice
+    base = {"base": str(len(machine.symbols) + 2)} if "base" in options else options
+    network = compile_network(machine, on, **base)
+    assert agree([(on, network.certify().to_bytes())]) == {"holds": 1}
+
+
+GOOD = in_a_file("even-as", "transformer", {})
+SPELLINGS: dict[str, tuple[bytes, bytes]] = {
+    "a float": (b'"bias": [[', b'"bias": [[1.0, "1"], ['),
+    "an exponent": (b'"layout": 0', b'"layout": 0e0'),
+    "minus zero": (b'"layout": 0', b'"layout": -0'),
+    "a leading zero": (b'"layout": 0', b'"layout": 00'),
+    "a plus": (b'"layout": 0', b'"layout": +0'),
+    "spaces": (b'"layout": 0', b'"layout"\t:\r\n 0'),
+    "another space": (b'"layout": 0', b'"layout":\xc2\xa00'),
+    "NaN": (b'"holds": true', b'"holds": NaN'),
+    "Infinity": (b'"holds": true', b'"holds": -Infinity'),
+    "a long integer": (b'"layout": 0', b'"layout": ' + b"0" * 5000),
+    "a key as an escape": (b'"layout": 0', b'"layou\\u0074": 0'),
+    "a key twice, once as an escape": (b'"layout": 0', b'"layou\\u0074": 0, "layout": 0'),
+    "a pair of escapes": (b'"even"', b'"\\ud83d\\ude00"'),
+    "half a pair": (b'"even"', b'"\\ud83d"'),
+    "a bad escape": (b'"even"', b'"\\x65ven"'),
+    "half an escape": (b'"even"', b'"\\u00"'),
+    "a line end in a text": (b'"even"', b'"ev\nen"'),
+    "a delete in a text": (b'"even"', b'"ev\x7fen"'),
+    "a line separator in a text": (b'"even"', b'"ev\xe2\x80\xa8en"'),
+    "no UTF-8": (b'"even"', b'"ev\xff"'),
+    "a comma too many": (b"}], ", b"},], "),
+    "a byte order mark": (b'{"kind"', b'\xef\xbb\xbf{"kind"'),
+    "two byte order marks": (b'{"kind"', b'\xef\xbb\xbf\xef\xbb\xbf{"kind"'),
+    "single quotes": (b'"kind"', b"'kind'"),
+    "a comment": (b'{"kind"', b'/**/{"kind"'),
+    "two values": (b'{"kind"', b'{} {"kind"'),
+    "a key of objects": (b'{"kind"', b'{"__proto__": 1, "kind"'),
+    "nested deeply": (b'"holds": true', b'"holds": ' + b"[" * 5000 + b"]" * 5000),
+    "not in lowest terms": (b'"-1/2"', b'"-2/4"'),
+    "over one": (b'"1"', b'"1/1"'),
+    "over zero": (b'"1"', b'"1/0"'),
+    "zero over": (b'"1"', b'"0/1"'),
+    "a number of 4,000 digits": (b'"-1/2"', b'"' + b"7" * 4000 + b'"'),
+    "a number of 4,001 digits": (b'"-1/2"', b'"' + b"7" * 4001 + b'"'),
+    "a line end after a number": (b'"1"', b'"1\\n"'),
+    "another script's digit": (b'"1"', '"١"'.encode()),
+    "left out": (b'"network": {"layout"', b'"network": {"without": ["decoder.1"], "layout"'),
+    "nothing left out": (b'"network": {"layout"', b'"network": {"without": [], "layout"'),
+    "left out, of another type": (b'"network": {"layout"', b'"network": {"without": 1, "layout"'),
+    "another kind": (b'"on": "transformer"', b'"on": "abacus"'),
+    "a language model": (b'"on": "transformer"', b'"on": "language-model"'),
+    "an object's own name": (b'"on": "transformer"', b'"on": "constructor"'),
+    "the kind of another": (b'"on": "transformer"', b'"on": "pointer-transformer"'),
+    "nothing": (GOOD, b""),
+}
+
+
+def test_ways_to_write_json() -> None:
+    for old, _ in SPELLINGS.values():
+        assert old in GOOD
+    counts = agree((way, GOOD.replace(old, new)) for way, (old, new) in SPELLINGS.items())
+    assert counts == {"refused": 35, "fails": 2, "holds": 7}
+
+
 def test_mutants() -> None:
-    counts = agree(mutants(300))
+    """300, and 10,000 once: as many as the page's checker takes for right are right in Python's."""
+    counts = agree(mutants(repeated(10_000, 300)))
     assert min(counts[verdict] for verdict in ("holds", "fails", "refused")) >= 20
+
+
+def dropped(page: Any, name: str, data: bytes) -> None:
+    """Drop a file onto the page, and wait for the verdict."""
+    made = "([name, text]) => { const d = new DataTransfer(); d.items.add(new File([text], name)); return d; }"
+    files = page.evaluate_handle(made, [name, data.decode()])
+    for kind in ("dragover", "drop"):
+        page.dispatch_event("main", kind, {"dataTransfer": files})
+    page.wait_for_selector("#checked:not([data-verdict=''])[data-verdict]")
+
+
+def checks_here(page: Any) -> None:
+    """A good certificate, a damaged one, and what is none."""
+    machine = library_machine("even-as")
+    dropped(page, "good.json", GOOD)
+    assert text(page, ".verdict").startswith("Certified: the transformer simulates the machine")
+    rows = page.locator(".obligations tbody tr").all_inner_texts()
+    wanted = compile_network(machine, "transformer").certify().obligations
+    assert [row.split("\t")[:2] for row in rows] == [[o.name, f"{o.cases:,}"] for o in wanted]
+    assert all(row.endswith("holds") for row in rows)
+    page.click("#checked summary")
+    assert f"sha256 {machine.digest}" in text(page, "#checked details")
+    assert text(page, "#checked pre").count("\n") == len(machine.delta) - 1
+    dropped(page, "damaged.json", GOOD.replace(b'"-1/2"', b'"-1/3"'))
+    assert text(page, ".verdict").startswith("Not certified. Lemma B.3: Q, K, V and O of layer 2: ")
+    assert page.locator("#checked tr.failed").count() == 2
+    dropped(page, "none.json", b"{}")
+    assert text(page, ".verdict") == "Refused: this is no netwright certificate: not an object with a kind"
+    dropped(page, "other.json", GOOD.replace(b'"on": "transformer"', b'"on": "abacus"'))
+    expected = "this page does not check certificates of kind abacus; netwright certify --check does"
+    assert text(page, ".verdict") == f"Not checked: {expected}."
+
+
+def test_a_certificate_dropped_onto_the_page(look: Any) -> None:
+    checks_here(look(PALINDROME, 1))
+
+
+def test_a_certificate_dropped_onto_a_file(watched: Any, tmp_path: Path) -> None:
+    file = tmp_path / "page.html"
+    nw.explore("palindrome", "abba").save(file)
+    page = watched(file.as_uri())
+    page.wait_for_selector("body[data-shown]")
+    checks_here(page)
+    page.keyboard.press("Escape")
+    page.click("#check-button")
+    page.set_input_files("#dialog input[type=file]", KEPT / "universal-text.json")
+    page.wait_for_selector("#checked[data-verdict=holds]")
+    assert "universal-text.json, universal-text: 14 obligations" in text(page, "#checked")

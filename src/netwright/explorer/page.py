@@ -13,7 +13,8 @@ import re
 from collections.abc import Callable, Iterable
 from importlib.resources import files
 from os import PathLike
-from pathlib import PurePath
+from pathlib import PurePath, PurePosixPath
+from posixpath import normpath
 
 from netwright.errors import InputError
 from netwright.explorer.answers import Answer, json_bytes, statement_titles
@@ -40,13 +41,20 @@ POLICY = (
 )
 
 
-ASSETS = {
-    f"/{file.name}": Answer(200, TYPES[suffix], file.read_bytes())
-    for file in files("netwright.explorer").joinpath("web").iterdir()
-    if (suffix := PurePath(file.name).suffix) in TYPES
-}
+def _files(folder: str) -> dict[str, Answer]:
+    """The files of a folder by path."""
+    return {
+        f"{folder}/{file.name}": Answer(200, TYPES[suffix], file.read_bytes())
+        for file in files("netwright.explorer").joinpath(f"web{folder}").iterdir()
+        if (suffix := PurePath(file.name).suffix) in TYPES
+    }
+
+
+ASSETS = _files("")
 """The page's own files by path."""
 ASSETS["/"] = ASSETS["/index.html"]
+CHECKER = _files("/checker")
+"""The modules that check certificates in the page; it loads them when they are used."""
 
 
 def moments_recorded(explored: Explored, tokens: str | None, t: int | None) -> range:
@@ -94,11 +102,9 @@ def page_file(
         "query": {**(query or {}), "t": str(t or times[0])},
     }
     packed = gzip.compress(json_bytes(recorded), 9, mtime=0)
-    # Imports are by name instead of by path: a `data:` URL has no path.
     modules = {
-        f"netwright{path}": "data:text/javascript;base64,"
-        + _base64(each.body.replace(b'from "./', b'from "netwright/'))
-        for path, each in sorted(ASSETS.items())
+        f"netwright{path}": f"data:text/javascript;base64,{_base64(_by_name(path, each.body))}"
+        for path, each in sorted((ASSETS | CHECKER).items())
         if path.endswith(".js")
     }
     page = ASSETS["/"].body.decode()
@@ -112,6 +118,20 @@ def page_file(
     )
     begin, end = page.index("<!-- assets -->"), page.index("<!-- /assets -->")
     return page[:begin] + head + page[end + len("<!-- /assets -->") :]
+
+
+def _by_name(path: str, module: bytes) -> bytes:
+    """A module whose imports are by name instead of by path: a `data:` URL has no path.
+
+    Lines of comments and indentation are left out; no string has a line end in it.
+    """
+    folder = PurePosixPath(path).parent
+
+    def name(found: re.Match[str]) -> str:
+        return f'{found[1]}"netwright{normpath(folder / found[2])}"'
+
+    text = re.sub(r"(?m)^[ \t]*(?://.*)?\n?", "", module.decode())
+    return re.sub(r'(from |import\()"(\.\.?/[^"]+)"', name, text).encode()
 
 
 def _base64(data: bytes) -> str:

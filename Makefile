@@ -22,13 +22,18 @@ lint: $(VENV)/installed-dev
 test-thorough: $(VENV)/installed-dev
 	$(BIN)/pytest -q -n auto --dist worksteal --durations 10 -m "not browser"
 
-# The page in a real browser: the system's Chromium, installed where that can be done.
+# The page in a real browser, and its modules in node: the system's Chromium and node, installed where
+# that can be done.
 test-browser: $(VENV)/installed-browser
 	@which chromium chromium-browser google-chrome >/dev/null 2>&1 \
 	  || (apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium) >/dev/null 2>&1; \
 	which chromium chromium-browser google-chrome 2>/dev/null | grep -q . \
 	  || { echo "make test-browser needs Chromium: install the package chromium"; exit 1; }
-	$(BIN)/pytest -q -m browser tests/browser
+	@which node nodejs >/dev/null 2>&1 \
+	  || (apt-get update -qq && apt-get install -y -qq --no-install-recommends nodejs) >/dev/null 2>&1; \
+	which node nodejs 2>/dev/null | grep -q . \
+	  || { echo "make test-browser needs node: install the package nodejs"; exit 1; }
+	$(BIN)/pytest -q -m "browser and not thorough" tests/browser
 
 # Exports in torch, transformers, TransformerLens and nnsight, of versions known to work together.
 test-export: $(VENV)/installed-dev

@@ -85,7 +85,9 @@ def _leaf(value: Any, draw: random.Random) -> object:
 def _numbers(draw: random.Random, name: str, choice: int) -> bytes:
     """Leaves with other values, or the values of other leaves."""
     whole = json.loads(file_of(name, choice))
-    parts = {"weights", "bias", "seed", "rules", "embedding"} if draw.random() < 0.5 else {"network"}
+    parts = (
+        {"weights", "bias", "seed", "rules", "embedding"} if draw.random() < 0.5 else {"network"}
+    )
     places = [place for place in leaves(whole["network"]) if parts & {"network", *place}]
     for _ in range(draw.choice([1, 1, 2])):
         place, source = draw.sample(places, 2)

@@ -13,7 +13,7 @@ import pytest
 import netwright as nw
 from netwright.cli import main
 from netwright.errors import InputError, OutputError
-from netwright.explorer.page import ASSETS, explore
+from netwright.explorer.page import ASSETS, CHECKER, explore
 
 
 def recorded(page: str) -> dict[str, Any]:
@@ -26,7 +26,7 @@ def test_a_file_has_the_whole_run_and_names_no_address(tmp_path: Path) -> None:
     file = tmp_path / "page.html"
     assert main(["explore", "palindrome", "abba", "-o", str(file)]) == 0
     page = file.read_text(encoding="utf-8")
-    assert len(page) < 150_000
+    assert len(page) < 230_000  # half of it is the checker of certificates
     found = recorded(page)
     assert [moment["t"] for moment in found["moments"]] == list(range(1, 27))
     assert found["run"]["outcome"] == "accepted"
@@ -46,8 +46,10 @@ def test_modules_import_each_other_by_names_that_the_file_has() -> None:
         text = base64.b64decode(url.partition("base64,")[2]).decode()
         for name in re.findall(r'from "([^"]+)"', text):
             assert name in modules
-        assert 'from "./' not in text
-    assert set(modules) == {f"netwright{path}" for path in ASSETS if path.endswith(".js")}
+        assert 'from ".' not in text
+        assert 'import(".' not in text
+    assets = ASSETS | CHECKER
+    assert set(modules) == {f"netwright{path}" for path in assets if path.endswith(".js")}
 
 
 def test_some_tokens_of_a_long_run(tmp_path: Path) -> None:
@@ -145,3 +147,17 @@ def test_the_page_is_small() -> None:
     files = {path: each.body for path, each in ASSETS.items() if path != "/"}
     assert sum(map(len, files.values())) < 90_000
     assert len(gzip.compress(b"".join(files.values()), 9)) < 30_000
+    checker = b"".join(each.body for each in CHECKER.values())
+    assert len(gzip.compress(checker, 9)) < 35_000
+
+
+def test_the_checker_shares_nothing_with_the_page() -> None:
+    """Its dialog alone uses the page's; no module builds code from text."""
+    for path, each in CHECKER.items():
+        module = each.body.decode()
+        assert not re.search(r"\beval\b|\bFunction\(", module)
+        if path != "/checker/panel.js":
+            assert all(
+                name.startswith("./")
+                for name in re.findall(r'(?:from|import\() ?"([^"]+)"', module)
+            )

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from flint import fmpq
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.browser.forged import CHOICES, mutants, python_says
@@ -19,6 +20,7 @@ from tests.repetition import examples
 from tests.strategies import machines
 
 import netwright as nw
+from netwright.certificates.reading import Blocks
 from netwright.machine.library import library_machine, library_names
 from netwright.machine.turing_machine import TuringMachine
 from netwright.network.network import compile_network
@@ -146,6 +148,29 @@ def test_ways_to_write_json() -> None:
         assert old in GOOD
     counts = agree((way, GOOD.replace(old, new)) for way, (old, new) in SPELLINGS.items())
     assert counts == {"refused": 35, "fails": 2, "holds": 7}
+
+
+def test_two_rules_with_one_code() -> None:
+    whole = json.loads(in_a_file("even-as", "universal-transformer", {}))
+    rules = whole["network"]["rules"]
+    rules[1][2] = rules[0][2]
+    data = json.dumps(whole).encode()
+    assert python_says(data)["failed"] == "prompt: the codes of pairs differ"
+    assert agree([("twice", data)]) == {"fails": 1}
+
+
+def test_hidden_units_that_do_not_saturate() -> None:
+    """What F reads of the positions, an eighth of it: it is a function of A and D as before."""
+    whole = json.loads(GOOD)
+    network = whole["network"]["network"]
+    blocks = Blocks(whole["network"]["layouts"][network["layout"]])
+    places = blocks.of("x6", "x7", "x9")
+    for weight in network["F"]["maps"][0]["weights"]:
+        if weight[0] in places:
+            weight[2] = str(fmpq(int(weight[2])) / 8)
+    data = json.dumps(whole).encode()
+    assert python_says(data)["failed"] == "Lemma B.5: F saturates in the positions"
+    assert agree([("an eighth", data)]) == {"fails": 1}
 
 
 @pytest.mark.thorough

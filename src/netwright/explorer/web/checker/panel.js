@@ -93,7 +93,7 @@ export function showChecker(file) {
   const choose = element("input", { type: "file", accept: ".json,application/json", onchange: () => choose.files[0] && check(choose.files[0], place) });
   openDialog(
     element("h2", {}, "Check a certificate"),
-    element("p", {}, "Choose a file that netwright certify -o wrote, or drop it anywhere onto this page. It is checked here, by a second checker that shares nothing with netwright's own; it leaves this page for nowhere."),
+    element("p", {}, "Choose a file that netwright certify -o wrote, or drop it anywhere onto this page. It is checked here, by a second checker that shares no code with netwright's own; nothing leaves this page."),
     element("p", {}, element("label", {}, "Certificate ", choose)), place);
   if (file) check(file, place);
 }

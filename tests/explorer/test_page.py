@@ -13,7 +13,7 @@ import pytest
 import netwright as nw
 from netwright.cli import main
 from netwright.errors import InputError, OutputError
-from netwright.explorer.page import ASSETS, ENGINE, explore
+from netwright.explorer.page import ASSETS, CHECKER, ENGINE, explore
 
 
 def recorded(page: str) -> dict[str, Any]:
@@ -26,7 +26,7 @@ def test_a_file_has_the_whole_run_and_names_no_address(tmp_path: Path) -> None:
     file = tmp_path / "page.html"
     assert main(["explore", "palindrome", "abba", "-o", str(file)]) == 0
     page = file.read_text(encoding="utf-8")
-    assert len(page) < 150_000
+    assert len(page) < 230_000  # half of it is the checker of certificates
     found = recorded(page)
     assert [moment["t"] for moment in found["moments"]] == list(range(1, 27))
     assert found["run"]["outcome"] == "accepted"
@@ -39,7 +39,8 @@ def test_a_file_has_the_whole_run_and_names_no_address(tmp_path: Path) -> None:
 
 def test_modules_import_each_other_by_names_that_the_file_has() -> None:
     universal = explore("even-as", "ab", to="universal-transformer").html
-    for page, assets in ((explore("even-as", "ab").html, ASSETS), (universal, ASSETS | ENGINE)):
+    both = ASSETS | CHECKER
+    for page, assets in ((explore("even-as", "ab").html, both), (universal, both | ENGINE)):
         _check_modules(page, {f"netwright{path}" for path in assets if path.endswith(".js")})
 
 
@@ -169,3 +170,19 @@ def test_a_file_of_the_universal_network_has_the_network_and_no_moments() -> Non
     assert len(recorded(explore("busy-beaver-5", to="universal", t=10**7).html)["moments"]) == 200
     net = nw.compile("palindrome", to="universal").with_weight("F.1", "v", "symbol", "-1")
     assert "network" not in recorded(net.explore("ab", tokens="1:3").html)
+    small = nw.compile("palindrome", to="universal", size=16)
+    assert "network" not in recorded(small.explore("ab").html)
+    checker = b"".join(each.body for each in CHECKER.values())
+    assert len(gzip.compress(checker, 9)) < 35_000
+
+
+def test_the_checker_shares_nothing_with_the_page() -> None:
+    """Its dialog alone uses the page's; no module builds code from text."""
+    for path, each in CHECKER.items():
+        module = each.body.decode()
+        assert not re.search(r"\beval\b|\bFunction\(", module)
+        if path != "/checker/panel.js":
+            assert all(
+                name.startswith("./")
+                for name in re.findall(r'(?:from|import\() ?"([^"]+)"', module)
+            )

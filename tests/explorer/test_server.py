@@ -11,7 +11,7 @@ import pytest
 from tests.explorer.serving import CLIENT, base, ended, port_of, settled, started
 
 from netwright.explorer.answers import LARGEST_MACHINE
-from netwright.explorer.page import ASSETS
+from netwright.explorer.page import ASSETS, CHECKER
 from netwright.explorer.server import refusal
 
 
@@ -33,7 +33,7 @@ def test_the_page_and_its_headers(address: str) -> None:
     assert "unsafe" not in policy
     assert page.headers["cross-origin-resource-policy"] == "same-origin"
     assert page.headers["x-content-type-options"] == "nosniff"
-    for path, each in ASSETS.items():
+    for path, each in (ASSETS | CHECKER).items():
         found = CLIENT.get(base(address) + path.removeprefix("/"))
         assert (found.status_code, found.content) == (200, each.body)
     # Everything that the page names is one of its own files.

@@ -63,6 +63,8 @@ ENGINE = _files("/engine")
 ANY_MACHINE = "universal-transformer"
 IN_THE_PAGE = (ANY_MACHINE, "pointer-transformer", "transformer")
 """The kinds whose moments the page's engine shows as `moments` does."""
+CHECKER = _files("/checker")
+"""The modules that check certificates in the page; it loads them when they are used."""
 
 
 def moments_recorded(explored: Explored, tokens: str | None, t: int | None) -> range:
@@ -112,9 +114,10 @@ def page_file(
         query = {**(query or {}), "t": str(t or times[0])}
         recorded |= {"moments": moments, "query": query}
     packed = gzip.compress(json_bytes(recorded), 9, mtime=0)
+    engine = ENGINE if "network" in recorded else {}
     modules = {
         f"netwright{path}": f"data:text/javascript;base64,{_base64(_by_name(path, each.body))}"
-        for path, each in sorted((ASSETS | (ENGINE if "network" in recorded else {})).items())
+        for path, each in sorted((ASSETS | CHECKER | engine).items())
         if path.endswith(".js")
     }
     page = ASSETS["/"].body.decode()
@@ -133,11 +136,14 @@ def page_file(
 def _runs_in_the_page(explored: Explored, t: int) -> bool:
     """Whether a file has the network: its moments are too many, or any machine is its prompt.
 
-    A changed network has moments, as the page reads a machine's run off unchanged ones alone.
+    A changed network has moments, as the page reads a machine's run off unchanged ones alone; so
+    has the universal one of 16 coordinates, whose prompts the page cannot make.
     """
-    name, changes = explored.network.kind.name, explored.network.changes
+    network = explored.network
+    name, is_small = network.kind.name, network.options.get("size") == 16
     is_worth_it = name == ANY_MACHINE or explored.last[0] > LONGEST
-    return name in IN_THE_PAGE and is_worth_it and not changes and t <= MOST_IN_THE_PAGE
+    is_known = name in IN_THE_PAGE and not is_small and not network.changes
+    return is_known and is_worth_it and t <= MOST_IN_THE_PAGE
 
 
 def _by_name(path: str, module: bytes) -> bytes:

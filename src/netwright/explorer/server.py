@@ -11,7 +11,7 @@ from contextlib import suppress
 
 from netwright.errors import InputError
 from netwright.explorer.answers import LARGEST_MACHINE, TOO_LARGE, Answer, Answers, message
-from netwright.explorer.page import ASSETS
+from netwright.explorer.page import ASSETS, CHECKER
 
 HOST = "127.0.0.1"
 HEADERS = {
@@ -83,8 +83,8 @@ def application(answers: Answers, port: int) -> object:
             except UnicodeDecodeError:
                 return sent(message(400, "this is not UTF-8 text"))
             return sent(await run_in_threadpool(answers.post_machine, text))
-        if path in ASSETS:
-            return sent(ASSETS[path])
+        if asset := ASSETS.get(path) or CHECKER.get(path):
+            return sent(asset)
         return sent(await run_in_threadpool(answers.answer, path, dict(request.query_params)))
 
     return Starlette(routes=[Route("/{path:path}", reply, methods=METHODS)])

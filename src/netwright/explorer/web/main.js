@@ -159,6 +159,17 @@ $("theme").addEventListener("click", () => store.set({ theme: nextTheme() }));
 $("help-button").addEventListener("click", () => showHelp());
 $("demos-button").addEventListener("click", async () => showDemos(await source.demos(), source));
 
+// The checker of certificates is loaded when it is used.
+const showChecker = async (file) => (await import("./checker/panel.js")).showChecker(file);
+$("check-button").addEventListener("click", () => showChecker());
+for (const type of ["dragover", "drop"]) {
+  addEventListener(type, (event) => {
+    if (!event.dataTransfer?.types.includes("Files")) return;
+    event.preventDefault();
+    if (type === "drop") showChecker(event.dataTransfer.files[0]);
+  });
+}
+
 (async () => {
   try {
     source = await openSource(progress);

@@ -18,6 +18,8 @@ from netwright.exact.vector import Vector
 
 ZERO_BLOCK = -1
 NEITHER = -2
+AT_ONCE = 1 << 16
+"""The greatest number of moments to ask an engine for, if it computes them one by one."""
 
 
 class UnsuitableError(Exception):
@@ -74,6 +76,29 @@ class IndexedCodes:
         return len(self.numbers)
 
 
+@dataclass(frozen=True)
+class RepeatedCodes(IndexedCodes):
+    """Codes of very many moments: `numbers[k]` counts for `counts[k]` moments, one by one."""
+
+    counts: NDArray[np.int64]
+    moments: int
+    """The sum of all counts."""
+
+    def __len__(self) -> int:
+        return self.moments
+
+    def split(self, moments: int) -> tuple[IndexedCodes, "RepeatedCodes"]:
+        """The first moments, spelled out, and the others."""
+        moments = min(moments, self.moments)
+        ends = self.counts.cumsum()
+        before = np.minimum(self.counts, np.maximum(0, moments - (ends - self.counts)))
+        first = IndexedCodes(np.repeat(self.numbers, before), self.rows)
+        left = self.counts - before
+        kept = left > 0
+        others = self.numbers[kept], self.rows, left[kept], self.moments - moments
+        return first, RepeatedCodes(*others)
+
+
 Codes = NDArray[np.int64] | IndexedCodes
 """What watches see, moment by moment: rows of codes, or indices of such rows."""
 
@@ -89,6 +114,8 @@ class Moments(Protocol):
     compile_seconds: float
     reason: str | None
     """Why it does not use its fastest method; None if it does."""
+    most_at_once: int
+    """The greatest number of moments to ask for in one call."""
 
     @property
     def fast(self) -> bool:
@@ -136,10 +163,12 @@ class NetworkEngine(Moments, Restorable, Protocol):
 class Spelled(NamedTuple):
     """A number as a stack of digits (see `digits`): τ = c + b·τ(the rest)."""
 
-    digits: NDArray[np.uint16]
+    digits: NDArray[Any]
     """Top first, as indices of pairs."""
     pairs: Sequence[tuple[int, int, int]]
     """c, b and their denominator."""
+    counts: NDArray[Any] | None = None
+    """How often each digit repeats; None if each is there once."""
 
 
 class VectorMoments(Moments, Protocol):
@@ -179,6 +208,7 @@ class ReferenceEngine:
 
     compile_seconds = 0.0
     reason: str | None = None
+    most_at_once = AT_ONCE
 
     def __init__(
         self,

@@ -10,7 +10,14 @@ from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 
-from netwright.engine.moments import Codes, ReferenceEngine, Restorable, UnsuitableError, Watch
+from netwright.engine.moments import (
+    AT_ONCE,
+    Codes,
+    ReferenceEngine,
+    Restorable,
+    UnsuitableError,
+    Watch,
+)
 from netwright.exact.snapshot import FARTHEST, Snapshot, checked_array, require_consistent
 from netwright.exact.vector import Vector
 
@@ -48,6 +55,7 @@ class StagedEngine(ABC, Generic[F]):
     moment and runs until it raises UnsuitableError. Rationals do the rest.
     """
 
+    most_at_once = AT_ONCE
     SHORT = 64
     """How many moments `--engine auto` does by the definition: faster than loading a compiler."""
 

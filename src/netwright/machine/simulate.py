@@ -44,6 +44,8 @@ class Engine(StrEnum):
     FAST = "fast"
     FULL = "full"
     """As fast, but a network applies every weight at every moment."""
+    ACCELERATED = "accelerated"
+    """As fast, but a whole run of equal cells is done at once; for machines and stacks."""
     REFERENCE = "reference"
     TORCH = "torch"
     """Runs a language model's checkpoint with transformers."""

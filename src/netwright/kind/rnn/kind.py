@@ -140,7 +140,7 @@ class RNNConstruction(StackConstruction[CompiledRNN]):
 class StackReading(FollowedReading[C]):
     """A reading of stacks; `full` is the definition, which applies every weight at every moment."""
 
-    engines = (Engine.AUTO, Engine.FAST, Engine.FULL, Engine.REFERENCE)
+    engines = (Engine.AUTO, Engine.FAST, Engine.FULL, Engine.ACCELERATED, Engine.REFERENCE)
     benchmark_steps = 10**7
     fast: Any
     """The engine with lookup tables."""
@@ -172,9 +172,13 @@ class StackReading(FollowedReading[C]):
         else:
             given = *self.inputs(compiled, X), watches, follower.stops
             short = self.fast.SHORT if engine is Engine.AUTO else 0
-            moments = self.fast(*given, reference_steps=short)
+            accelerated = engine is Engine.ACCELERATED
+            moments = self.fast(*given, reference_steps=short, accelerated=accelerated)
         sizes = {"tokens": tokens, "dimension": compiled.network.layout.dimension}
-        return stack_run(reader, moments, follower, watches, started=started, **sizes)
+        shown = Engine.ACCELERATED if engine is Engine.ACCELERATED else Engine.FAST
+        return stack_run(
+            reader, moments, follower, watches, engine=shown, started=started, **sizes
+        )
 
 
 class RNNReading(StackReading[CompiledRNN]):

@@ -13,6 +13,7 @@ from netwright.engine.moments import (
     NEITHER,
     Codes,
     IndexedCodes,
+    RepeatedCodes,
     Spelled,
     VectorMoments,
     Watch,
@@ -29,6 +30,8 @@ from netwright.machine.configuration import Tape
 from netwright.machine.simulate import Engine, Outcome, Run
 
 S = TypeVar("S", bound=VectorMoments)
+SymbolRuns = list[tuple[str, int]]
+"""Symbols, each with how often it repeats."""
 
 
 @dataclass(frozen=True)
@@ -46,12 +49,8 @@ class ReadVector:
     def tape(self, head: int) -> Tape:
         """The tape, with the head on cell `head`."""
         left, right = symbols_of(self.neurons, self.left), symbols_of(self.neurons, self.right)
-        return _tape(left, self.symbol, right, head, self.neurons.machine.blank)
-
-
-def _tape(left: list[str], symbol: str, right: list[str], head: int, blank: str) -> Tape:
-    """The tape with a symbol under the head and the stacks on its two sides, from their tops."""
-    return Tape.of([*reversed(left), symbol, *right], head - len(left), blank)
+        cells = [*reversed(left), self.symbol, *right]
+        return Tape.of(cells, head - len(left), self.neurons.machine.blank)
 
 
 def symbols_of(neurons: Neurons, x: Rational) -> list[str]:
@@ -62,7 +61,7 @@ def symbols_of(neurons: Neurons, x: Rational) -> list[str]:
     return [neurons.symbol_of[digit] for digit in digits]
 
 
-def symbols_spelled(neurons: Neurons, spelled: Spelled) -> list[str] | None:
+def symbols_spelled(neurons: Neurons, spelled: Spelled) -> SymbolRuns | None:
     """The symbols from an engine's digits (c, b); None if these are not (digit/B, 1/B).
 
     Such digits are those of the number, as all are below k, and the others add up to less than 1.
@@ -76,7 +75,12 @@ def symbols_spelled(neurons: Neurons, spelled: Spelled) -> list[str] | None:
     is_end = np.array([b == 0 for _, b, _ in spelled.pairs])
     if None in found or is_end[spelled.digits[:-1]].any():
         return None
-    return cast(list[str], found)
+    counts = spelled.counts
+    if counts is None:
+        return [(symbol, 1) for symbol in cast(list[str], found)]
+    if len(counts) and counts[-1] > 1 and is_end[spelled.digits[-1]]:
+        return None
+    return [*zip(cast(list[str], found), counts.tolist(), strict=True)]
 
 
 class VectorReader:
@@ -106,14 +110,14 @@ class VectorReader:
         moves = self.moves(seen)
         return int((moves.number("move", "R") - moves.number("move", "L")).p)
 
-    def symbols(self, moments: VectorMoments, watch: Watch, side: str, before: bool) -> list[str]:
+    def symbols(self, moments: VectorMoments, watch: Watch, side: str, before: bool) -> SymbolRuns:
         """The symbols of a stack, from the top: from the engine's digits, or from the number."""
         assert watch.through is not None
         spelled = moments.spelled(watch, side, before=before)
         found = None if spelled is None else symbols_spelled(self.neurons, spelled)
         if found is None:
             seen = watch.through(moments.vector(watch.vector, before=before))
-            found = symbols_of(self.neurons, seen.number(side))
+            found = [(symbol, 1) for symbol in symbols_of(self.neurons, seen.number(side))]
         return found
 
     def follow(self, states: Iterator[Vector]) -> Iterator[tuple[int, ReadVector | None]]:
@@ -140,6 +144,22 @@ def _walk(numbers: Any, flags: Any, moves: Any, clock: Any) -> int:
         lowest, highest = min(lowest, head), max(highest, head)
         done += 1
     clock[0], clock[1], clock[2], clock[3] = head, move, lowest, highest
+    return done
+
+
+def _walk_runs(numbers: Any, counts: Any, flags: Any, moves: Any, clock: Any) -> int:
+    """The same for pairs that repeat; the clock ends with the time."""
+    head, move, lowest, highest, time = clock
+    done = 0
+    while done < numbers.size and flags[numbers[done]] == 0:
+        head += move
+        lowest, highest = min(lowest, head), max(highest, head)
+        move = moves[numbers[done]]
+        head += move * (counts[done] - 1)
+        lowest, highest = min(lowest, head), max(highest, head)
+        time += counts[done]
+        done += 1
+    clock[0], clock[1], clock[2], clock[3], clock[4] = head, move, lowest, highest, time
     return done
 
 
@@ -222,6 +242,11 @@ class PairFollower:
 
     def take(self, codes: Codes) -> None:
         """Advance by a batch of moments: update time, head, pair and outcome."""
+        if isinstance(codes, RepeatedCodes):
+            if self.time < 0:
+                first, codes = codes.split(-self.time)
+                self.take(first)
+            codes = self._walk_runs(codes)
         if isinstance(codes, IndexedCodes) and self.time >= 0:
             codes = self._walk(codes)
         codes = rows_of(codes)
@@ -257,16 +282,19 @@ class PairFollower:
             else:  # dead: no rule applied to the configuration before
                 self.outcome = Outcome.REJECTED if accepting else Outcome.HALTED
 
-    def _walk(self, codes: IndexedCodes) -> IndexedCodes:
-        """Advance up to the first moment that may end the run; return the rest."""
-        from netwright.jit import compiled  # the compiler, which such an engine has
-
+    def _meanings_of(self, codes: IndexedCodes) -> tuple[NDArray[np.int64], ...]:
         if self._meanings is None or len(self._meanings[0]) != len(codes.rows):
             pairs = codes.rows[:, -1]
             known = np.maximum(pairs, 0)
             flags = (pairs < 0) | self.is_final[known]
             self._meanings = flags.astype(np.int64), self.moves[known], known
-        flags, moves, pairs = self._meanings
+        return self._meanings
+
+    def _walk(self, codes: IndexedCodes) -> IndexedCodes:
+        """Advance up to the first moment that may end the run; return the rest."""
+        from netwright.jit import compiled  # the compiler, which such an engine has
+
+        flags, moves, pairs = self._meanings_of(codes)
         clock = np.array([self.head, self.move, self.lowest, self.highest], dtype=np.int64)
         numbers = codes.numbers[: max(0, self.max_steps - self.time)]
         arrays = (numbers, flags, moves, clock)
@@ -276,6 +304,26 @@ class PairFollower:
             self.pair = int(pairs[codes.numbers[done - 1]])
             self.time += done
         return IndexedCodes(codes.numbers[done:], codes.rows)
+
+    def _walk_runs(self, codes: RepeatedCodes) -> IndexedCodes:
+        """Advance up to the first moment that may end the run; return that moment."""
+        from netwright.jit import compiled
+
+        flags, moves, pairs = self._meanings_of(codes)
+        place = self.head, self.move, self.lowest, self.highest, self.time
+        if self.time + len(codes) < FARTHEST:
+            clock = np.array(place, dtype=np.int64)
+            arrays = (codes.numbers, codes.counts, flags, moves, clock)
+            loop = compiled(_walk_runs, *arrays).loop
+        else:
+            clock = np.array(place, dtype=object)
+            arrays = (codes.numbers, codes.counts.astype(object), flags, moves, clock)
+            loop = _walk_runs
+        done = 0 if self.time >= self.max_steps else loop(*arrays)
+        if done:
+            self.head, self.move, self.lowest, self.highest, self.time = clock.tolist()
+            self.pair = int(pairs[codes.numbers[done - 1]])
+        return IndexedCodes(codes.numbers[done : done + 1], codes.rows)
 
     def snapshot(self) -> Snapshot:
         """The state of the follower, for `put` and `restore`."""
@@ -304,6 +352,7 @@ def stack_run(
     follower: PairFollower,
     watches: Sequence[Watch],
     *,
+    engine: Engine,
     started: float,
     tokens: int,
     dimension: int,
@@ -319,14 +368,16 @@ def stack_run(
             before = follower.is_before
             watch = watches[-1 if follower.time > before else 0]
             left, right = (reader.symbols(moments, watch, side, before) for side in "LR")
-            tape = _tape(left, follower.symbol, right, follower.head, follower.machine.blank)
+            first = follower.head - sum(count for _, count in left)
+            runs = [*reversed(left), (follower.symbol, 1), *right]
+            tape = Tape.of_runs(runs, first, follower.machine.blank)
         return Run(
             follower.outcome or Outcome.UNDECIDED,
             follower.steps,
             follower.state,
             follower.head,
             tape,
-            Engine.FAST if moments.fast else Engine.REFERENCE,
+            engine if moments.fast else Engine.REFERENCE,
             perf_counter() - started - moments.compile_seconds,
             moments.compile_seconds,
             tokens + follower.steps,

@@ -1,0 +1,285 @@
+"""Stacks as runs of equal digits, and a loop that does a whole run at once.
+
+An entry (see `entries`) depends only on the digits that it reads. Suppose that the next entry is
+looked up where this one was, and that the digits read are the same after it. Then it is followed by
+itself. `_repetitions` says how often that holds for certain, one stack at a time: each stack either
+stays as it is, or grows or shrinks by one digit of the run on its top. So all of these moments are
+done by changing one count of each stack: a *move*. The loop knows no network and no machine.
+
+The loop is compiled. Counts that may not fit in 64 bits are Python's integers, and the same loop is
+then interpreted.
+"""
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from types import FunctionType
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netwright.errors import InputError
+from netwright.exact.entries import (
+    ALL,
+    BASE,
+    BY_HAND,
+    CODE,
+    DONE,
+    EMITS,
+    EMITTED,
+    EMPTY,
+    FLAGS,
+    GROWS,
+    MULTIPLES,
+    POPS,
+    PUSHED,
+    REPEATS,
+    ROW,
+    STATUS,
+    TOPS,
+    Shape,
+)
+
+MOST_MOVES = 1 << 15
+"""The greatest number of moves in one call."""
+MOST_RUNS = 1 << 25
+"""The greatest number of runs of all stacks, 16 bytes each."""
+FITS = 1 << 61
+STACKS, DEPTH, READS, FIELDS = 2, 2, 0, 0  # replaced by those of a shape
+DIGIT, COUNT = range(2)
+
+
+class Runs(NamedTuple):
+    """A stack as runs of equal digits, lowest first."""
+
+    digits: NDArray[np.int64]
+    counts: NDArray[Any]
+    """64-bit integers, or Python's."""
+
+    @staticmethod
+    def of(digits: NDArray[Any]) -> "Runs":
+        """The runs of a stack of digits, lowest first.
+
+        >>> Runs.of(np.array([2, 2, 5])).counts
+        array([2, 1])
+        """
+        starts = np.flatnonzero(np.diff(digits.astype(np.int64), prepend=-1))
+        return Runs(digits[starts].astype(np.int64), np.diff(starts, append=len(digits)))
+
+    @property
+    def height(self) -> int:
+        """The number of digits."""
+        return sum(self.counts.tolist())
+
+    @property
+    def nbytes(self) -> int:
+        """The size in memory."""
+        return self.digits.nbytes + self.counts.nbytes
+
+    def copy(self) -> "Runs":
+        """An independent copy."""
+        return Runs(self.digits.copy(), self.counts.copy())
+
+    def digit(self, depth: int) -> int:
+        """The digit at a depth; `EMPTY` below the end."""
+        for digit, count in zip(self.digits[::-1].tolist(), self.counts[::-1].tolist(), strict=True):
+            if depth < count:
+                return int(digit)
+            depth -= count
+        return EMPTY
+
+    def after(self, pops: int, pushed: int | None = None) -> "Runs":
+        """The stack after some pops and a push."""
+        digits, counts = self.digits, self.counts.copy()
+        while len(counts) and (pops == ALL or pops >= counts[-1]):
+            pops -= 0 if pops == ALL else int(counts[-1])
+            digits, counts = digits[:-1], counts[:-1]
+        if len(counts):
+            counts[-1] -= pops
+        if pushed is not None and len(digits) and digits[-1] == pushed:
+            counts[-1] += 1
+        elif pushed is not None:
+            digits, counts = np.append(digits, pushed), np.append(counts, 1)
+        return Runs(digits, counts)
+
+
+def _repetitions(row: int, s: int, limit: int, rows: Any, zeros: Any, runs: Any, clock: Any) -> int:
+    """How many applications of a row keep the digits that it reads of a stack, at most `limit`.
+
+    The run on top has c digits x, of which r are read; p are popped, and w is pushed.
+    """
+    field = row + FIELDS + 3 * s
+    p, w, grows = rows[field + POPS], rows[field + PUSHED], rows[field + GROWS]
+    r, top = rows[row + READS + s], clock[TOPS + s]
+    x, c = runs[s, top, DIGIT], runs[s, top, COUNT]
+    if top == 0:  # empty: nothing is popped, and a zero pushed on it leaves it empty
+        return limit if grows == 0 or zeros[w] else 0
+    if p == ALL:  # it becomes one digit: it must be that already
+        return limit if grows and x == w and top == 1 and c == 1 else 0
+    if grows == 0:  # c − n·p digits are left, of which r are read
+        return limit if p == 0 else max(0, min(limit, (c - r) // p))
+    if x != w:
+        return 0
+    if p < 2:  # it grows by digits x, or one is replaced by itself
+        return limit if p == 1 or c >= r else 0
+    # c − n·(p − 1) digits are left; before the last application there were p.
+    return max(0, min(limit, (c - max(r, 1)) // (p - 1)))
+
+
+def _apply(row: int, s: int, rows: Any, zeros: Any, runs: Any, clock: Any) -> None:
+    """Pop and push one stack."""
+    field = row + FIELDS + 3 * s
+    pops, top = rows[field + POPS], clock[TOPS + s]
+    if pops == ALL:
+        top = 0
+    while pops > 0 and top > 0:
+        count = runs[s, top, COUNT]
+        if count > pops:
+            runs[s, top, COUNT] = count - pops
+            break
+        pops -= count
+        top -= 1
+    if rows[field + GROWS]:
+        pushed = rows[field + PUSHED]
+        if top > 0 and runs[s, top, DIGIT] == pushed:
+            runs[s, top, COUNT] = runs[s, top, COUNT] + 1
+        elif top > 0 or not zeros[pushed]:
+            top += 1
+            runs[s, top, DIGIT] = pushed
+            runs[s, top, COUNT] = 1
+    clock[TOPS + s] = top
+
+
+def _looked_up(row: int, rows: Any, runs: Any, clock: Any) -> int:
+    """The address of the row after a row that was applied."""
+    found = rows[row + BASE]
+    for s in range(STACKS):
+        reads, depth, top = rows[row + READS + s], 0, clock[TOPS + s]
+        left = runs[s, top, COUNT]
+        while depth < reads:
+            if left == 0:
+                top -= 1
+                left = runs[s, top, COUNT]
+            found += rows[row + MULTIPLES + s * DEPTH + depth] * runs[s, top, DIGIT]
+            depth += 1
+            left -= 1
+    return found
+
+
+def _advance(
+    rows: Any, zeros: Any, runs: Any, clock: Any, codes: Any, repeats: Any, limit: int
+) -> int:
+    """Follow rows for `limit` moments at most, or until `codes` is full; return how many.
+
+    Row 0 of `runs` is the end of a stack, an endless run of `EMPTY`.
+    """
+    row, emitted, status, done = clock[ROW], clock[EMITTED], DONE, 0
+    while done < limit and emitted < codes.size:
+        if rows[row + FLAGS] != 0:
+            status = BY_HAND
+            break
+        if rows[row + REPEATS] != 0:
+            n = limit - done
+            for s in range(STACKS):
+                n = _repetitions(row, s, n, rows, zeros, runs, clock) if n > 0 else 0
+            if n > 0:
+                for s in range(STACKS):
+                    top, field = clock[TOPS + s], row + FIELDS + 3 * s
+                    if top > 0 and rows[field + POPS] != ALL:
+                        change = rows[field + GROWS] - rows[field + POPS]
+                        count = runs[s, top, COUNT] + n * change
+                        runs[s, top, COUNT] = count
+                        if count == 0:
+                            clock[TOPS + s] = top - 1
+                done += n
+                if emitted > 0:  # the code is that of the moment before
+                    repeats[emitted - 1] = repeats[emitted - 1] + n
+                else:
+                    codes[0] = rows[row + CODE]
+                    repeats[0] = n
+                    emitted = 1
+                continue
+        for s in range(STACKS):
+            _apply(row, s, rows, zeros, runs, clock)
+        row = _looked_up(row, rows, runs, clock)
+        if rows[row + EMITS] != 0:
+            codes[emitted] = rows[row + CODE]
+            repeats[emitted] = 1
+            emitted += 1
+            done += 1
+    clock[ROW], clock[EMITTED], clock[STATUS] = row, emitted, status
+    return done
+
+
+@cache
+def _specialised(shape: Shape) -> Callable[..., int]:
+    """The loop for a shape: its numbers are constants, so that inner loops are unrolled."""
+    names = {**globals(), "STACKS": shape.stacks, "DEPTH": shape.depth}
+    names |= {"READS": shape.reads(0), "FIELDS": shape.field(0, 0)}
+    for function in (_repetitions, _apply, _looked_up, _advance):
+        copy = FunctionType(function.__code__, names)
+        copy.__annotations__ = function.__annotations__
+        names[function.__name__] = copy
+    found: Callable[..., int] = names["_advance"]
+    return found
+
+
+class RunStacks:
+    """The runs of all stacks, and the loop over them."""
+
+    def __init__(self, shape: Shape, stacks: Sequence[Runs]) -> None:
+        self.shape = shape
+        self.clock = np.zeros(shape.clock, np.int64)
+        self.runs: NDArray[Any] = np.zeros((shape.stacks, 64, 2), np.int64)
+        self._greatest = 0
+        """No count is greater."""
+        self.put(stacks)
+
+    def put(self, stacks: Sequence[Runs]) -> None:
+        """Replace the runs of all stacks."""
+        stacks = stacks[: self.shape.stacks]
+        self.clock[TOPS : TOPS + len(stacks)] = [len(each.digits) for each in stacks]
+        self.make_room(0)
+        for slot, (digits, counts) in enumerate(stacks):
+            self._greatest = max([self._greatest, *counts.tolist()])
+            if self._greatest >= FITS:
+                self.runs = self.runs.astype(object)
+            self.runs[slot, 1 : len(digits) + 1, DIGIT] = digits
+            self.runs[slot, 1 : len(digits) + 1, COUNT] = counts
+        self.runs[:, 0, DIGIT], self.runs[:, 0, COUNT] = EMPTY, ALL
+
+    def make_room(self, count: int) -> None:
+        """Make room for some more runs on every stack; raise InputError if there are too many."""
+        tops = self.clock[TOPS:].tolist()
+        if sum(tops) > MOST_RUNS:
+            raise InputError(
+                f"the stacks have more than {MOST_RUNS:,} runs of equal digits, "
+                "which the accelerated engine does not keep; run it with --engine fast"
+            )
+        room = self.runs.shape[1]
+        if max(tops) + count + 2 > room:
+            more = np.zeros((self.shape.stacks, max(tops) + count + 2, 2), self.runs.dtype)
+            self.runs = np.concatenate([self.runs, more], axis=1)
+
+    def stacks(self) -> list[Runs]:
+        """The stacks, as views."""
+        tops = (self.clock[TOPS:] + 1).tolist()
+        found = zip(self.runs, tops, strict=True)
+        return [Runs(runs[1:top, DIGIT], runs[1:top, COUNT]) for runs, top in found]
+
+    def advance(
+        self, rows: NDArray[np.int64], zeros: NDArray[np.int64], codes: Any, repeats: Any, limit: int
+    ) -> int:
+        """Follow rows, and write codes and how often each repeats; return the moments done."""
+        self.make_room(len(codes))
+        from netwright.jit import compiled  # the compiler, which short runs avoid
+
+        loop, arrays = _specialised(self.shape), (self.clock, codes, repeats, limit)
+        if self._greatest + limit < FITS:  # a moment pushes at most one digit
+            sample = rows, zeros, self.runs, *arrays
+            done = int(compiled(loop, *sample).loop(*sample))
+        else:
+            self.runs = self.runs.astype(object)
+            done = loop(rows.astype(object), zeros, self.runs, *arrays)
+        self._greatest += done
+        return done

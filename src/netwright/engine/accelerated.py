@@ -12,8 +12,8 @@ from netwright.engine.control import Entry, Source
 from netwright.engine.digits import Digits, Stacks
 from netwright.engine.moments import RepeatedCodes
 from netwright.engine.tables import StackStore, Tables
-from netwright.exact.entries import EMITTED, Shape
-from netwright.exact.runs import MOST_MOVES, Runs, RunStacks
+from netwright.exact.entries import Shape
+from netwright.exact.runs import MOST_MOVES, Emitted, Runs, RunStacks
 
 
 class RunStore(StackStore):
@@ -60,7 +60,7 @@ class RunTables(Tables):
 
     store: RunStore
     moves = 0
-    """How many moves were done; all but the first codes of a call are moves of their own."""
+    """How many moves were done."""
 
     def new_store(self, stacks: Stacks) -> RunStore:
         """The stacks as runs."""
@@ -68,19 +68,13 @@ class RunTables(Tables):
 
     def advance(self, count: int) -> RepeatedCodes:
         """The codes of the next moments, at least one; UnsuitableError if there is none."""
-        room = min(count, MOST_MOVES)
-        numbers, counts = np.empty(room, np.uint16), np.empty(room, np.int64)
-        emitted = 0
+        emitted = Emitted(min(count, MOST_MOVES))
 
         def follow(done: int) -> int:
-            nonlocal emitted
-            self.clock[EMITTED] = emitted
             zeros = np.array([c == 0 for c, _, _ in self.known.pairs], np.int64)
-            arrays = self._rows.reshape(-1), zeros, numbers, counts
-            done += self.store.held.advance(*arrays, count - done)
-            emitted = int(self.clock[EMITTED])
-            return done
+            return done + self.store.held.advance(self._rows, zeros, emitted, count - done)
 
-        done = self.follow(count, room, follow)
-        self.moves += emitted
-        return RepeatedCodes(numbers[:emitted], self._codes, counts[:emitted], done)
+        done = self.follow(count, len(emitted.codes), follow)
+        numbers, counts = emitted.codes[: emitted.size], emitted.counts[: emitted.size]
+        self.moves += emitted.size
+        return RepeatedCodes(numbers, self._codes, counts, done)

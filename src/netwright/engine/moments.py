@@ -69,7 +69,7 @@ class Watch:
 class IndexedCodes:
     """Codes of many moments: moment t has the codes rows[numbers[t]]."""
 
-    numbers: NDArray[np.uint16]
+    numbers: NDArray[Any]
     rows: NDArray[np.int64]
 
     def __len__(self) -> int:
@@ -80,12 +80,10 @@ class IndexedCodes:
 class RepeatedCodes(IndexedCodes):
     """Codes of very many moments: `numbers[k]` counts for `counts[k]` moments, one by one."""
 
-    counts: NDArray[np.int64]
+    counts: NDArray[Any]
+    """64-bit integers, or Python's."""
     moments: int
     """The sum of all counts."""
-
-    def __len__(self) -> int:
-        return self.moments
 
     def split(self, moments: int) -> tuple[IndexedCodes, "RepeatedCodes"]:
         """The first moments, spelled out, and the others."""
@@ -101,6 +99,11 @@ class RepeatedCodes(IndexedCodes):
 
 Codes = NDArray[np.int64] | IndexedCodes
 """What watches see, moment by moment: rows of codes, or indices of such rows."""
+
+
+def moments_of(codes: Codes) -> int:
+    """The number of moments that codes are of."""
+    return codes.moments if isinstance(codes, RepeatedCodes) else len(codes)
 
 
 def rows_of(codes: Codes) -> NDArray[np.int64]:

@@ -23,18 +23,22 @@ from netwright.engine.moments import (
     Spelled,
     UnsuitableError,
     Watch,
+    moments_of,
 )
 from netwright.engine.staged import NamedVectors, StagedEngine, Vectors, advance_to
 from netwright.errors import InputError, NetworkError
 from netwright.exact.entries import EMPTY, FIRST_SHAPE
 from netwright.exact.layout import Layout
 from netwright.exact.rational import ONE
-from netwright.exact.runs import Runs
+from netwright.exact.runs import Runs, prepare
 from netwright.exact.snapshot import FARTHEST, Snapshot, checked_array, require_consistent
 from netwright.exact.vector import Vector
 
 if TYPE_CHECKING:
     from netwright.engine.tables import Tables
+
+
+UNLIMITED = 1 << 256
 
 
 class IntegerWatch:
@@ -176,12 +180,14 @@ class StackMoments(ABC):
         from netwright.engine import kernel  # imports the compiler, which short runs avoid
 
         self.accelerated = accelerated
-        if not accelerated:
+        if accelerated:
+            prepare(FIRST_SHAPE)
+        else:
             kernel.compiled(FIRST_SHAPE)
         self.layout, self.known, self.moments = layout, Digits(), 0
         self._watches = [IntegerWatch(watch, layout) for watch in watches]
         self._stops = frozenset(stops)
-        self._tables: Tables | None = None
+        self.tables: Tables | None = None
         """The kernel's tables, once it has taken over."""
         self._cached_tables: Tables | None = None
         self._held: StackVector | None = None
@@ -206,10 +212,10 @@ class StackMoments(ABC):
 
     def advance(self, count: int) -> Codes:
         """The codes of the next moments."""
-        if self._tables is None and self._held is not None and self.is_ready_for_kernel:
+        if self.tables is None and self._held is not None and self.is_ready_for_kernel:
             self._follow(self._held.state, self._held.arrays())
-        codes: Codes = self._by_hand() if self._tables is None else self._tables.advance(count)
-        self.moments += len(codes)
+        codes: Codes = self._by_hand() if self.tables is None else self.tables.advance(count)
+        self.moments += moments_of(codes)
         return codes
 
     def _codes(self, state: State) -> tuple[tuple[int, ...], bool]:
@@ -237,13 +243,13 @@ class StackMoments(ABC):
         made = RunTables if self.accelerated else Tables
         self._cached_tables = self._cached_tables or made(*self.control(), self._codes)
         self._cached_tables.put(state, stacks)
-        self._tables = self._cached_tables
+        self.tables = self._cached_tables
 
     def stacks(self, *, before: bool = False) -> tuple[State, Stacks]:
         """The state and stacks of the newest vector, or of the one before."""
         found: tuple[State, Stacks] | None
-        if self._tables is not None:
-            found = self._tables.stacks(before=before)
+        if self.tables is not None:
+            found = self.tables.stacks(before=before)
         else:
             held = self._before if before else self._held
             found = None if held is None else (held.state, held.arrays())
@@ -291,7 +297,7 @@ class StackMoments(ABC):
 
     def place(self) -> StackPlace:
         """A bookmark of the current moment."""
-        if self._tables is None:
+        if self.tables is None:
             return StackPlace(self.moments, None, [])
         state, stacks = self.stacks()
         return StackPlace(self.moments, state, [each.copy() for each in stacks])
@@ -302,12 +308,12 @@ class StackMoments(ABC):
             self._follow(place.state, place.stacks)
             self.moments = place.moments
             return
-        self._tables, self._held, self._before, self.moments = None, None, None, 0
+        self.tables, self._held, self._before, self.moments = None, None, None, 0
         advance_to(self, place.moments)
 
     def snapshot(self) -> Snapshot:
         """The state and its stacks; empty where starting over is cheaper."""
-        return {} if self._tables is None else state_snapshot(*self.stacks(), self.known)
+        return {} if self.tables is None else state_snapshot(*self.stacks(), self.known)
 
     def restore(self, state: Snapshot) -> None:
         """Continue from a snapshot."""
@@ -337,6 +343,12 @@ class StackEngine(StagedEngine[StackMoments]):
     A call's codes end with a moment where the last watch has a code in `stops`, or a negative one.
     """
 
+    @property
+    def moves(self) -> int | None:
+        """How many moves the accelerated engine has made; None if it does not run."""
+        tables = self.faster and self.faster.tables
+        return getattr(tables, "moves", None)
+
     @staticmethod
     def is_warm() -> bool:
         """Whether a kernel is compiled."""
@@ -358,7 +370,7 @@ class StackEngine(StagedEngine[StackMoments]):
         self.accelerated = accelerated
         """Whether whole runs of digits are done at once."""
         if accelerated:
-            self.most_at_once = FARTHEST
+            self.most_at_once = UNLIMITED
 
     start = EnginePlace(0, None, {}, {}, None)
     """The bookmark of the beginning."""

@@ -17,6 +17,7 @@ from netwright.engine.moments import (
     Restorable,
     UnsuitableError,
     Watch,
+    moments_of,
 )
 from netwright.exact.snapshot import FARTHEST, Snapshot, checked_array, require_consistent
 from netwright.exact.vector import Vector
@@ -111,7 +112,7 @@ class StagedEngine(ABC, Generic[F]):
             if self.vectors is None:
                 self.vectors = ReferenceEngine(self.definition(), self.watches)
             codes = self.vectors.advance(count)
-        self.moments += len(codes)
+        self.moments += moments_of(codes)
         return codes
 
     def begin_faster(self) -> None:

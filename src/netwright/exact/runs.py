@@ -268,18 +268,40 @@ class RunStacks:
         return [Runs(runs[1:top, DIGIT], runs[1:top, COUNT]) for runs, top in found]
 
     def advance(
-        self, rows: NDArray[np.int64], zeros: NDArray[np.int64], codes: Any, repeats: Any, limit: int
+        self, rows: NDArray[np.int64], zeros: NDArray[np.int64], emitted: "Emitted", limit: int
     ) -> int:
-        """Follow rows, and write codes and how often each repeats; return the moments done."""
-        self.make_room(len(codes))
+        """Follow rows until there is no room for codes; return how many moments were done.
+
+        `zeros` has 1 for digits that leave an empty stack empty.
+        """
         from netwright.jit import compiled  # the compiler, which short runs avoid
 
-        loop, arrays = _specialised(self.shape), (self.clock, codes, repeats, limit)
-        if self._greatest + limit < FITS:  # a moment pushes at most one digit
-            sample = rows, zeros, self.runs, *arrays
-            done = int(compiled(loop, *sample).loop(*sample))
+        self.make_room(len(emitted.codes))
+        self.clock[EMITTED] = emitted.size
+        loop, few = _specialised(self.shape), min(limit, FITS // 2)
+        if self._greatest + few < FITS:  # a moment pushes at most one digit
+            arrays = rows.reshape(-1), zeros, self.runs, self.clock, emitted.codes, emitted.counts
+            done = int(compiled(loop, *arrays, few).loop(*arrays, few))
         else:
-            self.runs = self.runs.astype(object)
-            done = loop(rows.astype(object), zeros, self.runs, *arrays)
+            self.runs, emitted.counts = self.runs.astype(object), emitted.counts.astype(object)
+            entries = rows.reshape(-1).astype(object)
+            arrays = entries, zeros, self.runs, self.clock, emitted.codes, emitted.counts
+            done = loop(*arrays, limit)
         self._greatest += done
+        emitted.size = int(self.clock[EMITTED])
         return done
+
+
+class Emitted:
+    """The codes of moments, and how often each repeats, with room for some more."""
+
+    def __init__(self, room: int) -> None:
+        self.codes = np.empty(room, np.uint32)
+        self.counts: NDArray[Any] = np.empty(room, np.int64)
+        self.size = 0
+
+
+def prepare(shape: Shape) -> None:
+    """Compile the loop for a shape."""
+    none = np.zeros(0, np.int64)
+    RunStacks(shape, []).advance(none, none, Emitted(0), 0)

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from netwright.errors import InputError
 from netwright.exact import entries
-from netwright.exact.entries import EMITTED, GROWS, POPS, PUSHED, ROW, STATUS, Shape
-from netwright.exact.runs import MOST_MOVES, Runs, RunStacks
+from netwright.exact.entries import GROWS, POPS, PUSHED, ROW, STATUS, Shape
+from netwright.exact.runs import MOST_MOVES, Emitted, Runs, RunStacks
 from netwright.exact.snapshot import (
     FARTHEST,
     CheckpointStore,
@@ -131,18 +131,14 @@ class AcceleratedMachine:
 
         Fewer steps are done if the machine halts, or after `MOST_MOVES` moves.
         """
-        room = min(limit, MOST_MOVES)
-        pairs, counts = np.empty(room, np.int32), np.empty(room, np.int64)
-        stacks, table = self._stacks, self.table
-        stacks.clock[EMITTED] = 0
+        emitted, table = Emitted(min(limit, MOST_MOVES)), self.table
         zeros = np.zeros(table.k, np.int64)
         zeros[0] = 1
-        self.steps += stacks.advance(table.rows.reshape(-1), zeros, pairs, counts, limit)
-        emitted = int(stacks.clock[EMITTED])
-        self.moves += emitted
-        pairs, counts = pairs[:emitted], counts[:emitted]
-        if emitted:
-            before = np.concatenate([[self._pair], pairs[:-1]])
+        self.steps += self._stacks.advance(table.rows, zeros, emitted, limit)
+        self.moves += emitted.size
+        pairs, counts = emitted.codes[: emitted.size], emitted.counts[: emitted.size]
+        if emitted.size:
+            before = np.append(np.uint32(self._pair), pairs[:-1])
             moved = table.moves[before] + table.moves[pairs] * (counts - 1)
             self.head += int(moved.sum())
             self._pair = int(pairs[-1])
@@ -172,6 +168,8 @@ class AcceleratedMachine:
     def snapshot(self) -> Snapshot:
         """The configuration as arrays."""
         stacks = self.stacks()
+        if self.steps > FARTHEST:
+            raise InputError(f"a run of more than {FARTHEST:,} steps is not saved to a file")
         return {
             "position": np.array([self._pair, self.head, self.steps], np.int64),
             "heights": np.array([len(each.digits) for each in stacks], np.int64),
@@ -234,7 +232,7 @@ def resume(
     try:
         with held_interrupt() as interrupted:
             while now.steps < max_steps and not now.has_halted:
-                now.advance(min(max_steps - now.steps, FARTHEST))
+                now.advance(max_steps - now.steps)
                 if progress:
                     progress(now.steps, sum(each.height for each in now.stacks()))
                 if interrupted():

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netwright.engine.following.drive import OngoingRun, first_place
+from netwright.engine.stack_moments import StackEngine
 from netwright.engine.moments import (
     NEITHER,
     Codes,
@@ -163,6 +164,11 @@ def _walk_runs(numbers: Any, counts: Any, flags: Any, moves: Any, clock: Any) ->
     return done
 
 
+def _type_of(time: int) -> Any:
+    """The type of the numbers of a run up to a time: 64-bit integers, or Python's."""
+    return np.int64 if time < 1 << 62 else object
+
+
 class PairFollower:
     """Tracks the machine's run from the codes of its pairs of state and symbol.
 
@@ -246,7 +252,7 @@ class PairFollower:
             if self.time < 0:
                 first, codes = codes.split(-self.time)
                 self.take(first)
-            codes = self._walk_runs(codes)
+            codes = rows_of(self._walk_runs(codes))
         if isinstance(codes, IndexedCodes) and self.time >= 0:
             codes = self._walk(codes)
         codes = rows_of(codes)
@@ -258,15 +264,16 @@ class PairFollower:
         pairs = codes[:, -1].copy()
         if self.time == -1:
             pairs[0] = codes[0, 0]
-        ends = first_place((pairs < 0) | (self.time + 1 + np.arange(len(pairs)) > self.max_steps))
+        ends = first_place((pairs < 0) | (np.arange(len(pairs)) >= self.max_steps - self.time))
         final = first_place(self.is_final[np.maximum(pairs, 0)] & (pairs >= 0))
         last = min(ends, final + 1)
         if last:
             moves = np.concatenate(([self.move], self.moves[pairs[: last - 1]]))
-            heads = self.head + np.cumsum(moves)
-            self.head, self.move = int(heads[-1]), int(self.moves[pairs[last - 1]])
-            self.lowest = min(self.lowest, int(heads.min()))
-            self.highest = max(self.highest, int(heads.max()))
+            heads = np.cumsum(moves)
+            self.lowest = min(self.lowest, self.head + int(heads.min()))
+            self.highest = max(self.highest, self.head + int(heads.max()))
+            self.head += int(heads[-1])
+            self.move = int(self.moves[pairs[last - 1]])
             self.pair = int(pairs[last - 1])
             self.time += last
         accepting = bool(self.machine.accepting)
@@ -311,15 +318,13 @@ class PairFollower:
 
         flags, moves, pairs = self._meanings_of(codes)
         place = self.head, self.move, self.lowest, self.highest, self.time
-        if self.time + len(codes) < FARTHEST:
-            clock = np.array(place, dtype=np.int64)
-            arrays = (codes.numbers, codes.counts, flags, moves, clock)
-            loop = compiled(_walk_runs, *arrays).loop
-        else:
-            clock = np.array(place, dtype=object)
-            arrays = (codes.numbers, codes.counts.astype(object), flags, moves, clock)
-            loop = _walk_runs
-        done = 0 if self.time >= self.max_steps else loop(*arrays)
+        kind, done = _type_of(self.time + codes.moments), 0
+        clock = np.array(place, dtype=kind)
+        numbers = (each.astype(kind, copy=False) for each in (codes.counts, flags, moves))
+        arrays = (codes.numbers, *numbers, clock)
+        if self.time < self.max_steps:
+            loop = _walk_runs if kind is object else compiled(_walk_runs, *arrays).loop
+            done = loop(*arrays)
         if done:
             self.head, self.move, self.lowest, self.highest, self.time = clock.tolist()
             self.pair = int(pairs[codes.numbers[done - 1]])
@@ -328,7 +333,7 @@ class PairFollower:
     def snapshot(self) -> Snapshot:
         """The state of the follower, for `put` and `restore`."""
         place = [self.time, self.head, self.move, self.lowest, self.highest, self.pair]
-        return {"place": np.array(place, dtype=np.int64)}
+        return {"place": np.array(place, dtype=_type_of(self.time))}
 
     def put(self, state: Snapshot) -> None:
         """Reset to a snapshot."""
@@ -383,6 +388,7 @@ def stack_run(
             tokens + follower.steps,
             dimension,
             moments.reason,
+            moves=moments.moves if isinstance(moments, StackEngine) else None,
         )
 
     return OngoingRun(moments, follower, reached, follower.machine.blank)

@@ -265,7 +265,10 @@ class RunStacks:
         """The stacks, as views."""
         tops = (self.clock[TOPS:] + 1).tolist()
         found = zip(self.runs, tops, strict=True)
-        return [Runs(runs[1:top, DIGIT], runs[1:top, COUNT]) for runs, top in found]
+        return [
+            Runs(runs[1:top, DIGIT].astype(np.int64, copy=False), runs[1:top, COUNT])
+            for runs, top in found
+        ]
 
     def advance(
         self, rows: NDArray[np.int64], zeros: NDArray[np.int64], emitted: "Emitted", limit: int

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from netwright.certificates.rnn import CHECKER
 from netwright.engine.following.drive import OngoingRun
-from netwright.engine.following.tracing import RNNTracing
+from netwright.engine.following.tracing import RNNTracing, Tracing
 from netwright.engine.moments import ReferenceEngine, Watch
 from netwright.engine.rnn import FastRNN
 from netwright.errors import InputError
@@ -155,6 +155,20 @@ class StackReading(FollowedReading[C]):
     def watches(self, compiled: C, readouts: Affine, tokens: int) -> tuple[Watch, ...]:
         """The watches of the read-outs: the first for g_0, the last for all others."""
 
+    @abstractmethod
+    def traced(self, compiled: C, word: Sequence[str], ongoing: OngoingRun[Any]) -> Tracing[Any]:
+        """The trace of a run."""
+
+    def trace(self, compiled: C, word: Sequence[str], max_steps: int) -> Tracing[Any]:
+        """A trace that begins with the definition."""
+        ongoing = self.ongoing(compiled, word, max_steps, Engine.AUTO)
+        return self.traced(compiled, word, ongoing)
+
+    def accelerated_trace(self, compiled: C, word: Sequence[str], max_steps: int) -> Tracing[Any]:
+        """A trace by moves."""
+        ongoing = self.ongoing(compiled, word, max_steps, Engine.ACCELERATED)
+        return self.traced(compiled, word, ongoing)
+
     def ongoing(
         self, compiled: C, word: Sequence[str], max_steps: int, engine: Engine
     ) -> OngoingRun[Any]:
@@ -203,9 +217,10 @@ class RNNReading(StackReading[CompiledRNN]):
         """y_1, y_2, …."""
         return compiled.recognizer.outputs((*word, compiled.machine.blank))
 
-    def trace(self, compiled: CompiledRNN, word: Sequence[str], max_steps: int) -> RNNTracing:
+    def traced(
+        self, compiled: CompiledRNN, word: Sequence[str], ongoing: OngoingRun[Any]
+    ) -> RNNTracing:
         """A trace: h while the input is read, then g."""
-        ongoing = self.ongoing(compiled, word, max_steps, Engine.AUTO)
         return RNNTracing(ongoing, compiled.network, compiled.embed(word))
 
     def output(self, moment: Moment) -> Vector | None:

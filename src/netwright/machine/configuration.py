@@ -11,6 +11,7 @@ from functools import cached_property
 from itertools import accumulate, chain, repeat
 from typing import Any, NamedTuple, TypeAlias
 
+from netwright.errors import InputError
 from netwright.html import table
 from netwright.machine.turing_machine import Action, Move
 from netwright.text import shortened
@@ -18,6 +19,8 @@ from netwright.text import shortened
 Stack: TypeAlias = "tuple[str, Stack] | None"
 
 
+LONGEST = 1 << 24
+"""The greatest number of cells of a configuration."""
 LONG = 1 << 16
 """More cells than that, given as runs, are kept as runs."""
 
@@ -130,6 +133,12 @@ class Tape(NamedTuple):
             last -= 1
         return Tape(start + first if first < last else 0, tuple(cells[first:last]))
 
+    def non_blank(self, blank: str) -> int:
+        """How many cells are not blank."""
+        if isinstance(self.cells, CellRuns):
+            return sum(count for symbol, count in self.runs if symbol != blank)
+        return sum(cell != blank for cell in self.cells)
+
     def __str__(self) -> str:
         """The symbols, joined by commas if one of them has several characters; or as runs."""
         if isinstance(self.cells, CellRuns):
@@ -170,6 +179,11 @@ class Configuration(NamedTuple):
         >>> Configuration.on_tape("q", 1, Tape(0, ("a", "b")), "_").symbol
         'b'
         """
+        if len(tape.cells) > LONGEST:
+            raise InputError(
+                f"a tape of {len(tape.cells):,} cells is too long for a configuration, which has "
+                f"at most {LONGEST:,}; a run has it as runs: {shortened(tape, 60)}"
+            )
         found = Configuration.initial(state, tape.cells, blank, head - tape.start)
         return found._replace(head=head)
 

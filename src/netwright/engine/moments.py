@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from netwright.exact.feed_forward import Affine
 from netwright.exact.rational import ONE, Rational
+from netwright.exact.runs import spelled_out
 from netwright.exact.snapshot import FARTHEST, Snapshot, checked_array
 from netwright.exact.vector import Vector
 
@@ -78,23 +79,20 @@ class IndexedCodes:
 
 @dataclass(frozen=True)
 class RepeatedCodes(IndexedCodes):
-    """Codes of very many moments: `numbers[k]` counts for `counts[k]` moments, one by one."""
+    """Codes of very many moments: `numbers[k]` counts for `counts[k]` moments, one by one.
+
+    A number may also repeat the numbers before it (see `exact.runs.REPEATED`).
+    """
 
     counts: NDArray[Any]
     """64-bit integers, or Python's."""
     moments: int
     """The sum of all counts."""
 
-    def split(self, moments: int) -> tuple[IndexedCodes, "RepeatedCodes"]:
-        """The first moments, spelled out, and the others."""
-        moments = min(moments, self.moments)
-        ends = self.counts.cumsum()
-        before = np.minimum(self.counts, np.maximum(0, moments - (ends - self.counts)))
-        first = IndexedCodes(np.repeat(self.numbers, before), self.rows)
-        left = self.counts - before
-        kept = left > 0
-        others = self.numbers[kept], self.rows, left[kept], self.moments - moments
-        return first, RepeatedCodes(*others)
+    def spelled_out(self) -> IndexedCodes:
+        """The codes of all moments, one by one."""
+        numbers = np.array(spelled_out(self.numbers, self.counts), np.int64)
+        return IndexedCodes(numbers, self.rows)
 
 
 Codes = NDArray[np.int64] | IndexedCodes

@@ -6,6 +6,12 @@ itself. `_repetitions` says how often that holds for certain, one stack at a tim
 stays as it is, or grows or shrinks by one digit of the run on its top. So all of these moments are
 done by changing one count of each stack: a *move*. The loop knows no network and no machine.
 
+The same holds for a short cycle of entries. It pops at most p digits of a stack in all, and reads
+at most `DEPTH` digits at a time, so it depends only on the `window`: the p + DEPTH digits on top.
+If it leads back to its first entry with the same windows, it does the same again. `_cycles` looks
+for stacks in which one run has become longer or shorter and all else in the window is the same; the
+next cycles do the same to it as long as the window ends inside of that run.
+
 The loop is compiled. Counts that may not fit in 64 bits are Python's integers, and the same loop is
 then interpreted.
 """
@@ -47,6 +53,13 @@ MOST_RUNS = 1 << 25
 FITS = 1 << 61
 STACKS, DEPTH, READS, FIELDS = 2, 2, 0, 0  # replaced by those of a shape
 DIGIT, COUNT = range(2)
+LONGEST_CYCLE = 8
+WINDOW = 16
+"""The greatest number of digits that a cycle may depend on."""
+SOONEST, LATEST = 4, 256
+"""How many moments pass before a cycle is looked for again: the more, the more often in vain."""
+REPEATED = 1 << 31
+"""A code from here on repeats the last k codes; k is the rest."""
 
 
 class Runs(NamedTuple):
@@ -166,14 +179,53 @@ def _looked_up(row: int, rows: Any, runs: Any, clock: Any) -> int:
     return found
 
 
+def _mark(s: int, runs: Any, clock: Any, marked: Any) -> None:
+    """Remember the runs on top of a stack, how many there are, and that none was popped."""
+    top = clock[TOPS + s]
+    for n in range(min(top, WINDOW)):
+        marked[s, n, DIGIT] = runs[s, top - n, DIGIT]
+        marked[s, n, COUNT] = runs[s, top - n, COUNT]
+    marked[s, WINDOW, 0] = top
+    marked[s, WINDOW, 1] = 0
+
+
+def _cycles(s: int, limit: int, runs: Any, clock: Any, marked: Any) -> int:
+    """How often the cycle since `_mark` is done again for certain, as far as a stack is concerned.
+
+    The run that changes, and by how much in a cycle, is written at the end of `marked`.
+    """
+    top, window, above, n = clock[TOPS + s], marked[s, WINDOW, 1] + DEPTH, 0, 0
+    marked[s, WINDOW + 1, 1] = 0
+    if top != marked[s, WINDOW, 0] or window > WINDOW:
+        return 0
+    while above < window and n < top:
+        c, before = runs[s, top - n, COUNT], marked[s, n, COUNT]
+        if runs[s, top - n, DIGIT] != marked[s, n, DIGIT]:
+            return 0
+        if c != before:
+            change = c - before
+            if above + min(c, before) < window:
+                return 0
+            marked[s, WINDOW + 1, 0], marked[s, WINDOW + 1, 1] = top - n, change
+            if change > 0:
+                return limit
+            # Every cycle begins with the window inside of the run, and leaves a digit of it.
+            least = max(window - above, 1 - change)
+            return max(0, min(limit, (c - least) // -change + 1))
+        above += c
+        n += 1
+    return limit
+
+
 def _advance(
-    rows: Any, zeros: Any, runs: Any, clock: Any, codes: Any, repeats: Any, limit: int
+    rows: Any, zeros: Any, runs: Any, marked: Any, clock: Any, codes: Any, repeats: Any, limit: int
 ) -> int:
     """Follow rows for `limit` moments at most, or until `codes` is full; return how many.
 
     Row 0 of `runs` is the end of a stack, an endless run of `EMPTY`.
     """
     row, emitted, status, done = clock[ROW], clock[EMITTED], DONE, 0
+    mark, age, first, wait, pause = -1, 0, 0, SOONEST, SOONEST
     while done < limit and emitted < codes.size:
         if rows[row + FLAGS] != 0:
             status = BY_HAND
@@ -198,15 +250,46 @@ def _advance(
                     codes[0] = rows[row + CODE]
                     repeats[0] = n
                     emitted = 1
+                mark = -1
                 continue
         for s in range(STACKS):
             _apply(row, s, rows, zeros, runs, clock)
+            if mark >= 0:
+                pops = min(rows[row + FIELDS + 3 * s + POPS], WINDOW)
+                marked[s, WINDOW, 1] = marked[s, WINDOW, 1] + pops
         row = _looked_up(row, rows, runs, clock)
         if rows[row + EMITS] != 0:
             codes[emitted] = rows[row + CODE]
             repeats[emitted] = 1
             emitted += 1
             done += 1
+        if mark < 0:
+            wait -= 1
+            if wait <= 0:
+                mark, age, first = row, 0, emitted
+                for s in range(STACKS):
+                    _mark(s, runs, clock, marked)
+            continue
+        age += 1
+        if row != mark and age < LONGEST_CYCLE:
+            continue
+        k, n = emitted - first, 0
+        if row == mark and k > 0 and emitted < codes.size:
+            n = (limit - done) // k
+            for s in range(STACKS):
+                n = _cycles(s, n, runs, clock, marked) if n > 0 else 0
+        if n > 0:
+            for s in range(STACKS):
+                if marked[s, WINDOW + 1, 1] != 0:
+                    place = marked[s, WINDOW + 1, 0]
+                    count = runs[s, place, COUNT] + n * marked[s, WINDOW + 1, 1]
+                    runs[s, place, COUNT] = count
+            codes[emitted] = REPEATED + k
+            repeats[emitted] = n
+            emitted += 1
+            done += n * k
+        pause = SOONEST if n > 0 else min(2 * pause, LATEST)
+        mark, wait = -1, pause
     clock[ROW], clock[EMITTED], clock[STATUS] = row, emitted, status
     return done
 
@@ -216,7 +299,7 @@ def _specialised(shape: Shape) -> Callable[..., int]:
     """The loop for a shape: its numbers are constants, so that inner loops are unrolled."""
     names = {**globals(), "STACKS": shape.stacks, "DEPTH": shape.depth}
     names |= {"READS": shape.reads(0), "FIELDS": shape.field(0, 0)}
-    for function in (_repetitions, _apply, _looked_up, _advance):
+    for function in (_repetitions, _apply, _looked_up, _mark, _cycles, _advance):
         copy = FunctionType(function.__code__, names)
         copy.__annotations__ = function.__annotations__
         names[function.__name__] = copy
@@ -231,6 +314,7 @@ class RunStacks:
         self.shape = shape
         self.clock = np.zeros(shape.clock, np.int64)
         self.runs: NDArray[Any] = np.zeros((shape.stacks, 64, 2), np.int64)
+        self._marked: NDArray[Any] = np.zeros((shape.stacks, WINDOW + 2, 2), np.int64)
         self._greatest = 0
         """No count is greater."""
         self.put(stacks)
@@ -283,13 +367,14 @@ class RunStacks:
         self.clock[EMITTED] = emitted.size
         loop, few = _specialised(self.shape), min(limit, FITS // 2)
         if self._greatest + few < FITS:  # a moment pushes at most one digit
-            arrays = rows.reshape(-1), zeros, self.runs, self.clock, emitted.codes, emitted.counts
-            done = int(compiled(loop, *arrays, few).loop(*arrays, few))
+            held = zeros, self.runs, self._marked, self.clock, emitted.codes, emitted.counts, few
+            arrays = rows.reshape(-1), *held
+            done = int(compiled(loop, *arrays).loop(*arrays))
         else:
             self.runs, emitted.counts = self.runs.astype(object), emitted.counts.astype(object)
+            held = zeros, self.runs, self._marked.astype(object), self.clock
             entries = rows.reshape(-1).astype(object)
-            arrays = entries, zeros, self.runs, self.clock, emitted.codes, emitted.counts
-            done = loop(*arrays, limit)
+            done = loop(entries, *held, emitted.codes, emitted.counts, limit)
         self._greatest += done
         emitted.size = int(self.clock[EMITTED])
         return done
@@ -302,6 +387,53 @@ class Emitted:
         self.codes = np.empty(room, np.uint32)
         self.counts: NDArray[Any] = np.empty(room, np.int64)
         self.size = 0
+
+
+def walk(codes: Any, counts: Any, flags: Any, moves: Any, clock: Any) -> int:
+    """Add up the moves of codes, each by the code before, up to the first with a flag.
+
+    Returns how many codes were walked. `clock` holds the head, its next move, the lowest and the
+    highest cell, the time, and the last code. Compiled, or interpreted where numbers do not fit.
+    """
+    head, move, lowest, highest, time, last = clock
+    done = 0
+    while done < codes.size:
+        code, n = codes[done], counts[done]
+        if code >= REPEATED:  # the first and the last of the cycles reach farthest
+            k, before = code - REPEATED, head
+            for cycle in range(min(n, 2)):
+                if cycle == 1:
+                    head += (head - before) * (n - 2)
+                for place in range(done - k, done):
+                    head += move
+                    move = moves[codes[place]]
+                    lowest, highest = min(lowest, head), max(highest, head)
+            time += n * k
+        elif flags[code]:
+            break
+        else:
+            head += move
+            lowest, highest = min(lowest, head), max(highest, head)
+            move, last = moves[code], code
+            head += move * (n - 1)
+            lowest, highest = min(lowest, head), max(highest, head)
+            time += n
+        done += 1
+    clock[0], clock[1], clock[2], clock[3] = head, move, lowest, highest
+    clock[4], clock[5] = time, last
+    return done
+
+
+def spelled_out(codes: NDArray[Any], counts: NDArray[Any]) -> list[int]:
+    """The codes of all moments, one by one.
+
+    >>> spelled_out(np.array([7, 8, REPEATED + 2]), np.array([1, 2, 2]))
+    [7, 8, 8, 8, 8, 8, 8]
+    """
+    found: list[int] = []
+    for code, n in zip(codes.tolist(), counts.tolist(), strict=True):
+        found += [code] * n if code < REPEATED else found[REPEATED - code :] * n
+    return found
 
 
 def prepare(shape: Shape) -> None:

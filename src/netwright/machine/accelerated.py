@@ -7,7 +7,6 @@ the blank is 0, which `EMPTY` is too.
 """
 
 from time import perf_counter
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +14,7 @@ from numpy.typing import NDArray
 from netwright.errors import InputError
 from netwright.exact import entries
 from netwright.exact.entries import GROWS, POPS, PUSHED, ROW, STATUS, Shape
-from netwright.exact.runs import MOST_MOVES, Emitted, Runs, RunStacks
+from netwright.exact.runs import MOST_MOVES, Emitted, Runs, RunStacks, walk
 from netwright.exact.snapshot import (
     FARTHEST,
     CheckpointStore,
@@ -24,6 +23,7 @@ from netwright.exact.snapshot import (
     require_consistent,
 )
 from netwright.interrupts import held_interrupt
+from netwright.jit import compiled
 from netwright.machine.configuration import Tape
 from netwright.machine.simulate import Engine, Interrupted, Progress, Run, outcome_of
 from netwright.machine.turing_machine import TuringMachine
@@ -47,7 +47,7 @@ class Entries:
                 f"{pairs:,} pairs of states and symbols are too many for the accelerated engine, "
                 f"which keeps at most {MOST_ENTRIES:,} entries; run it with --engine fast"
             )
-        self.moves = np.zeros(pairs, np.int64)
+        self.moves, self.no_flags = np.zeros(pairs, np.int64), np.zeros(pairs, np.int64)
         self.rows = np.zeros((pairs * k + 1, SHAPE.width), np.int64)
         """Row k·pair + x; the last one only leads to the first pair."""
         self.rows[:, entries.FLAGS] = 1
@@ -92,7 +92,7 @@ class AcceleratedMachine:
 
     def __init__(self, table: Entries, run: Run) -> None:
         self.table, self.head, self.steps = table, run.head, run.steps
-        self.moves = 0
+        self.moves, self.lowest, self.highest = 0, run.head, run.head
         tape, place = run.tape, run.head - run.tape.start
         codes = np.array([table.digits[cell] for cell in tape.cells], np.int64)
         inside = 0 <= place < len(codes)
@@ -126,23 +126,20 @@ class AcceleratedMachine:
         """The symbol under the head."""
         return self.table.symbols[self._pair % self.table.k]
 
-    def advance(self, limit: int) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Do up to `limit` steps; return the pairs and how often each repeats.
-
-        Fewer steps are done if the machine halts, or after `MOST_MOVES` moves.
-        """
+    def advance(self, limit: int) -> None:
+        """Do up to `limit` steps: fewer if the machine halts, or after `MOST_MOVES` moves."""
         emitted, table = Emitted(min(limit, MOST_MOVES)), self.table
         zeros = np.zeros(table.k, np.int64)
         zeros[0] = 1
         self.steps += self._stacks.advance(table.rows, zeros, emitted, limit)
         self.moves += emitted.size
         pairs, counts = emitted.codes[: emitted.size], emitted.counts[: emitted.size]
-        if emitted.size:
-            before = np.append(np.uint32(self._pair), pairs[:-1])
-            moved = table.moves[before] + table.moves[pairs] * (counts - 1)
-            self.head += int(moved.sum())
-            self._pair = int(pairs[-1])
-        return pairs, counts
+        place = self.head, int(table.moves[self._pair]), self.lowest, self.highest, 0, self._pair
+        kind = np.int64 if self.steps < 1 << 61 else object
+        clock, moves = np.array(place, kind), table.moves.astype(kind, copy=False)
+        arrays = pairs, counts.astype(kind, copy=False), table.no_flags, moves, clock
+        (walk if kind is object else compiled(walk, *arrays).loop)(*arrays)
+        self.head, _, self.lowest, self.highest, _, self._pair = clock.tolist()
 
     def stacks(self) -> list[Runs]:
         """The tape left and right of the head; the last entry of the loop is not applied yet."""

@@ -22,6 +22,7 @@ from netwright.engine.moments import (
 )
 from netwright.errors import NetworkError
 from netwright.exact.rational import ONE, Rational, digits_in_base
+from netwright.exact.runs import walk
 from netwright.exact.snapshot import FARTHEST, Snapshot, checked_array, require_consistent
 from netwright.exact.vector import Vector
 from netwright.kind.rnn.neurons import Neurons
@@ -148,22 +149,6 @@ def _walk(numbers: Any, flags: Any, moves: Any, clock: Any) -> int:
     return done
 
 
-def _walk_runs(numbers: Any, counts: Any, flags: Any, moves: Any, clock: Any) -> int:
-    """The same for pairs that repeat; the clock ends with the time."""
-    head, move, lowest, highest, time = clock
-    done = 0
-    while done < numbers.size and flags[numbers[done]] == 0:
-        head += move
-        lowest, highest = min(lowest, head), max(highest, head)
-        move = moves[numbers[done]]
-        head += move * (counts[done] - 1)
-        lowest, highest = min(lowest, head), max(highest, head)
-        time += counts[done]
-        done += 1
-    clock[0], clock[1], clock[2], clock[3], clock[4] = head, move, lowest, highest, time
-    return done
-
-
 def _type_of(time: int) -> Any:
     """The type of the numbers of a run up to a time: 64-bit integers, or Python's."""
     return np.int64 if time < 1 << 62 else object
@@ -243,16 +228,13 @@ class PairFollower:
         return self.time >= 0 and not self.is_before
 
     def remaining(self) -> int:
-        """Moments up to the limit; one more shows whether the machine has a rule there."""
-        return self.max_steps - self.time
+        """Moments up to g_0, then to the limit; one more shows whether a rule applies there."""
+        return self.max_steps - self.time if self.time >= 0 else -self.time
 
     def take(self, codes: Codes) -> None:
         """Advance by a batch of moments: update time, head, pair and outcome."""
         if isinstance(codes, RepeatedCodes):
-            if self.time < 0:
-                first, codes = codes.split(-self.time)
-                self.take(first)
-            codes = rows_of(self._walk_runs(codes))
+            codes = codes.spelled_out() if self.time < 0 else rows_of(self._walk_runs(codes))
         if isinstance(codes, IndexedCodes) and self.time >= 0:
             codes = self._walk(codes)
         codes = rows_of(codes)
@@ -317,17 +299,17 @@ class PairFollower:
         from netwright.jit import compiled
 
         flags, moves, pairs = self._meanings_of(codes)
-        place = self.head, self.move, self.lowest, self.highest, self.time
+        place = self.head, self.move, self.lowest, self.highest, self.time, 0
         kind, done = _type_of(self.time + codes.moments), 0
         clock = np.array(place, dtype=kind)
         numbers = (each.astype(kind, copy=False) for each in (codes.counts, flags, moves))
         arrays = (codes.numbers, *numbers, clock)
         if self.time < self.max_steps:
-            loop = _walk_runs if kind is object else compiled(_walk_runs, *arrays).loop
+            loop = walk if kind is object else compiled(walk, *arrays).loop
             done = loop(*arrays)
         if done:
-            self.head, self.move, self.lowest, self.highest, self.time = clock.tolist()
-            self.pair = int(pairs[codes.numbers[done - 1]])
+            self.head, self.move, self.lowest, self.highest, self.time, last = clock.tolist()
+            self.pair = int(pairs[last])
         return IndexedCodes(codes.numbers[done : done + 1], codes.rows)
 
     def snapshot(self) -> Snapshot:

@@ -7,7 +7,8 @@ stays as it is, or grows or shrinks by one digit of the run on its top. So all o
 done by changing one count of each stack: a *move*. The loop knows no network and no machine.
 
 The same holds for a short cycle of entries. It pops at most p digits of a stack in all, and reads
-at most `DEPTH` digits at a time, so it depends only on the `window`: the p + DEPTH digits on top.
+at most `DEPTH` digits at a time, so it depends only on the `window`: the p + DEPTH digits on top
+(more than there are, if it empties the stack).
 If it leads back to its first entry with the same windows, it does the same again. `_cycles` looks
 for stacks in which one run has become longer or shorter and all else in the window is the same; the
 next cycles do the same to it as long as the window ends inside of that run.
@@ -179,6 +180,15 @@ def _looked_up(row: int, rows: Any, runs: Any, clock: Any) -> int:
     return found
 
 
+def _height(s: int, runs: Any, clock: Any) -> int:
+    """The height of a stack, or a number greater than `WINDOW`."""
+    top, height = clock[TOPS + s], 0
+    while top > 0 and height <= WINDOW:
+        height += runs[s, top, COUNT]
+        top -= 1
+    return height
+
+
 def _mark(s: int, runs: Any, clock: Any, marked: Any) -> None:
     """Remember the runs on top of a stack, how many there are, and that none was popped."""
     top = clock[TOPS + s]
@@ -253,10 +263,12 @@ def _advance(
                 mark = -1
                 continue
         for s in range(STACKS):
-            _apply(row, s, rows, zeros, runs, clock)
             if mark >= 0:
-                pops = min(rows[row + FIELDS + 3 * s + POPS], WINDOW)
+                pops = rows[row + FIELDS + 3 * s + POPS]
+                if pops == ALL:
+                    pops = _height(s, runs, clock)
                 marked[s, WINDOW, 1] = marked[s, WINDOW, 1] + pops
+            _apply(row, s, rows, zeros, runs, clock)
         row = _looked_up(row, rows, runs, clock)
         if rows[row + EMITS] != 0:
             codes[emitted] = rows[row + CODE]
@@ -299,7 +311,7 @@ def _specialised(shape: Shape) -> Callable[..., int]:
     """The loop for a shape: its numbers are constants, so that inner loops are unrolled."""
     names = {**globals(), "STACKS": shape.stacks, "DEPTH": shape.depth}
     names |= {"READS": shape.reads(0), "FIELDS": shape.field(0, 0)}
-    for function in (_repetitions, _apply, _looked_up, _mark, _cycles, _advance):
+    for function in (_repetitions, _apply, _looked_up, _height, _mark, _cycles, _advance):
         copy = FunctionType(function.__code__, names)
         copy.__annotations__ = function.__annotations__
         names[function.__name__] = copy

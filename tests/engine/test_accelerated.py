@@ -17,7 +17,7 @@ from netwright.engine.digits import Digits
 from netwright.engine.neural_gpu import FastNeuralGPU
 from netwright.engine.rnn import FastRNN
 from netwright.engine.staged import advance_to
-from netwright.errors import InputError
+from netwright.errors import InputError, NetworkError
 from netwright.exact.runs import Runs
 from netwright.exact.vector import Vector
 from netwright.kind.rnn.construction import compile_rnn
@@ -122,10 +122,10 @@ def test_random_machines_at_random_moments(on: str, often: tuple[int, int]) -> N
             assert same_at(fast, accelerated, moment), (machine.name, moment)
         chains += has_chains(accelerated)
     print(f"{on}: {count} random machines, {chains} with chains")
-    assert chains >= count // 4
+    assert chains >= count // 2
 
 
-@pytest.mark.parametrize(("on", "often"), [("rnn", (500, 50)), ("neural-gpu", (200, 10))])
+@pytest.mark.parametrize(("on", "often"), [("rnn", (500, 50)), ("neural-gpu", (200, 5))])
 def test_mutants_at_random_moments(on: str, often: tuple[int, int]) -> None:
     """With inputs; half of the RNNs, and a tenth of the others, have another run."""
     draw, count = random.Random(29), repeated(*often)
@@ -154,7 +154,7 @@ def test_mutants_at_random_moments(on: str, often: tuple[int, int]) -> None:
         chains += has_chains(accelerated)
     print(f"{on}: {count} mutants, {changed} changed, {chains} with chains, {refused} refused")
     assert changed >= (count // 2 if on == "rnn" else count // 20)
-    assert chains >= count // 4
+    assert chains >= count // 2
 
 
 def test_the_definitions_vectors_inside_a_run_of_digits() -> None:
@@ -187,24 +187,26 @@ def test_the_definition_goes_on_from_a_far_moment(on: str, time: int) -> None:
         assert vector == trace[time + k]["cell"], k
 
 
-def test_a_changed_weight_in_a_far_moment() -> None:
-    """The network's answer is its weights': without the weight of a rule, the run is another."""
+def test_a_changed_weight_changes_the_answer() -> None:
+    """The answer is the weights': it is that of `fast` on the same network, whatever that is."""
     net = compile_network(load_machine(BOUNCER), "rnn")
-    whole = net.run("", 10**9, engine="accelerated")
-    compiled = net.compiled
-    draw, others = random.Random(3), 0
+    draw, answers = random.Random(3), set()
     for _ in range(12):
-        changed = replace(net, compiled=replace(compiled, network=mutated_rnn(compiled.network, draw)))
-        answers = []
-        for engine in ("fast", "accelerated"):
-            try:
-                found = changed.run("", 20_000, engine=engine)
-                answers.append((found.outcome, found.steps, found.state, found.head, found.tape))
-            except Exception as error:
-                answers.append(str(error))  # type: ignore[arg-type]
-        assert answers[0] == answers[1]
-        others += answers[0] != (whole.outcome, 20_000)
-    assert others
+        network = mutated_rnn(net.compiled.network, draw)
+        changed = replace(net, compiled=replace(net.compiled, network=network))
+        found = [answer_of(changed, engine) for engine in ("fast", "accelerated")]
+        assert found[0] == found[1]
+        answers.add(found[0])
+    assert len(answers) > 2
+
+
+def answer_of(net: Any, engine: str) -> object:
+    """The run without times, or why there is none."""
+    try:
+        found = net.run("", 20_000, engine=engine)
+    except NetworkError as error:
+        return str(error)
+    return found.outcome, found.steps, found.state, found.head, found.tape
 
 
 def decided_by_moves(machine: TuringMachine, steps: int, most: int) -> bool:
@@ -274,7 +276,7 @@ def test_numbers_beyond_64_bits(on: str) -> None:
 def test_a_number_too_long_to_write_is_said() -> None:
     trace = compile_network(load_machine("1RA1RA"), "rnn").trace("", 10**15, engine="accelerated")
     moment = trace[10**15]
-    with pytest.raises(InputError, match="999,999,999,99[0-9,]* digits; at most 67,108,864 are"):
+    with pytest.raises(InputError, match=r"999,999,999,99[0-9,]* digits; at most 67,108,864 are"):
         moment["g"]
 
 

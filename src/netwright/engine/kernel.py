@@ -25,6 +25,7 @@ from netwright.exact.entries import (
     Shape,
 )
 
+
 @cache
 def compiled(shape: Shape) -> Callable[..., int]:
     """The compiled loop for a shape: it follows rows until `count` codes are written."""

@@ -150,7 +150,7 @@ def restored_state(kept: Snapshot, layout: Layout, known: Digits) -> tuple[State
     require_consistent(len(set(places)) == len(places), "two numbers in one place")
     ends = np.cumsum([0, *heights])
     renamed = np.array(numbers, Digit)[digits]
-    stacks = [renamed[ends[n] : ends[n + 1]] for n in range(len(heights))]
+    stacks: Stacks = [renamed[ends[n] : ends[n + 1]] for n in range(len(heights))]
     if "counts" in kept:
         counts = checked_array(kept, "counts", (len(digits),), 1, FARTHEST)
         ranges = zip(stacks, np.split(counts, ends[1:-1]), strict=True)

@@ -96,7 +96,9 @@ class Runs(NamedTuple):
 
     def digit(self, depth: int) -> int:
         """The digit at a depth; `EMPTY` below the end."""
-        for digit, count in zip(self.digits[::-1].tolist(), self.counts[::-1].tolist(), strict=True):
+        for digit, count in zip(
+            self.digits[::-1].tolist(), self.counts[::-1].tolist(), strict=True
+        ):
             if depth < count:
                 return int(digit)
             depth -= count
@@ -137,7 +139,7 @@ def _repetitions(row: int, s: int, limit: int, rows: Any, zeros: Any, runs: Any,
     if p < 2:  # it grows by digits x, or one is replaced by itself
         return limit if p == 1 or c >= r else 0
     # c − n·(p − 1) digits are left; before the last application there were p.
-    return max(0, min(limit, (c - max(r, 1)) // (p - 1)))
+    return int(max(0, min(limit, (c - max(r, 1)) // (p - 1))))
 
 
 def _apply(row: int, s: int, rows: Any, zeros: Any, runs: Any, clock: Any) -> None:
@@ -177,7 +179,7 @@ def _looked_up(row: int, rows: Any, runs: Any, clock: Any) -> int:
             found += rows[row + MULTIPLES + s * DEPTH + depth] * runs[s, top, DIGIT]
             depth += 1
             left -= 1
-    return found
+    return int(found)
 
 
 def _height(s: int, runs: Any, clock: Any) -> int:
@@ -221,7 +223,7 @@ def _cycles(s: int, limit: int, runs: Any, clock: Any, marked: Any) -> int:
                 return limit
             # Every cycle begins with the window inside of the run, and leaves a digit of it.
             least = max(window - above, 1 - change)
-            return max(0, min(limit, (c - least) // -change + 1))
+            return int(max(0, min(limit, (c - least) // -change + 1)))
         above += c
         n += 1
     return limit
@@ -384,9 +386,9 @@ class RunStacks:
             done = int(compiled(loop, *arrays).loop(*arrays))
         else:
             self.runs, emitted.counts = self.runs.astype(object), emitted.counts.astype(object)
-            held = zeros, self.runs, self._marked.astype(object), self.clock
-            entries = rows.reshape(-1).astype(object)
-            done = loop(entries, *held, emitted.codes, emitted.counts, limit)
+            entries, marked = rows.reshape(-1).astype(object), self._marked.astype(object)
+            stacks = entries, zeros, self.runs, marked, self.clock
+            done = loop(*stacks, emitted.codes, emitted.counts, limit)
         self._greatest += done
         emitted.size = int(self.clock[EMITTED])
         return done

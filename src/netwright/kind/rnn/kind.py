@@ -190,9 +190,7 @@ class StackReading(FollowedReading[C]):
             moments = self.fast(*given, reference_steps=short, accelerated=accelerated)
         sizes = {"tokens": tokens, "dimension": compiled.network.layout.dimension}
         shown = Engine.ACCELERATED if engine is Engine.ACCELERATED else Engine.FAST
-        return stack_run(
-            reader, moments, follower, watches, engine=shown, started=started, **sizes
-        )
+        return stack_run(reader, moments, follower, watches, engine=shown, started=started, **sizes)
 
 
 class RNNReading(StackReading[CompiledRNN]):

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netwright.engine.following.drive import OngoingRun, first_place
-from netwright.engine.stack_moments import StackEngine
 from netwright.engine.moments import (
     NEITHER,
     Codes,
@@ -20,6 +19,7 @@ from netwright.engine.moments import (
     Watch,
     rows_of,
 )
+from netwright.engine.stack_moments import StackEngine
 from netwright.errors import NetworkError
 from netwright.exact.rational import ONE, Rational, digits_in_base
 from netwright.exact.runs import walk

@@ -105,8 +105,8 @@ class Runs(NamedTuple):
         return EMPTY
 
     def after(self, pops: int, pushed: int | None = None) -> "Runs":
-        """The stack after some pops and a push."""
-        digits, counts = self.digits, self.counts.copy()
+        """A copy of the stack after some pops and a push."""
+        digits, counts = self.copy()
         while len(counts) and (pops == ALL or pops >= counts[-1]):
             pops -= 0 if pops == ALL else int(counts[-1])
             digits, counts = digits[:-1], counts[:-1]

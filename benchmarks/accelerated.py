@@ -6,6 +6,7 @@ After set-up the loops are compiled and most entries are known.
 """
 
 from time import process_time
+from typing import Any
 
 import netwright as nw
 from netwright.engine.following.drive import finish
@@ -27,7 +28,8 @@ def after_set_up(name: str, on: str, steps: int) -> float:
     """The CPU time of a run whose first 20,000 steps are done, with its tape at the end."""
     best, net = 1e9, nw.compile(name, to=on)
     for _ in range(5):
-        ongoing = net.kind.reading.ongoing(net.compiled, (), steps, Engine.ACCELERATED)
+        reading: Any = net.kind.reading
+        ongoing = reading.ongoing(net.compiled, (), steps, Engine.ACCELERATED)
         while ongoing.follower.moments < 20_000:
             ongoing.follower.take(ongoing.moments.advance(1000))
         started = process_time()

@@ -47,7 +47,7 @@ from netwright.exact.entries import (
     Shape,
 )
 
-MOST_MOVES = 1 << 15
+MOST_MOVES = 1 << 13
 """The greatest number of moves in one call."""
 MOST_RUNS = 1 << 25
 """The greatest number of runs of all stacks, 16 bytes each."""

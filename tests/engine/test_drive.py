@@ -34,7 +34,7 @@ class OneStep:
 class Interrupted:
     """Moments, in the third of which Ctrl-C is pressed; it takes some seconds more, or an hour."""
 
-    compile_seconds, reason, fast = 0.0, None, True
+    compile_seconds, reason, fast, most_at_once = 0.0, None, True, 1 << 16
 
     def __init__(self, seconds: float) -> None:
         self.seconds, self.begun, self.done = seconds, 0, 0

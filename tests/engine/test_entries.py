@@ -105,7 +105,7 @@ def wide_network(draw: random.Random) -> RNN:
 
 def has_copies(fast: FastRNN) -> bool:
     """Whether entries were met that copy a stack, which is done by hand."""
-    found = fast.faster._tables if fast.faster is not None else None  # looked at from the inside
+    found = fast.faster.tables if fast.faster is not None else None  # looked at from the inside
     return found is not None and bool((found._rows[[*found._leaves], 0] & tables.BY_HAND).any())
 
 
@@ -223,5 +223,5 @@ def test_moments_by_the_kernel_are_few_evaluations() -> None:
     while fast.moments < 10**6:
         fast.advance(10**6 - fast.moments)
     assert isinstance(fast.faster, RNNMoments)
-    assert fast.faster._tables is not None
-    assert len(fast.faster._tables._leaves) < 60
+    assert fast.faster.tables is not None
+    assert len(fast.faster.tables._leaves) < 60

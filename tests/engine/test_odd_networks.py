@@ -188,7 +188,7 @@ def test_a_tall_stack_that_is_copied_has_room_to_grow() -> None:
         wanted = fast.moments + count
         while fast.moments < wanted:
             fast.advance(wanted - fast.moments)
-            tables = fast.faster._tables if fast.faster is not None else None
+            tables = fast.faster.tables if fast.faster is not None else None
             if tables is not None:
                 sizes = [len(array) for array in tables.store.arrays]
                 assert (tables.clock[-len(sizes) :] < sizes).all()

@@ -7,7 +7,7 @@ from typing import Any
 from netwright.errors import InputError, unknown
 from netwright.kind.record import Kind, check_options
 from netwright.kind.registry import MACHINE, kind_named, kind_with, read_kind
-from netwright.machine.simulate import check_limit
+from netwright.machine.simulate import Engine, check_limit
 
 RUN, VERIFY, CERTIFY = DOINGS = ("run", "verify", "certify")
 COLUMNS = {
@@ -21,7 +21,7 @@ COLUMNS = {
     "state": "the state in which the run ended",
     "non_blank": "cells that are not blank",
     "head": "the cell of the head",
-    "tape_digest": "the first 16 digits of the tape's SHA-256",
+    "tape_digest": "the first 16 digits of the tape's SHA-256; accelerated: of the tape as runs",
     "agrees": "whether all of these equal the machine's, and all verified facts hold",
     "verified_steps": "steps at which every vector was compared",
     "checks": "number of comparisons",
@@ -57,6 +57,8 @@ class Plan:
     max_steps: int = 1000
     time_limit: float = 300.0
     """Seconds that a machine may take on one target; then its row says `timeout`."""
+    engine: str = Engine.FAST
+    """`accelerated` for the machine and the networks that have it; the others run as fast."""
     options: Mapping[str, Any] = field(default_factory=dict)
     """Options of the kinds, such as `score`; each kind takes those that it has."""
 
@@ -70,6 +72,9 @@ class Plan:
             if name not in DOINGS:
                 raise InputError(unknown("thing to do", name, DOINGS))
         check_limit(self.max_steps)
+        if self.engine not in (Engine.FAST, Engine.ACCELERATED):
+            known = [Engine.FAST, Engine.ACCELERATED]
+            raise InputError(unknown("engine for campaigns", str(self.engine), known))
         numeric = isinstance(self.time_limit, int | float) and self.time_limit is not True
         if not numeric or not self.time_limit >= SHORTEST:
             raise InputError(
@@ -120,6 +125,8 @@ class Plan:
             if option.name == name
         }
         plain = {each.name: getattr(self, each.name) for each in fields(self)}
+        if self.engine == Engine.FAST:
+            del plain["engine"]
         return {**plain, "on": list(self.on), "do": list(self.do), "options": options}
 
 

@@ -85,7 +85,7 @@ class Subject:
         self.word = self.machine.default_input
         self.truth: Row = {}
         if RUN in plan.do:
-            run = simulate(self.machine, self.word, plan.max_steps, engine=Engine.FAST)
+            run = simulate(self.machine, self.word, plan.max_steps, engine=plan.engine)
             self.truth = self._columns(run)
 
     def answers(self, on: str) -> Row:
@@ -117,13 +117,14 @@ class Subject:
 
     def _run(self, network: Network, notes: list[str]) -> Row:
         """Run a network, compare it with the machine; append differences to `notes`."""
-        engine = network.kind.reading.fastest
+        reading, engine = network.kind.reading, Engine(self.plan.engine)
+        engine = engine if engine in reading.engines else reading.fastest
         run = network.run(self.word, self.plan.max_steps, engine=engine)
         found = self._columns(run)
         compared = COMPARED[:2] if run.before_end else COMPARED  # the rest is of an earlier step
         truth = self.truth
         if run.outcome is Outcome.UNDECIDED and run.steps < self.plan.max_steps:  # run.note: why
-            now = simulate(self.machine, self.word, run.steps, engine=Engine.FAST)
+            now = simulate(self.machine, self.word, run.steps, engine=self.plan.engine)
             truth = self._columns(now)
         differ = [name for name in compared if found[name] != truth[name]]
         found["agrees"] = not differ
@@ -134,13 +135,15 @@ class Subject:
 
     def _columns(self, run: Run) -> Row:
         blank = self.machine.blank
-        tape = json.dumps([run.tape.start, run.tape.cells]).encode()
+        accelerated = self.plan.engine == Engine.ACCELERATED  # a tape may be too long to write
+        cells = run.tape.runs if accelerated else run.tape.cells
+        tape = json.dumps([run.tape.start, cells]).encode()
         return {
             "outcome": run.outcome.value,
             "steps": run.steps,
             "network_steps": run.network_steps,
             "state": run.state,
-            "non_blank": sum(cell != blank for cell in run.tape.cells),
+            "non_blank": run.tape.non_blank(blank),
             "head": run.head,
             "tape_digest": hashlib.sha256(tape).hexdigest()[:16],
             "engine": run.engine.value,

@@ -103,6 +103,10 @@ def run(
             metavar="N", parser=read_count, help="Stop each run after N steps.  [default: 1000]"
         ),
     ] = None,
+    engine: Annotated[
+        str | None,
+        typer.Option(metavar="fast|accelerated", help="The code that runs them.  [fast]"),
+    ] = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="DIR", help="The folder for the rows.")
     ] = None,
@@ -146,7 +150,7 @@ def run(
         raise InputError("no folder for the rows; name one: -o DIR")
     if workers is not None and scheduler is not None:
         raise InputError("--workers is for this machine, --scheduler for a cluster; name one")
-    said = {"on": on, "do": do, "max_steps": max_steps, "time_limit": time_limit}
+    said = {"on": on, "do": do, "max_steps": max_steps, "time_limit": time_limit, "engine": engine}
     given: dict[str, Any] = {name: value for name, value in said.items() if value is not None}
     if options:
         given["options"] = options

@@ -31,6 +31,7 @@ from netwright.cli.output import StepProgress, console, print_indented, print_js
 from netwright.cli.verb import ADVANCED
 from netwright.errors import InputError, NetworkError, StoppedError
 from netwright.kind.registry import MACHINE
+from netwright.machine.configuration import CellRuns, runs_text
 from netwright.machine.simulate import Engine, Interrupted, Outcome, Run, simulate
 from netwright.machine.turing_machine import TuringMachine
 from netwright.machine.written import machine_parts
@@ -45,6 +46,7 @@ Examples:
   netwright run palindrome abba --on rnn
   netwright run palindrome abba --without residual:decoder.2.self
   netwright run busy-beaver-5 --on rnn --max-steps 50000000 --checkpoint bb5
+  netwright run 1RB1LA_1LA1RB --on rnn --engine accelerated --max-steps 1e12
   netwright run 1RB1LB_1LA0LC_1RZ1LD_1RD0RA --json
   netwright run my-machine.yaml"""
 NO_ANSWER = 1
@@ -66,7 +68,10 @@ def command(
     engine: Annotated[
         Engine,
         choice_of(
-            "--engine", Engine, "The code that does the work; same answer. torch: language models."
+            "--engine",
+            Engine,
+            "The code that does the work; same answer. accelerated: rnn, neural-gpu, machine; "
+            "torch: language models.",
         ),
     ] = Engine.AUTO,
     broken: Broken = None,
@@ -170,7 +175,7 @@ def _fingerprint(
         "machine": fingerprint(json.dumps([machine_parts(machine), changes]).encode()),
         "input": word,
         "on": MACHINE if network is None else network.kind.name,
-        "engine": "reference" if engine is Engine.REFERENCE else "fast",
+        "engine": engine.value if engine in (Engine.REFERENCE, Engine.ACCELERATED) else "fast",
         "options": options,
     }
 
@@ -206,6 +211,7 @@ def _describe(
     separator: str | None,
 ) -> dict[str, Any]:
     """The object that `--json` prints."""
+    is_long = isinstance(run.tape.cells, CellRuns)
     answer: dict[str, Any] = {
         "machine": argument,
         "input": word_text(machine, word, separator),
@@ -214,9 +220,9 @@ def _describe(
         "steps": run.steps,
         "network_steps": run.network_steps,
         "state": run.state,
-        "tape": word_text(machine, run.tape.cells, separator),
+        "tape": None if is_long else word_text(machine, run.tape.cells, separator),
         "tape_start": run.tape.start,
-        "non_blank": sum(cell != machine.blank for cell in run.tape.cells),
+        "non_blank": run.tape.non_blank(machine.blank),
         "head": run.head,
         "dimension": run.dimension,
         "engine": run.engine.value,
@@ -225,6 +231,8 @@ def _describe(
         "note": run.note,
         "before_end": run.before_end,
     }
+    if run.engine is Engine.ACCELERATED:
+        answer |= {"moves": run.moves, "tape_runs": [list(each) for each in run.tape.runs]}
     if network is not None:
         answer |= {"changes": list(network.changes)} if network.changes else {}
         answer["trust"] = str(network.standing)
@@ -238,15 +246,21 @@ def _print(answer: dict[str, Any], max_steps: int) -> None:
     say(f"{answer['outcome']} after {counted(answer['steps'], 'step')}{limit}")
     say(f"  state  {visible(answer['state'])}")
     say(f"  head   cell {answer['head']}")
-    if answer["tape"]:
-        tape = "".join(map(visible, answer["tape"]))
-        say(f"  tape   {shortened(tape, get_terminal_size().columns - 9)}")
+    if answer["tape"] != "":
+        room = get_terminal_size().columns - 9
+        tape = "".join(map(visible, answer["tape"] or ""))
+        if "tape_runs" in answer and not 0 < len(tape) <= room:
+            runs = runs_text((visible(symbol), count) for symbol, count in answer["tape_runs"])
+            tape = runs if len(runs) < len(tape) or not tape else tape
+        say(f"  tape   {shortened(tape, room)}")
         cells = counted(answer["non_blank"], "cell")
         say(f"         {cells} not blank, the first is cell {answer['tape_start']}")
     else:
         say("  tape   blank")
     compiling = answer["compile_seconds"]
     engine = f"{answer['engine']} engine" + (f", {compiling:.3f} s compiling" if compiling else "")
+    if answer.get("moves") is not None:
+        engine += f", {counted(answer['moves'], 'move')}"
     if answer["network_steps"] is not None:
         time, dimension = answer["network_steps"], answer["dimension"]
         say(f"  net    {answer['on']} at time {time:,}, dimension {dimension:,}")

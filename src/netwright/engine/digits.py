@@ -1,6 +1,7 @@
 """Cells: numbers of unbounded length, stored as stacks of digits.
 
-A digit is the index of a pair (c, b) with 0 ≤ b < 1. The value of a stack of digits is
+A digit is the index of a pair (c, b) with 0 ≤ b < 1; `EMPTY` is that of (0, 0). The value of a
+stack of digits is
 
     τ(empty) = 0,    τ(digit (c, b) above the rest) = c + b·τ(the rest).
 
@@ -12,22 +13,26 @@ the pairs as they appear and tracks this hull. Conclusions drawn from it expire 
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from math import gcd, lcm
+from typing import Any
 
 import numpy as np
 from flint import fmpq, fmpz
 from numpy.typing import NDArray
 
 from netwright.engine.moments import UnsuitableError
+from netwright.errors import InputError
+from netwright.exact.entries import EMPTY
 from netwright.exact.rational import Rational
+from netwright.exact.runs import Runs
 
 Digit = np.uint16
-Stacks = list[NDArray[Digit]]
-"""The digits of each cell, lowest first."""
+Stacks = list[Any]
+"""The digits of each cell, lowest first: an array, or `Runs` in the accelerated engine."""
 MOST_STACKS = 8
-EMPTY = 0
-"""The digit read below the end of a stack: the pair (0, 0)."""
 MOST_DIGITS = 1 << 12
 LARGEST = 1 << 62
+LONGEST = 1 << 26
+"""The greatest number of digits of a stack whose value is computed."""
 MIXED = (0, 1)
 """Replaces the common b of a stack whose digits differ in b; such a stack cannot be added."""
 Pair = tuple[int, int, int]
@@ -92,6 +97,28 @@ class Digits:
         for a, b, over in rest:
             total = (a + b * total) / over
         return total
+
+    def value_of_runs(self, runs: Runs) -> Rational:
+        """τ of a stack of runs; InputError if it is too long to be written.
+
+        One digit is x ↦ (c + b·x)/D, so n of them are x ↦ (c·(Dⁿ − bⁿ)/(D − b) + bⁿ·x)/Dⁿ: with
+        f = c/(D − b), τ = f + (b/D)ⁿ·(τ₀ − f). Neighbouring maps are composed, repeatedly.
+        """
+        if runs.height > LONGEST:
+            raise InputError(
+                f"a number of this vector has {runs.height:,} digits; at most {LONGEST:,} are "
+                "written out"
+            )
+        maps = []
+        for digit, n in zip(runs.digits[::-1].tolist(), runs.counts[::-1].tolist(), strict=True):
+            c, b, over = self.pairs[digit]
+            power, below = fmpz(over) ** n, fmpz(b) ** n
+            maps.append((c * (power - below) // (over - b), below, power))
+        while len(maps) > 1:
+            last = maps[len(maps) // 2 * 2 :]
+            pairs = zip(maps[::2], maps[1::2], strict=False)
+            maps = [(a * e + b * c, b * d, over * e) for (a, b, over), (c, d, e) in pairs] + last
+        return fmpq(maps[0][0], maps[0][2]) if maps else fmpq(0)
 
 
 class Stack:

@@ -1,56 +1,29 @@
 """The machine-code loop that runs entries: one for all networks of a shape.
 
 A shape is the number of stacks and the greatest number of digits read of each. An entry is a row
-of a table: what it does to each stack, the code of the moment that it leads to, and the address of
-the next row: `base` plus a multiple of each of the highest digits, 0 for those that do not matter.
-So a moment is a few loads and no branch, in every network.
+of a table (see `exact.entries`). So a moment is a few loads and no branch, in every network.
 """
 
 from collections.abc import Callable
 from functools import cache
-from typing import NamedTuple
 
 from netwright.assembler import Assembler
-
-DONE, BY_HAND = range(2)
-"""Why the loop stopped: all moments are done, or it met a row with flags, left to Python."""
-STATUS, ROW, EMITTED, TOPS = range(4)
-"""Indices of the clock: why the loop stopped, the row to apply next, how many codes were written,
-and the index of the highest digit of each stack."""
-FLAGS, EMITS, CODE, BASE, MULTIPLES = range(5)
-"""Fields of a row."""
-POPS, PUSHED, GROWS = range(3)
-"""Fields of each stack, after the multiples: how many digits to remove, the digit to write, and by
-how much the stack then grows."""
-
-
-class Shape(NamedTuple):
-    """The number of stacks, and how many digits of each are looked at."""
-
-    stacks: int
-    depth: int
-
-    def multiple(self, stack: int, depth: int) -> int:
-        """The index of the field with the multiple of a digit."""
-        return MULTIPLES + stack * self.depth + depth
-
-    def field(self, stack: int, which: int) -> int:
-        """The index of a field of a stack."""
-        return MULTIPLES + self.stacks * self.depth + 3 * stack + which
-
-    @property
-    def width(self) -> int:
-        """How many numbers a row has."""
-        return self.field(self.stacks, 0)
-
-    @property
-    def clock(self) -> int:
-        """How many numbers a clock has."""
-        return TOPS + self.stacks
-
-
-FIRST_SHAPE = Shape(2, 2)
-"""Enough for the networks of machines; for other networks it is enlarged."""
+from netwright.exact.entries import (
+    BASE,
+    BY_HAND,
+    CODE,
+    DONE,
+    EMITS,
+    EMITTED,
+    FLAGS,
+    GROWS,
+    POPS,
+    PUSHED,
+    ROW,
+    STATUS,
+    TOPS,
+    Shape,
+)
 
 
 @cache

@@ -13,11 +13,14 @@ from numpy.typing import NDArray
 
 from netwright.exact.feed_forward import Affine
 from netwright.exact.rational import ONE, Rational
+from netwright.exact.runs import spelled_out
 from netwright.exact.snapshot import FARTHEST, Snapshot, checked_array
 from netwright.exact.vector import Vector
 
 ZERO_BLOCK = -1
 NEITHER = -2
+AT_ONCE = 1 << 16
+"""The greatest number of moments to ask an engine for, if it computes them one by one."""
 
 
 class UnsuitableError(Exception):
@@ -67,15 +70,38 @@ class Watch:
 class IndexedCodes:
     """Codes of many moments: moment t has the codes rows[numbers[t]]."""
 
-    numbers: NDArray[np.uint16]
+    numbers: NDArray[Any]
     rows: NDArray[np.int64]
 
     def __len__(self) -> int:
         return len(self.numbers)
 
 
+@dataclass(frozen=True)
+class RepeatedCodes(IndexedCodes):
+    """Codes of very many moments: `numbers[k]` counts for `counts[k]` moments, one by one.
+
+    A number may also repeat the numbers before it (see `exact.runs.REPEATED`).
+    """
+
+    counts: NDArray[Any]
+    """64-bit integers, or Python's."""
+    moments: int
+    """The sum of all counts."""
+
+    def spelled_out(self) -> IndexedCodes:
+        """The codes of all moments, one by one."""
+        numbers = np.array(spelled_out(self.numbers, self.counts), np.int64)
+        return IndexedCodes(numbers, self.rows)
+
+
 Codes = NDArray[np.int64] | IndexedCodes
 """What watches see, moment by moment: rows of codes, or indices of such rows."""
+
+
+def moments_of(codes: Codes) -> int:
+    """The number of moments that codes are of."""
+    return codes.moments if isinstance(codes, RepeatedCodes) else len(codes)
 
 
 def rows_of(codes: Codes) -> NDArray[np.int64]:
@@ -89,6 +115,8 @@ class Moments(Protocol):
     compile_seconds: float
     reason: str | None
     """Why it does not use its fastest method; None if it does."""
+    most_at_once: int
+    """The greatest number of moments to ask for in one call."""
 
     @property
     def fast(self) -> bool:
@@ -136,10 +164,12 @@ class NetworkEngine(Moments, Restorable, Protocol):
 class Spelled(NamedTuple):
     """A number as a stack of digits (see `digits`): τ = c + b·τ(the rest)."""
 
-    digits: NDArray[np.uint16]
+    digits: NDArray[Any]
     """Top first, as indices of pairs."""
     pairs: Sequence[tuple[int, int, int]]
     """c, b and their denominator."""
+    counts: NDArray[Any] | None = None
+    """How often each digit repeats; None if each is there once."""
 
 
 class VectorMoments(Moments, Protocol):
@@ -179,6 +209,7 @@ class ReferenceEngine:
 
     compile_seconds = 0.0
     reason: str | None = None
+    most_at_once = AT_ONCE
 
     def __init__(
         self,

@@ -163,10 +163,12 @@ class NeuralGPUMoments(StackMoments):
         X: Sequence[Vector],
         watches: Sequence[Watch],
         stops: Sequence[int],
+        *,
+        accelerated: bool = False,
     ) -> None:
         if any(watch.vector != str(len(X) - 1) for watch in watches):
             raise UnsuitableError("a cell other than the last is watched")
-        super().__init__(network.layout, watches, stops)
+        super().__init__(network.layout, watches, stops, accelerated=accelerated)
         self.X, self.cells = X, Cells(network)
         self._grid: list[StackVector] = []
         self._controls = [
@@ -270,15 +272,18 @@ class FastNeuralGPU(StackEngine):
         stops: Sequence[int] = (),
         *,
         reference_steps: int = 0,
+        accelerated: bool = False,
     ) -> None:
         self.network, self.X, self.stops = network, X, tuple(stops)
         self._prefixes: dict[int, FastNeuralGPU] = {}
         """A cache of engines of shorter inputs, by their last cell; they all share it."""
-        super().__init__(watches, 0 if len(X) > self.LONG_INPUT else reference_steps)
+        by_definition = 0 if len(X) > self.LONG_INPUT else reference_steps
+        super().__init__(watches, by_definition, accelerated=accelerated)
 
     def ways(self) -> Iterator[Callable[[], NeuralGPUMoments]]:
         """By entries, if only the last cell is watched."""
-        yield lambda: NeuralGPUMoments(self.network, self.X, self.watches, self.stops)
+        run = self.network, self.X, self.watches, self.stops
+        yield lambda: NeuralGPUMoments(*run, accelerated=self.accelerated)
 
     def definition(self) -> Vectors:
         """Equation 15: all cells, row by row."""
@@ -302,7 +307,8 @@ class FastNeuralGPU(StackEngine):
         if self.faster is None or number == len(self.X) - 1:
             return super().vector(name, before=before)
         if number not in self._prefixes:
-            self._prefixes[number] = FastNeuralGPU(self.network, self.X[: number + 1])
+            prefix = self.network, self.X[: number + 1]
+            self._prefixes[number] = FastNeuralGPU(*prefix, accelerated=self.accelerated)
             self._prefixes[number]._prefixes = self._prefixes
         other = self._prefixes[number]
         if other.moments > self.faster.moments:

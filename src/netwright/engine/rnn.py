@@ -51,8 +51,10 @@ class RNNMoments(StackMoments):
         seed: Vector,
         watches: Sequence[Watch],
         stops: Sequence[int],
+        *,
+        accelerated: bool = False,
     ) -> None:
-        super().__init__(network.layout, watches, stops)
+        super().__init__(network.layout, watches, stops, accelerated=accelerated)
         if network.f2 is not sigma:
             raise UnsuitableError("its activation is not σ")
         if network.R is not None and network.O is not identity:
@@ -98,14 +100,16 @@ class FastRNN(StackEngine):
         stops: Sequence[int] = (),
         *,
         reference_steps: int = 0,
+        accelerated: bool = False,
     ) -> None:
         self.network, self.X, self.seed, self.stops = network, X, seed, tuple(stops)
-        super().__init__(watches, 0 if len(X) > self.LONG_INPUT else reference_steps)
+        by_definition = 0 if len(X) > self.LONG_INPUT else reference_steps
+        super().__init__(watches, by_definition, accelerated=accelerated)
 
     def ways(self) -> Iterator[Callable[[], RNNMoments]]:
         """By entries."""
         run = self.network, self.X, self.seed
-        yield lambda: RNNMoments(*run, self.watches, self.stops)
+        yield lambda: RNNMoments(*run, self.watches, self.stops, accelerated=self.accelerated)
 
     def definition(self) -> Vectors:
         """Equation 3."""

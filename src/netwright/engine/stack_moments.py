@@ -6,14 +6,14 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from math import lcm
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from netwright.engine.cells import StackVector
 from netwright.engine.control import DEEPEST, Context, Control, State
-from netwright.engine.digits import EMPTY, LARGEST, MOST_DIGITS, MOST_STACKS, Digit, Digits, Stacks
+from netwright.engine.digits import LARGEST, MOST_DIGITS, MOST_STACKS, Digit, Digits, Stacks
 from netwright.engine.forms import Form, bounds, heaviest, opened
 from netwright.engine.moments import (
     NEITHER,
@@ -23,16 +23,22 @@ from netwright.engine.moments import (
     Spelled,
     UnsuitableError,
     Watch,
+    moments_of,
 )
 from netwright.engine.staged import NamedVectors, StagedEngine, Vectors, advance_to
-from netwright.errors import NetworkError
+from netwright.errors import InputError, NetworkError
+from netwright.exact.entries import EMPTY, FIRST_SHAPE
 from netwright.exact.layout import Layout
 from netwright.exact.rational import ONE
+from netwright.exact.runs import Runs, prepare
 from netwright.exact.snapshot import FARTHEST, Snapshot, checked_array, require_consistent
 from netwright.exact.vector import Vector
 
 if TYPE_CHECKING:
     from netwright.engine.tables import Tables
+
+
+UNLIMITED = 1 << 256
 
 
 class IntegerWatch:
@@ -96,20 +102,28 @@ def vector_of(layout: Layout, state: State, stacks: Stacks, known: Digits) -> Ve
     entries = dict.fromkeys(state.ones, ONE)
     for places, digits in zip(state.cells, stacks, strict=False):
         if places:
-            entries |= dict.fromkeys(places, known.value(digits[::-1].tolist()))
+            runs = isinstance(digits, Runs)
+            value = known.value_of_runs(digits) if runs else known.value(digits[::-1].tolist())
+            entries |= dict.fromkeys(places, value)
     return Vector(layout, entries)
 
 
 def state_snapshot(state: State, stacks: Stacks, known: Digits) -> Snapshot:
     """A state with its stacks, and the pairs of its digits, as arrays."""
     cells = [(slot, k) for slot, places in enumerate(state.cells) for k in places]
-    digits = stacks[: len(state.cells)]
+    digits, counts = stacks[: len(state.cells)], dict[str, NDArray[np.int64]]()
+    if any(isinstance(each, Runs) for each in digits):
+        counts["counts"] = np.concatenate([each.counts for each in digits])
+        if counts["counts"].dtype != np.int64:
+            raise InputError("a run of more than 2^61 equal digits is not saved to a file")
+        digits = [each.digits for each in digits]
     return {
         "ones": np.array(state.ones, np.int64),
         "cells": np.array(cells, np.int64).reshape(-1, 2),
         "pairs": np.array(known.pairs, np.int64),
         "heights": np.array([len(each) for each in digits], np.int64),
         "digits": np.concatenate([*digits, np.zeros(0, Digit)]).astype(np.int64),
+        **counts,
     }
 
 
@@ -136,7 +150,11 @@ def restored_state(kept: Snapshot, layout: Layout, known: Digits) -> tuple[State
     require_consistent(len(set(places)) == len(places), "two numbers in one place")
     ends = np.cumsum([0, *heights])
     renamed = np.array(numbers, Digit)[digits]
-    stacks = [renamed[ends[n] : ends[n + 1]] for n in range(len(heights))]
+    stacks: Stacks = [renamed[ends[n] : ends[n + 1]] for n in range(len(heights))]
+    if "counts" in kept:
+        counts = checked_array(kept, "counts", (len(digits),), 1, FARTHEST)
+        ranges = zip(stacks, np.split(counts, ends[1:-1]), strict=True)
+        stacks = [Runs(each.astype(np.int64), own.copy()) for each, own in ranges]
     return State(tuple(sorted(ones)), tuple(tuple(sorted(each)) for each in by_slot)), stacks
 
 
@@ -151,14 +169,25 @@ class StackPlace(NamedTuple):
 class StackMoments(ABC):
     """The moments of one vector by entries: in Python at first, then in the kernel."""
 
-    def __init__(self, layout: Layout, watches: Sequence[Watch], stops: Sequence[int]) -> None:
+    def __init__(
+        self,
+        layout: Layout,
+        watches: Sequence[Watch],
+        stops: Sequence[int],
+        *,
+        accelerated: bool = False,
+    ) -> None:
         from netwright.engine import kernel  # imports the compiler, which short runs avoid
 
-        kernel.compiled(kernel.FIRST_SHAPE)
+        self.accelerated = accelerated
+        if accelerated:
+            prepare(FIRST_SHAPE)
+        else:
+            kernel.compiled(FIRST_SHAPE)
         self.layout, self.known, self.moments = layout, Digits(), 0
         self._watches = [IntegerWatch(watch, layout) for watch in watches]
         self._stops = frozenset(stops)
-        self._tables: Tables | None = None
+        self.tables: Tables | None = None
         """The kernel's tables, once it has taken over."""
         self._cached_tables: Tables | None = None
         self._held: StackVector | None = None
@@ -183,10 +212,10 @@ class StackMoments(ABC):
 
     def advance(self, count: int) -> Codes:
         """The codes of the next moments."""
-        if self._tables is None and self._held is not None and self.is_ready_for_kernel:
+        if self.tables is None and self._held is not None and self.is_ready_for_kernel:
             self._follow(self._held.state, self._held.arrays())
-        codes: Codes = self._by_hand() if self._tables is None else self._tables.advance(count)
-        self.moments += len(codes)
+        codes: Codes = self._by_hand() if self.tables is None else self.tables.advance(count)
+        self.moments += moments_of(codes)
         return codes
 
     def _codes(self, state: State) -> tuple[tuple[int, ...], bool]:
@@ -208,17 +237,19 @@ class StackMoments(ABC):
 
     def _follow(self, state: State, stacks: Stacks) -> None:
         """Let the kernel continue from a state."""
+        from netwright.engine.accelerated import RunTables
         from netwright.engine.tables import Tables
 
-        self._cached_tables = self._cached_tables or Tables(*self.control(), self._codes)
+        made = RunTables if self.accelerated else Tables
+        self._cached_tables = self._cached_tables or made(*self.control(), self._codes)
         self._cached_tables.put(state, stacks)
-        self._tables = self._cached_tables
+        self.tables = self._cached_tables
 
     def stacks(self, *, before: bool = False) -> tuple[State, Stacks]:
         """The state and stacks of the newest vector, or of the one before."""
         found: tuple[State, Stacks] | None
-        if self._tables is not None:
-            found = self._tables.stacks(before=before)
+        if self.tables is not None:
+            found = self.tables.stacks(before=before)
         else:
             held = self._before if before else self._held
             found = None if held is None else (held.state, held.arrays())
@@ -242,20 +273,31 @@ class StackMoments(ABC):
                 return Spelled(np.array(first, Digit), self.known.pairs)
             (cell, w), *others = terms
             if not others and ((c == 0 and w == d) or 0 < w < d):
-                digits = stacks[cell][::-1][pops[cell] :]
-                if w != d:
-                    digits = np.concatenate([[Digit(self.known.number(c, w, d))], digits])
-                return Spelled(digits, self.known.pairs)
+                pushed = None if w == d else self.known.number(c, w, d)
+                return self._spelled(stacks[cell], pops[cell], pushed)
             cell = heaviest(form)
-            depth, height = pops[cell], len(stacks[cell])
-            digit = int(stacks[cell][height - 1 - depth]) if depth < height else EMPTY
+            stack, depth = stacks[cell], pops[cell]
+            if isinstance(stack, Runs):
+                digit = stack.digit(depth)
+            else:
+                digit = int(stack[len(stack) - 1 - depth]) if depth < len(stack) else EMPTY
             form = opened(form, cell, self.known.pairs[digit])
             pops[cell] += 1
         return None
 
+    def _spelled(self, stack: Any, pops: int, pushed: int | None) -> Spelled:
+        """A stack after some pops and a push."""
+        if isinstance(stack, Runs):
+            digits, counts = stack.after(pops, pushed)
+            return Spelled(digits[::-1], self.known.pairs, counts[::-1])
+        found = stack[::-1][pops:]
+        if pushed is not None:
+            found = np.concatenate([[Digit(pushed)], found])
+        return Spelled(found, self.known.pairs)
+
     def place(self) -> StackPlace:
         """A bookmark of the current moment."""
-        if self._tables is None:
+        if self.tables is None:
             return StackPlace(self.moments, None, [])
         state, stacks = self.stacks()
         return StackPlace(self.moments, state, [each.copy() for each in stacks])
@@ -266,16 +308,17 @@ class StackMoments(ABC):
             self._follow(place.state, place.stacks)
             self.moments = place.moments
             return
-        self._tables, self._held, self._before, self.moments = None, None, None, 0
+        self.tables, self._held, self._before, self.moments = None, None, None, 0
         advance_to(self, place.moments)
 
     def snapshot(self) -> Snapshot:
         """The state and its stacks; empty where starting over is cheaper."""
-        return {} if self._tables is None else state_snapshot(*self.stacks(), self.known)
+        return {} if self.tables is None else state_snapshot(*self.stacks(), self.known)
 
     def restore(self, state: Snapshot) -> None:
         """Continue from a snapshot."""
         moments = int(checked_array(state, "moments", (1,), 0, FARTHEST)[0])
+        require_consistent(self.accelerated == ("counts" in state), "stacks of another engine")
         self.go_back(StackPlace(moments, *restored_state(state, self.layout, self.known)))
 
 
@@ -300,6 +343,12 @@ class StackEngine(StagedEngine[StackMoments]):
     A call's codes end with a moment where the last watch has a code in `stops`, or a negative one.
     """
 
+    @property
+    def moves(self) -> int | None:
+        """How many moves the accelerated engine has made; None if it does not run."""
+        tables = self.faster and self.faster.tables
+        return getattr(tables, "moves", None)
+
     @staticmethod
     def is_warm() -> bool:
         """Whether a kernel is compiled."""
@@ -313,6 +362,15 @@ class StackEngine(StagedEngine[StackMoments]):
     @abstractmethod
     def all_vectors(self) -> NamedVectors:
         """All vectors of the newest moment, by name."""
+
+    def __init__(
+        self, watches: Sequence[Watch], reference_steps: int, *, accelerated: bool
+    ) -> None:
+        super().__init__(watches, reference_steps)
+        self.accelerated = accelerated
+        """Whether whole runs of digits are done at once."""
+        if accelerated:
+            self.most_at_once = UNLIMITED
 
     start = EnginePlace(0, None, {}, {}, None)
     """The bookmark of the beginning."""

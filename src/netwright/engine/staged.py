@@ -10,7 +10,15 @@ from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 
-from netwright.engine.moments import Codes, ReferenceEngine, Restorable, UnsuitableError, Watch
+from netwright.engine.moments import (
+    AT_ONCE,
+    Codes,
+    ReferenceEngine,
+    Restorable,
+    UnsuitableError,
+    Watch,
+    moments_of,
+)
 from netwright.exact.snapshot import FARTHEST, Snapshot, checked_array, require_consistent
 from netwright.exact.vector import Vector
 
@@ -48,6 +56,7 @@ class StagedEngine(ABC, Generic[F]):
     moment and runs until it raises UnsuitableError. Rationals do the rest.
     """
 
+    most_at_once = AT_ONCE
     SHORT = 64
     """How many moments `--engine auto` does by the definition: faster than loading a compiler."""
 
@@ -103,7 +112,7 @@ class StagedEngine(ABC, Generic[F]):
             if self.vectors is None:
                 self.vectors = ReferenceEngine(self.definition(), self.watches)
             codes = self.vectors.advance(count)
-        self.moments += len(codes)
+        self.moments += moments_of(codes)
         return codes
 
     def begin_faster(self) -> None:

@@ -15,12 +15,10 @@ from numpy.typing import NDArray
 
 from netwright.engine import kernel
 from netwright.engine.control import Context, Control, Entry, Node, Source, State
-from netwright.engine.digits import EMPTY, MOST_STACKS, Digit, Digits, Stacks
-from netwright.engine.kernel import TOPS, Shape
+from netwright.engine.digits import MOST_STACKS, Digit, Digits, Stacks
 from netwright.engine.moments import IndexedCodes, UnsuitableError
-
-ALL = 1 << 62
-"""A number of pops that empties any stack."""
+from netwright.exact import entries
+from netwright.exact.entries import ALL, EMPTY, TOPS, Shape
 
 
 class StackStore:
@@ -150,31 +148,34 @@ class Tables:
         self._codes_of = codes
         self._code_numbers: dict[tuple[int, ...], int] = {}
         self._codes = np.zeros((0, 0), np.int64)
-        self.shape = kernel.FIRST_SHAPE
+        self.shape = entries.FIRST_SHAPE
+
+    def new_store(self, stacks: Stacks) -> StackStore:
+        """The arrays that the kernel works on."""
+        return StackStore(self.shape, self.known, stacks)
 
     def put(self, state: State, stacks: Stacks) -> None:
         """Continue from a state with the digits of its cells; discards all rows."""
         self._state = state
         self.shape = enlarged(self.shape, len(state.cells), 0)
-        self.store = StackStore(self.shape, self.known, stacks)
+        self.store = self.new_store(stacks)
         self.clock = self.store.clock
         # Blocks count in a base that exceeds every digit.
         self._base = max(4, 1 << (len(self.known) - 1).bit_length())
-        self._loop = kernel.compiled(self.shape)
         self._rows = np.zeros((256, self.shape.width), np.int64)
         self._owners: list[_Block] = []
         """By row: the block that it belongs to, or that it leads to without being an entry."""
         self._leaves: dict[int, Node] = {}
         """By row: the leaf whose entry it is."""
         self._blocks: dict[Node, _Block] = {}
-        self.clock[kernel.ROW] = -1
+        self.clock[entries.ROW] = -1
         root = self.control.root((self.context, state))
         self._version = self.known.version
         self._start_at(self._block(root))
 
     def stacks(self, *, before: bool = False) -> tuple[State, Stacks] | None:
         """The newest state with its stacks; or the previous one, None if that is unknown."""
-        row = int(self.clock[kernel.ROW]) // self.shape.width
+        row = int(self.clock[entries.ROW]) // self.shape.width
         node = self._leaves.get(row)
         if node is None:
             state = self._state if row < 0 else self._owners[row].node.key[1]
@@ -189,29 +190,42 @@ class Tables:
     def advance(self, count: int) -> IndexedCodes:
         """The codes of the next moments, at least one; UnsuitableError if there is none."""
         numbers = np.empty(count, np.uint16)
-        clock, done = self.clock, 0
-        self.store.make_room(count)
-        while done < count:
-            clock[kernel.EMITTED] = done
+
+        def follow(done: int) -> int:
+            self.clock[entries.EMITTED] = done
             arrays: list[NDArray[Any]] = [self._rows, numbers, *self.store.arrays]
             addresses = np.array([array.ctypes.data for array in arrays], np.int64)
-            self._loop(addresses.ctypes.data, clock.ctypes.data, count)
-            now, done = done, int(clock[kernel.EMITTED])
-            if clock[kernel.STATUS] == kernel.DONE:
+            loop = kernel.compiled(self.shape)
+            loop(addresses.ctypes.data, self.clock.ctypes.data, count)
+            return int(self.clock[entries.EMITTED])
+
+        done = self.follow(count, count, follow)
+        return IndexedCodes(numbers[:done], self._codes)
+
+    def follow(self, count: int, room: int, loop: Callable[[int], int]) -> int:
+        """Call a loop, and do by hand what it cannot, for up to `count` moments; return how many.
+
+        `loop` takes the number of moments done before, and returns it with those that it did; it
+        pushes at most `room` digits on each stack.
+        """
+        done = 0
+        self.store.make_room(room)
+        while done < count:
+            now, done = done, loop(done)
+            if self.clock[entries.STATUS] == entries.DONE:
                 break
-            if done > now and self._rows.flat[clock[kernel.ROW]] & STOPS:
+            if done > now and self._rows.flat[self.clock[entries.ROW]] & STOPS:
                 break
             try:
-                self._by_hand(int(clock[kernel.ROW]) // self.shape.width)
+                self._by_hand(int(self.clock[entries.ROW]) // self.shape.width)
             except UnsuitableError:
                 if not done:
                     raise
                 break
-            self.store.make_room(count)
-            clock = self.clock
+            self.store.make_room(room)
         if len(self._codes) != len(self._code_numbers):
             self._codes = np.array([*self._code_numbers], np.int64)
-        return IndexedCodes(numbers[:done], self._codes)
+        return done
 
     def _by_hand(self, row: int) -> None:
         """Apply a row that the loop cannot, or fill one that is not yet an entry."""
@@ -233,7 +247,7 @@ class Tables:
 
     def _start_at(self, block: _Block) -> None:
         """Make the kernel look up the next entry in a block, with nothing to apply first."""
-        self.clock[kernel.ROW] = block.leading[0] * self.shape.width
+        self.clock[entries.ROW] = block.leading[0] * self.shape.width
 
     def _fill(self, block: _Block) -> None:
         """Find the entry for the current digits and write its row in the block."""
@@ -261,7 +275,7 @@ class Tables:
             row += self._base**number * self.store.digit(*read)
         if further:
             self._link(row, self._block(node))
-            self._rows[row, kernel.FLAGS] = 0
+            self._rows[row, entries.FLAGS] = 0
         else:
             self._write(row, node)
             self._renew_if_stale(state)
@@ -283,7 +297,7 @@ class Tables:
         if found is None:
             found = self._blocks[node] = _Block(node, [len(self._owners)])
             self._new_rows(found, 1)
-            self._rows[found.leading[0], kernel.FLAGS] = 0
+            self._rows[found.leading[0], entries.FLAGS] = 0
             if node.read is not None and self._is_in_shape(node):
                 found.reads.append((node.read, node.depth))
             self._lay_out(found)
@@ -299,7 +313,7 @@ class Tables:
         self._owners += [block] * count
         while first + count > len(self._rows):
             self._rows = np.concatenate([self._rows, np.zeros_like(self._rows)])
-        self._rows[first : first + count, kernel.FLAGS] = BY_HAND
+        self._rows[first : first + count, entries.FLAGS] = BY_HAND
 
     def _lay_out(self, block: _Block) -> None:
         """Append rows for all combinations of the block's digits, and link to them."""
@@ -315,10 +329,13 @@ class Tables:
 
     def _write_link(self, row: int, block: _Block) -> None:
         fields, width = self._rows[row], self.shape.width
-        fields[kernel.BASE] = block.base * width
-        fields[kernel.MULTIPLES : self.shape.field(0, 0)] = 0
-        for number, read in enumerate(block.reads):
-            fields[self.shape.multiple(*read)] = self._base**number * width
+        fields[entries.BASE] = block.base * width
+        fields[entries.MULTIPLES : self.shape.field(0, 0)] = 0
+        for number, (stack, depth) in enumerate(block.reads):
+            fields[self.shape.multiple(stack, depth)] = self._base**number * width
+            reads = self.shape.reads(stack)
+            fields[reads] = max(fields[reads], depth + 1)
+        fields[entries.REPEATS] = row in self._leaves and self._owners[row] is block
 
     def _write(self, row: int, node: Node) -> None:
         """Make a row the entry of a leaf."""
@@ -332,7 +349,7 @@ class Tables:
         self._leaves[row] = node
         self._link(row, block)
         fields, done = self._rows[row], self.store.fields(entry)
-        fields[kernel.EMITS], fields[kernel.CODE] = 1, code
-        fields[kernel.FLAGS] = STOPS * stops + BY_HAND * (done is None)
+        fields[entries.EMITS], fields[entries.CODE] = 1, code
+        fields[entries.FLAGS] = STOPS * stops + BY_HAND * (done is None)
         if done is not None:
             fields[self.shape.field(0, 0) :] = done

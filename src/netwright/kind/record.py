@@ -219,6 +219,10 @@ class Reading(ABC, Generic[C]):
     def trace(self, compiled: C, word: Sequence[str], max_steps: int) -> Tracing[Any]:
         """A trace: the vectors of the run at any moment."""
 
+    def accelerated_trace(self, compiled: C, word: Sequence[str], max_steps: int) -> Tracing[Any]:
+        """A trace by the accelerated engine, for kinds that have it."""
+        raise NotImplementedError
+
     def outputs(self, compiled: C, word: Sequence[str]) -> Iterator[Vector]:
         """y_1, y_2, … on a word, by the definition."""
         return (moment["y"] for moment in self.moments(compiled, word))

@@ -5,9 +5,13 @@ A stack is a pair (top, rest) or None, and None is an endless supply of blanks. 
 stack and pops the other, so configurations are immutable, share their tails, and each costs O(1).
 """
 
-from collections.abc import Iterator, Sequence
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
+from itertools import accumulate, chain, repeat
 from typing import Any, NamedTuple, TypeAlias
 
+from netwright.errors import InputError
 from netwright.html import table
 from netwright.machine.turing_machine import Action, Move
 from netwright.text import shortened
@@ -15,11 +19,105 @@ from netwright.text import shortened
 Stack: TypeAlias = "tuple[str, Stack] | None"
 
 
+LONGEST = 1 << 24
+"""The greatest number of cells of a configuration."""
+LONG = 1 << 16
+"""More cells than that, given as runs, are kept as runs."""
+
+
+class CellRuns(Sequence[str]):
+    """The cells of a very long tape, as runs of equal symbols; equal to the tuple of the cells."""
+
+    def __init__(self, runs: Iterable[tuple[str, int]]) -> None:
+        self.runs = merged(runs)
+
+    @cached_property
+    def _ends(self) -> list[int]:
+        return [*accumulate(count for _, count in self.runs)]
+
+    def __len__(self) -> int:
+        return self._ends[-1] if self.runs else 0
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            return tuple(self[n] for n in range(*index.indices(len(self))))
+        place = index + len(self) if index < 0 else index
+        if not 0 <= place < len(self):
+            raise IndexError(f"there is no cell {index} of {len(self)}")
+        return self.runs[bisect_right(self._ends, place)][0]
+
+    def __iter__(self) -> Iterator[str]:
+        return chain.from_iterable(repeat(symbol, count) for symbol, count in self.runs)
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, CellRuns):
+            return self.runs == other.runs
+        return isinstance(other, tuple) and len(self) == len(other) and tuple(self) == other
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
+
+    def __repr__(self) -> str:
+        return f"<{len(self):,} cells: {shortened(runs_text(self.runs), 60)}>"
+
+
+def merged(runs: Iterable[tuple[str, int]]) -> tuple[tuple[str, int], ...]:
+    """Runs of symbols, neighbours of which differ.
+
+    >>> merged([("1", 2), ("1", 1), ("0", 0), ("0", 4)])
+    (('1', 3), ('0', 4))
+    """
+    found: list[tuple[str, int]] = []
+    for symbol, count in runs:
+        if found and found[-1][0] == symbol:
+            found[-1] = symbol, found[-1][1] + count
+        elif count:
+            found.append((symbol, count))
+    return tuple(found)
+
+
+def runs_text(runs: Iterable[tuple[str, int]]) -> str:
+    """Runs as a text, such as `1^12345 0 1^3`.
+
+    >>> runs_text([("1", 12345), ("0", 1), ("1", 3)])
+    '1^12345 0 1^3'
+    """
+    return " ".join(symbol if count == 1 else f"{symbol}^{count}" for symbol, count in runs)
+
+
 class Tape(NamedTuple):
     """The cells from the first to the last non-blank one; `start` is 0 on a blank tape."""
 
     start: int
-    cells: tuple[str, ...]
+    cells: Sequence[str]
+    """A tuple; `CellRuns` if an accelerated run has left very many cells."""
+
+    @staticmethod
+    def of_runs(runs: Sequence[tuple[str, int]], start: int, blank: str) -> "Tape":
+        """Build the tape from runs of symbols, and strip the blanks at both ends.
+
+        >>> Tape.of_runs([("_", 3), ("a", 2), ("_", 1)], start=-1, blank="_")
+        Tape(start=2, cells=('a', 'a'))
+        """
+        first, last = 0, len(runs)
+        while first < last and runs[first][0] == blank:
+            start += runs[first][1]
+            first += 1
+        while first < last and runs[last - 1][0] == blank:
+            last -= 1
+        kept = runs[first:last]
+        cells = sum(count for _, count in kept)
+        if cells > LONG and cells > len(kept):
+            return Tape(start, CellRuns(kept))
+        spelled = chain.from_iterable([symbol] * count for symbol, count in kept)
+        return Tape(start if kept else 0, tuple(spelled))
+
+    @property
+    def runs(self) -> tuple[tuple[str, int], ...]:
+        """The cells as runs of equal symbols."""
+        if isinstance(self.cells, CellRuns):
+            return self.cells.runs
+        return merged((cell, 1) for cell in self.cells)
 
     @staticmethod
     def of(cells: Sequence[str], start: int, blank: str) -> "Tape":
@@ -35,8 +133,16 @@ class Tape(NamedTuple):
             last -= 1
         return Tape(start + first if first < last else 0, tuple(cells[first:last]))
 
+    def non_blank(self, blank: str) -> int:
+        """How many cells are not blank."""
+        if isinstance(self.cells, CellRuns):
+            return sum(count for symbol, count in self.runs if symbol != blank)
+        return sum(cell != blank for cell in self.cells)
+
     def __str__(self) -> str:
-        """The symbols, joined by commas if one of them has several characters."""
+        """The symbols, joined by commas if one of them has several characters; or as runs."""
+        if isinstance(self.cells, CellRuns):
+            return runs_text(self.cells.runs)
         return ("" if all(len(cell) == 1 for cell in self.cells) else ",").join(self.cells)
 
 
@@ -73,6 +179,11 @@ class Configuration(NamedTuple):
         >>> Configuration.on_tape("q", 1, Tape(0, ("a", "b")), "_").symbol
         'b'
         """
+        if len(tape.cells) > LONGEST:
+            raise InputError(
+                f"a tape of {len(tape.cells):,} cells is too long for a configuration, which has "
+                f"at most {LONGEST:,}; a run has it as runs: {shortened(tape, 60)}"
+            )
         found = Configuration.initial(state, tape.cells, blank, head - tape.start)
         return found._replace(head=head)
 

@@ -48,6 +48,8 @@ class Engine(StrEnum):
     FAST = "fast"
     FULL = "full"
     """As fast, but a network applies every weight at every moment."""
+    ACCELERATED = "accelerated"
+    """As fast, but a whole run of equal cells is done at once; for machines and stacks."""
     REFERENCE = "reference"
     TORCH = "torch"
     """Runs a language model's checkpoint with transformers."""
@@ -70,6 +72,8 @@ class Run:
     dimension: int | None = None
     note: str | None = None
     """Why the run was slower or shorter than asked for."""
+    moves: int | None = None
+    """How many moves the accelerated engine made, each of one step or of very many."""
     before_end: bool = False
     """Whether state, head and tape are from before the last step, which no output shows."""
 
@@ -187,6 +191,11 @@ def simulate(
     if engine == Engine.FULL:
         engine = Engine.FAST  # a machine has no weights that could be left out
     symbols = machine.check_word(machine.default_input if word is None else word)
+    if engine == Engine.ACCELERATED:
+        from netwright.machine import accelerated
+
+        start = _reference(machine, symbols, 0, head, None)
+        return accelerated.resume(machine, start, max_steps, progress, store)
     if store is not None and engine == Engine.REFERENCE:
         raise InputError("only the fast engine keeps checkpoints of a machine's run")
     if engine == Engine.FAST or store is not None:

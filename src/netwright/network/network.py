@@ -158,8 +158,8 @@ class Network:
             word: a string, one symbol a character, or any iterable of symbols; None means the
                 machine's default input.
             max_steps: a limit on the machine's steps, at which the outcome is undecided.
-            engine: `auto`, `fast`, `full` or `reference` (`torch` for a language model); all give
-                the same answer.
+            engine: `auto`, `fast`, `full` or `reference`, also `accelerated` for stacks (`torch`
+                for a language model); all give the same answer.
             progress: a callback that gets the steps done and the cells used.
             store: where the run saves checkpoints, to be resumed later.
 
@@ -168,12 +168,15 @@ class Network:
         """
         check_limit(max_steps)
         symbols = self._symbols(word)
-        chosen = read_engine(engine)
-        known = self.kind.reading.engines
+        following = Following(max_steps, self._engine(engine), progress, store)
+        return self.kind.reading.run(self.compiled, symbols, following)
+
+    def _engine(self, engine: Engine | str) -> Engine:
+        """Read the name of an engine; InputError for one that this kind does not have."""
+        chosen, known = read_engine(engine), self.kind.reading.engines
         if chosen not in known:
             raise InputError(unknown(f"engine for {self.kind.name}", chosen, known))
-        following = Following(max_steps, chosen, progress, store)
-        return self.kind.reading.run(self.compiled, symbols, following)
+        return chosen
 
     def accepts(self, word: Word, max_steps: int = 10_000_000) -> bool:
         """Whether the machine accepts a word; raise InputError if the run does not end."""
@@ -183,12 +186,20 @@ class Network:
         """The outputs y_1, y_2, … on a word, without reading a machine off them."""
         return self.kind.reading.outputs(self.compiled, self.machine.check_word(word))
 
-    def trace(self, word: Word | None = None, max_steps: int = 10_000_000) -> Trace:
+    def trace(
+        self,
+        word: Word | None = None,
+        max_steps: int = 10_000_000,
+        *,
+        engine: Engine | str = Engine.AUTO,
+    ) -> Trace:
         """The trace of the network on a word: all vectors and attentions, at any time.
 
         Args:
             word: as for `run`.
             max_steps: where the trace ends if the run does not.
+            engine: `auto`, or `accelerated` if the kind has it: then a regular run can be looked at
+                after 10^15 steps.
 
         >>> import netwright as nw
         >>> trace = nw.compile("palindrome").trace("abba")
@@ -198,7 +209,13 @@ class Network:
         check_limit(max_steps)
         symbols = self._symbols(word)
         title = f"{self!r} on {printable(shortened(' '.join(symbols), 60)) or 'the empty word'}"
-        return Trace(self.kind.reading.trace(self.compiled, symbols, max_steps), title)
+        if self._engine(engine) is Engine.ACCELERATED:
+            traced = self.kind.reading.accelerated_trace(self.compiled, symbols, max_steps)
+        elif engine == Engine.AUTO:
+            traced = self.kind.reading.trace(self.compiled, symbols, max_steps)
+        else:
+            raise InputError(f"a trace has the engines auto and accelerated; got {engine}")
+        return Trace(traced, title)
 
     def explore(
         self,

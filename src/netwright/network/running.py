@@ -108,7 +108,7 @@ def run_many(
         word: the input of each; None means its own default input.
         max_steps: how many steps each may take.
         to: the kind of network, or `machine`; networks are run as they are.
-        engine: `fast`, `full`, `reference` or `auto`; None means the fastest.
+        engine: `fast`, `full`, `accelerated`, `reference` or `auto`; None means `fast`.
         options: those of the kind.
 
     >>> [run.steps for run in run_many(["busy-beaver-2", "busy-beaver-3", "1RB1LB_1LA1RZ"])]

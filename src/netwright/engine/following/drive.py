@@ -25,7 +25,7 @@ from netwright.exact.snapshot import (
 from netwright.machine.configuration import Configuration
 from netwright.machine.simulate import Interrupted, Outcome, Progress, Run, held_interrupt
 
-FIRST_AT_ONCE, MOST_AT_ONCE = 1 << 8, 1 << 16
+FIRST_AT_ONCE = 1 << 8
 SHORT, LONG = 0.05, 0.2  # seconds between two checks of Ctrl-C and updates of the progress bar
 
 
@@ -130,7 +130,7 @@ def follow(
             follower.take(moments.advance(min(count, max(1, left))))
             now = monotonic()
             if now - started < SHORT:
-                count = min(2 * count, MOST_AT_ONCE)
+                count = min(2 * count, moments.most_at_once)
             elif now - started > LONG:
                 count = max(1, count // 2)
             if progress:

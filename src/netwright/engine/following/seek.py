@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
-from netwright.engine.following.drive import MOST_AT_ONCE, OngoingRun
+from netwright.engine.following.drive import OngoingRun
 from netwright.engine.moments import Codes, Place, SeekableEngine
 from netwright.errors import NetworkError
 from netwright.exact.snapshot import Snapshot
@@ -51,6 +51,10 @@ class Seeker(Generic[S]):
         """The current moment."""
         return self.ongoing.moments.moments
 
+    @property
+    def _at_once(self) -> int:
+        return self.ongoing.moments.most_at_once
+
     def nearest(self, moments: int) -> int:
         """The moment from which a move to `moments` would start."""
         mark = self._marks.last(moments).time
@@ -72,7 +76,7 @@ class Seeker(Generic[S]):
             if self._following and not self._has_ended():
                 # Not past the limit: the result is read off the engine at its current moment.
                 count = min(count, max(1, self.ongoing.follower.remaining()))
-            self._take(self.ongoing.moments.advance(min(count, MOST_AT_ONCE)))
+            self._take(self.ongoing.moments.advance(min(count, self._at_once)))
             if self._has_ended():
                 continue  # no bookmark: from one, the run would continue past its end
             self._marks.pass_by(self.moments, self._bookmark)
@@ -87,7 +91,7 @@ class Seeker(Generic[S]):
             most = self.ongoing.follower.most_moments
             if self._following and not self._moving and self.moments >= most:
                 self.ongoing.follower.remaining()  # raises NetworkError: no run is that long
-            self.reaches(min(self.moments + MOST_AT_ONCE, most), even_if_lost=False)
+            self.reaches(min(self.moments + self._at_once, most), even_if_lost=False)
         return self.end
 
     def advance_by(self, moment: Callable[[], tuple[X, Codes]]) -> X:

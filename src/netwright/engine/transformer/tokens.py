@@ -26,7 +26,7 @@ from netwright.engine.attended import (
     ListedAttention,
     OneWinner,
 )
-from netwright.engine.moments import Codes, UnsuitableError, Watch, watched
+from netwright.engine.moments import AT_ONCE, Codes, UnsuitableError, Watch, watched
 from netwright.engine.pointers.engine import has_code
 from netwright.engine.pointers.tokens import PointerTokens
 from netwright.engine.transformer.analysis import has_equal_scores
@@ -160,7 +160,7 @@ class TokenEngine:
         self.network, self.X, self.seed = network, X, seed
         self.watches = tuple(watches)
         self.moments = 0
-        self.compile_seconds = 0.0
+        self.compile_seconds, self.most_at_once = 0.0, AT_ONCE
         self.reason: str | None = None
         """Why the tokens are not computed in integers."""
         if type(network) is Transformer:

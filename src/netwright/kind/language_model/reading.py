@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netwright.engine.following.drive import follow
-from netwright.engine.moments import Codes, rows_of
+from netwright.engine.moments import AT_ONCE, Codes, rows_of
 from netwright.errors import InputError, NetworkError
 from netwright.kind.language_model.construction import CompiledLanguageModel
 from netwright.kind.language_model.evaluators import Evaluator
@@ -23,6 +23,7 @@ class Text:
     """
 
     compile_seconds = 0.0
+    most_at_once = AT_ONCE
     fast = False  # one token at a time
 
     def __init__(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from netwright.certificates.neural_gpu import CHECKER
 from netwright.definitions.neural_gpu import Convolution
+from netwright.engine.following.drive import OngoingRun
 from netwright.engine.following.tracing import NeuralGPUTracing
 from netwright.engine.moments import Watch
 from netwright.engine.neural_gpu import FastNeuralGPU
@@ -25,7 +26,6 @@ from netwright.kind.record import Kind, Options, Proof
 from netwright.kind.rnn.construction import compile_rnn
 from netwright.kind.rnn.kind import StackConstruction, StackLook, StackReading, pair_readout
 from netwright.kind.rnn.reading import VectorReader
-from netwright.machine.simulate import Engine
 from netwright.machine.turing_machine import TuringMachine
 from netwright.network.tensors import VECTOR, NamedTensors, name_of_function, tensor_of
 from netwright.network.trace import Moment
@@ -127,11 +127,10 @@ class NeuralGPUReading(StackReading[CompiledNeuralGPU]):
         """The last cell of S^1, S^2, …."""
         return compiled.network.outputs(compiled.embed(word))
 
-    def trace(
-        self, compiled: CompiledNeuralGPU, word: Sequence[str], max_steps: int
+    def traced(
+        self, compiled: CompiledNeuralGPU, word: Sequence[str], ongoing: OngoingRun[Any]
     ) -> NeuralGPUTracing:
         """A trace of the cells and their gates."""
-        ongoing = self.ongoing(compiled, word, max_steps, Engine.AUTO)
         return NeuralGPUTracing(ongoing, compiled.network, len(compiled.embed(word)))
 
     def output(self, moment: Moment) -> Vector | None:

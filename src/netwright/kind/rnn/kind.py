@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from netwright.certificates.rnn import CHECKER
 from netwright.engine.following.drive import OngoingRun
-from netwright.engine.following.tracing import RNNTracing
+from netwright.engine.following.tracing import RNNTracing, Tracing
 from netwright.engine.moments import ReferenceEngine, Watch
 from netwright.engine.rnn import FastRNN
 from netwright.errors import InputError
@@ -140,7 +140,7 @@ class RNNConstruction(StackConstruction[CompiledRNN]):
 class StackReading(FollowedReading[C]):
     """A reading of stacks; `full` is the definition, which applies every weight at every moment."""
 
-    engines = (Engine.AUTO, Engine.FAST, Engine.FULL, Engine.REFERENCE)
+    engines = (Engine.AUTO, Engine.FAST, Engine.FULL, Engine.ACCELERATED, Engine.REFERENCE)
     benchmark_steps = 10**7
     fast: Any
     """The engine with lookup tables."""
@@ -154,6 +154,20 @@ class StackReading(FollowedReading[C]):
     @abstractmethod
     def watches(self, compiled: C, readouts: Affine, tokens: int) -> tuple[Watch, ...]:
         """The watches of the read-outs: the first for g_0, the last for all others."""
+
+    @abstractmethod
+    def traced(self, compiled: C, word: Sequence[str], ongoing: OngoingRun[Any]) -> Tracing[Any]:
+        """The trace of a run."""
+
+    def trace(self, compiled: C, word: Sequence[str], max_steps: int) -> Tracing[Any]:
+        """A trace that begins with the definition."""
+        ongoing = self.ongoing(compiled, word, max_steps, Engine.AUTO)
+        return self.traced(compiled, word, ongoing)
+
+    def accelerated_trace(self, compiled: C, word: Sequence[str], max_steps: int) -> Tracing[Any]:
+        """A trace by moves."""
+        ongoing = self.ongoing(compiled, word, max_steps, Engine.ACCELERATED)
+        return self.traced(compiled, word, ongoing)
 
     def ongoing(
         self, compiled: C, word: Sequence[str], max_steps: int, engine: Engine
@@ -172,9 +186,11 @@ class StackReading(FollowedReading[C]):
         else:
             given = *self.inputs(compiled, X), watches, follower.stops
             short = self.fast.SHORT if engine is Engine.AUTO else 0
-            moments = self.fast(*given, reference_steps=short)
+            accelerated = engine is Engine.ACCELERATED
+            moments = self.fast(*given, reference_steps=short, accelerated=accelerated)
         sizes = {"tokens": tokens, "dimension": compiled.network.layout.dimension}
-        return stack_run(reader, moments, follower, watches, started=started, **sizes)
+        shown = Engine.ACCELERATED if engine is Engine.ACCELERATED else Engine.FAST
+        return stack_run(reader, moments, follower, watches, engine=shown, started=started, **sizes)
 
 
 class RNNReading(StackReading[CompiledRNN]):
@@ -199,9 +215,10 @@ class RNNReading(StackReading[CompiledRNN]):
         """y_1, y_2, …."""
         return compiled.recognizer.outputs((*word, compiled.machine.blank))
 
-    def trace(self, compiled: CompiledRNN, word: Sequence[str], max_steps: int) -> RNNTracing:
+    def traced(
+        self, compiled: CompiledRNN, word: Sequence[str], ongoing: OngoingRun[Any]
+    ) -> RNNTracing:
         """A trace: h while the input is read, then g."""
-        ongoing = self.ongoing(compiled, word, max_steps, Engine.AUTO)
         return RNNTracing(ongoing, compiled.network, compiled.embed(word))
 
     def output(self, moment: Moment) -> Vector | None:

@@ -13,13 +13,16 @@ from netwright.engine.moments import (
     NEITHER,
     Codes,
     IndexedCodes,
+    RepeatedCodes,
     Spelled,
     VectorMoments,
     Watch,
     rows_of,
 )
+from netwright.engine.stack_moments import StackEngine
 from netwright.errors import NetworkError
 from netwright.exact.rational import ONE, Rational, digits_in_base
+from netwright.exact.runs import walk
 from netwright.exact.snapshot import FARTHEST, Snapshot, checked_array, require_consistent
 from netwright.exact.vector import Vector
 from netwright.kind.rnn.neurons import Neurons
@@ -29,6 +32,8 @@ from netwright.machine.configuration import Tape
 from netwright.machine.simulate import Engine, Outcome, Run
 
 S = TypeVar("S", bound=VectorMoments)
+SymbolRuns = list[tuple[str, int]]
+"""Symbols, each with how often it repeats."""
 
 
 @dataclass(frozen=True)
@@ -46,12 +51,8 @@ class ReadVector:
     def tape(self, head: int) -> Tape:
         """The tape, with the head on cell `head`."""
         left, right = symbols_of(self.neurons, self.left), symbols_of(self.neurons, self.right)
-        return _tape(left, self.symbol, right, head, self.neurons.machine.blank)
-
-
-def _tape(left: list[str], symbol: str, right: list[str], head: int, blank: str) -> Tape:
-    """The tape with a symbol under the head and the stacks on its two sides, from their tops."""
-    return Tape.of([*reversed(left), symbol, *right], head - len(left), blank)
+        cells = [*reversed(left), self.symbol, *right]
+        return Tape.of(cells, head - len(left), self.neurons.machine.blank)
 
 
 def symbols_of(neurons: Neurons, x: Rational) -> list[str]:
@@ -62,7 +63,7 @@ def symbols_of(neurons: Neurons, x: Rational) -> list[str]:
     return [neurons.symbol_of[digit] for digit in digits]
 
 
-def symbols_spelled(neurons: Neurons, spelled: Spelled) -> list[str] | None:
+def symbols_spelled(neurons: Neurons, spelled: Spelled) -> SymbolRuns | None:
     """The symbols from an engine's digits (c, b); None if these are not (digit/B, 1/B).
 
     Such digits are those of the number, as all are below k, and the others add up to less than 1.
@@ -76,7 +77,12 @@ def symbols_spelled(neurons: Neurons, spelled: Spelled) -> list[str] | None:
     is_end = np.array([b == 0 for _, b, _ in spelled.pairs])
     if None in found or is_end[spelled.digits[:-1]].any():
         return None
-    return cast(list[str], found)
+    counts = spelled.counts
+    if counts is None:
+        return [(symbol, 1) for symbol in cast(list[str], found)]
+    if len(counts) and counts[-1] > 1 and is_end[spelled.digits[-1]]:
+        return None
+    return [*zip(cast(list[str], found), counts.tolist(), strict=True)]
 
 
 class VectorReader:
@@ -106,14 +112,14 @@ class VectorReader:
         moves = self.moves(seen)
         return int((moves.number("move", "R") - moves.number("move", "L")).p)
 
-    def symbols(self, moments: VectorMoments, watch: Watch, side: str, before: bool) -> list[str]:
+    def symbols(self, moments: VectorMoments, watch: Watch, side: str, before: bool) -> SymbolRuns:
         """The symbols of a stack, from the top: from the engine's digits, or from the number."""
         assert watch.through is not None
         spelled = moments.spelled(watch, side, before=before)
         found = None if spelled is None else symbols_spelled(self.neurons, spelled)
         if found is None:
             seen = watch.through(moments.vector(watch.vector, before=before))
-            found = symbols_of(self.neurons, seen.number(side))
+            found = [(symbol, 1) for symbol in symbols_of(self.neurons, seen.number(side))]
         return found
 
     def follow(self, states: Iterator[Vector]) -> Iterator[tuple[int, ReadVector | None]]:
@@ -141,6 +147,11 @@ def _walk(numbers: Any, flags: Any, moves: Any, clock: Any) -> int:
         done += 1
     clock[0], clock[1], clock[2], clock[3] = head, move, lowest, highest
     return done
+
+
+def _type_of(time: int) -> Any:
+    """The type of the numbers of a run up to a time: 64-bit integers, or Python's."""
+    return np.int64 if time < 1 << 62 else object
 
 
 class PairFollower:
@@ -217,11 +228,13 @@ class PairFollower:
         return self.time >= 0 and not self.is_before
 
     def remaining(self) -> int:
-        """Moments up to the limit; one more shows whether the machine has a rule there."""
-        return self.max_steps - self.time
+        """Moments up to g_0, then to the limit; one more shows whether a rule applies there."""
+        return self.max_steps - self.time if self.time >= 0 else -self.time
 
     def take(self, codes: Codes) -> None:
         """Advance by a batch of moments: update time, head, pair and outcome."""
+        if isinstance(codes, RepeatedCodes):
+            codes = codes.spelled_out() if self.time < 0 else rows_of(self._walk_runs(codes))
         if isinstance(codes, IndexedCodes) and self.time >= 0:
             codes = self._walk(codes)
         codes = rows_of(codes)
@@ -233,15 +246,16 @@ class PairFollower:
         pairs = codes[:, -1].copy()
         if self.time == -1:
             pairs[0] = codes[0, 0]
-        ends = first_place((pairs < 0) | (self.time + 1 + np.arange(len(pairs)) > self.max_steps))
+        ends = first_place((pairs < 0) | (np.arange(len(pairs)) >= self.max_steps - self.time))
         final = first_place(self.is_final[np.maximum(pairs, 0)] & (pairs >= 0))
         last = min(ends, final + 1)
         if last:
             moves = np.concatenate(([self.move], self.moves[pairs[: last - 1]]))
-            heads = self.head + np.cumsum(moves)
-            self.head, self.move = int(heads[-1]), int(self.moves[pairs[last - 1]])
-            self.lowest = min(self.lowest, int(heads.min()))
-            self.highest = max(self.highest, int(heads.max()))
+            heads = np.cumsum(moves)
+            self.lowest = min(self.lowest, self.head + int(heads.min()))
+            self.highest = max(self.highest, self.head + int(heads.max()))
+            self.head += int(heads[-1])
+            self.move = int(self.moves[pairs[last - 1]])
             self.pair = int(pairs[last - 1])
             self.time += last
         accepting = bool(self.machine.accepting)
@@ -257,16 +271,19 @@ class PairFollower:
             else:  # dead: no rule applied to the configuration before
                 self.outcome = Outcome.REJECTED if accepting else Outcome.HALTED
 
-    def _walk(self, codes: IndexedCodes) -> IndexedCodes:
-        """Advance up to the first moment that may end the run; return the rest."""
-        from netwright.jit import compiled  # the compiler, which such an engine has
-
+    def _meanings_of(self, codes: IndexedCodes) -> tuple[NDArray[np.int64], ...]:
         if self._meanings is None or len(self._meanings[0]) != len(codes.rows):
             pairs = codes.rows[:, -1]
             known = np.maximum(pairs, 0)
             flags = (pairs < 0) | self.is_final[known]
             self._meanings = flags.astype(np.int64), self.moves[known], known
-        flags, moves, pairs = self._meanings
+        return self._meanings
+
+    def _walk(self, codes: IndexedCodes) -> IndexedCodes:
+        """Advance up to the first moment that may end the run; return the rest."""
+        from netwright.jit import compiled  # the compiler, which such an engine has
+
+        flags, moves, pairs = self._meanings_of(codes)
         clock = np.array([self.head, self.move, self.lowest, self.highest], dtype=np.int64)
         numbers = codes.numbers[: max(0, self.max_steps - self.time)]
         arrays = (numbers, flags, moves, clock)
@@ -277,10 +294,28 @@ class PairFollower:
             self.time += done
         return IndexedCodes(codes.numbers[done:], codes.rows)
 
+    def _walk_runs(self, codes: RepeatedCodes) -> IndexedCodes:
+        """Advance up to the first moment that may end the run; return that moment."""
+        from netwright.jit import compiled
+
+        flags, moves, pairs = self._meanings_of(codes)
+        place = self.head, self.move, self.lowest, self.highest, self.time, 0
+        kind, done = _type_of(self.time + codes.moments), 0
+        clock = np.array(place, dtype=kind)
+        numbers = (each.astype(kind, copy=False) for each in (codes.counts, flags, moves))
+        arrays = (codes.numbers, *numbers, clock)
+        if self.time < self.max_steps:
+            loop = walk if kind is object else compiled(walk, *arrays).loop
+            done = loop(*arrays)
+        if done:
+            self.head, self.move, self.lowest, self.highest, self.time, last = clock.tolist()
+            self.pair = int(pairs[last])
+        return IndexedCodes(codes.numbers[done : done + 1], codes.rows)
+
     def snapshot(self) -> Snapshot:
         """The state of the follower, for `put` and `restore`."""
         place = [self.time, self.head, self.move, self.lowest, self.highest, self.pair]
-        return {"place": np.array(place, dtype=np.int64)}
+        return {"place": np.array(place, dtype=_type_of(self.time))}
 
     def put(self, state: Snapshot) -> None:
         """Reset to a snapshot."""
@@ -304,6 +339,7 @@ def stack_run(
     follower: PairFollower,
     watches: Sequence[Watch],
     *,
+    engine: Engine,
     started: float,
     tokens: int,
     dimension: int,
@@ -319,19 +355,22 @@ def stack_run(
             before = follower.is_before
             watch = watches[-1 if follower.time > before else 0]
             left, right = (reader.symbols(moments, watch, side, before) for side in "LR")
-            tape = _tape(left, follower.symbol, right, follower.head, follower.machine.blank)
+            first = follower.head - sum(count for _, count in left)
+            runs = [*reversed(left), (follower.symbol, 1), *right]
+            tape = Tape.of_runs(runs, first, follower.machine.blank)
         return Run(
             follower.outcome or Outcome.UNDECIDED,
             follower.steps,
             follower.state,
             follower.head,
             tape,
-            Engine.FAST if moments.fast else Engine.REFERENCE,
+            engine if moments.fast else Engine.REFERENCE,
             perf_counter() - started - moments.compile_seconds,
             moments.compile_seconds,
             tokens + follower.steps,
             dimension,
             moments.reason,
+            moves=moments.moves if isinstance(moments, StackEngine) else None,
         )
 
     return OngoingRun(moments, follower, reached, follower.machine.blank)

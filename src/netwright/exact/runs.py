@@ -1,0 +1,456 @@
+"""Stacks as runs of equal digits, and a loop that does a whole run at once.
+
+An entry (see `entries`) depends only on the digits that it reads. Suppose that the next entry is
+looked up where this one was, and that the digits read are the same after it. Then it is followed by
+itself. `_repetitions` says how often that holds for certain, one stack at a time: each stack either
+stays as it is, or grows or shrinks by one digit of the run on its top. So all of these moments are
+done by changing one count of each stack: a *move*. The loop knows no network and no machine.
+
+The same holds for a short cycle of entries. It pops at most p digits of a stack in all, and reads
+at most `DEPTH` digits at a time, so it depends only on the `window`: the p + DEPTH digits on top
+(more than there are, if it empties the stack).
+If it leads back to its first entry with the same windows, it does the same again. `_cycles` looks
+for stacks in which one run has become longer or shorter and all else in the window is the same; the
+next cycles do the same to it as long as the window ends inside of that run.
+
+The loop is compiled. Counts that may not fit in 64 bits are Python's integers, and the same loop is
+then interpreted.
+"""
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from types import FunctionType
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netwright.errors import InputError
+from netwright.exact.entries import (
+    ALL,
+    BASE,
+    BY_HAND,
+    CODE,
+    DONE,
+    EMITS,
+    EMITTED,
+    EMPTY,
+    FLAGS,
+    GROWS,
+    MULTIPLES,
+    POPS,
+    PUSHED,
+    REPEATS,
+    ROW,
+    STATUS,
+    TOPS,
+    Shape,
+)
+
+MOST_MOVES = 1 << 13
+"""The greatest number of moves in one call."""
+MOST_RUNS = 1 << 25
+"""The greatest number of runs of all stacks, 16 bytes each."""
+FITS = 1 << 61
+STACKS, DEPTH, READS, FIELDS = 2, 2, 0, 0  # replaced by those of a shape
+DIGIT, COUNT = range(2)
+LONGEST_CYCLE = 8
+WINDOW = 16
+"""The greatest number of digits that a cycle may depend on."""
+SOONEST, LATEST = 4, 256
+"""How many moments pass before a cycle is looked for again: the more, the more often in vain."""
+REPEATED = 1 << 31
+"""A code from here on repeats the last k codes; k is the rest."""
+
+
+class Runs(NamedTuple):
+    """A stack as runs of equal digits, lowest first."""
+
+    digits: NDArray[np.int64]
+    counts: NDArray[Any]
+    """64-bit integers, or Python's."""
+
+    @staticmethod
+    def of(digits: NDArray[Any]) -> "Runs":
+        """The runs of a stack of digits, lowest first.
+
+        >>> Runs.of(np.array([2, 2, 5])).counts
+        array([2, 1])
+        """
+        starts = np.flatnonzero(np.diff(digits.astype(np.int64), prepend=-1))
+        return Runs(digits[starts].astype(np.int64), np.diff(starts, append=len(digits)))
+
+    @property
+    def height(self) -> int:
+        """The number of digits."""
+        return sum(self.counts.tolist())
+
+    @property
+    def nbytes(self) -> int:
+        """The size in memory."""
+        return self.digits.nbytes + self.counts.nbytes
+
+    def copy(self) -> "Runs":
+        """An independent copy."""
+        return Runs(self.digits.copy(), self.counts.copy())
+
+    def digit(self, depth: int) -> int:
+        """The digit at a depth; `EMPTY` below the end."""
+        for digit, count in zip(
+            self.digits[::-1].tolist(), self.counts[::-1].tolist(), strict=True
+        ):
+            if depth < count:
+                return int(digit)
+            depth -= count
+        return EMPTY
+
+    def after(self, pops: int, pushed: int | None = None) -> "Runs":
+        """A copy of the stack after some pops and a push."""
+        digits, counts = self.copy()
+        while len(counts) and (pops == ALL or pops >= counts[-1]):
+            pops -= 0 if pops == ALL else int(counts[-1])
+            digits, counts = digits[:-1], counts[:-1]
+        if len(counts):
+            counts[-1] -= pops
+        if pushed is not None and len(digits) and digits[-1] == pushed:
+            counts[-1] += 1
+        elif pushed is not None:
+            digits, counts = np.append(digits, pushed), np.append(counts, 1)
+        return Runs(digits, counts)
+
+
+def _repetitions(row: int, s: int, limit: int, rows: Any, zeros: Any, runs: Any, clock: Any) -> int:
+    """How many applications of a row keep the digits that it reads of a stack, at most `limit`.
+
+    The run on top has c digits x, of which r are read; p are popped, and w is pushed.
+    """
+    field = row + FIELDS + 3 * s
+    p, w, grows = rows[field + POPS], rows[field + PUSHED], rows[field + GROWS]
+    r, top = rows[row + READS + s], clock[TOPS + s]
+    x, c = runs[s, top, DIGIT], runs[s, top, COUNT]
+    if top == 0:  # empty: nothing is popped, and a zero pushed on it leaves it empty
+        return limit if grows == 0 or zeros[w] else 0
+    if p == ALL:  # it becomes one digit: it must be that already
+        return limit if grows and x == w and top == 1 and c == 1 else 0
+    if grows == 0:  # c − n·p digits are left, of which r are read
+        return limit if p == 0 else max(0, min(limit, (c - r) // p))
+    if x != w:
+        return 0
+    if p < 2:  # it grows by digits x, or one is replaced by itself
+        return limit if p == 1 or c >= r else 0
+    # c − n·(p − 1) digits are left; before the last application there were p.
+    return int(max(0, min(limit, (c - max(r, 1)) // (p - 1))))
+
+
+def _apply(row: int, s: int, rows: Any, zeros: Any, runs: Any, clock: Any) -> None:
+    """Pop and push one stack."""
+    field = row + FIELDS + 3 * s
+    pops, top = rows[field + POPS], clock[TOPS + s]
+    if pops == ALL:
+        top = 0
+    while pops > 0 and top > 0:
+        count = runs[s, top, COUNT]
+        if count > pops:
+            runs[s, top, COUNT] = count - pops
+            break
+        pops -= count
+        top -= 1
+    if rows[field + GROWS]:
+        pushed = rows[field + PUSHED]
+        if top > 0 and runs[s, top, DIGIT] == pushed:
+            runs[s, top, COUNT] = runs[s, top, COUNT] + 1
+        elif top > 0 or not zeros[pushed]:
+            top += 1
+            runs[s, top, DIGIT] = pushed
+            runs[s, top, COUNT] = 1
+    clock[TOPS + s] = top
+
+
+def _looked_up(row: int, rows: Any, runs: Any, clock: Any) -> int:
+    """The address of the row after a row that was applied."""
+    found = rows[row + BASE]
+    for s in range(STACKS):
+        reads, depth, top = rows[row + READS + s], 0, clock[TOPS + s]
+        left = runs[s, top, COUNT]
+        while depth < reads:
+            if left == 0:
+                top -= 1
+                left = runs[s, top, COUNT]
+            found += rows[row + MULTIPLES + s * DEPTH + depth] * runs[s, top, DIGIT]
+            depth += 1
+            left -= 1
+    return int(found)
+
+
+def _height(s: int, runs: Any, clock: Any) -> int:
+    """The height of a stack, or a number greater than `WINDOW`."""
+    top, height = clock[TOPS + s], 0
+    while top > 0 and height <= WINDOW:
+        height += runs[s, top, COUNT]
+        top -= 1
+    return height
+
+
+def _mark(s: int, runs: Any, clock: Any, marked: Any) -> None:
+    """Remember the runs on top of a stack, how many there are, and that none was popped."""
+    top = clock[TOPS + s]
+    for n in range(min(top, WINDOW)):
+        marked[s, n, DIGIT] = runs[s, top - n, DIGIT]
+        marked[s, n, COUNT] = runs[s, top - n, COUNT]
+    marked[s, WINDOW, 0] = top
+    marked[s, WINDOW, 1] = 0
+
+
+def _cycles(s: int, limit: int, runs: Any, clock: Any, marked: Any) -> int:
+    """How often the cycle since `_mark` is done again for certain, as far as a stack is concerned.
+
+    The run that changes, and by how much in a cycle, is written at the end of `marked`.
+    """
+    top, window, above, n = clock[TOPS + s], marked[s, WINDOW, 1] + DEPTH, 0, 0
+    marked[s, WINDOW + 1, 1] = 0
+    if top != marked[s, WINDOW, 0] or window > WINDOW:
+        return 0
+    while above < window and n < top:
+        c, before = runs[s, top - n, COUNT], marked[s, n, COUNT]
+        if runs[s, top - n, DIGIT] != marked[s, n, DIGIT]:
+            return 0
+        if c != before:
+            change = c - before
+            if above + min(c, before) < window:
+                return 0
+            marked[s, WINDOW + 1, 0], marked[s, WINDOW + 1, 1] = top - n, change
+            if change > 0:
+                return limit
+            # Every cycle begins with the window inside of the run, and leaves a digit of it.
+            least = max(window - above, 1 - change)
+            return int(max(0, min(limit, (c - least) // -change + 1)))
+        above += c
+        n += 1
+    return limit
+
+
+def _advance(
+    rows: Any, zeros: Any, runs: Any, marked: Any, clock: Any, codes: Any, repeats: Any, limit: int
+) -> int:
+    """Follow rows for `limit` moments at most, or until `codes` is full; return how many.
+
+    Row 0 of `runs` is the end of a stack, an endless run of `EMPTY`.
+    """
+    row, emitted, status, done = clock[ROW], clock[EMITTED], DONE, 0
+    mark, age, first, wait, pause = -1, 0, 0, SOONEST, SOONEST
+    while done < limit and emitted < codes.size:
+        if rows[row + FLAGS] != 0:
+            status = BY_HAND
+            break
+        if rows[row + REPEATS] != 0:
+            n = limit - done
+            for s in range(STACKS):
+                n = _repetitions(row, s, n, rows, zeros, runs, clock) if n > 0 else 0
+            if n > 0:
+                for s in range(STACKS):
+                    top, field = clock[TOPS + s], row + FIELDS + 3 * s
+                    if top > 0 and rows[field + POPS] != ALL:
+                        change = rows[field + GROWS] - rows[field + POPS]
+                        count = runs[s, top, COUNT] + n * change
+                        runs[s, top, COUNT] = count
+                        if count == 0:
+                            clock[TOPS + s] = top - 1
+                done += n
+                if emitted > 0:  # the code is that of the moment before
+                    repeats[emitted - 1] = repeats[emitted - 1] + n
+                else:
+                    codes[0] = rows[row + CODE]
+                    repeats[0] = n
+                    emitted = 1
+                mark = -1
+                continue
+        for s in range(STACKS):
+            if mark >= 0:
+                pops = rows[row + FIELDS + 3 * s + POPS]
+                if pops == ALL:
+                    pops = _height(s, runs, clock)
+                marked[s, WINDOW, 1] = marked[s, WINDOW, 1] + pops
+            _apply(row, s, rows, zeros, runs, clock)
+        row = _looked_up(row, rows, runs, clock)
+        if rows[row + EMITS] != 0:
+            codes[emitted] = rows[row + CODE]
+            repeats[emitted] = 1
+            emitted += 1
+            done += 1
+        if mark < 0:
+            wait -= 1
+            if wait <= 0:
+                mark, age, first = row, 0, emitted
+                for s in range(STACKS):
+                    _mark(s, runs, clock, marked)
+            continue
+        age += 1
+        if row != mark and age < LONGEST_CYCLE:
+            continue
+        k, n = emitted - first, 0
+        if row == mark and k > 0 and emitted < codes.size:
+            n = (limit - done) // k
+            for s in range(STACKS):
+                n = _cycles(s, n, runs, clock, marked) if n > 0 else 0
+        if n > 0:
+            for s in range(STACKS):
+                if marked[s, WINDOW + 1, 1] != 0:
+                    place = marked[s, WINDOW + 1, 0]
+                    count = runs[s, place, COUNT] + n * marked[s, WINDOW + 1, 1]
+                    runs[s, place, COUNT] = count
+            codes[emitted] = REPEATED + k
+            repeats[emitted] = n
+            emitted += 1
+            done += n * k
+        pause = SOONEST if n > 0 else min(2 * pause, LATEST)
+        mark, wait = -1, pause
+    clock[ROW], clock[EMITTED], clock[STATUS] = row, emitted, status
+    return done
+
+
+@cache
+def _specialised(shape: Shape) -> Callable[..., int]:
+    """The loop for a shape: its numbers are constants, so that inner loops are unrolled."""
+    names = {**globals(), "STACKS": shape.stacks, "DEPTH": shape.depth}
+    names |= {"READS": shape.reads(0), "FIELDS": shape.field(0, 0)}
+    for function in (_repetitions, _apply, _looked_up, _height, _mark, _cycles, _advance):
+        copy = FunctionType(function.__code__, names)
+        copy.__annotations__ = function.__annotations__
+        names[function.__name__] = copy
+    found: Callable[..., int] = names["_advance"]
+    return found
+
+
+class RunStacks:
+    """The runs of all stacks, and the loop over them."""
+
+    def __init__(self, shape: Shape, stacks: Sequence[Runs]) -> None:
+        self.shape = shape
+        self.clock = np.zeros(shape.clock, np.int64)
+        self.runs: NDArray[Any] = np.zeros((shape.stacks, 64, 2), np.int64)
+        self._marked: NDArray[Any] = np.zeros((shape.stacks, WINDOW + 2, 2), np.int64)
+        self._greatest = 0
+        """No count is greater."""
+        self.put(stacks)
+
+    def put(self, stacks: Sequence[Runs]) -> None:
+        """Replace the runs of all stacks."""
+        stacks = stacks[: self.shape.stacks]
+        self.clock[TOPS : TOPS + len(stacks)] = [len(each.digits) for each in stacks]
+        self.make_room(0)
+        for slot, (digits, counts) in enumerate(stacks):
+            self._greatest = max([self._greatest, *counts.tolist()])
+            if self._greatest >= FITS:
+                self.runs = self.runs.astype(object)
+            self.runs[slot, 1 : len(digits) + 1, DIGIT] = digits
+            self.runs[slot, 1 : len(digits) + 1, COUNT] = counts
+        self.runs[:, 0, DIGIT], self.runs[:, 0, COUNT] = EMPTY, ALL
+
+    def make_room(self, count: int) -> None:
+        """Make room for some more runs on every stack; raise InputError if there are too many."""
+        tops = self.clock[TOPS:].tolist()
+        if sum(tops) > MOST_RUNS:
+            raise InputError(
+                f"the stacks have more than {MOST_RUNS:,} runs of equal digits, "
+                "which the accelerated engine does not keep; run it with --engine fast"
+            )
+        room = self.runs.shape[1]
+        if max(tops) + count + 2 > room:
+            more = np.zeros((self.shape.stacks, max(tops) + count + 2, 2), self.runs.dtype)
+            self.runs = np.concatenate([self.runs, more], axis=1)
+
+    def stacks(self) -> list[Runs]:
+        """The stacks, as views."""
+        tops = (self.clock[TOPS:] + 1).tolist()
+        found = zip(self.runs, tops, strict=True)
+        return [
+            Runs(runs[1:top, DIGIT].astype(np.int64, copy=False), runs[1:top, COUNT])
+            for runs, top in found
+        ]
+
+    def advance(
+        self, rows: NDArray[np.int64], zeros: NDArray[np.int64], emitted: "Emitted", limit: int
+    ) -> int:
+        """Follow rows until there is no room for codes; return how many moments were done.
+
+        `zeros` has 1 for digits that leave an empty stack empty.
+        """
+        from netwright.jit import compiled  # the compiler, which short runs avoid
+
+        self.make_room(len(emitted.codes))
+        self.clock[EMITTED] = emitted.size
+        loop, few = _specialised(self.shape), min(limit, FITS // 2)
+        if self._greatest + few < FITS:  # a moment pushes at most one digit
+            held = zeros, self.runs, self._marked, self.clock, emitted.codes, emitted.counts, few
+            arrays = rows.reshape(-1), *held
+            done = int(compiled(loop, *arrays).loop(*arrays))
+        else:
+            self.runs, emitted.counts = self.runs.astype(object), emitted.counts.astype(object)
+            entries, marked = rows.reshape(-1).astype(object), self._marked.astype(object)
+            stacks = entries, zeros, self.runs, marked, self.clock
+            done = loop(*stacks, emitted.codes, emitted.counts, limit)
+        self._greatest += done
+        emitted.size = int(self.clock[EMITTED])
+        return done
+
+
+class Emitted:
+    """The codes of moments, and how often each repeats, with room for some more."""
+
+    def __init__(self, room: int) -> None:
+        self.codes = np.empty(room, np.uint32)
+        self.counts: NDArray[Any] = np.empty(room, np.int64)
+        self.size = 0
+
+
+def walk(codes: Any, counts: Any, flags: Any, moves: Any, clock: Any) -> int:
+    """Add up the moves of codes, each by the code before, up to the first with a flag.
+
+    Returns how many codes were walked. `clock` holds the head, its next move, the lowest and the
+    highest cell, the time, and the last code. Compiled, or interpreted where numbers do not fit.
+    """
+    head, move, lowest, highest, time, last = clock
+    done = 0
+    while done < codes.size:
+        code, n = codes[done], counts[done]
+        if code >= REPEATED:  # the first and the last of the cycles reach farthest
+            k, before = code - REPEATED, head
+            for cycle in range(min(n, 2)):
+                if cycle == 1:
+                    head += (head - before) * (n - 2)
+                for place in range(done - k, done):
+                    head += move
+                    move = moves[codes[place]]
+                    lowest, highest = min(lowest, head), max(highest, head)
+            time += n * k
+        elif flags[code]:
+            break
+        else:
+            head += move
+            lowest, highest = min(lowest, head), max(highest, head)
+            move, last = moves[code], code
+            head += move * (n - 1)
+            lowest, highest = min(lowest, head), max(highest, head)
+            time += n
+        done += 1
+    clock[0], clock[1], clock[2], clock[3] = head, move, lowest, highest
+    clock[4], clock[5] = time, last
+    return done
+
+
+def spelled_out(codes: NDArray[Any], counts: NDArray[Any]) -> list[int]:
+    """The codes of all moments, one by one.
+
+    >>> spelled_out(np.array([7, 8, REPEATED + 2]), np.array([1, 2, 2]))
+    [7, 8, 8, 8, 8, 8, 8]
+    """
+    found: list[int] = []
+    for code, n in zip(codes.tolist(), counts.tolist(), strict=True):
+        found += [code] * n if code < REPEATED else found[REPEATED - code :] * n
+    return found
+
+
+def prepare(shape: Shape) -> None:
+    """Compile the loop for a shape."""
+    none = np.zeros(0, np.int64)
+    RunStacks(shape, []).advance(none, none, Emitted(0), 0)

@@ -33,7 +33,7 @@ def test_a_session_prints_what_a_page_shows(
     tmp_path: Path,
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("netwright.engine.staged.REFERENCE_SECONDS", 10**9)  # names its engine
+    monkeypatch.setattr("netwright.engine.moments.REFERENCE_SECONDS", 10**9)  # names its engine
     kernel.compiled.cache_clear()
     monkeypatch.setattr("netwright.engine.pointers.engine.has_code", lambda: False)
     main(shlex.split(arguments))

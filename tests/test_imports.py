@@ -170,10 +170,10 @@ def loaded(*arguments: str) -> set[str]:
 
 CALLED = """
 import sys
-import netwright.engine.staged
+import netwright.engine.moments
 from netwright.cli import main
 
-netwright.engine.staged.REFERENCE_SECONDS = 10**9  # a slow computer takes the same way
+netwright.engine.moments.REFERENCE_SECONDS = 10**9  # a slow computer takes the same way
 called = {}
 
 def note(frame, event, _):

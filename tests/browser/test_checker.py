@@ -227,7 +227,7 @@ def test_a_certificate_dropped_onto_the_page(look: Any) -> None:
 
 def test_a_certificate_dropped_onto_a_file(watched: Any, tmp_path: Path) -> None:
     file = tmp_path / "page.html"
-    nw.explore("palindrome", "abba").save(file)
+    nw.explore("palindrome", "abba", to="universal").save(file)
     page = watched(file.as_uri())
     page.wait_for_selector("body[data-shown]")
     checks_here(page)

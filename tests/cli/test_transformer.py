@@ -25,7 +25,7 @@ def answer(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, di
 def test_the_transformer_is_the_default(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("netwright.engine.staged.REFERENCE_SECONDS", 10**9)
+    monkeypatch.setattr("netwright.engine.moments.REFERENCE_SECONDS", 10**9)
     kernel.compiled.cache_clear()  # else tables would be used at once
     code, found = answer(capsys, "run", "palindrome", "abba")
     assert (code, found["outcome"], found["on"]) == (0, "accepted", "transformer")

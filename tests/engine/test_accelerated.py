@@ -14,9 +14,9 @@ from tests.mutations import mutated_neural_gpu, mutated_rnn
 from tests.repetition import repeated, some
 
 from netwright.engine.digits import Digits
+from netwright.engine.moments import advance_to
 from netwright.engine.neural_gpu import FastNeuralGPU
 from netwright.engine.rnn import FastRNN
-from netwright.engine.staged import advance_to
 from netwright.errors import InputError, NetworkError
 from netwright.exact.runs import Runs
 from netwright.exact.vector import Vector

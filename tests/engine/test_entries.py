@@ -15,9 +15,9 @@ from tests.repetition import repeated, some
 
 from netwright.definitions.rnn import RNN
 from netwright.engine import tables
+from netwright.engine.moments import advance_to
 from netwright.engine.neural_gpu import FastNeuralGPU
 from netwright.engine.rnn import FastRNN, RNNMoments
-from netwright.engine.staged import advance_to
 from netwright.exact.feed_forward import Affine
 from netwright.exact.layout import Layout
 from netwright.exact.vector import Vector

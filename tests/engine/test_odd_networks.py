@@ -12,10 +12,9 @@ from tests.mutations import mutated_rnn
 from netwright.definitions.neural_gpu import Convolution, NeuralGPU
 from netwright.definitions.rnn import RNN
 from netwright.engine.digits import Digits
-from netwright.engine.moments import UnsuitableError
+from netwright.engine.moments import UnsuitableError, advance_to
 from netwright.engine.rnn import FastRNN, last_hidden
 from netwright.engine.stack_moments import vector_of
-from netwright.engine.staged import advance_to
 from netwright.exact.feed_forward import Affine, Weights
 from netwright.exact.layout import Layout
 from netwright.exact.vector import Vector

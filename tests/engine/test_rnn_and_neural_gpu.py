@@ -17,9 +17,9 @@ from tests.strategies import words as random_words
 
 from netwright.definitions.neural_gpu import NeuralGPU
 from netwright.definitions.rnn import RNN
+from netwright.engine.moments import advance_to
 from netwright.engine.neural_gpu import FastNeuralGPU
 from netwright.engine.rnn import FastRNN
-from netwright.engine.staged import advance_to
 from netwright.exact.feed_forward import Affine
 from netwright.exact.vector import Vector
 from netwright.kind.neural_gpu.construction import compile_neural_gpu, with_padding
@@ -72,7 +72,7 @@ def test_the_definition_is_left_at_any_moment(
     reference_steps: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(FastNeuralGPU, "is_warm", staticmethod(lambda: False))
-    monkeypatch.setattr("netwright.engine.staged.REFERENCE_SECONDS", 10**9)
+    monkeypatch.setattr("netwright.engine.moments.REFERENCE_SECONDS", 10**9)
     gpu = gpu_of(library_machine("palindrome"))
     X = gpu.embed("abba")
     fast = FastNeuralGPU(gpu.network, X, reference_steps=reference_steps)

@@ -12,8 +12,8 @@ from tests.strategies import D
 
 from netwright.definitions.neural_gpu import Convolution, NeuralGPU
 from netwright.definitions.rnn import RNN
+from netwright.engine.moments import advance_to
 from netwright.engine.rnn import FastRNN
-from netwright.engine.staged import advance_to
 from netwright.errors import FormatError
 from netwright.exact.feed_forward import Affine, LinearMap
 from netwright.exact.rational import relu

@@ -393,4 +393,4 @@ def test_the_form_has_all_options_but_other_names_of_kinds(answers: Answers) -> 
     assert list(listed) == list(kinds())
     names = {name: [option["name"] for option in options] for name, options in listed.items()}
     assert names["language-model"] == ["context", "dtype"]
-    assert names["universal-transformer"] == ["attention", "blanks"]
+    assert names["universal-transformer"] == ["size", "attention", "blanks"]

@@ -31,9 +31,8 @@ from netwright.engine.forms import (
     plus,
     times,
 )
-from netwright.engine.moments import UnsuitableError, Watch
+from netwright.engine.moments import UnsuitableError, Vectors, Watch, advance_to
 from netwright.engine.stack_moments import StackEngine, StackMoments
-from netwright.engine.staged import Vectors, advance_to
 from netwright.exact.rational import sigma
 from netwright.exact.vector import Vector
 

@@ -7,9 +7,8 @@ from netwright.engine.cells import StackVector, read, step
 from netwright.engine.control import Context, Control, Evaluated, Key
 from netwright.engine.digits import Digits
 from netwright.engine.forms import CellForms, IntegerMap, Layer, Pattern
-from netwright.engine.moments import UnsuitableError, Watch
+from netwright.engine.moments import UnsuitableError, Vectors, Watch
 from netwright.engine.stack_moments import StackEngine, StackMoments
-from netwright.engine.staged import Vectors
 from netwright.exact.rational import ONE, sigma
 from netwright.exact.vector import Vector, combine
 

@@ -19,13 +19,16 @@ from netwright.engine.moments import (
     NEITHER,
     ZERO_BLOCK,
     Codes,
+    NamedVectors,
     ReferenceEngine,
     Spelled,
+    StagedEngine,
     UnsuitableError,
+    Vectors,
     Watch,
+    advance_to,
     moments_of,
 )
-from netwright.engine.staged import NamedVectors, StagedEngine, Vectors, advance_to
 from netwright.errors import InputError, NetworkError
 from netwright.exact.entries import EMPTY, FIRST_SHAPE
 from netwright.exact.layout import Layout

@@ -64,7 +64,7 @@ ANY_MACHINE = "universal-transformer"
 IN_THE_PAGE = (ANY_MACHINE, "pointer-transformer", "transformer")
 """The kinds whose moments the page's engine shows as `moments` does."""
 CHECKER = _files("/checker")
-"""The modules that check certificates in the page; it loads them when they are used."""
+"""The modules that check certificates in the page, which loads them when they are used."""
 
 
 def moments_recorded(explored: Explored, tokens: str | None, t: int | None) -> range:
@@ -114,10 +114,10 @@ def page_file(
         query = {**(query or {}), "t": str(t or times[0])}
         recorded |= {"moments": moments, "query": query}
     packed = gzip.compress(json_bytes(recorded), 9, mtime=0)
-    engine = ENGINE if "network" in recorded else {}
+    more = ENGINE | CHECKER if "network" in recorded else {}
     modules = {
         f"netwright{path}": f"data:text/javascript;base64,{_base64(_by_name(path, each.body))}"
-        for path, each in sorted((ASSETS | CHECKER | engine).items())
+        for path, each in sorted((ASSETS | more).items())
         if path.endswith(".js")
     }
     page = ASSETS["/"].body.decode()

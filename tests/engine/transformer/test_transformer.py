@@ -231,7 +231,7 @@ def test_a_long_input_or_half_a_second_ends_the_definition(monkeypatch: pytest.M
     compiled = compiled_for(library_machine("palindrome"), "a")
     X = compiled.recognizer.embed("ab" * 40)
     assert FastDecoder(compiled.network, X, compiled.seed, reference_steps=64).fast
-    monkeypatch.setattr("netwright.engine.staged.REFERENCE_SECONDS", -1)
+    monkeypatch.setattr("netwright.engine.moments.REFERENCE_SECONDS", -1)
     decoder = FastDecoder(compiled.network, X[:2], compiled.seed, reference_steps=64)
     decoder.advance(1)
     assert decoder.fast
@@ -302,7 +302,7 @@ def test_a_run_goes_on_from_a_snapshot() -> None:
 def test_codes_are_the_same_whatever_comes_first(
     reference_steps: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("netwright.engine.staged.REFERENCE_SECONDS", 10**9)
+    monkeypatch.setattr("netwright.engine.moments.REFERENCE_SECONDS", 10**9)
     kernel.compiled.cache_clear()  # else tables would be used at once
     compiled = compiled_for(library_machine("copy"), "ab")
     X = compiled.recognizer.embed("ab")

@@ -13,8 +13,7 @@ import numpy as np
 from netwright.definitions.transformer import Transformer
 from netwright.engine.full.checked import CHUNK, Checked
 from netwright.engine.full.program import Decoder, Numbered, Part, Pointed, one_hot
-from netwright.engine.moments import IndexedCodes, UnsuitableError, Watch
-from netwright.engine.staged import FasterMoments
+from netwright.engine.moments import FasterMoments, IndexedCodes, UnsuitableError, Watch
 from netwright.exact.arrays import IntArray
 from netwright.exact.feed_forward import FeedForward
 from netwright.exact.rational import ONE, Rational

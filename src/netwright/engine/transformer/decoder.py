@@ -17,8 +17,7 @@ from itertools import count
 from typing import TYPE_CHECKING, NamedTuple
 
 from netwright.definitions.transformer import Transformer
-from netwright.engine.moments import ReferenceEngine, Watch, watched
-from netwright.engine.staged import F, StagedEngine, Vectors
+from netwright.engine.moments import F, ReferenceEngine, StagedEngine, Vectors, Watch, watched
 from netwright.engine.transformer.attention import AttentionCache
 from netwright.engine.transformer.encoded import Encoded
 from netwright.engine.transformer.program import Program

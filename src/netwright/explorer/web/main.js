@@ -159,12 +159,12 @@ $("theme").addEventListener("click", () => store.set({ theme: nextTheme() }));
 $("help-button").addEventListener("click", () => showHelp());
 $("demos-button").addEventListener("click", async () => showDemos(await source.demos(), source));
 
-// The checker of certificates is loaded when it is used.
+// The checker of certificates is loaded when it is used; a file of recorded moments does not have it.
 const showChecker = async (file) => (await import("./checker/panel.js")).showChecker(file);
 $("check-button").addEventListener("click", () => showChecker());
 for (const type of ["dragover", "drop"]) {
   addEventListener(type, (event) => {
-    if (!event.dataTransfer?.types.includes("Files")) return;
+    if ($("check-button").hidden || !event.dataTransfer?.types.includes("Files")) return;
     event.preventDefault();
     if (type === "drop") showChecker(event.dataTransfer.files[0]);
   });
@@ -177,6 +177,7 @@ for (const type of ["dragover", "drop"]) {
     setTheme(store.get("theme"));
     if (store.get("big")) document.body.classList.add("big");
     document.body.classList.toggle("file", Boolean(source.only));
+    $("check-button").hidden = Boolean(source.recorded?.moments);
     source.machines().then((known) => known && choice.offer(known), trouble);
     await loadRun();
   } catch (error) {

@@ -49,6 +49,21 @@ def test_a_row_is_what_the_run_says() -> None:
     assert len({row["tape_digest"] for row in rows}) == 1
 
 
+@pytest.mark.parametrize("machine", [BEAVER.machine, "1RB1LA_1LA1RB"])
+def test_accelerated_rows_are_those_of_the_fast_engine(machine: str) -> None:
+    """Digests of tapes too, which a later campaign with another engine may be compared with."""
+    on, item = ("machine", "rnn", "neural-gpu"), Item(0, machine, "")
+    fast, accelerated = (
+        list(rows_of(item, Plan(on=on, max_steps=200_000, engine=engine)))
+        for engine in ("fast", "accelerated")
+    )
+    assert {row.pop("engine") for row in accelerated} == {"accelerated"}
+    assert {row.pop("engine") for row in fast} == {"fast"}
+    for row in (*fast, *accelerated):
+        del row["seconds"]
+    assert accelerated == fast
+
+
 @pytest.mark.parametrize("name", library_names())
 def test_the_whole_library_agrees(name: str) -> None:
     rows = list(rows_of(library_item(name), Plan(on=ALL, max_steps=200)))

@@ -386,9 +386,11 @@ class RunStacks:
             done = int(compiled(loop, *arrays).loop(*arrays))
         else:
             self.runs, emitted.counts = self.runs.astype(object), emitted.counts.astype(object)
-            entries, marked = rows.reshape(-1).astype(object), self._marked.astype(object)
-            stacks = entries, zeros, self.runs, marked, self.clock
+            given = (rows.reshape(-1), self._marked, self.clock)
+            entries, marked, clock = (array.astype(object) for array in given)
+            stacks = entries, zeros, self.runs, marked, clock
             done = loop(*stacks, emitted.codes, emitted.counts, limit)
+            self.clock[:] = clock
         self._greatest += done
         emitted.size = int(self.clock[EMITTED])
         return done
@@ -401,6 +403,28 @@ class Emitted:
         self.codes = np.empty(room, np.uint32)
         self.counts: NDArray[Any] = np.empty(room, np.int64)
         self.size = 0
+
+
+def walked(
+    codes: NDArray[Any],
+    counts: NDArray[Any],
+    flags: NDArray[Any],
+    moves: NDArray[Any],
+    place: Sequence[int],
+    moments: int,
+) -> tuple[int, list[int]]:
+    """`walk` from a place on, to at most so many moments: the codes walked, and the place then."""
+    from netwright.jit import compiled  # the compiler, which short runs avoid
+
+    clock = np.array(place, dtype=np.int64 if moments < FITS // 2 else object)
+    if clock.dtype == object:
+        codes, counts, flags, moves = (x.astype(object) for x in (codes, counts, flags, moves))
+        done = walk(codes, counts, flags, moves, clock)
+    else:
+        numbers = (each.astype(np.int64, copy=False) for each in (counts, flags, moves))
+        arrays = (codes, *numbers, clock)
+        done = compiled(walk, *arrays).loop(*arrays)
+    return done, clock.tolist()
 
 
 def walk(codes: Any, counts: Any, flags: Any, moves: Any, clock: Any) -> int:

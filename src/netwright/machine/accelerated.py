@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from netwright.errors import InputError
 from netwright.exact import entries
 from netwright.exact.entries import GROWS, POPS, PUSHED, ROW, STATUS, Shape
-from netwright.exact.runs import MOST_MOVES, Emitted, Runs, RunStacks, walk
+from netwright.exact.runs import MOST_MOVES, Emitted, Runs, RunStacks, walked
 from netwright.exact.snapshot import (
     FARTHEST,
     CheckpointStore,
@@ -22,7 +22,6 @@ from netwright.exact.snapshot import (
     checked_array,
     require_consistent,
 )
-from netwright.jit import compiled
 from netwright.machine.configuration import Tape
 from netwright.machine.simulate import (
     Engine,
@@ -140,12 +139,10 @@ class AcceleratedMachine:
         self.steps += self._stacks.advance(table.rows, zeros, emitted, limit)
         self.moves += emitted.size
         pairs, counts = emitted.codes[: emitted.size], emitted.counts[: emitted.size]
-        place = self.head, int(table.moves[self._pair]), self.lowest, self.highest, 0, self._pair
-        kind = np.int64 if self.steps < 1 << 61 else object
-        clock, moves = np.array(place, kind), table.moves.astype(kind, copy=False)
-        arrays = pairs, counts.astype(kind, copy=False), table.no_flags, moves, clock
-        (walk if kind is object else compiled(walk, *arrays).loop)(*arrays)
-        self.head, _, self.lowest, self.highest, _, self._pair = clock.tolist()
+        move = int(table.moves[self._pair])
+        place = [self.head, move, self.lowest, self.highest, 0, self._pair]
+        _, place = walked(pairs, counts, table.no_flags, table.moves, place, self.steps)
+        self.head, _, self.lowest, self.highest, _, self._pair = place
 
     def stacks(self) -> list[Runs]:
         """The tape left and right of the head; the last entry of the loop is not applied yet."""

@@ -22,7 +22,7 @@ from netwright.engine.moments import (
 from netwright.engine.stack_moments import StackEngine
 from netwright.errors import NetworkError
 from netwright.exact.rational import ONE, Rational, digits_in_base
-from netwright.exact.runs import walk
+from netwright.exact.runs import walked
 from netwright.exact.snapshot import FARTHEST, Snapshot, checked_array, require_consistent
 from netwright.exact.vector import Vector
 from netwright.kind.rnn.neurons import Neurons
@@ -296,19 +296,13 @@ class PairFollower:
 
     def _walk_runs(self, codes: RepeatedCodes) -> IndexedCodes:
         """Advance up to the first moment that may end the run; return that moment."""
-        from netwright.jit import compiled
-
         flags, moves, pairs = self._meanings_of(codes)
-        place = self.head, self.move, self.lowest, self.highest, self.time, 0
-        kind, done = _type_of(self.time + codes.moments), 0
-        clock = np.array(place, dtype=kind)
-        numbers = (each.astype(kind, copy=False) for each in (codes.counts, flags, moves))
-        arrays = (codes.numbers, *numbers, clock)
+        place, done = [self.head, self.move, self.lowest, self.highest, self.time, 0], 0
         if self.time < self.max_steps:
-            loop = walk if kind is object else compiled(walk, *arrays).loop
-            done = loop(*arrays)
+            numbers = (codes.numbers, codes.counts, flags, moves)
+            done, place = walked(*numbers, place, self.time + codes.moments)
         if done:
-            self.head, self.move, self.lowest, self.highest, self.time, last = clock.tolist()
+            self.head, self.move, self.lowest, self.highest, self.time, last = place
             self.pair = int(pairs[last])
         return IndexedCodes(codes.numbers[done : done + 1], codes.rows)
 

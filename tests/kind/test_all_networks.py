@@ -56,7 +56,10 @@ def test_a_target_and_an_engine_go_by_their_names_too() -> None:
             {"on": "abacus"},
             "no network 'abacus'; there are transformer, rnn, neural-gpu, pointer-transformer, ",
         ),
-        ({"engine": "steam"}, "no engine 'steam'; there are auto, fast, full, reference, torch"),
+        (
+            {"engine": "steam"},
+            "no engine 'steam'; there are auto, fast, full, accelerated, reference, torch",
+        ),
         ({"score": "last"}, "no score 'last'; there are paper, recency"),
     ):
         with pytest.raises(InputError, match=message):

@@ -21,7 +21,7 @@ COLUMNS = {
     "state": "the state in which the run ended",
     "non_blank": "cells that are not blank",
     "head": "the cell of the head",
-    "tape_digest": "the first 16 digits of the tape's SHA-256; accelerated: of the tape as runs",
+    "tape_digest": "the first 16 digits of the tape's SHA-256",
     "agrees": "whether all of these equal the machine's, and all verified facts hold",
     "verified_steps": "steps at which every vector was compared",
     "checks": "number of comparisons",

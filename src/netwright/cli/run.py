@@ -70,8 +70,7 @@ def command(
         choice_of(
             "--engine",
             Engine,
-            "The code that does the work; same answer. accelerated: rnn, neural-gpu, machine; "
-            "torch: language models.",
+            "The code that does the work; same answer.",
         ),
     ] = Engine.AUTO,
     broken: Broken = None,

@@ -32,6 +32,7 @@ from netwright.machine.library import library_machine, library_names
 from netwright.machine.simulate import Outcome, simulate
 from netwright.machine.turing_machine import Action, Move, TuringMachine
 from netwright.network.certificate import check_written
+from netwright.network.network import network_for_word
 from netwright.network.running import run
 from netwright.precision.laboratory import AttentionExperiment
 
@@ -160,3 +161,10 @@ def test_rogozhins_machine_of_4_states_runs_its_tag_system_on_the_rnn() -> None:
     machine = library_machine("universal-4-6")
     found = run_by_definition(compile_rnn(machine), machine.default_input, 10_000)
     assert (found.outcome, found.steps, found.state) == (Outcome.HALTED, 6880 + 48, "q3")
+
+
+@pytest.mark.parametrize("on", KINDS)
+def test_a_run_names_the_engine_that_was_asked_for(on: str) -> None:
+    network = network_for_word(library_machine("busy-beaver-3"), on, ())
+    for engine in ("fast", "full", "reference"):
+        assert str(network.run(max_steps=100, engine=engine).engine) == engine

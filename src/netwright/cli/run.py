@@ -43,7 +43,6 @@ if TYPE_CHECKING:
 EXAMPLE = """\b
 Examples:
   netwright run palindrome abba
-  netwright run palindrome abba --on rnn
   netwright run palindrome abba --without residual:decoder.2.self
   netwright run busy-beaver-5 --on rnn --max-steps 50000000 --checkpoint bb5
   netwright run 1RB1LA_1LA1RB --on rnn --engine accelerated --max-steps 1e12

@@ -3,6 +3,7 @@
 import re
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -21,6 +22,7 @@ from netwright.kind.record import (
     C,
     Construction,
     FollowedReading,
+    Following,
     Kind,
     Look,
     Option,
@@ -33,7 +35,7 @@ from netwright.kind.rnn.meanings import MEANINGS
 from netwright.kind.rnn.neurons import Neurons
 from netwright.kind.rnn.reading import PairFollower, VectorReader, stack_run
 from netwright.kind.rnn.readouts import readouts
-from netwright.machine.simulate import Engine
+from netwright.machine.simulate import Engine, Run
 from netwright.machine.timeline import Timeline
 from netwright.machine.turing_machine import TuringMachine
 from netwright.network.tensors import VECTOR, NamedTensors
@@ -168,6 +170,11 @@ class StackReading(FollowedReading[C]):
         """A trace by moves."""
         ongoing = self.ongoing(compiled, word, max_steps, Engine.ACCELERATED)
         return self.traced(compiled, word, ongoing)
+
+    def run(self, compiled: C, word: Sequence[str], following: Following) -> Run:
+        """Run, and name the engine that was asked for where `full` is the definition."""
+        found = super().run(compiled, word, following)
+        return replace(found, engine=Engine.FULL) if following.engine is Engine.FULL else found
 
     def ongoing(
         self, compiled: C, word: Sequence[str], max_steps: int, engine: Engine

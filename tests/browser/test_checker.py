@@ -65,6 +65,14 @@ def agree(named: Iterable[tuple[str, bytes]]) -> Counter[str]:
     return counts
 
 
+def test_the_network_of_16_coordinates_is_left_to_python() -> None:
+    small: dict[str, Any] = {"size": 16}
+    files = [in_a_file("palindrome", "universal-transformer", small)]
+    files.append(nw.universal(**small).certify().to_bytes())
+    for found in page_says(files):
+        assert found["verdict"] == "unchecked"
+
+
 def in_a_file(name: str, on: str, options: dict[str, Any]) -> bytes:
     return compile_network(library_machine(name), on, **options).certify().to_bytes()
 

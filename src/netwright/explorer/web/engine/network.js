@@ -15,8 +15,10 @@ export function embed({ kind, written, machine }, word) {
     if (!table.has(symbol)) throw new Error(`the input has ${JSON.stringify(symbol)}, which this network does not read`);
     return table.get(symbol);
   });
-  if (kind === "universal-transformer") // the symbols, then every rule
-    return [...look(by(written.symbols), word), ...written.rules.map((row) => readVector(row[2]))];
+  if (kind === "universal-transformer") { // the symbols, every rule, and, of 16 coordinates, one token more
+    const rules = [...written.rules.map((row) => row[2]), ...(written.accepted ? [written.accepted] : [])];
+    return [...look(by(written.symbols), word), ...rules.map(readVector)];
+  }
   if (kind === "universal-text") { // the rules, then the symbols' numbers from the last to the first
     const numbers = new Map(written.prompt.symbols);
     const input = [...word].reverse().map((symbol) => `${numbers.get(symbol) ? numbers.get(symbol).toString(2) : ""}T`);

@@ -310,7 +310,7 @@ def test_a_run_that_never_halts(look: Opened) -> None:
 
 
 def test_work_that_takes_long_says_how_far_it_is_and_can_be_stopped(look: Opened) -> None:
-    page = look("machine=busy-beaver-5&kind=rnn", 5)
+    page = look("machine=1RB1LA_1LA1RB&kind=rnn", 5)
     page.keyboard.press("End")
     page.wait_for_selector("#stop:not([hidden])")
     assert re.search(r"own run: \d+ %", text(page, "#busy"))

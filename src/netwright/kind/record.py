@@ -220,8 +220,8 @@ class Reading(ABC, Generic[C]):
         """A trace: the vectors of the run at any moment."""
 
     def accelerated_trace(self, compiled: C, word: Sequence[str], max_steps: int) -> Tracing[Any]:
-        """A trace by the accelerated engine, for kinds that have it."""
-        raise NotImplementedError
+        """A trace by the accelerated engine; InputError unless the kind has one."""
+        raise InputError("this kind has no trace by the accelerated engine")
 
     def outputs(self, compiled: C, word: Sequence[str]) -> Iterator[Vector]:
         """y_1, y_2, … on a word, by the definition."""

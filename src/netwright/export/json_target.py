@@ -6,6 +6,7 @@ moment, and the statements of its proof. The page's own engine runs it (`explore
 """
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import islice
@@ -20,6 +21,7 @@ from netwright.kind.registry import exact_kinds
 from netwright.network.network import Network
 from netwright.network.saved import from_parts, parts_of
 from netwright.network.tensors import RATIONAL, NamedTensors
+from netwright.network.tree import maps
 
 VERSION = "netwright JSON 1"
 FILE = "network.json"
@@ -60,18 +62,29 @@ def network_data(network: Network) -> dict[str, Any]:
             "short": dict(look.view.short),
             "score": look.score(network.compiled),
         },
-        "lemmas": _statements(network),
+        "maps": [[leaf.name, list(leaf.path)] for leaf in maps(network.compiled.network)],
+        "parts": list(network.parts),
+        **_statements(network),
         "proof": dict(network.kind.proof.formulae),
         **parts,
     }
 
 
-def _statements(network: Network) -> list[str]:
-    """The statements that `verify` compares in the first steps; a change does not alter them."""
+def _statements(network: Network) -> dict[str, Any]:
+    """The statements that `verify` compares in the first steps, and those of vectors by name.
+
+    A change of the network does not alter them.
+    """
     machine, kind = network.machine, network.kind
     whole = kind.construction.construct(machine, network.options)
     word = () if machine.blank in machine.default_input else machine.default_input
-    return [*dict.fromkeys(each.statement for each in kind.proof.checks(whole, word, 1))]
+    lemmas, of_vectors = dict[str, None](), dict[str, str]()
+    for check in kind.proof.checks(whole, word, 1):
+        lemmas[check.statement] = None
+        if check.name == "y" or re.fullmatch("[apz][0-9]", check.name):
+            name = check.name if check.name == "y" else f"decoder.{check.name[1]}.{check.name[0]}"
+            of_vectors.setdefault(name, check.statement)
+    return {"lemmas": [*lemmas], "statements": of_vectors}
 
 
 class JsonTarget(Target):

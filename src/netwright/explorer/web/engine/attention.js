@@ -15,10 +15,15 @@
 // least and the greatest k̂_c; the same bound holds for the least and the greatest sum that they
 // allow, with the larger size of the two in M̂. A key or a box is dropped only if the greatest score
 // that it may have is below the least that another key has; every comparison with NaN is false, so
-// what cannot be screened is kept. Those that remain are compared in exact rationals. ∎
+// what cannot be screened is kept. Those that remain are compared in exact rationals.
+//
+// In arithmetic of p bits the score that counts is ŝ_p, m rounded products added from left to right:
+// |ŝ_p − ⟨q, k⟩| ≤ ((1+v)^m − 1) Σ|q_c k_c|, v = 2^−p, and that is at most ((1+v)^(m+1) − 1) M̂, as
+// ((1+v)^m − 1) (m+11) u ≤ (1+v)^m v: because (m+11) u ≤ v, or else m v (m+11) is small. Equal keys
+// still tie, but nothing is monotone any more. ∎
 
-import { ZERO, Rational, absolute, approximate, compare, minus, negative, over, plus, ratio, times } from "./rational.js";
-import { NOTHING, Vector, addVectors, scaled } from "./vectors.js";
+import { ZERO, Rational, absolute, approximate, bitsKept, compare, minus, negative, over, plus, ratio, times } from "./rational.js";
+import { NOTHING, Vector, addVectors, divided } from "./vectors.js";
 
 const CHUNK = 14, BOX = 3; // a chunk has 2^14 numbers, a box 2^6 keys, or 2^6 smaller boxes
 const RECENT = 32; // winners that are remembered
@@ -163,7 +168,7 @@ export class Keys extends Columns {
   winners(q, length, except = -1) {
     const meeting = this.meeting(q), varying = meeting.filter(({ column }) => !column.isConstant);
     if (!varying.length) return null;
-    if (varying.length === 1 && varying[0].column.direction !== 2) {
+    if (varying.length === 1 && varying[0].column.direction !== 2 && bitsKept() === 0) {
       const near = this.isPhi ? this.nearZero(meeting, varying[0], length) : [0, 1, length - 2, length - 1];
       return this.best(meeting, [...new Set(near)].filter((j) => j >= 0 && j < length && j !== except));
     }
@@ -201,7 +206,8 @@ export class Keys extends Columns {
 
   // The keys that may have the greatest score; the newest boxes first.
   screened(meeting, length, except) {
-    const { isPhi, levels } = this, factor = (meeting.length + 16) * 2 ** -52, width = meeting.length;
+    const { isPhi, levels } = this, width = meeting.length, bits = bitsKept();
+    const factor = (width + 16) * 2 ** -52 + (bits ? Math.expm1((width + 1) * Math.log1p(2 ** -bits)) * 1.001 : 0);
     const columns = meeting.map(({ column }) => column), numbers = meeting.map(({ double }) => double);
     const bounds = levels.map((level) => meeting.map(({ n }) => level[n]));
     const kept = [], uppers = [];
@@ -255,11 +261,11 @@ export class Values extends Columns {
   mean(winners, length) {
     if (winners !== null) {
       if (winners.length === 1) return this.at(winners[0]);
-      return scaled(addVectors(...winners.map((j) => this.at(j))), ratio(1, winners.length));
+      return divided(addVectors(...winners.map((j) => this.at(j))), ratio(winners.length));
     }
     if (this.summed > length) [this.sum, this.summed] = [NOTHING, 0];
     for (; this.summed < length; this.summed++) this.sum = addVectors(this.sum, this.at(this.summed));
-    return scaled(this.sum, ratio(1, length));
+    return divided(this.sum, ratio(length));
   }
 }
 

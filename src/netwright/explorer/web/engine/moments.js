@@ -1,4 +1,4 @@
-// A moment of a Transformer for the page, as explorer/moments.py makes it from Python's.
+// A moment of a network for the page, as explorer/moments.py makes it from Python's.
 
 import { absolute, approximate, minus, over, plus, ratio, times } from "./rational.js";
 import { blockPlaces } from "./vectors.js";
@@ -8,6 +8,7 @@ import { ProofValues } from "./proof.js";
 import { Timeline } from "./timeline.js";
 
 const LONGEST = 80, MOST_VECTORS = 12;
+const READ = ["transformer", "pointer-transformer", "universal-transformer"];
 
 function text(x) {
   const found = x === null ? null : `${x}`;
@@ -15,14 +16,16 @@ function text(x) {
 }
 
 export class Moments {
-  // `data` is network JSON, `view` as the page has it, `machine` the normal form that is simulated.
-  constructor(data, word, view, machine, last) {
+  // `data` is network JSON, `machine` the normal form that is simulated; `proved` is the network of
+  // which the values are those of the proof, if `data` was changed.
+  constructor(data, word, machine, last, proved = data) {
     this.network = openNetwork(data, word);
-    this.view = view;
+    this.view = data.view;
+    this.kind = data.kind;
     this.machine = machine;
     this.places = blockPlaces(data.written.layouts[data.written.network.layout]);
     this.labels = new Map(data.blocks.map(([block, labels]) => [block, labels]));
-    if (data.proof.claims) this.proof = new ProofValues(data, word, new Timeline(machine, word, -1, last));
+    if (data.proof.claims) this.proof = new ProofValues(proved, word, new Timeline(machine, word, -1, last));
     this.rule = data.kind === "universal-transformer" ? this.codedRule : this.shownRule;
     // As Python's watch: 5 on + r is 5 + code₂ of a running state.
     this.states = new Map(machine.states.map((name, n) => [`${plus(ratio(5), times(ratio(2), code(n)))}`, name]));
@@ -35,19 +38,32 @@ export class Moments {
   async at(t, progress, stopped) {
     const before = await this.network.run.seek(t - 1, progress, stopped);
     if (before === null) return null;
-    const { vectors, attention } = this.network.explain(before, t);
+    return this.shown(t, this.network.explain(before, t));
+  }
+
+  // What is shown of the vectors and the attention at time t.
+  shown(t, { vectors, attention }) {
+    const drawn = attention[this.view.drawn];
     return {
       t,
       vectors: this.vectors(vectors),
-      rule: this.rule(vectors.get("decoder.1.input"), vectors.get("decoder.1.z")),
-      attention: this.attention(attention[this.view.drawn], vectors),
+      rule: this.ruleOf(vectors),
+      ...(drawn ? { attention: this.attention(drawn, vectors) } : {}),
       lemmas: this.proof?.claims(t, vectors, attention) ?? [],
     };
   }
 
+  // The rule that the vectors of a moment show; undefined if the page cannot read this kind's.
+  ruleOf(vectors) {
+    const y = vectors.get("decoder.1.input");
+    return y && READ.includes(this.kind) ? this.rule(y, vectors.get("decoder.1.z")) : undefined;
+  }
+
   // The vectors in order, each as its changes since the one before; in full if no parts are named.
   vectors(all) {
-    const { parts } = this.view, names = parts.length ? parts.map((part) => part.vector) : [...all.keys()].slice(0, MOST_VECTORS);
+    const { parts, vectors: shown } = this.view;
+    const every = [...all.keys()].filter((name) => !shown.length || shown.includes(name.split(".")[0]));
+    const names = parts.length ? parts.map((part) => part.vector) : every.slice(0, MOST_VECTORS);
     let before = new Map();
     return names.map((name) => {
       const { places, numbers } = all.get(name);

@@ -1,6 +1,6 @@
 // A network from the JSON of `netwright export --to json`, on a word.
 
-import { ONE } from "./rational.js";
+import { ONE, rounding } from "./rational.js";
 import { Vector, blockPlaces, readVector } from "./vectors.js";
 import { Transformer } from "./transformer.js";
 import { RNN } from "./rnn.js";
@@ -32,8 +32,18 @@ export function embed({ kind, written, machine }, word) {
   return look(table, word);
 }
 
+// The network of `data` on a word; with `data.bits`, every operation of it is rounded.
 export function openNetwork(data, word) {
   if (data.version !== VERSION) throw new Error(`this page reads ${VERSION}; got ${data.version}`);
-  const { network } = data.written, X = embed(data, word);
-  return network.decoder ? new Transformer(data, X) : network.U.kernels ? new NeuralGPU(data, X) : new RNN(data, X);
+  const { written: { network }, bits = 0 } = data;
+  const found = rounding(bits, () => {
+    const X = embed(data, word);
+    return network.decoder ? new Transformer(data, X) : network.U.kernels ? new NeuralGPU(data, X) : new RNN(data, X);
+  });
+  if (bits === 0) return found;
+  for (const [owner, name] of [[found.run, "step"], [found, "next"], [found, "explain"]]) {
+    const exact = owner[name];
+    owner[name] = (...given) => rounding(bits, () => exact.apply(owner, given));
+  }
+  return found;
 }

@@ -1,7 +1,7 @@
 // The Neural GPU, Equations 14 and 15, as in definitions/neural_gpu.py. Time t is S^t.
 
 import { MINUS_ONE } from "./rational.js";
-import { LinearMap, NOTHING, activation, addVectors, hadamard, pointwise, readVector, scaled } from "./vectors.js";
+import { LinearMap, NOTHING, activation, addVectors, flipsOf, hadamard, pointwise, readVector, scaled } from "./vectors.js";
 import { Run } from "./run.js";
 
 class Convolution {
@@ -28,24 +28,27 @@ class Convolution {
 }
 
 export class NeuralGPU {
-  constructor({ written }, X) {
+  constructor({ written, flips }, X) {
     const { U, R, F, width, circular } = written.network;
     const [update, reset, next] = [U, R, F].map((gate) => new Convolution(gate, circular));
     const both = (f, S, T) => S.map((row, i) => row.map((s, j) => f(s, T[i][j])));
     this.gates = (S) => ({ u: update.apply(S), r: reset.apply(S) });
-    const step = (S, { u, r }) => {
+    const changes = flipsOf(flips);
+    const step = (S, { u, r }, t) => {
       const f = next.apply(both(hadamard, r, S));
       // u ⊙ s + (1 − u) ⊙ f = u ⊙ s + f − u ⊙ f
       const kept = both(hadamard, u, S), lost = both(hadamard, u, f);
-      return S.map((row, i) => row.map((_, j) => addVectors(kept[i][j], f[i][j], scaled(lost[i][j], MINUS_ONE))));
+      const T = S.map((row, i) => row.map((_, j) => addVectors(kept[i][j], f[i][j], scaled(lost[i][j], MINUS_ONE))));
+      const flip = changes?.get(t);
+      return flip ? T.map(([first, ...row], i) => [flip(`cell.${i + 1}`, i === T.length - 1 ? flip("cell", first) : first), ...row]) : T;
     };
     this.step = step;
-    this.run = new Run(X.map((x) => [x, ...Array(width - 1).fill(NOTHING)]), (S) => step(S, this.gates(S)));
+    this.run = new Run(X.map((x) => [x, ...Array(width - 1).fill(NOTHING)]), (S, t) => step(S, this.gates(S), t));
   }
 
   // The cells of S^t, and the gates that made them; those with no number are the last cell's.
   explain(before, t) {
-    const { u, r } = this.gates(before), S = this.step(before, { u, r }), vectors = new Map();
+    const { u, r } = this.gates(before), S = this.step(before, { u, r }, t), vectors = new Map();
     const columns = { cell: S, u, r };
     for (const [letter, grid] of Object.entries(columns)) vectors.set(letter, grid.at(-1)[0]);
     for (const [letter, grid] of Object.entries(columns)) grid.forEach((row, i) => vectors.set(`${letter}.${i + 1}`, row[0]));

@@ -4,6 +4,9 @@
 // or a sum of safe integers is exact if the double that it gives is at most LARGEST in size: by
 // monotonic rounding a true value of 2^53 or more becomes a double of 2^53 or more. So each result
 // below is tested after it was computed, and recomputed with BigInts if it is too large.
+//
+// Within `rounding(p, work)` every operation is that of a float with p bits: what is exact elsewhere
+// is rounded to the nearest number of p significant bits, ties to even, with no limit on exponents.
 
 const LARGEST = Number.MAX_SAFE_INTEGER;
 
@@ -76,15 +79,50 @@ function reduced(n, d) {
   return new Rational(n, d);
 }
 
+let precision = 0; // bits; 0 is exact
+
+// What `work` returns if every operation in it is rounded to `bits` bits; 0 is exact.
+export function rounding(bits, work) {
+  const before = precision;
+  precision = bits;
+  try {
+    return work();
+  } finally {
+    precision = before;
+  }
+}
+
+export const bitsKept = () => precision;
+
+const length = (x) => {
+  const text = x.toString(16);
+  return 4 * text.length - Math.clz32(parseInt(text[0], 16)) + 28;
+};
+
+// x, or the nearest number of `precision` bits to it.
+export function rounded(x) {
+  if (precision === 0 || x.n === 0) return x;
+  const size = BigInt(x.n < 0 ? -x.n : x.n), bottom = BigInt(x.d);
+  // size/d·2^shift has precision + 1 bits or one more: at least one beyond those that are kept.
+  const shift = precision + 1 + length(bottom) - length(size);
+  const top = shift > 0 ? size << BigInt(shift) : size, under = shift < 0 ? bottom << BigInt(-shift) : bottom;
+  let kept = top / under;
+  const more = BigInt(length(kept) - precision), half = 1n << (more - 1n), rest = kept & ((1n << more) - 1n);
+  const isAbove = rest > half || (rest === half && (kept * under !== top || (kept >> more) & 1n));
+  kept = (kept >> more) + (isAbove ? 1n : 0n);
+  const exponent = Number(more) - shift, sign = x.n < 0 ? -1n : 1n;
+  return exponent >= 0 ? reduced((sign * kept) << BigInt(exponent), 1n) : reduced(sign * kept, 1n << BigInt(-exponent));
+}
+
 // n/d from integers of any kind, d not 0.
 export function ratio(n, d = 1) {
   if (typeof n === "number" && typeof d === "number" && Number.isSafeInteger(n) && Number.isSafeInteger(d)) {
     if (d < 0) return ratio(-n, -d);
     const common = gcd(n, d);
-    return new Rational(n / common + 0, d / common);
+    return rounded(new Rational(n / common + 0, d / common));
   }
   const top = BigInt(n), bottom = BigInt(d);
-  return bottom < 0n ? reduced(-top, -bottom) : reduced(top, bottom);
+  return rounded(bottom < 0n ? reduced(-top, -bottom) : reduced(top, bottom));
 }
 
 // The number of a text "p" or "p/q".
@@ -106,6 +144,14 @@ export function absolute(x) {
 }
 
 export function times(x, y) {
+  return precision === 0 ? product(x, y) : rounded(product(x, y));
+}
+
+export function plus(x, y) {
+  return precision === 0 ? total(x, y) : rounded(total(x, y));
+}
+
+function product(x, y) {
   const a = x.n, b = x.d, c = y.n, d = y.d;
   if (typeof a === "number" && typeof c === "number") {
     if (a === 0 || c === 0) return ZERO;
@@ -121,7 +167,7 @@ export function times(x, y) {
   return reduced(BigInt(a) * BigInt(c), BigInt(b) * BigInt(d));
 }
 
-export function plus(x, y) {
+function total(x, y) {
   const a = x.n, b = x.d, c = y.n, d = y.d;
   if (a === 0) return y;
   if (c === 0) return x;

@@ -2,21 +2,24 @@
 //
 // Time t is h_t for the n vectors of the input, and g_{t−n} from t = n on.
 
-import { LinearMap, NOTHING, activation, addVectors, pointwise, readVector } from "./vectors.js";
+import { LinearMap, NOTHING, activation, addVectors, flipsOf, pointwise, readVector } from "./vectors.js";
 import { Run } from "./run.js";
 
 export class RNN {
-  constructor({ written }, X) {
+  constructor({ written, flips }, X) {
     const data = written.network, matrix = (name) => data[name] && new LinearMap(data[name]);
     if (data.O !== "identity") throw new Error(`the output ${data.O} is not one that the page computes`);
     const [W, V, U, R] = ["W", "V", "U", "R"].map(matrix);
     const [b1, b2] = ["b1", "b2"].map((name) => readVector(data[name] ?? []));
     const f1 = activation(data.f1), f2 = activation(data.f2);
     this.X = X;
+    const changes = flipsOf(flips);
     // The seed is 0, and y_t = g_t.
     this.run = new Run(NOTHING, (h, t) => {
-      if (t <= X.length) return pointwise(f1, addVectors(W.apply(X[t - 1]), V.apply(h), b1));
-      return pointwise(f2, addVectors(U.apply(h), R && t > X.length + 1 ? R.apply(h) : NOTHING, b2));
+      const next = t <= X.length ? pointwise(f1, addVectors(W.apply(X[t - 1]), V.apply(h), b1))
+        : pointwise(f2, addVectors(U.apply(h), R && t > X.length + 1 ? R.apply(h) : NOTHING, b2));
+      const flip = changes?.get(t);
+      return flip ? flip(t < X.length ? "h" : "g", next) : next;
     });
   }
 

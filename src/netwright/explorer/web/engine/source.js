@@ -4,7 +4,7 @@ import * as store from "../store.js";
 import { element } from "../format.js";
 import { MachineRun } from "../machine.js";
 import { Trouble, unfold } from "../source.js";
-import { openMoments } from "./remote.js";
+import { openLab } from "./remote.js";
 import { Timeline } from "./timeline.js";
 import { normalize, withMachine } from "./prompt.js";
 import { readMachine, writeMachine } from "./rules.js";
@@ -68,8 +68,8 @@ export class EngineSource {
     const last = Math.min(MOST, run.last) + 1;
     this.timeline = new Timeline(run.machine, run.input, run.head, last);
     this.machine = new MachineRun(run.machine, run.input, run.head, this.progress);
-    this.moments?.close();
-    this.moments = openMoments(data, run.input, run.view, run.machine, last);
+    this.lab?.close();
+    this.lab = openLab(data, run.input, run.machine, last);
     return run;
   }
 
@@ -84,7 +84,7 @@ export class EngineSource {
   // A moment, or null if another one was requested meanwhile.
   async moment(t) {
     const mine = (this.asked += 1), stopped = () => mine !== this.asked, { known } = this;
-    const found = await this.moments.at(t, (done) => this.tell(done), stopped);
+    const found = await this.lab.ask("moment", [t], (done) => stopped() || this.tell(done));
     if (found === null || stopped()) return null;
     this.progress(null);
     return unfold({ ...found, ...this.place(t), attention: this.cells(found, t) }, known);
@@ -124,7 +124,7 @@ export class EngineSource {
   stop() {
     this.asked += 1;
     this.machine?.stop();
-    this.moments?.stop();
+    this.lab?.stop();
   }
 
   async machines() { return null; }

@@ -2,13 +2,16 @@
 
 import { ratio } from "./rational.js";
 import { Keys, Values, attended } from "./attention.js";
-import { FeedForward, NOTHING, Positions, addVectors, readVector, scaled } from "./vectors.js";
+import { FeedForward, NOTHING, Positions, addVectors, divided, flipsOf, readVector } from "./vectors.js";
 import { Run } from "./run.js";
+
+const PARTS = { input: "input", self: "self", q: "self.q", k: "self.k", v: "self.v", p: "p", external: "external", asked: "external.q", a: "a", z: "z" };
 
 class Layer {
   constructor(data, name, score) {
     for (const letter of "QKVO") this[letter] = new FeedForward(data[letter]);
     this.name = name;
+    this.names = Object.fromEntries(Object.entries(PARTS).map(([part, own]) => [part, `${name}.${own}`]));
     this.keys = new Keys(this.K.columns, score);
     this.values = new Values(this.V.columns);
     // Keys that are all the same tie for every query: the mean of the values is a running sum.
@@ -17,10 +20,11 @@ class Layer {
 }
 
 export class Transformer {
-  constructor({ written }, X) {
+  constructor({ written, flips }, X) {
     const data = written.network;
     if (data.rho !== "hardmax" || !["score_phi", "dot_product"].includes(data.score))
       throw new Error(`attention by ${data.score} and ${data.rho} is not one that the page computes`);
+    this.flips = flipsOf(flips);
     const layers = (side) => data[side].map((layer, n) => new Layer(layer, `${side}.${n + 1}`, data.score));
     this.encoder = layers("encoder");
     this.decoder = layers("decoder");
@@ -67,35 +71,38 @@ export class Transformer {
     return X;
   }
 
-  // Token t from y_{t−1}: Equations 9 to 12. `seen` is called with every vector by name.
-  next({ y, sums }, t, seen = null) {
+  // Token t from y_{t−1}: Equations 9 to 12. `seen` is called with every vector by name, and
+  // `attending` with the winners of every attention that has any values, null for all tokens.
+  next({ y, sums }, t, seen = null, attending = null) {
+    const flips = this.flips?.get(t), told = seen || flips ? (name, vector) => {
+      const found = flips ? flips(name, vector) : vector;
+      seen?.(name, found);
+      return found;
+    } : (_, vector) => vector;
     let z = this.positioned(y, t);
     sums = sums.slice();
     for (let n = 0; n < this.decoder.length; n++) {
-      const layer = this.decoder[n], { name, keys, values } = layer;
-      const k = layer.K.apply(z), v = layer.V.isZero ? NOTHING : layer.V.apply(z);
-      let image = NOTHING, q = null;
+      const layer = this.decoder[n], { name, names, keys, values } = layer;
+      z = told(names.input, z);
+      const q = (layer.isMean || layer.V.isZero) && !seen ? null : told(names.q, layer.Q.apply(z));
+      const k = told(names.k, layer.K.apply(z)), v = layer.V.isZero ? NOTHING : told(names.v, layer.V.apply(z));
+      let image = NOTHING;
       if (!layer.isMean && keys.length < t) {
         keys.push(k);
         values.push(v);
       }
-      if (layer.V.isZero) ; // there is nothing to attend to
+      if (layer.V.isZero) seen?.(names.v, v); // there is nothing to attend to
       else if (layer.isMean) {
         sums[n] = addVectors(sums[n], v);
-        image = scaled(sums[n], ratio(1, t));
-      } else image = attend(keys, values, (q = layer.Q.apply(z)), t);
-      const p = this.around(`${name}.self`, image, z);
-      const a = this.around(`${name}.external`, attend(this.keys, this.values, p), p);
-      const after = this.around(`${name}.O`, layer.O.apply(a), a);
-      if (seen) {
-        q ??= layer.Q.apply(z);
-        for (const [part, vector] of Object.entries({ input: z, "self.q": q, "self.k": k, "self.v": v, p, "external.q": p, a, z: after }))
-          seen(`${name}.${part}`, vector);
-      }
-      z = after;
+        image = divided(sums[n], ratio(t));
+        attending?.(names.self, null);
+      } else image = attend(keys, values, q, t, names.self, attending);
+      const p = told(names.p, this.around(names.self, image, z));
+      seen?.(names.asked, p);
+      const a = told(names.a, this.around(names.external, attend(this.keys, this.values, p, this.keys.length, names.external, attending), p));
+      z = told(names.z, this.around(`${name}.O`, layer.O.apply(a), a));
     }
-    y = this.F.apply(z);
-    seen?.("y", y);
+    y = told("y", this.F.apply(z));
     return { y, sums };
   }
 
@@ -113,8 +120,11 @@ export class Transformer {
 }
 
 // Att(q, K, V) over the first `length` keys; 0 over none.
-function attend(keys, values, q, length = keys.length) {
-  return length ? values.mean(keys.winners(q, length), length) : NOTHING;
+function attend(keys, values, q, length = keys.length, name = "", attending = null) {
+  if (!length) return NOTHING;
+  const winners = keys.winners(q, length);
+  attending?.(name, winners);
+  return values.mean(winners, length);
 }
 
 // The attention to t keys that are the same.

@@ -1,6 +1,6 @@
 // Sparse vectors, affine maps and feed-forward networks, from the JSON that Python writes.
 
-import { MINUS_ONE, ONE, ZERO, Rational, negative, parse, plus, relu, sigma, times } from "./rational.js";
+import { MINUS_ONE, ONE, ZERO, Rational, bitsKept, negative, over, parse, plus, relu, rounded, sigma, times } from "./rational.js";
 
 // A vector by its coordinates that are not 0, in any order.
 export class Vector {
@@ -67,6 +67,10 @@ export function scaled(vector, factor) {
   return new Vector(vector.places, vector.numbers.map((number) => times(number, factor)));
 }
 
+export function divided(vector, by) {
+  return new Vector(vector.places, vector.numbers.map((number) => over(number, by)));
+}
+
 export function hadamard(x, y) {
   for (let at = 0; at < x.places.length; at++) {
     const other = y.places.indexOf(x.places[at]);
@@ -101,9 +105,9 @@ export class Affine {
     this.isConstant = weights.length === 0;
   }
 
+  // Column by column in the order of the rows, then the bias: if sums are rounded it matters.
   apply(x, f) {
-    const { places, numbers } = this.bias;
-    for (let at = 0; at < places.length; at++) sum.add(places[at], numbers[at]);
+    if (bitsKept()) x = inOrder(x);
     for (let at = 0; at < x.places.length; at++) {
       const row = this.rows[x.places[at]];
       if (row === undefined) continue;
@@ -113,8 +117,15 @@ export class Affine {
         sum.add(columns[n], weight === ONE ? number : weight === MINUS_ONE ? negative(number) : times(number, weight));
       }
     }
+    const { places, numbers } = this.bias;
+    for (let at = 0; at < places.length; at++) sum.add(places[at], numbers[at]);
     return sum.take(f);
   }
+}
+
+function inOrder({ places, numbers }) {
+  const order = places.map((_, at) => at).sort((a, b) => places[a] - places[b]);
+  return new Vector(order.map((at) => places[at]), order.map((at) => numbers[at]));
 }
 
 // A_n(f(… f(A_1(x)))).
@@ -159,7 +170,7 @@ export class Positions {
       for (let n = 0; n < Math.abs(power); n++) size *= i;
       if (size > Number.MAX_SAFE_INTEGER) size = BigInt(i) ** BigInt(Math.abs(power));
       const one = typeof size === "number" ? 1 : 1n;
-      return power < 0 ? new Rational(one, size) : new Rational(size, one);
+      return rounded(power < 0 ? new Rational(one, size) : new Rational(size, one));
     });
     return new Vector(this.powers.map(([place]) => place), powers);
   }
@@ -172,4 +183,18 @@ export function blockPlaces(layout) {
     const [name, labels] = typeof block === "string" ? [block, [""]] : block;
     return [name, labels.map(() => next++)];
   }));
+}
+
+// Numbers of a run whose signs are flipped, [t, name of the vector, place], as functions by time.
+export function flipsOf(numbers = []) {
+  if (!numbers.length) return null;
+  const found = new Map();
+  for (const [t, name, place] of numbers) {
+    const before = found.get(t) ?? ((_, vector) => vector);
+    found.set(t, (asked, vector) => {
+      const { places, numbers } = before(asked, vector);
+      return new Vector(places, asked === name ? numbers.map((x, at) => (places[at] === place ? negative(x) : x)) : numbers);
+    });
+  }
+  return found;
 }

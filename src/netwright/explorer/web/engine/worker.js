@@ -1,27 +1,23 @@
-// Moments in a worker: the page stays free while a far one is computed, in slices.
+// The laboratory in a worker: the page stays free while something far is computed.
 //
-//   { open: [data, word, view, machine] }   a network; drops the one before
-//   { id, t }                               asks for a moment, and drops requests before it
-//   { stop: true }                          drops all requests
+//   { open: [data, word, machine, last] }   a network; drops the one before
+//   { id, name, given }                     a question
+//   { stop: true }                          drops all questions
 //
-// Answers: { id, done }, the fraction done; { id, moment }; { id, error }. A dropped one gets null.
+// Answers: { id, done }, the fraction done; { id, found }; { id, error }.
 
-import { Moments } from "./moments.js";
+import { Lab } from "./lab.js";
 
-let moments = null, newest = 0, failure = null;
+let lab = null, failure = null;
 
-self.onmessage = async ({ data: { open, id, t, stop } }) => {
-  const mine = (newest = stop || open ? 0 : id);
-  if (stop) return;
+self.onmessage = async ({ data: { open, id, name, given, stop } }) => {
   try {
-    if (open) moments = new Moments(...open);
+    if (stop) lab?.stop();
+    else if (open) lab = new Lab(...open);
     else if (failure) throw failure;
-    else {
-      const moment = await moments.at(t, (done) => self.postMessage({ id, done }), () => newest !== mine);
-      self.postMessage({ id, moment });
-    }
+    else self.postMessage({ id, found: await lab.ask(name, given, (done) => self.postMessage({ id, done })) });
   } catch (error) {
-    if (open) failure = error; // which every request is answered with
-    self.postMessage({ id, error: error.message });
+    if (open) failure = error; // which every question is answered with
+    else self.postMessage({ id, error: error.message });
   }
 };

@@ -1,0 +1,41 @@
+// What the page asks of a network: moments of it and of its twins. Each answer may take a while, in
+// slices; it is null if a newer question of its kind came, or if all were stopped.
+
+import { Moments } from "./moments.js";
+import { Twin, strip } from "./twin.js";
+
+const MOST_TWINS = 4;
+
+export class Lab {
+  // As for Moments: network JSON, the input, the machine that is simulated, the last time.
+  constructor(...given) {
+    this.given = given;
+    this.twins = new Map();
+    this.newest = {};
+  }
+
+  // Answer a question: the name of a method and its arguments.
+  ask(name, given, progress) {
+    const mine = (this.newest[name] = {});
+    return this[name](...given, progress, () => this.newest[name] !== mine);
+  }
+
+  stop() { this.newest = {}; }
+  close() {}
+
+  moment(t, progress, stopped) {
+    this.own ??= new Moments(...this.given);
+    return this.own.at(t, progress, stopped);
+  }
+
+  twin(changes) {
+    const key = JSON.stringify(changes);
+    if (!this.twins.has(key)) this.twins.set(key, new Twin(changes, ...this.given));
+    if (this.twins.size > MOST_TWINS) this.twins.delete(this.twins.keys().next().value);
+    return this.twins.get(key);
+  }
+
+  momentOfTwin(changes, t, progress, stopped) { return this.twin(changes).at(t, progress, stopped); }
+  compare(changes, most, progress, stopped) { return this.twin(changes).compare(most, progress, stopped); }
+  strip(count, progress, stopped) { return strip(count, ...this.given, progress, stopped); }
+}

@@ -1,7 +1,8 @@
 """From a URL to an answer: the page's API without a server.
 
     /api/run        the run: machine, layout, how a moment is shown, where it ends
-    /api/moments    from, count: a range of moments
+    /api/moments    from, count: a range of moments; or step: the one after so many steps
+    /api/network    the network itself, for the page's own engine
     /api/configuration  t: what the machine does then, without the network
     /api/diagram    from, to, columns, first, last, rows: the space-time diagram, binary
     /api/machines   the library, and the kinds of network with their options
@@ -32,6 +33,7 @@ from netwright.errors import InputError, NetwrightError
 from netwright.explorer.demos import DEMOS
 from netwright.explorer.explored import LIMIT, Explored, KeepGoing
 from netwright.explorer.moments import machine_data, moment_data
+from netwright.export.json_target import network_data
 from netwright.kind.record import Kind, Option
 from netwright.kind.registry import DEFAULT, kind_named, kind_with, kinds
 from netwright.machine.library import library_machine, library_names
@@ -114,6 +116,7 @@ class Answers:
         long = {
             "/api/run": _run,
             "/api/moments": _moments,
+            "/api/network": _network,
             "/api/configuration": _configuration,
             "/api/diagram": _diagram,
         }
@@ -252,6 +255,10 @@ def _run(explored: Explored, _query: Query, _keep_going: KeepGoing) -> Answer:
     return json_answer(explored.description())
 
 
+def _network(explored: Explored, _query: Query, _keep_going: KeepGoing) -> Answer:
+    return json_answer(network_data(explored.network))
+
+
 def _configuration(explored: Explored, query: Query, _keep_going: KeepGoing) -> Answer:
     t = max(1, min(_number(query, "t", 1), explored.last[0]))
     return json_answer(machine_data(explored, t))
@@ -259,7 +266,8 @@ def _configuration(explored: Explored, query: Query, _keep_going: KeepGoing) -> 
 
 def _moments(explored: Explored, query: Query, keep_going: KeepGoing) -> Answer:
     last, _ = explored.last
-    start = max(1, min(_number(query, "from", 1), last))
+    wanted = explored.time_of_step(_number(query, "step", 0)) if "step" in query else 1
+    start = max(1, min(_number(query, "from", wanted), last))
     count = max(1, min(_number(query, "count", 1), MOST_MOMENTS, last + 1 - start))
     found = []
     for t in range(start, start + count):

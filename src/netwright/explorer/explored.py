@@ -1,5 +1,6 @@
 """A network on a word for the page: its own run, and the machine's run to compare with."""
 
+from bisect import bisect_left
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cached_property
@@ -9,6 +10,7 @@ from typing import Any
 
 from netwright.engine.following.tracing import EndedError, Tracing
 from netwright.errors import InputError
+from netwright.kind.registry import exact_kinds
 from netwright.machine.simulate import outcome_of
 from netwright.machine.timeline import Diagram
 from netwright.network.network import Network
@@ -108,6 +110,16 @@ class Explored:
         time = timeline.limit if timeline.end is None else timeline.end
         return time + self.history.lead_at_the_end, timeline.end is not None
 
+    def time_of_step(self, step: int) -> int:
+        """The first time of the network at which the given machine has made so many steps."""
+        timeline = self.history.timeline
+
+        def steps(time: int) -> int:
+            now = timeline.at(time)
+            return MOST_STEPS if now is None else now.step
+
+        return bisect_left(range(self.last[0] + 1 - self.lead), step, key=steps) + self.lead
+
     def explore(self, keep_going: KeepGoing) -> bool:
         """Run the machine to its end or the limit; False if `keep_going` cancelled it."""
         timeline = self.history.timeline  # whose limit drops when the tape becomes too long
@@ -164,6 +176,7 @@ class Explored:
             "name": printable(network.machine.name),
             "about": printable(network.machine.description),
             "input": list(self.word),
+            "in_floats": kind.name not in exact_kinds(),
             "reads": {"symbols": list(self.reads), "input": self.reads_input},
             "kind": kind.name,
             "statement": kind.statement,

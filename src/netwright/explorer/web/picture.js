@@ -60,6 +60,7 @@ export class Picture {
   }
 
   async draw(moment) {
+    if (moment.t !== this.moment?.t) this.other = null;
     this.moment = moment;
     this.title.textContent = this.words(moment);
     this.write(moment);
@@ -77,6 +78,12 @@ export class Picture {
     }
     // The newest moment: it may have come while its diagram, asked for by an older one, had not.
     if (this.diagram) this.paint(this.moment);
+  }
+
+  // What a broken twin attends to at this time, drawn where it is another token.
+  twin(moment) {
+    this.other = moment && moment.t === this.moment?.t ? moment.attention : null;
+    if (this.diagram && this.moment) this.paint(this.moment);
   }
 
   // The tape between two axes: cells to the left, times below; t stands above it.
@@ -108,6 +115,13 @@ export class Picture {
       // Below, unless there is no room or the runner-up is there.
       const below = y < height - 30 && !(second > y && second < y + 36) || y < 30;
       label(context, `token ${number(found.winner)}`, centre(found.winner), y + (below ? 18 : -18), width, "--layer-3");
+    }
+    const wrong = this.other;
+    if (found && wrong && wrong.winner !== null && wrong.winner !== found.winner && wrong.winner >= diagram.start && wrong.cell !== null) {
+      const y = row(wrong.cell);
+      line(context, centre(wrong.winner), y, centre(t + 1), y, "--bad", 4);
+      this.mark(context, centre(wrong.winner), y, wrong.winner, "--bad");
+      label(context, `✗ token ${number(wrong.winner)}`, centre(wrong.winner), y > 30 ? y - 18 : y + 18, width, "--bad");
     }
     label(context, early ? `t = ${number(moment.t)}, before this` : `t = ${number(t)}`, now, -TOP / 2, width, "--text");
     canvas.setAttribute("aria-label", this.words(moment));

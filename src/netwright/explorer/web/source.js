@@ -135,6 +135,24 @@ class ServerSource {
     return { start, stop, columns, first, last, rows, low, high, image };
   }
 
+  // The network itself, for twins that run in the page.
+  async lab() {
+    const data = await this.ask("api/network", {}), { openLab, MOST } = await import("./engine/remote.js");
+    const { weightsOf } = await import("./engine/twin.js"), last = Math.min(MOST, this.known.last);
+    this.twins?.close();
+    this.twins = openLab(data, this.known.input, this.known.machine, last + 1);
+    return { data, last, weights: weightsOf(data), lab: this.twins };
+  }
+
+  // Another kind at the same step of the machine: its run and its moment; null if a newer one was asked for.
+  async beside(kind, { step }) {
+    const query = { kind };
+    for (const name of Object.keys(this.known.options)) query[name] = ""; // its own defaults
+    const run = await this.ask("api/run", query, "beside");
+    const found = run && await this.ask("api/moments", { ...query, step: Math.max(0, step ?? 0), count: 1 }, "beside");
+    return found ? { run, moment: unfold(found[0], run) } : null;
+  }
+
   machines() { return this.ask("api/machines", {}); }
   statements() { return this.ask("api/statements", {}); }
   demos() { return this.ask("api/demos", {}); }

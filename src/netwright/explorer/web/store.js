@@ -33,7 +33,7 @@ export function readURL(defaults = {}) {
   state.t = Math.max(1, Math.floor(Number(state.t)) || 1);
 }
 
-const VIEW = ["t", "part", "theme", "big", "zoom"];
+const VIEW = ["t", "part", "theme", "big", "zoom", "break", "bits", "beside"];
 
 // Whether a name identifies the run: all do but the time and the view, so options need no list.
 export const isSubject = (name) => !VIEW.includes(name);
@@ -42,9 +42,9 @@ const filtered = (keep) => Object.fromEntries(Object.entries(state).filter(([nam
 
 export const subject = () => filtered(isSubject);
 
-// The change that removes the subject and the part of a moment, for another one.
+// The change that removes the subject, the part of a moment and what is broken, for another one.
 export const forgotten = () =>
-  Object.fromEntries(["part", ...Object.keys(subject())].map((name) => [name, undefined]));
+  Object.fromEntries(["part", "break", "bits", "beside", ...Object.keys(subject())].map((name) => [name, undefined]));
 
 // What the address of a file has; a file that has a network adds the machine.
 export const inFragment = [...VIEW];

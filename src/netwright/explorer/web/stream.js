@@ -18,7 +18,14 @@ export function drawStream(run, moment) {
     return table.replaceChildren(element("p", { class: "quiet" }, "The network's own vectors are being computed; what is above is the machine's own run."));
   }
   inside(run, moment, names);
-  return table.replaceChildren(run.view.columns.length ? residual(run, moment, names) : vectors(run, moment, names));
+  table.replaceChildren(tableOf(run, moment));
+}
+
+// The table of a moment; numbers that are not those of `whole`, the same moment of another network,
+// are marked. A cell has the numbers in it, [vector, coordinate], for those who flip their signs.
+export function tableOf(run, moment, whole = null) {
+  const names = run.layout.flatMap(([block, labels]) => labels.map((label) => [block, label]));
+  return (run.view.columns.length ? residual : vectors)(run, moment, names, whole);
 }
 
 // The numbers of a vector by block: [label, exact text].
@@ -36,7 +43,7 @@ const text = (entries, t, blank, named = false) => entries.map(([label, value]) 
   named ? `${label} = ${overTime(value, t)}` : label === "" ? overTime(value, t) : value === "1" ? symbol(label, blank) : `${overTime(value, t)}·${symbol(label, blank)}`).join(named ? ", " : " + ");
 const exact = (entries) => entries.map(([label, value]) => `${label && `${label}: `}${signed(value)}`).join(", ");
 
-function residual(run, moment, names) {
+function residual(run, moment, names, whole) {
   const { groups, parts } = run.view, part = partNumber(run), t = moment.t;
   const partOf = (column) => parts.findIndex((each) => each.vector === column.vector);
   const shows = (column) => part === null || partOf(column) <= part;
@@ -59,8 +66,10 @@ function residual(run, moment, names) {
         const same = n > 0 && exact(now) === exact(before), last = column.vector === "y";
         const gone = n > 0 && !last && !now.length && before.length;
         const kind = !shows(column) ? "later" : gone ? `gone layer-${column.layer}` : same ? "same" : now.length && n ? `new layer-${column.layer}` : "";
-        const shownText = !shows(column) ? "" : gone ? text(before, t, run.machine.blank) : text(now, t, run.machine.blank);
-        row.append(element("td", { class: kind, title: now.length ? exact(now) : undefined }, gone ? element("s", {}, shownText) : shownText));
+        const own = moment.vectors[column.vector].entries.filter(([place]) => names[place][0] === block);
+        const differs = whole && exact(now) !== exact(blocks(whole.vectors[column.vector], names).get(block) ?? []);
+        const shownText = !shows(column) ? "" : differs && !now.length ? "0" : gone ? text(before, t, run.machine.blank) : text(now, t, run.machine.blank);
+        row.append(element("td", { class: differs ? `${kind} differs` : kind, title: now.length ? exact(now) : undefined, ...flips(own.map(([place]) => [column.vector, label(names[place])])) }, gone && !differs ? element("s", {}, shownText) : shownText));
       });
       const says = row.textContent !== row.firstChild.textContent;
       if (says || run.layout.length <= MOST_ROWS && (run.input.length || !run.view.short[block]?.startsWith("input"))) body.append(row);
@@ -71,9 +80,11 @@ function residual(run, moment, names) {
   return element("div", {}, table, element("p", { class: "quiet" }, "Two of the columns; the buttons above show the others."));
 }
 
+const flips = (numbers) => (numbers.length ? { "data-flip": JSON.stringify(numbers) } : {});
+
 const short = (meaning) => (meaning.length > 30 ? `${meaning.slice(0, 29)}…` : meaning);
 
-function vectors(run, moment, names) {
+function vectors(run, moment, names, whole) {
   const shown = Object.entries(moment.vectors), rows = new Map();
   for (const [name, vector] of shown) {
     vector.entries.forEach(([place, value], n) => {
@@ -82,13 +93,15 @@ function vectors(run, moment, names) {
       rows.get(coordinate)[name] = value;
     });
   }
+  const other = (name) => whole?.vectors[name]?.entries.map(([place, value]) => [label(names[place]), value]) ?? [];
+  const differs = (name, coordinate, value) => whole && new Map(other(name)).get(coordinate) !== value;
   const table = element("table", { class: "vectors" }, element("thead", {}, element("tr", {},
     element("th", {}, "not 0"), ...shown.map(([name]) => element("th", { scope: "col" }, name)), element("th", {}, "meaning"))));
   const body = element("tbody");
   for (const [coordinate, values] of rows) {
     const block = coordinate.split("[")[0], meaning = run.layout.find(([name]) => name === block)?.[2] ?? "";
     body.append(element("tr", {}, element("th", { scope: "row", title: meaning }, element("b", {}, coordinate)),
-      ...shown.map(([name]) => element("td", { title: values[name] }, values[name] ? overTime(values[name], moment.t) : "")),
+      ...shown.map(([name]) => element("td", { title: values[name], class: differs(name, coordinate, values[name]) ? "differs" : "", ...flips(values[name] ? [[name, coordinate]] : []) }, values[name] ? overTime(values[name], moment.t) : "")),
       element("td", { class: "meaning", title: meaning }, meaning)));
   }
   table.append(body);

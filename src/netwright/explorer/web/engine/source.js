@@ -4,13 +4,14 @@ import * as store from "../store.js";
 import { element } from "../format.js";
 import { MachineRun } from "../machine.js";
 import { Trouble, unfold } from "../source.js";
-import { openLab } from "./remote.js";
+import { MOST, openLab } from "./remote.js";
+import { weightsOf } from "./twin.js";
 import { Timeline } from "./timeline.js";
 import { normalize, withMachine } from "./prompt.js";
 import { readMachine, writeMachine } from "./rules.js";
 import { showEditor } from "./editor.js";
 
-const MOST = 100_000, TAPE = 30, LEAD = 1;
+const TAPE = 30, LEAD = 1;
 
 // What the page shows of a run before any moment, as Explored.description in Python.
 function describe(data, machine, word) {
@@ -68,9 +69,13 @@ export class EngineSource {
     const last = Math.min(MOST, run.last) + 1;
     this.timeline = new Timeline(run.machine, run.input, run.head, last);
     this.machine = new MachineRun(run.machine, run.input, run.head, this.progress);
-    this.lab?.close();
-    this.lab = openLab(data, run.input, run.machine, last);
+    this.own?.close();
+    this.own = openLab(data, run.input, run.machine, last);
     return run;
+  }
+
+  async lab() {
+    return { data: this.data, last: Math.min(MOST, this.known.last), weights: weightsOf(this.data), lab: this.own };
   }
 
   read(text) {
@@ -84,7 +89,7 @@ export class EngineSource {
   // A moment, or null if another one was requested meanwhile.
   async moment(t) {
     const mine = (this.asked += 1), stopped = () => mine !== this.asked, { known } = this;
-    const found = await this.lab.ask("moment", [t], (done) => stopped() || this.tell(done));
+    const found = await this.own.ask("moment", [t], (done) => stopped() || this.tell(done));
     if (found === null || stopped()) return null;
     this.progress(null);
     return unfold({ ...found, ...this.place(t), attention: this.cells(found, t) }, known);
@@ -124,7 +129,7 @@ export class EngineSource {
   stop() {
     this.asked += 1;
     this.machine?.stop();
-    this.lab?.stop();
+    this.own?.stop();
   }
 
   async machines() { return null; }

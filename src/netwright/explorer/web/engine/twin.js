@@ -4,6 +4,7 @@
 import { equal } from "./rational.js";
 import { openNetwork } from "./network.js";
 import { Moments } from "./moments.js";
+import { Timeline } from "./timeline.js";
 import { SLICE } from "./run.js";
 
 const CLAIMED = /^(decoder\.\d+\.[paz]|y|[hg]|cell(\.\d+)?)$/; // vectors that are compared
@@ -107,7 +108,7 @@ export class Twin {
   constructor(changes, data, word, machine, last) {
     this.changes = changes;
     this.data = data;
-    this.last = last;
+    Object.assign(this, { word, machine, last });
     this.right = new Moments(data, word, machine, last);
     this.wrong = new Moments(changed(data, changes), word, machine, last, data);
     this.found = { number: null, attention: null, rule: null, compared: 0 };
@@ -122,6 +123,7 @@ export class Twin {
       both.push(each.network.explain(before, t));
     }
     const [right, wrong] = both.map(({ vectors }) => vectors), shown = this.wrong.shown(t, both[1]);
+    if (shown.attention?.winner) shown.attention.cell = this.cellOf(shown.attention.winner);
     if (shown.lemmas.length) return shown;
     const lemmas = [...right.keys()].filter((name) => name in this.data.statements).map((name) => {
       const one = difference(this.data, new Map([[name, right.get(name)]]), new Map([[name, wrong.get(name)]]));
@@ -130,6 +132,12 @@ export class Twin {
         ...(one ? { found: `${one.coordinate} = ${one.found}`, wanted: `${one.coordinate} = ${one.expected}` } : {}) };
     });
     return { ...shown, lemmas };
+  }
+
+  // The cell of a token; the first token is the machine's time 0.
+  cellOf(token) {
+    this.timeline ??= new Timeline(this.machine, this.word, -1, this.last);
+    return this.timeline.at(token - 1)?.head ?? null;
   }
 
   // Where the two first differ in a number, in what an attention selects, and in the rule that is

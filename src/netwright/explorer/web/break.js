@@ -2,7 +2,7 @@
 // the page's own engine beside the whole network; or another kind does, on the server.
 
 import * as store from "./store.js";
-import { element, number, signed } from "./format.js";
+import { element, number, signed, symbol } from "./format.js";
 import { drawLemmas } from "./lemmas.js";
 import { tableOf } from "./stream.js";
 import { unfold } from "./source.js";
@@ -54,7 +54,7 @@ export class Break {
 
   // Another run: its network is fetched when something is to be broken, or shown beside it.
   show(run, source, known) {
-    Object.assign(this, { run, source, lab: null, weights: null, strip: null, moment: null, found: null, compared: 0 });
+    Object.assign(this, { run, source, lab: null, weights: null, strip: null, moment: null, compared: 0 });
     $("breaking").hidden = !source.lab || run.changes.length > 0 || run.in_floats;
     for (const id of ["weights", "twin", "difference", "other"]) $(id).replaceChildren();
     $("strip").hidden = true;
@@ -117,7 +117,6 @@ export class Break {
     if (!$("breaking").hidden && !this.lab && !isWhole()) return this.open();
     this.offerWeights();
     this.paint();
-    this.found = null;
     if (isWhole()) {
       $("difference").replaceChildren();
       $("twin").replaceChildren();
@@ -157,14 +156,16 @@ export class Break {
   tell({ number: first, attention, rule, compared }, most) {
     const to = (t) => element("button", { class: "to", onclick: () => this.go(t), "aria-label": `Go to token ${number(t)}` }, `token ${number(t)}`);
     const tokens = (found) => (found === "all" ? "all tokens alike" : found.length === 1 ? `token ${number(found[0])}` : `${number(found.length)} tokens alike`);
+    const where = (found) => (found ? `in ${found.state} reading ${symbol(found.symbol, this.run.machine.blank)}` : "no configuration");
     const words = [];
-    this.found = { first, attention, rule };
     if (first) words.push("First difference at ", to(first.t), ": ", element("code", {}, `${first.vector} ${first.coordinate}`), " is ",
       element("code", {}, signed(first.found)), ", expected ", element("code", {}, signed(first.expected)), ". ", element("b", {}, `${first.statement} fails. `));
     if (attention) words.push(element("b", {}, "Wrong attention"), " at ", to(attention.t), `, ${attention.name}: it selects ${tokens(attention.found)}, right is ${tokens(attention.expected)}. `);
-    if (rule) words.push(element("b", {}, "Wrong machine"), " from ", to(rule.t), " on: ", rule.said ? `in ${rule.said.state} reading ${rule.said.symbol}` : "no configuration", ` instead of in ${rule.rule.state} reading ${rule.rule.symbol}.`);
-    const missing = [!first && "number", !attention && "attention", !rule && "rule"].filter(Boolean);
-    if (missing.length) words.push(` No other ${missing.join(", ")} up to token ${number(compared)}. `);
+    if (rule) words.push(element("b", {}, "Wrong machine"), " from ", to(rule.t), " on: ", where(rule.said), ` instead of ${where(rule.rule)}. `);
+    // Only Transformers attend to tokens, and have their rule read off here.
+    const both = this.data.view.drawn ? [!attention && "attention", !rule && "rule"] : [];
+    const missing = [!first && "number", ...both].filter(Boolean);
+    if (missing.length) words.push(`No ${missing.join(", no ")} differs up to token ${number(compared)}. `);
     if (missing.length && compared < this.last && compared >= most)
       words.push(element("button", { class: "to", onclick: () => this.compare(Math.min(this.last, 10 * most)) }, `Look up to token ${number(Math.min(this.last, 10 * most))}`));
     $("difference").replaceChildren(...words);
@@ -198,7 +199,8 @@ export class Break {
     const found = await source.beside(kind, moment).catch((error) => ({ trouble: error.message }));
     if (!found || run !== this.run || moment !== this.moment || kind !== store.get("beside")) return;
     if (found.trouble) return $("other").replaceChildren(element("p", {}, found.trouble));
-    const { run: other, moment: there } = found, rule = (each) => each && `${each.state} reading ${each.symbol}`;
+    const { run: other, moment: there } = found, blank = run.machine.blank;
+    const rule = (each) => each && `${each.state} reading ${symbol(each.symbol, blank)}`;
     const isSame = rule(there.rule) === rule(moment.rule) && there.head === moment.head;
     const words = moment.step === null || moment.step < 0 ? "Before the machine starts."
       : isSame ? `The same after ${number(moment.step)} steps: in ${rule(there.rule)}, head on cell ${number(there.head)}.`

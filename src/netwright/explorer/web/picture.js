@@ -107,21 +107,22 @@ export class Picture {
     line(context, now, 0, now, height, "--text", 1.5);
     context.setLineDash([]);
     const found = moment.attention;
+    let below = true;
     if (found && found.winner !== null && found.winner >= diagram.start && found.cell !== null) {
       const y = row(found.cell), second = found.second === null || found.second_cell === null ? null : row(found.second_cell);
       if (second !== null) this.mark(context, centre(found.second), second, found.second, "--second", true);
       line(context, centre(found.winner), y, centre(t + (found.winner === moment.t ? 0 : 1)), y, "--layer-3", 4);
       this.mark(context, centre(found.winner), y, found.winner, "--layer-3");
       // Below, unless there is no room or the runner-up is there.
-      const below = y < height - 30 && !(second > y && second < y + 36) || y < 30;
+      below = y < height - 30 && !(second > y && second < y + 36) || y < 30;
       label(context, `token ${number(found.winner)}`, centre(found.winner), y + (below ? 18 : -18), width, "--layer-3");
     }
     const wrong = this.other;
     if (found && wrong && wrong.winner !== null && wrong.winner !== found.winner && wrong.winner >= diagram.start && wrong.cell !== null) {
-      const y = row(wrong.cell);
+      const y = row(wrong.cell) + (wrong.cell === found.cell ? (below ? -7 : 7) : 0); // beside the right line
       line(context, centre(wrong.winner), y, centre(t + 1), y, "--bad", 4);
       this.mark(context, centre(wrong.winner), y, wrong.winner, "--bad");
-      label(context, `✗ token ${number(wrong.winner)}`, centre(wrong.winner), y > 30 ? y - 18 : y + 18, width, "--bad");
+      label(context, `✗ token ${number(wrong.winner)}`, centre(wrong.winner), Math.max(10, y + (below ? -18 : 18)), width, "--bad");
     }
     label(context, early ? `t = ${number(moment.t)}, before this` : `t = ${number(t)}`, now, -TOP / 2, width, "--text");
     canvas.setAttribute("aria-label", this.words(moment));

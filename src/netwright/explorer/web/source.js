@@ -37,7 +37,8 @@ class ServerSource {
   async ask(path, query, kind = path) {
     this.waiting[kind]?.abort();
     const control = (this.waiting[kind] = new AbortController());
-    const url = `${path}?${new URLSearchParams({ ...subject(), ...query })}`;
+    const given = Object.entries({ ...subject(), ...query }).filter(([, value]) => value !== undefined);
+    const url = `${path}?${new URLSearchParams(given)}`;
     try {
       for (;;) {
         const answer = await this.patient(url, control.signal);
@@ -147,7 +148,7 @@ class ServerSource {
   // Another kind at the same step of the machine: its run and its moment; null if a newer one was asked for.
   async beside(kind, { step }) {
     const query = { kind };
-    for (const name of Object.keys(this.known.options)) query[name] = ""; // its own defaults
+    for (const name of Object.keys(this.known.options)) query[name] = undefined; // its own defaults
     const run = await this.ask("api/run", query, "beside");
     const found = run && await this.ask("api/moments", { ...query, step: Math.max(0, step ?? 0), count: 1 }, "beside");
     return found ? { run, moment: unfold(found[0], run) } : null;

@@ -86,6 +86,7 @@ const short = (meaning) => (meaning.length > 30 ? `${meaning.slice(0, 29)}…` :
 
 function vectors(run, moment, names, whole) {
   const shown = Object.entries(moment.vectors), rows = new Map();
+  for (const [name] of whole ? shown : []) for (const [place] of whole.vectors[name]?.entries ?? []) rows.set(label(names[place]), {});
   for (const [name, vector] of shown) {
     vector.entries.forEach(([place, value], n) => {
       const coordinate = vector.names ? vector.names[n] : label(names[place]);
@@ -101,7 +102,7 @@ function vectors(run, moment, names, whole) {
   for (const [coordinate, values] of rows) {
     const block = coordinate.split("[")[0], meaning = run.layout.find(([name]) => name === block)?.[2] ?? "";
     body.append(element("tr", {}, element("th", { scope: "row", title: meaning }, element("b", {}, coordinate)),
-      ...shown.map(([name]) => element("td", { title: values[name], class: differs(name, coordinate, values[name]) ? "differs" : "", ...flips(values[name] ? [[name, coordinate]] : []) }, values[name] ? overTime(values[name], moment.t) : "")),
+      ...shown.map(([name]) => element("td", { title: values[name], class: differs(name, coordinate, values[name]) ? "differs" : "", ...flips(values[name] ? [[name, coordinate]] : []) }, values[name] ? overTime(values[name], moment.t) : differs(name, coordinate) ? "0" : "")),
       element("td", { class: "meaning", title: meaning }, meaning)));
   }
   table.append(body);

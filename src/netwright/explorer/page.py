@@ -1,9 +1,10 @@
 """The page: its assets, as one self-contained file, and as a frame in a notebook.
 
-In the file, modules are `data:` URLs in an import map. It contains the answers that the page would
-request, gzipped and in base64; the page's own machine computes the rest, such as diagrams. A file
-of a long run of a Transformer has the network instead, which the page's engine runs; and so has
-every file of the universal one, with any machine as its prompt. Nothing is ever fetched.
+A file has the network, which the page's own engine runs at any time up to a limit; that of the
+universal one takes any machine as its prompt. What the engine does not run (language models,
+networks that were changed, chosen moments) is recorded: the answers that the page would request.
+Modules and data are gzipped and in base64; the modules become `data:` URLs in an import map. Nothing
+is ever fetched.
 """
 
 import base64
@@ -40,6 +41,23 @@ LONGEST = 1000
 MOST = 20_000
 MOST_IN_THE_PAGE = 100_000
 """The last time of a run in a file that has the network, as in engine/source.js."""
+UNPACK = """
+(async () => {
+  globalThis.unpacked = async (id) => {
+    const packed = atob(document.getElementById(id).textContent);
+    const bytes = new Blob([Uint8Array.from(packed, (c) => c.charCodeAt(0))]).stream();
+    return new Response(bytes.pipeThrough(new DecompressionStream("gzip"))).json();
+  };
+  const imports = {}, map = document.createElement("script");
+  for (const [name, source] of Object.entries(await unpacked("modules")))
+    imports[name] = `data:text/javascript,${encodeURIComponent(source)}`;
+  map.type = "importmap";
+  map.textContent = JSON.stringify({ imports });
+  document.head.append(map);
+  await import("netwright/main.js");
+})();
+"""
+"""What a file runs first: it makes its modules known by name, and starts the page."""
 POLICY = (
     "default-src 'none'; script-src 'unsafe-inline' data:; style-src 'unsafe-inline'; "
     "img-src data: blob:; worker-src blob:; base-uri 'none'; form-action 'none'"
@@ -60,8 +78,10 @@ ASSETS = _files("")
 ASSETS["/"] = ASSETS["/index.html"]
 ENGINE = _files("/engine")
 """The modules that run a network in the page, for files that have one."""
-ANY_MACHINE = "universal-transformer"
-IN_THE_PAGE = (ANY_MACHINE, "pointer-transformer", "transformer")
+IN_THE_PAGE = (
+    *("transformer", "rnn", "neural-gpu", "pointer-transformer"),
+    *("universal-transformer", "universal-text"),
+)
 """The kinds whose moments the page's engine shows as `moments` does."""
 CHECKER = _files("/checker")
 """The modules that check certificates in the page, which loads them when they are used."""
@@ -113,10 +133,9 @@ def page_file(
             moments.append(moment_data(explored, moment))
         query = {**(query or {}), "t": str(t or times[0])}
         recorded |= {"moments": moments, "query": query}
-    packed = gzip.compress(json_bytes(recorded), 9, mtime=0)
     more = ENGINE | CHECKER if "network" in recorded else {}
     modules = {
-        f"netwright{path}": f"data:text/javascript;base64,{_base64(_by_name(path, each.body))}"
+        f"netwright{path}": _by_name(path, each.body)
         for path, each in sorted((ASSETS | more).items())
         if path.endswith(".js")
     }
@@ -125,28 +144,27 @@ def page_file(
     head = (
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n'
         f"<style>\n{style}</style>\n"
-        f'<script type="importmap">{json.dumps({"imports": modules})}</script>\n'
-        f'<script type="application/octet-stream" id="recorded">{_base64(packed)}</script>\n'
-        '<script type="module">import "netwright/main.js";</script>\n'
+        f'<script type="application/octet-stream" id="recorded">{_packed(recorded)}</script>\n'
+        f'<script type="application/octet-stream" id="modules">{_packed(modules)}</script>\n'
+        f"<script>{UNPACK}</script>\n"
     )
     begin, end = page.index("<!-- assets -->"), page.index("<!-- /assets -->")
     return page[:begin] + head + page[end + len("<!-- /assets -->") :]
 
 
 def _runs_in_the_page(explored: Explored, t: int) -> bool:
-    """Whether a file has the network: its moments are too many, or any machine is its prompt.
+    """Whether a file has the network.
 
     A changed network has moments, as the page reads a machine's run off unchanged ones alone; so
     has the universal one of 16 coordinates, whose prompts the page cannot make.
     """
     network = explored.network
-    name, is_small = network.kind.name, network.options.get("size") == 16
-    is_worth_it = name == ANY_MACHINE or explored.last[0] > LONGEST
-    is_known = name in IN_THE_PAGE and not is_small and not network.changes
-    return is_known and is_worth_it and t <= MOST_IN_THE_PAGE
+    is_small = network.options.get("size") == 16
+    is_known = network.kind.name in IN_THE_PAGE and not is_small and not network.changes
+    return is_known and t <= MOST_IN_THE_PAGE
 
 
-def _by_name(path: str, module: bytes) -> bytes:
+def _by_name(path: str, module: bytes) -> str:
     """A module whose imports are by name instead of by path: a `data:` URL has no path.
 
     Lines of comments and indentation are left out; no string has a line end in it.
@@ -157,11 +175,11 @@ def _by_name(path: str, module: bytes) -> bytes:
         return f'{found[1]}"netwright{normpath(folder / found[2])}"'
 
     text = re.sub(r"(?m)^[ \t]*(?://.*)?\n?", "", module.decode())
-    return re.sub(r'(from |import\()"(\.\.?/[^"]+)"', name, text).encode()
+    return re.sub(r'(from |import\()"(\.\.?/[^"]+)"', name, text)
 
 
-def _base64(data: bytes) -> str:
-    return base64.b64encode(data).decode()
+def _packed(data: object) -> str:
+    return base64.b64encode(gzip.compress(json_bytes(data), 9, mtime=0)).decode()
 
 
 class Page:

@@ -200,11 +200,8 @@ class FileSource {
 }
 
 export async function openSource(progress) {
-  const script = document.getElementById("recorded");
-  if (!script) return new ServerSource(progress);
-  const packed = Uint8Array.from(atob(script.textContent), (c) => c.charCodeAt(0));
-  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
-  const recorded = JSON.parse(await new Response(stream).text());
+  if (!document.getElementById("recorded")) return new ServerSource(progress);
+  const recorded = await globalThis.unpacked("recorded"); // by the script in the file
   if (!recorded.network) return new FileSource(recorded, progress);
   const { EngineSource } = await import("./engine/source.js");
   return new EngineSource(recorded, progress);

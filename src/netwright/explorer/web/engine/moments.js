@@ -8,7 +8,8 @@ import { ProofValues } from "./proof.js";
 import { Timeline } from "./timeline.js";
 
 const LONGEST = 80, MOST_VECTORS = 12;
-const READ = ["transformer", "pointer-transformer", "universal-transformer"];
+// How the machine's state and symbol are read off the vectors, by kind.
+const READERS = { transformer: "shownRule", "pointer-transformer": "shownRule", "universal-transformer": "codedRule", "universal-text": "codedRule", rnn: "stackRule", "neural-gpu": "stackRule" };
 
 function text(x) {
   const found = x === null ? null : `${x}`;
@@ -21,14 +22,15 @@ export class Moments {
   constructor(data, word, machine, last, proved = data) {
     this.network = openNetwork(data, word);
     this.view = data.view;
-    this.kind = data.kind;
+    this.word = word;
     this.machine = machine;
     this.places = blockPlaces(data.written.layouts[data.written.network.layout]);
     this.labels = new Map(data.blocks.map(([block, labels]) => [block, labels]));
     if (data.proof.claims) this.proof = new ProofValues(proved, word, new Timeline(machine, word, -1, last));
-    this.rule = data.kind === "universal-transformer" ? this.codedRule : this.shownRule;
+    this.read = READERS[data.kind];
     // As Python's watch: 5 on + r is 5 + code₂ of a running state.
-    this.states = new Map(machine.states.map((name, n) => [`${plus(ratio(5), times(ratio(2), code(n)))}`, name]));
+    const { prompt } = data.written, states = prompt ? [machine.start, ...prompt.states.map(([name]) => name)] : machine.states;
+    this.states = new Map(states.map((name, n) => [`${plus(ratio(5), times(ratio(2), code(n)))}`, name]));
     const symbols = [machine.blank, ...machine.symbols.filter((symbol) => symbol !== machine.blank)];
     this.symbols = new Map(symbols.map((name, n) => [`${code(n)}`, name]));
     this.actions = new Map(machine.rules.map(([state, symbol, next, write, move]) => [`${state}\n${symbol}`, { write, move, next }]));
@@ -47,16 +49,19 @@ export class Moments {
     return {
       t,
       vectors: this.vectors(vectors),
-      rule: this.ruleOf(vectors),
+      rule: this.ruleOf(vectors, t),
       ...(drawn ? { attention: this.attention(drawn, vectors) } : {}),
       lemmas: this.proof?.claims(t, vectors, attention) ?? [],
     };
   }
 
-  // The rule that the vectors of a moment show; undefined if the page cannot read this kind's.
-  ruleOf(vectors) {
-    const y = vectors.get("decoder.1.input");
-    return y && READ.includes(this.kind) ? this.rule(y, vectors.get("decoder.1.z")) : undefined;
+  // The rule that the vectors of a moment show; null if they show no configuration.
+  ruleOf(vectors, t) {
+    if (this.read === "shownRule") return this.shownRule(vectors.get("decoder.1.input"), vectors.get("decoder.1.z"));
+    const [state, symbol] = this[this.read](vectors, t) ?? [];
+    if (symbol === undefined || !this.machine.states.includes(state)) return null;
+    const action = this.machine.accepting.includes(state) ? undefined : this.actions.get(`${state}\n${symbol}`);
+    return { state, symbol, ...(action ?? { write: null, move: null, next: null }) };
   }
 
   // The vectors in order, each as its changes since the one before; in full if no parts are named.
@@ -75,13 +80,22 @@ export class Moments {
     });
   }
 
-  // The machine's rule for the state and the symbol whose codes are in y_{t−1}.
-  codedRule(y) {
-    const number = (block) => y.get(this.places.get(block)[0]);
-    const state = this.states.get(`${plus(number("r"), times(ratio(5), number("on")))}`), symbol = this.symbols.get(`${number("s")}`);
-    if (state === undefined || symbol === undefined) return null;
-    const action = this.machine.accepting.includes(state) ? undefined : this.actions.get(`${state}\n${symbol}`);
-    return { state, symbol, ...(action ?? { write: null, move: null, next: null }) };
+  // The state and the symbol whose codes are in y_{t−1}.
+  codedRule(vectors) {
+    const y = vectors.get("decoder.1.input"), number = (block) => y.get(this.places.get(block)[0]);
+    return [this.states.get(`${plus(number("r"), times(ratio(5), number("on")))}`), this.symbols.get(`${number("s")}`)];
+  }
+
+  // The state of neurons S, and the symbol whose digit is the number of neurons P that are 1. In a
+  // Neural GPU they are in block E of the last token's cell when it was read, then in D of the last.
+  stackRule(vectors, t) {
+    const cells = [...vectors.keys()].filter((name) => name.startsWith("cell.")).length, tokens = this.word.length + 1;
+    const [g, block] = cells ? (t === tokens ? [vectors.get(`cell.${tokens}`), "E "] : t > tokens ? [vectors.get("cell"), "D "] : []) : [vectors.get("g"), ""];
+    if (!g) return null;
+    const ones = (name) => (this.places.get(block + name) ?? []).map((place, n) => [n, `${g.get(place)}`]).filter(([, text]) => text !== "0");
+    const states = ones("S"), digit = ones("P");
+    if (states.length !== 1 || [...states, ...digit].some(([, text]) => text !== "1")) return null;
+    return [this.labels.get(`${block}S`)[states[0][0]], [...this.symbols.values()][digit.length]];
   }
 
   // State and symbol of y_{t−1}, and the rule that layer 1 put into z¹.

@@ -13,8 +13,8 @@ function startWorker() {
   if (!map) return new Worker(new URL("worker.js", import.meta.url), { type: "module" });
   const { imports } = JSON.parse(map.textContent);
   const sources = ORDER.map((name) => {
-    const bytes = Uint8Array.from(atob(imports[`netwright/engine/${name}.js`].split(",")[1]), (c) => c.charCodeAt(0));
-    return new TextDecoder().decode(bytes).replace(/^import .*$/gm, "").replace(/^export /gm, "");
+    const source = decodeURIComponent(imports[`netwright/engine/${name}.js`].split(",")[1]);
+    return source.replace(/^import .*$/gm, "").replace(/^export /gm, "");
   });
   const url = URL.createObjectURL(new Blob([sources.join("\n")], { type: "text/javascript" }));
   const worker = new Worker(url);

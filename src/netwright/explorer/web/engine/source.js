@@ -11,7 +11,7 @@ import { normalize, withMachine } from "./prompt.js";
 import { readMachine, writeMachine } from "./rules.js";
 import { showEditor } from "./editor.js";
 
-const TAPE = 30, LEAD = 1;
+const TAPE = 30;
 
 // What the page shows of a run before any moment, as Explored.description in Python.
 function describe(data, machine, word) {
@@ -27,7 +27,7 @@ function describe(data, machine, word) {
   return {
     name: machine.name, about: machine.description, input: word, reads: { symbols: word, input: true },
     kind: data.kind, statement: data.statement, options: data.options, changes: [], trust: "compiled",
-    dimension: data.dimension, lead: LEAD, last: final.time, ended, outcome: ended ? outcome : null, steps: final.step,
+    dimension: data.dimension, lead: 1, last: final.time, ended, outcome: ended ? outcome : null, steps: final.step,
     cut: false, cells: [timeline.lowest, timeline.highest], head: -1, machine: shown, layout: data.blocks,
     view: { groups, short, columns, parts, drawn, drawing, score },
   };
@@ -92,7 +92,7 @@ export class EngineSource {
     const found = await this.own.ask("moment", [t], (done) => stopped() || this.tell(done));
     if (found === null || stopped()) return null;
     this.progress(null);
-    return unfold({ ...found, ...this.place(t), attention: this.cells(found, t) }, known);
+    return unfold({ ...found, ...this.place(t), ...(found.attention ? { attention: this.cells(found, t) } : {}) }, known);
   }
 
   // Say how far the network's own run is; without this word, progress is the diagram's.
@@ -102,28 +102,34 @@ export class EngineSource {
     this.working = undefined;
   }
 
-  // What the machine does at a time: tape, head and step.
+  // What the machine does at a time: tape, head and step; before it starts, what the network reads.
   place(t) {
-    const time = t - LEAD, { timeline } = this, now = timeline.at(time);
-    const action = timeline.at(time + 1), first = now.head - TAPE;
-    const cells = Array.from({ length: 2 * TAPE + 1 }, (_, n) => timeline.cell(time, first + n));
-    return {
-      step: now.step, head: now.head, next: action ? action.head : null,
-      tape: { first, cells: cells.map(({ symbol }) => symbol), visits: cells.map(({ visit }) => (visit === null ? null : visit + LEAD)) },
+    const { timeline, known } = this, { reads } = known, time = t - known.lead;
+    const around = (head, cell) => ({ first: head - TAPE, ...cell(Array.from({ length: 2 * TAPE + 1 }, (_, n) => head - TAPE + n)) });
+    if (time < 0) {
+      const outside = reads.input ? known.machine.blank : "";
+      const tape = (cells) => ({ cells: cells.map((c) => reads.symbols[c] ?? outside), visits: cells.map((c) => (c >= 0 && c < t - 1 ? c + 1 : null)) });
+      return { step: null, head: t - 1, next: t < reads.symbols.length ? t : null, tape: around(t - 1, tape) };
+    }
+    const now = timeline.at(time), action = timeline.at(time + 1);
+    const tape = (cells) => {
+      const found = cells.map((c) => timeline.cell(time, c));
+      return { cells: found.map(({ symbol }) => symbol), visits: found.map(({ visit }) => (visit === null ? null : visit + known.lead)) };
     };
+    return { step: now.step, head: now.head, next: action ? action.head : null, tape: around(now.head, tape) };
   }
 
   // The attention with the cells of the tokens; NULL is token 1, for cells that were never visited.
   cells({ attention }, t) {
-    const cell = (token) => (token === null ? null : this.timeline.at(token - LEAD)?.head ?? null);
-    const ahead = this.timeline.at(t)?.head ?? null;
+    const { lead } = this.known, cell = (token) => (token === null ? null : this.timeline.at(token - lead)?.head ?? null);
+    const ahead = this.timeline.at(t + 1 - lead)?.head ?? null;
     const isNull = this.data.view.has_null && attention.winner === 1 && cell(1) !== ahead;
     return { ...attention, null: isNull, cell: cell(attention.winner), second_cell: cell(attention.second) };
   }
 
   diagram(part, kind) {
-    const start = Math.max(LEAD, part.from), stop = Math.max(start + 1, Math.min(part.to, this.known.last + 1));
-    return this.machine.diagram({ ...part, from: start, to: stop, lead: LEAD }, kind);
+    const { lead, last } = this.known, start = Math.max(lead, part.from), stop = Math.max(start + 1, Math.min(part.to, last + 1));
+    return this.machine.diagram({ ...part, from: start, to: stop, lead }, kind);
   }
 
   stop() {

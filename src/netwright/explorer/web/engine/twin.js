@@ -134,7 +134,7 @@ export class Twin {
     return { ...shown, lemmas };
   }
 
-  // The cell of a token; the first token is the machine's time 0.
+  // The cell of a token, of a Transformer whose first token is the machine's time 0.
   cellOf(token) {
     this.timeline ??= new Timeline(this.machine, this.word, -1, this.last);
     return this.timeline.at(token - 1)?.head ?? null;
@@ -155,7 +155,7 @@ export class Twin {
       if (differs && !found.number) found.number = { t, ...differs };
       if (!found.attention) found.attention = this.attention(t, one.winners, other.winners);
       if (!found.rule) {
-        const [rule, said] = [[this.right, one], [this.wrong, other]].map(([each, { vectors }]) => each.ruleOf(vectors));
+        const [rule, said] = [[this.right, one], [this.wrong, other]].map(([each, { vectors }]) => each.ruleOf(vectors, t));
         if (JSON.stringify(rule) !== JSON.stringify(said)) found.rule = { t, rule, said };
       }
       if (performance.now() < deadline) continue;

@@ -91,7 +91,10 @@ class TextLook(UniversalLook):
     def history(self, compiled: CompiledUniversalText, word: Sequence[str], limit: int) -> History:
         """Token t takes y_{t−1}; the machine starts after the prompt."""
         lead = len(compiled.text(word)) + 1
-        timeline = Timeline(compiled.machine, word, limit=limit + 1)
+        pauses = compiled.prompt.pauses  # after a stay, which are no steps of the given machine
+        timeline = Timeline(
+            compiled.machine, word, limit=limit + 1, counts=lambda state: state not in pauses
+        )
         return History(timeline, lead, lead - 1)
 
 

@@ -13,7 +13,22 @@ const READERS = { transformer: "shownRule", "pointer-transformer": "shownRule", 
 
 function text(x) {
   const found = x === null ? null : `${x}`;
-  return found === null || found.length <= LONGEST ? found : `≈ ${approximate(x).toPrecision(5)}`;
+  return found === null || found.length <= LONGEST ? found : `≈ ${fiveDigits(x)}`;
+}
+
+// A number with five digits, as Python's :.5g has it.
+function fiveDigits(x) {
+  const sign = x.n < 0 ? "-" : "", top = BigInt(x.n < 0 ? -x.n : x.n), bottom = BigInt(x.d);
+  let exponent = `${top}`.length - `${bottom}`.length, digits;
+  for (;;) { // of x·10^(4 − exponent), rounded: five, or four if the exponent was one too large
+    const [by, under] = exponent <= 4 ? [10n ** BigInt(4 - exponent), 1n] : [1n, 10n ** BigInt(exponent - 4)];
+    digits = `${(2n * top * by + bottom * under) / (2n * bottom * under)}`;
+    if (digits.length === 5) break;
+    exponent += digits.length - 5;
+  }
+  const short = digits.replace(/0+$/, ""), point = (text, at) => (text.length > at ? `${text.slice(0, at)}.${text.slice(at)}` : text.padEnd(at, "0"));
+  if (exponent < -4 || exponent > 4) return `${sign}${point(short, 1)}e${exponent < 0 ? "-" : "+"}${`${Math.abs(exponent)}`.padStart(2, "0")}`;
+  return exponent < 0 ? `${sign}0.${"0".repeat(-1 - exponent)}${short}` : `${sign}${point(short, exponent + 1)}`;
 }
 
 export class Moments {
@@ -29,7 +44,7 @@ export class Moments {
     if (data.proof.claims) this.proof = new ProofValues(proved, word, new Timeline(machine, word, -1, last));
     this.read = READERS[data.kind];
     // As Python's watch: 5 on + r is 5 + code₂ of a running state.
-    const { prompt } = data.written, states = prompt ? [machine.start, ...prompt.states.map(([name]) => name)] : machine.states;
+    const { prompt } = data.written, states = prompt ? [null, ...prompt.states.map(([name]) => name)] : machine.states; // it reads in state 0
     this.states = new Map(states.map((name, n) => [`${plus(ratio(5), times(ratio(2), code(n)))}`, name]));
     const symbols = [machine.blank, ...machine.symbols.filter((symbol) => symbol !== machine.blank)];
     this.symbols = new Map(symbols.map((name, n) => [`${code(n)}`, name]));

@@ -26,7 +26,7 @@ function describe(data, machine, word) {
   const { groups, short, columns, parts, drawn, drawing, score } = data.view;
   return {
     name: machine.name, about: machine.description, input: word, reads: { symbols: word, input: true },
-    kind: data.kind, statement: data.statement, options: data.options, changes: [], trust: "compiled",
+    kind: data.kind, statement: data.statement, options: data.options, in_floats: false, changes: [], trust: "compiled",
     dimension: data.dimension, lead: 1, last: final.time, ended, outcome: ended ? outcome : null, steps: final.step,
     cut: false, cells: [timeline.lowest, timeline.highest], head: -1, machine: shown, layout: data.blocks,
     view: { groups, short, columns, parts, drawn, drawing, score },
@@ -92,7 +92,8 @@ export class EngineSource {
     const found = await this.own.ask("moment", [t], (done) => stopped() || this.tell(done));
     if (found === null || stopped()) return null;
     this.progress(null);
-    return unfold({ ...found, ...this.place(t), ...(found.attention ? { attention: this.cells(found, t) } : {}) }, known);
+    const place = this.place(t);
+    return unfold({ ...found, ...place, ...(found.attention ? { attention: this.cells(found.attention, place.next) } : {}) }, known);
   }
 
   // Say how far the network's own run is; without this word, progress is the diagram's.
@@ -120,9 +121,8 @@ export class EngineSource {
   }
 
   // The attention with the cells of the tokens; NULL is token 1, for cells that were never visited.
-  cells({ attention }, t) {
-    const { lead } = this.known, cell = (token) => (token === null ? null : this.timeline.at(token - lead)?.head ?? null);
-    const ahead = this.timeline.at(t + 1 - lead)?.head ?? null;
+  cells(attention, ahead) {
+    const cell = (token) => (token === null ? null : this.timeline.at(token - this.known.lead)?.head ?? null);
     const isNull = this.data.view.has_null && attention.winner === 1 && cell(1) !== ahead;
     return { ...attention, null: isNull, cell: cell(attention.winner), second_cell: cell(attention.second) };
   }

@@ -1,8 +1,9 @@
-"""The page's engine in node, and what Python says of the same networks."""
+"""The page's engine in node and in Chromium, and what Python says of the same networks."""
 
 import json
 import shutil
 import subprocess
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import islice
@@ -20,29 +21,58 @@ from netwright.network.network import Network
 from netwright.network.without import TransformerWithout
 
 ENGINE = Path(netwright.__file__).parent / "explorer" / "web" / "engine"
-SCRIPT = Path(__file__).with_name("engine.mjs")
+SCRIPT, WORK = (Path(__file__).with_name(name) for name in ("engine.mjs", "work.mjs"))
 
 
-class Node:
-    """A process that answers requests with what the page's engine computes."""
+class Engine(ABC):
+    """The page's engine, somewhere: answers requests with what it computes (work.mjs)."""
 
-    def __init__(self, process: "subprocess.Popen[str]") -> None:
-        self._process = process
+    @abstractmethod
+    def answer(self, request: str) -> str:
+        """The answer to a request, both JSON."""
 
     def ask(self, work: str, **request: Any) -> Any:
         """Send a request and wait for its answer."""
-        stdin, stdout = self._process.stdin, self._process.stdout
-        assert stdin is not None
-        assert stdout is not None
-        stdin.write(json.dumps({"work": work, **request}) + "\n")
-        stdin.flush()
-        answer = json.loads(stdout.readline())
+        answer = json.loads(self.answer(json.dumps({"work": work, **request})))
         assert not isinstance(answer, dict) or "error" not in answer, answer
         return answer
 
     def moments(self, network: Network, word: Sequence[str], count: int) -> Any:
         """The first moments of a network on a word."""
         return self.ask("moments", network=network_data(network), word=list(word), count=count)
+
+
+class Node(Engine):
+    """In a process of node."""
+
+    def __init__(self, process: "subprocess.Popen[str]") -> None:
+        self._process = process
+
+    def answer(self, request: str) -> str:
+        """Exchange lines with the process."""
+        stdin, stdout = self._process.stdin, self._process.stdout
+        assert stdin is not None
+        assert stdout is not None
+        stdin.write(request + "\n")
+        stdin.flush()
+        return stdout.readline()
+
+
+class Chromium(Engine):
+    """In a page of the server, which has the modules."""
+
+    def __init__(self, page: Any) -> None:
+        self._page = page
+        text = WORK.read_text(encoding="utf-8").replace("export ", "")
+        self._call = f"""async (request) => {{
+            {text}
+            const {{ work: name, ...rest }} = JSON.parse(request);
+            const WORK = await work((module) => import(`/engine/${{module}}`));
+            return JSON.stringify(await WORK[name](rest)); }}"""
+
+    def answer(self, request: str) -> str:
+        """Call it in the page."""
+        return str(self._page.evaluate(self._call, request))
 
 
 @contextmanager

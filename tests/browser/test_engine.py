@@ -6,11 +6,13 @@
 import random
 import warnings
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.beyond_kinds import CHOICES, Choice
-from tests.browser.node import Node, entries, expected, node_process
+from tests.browser.node import Chromium, Engine, Node, entries, expected, node_process
+from tests.corpora import FOLDER
 from tests.repetition import repeated
 
 from netwright.definitions.transformer import dot_product, hardmax, score_phi
@@ -22,7 +24,8 @@ from netwright.exact.vector import Vector
 from netwright.explorer.explored import Explored
 from netwright.explorer.moments import moment_data
 from netwright.export.json_target import network_data
-from netwright.machine.formats import bbchallenge, morphett
+from netwright.machine import library
+from netwright.machine.formats import bbchallenge, morphett, turingmachine_io
 from netwright.machine.library import library_machine, library_names
 from netwright.machine.load import machine_of_text
 from netwright.machine.turing_machine import TuringMachine
@@ -54,11 +57,25 @@ def node() -> Iterator[Node]:
         yield found
 
 
-def check(node: Node, network: Network, word: tuple[str, ...], count: int = TOKENS) -> None:
+@pytest.fixture(scope="module")
+def chromium(browser: Any, server: str) -> Iterator[Chromium]:
+    page = browser.new_page()
+    page.goto(f"{server}?machine=palindrome")
+    yield Chromium(page)
+    page.close()
+
+
+@pytest.fixture(params=["node", "chromium"])
+def engine(request: pytest.FixtureRequest) -> Engine:
+    found: Engine = request.getfixturevalue(request.param)
+    return found
+
+
+def check(engine: Engine, network: Network, word: tuple[str, ...], count: int = TOKENS) -> None:
     """Compare every vector, winner set, score, runner-up and margin."""
     if len(network.compiled.embed(word)) > LONG_PROMPT:
         count = min(count, TOKENS // 10)  # the definition scores every symbol of the prompt
-    right, found = expected(network, word, count), node.moments(network, word, count)
+    right, found = expected(network, word, count), engine.moments(network, word, count)
     assert len(right) == len(found) == count
     for t, (one, other) in enumerate(zip(right, found, strict=True), start=1):
         for part in ("vectors", "attention"):
@@ -76,9 +93,9 @@ def library_cases() -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize(("name", "choice"), library_cases())
-def test_the_library(node: Node, name: str, choice: str) -> None:
+def test_the_library(engine: Engine, name: str, choice: str) -> None:
     machine = library_machine(name)
-    check(node, EVERY[choice].network(machine, machine.default_input), machine.default_input)
+    check(engine, EVERY[choice].network(machine, machine.default_input), machine.default_input)
 
 
 def drawn(seed: int) -> tuple[Network, tuple[str, ...], random.Random]:
@@ -91,25 +108,25 @@ def drawn(seed: int) -> tuple[Network, tuple[str, ...], random.Random]:
 
 
 @pytest.mark.parametrize("seed", range(repeated(200, 20)))
-def test_random_machines(node: Node, seed: int) -> None:
+def test_random_machines(engine: Engine, seed: int) -> None:
     network, word, _ = drawn(seed)
-    check(node, network, word)
+    check(engine, network, word)
 
 
 @pytest.mark.parametrize("seed", range(1000, 1000 + repeated(200, 20)))
-def test_networks_with_a_flipped_weight(node: Node, seed: int) -> None:
+def test_networks_with_a_flipped_weight(engine: Engine, seed: int) -> None:
     """The engine assumes nothing of the weights: a broken network stays exact."""
     network, word, draw = drawn(seed)
     leaf = draw.choice([each for each in maps(network.compiled.network) if each.part.weights])
     place = WeightPlace(leaf.path, *draw.choice([*leaf.part.weights]))
     broken = network._changed(flipped(network.compiled.network, place), f"{leaf.name} {place}")
-    check(node, broken, word)
+    check(engine, broken, word)
 
 
-def test_networks_without_a_part(node: Node) -> None:
+def test_networks_without_a_part(engine: Engine) -> None:
     network = compile_network(library_machine("palindrome"))
     for part in network.parts:
-        check(node, network.without(part), tuple("abba"), 40)
+        check(engine, network.without(part), tuple("abba"), 40)
 
 
 def test_a_place_in_the_past_is_computed_again(node: Node) -> None:
@@ -267,10 +284,27 @@ def test_the_prompt_of_any_machine_is_pythons(node: Node, attention: str) -> Non
 
 
 def test_machines_are_read_from_text_as_python_reads_them(node: Node) -> None:
-    """bbchallenge text and lines of rules, with wildcards, comments and directives."""
+    """bbchallenge text, YAML and lines of rules, with wildcards, comments and directives."""
     texts = [morphett.write(machine) for machine in machines() if fits(morphett, machine)]
     texts += [bbchallenge.write(machine) for machine in machines() if fits(bbchallenge, machine)]
-    assert len(texts) > 100
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # machines that stay
+        texts += [
+            turingmachine_io.write(each) for each in machines() if fits(turingmachine_io, each)
+        ]
+    assert len(texts) > 150
+    files = [*Path(library.__file__).parent.glob("*.yaml")]
+    assert len(files) == len(library_names())
+    texts += [path.read_text() for path in (*files, *FOLDER.glob("turingmachine_io/*.yaml"))]
+    texts += [
+        "blank: _\nstart state: a\ntable: {a: {[_, ',,']: R, '1,2': N}}",
+        "name: x\nsource code: |\n  blank: ' '\n\n  start state: a # here\n"
+        "  synonyms:\n    go: {write: '''', R: b}\n  table:\n    a:\n      ' ': go\n"
+        "      1,2,,,: N\n    b:\npositions:\n  a: {x: 1, y: 2}\n",
+        '---\ntable:\n  "a\\u0062":\n    "\\t": {L}\nblank: "\\t"\nstart state: ab\n',
+        "blank: _\nstart state: a\ntable:\n  a:\n    _: {\n      write: 1,\n      L: b,\n    }\n"
+        '  b:\n# $ACCEPT: ["a"]\n# $SYMBOLS: ["7"]\n',
+    ]
     texts += [
         "0 * * r 0 ; to the end\n0 _ a * halt\n\n* a b l stop\n",
         "q0 a b d q0\nq0 _ _ g stop-here !\n; $INITIAL_TAPE: aa a\n",
@@ -297,6 +331,13 @@ def test_machines_are_read_from_text_as_python_reads_them(node: Node) -> None:
         ("1RB2LB_1LA1RZ", [1], "writes 2, but the highest symbol is 1"),
         ("\n# two\n0RB_0LA\n0RA", [4], "expected one machine"),
         ("0 1 1 r 0\n; $ACCEPT: 5", [2], "expected JSON"),
+        ("blank: _\nstart state: a\ntable:\n  a: {_: Q}\n", [4], "neither a move"),
+        ("blank: _\nstart state: a\ntable:\n  a: {_: {L: b}}\n", [4], "not a key of the table"),
+        ("blank: _\nstart state: a\ntable:\n  a: {_: L\n", [4], "there is no } for this"),
+        ("blank: _\nstart state: a\ntable:\n  a:\n    *: R\n", [5], "put it in quotes"),
+        ("blank: _\ntable:\n  a: {_: L, _: R}\n   b:\n", [4], "further in"),
+        ("blank: __\nstart state: b\ntable:\n a: 5\n", [1, 4, 2], "one character"),
+        ("table:\n a:\n", [1, 1], "no blank"),
     ],
 )
 def test_faults_have_their_lines(node: Node, text: str, lines: list[int], words: str) -> None:

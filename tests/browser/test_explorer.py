@@ -196,9 +196,9 @@ def test_inside_one_token(look: Opened) -> None:
 
 def test_a_machine_of_ones_own(look: Opened) -> None:
     page = look(PALINDROME, 18)
-    page.click("#demos-button")
+    page.click("#edit-button")
     page.fill("textarea", "0 _ x r 1\n1 _ y l halt\n")
-    page.click("text=Show it")
+    page.click("text=Run it")
     page.wait_for_selector("body:not(.loading)[data-shown='1']")
     assert "halted after 2 steps" in text(page, "#about")
     press(page, "End", 5)
@@ -209,9 +209,9 @@ def test_a_text_that_is_no_machine(server: str, browser: Any) -> None:
     page = browser.new_page()
     page.goto(f"{server}?{PALINDROME}")
     page.wait_for_selector("body[data-shown]")  # before that a click is not heard
-    page.click("#demos-button")
+    page.click("#edit-button")
     page.fill("textarea", "this is\nno machine at all")
-    page.click("text=Show it")
+    page.click("text=Run it")
     page.wait_for_selector("#dialog [role=alert]:not(:empty)")
     page.close()
 

@@ -178,9 +178,9 @@ def test_a_machine_on_one_line(look: Opened) -> None:
         "transitions": {"p": {"a": ["p", "a", "R"], ".": ["halt", "a", "R"]}},
     }
     page = look(PALINDROME, 1)
-    page.click("#demos-button")
+    page.click("#edit-button")
     page.fill("textarea", json.dumps(machine))
-    page.click("text=Show it")
+    page.click("text=Run it")
     until(page, "location.search.includes('posted')")
     page.wait_for_selector("body:not(.loading)[data-shown='1']")
     assert "accepted after 1 step" in text(page, "#about")
@@ -205,9 +205,9 @@ def long_named(length: int) -> str:
 @pytest.mark.parametrize(("width", "height"), [(1280, 800), (390, 844)])
 def test_long_names_push_nothing_away(look: Opened, width: int, height: int) -> None:
     page = look(PALINDROME, 1, width=width, height=height)
-    page.click("#demos-button")
+    page.click("#edit-button")
     page.fill("textarea", long_named(90))
-    page.click("text=Show it")
+    page.click("text=Run it")
     until(page, "location.search.includes('posted')")
     page.wait_for_selector("body:not(.loading)[data-shown='1']")
     page.keyboard.press("PageDown")

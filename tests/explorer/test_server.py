@@ -11,7 +11,7 @@ import pytest
 from tests.explorer.serving import CLIENT, base, ended, port_of, settled, started
 
 from netwright.explorer.answers import LARGEST_MACHINE
-from netwright.explorer.page import ASSETS, CHECKER
+from netwright.explorer.page import ASSETS, SERVED
 from netwright.explorer.server import refusal
 
 
@@ -33,7 +33,7 @@ def test_the_page_and_its_headers(address: str) -> None:
     assert "unsafe" not in policy
     assert page.headers["cross-origin-resource-policy"] == "same-origin"
     assert page.headers["x-content-type-options"] == "nosniff"
-    for path, each in (ASSETS | CHECKER).items():
+    for path, each in SERVED.items():
         found = CLIENT.get(base(address) + path.removeprefix("/"))
         assert (found.status_code, found.content) == (200, each.body)
     # Everything that the page names is one of its own files.
@@ -41,7 +41,7 @@ def test_the_page_and_its_headers(address: str) -> None:
     named = [name for text in modules for name in re.findall(r'from "\./([^"]+)"', text)]
     named += re.findall(r'(?:src|href)="([^"#]+)"', page.text)
     assert len(named) > 20
-    assert {f"/{name}" for name in named} <= set(ASSETS)
+    assert {f"/{name}" for name in named} <= set(SERVED)
 
 
 def test_another_host_or_another_site_is_refused(address: str) -> None:

@@ -3,14 +3,13 @@
 A file has the network, which the page's own engine runs at any time up to a limit; that of the
 universal one takes any machine as its prompt. What the engine does not run (language models,
 networks that were changed, chosen moments) is recorded: the answers that the page would request.
-Modules and data are gzipped and in base64; the modules become `data:` URLs in an import map. Nothing
-is ever fetched.
+Modules and data are gzipped and in base64; the modules become `data:` URLs in an import map.
+Nothing is ever fetched.
 """
 
 import base64
 import gzip
 import html
-import json
 import re
 from collections.abc import Callable, Iterable
 from importlib.resources import files
@@ -27,8 +26,9 @@ from netwright.export.json_target import network_data
 from netwright.files import check_output, output_path, write_whole
 from netwright.machine.load import load_machine
 from netwright.machine.turing_machine import TuringMachine
-from netwright.network.network import Network
+from netwright.network.network import Network, compile_network
 from netwright.network.running import machine_in, network_of
+from netwright.network.universal import HALTED
 
 TYPES = {
     ".html": "text/html; charset=utf-8",
@@ -77,14 +77,17 @@ ASSETS = _files("")
 """The page's own files by path."""
 ASSETS["/"] = ASSETS["/index.html"]
 ENGINE = _files("/engine")
-"""The modules that run a network in the page, for files that have one."""
+"""The modules that run a network in the page."""
+ANY_MACHINE = "universal-transformer"
+"""What runs the machines that are typed in a file."""
 IN_THE_PAGE = (
     *("transformer", "rnn", "neural-gpu", "pointer-transformer"),
-    *("universal-transformer", "universal-text"),
+    *(ANY_MACHINE, "universal-text"),
 )
 """The kinds whose moments the page's engine shows as `moments` does."""
 CHECKER = _files("/checker")
 """The modules that check certificates in the page, which loads them when they are used."""
+SERVED = ASSETS | ENGINE | CHECKER
 
 
 def moments_recorded(explored: Explored, tokens: str | None, t: int | None) -> range:
@@ -123,6 +126,8 @@ def page_file(
     if tokens is None and _runs_in_the_page(explored, t or 1):
         explored.check(t or 1)
         recorded |= {"network": network_data(network), "query": {"machine": "", "t": str(t or 1)}}
+        if network.kind.name != ANY_MACHINE:
+            recorded["universal"] = network_data(compile_network(HALTED, ANY_MACHINE))
     else:
         times = moments_recorded(explored, tokens, t)
         moments = []

@@ -11,7 +11,7 @@ from contextlib import suppress
 
 from netwright.errors import InputError
 from netwright.explorer.answers import LARGEST_MACHINE, TOO_LARGE, Answer, Answers, message
-from netwright.explorer.page import ASSETS, CHECKER, ENGINE
+from netwright.explorer.page import SERVED
 
 HOST = "127.0.0.1"
 HEADERS = {
@@ -83,7 +83,7 @@ def application(answers: Answers, port: int) -> object:
             except UnicodeDecodeError:
                 return sent(message(400, "this is not UTF-8 text"))
             return sent(await run_in_threadpool(answers.post_machine, text))
-        if asset := next(filter(None, (each.get(path) for each in (ASSETS, ENGINE, CHECKER))), None):
+        if asset := SERVED.get(path):
             return sent(asset)
         return sent(await run_in_threadpool(answers.answer, path, dict(request.query_params)))
 

@@ -67,25 +67,7 @@ export class Choice {
   }
 }
 
-// The user's own machine: its text in any of the formats, which the server keeps until it ends.
-function ownMachine(source) {
-  const text = element("textarea", { rows: 5, spellcheck: "false", "aria-label": "The text of a machine" });
-  const problem = element("p", { role: "alert" });
-  const show = async () => {
-    try {
-      const machine = await source.post(text.value);
-      closeDialog();
-      store.set({ ...store.forgotten(), machine, t: 1 }, { replace: false });
-    } catch (error) {
-      problem.textContent = error.message;
-    }
-  };
-  return element("div", {}, element("h2", {}, "Your own machine"),
-    element("p", {}, "Paste the text of a machine file, in any format that netwright reads. The address that you get works until this server ends; for one that lasts, type bbchallenge text as the machine."),
-    text, element("p", {}, element("button", { onclick: show }, "Show it")), problem);
-}
-
-export function showDemos(demos, source) {
+export function showDemos(demos) {
   if (!demos) return openDialog(element("p", {}, "This file has one run. netwright explore has all machines."));
   const open = (query) => {
     closeDialog();
@@ -93,5 +75,5 @@ export function showDemos(demos, source) {
   };
   return openDialog(element("h2", {}, "Demos"), element("ul", { class: "demos" }, ...demos.map((demo) =>
     element("li", {}, element("button", { onclick: () => open(demo.query) }, demo.title), element("p", {}, demo.question,
-      element("small", {}, ` ${demo.query.machine}, t = ${number(Number(demo.query.t))}`))))), ownMachine(source));
+      element("small", {}, ` ${demo.query.machine}, t = ${number(Number(demo.query.t))}`))))));
 }

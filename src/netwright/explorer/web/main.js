@@ -8,7 +8,6 @@ import { Overview } from "./overview.js";
 import { drawStream } from "./stream.js";
 import { drawLemmas } from "./lemmas.js";
 import { drawRule } from "./rule.js";
-import { Break } from "./break.js";
 import { Transport } from "./transport.js";
 import { Choice, showDemos } from "./choice.js";
 import { showHelp, setTheme, nextTheme } from "./help.js";
@@ -16,7 +15,7 @@ import { number, steps } from "./format.js";
 
 const $ = (id) => document.getElementById(id);
 const SOON = 60; // ms that the network's vectors have before the machine's own run is shown
-let source, known = null, run = null, shown = null, whole = null, direction = 1; // `whole`: with vectors
+let source, known = null, broken = null, run = null, shown = null, whole = null, direction = 1; // `whole`: with vectors
 
 function trouble(error) {
   if (error && !(error instanceof Trouble)) console.error(error);
@@ -67,7 +66,7 @@ async function loadRun() {
   transport.show(run);
   overview.show(run, source);
   picture.show(run, source);
-  broken.show(run, source, known);
+  broken?.show(run, source, known);
   const asked = store.get("t"), t = nearest(asked);
   if (t !== asked) store.set({ t }); // which loads that moment
   else await loadMoment();
@@ -114,7 +113,7 @@ function draw() {
   document.body.dataset.pictured = shown.t;
   if (!shown.vectors) return;
   whole = shown;
-  broken.draw(whole);
+  broken?.draw(whole);
   document.body.dataset.shown = shown.t;
 }
 
@@ -130,8 +129,7 @@ const picture = new Picture($("picture"), go);
 const overview = new Overview($("overview"), go);
 const transport = new Transport(go, () => shown?.vectors && shown.t === store.get("t"));
 const choice = new Choice();
-const broken = new Break((t) => go(t));
-$("breaking").addEventListener("toggle", () => $("breaking").open && broken.open().catch(trouble));
+$("breaking").addEventListener("toggle", () => $("breaking").open && broken?.open().catch(trouble));
 
 store.watch((state, changed) => {
   if (changed.has("theme")) { setTheme(state.theme); overview.draw(); }
@@ -139,8 +137,8 @@ store.watch((state, changed) => {
     document.body.classList.add("loading");
     loadRun();
   }
-  else if (changed.has("break") || changed.has("bits")) broken.changed();
-  else if (changed.has("beside")) whole && broken.draw(whole);
+  else if (changed.has("break") || changed.has("bits")) broken?.changed();
+  else if (changed.has("beside")) whole && broken?.draw(whole);
   else if (changed.has("t")) loadMoment();
   else if (changed.has("zoom")) overview.load();
   else draw();
@@ -164,7 +162,8 @@ $("stop").addEventListener("click", () => {
 });
 $("theme").addEventListener("click", () => store.set({ theme: nextTheme() }));
 $("help-button").addEventListener("click", () => showHelp());
-$("demos-button").addEventListener("click", async () => showDemos(await source.demos(), source));
+$("edit-button").addEventListener("click", () => source.edit());
+$("demos-button").addEventListener("click", async () => showDemos(await source.demos()));
 
 // The checker of certificates is loaded when it is used; a file of recorded moments does not have it.
 const showChecker = async (file) => (await import("./checker/panel.js")).showChecker(file);
@@ -184,12 +183,14 @@ for (const type of ["dragover", "drop"]) {
     setTheme(store.get("theme"));
     if (store.get("big")) document.body.classList.add("big");
     document.body.classList.toggle("file", Boolean(source.only));
+    $("edit-button").hidden = !source.edit;
     $("check-button").hidden = Boolean(source.recorded?.moments);
+    if (source.lab) broken = new (await import("./engine/break.js")).Break((t) => go(t)); // a recorded file has none
     source.redraw = (twin) => picture.twin(twin);
     source.machines().then((found) => {
       if (!(known = found)) return;
       choice.offer(known);
-      if (run) broken.offerKinds(known);
+      if (run) broken?.offerKinds(known);
     }, trouble);
     await loadRun();
   } catch (error) {

@@ -1,6 +1,6 @@
 // The sources of answers: the local server, the recording in this file, or the network in it.
 
-import { subject } from "./store.js";
+import { forgotten, set, subject } from "./store.js";
 import { MachineRun } from "./machine.js";
 
 const AHEAD = 16;
@@ -157,6 +157,20 @@ class ServerSource {
   machines() { return this.ask("api/machines", {}); }
   statements() { return this.ask("api/statements", {}); }
   demos() { return this.ask("api/demos", {}); }
+
+  // The editor: its machine runs on the network that is chosen, in any format that netwright reads.
+  async edit() {
+    const { showEditor } = await import("./engine/editor.js"), { writeMachine } = await import("./engine/rules.js");
+    const about = "It runs on the kind of network that is chosen in the page. The server keeps long texts until it ends; bbchallenge text stays in the address.";
+    const known = this.known && { ...this.known.machine, default_input: this.known.input };
+    const given = subject().machine, isNormal = known && known.given.includes(false); // with states of the construction
+    const text = /^[0-9A-Z_-]{3,}$/.test(given) ? given : known && !isNormal ? writeMachine(known) ?? "" : "";
+    showEditor(text, this.known?.input.join("") ?? "", about, async (typed, input) => {
+      const machine = /^[0-9A-Z_-]{3,}$/.test(typed.trim()) ? typed.trim() : await this.post(typed);
+      const { kind } = subject();
+      set({ ...forgotten(), machine, input: input || undefined, kind, t: 1 }, { replace: false });
+    }, true);
+  }
 
   async post(text) {
     const answer = await fetch("api/machine", {

@@ -1,6 +1,5 @@
 // The editor: a machine as text, with its faults at their lines, and as a table.
 
-import * as store from "../store.js";
 import { element } from "../format.js";
 import { closeDialog, openDialog } from "../help.js";
 import { readMachine } from "./rules.js";
@@ -15,12 +14,15 @@ function table(machine) {
   return element("table", { class: "written" }, head, ...rows);
 }
 
-// Open the editor; `text` and `input` are what it begins with.
-export function showEditor(text, input) {
+// Open the editor; `text` and `input` are what it begins with, `about` says where it runs, and `run`
+// takes both. What this page cannot read, `mayBeOther` leaves to whoever runs it.
+export function showEditor(text, input, about, run, mayBeOther = false) {
   const rules = element("textarea", { rows: 9, cols: 44, spellcheck: "false", "aria-label": "The rules" });
   const word = element("input", { size: 24, spellcheck: "false", "aria-label": "The input" });
   const faults = element("ul", { class: "faults" }), shown = element("div", { class: "preview" });
-  const go = element("button", {}, "Run it on the network");
+  const go = element("button", {}, "Run it");
+  const problem = element("p", { role: "alert" });
+  let isOwn = false; // the input was typed: else another machine has its own
   rules.value = text || EXAMPLE;
   word.value = input;
   const select = (line) => {
@@ -41,20 +43,26 @@ export function showEditor(text, input) {
       faults.append(...error.list.slice(0, 12).map(([line, words]) =>
         element("li", {}, element("button", { onclick: () => select(line) }, `line ${line}`), ` ${words}`)));
     }
+    if (!isOwn && rules.value !== text) word.value = machine?.default_input.join("") ?? "";
     const unknown = machine && [...word.value].find((symbol) => !machine.symbols.includes(symbol));
     if (unknown) faults.append(element("li", {}, `the input has ${unknown}; the symbols are ${machine.symbols.join(" ")}`));
-    go.disabled = faults.childElementCount > 0;
+    go.disabled = faults.childElementCount > 0 && !mayBeOther;
+    problem.textContent = "";
   };
   rules.addEventListener("input", read);
-  word.addEventListener("input", read);
-  go.addEventListener("click", () => {
-    closeDialog();
-    store.set({ machine: rules.value, input: word.value, t: 1, part: undefined }, { replace: false });
+  word.addEventListener("input", () => { isOwn = true; read(); });
+  go.addEventListener("click", async () => {
+    try {
+      await run(rules.value, word.value);
+      closeDialog();
+    } catch (error) {
+      problem.textContent = error.message;
+    }
   });
   read();
-  openDialog(element("h2", {}, "Your machine on the universal network"),
-    element("p", {}, "The weights stay as they are: the machine is the prompt. Type bbchallenge text, or a rule a line: state, symbol, new symbol, l or r (* stays), new state. _ is the blank, ; begins a comment. The address of this page keeps the machine; nothing is sent anywhere."),
+  openDialog(element("h2", {}, "Your machine"),
+    element("p", {}, about, " Type bbchallenge text, turingmachine.io's YAML, or a rule a line: state, symbol, new symbol, l or r (* stays), new state, where _ is the blank and ; begins a comment."),
     element("div", { class: "editor" }, rules, shown), element("div", { role: "alert" }, faults),
-    element("p", {}, element("label", {}, "input ", word), " ", go));
+    element("p", {}, element("label", {}, "input ", word), " ", go), problem);
   select(1);
 }

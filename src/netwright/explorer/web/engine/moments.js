@@ -98,6 +98,10 @@ export class Moments {
   // The state and the symbol whose codes are in y_{t−1}.
   codedRule(vectors) {
     const y = vectors.get("decoder.1.input"), number = (block) => y.get(this.places.get(block)[0]);
+    if (!this.places.has("r")) { // 16 coordinates have the sum of both: code₂ + code₁
+      this.pairs ??= new Map([...this.symbols.values()].flatMap((symbol, n) => [...this.states.values()].map((state, q) => [`${plus(times(ratio(2), code(q)), code(n))}`, [state, symbol]])));
+      return this.pairs.get(`${number("x")}`);
+    }
     return [this.states.get(`${plus(number("r"), times(ratio(5), number("on")))}`), this.symbols.get(`${number("s")}`)];
   }
 

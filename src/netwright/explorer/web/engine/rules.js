@@ -1,5 +1,7 @@
-// A machine from text: bbchallenge text, or Morphett's lines `state symbol new-symbol direction
-// new-state`, as machine/formats/{bbchallenge,morphett}.py read them. Faults have their line.
+// A machine from text: bbchallenge text, turingmachine.io's YAML, or Morphett's lines `state symbol
+// new-symbol direction new-state`, as machine/formats reads them. Faults have their line.
+
+import { isDocument, readDocument } from "./document.js";
 
 const MOVES = { l: "L", g: "L", r: "R", d: "R", "*": "S" };
 const ACCEPTING = ["accept", "accepted", "qaccept", "q_accept", "halt-accept", "yes"];
@@ -21,7 +23,39 @@ export function readMachine(text) {
   const lines = text.split("\n").map((line) => line.trim());
   const first = lines.findIndex((line) => line && !line.startsWith("#"));
   if (first < 0) throw new Faults([[1, "there is no machine in it; expected text such as 1RB1LB_1LA1RZ, or rules such as 0 1 0 r 0"]]);
+  if (isDocument(text)) return readNamed(text);
   return /^[0-9A-Z_-]{3,}$/.test(lines[first]) ? readTable(lines[first], first + 1, lines) : readLines(text.split("\n"));
+}
+
+// The words of directives such as `; $ACCEPT: ["q5"]`, after a mark of comments.
+function directives(lines, mark, fault) {
+  const words = {};
+  lines.forEach((line, n) => {
+    const directive = line.match(new RegExp(`^\\s*${mark}\\s*\\$([A-Z_]+):\\s*(\\S.*)$`));
+    if (!directive || !(directive[1] in WORDS)) return;
+    let value = null;
+    try { value = JSON.parse(directive[2]); } catch { /* a fault below */ }
+    const isList = WORDS[directive[1]];
+    if (isList ? Array.isArray(value) && value.every((each) => typeof each === "string") : typeof value === "string") words[directive[1]] = value;
+    else fault(n, `expected JSON such as ${isList ? '["q5"]' : '"q5"'} after $${directive[1]}:, got ${directive[2]}`);
+  });
+  return words;
+}
+
+// The accepting states: as declared, or by name.
+function acceptingOf(declared, states, rules) {
+  const leaving = new Set(rules.map(([state]) => state));
+  const accepting = declared ?? states.filter((state) => !leaving.has(state) && ACCEPTING.includes(state.toLowerCase()));
+  for (const state of accepting) if (!states.includes(state)) throw new Faults([[1, `accepting state ${state} is not among the states`]]);
+  return [...accepting].sort();
+}
+
+function readNamed(text) {
+  const faults = [], found = readDocument(text, (line, words) => faults.push([line, words]));
+  const words = found?.text === undefined ? {} : directives(found.text.split("\n"), "#", (n, fault) => faults.push([n + 1, fault]));
+  if (faults.length) throw new Faults(faults);
+  const { name, states, start, blank, rules, default_input } = found, symbols = unique([...found.symbols, ...(words.SYMBOLS ?? [])]);
+  return { name, description: "", states, start, blank, symbols, rules, accepting: acceptingOf(words.ACCEPT, states, rules), default_input };
 }
 
 function readTable(text, line, lines) {
@@ -51,18 +85,10 @@ function readTable(text, line, lines) {
 }
 
 function readLines(lines) {
-  const faults = [], words = {}, found = new Map(), letters = new Set(), key = (q, s) => `${q}\n${s}`;
-  const fault = (n, text) => faults.push([n + 1, text]);
+  const faults = [], found = new Map(), letters = new Set(), key = (q, s) => `${q}\n${s}`;
+  const fault = (n, text) => faults.push([n + 1, text]), words = directives(lines, ";", fault);
   let tape = null;
   lines.forEach((line, n) => {
-    const directive = line.match(/^\s*;\s*\$([A-Z_]+):\s*(\S.*)$/);
-    if (directive && directive[1] in WORDS) {
-      let value = null;
-      try { value = JSON.parse(directive[2]); } catch { /* a fault below */ }
-      const isList = WORDS[directive[1]];
-      if (isList ? Array.isArray(value) && value.every((each) => typeof each === "string") : typeof value === "string") words[directive[1]] = value;
-      else fault(n, `expected JSON such as ${isList ? '["q5"]' : '"q5"'} after $${directive[1]}:, got ${directive[2]}`);
-    }
     const comment = line.slice((line.indexOf(";") + 1 || line.length + 1));
     if (tape === null && comment.includes("$INITIAL_TAPE"))
       tape = [...comment.split("$INITIAL_TAPE").slice(1).join("$INITIAL_TAPE").replace(/^:/, "").trim().replaceAll(" ", "_")].filter((s) => s !== "*");
@@ -93,12 +119,9 @@ function readLines(lines) {
       if (rule) rules.push([state, name(symbol), rule.target === "*" ? state : rule.target, name(rule.write === "*" ? symbol : rule.write), rule.move]);
     }
   }
-  const leaving = new Set(rules.map(([state]) => state));
-  const accepting = words.ACCEPT ?? states.filter((state) => !leaving.has(state) && ACCEPTING.includes(state.toLowerCase()));
-  for (const state of accepting) if (!states.includes(state)) throw new Faults([[1, `accepting state ${state} is not among the states`]]);
   return {
     name: "", description: "", states, start, blank, symbols: unique([...inFile.map(name), ...(words.SYMBOLS ?? [])]),
-    rules, accepting: [...accepting].sort(), default_input: (tape ?? []).map(name),
+    rules, accepting: acceptingOf(words.ACCEPT, states, rules), default_input: (tape ?? []).map(name),
   };
 }
 

@@ -1,7 +1,6 @@
 // The source of answers in a page that has a network: any moment up to MOST, and any machine.
 
 import * as store from "../store.js";
-import { element } from "../format.js";
 import { MachineRun } from "../machine.js";
 import { Trouble, unfold } from "../source.js";
 import { MOST, openLab } from "./remote.js";
@@ -39,10 +38,14 @@ export class EngineSource {
     this.progress = progress;
     this.only = true;
     this.asked = 0;
-    if (recorded.network.kind !== "universal-transformer") return; // their machine is in the weights
     store.inFragment.push("machine", "input");
-    const edit = () => showEditor(store.get("machine") || writeMachine(this.given) || "", this.known?.input.join("") ?? "");
-    globalThis.document?.getElementById("help-button").before(element("button", { id: "edit-button", "aria-haspopup": "dialog", onclick: edit }, "Your machine"));
+  }
+
+  // The editor: its machine runs on the universal network, whose prompt this page can make.
+  edit() {
+    const run = (machine, input) => store.set({ ...store.forgotten(), machine, input, t: 1 }, { replace: false });
+    const about = "It runs at once on the universal network: the weights stay as they are, and the machine is the prompt. (Weights of the other kinds are computed by netwright: netwright explore FILE --on transformer.) The address of this page keeps the machine; nothing is sent anywhere.";
+    showEditor(store.get("machine") || writeMachine(this.given) || "", this.known?.input.join("") ?? "", about, run);
   }
 
   // The machine that the file was written for.
@@ -54,13 +57,13 @@ export class EngineSource {
   // The machine in the address, if one was typed; else the one that the file was written for.
   async run() {
     this.stop();
-    const { machine: text, input } = store.subject(), { network } = this.recorded;
+    const { machine: text, input } = store.subject(), { network, universal = network } = this.recorded;
     let data = network, run = this.recorded.run;
     if (text) {
       const machine = this.read(text), word = input === undefined ? machine.default_input : [...input];
       const unknown = word.find((symbol) => !machine.symbols.includes(symbol));
       if (unknown !== undefined) throw new Trouble(`the input has ${unknown}; the machine's symbols are ${machine.symbols.join(" ")}`);
-      data = withMachine(network, machine, word.includes(machine.blank));
+      data = withMachine(universal, machine, word.includes(machine.blank));
       run = describe(data, machine, word);
     }
     if (run.last > MOST) run = { ...run, from: 1, to: MOST };

@@ -1,11 +1,11 @@
 // Break it: a twin of the network, with flipped signs, parts left out or rounded arithmetic, runs in
 // the page's own engine beside the whole network; or another kind does, on the server.
 
-import * as store from "./store.js";
-import { element, number, signed, symbol } from "./format.js";
-import { drawLemmas } from "./lemmas.js";
-import { tableOf } from "./stream.js";
-import { unfold } from "./source.js";
+import * as store from "../store.js";
+import { element, number, signed, symbol } from "../format.js";
+import { drawLemmas } from "../lemmas.js";
+import { tableOf } from "../stream.js";
+import { unfold } from "../source.js";
 
 const $ = (id) => document.getElementById(id);
 const EXACT = 54; // the slider's last place: no rounding
@@ -54,7 +54,7 @@ export class Break {
 
   // Another run: its network is fetched when something is to be broken, or shown beside it.
   show(run, source, known) {
-    Object.assign(this, { run, source, lab: null, weights: null, strip: null, moment: null, compared: 0 });
+    Object.assign(this, { run, source, opened: null, lab: null, weights: null, strip: null, moment: null, compared: 0 });
     $("breaking").hidden = !source.lab || run.changes.length > 0 || run.in_floats;
     for (const id of ["weights", "twin", "difference", "other"]) $(id).replaceChildren();
     $("strip").hidden = true;
@@ -71,25 +71,21 @@ export class Break {
     $("beside").value = store.get("beside") ?? "";
   }
 
-  // Fetch the network, once.
-  async open() {
-    if (this.lab || this.opening) return;
-    const { run, source } = this;
+  // Fetch the network, once for a run.
+  open() {
+    return (this.opened ??= this.fetch(this.run));
+  }
+
+  async fetch(run) {
     $("breaking").open = true;
-    this.opening = true;
-    try {
-      const found = await source.lab();
-      if (run !== this.run) return;
-      Object.assign(this, found); // lab, data, weights, last
-      const names = [...new Set(this.weights.map(({ name }) => name))];
-      $("matrix").replaceChildren(element("option", { value: "" }, "choose"), ...names.map((name) => element("option", { value: name }, name)));
-      $("left-out").replaceChildren(element("option", { value: "" }, "nothing"), ...this.data.parts.map((part) => element("option", { value: part }, part)));
-      $("left-out").parentElement.hidden = !this.data.parts.length;
-      this.changed();
-    } finally {
-      this.opening = false;
-      if (run !== this.run) this.show(this.run, source);
-    }
+    const found = await this.source.lab();
+    if (run !== this.run) return;
+    Object.assign(this, found); // lab, data, weights, last
+    const names = [...new Set(this.weights.map(({ name }) => name))];
+    $("matrix").replaceChildren(element("option", { value: "" }, "choose"), ...names.map((name) => element("option", { value: name }, name)));
+    $("left-out").replaceChildren(element("option", { value: "" }, "nothing"), ...this.data.parts.map((part) => element("option", { value: part }, part)));
+    $("left-out").parentElement.hidden = !this.data.parts.length;
+    this.changed();
   }
 
   toggle(...wanted) {

@@ -1,0 +1,156 @@
+"""Breaking a network in the page: clicks, what fails first, bits, two at once, the address."""
+
+import json
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+from tests.browser.conftest import Opened
+from tests.browser.looking import PALINDROME, at, text, until
+from tests.browser.test_accessible import violations
+from tests.browser.test_explorer import SIZES
+
+import netwright as nw
+
+FLIPPED = ["weight", "decoder.3.V", "s2[a]", "s4[a]"]
+
+
+def broken(*breaks: list[Any]) -> str:
+    return urlencode({"break": json.dumps(breaks)})
+
+
+def said(page: Any, words: str) -> str:
+    until(page, f"document.getElementById('difference').innerText.includes({json.dumps(words)})")
+    return text(page, "#difference")
+
+
+def test_a_weight_is_flipped_and_mended(look: Opened) -> None:
+    page = look(PALINDROME, 18)
+    page.click("#breaking summary")
+    page.wait_for_selector("#matrix option[value='decoder.3.V']", state="attached")
+    page.select_option("#matrix", "decoder.3.V")
+    page.click("#weights >> text=s2[a] → s4[a]: 1")
+    words = said(page, "Wrong machine")
+    assert "token 2: decoder.3.p s4[a] is −1, expected 1. Lemma B.4 fails." in words
+    # What Python says of the same network.
+    net = nw.compile("palindrome").with_weight("decoder.3.V", "s2[a]", "s4[a]", -1)
+    assert net.verify("abba").differences[0].statement == "Lemma B.4"
+    page.wait_for_selector("#twin td.differs")
+    assert page.locator("#twin .chips .fails").count() > 0
+    assert page.locator("#lemmas .fails").count() == 0  # the network itself is whole
+    until(page, "location.search.includes('break=')")
+    again = look(page.url.split("?")[1])
+    said(again, "Lemma B.4 fails")
+    page.click("#broken button")
+    until(page, "!document.getElementById('twin').innerText")
+    assert text(page, "#difference") == ""
+    assert page.is_hidden("#mend")
+
+
+def test_numbers_of_the_table_are_flipped_and_several_at_once(look: Opened) -> None:
+    page = look(PALINDROME, 18)
+    page.click("#breaking summary")
+    page.wait_for_selector("#matrix option[value='F.1']", state="attached")
+    page.locator("#table td[data-flip]").filter(has_text="1/9").first.click()
+    assert "token 18: decoder.2.p x4 is −1/9, expected 1/9. Lemma B.3 fails." in said(page, "B.3")
+    page.select_option("#left-out", "residual:decoder.1.O")
+    assert "token 1: decoder.1.z" in said(page, "token 1:")
+    assert page.locator("#broken li").count() == 2
+    page.click("#mend")
+    until(page, "!document.getElementById('broken').innerText")
+
+
+def test_bits_show_the_first_wrong_attention(look: Opened) -> None:
+    """Float32's precision: token 144 counted from 0 attends to 133, and right is 135."""
+    page = look("machine=busy-beaver-5&bits=24", 145)
+    words = said(page, "Wrong attention")
+    assert "token 145, decoder.3.self: it selects token 134, right is token 136." in words
+    page.wait_for_selector("#twin td.differs")
+    until(page, "document.getElementById('bits-said').innerText === '24 bits'")
+    page.click("#difference button >> text=token 3")
+    at(page, 3)
+
+
+def test_what_breaks_first(look: Opened) -> None:
+    page = look(PALINDROME + "&kind=universal-transformer", 18)
+    page.click("#breaking summary")
+    page.click("#what-first")
+    page.wait_for_selector("#strip:not([hidden])")
+    words = text(page, "#strip-said")
+    net = nw.compile("palindrome", to="universal-transformer")
+    numbers = sum(
+        len(each.entries) + len(each.bias.entries)
+        for name, each in net.weights().items()
+        if name != "positions"
+    )
+    assert f"of {numbers} flipped signs show within 26 tokens" in words
+    box = page.locator("#strip").bounding_box()
+    page.mouse.click(box["x"] + 2, box["y"] + box["height"] / 2)
+    page.wait_for_selector("#broken .fails")
+
+
+def test_another_kind_at_the_same_step(look: Opened) -> None:
+    page = look(PALINDROME + "&beside=rnn", 18)
+    page.click("#breaking summary")
+    until(page, "document.getElementById('other').innerText.includes('rnn')")
+    assert "rnn at t = 11" in text(page, "#other")
+    assert "The same after 6 steps: in back reading b, head on cell 2." in text(page, "#other")
+    page.select_option("#beside", "language-model")
+    until(page, "document.getElementById('other').innerText.includes('language-model at')")
+    assert "The same after 6 steps" in text(page, "#other")
+
+
+@pytest.mark.parametrize("kind", ["transformer", "rnn", "universal-text"])
+def test_in_a_file(watched: Opened, tmp_path: Path, kind: str) -> None:
+    """The address has what is broken; nothing is asked of anybody."""
+    nw.explore("palindrome", "abba", to=kind, t=5).save(tmp_path / "page.html")
+    net = nw.compile("palindrome", to=kind)
+    name = {"transformer": "decoder.3.V", "rnn": "U.2", "universal-text": "decoder.3.V"}[kind]
+    row, column = next(iter(net.weights()[name].entries))
+    flip = broken(["weight", name, row, column])
+    page = watched(f"file://{tmp_path}/page.html#t=5&{flip}")
+    at(page, 5)
+    until(page, "document.getElementById('difference').innerText.length > 20")
+    page.wait_for_selector("#twin table")
+    if kind == "transformer":  # the same words as from the server's page
+        assert "Lemma B.4 fails" in text(page, "#difference")
+    page.click("#edit-button")
+    page.fill(
+        "#dialog textarea", "blank: _\nstart state: a\ntable:\n  a: {_: {write: 1, R: b}}\n  b:"
+    )
+    page.click("#dialog p button")
+    page.wait_for_selector("body:not(.loading)[data-shown='1']")
+    assert "halted after 1 step" in text(page, "#about")
+    assert "universal-transformer" in text(page, "#about")
+    assert page.locator("#broken li").count() == 0
+
+
+def test_a_break_that_this_network_does_not_have_is_said(look: Opened) -> None:
+    page = look(f"{PALINDROME}&kind=rnn&{broken(FLIPPED)}", 5)
+    assert said(page, "no weight") == "this network has no weight decoder.3.V at s2[a], s4[a]"
+
+
+def test_a_language_model_has_no_twin(look: Opened) -> None:
+    page = look(f"{PALINDROME}&kind=language-model", 10)
+    assert page.is_hidden("#breaking")
+
+
+@pytest.mark.parametrize(("width", "height", "more"), SIZES)
+def test_axe_finds_nothing_in_what_is_broken(
+    look: Opened, width: int, height: int, more: str
+) -> None:
+    query = f"{PALINDROME}&beside=rnn&{broken(FLIPPED)}{more}"
+    page = look(query, 18, width=width, height=height)
+    page.wait_for_selector("#twin table")
+    page.wait_for_selector("#other table")
+    page.select_option("#matrix", "decoder.3.V")
+    page.click("#what-first")
+    page.wait_for_selector("#strip:not([hidden])")
+    assert violations(page) == []
+    page.click("#theme")
+    assert violations(page) == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    page.click("#edit-button")
+    page.fill("#dialog textarea", "0 1 0 q 0\n1 1 1 r")
+    assert violations(page) == []

@@ -31,12 +31,16 @@ def test_axe_finds_nothing(look: Opened, kind: str, width: int, height: int, mor
     assert violations(page) == []
     page.click("#theme")
     assert violations(page) == []
-
-
-@pytest.mark.parametrize(("width", "height", "more"), SIZES)
-def test_axe_finds_nothing_in_dialogs(look: Opened, width: int, height: int, more: str) -> None:
-    page = look(PALINDROME + more, 18, width=width, height=height)
-    for button in ("#demos-button", "#help-button", "#lemmas button"):
+    for button in (
+        "#edit-button",
+        "#demos-button",
+        "#check-button",
+        "#help-button",
+        "#lemmas button",
+    ):
+        if not page.locator(button).first.is_visible():  # not every kind has lemmas to open
+            assert button == "#lemmas button"
+            continue
         page.locator(button).first.click()
         page.wait_for_selector("#dialog[open] h2")
         assert violations(page) == []

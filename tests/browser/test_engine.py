@@ -387,8 +387,8 @@ def moments_of(explored: Explored) -> dict[str, Any]:
     """Some times of a run, and what the server says of them."""
     last, _ = explored.last
     start = explored.lead
-    times = {1, 2, 5, 20, 90, start - 1, start, start + 1, start + 9, last - 1, last}
-    times = sorted(times & {*range(1, min(last, 3000) + 1)})
+    some = {1, 2, 5, 20, 90, start - 1, start, start + 1, start + 9, last - 1, last}
+    times = sorted(some & {*range(1, min(last, 3000) + 1)})
     moments = [moment_data(explored, Moment(explored.tracing, t)) for t in times]
     return {"times": times, "moments": moments}
 

@@ -19,7 +19,7 @@ function table(machine) {
 export function showEditor(text, input, about, run, mayBeOther = false) {
   const rules = element("textarea", { rows: 9, cols: 44, spellcheck: "false", "aria-label": "The rules" });
   const word = element("input", { size: 24, spellcheck: "false", "aria-label": "The input" });
-  const faults = element("ul", { class: "faults" }), shown = element("div", { class: "preview" });
+  const faults = element("ul", { class: "faults" }), shown = element("div", { class: "preview", tabindex: 0, role: "region", "aria-label": "The rules as a table" });
   const go = element("button", {}, "Run it");
   const problem = element("p", { role: "alert" });
   let isOwn = false; // the input was typed: else another machine has its own

@@ -19,17 +19,18 @@ function describe(data, machine, word) {
     states: normal.states, symbols: normal.symbols, blank: normal.blank, start: normal.start,
     accepting: normal.accepting, given: normal.states.map(normal.counts), rules: normal.rules,
   };
-  const timeline = new Timeline(shown, word, -1, MOST);
-  const ended = timeline.end !== null, final = timeline.at(ended ? timeline.end : MOST);
+  const timeline = new Timeline(shown, word, -1, MOST + 1);
+  const ended = (timeline.end ?? MOST + 1) <= MOST, final = timeline.at(ended ? timeline.end : MOST);
   const outcome = !machine.accepting.length ? "halted" : machine.accepting.includes(final.state) ? "accepted" : "rejected";
   const { groups, short, columns, parts, drawn, drawing, score } = data.view;
-  return {
+  const run = {
     name: machine.name, about: machine.description, input: word, reads: { symbols: word, input: true },
     kind: data.kind, statement: data.statement, options: data.options, in_floats: false, changes: [], trust: "compiled",
     dimension: data.dimension, lead: 1, last: final.time, ended, outcome: ended ? outcome : null, steps: final.step,
     cut: false, cells: [timeline.lowest, timeline.highest], head: -1, machine: shown, layout: data.blocks,
     view: { groups, short, columns, parts, drawn, drawing, score },
   };
+  return { run, timeline };
 }
 
 export class EngineSource {
@@ -58,19 +59,19 @@ export class EngineSource {
   async run() {
     this.stop();
     const { machine: text, input } = store.subject(), { network, universal = network } = this.recorded;
-    let data = network, run = this.recorded.run;
+    let data = network, run = this.recorded.run, timeline = null;
     if (text) {
       const machine = this.read(text), word = input === undefined ? machine.default_input : [...input];
       const unknown = word.find((symbol) => !machine.symbols.includes(symbol));
       if (unknown !== undefined) throw new Trouble(`the input has ${unknown}; the machine's symbols are ${machine.symbols.join(" ")}`);
       data = withMachine(universal, machine, word.includes(machine.blank));
-      run = describe(data, machine, word);
+      ({ run, timeline } = describe(data, machine, word));
     }
     if (run.last > MOST) run = { ...run, from: 1, to: MOST };
     this.data = data;
     this.known = run;
     const last = Math.min(MOST, run.last) + 1;
-    this.timeline = new Timeline(run.machine, run.input, run.head, last);
+    this.timeline = timeline ?? new Timeline(run.machine, run.input, run.head, last);
     this.machine = new MachineRun(run.machine, run.input, run.head, this.progress);
     this.own?.close();
     this.own = openLab(data, run.input, run.machine, last);

@@ -221,8 +221,21 @@ def test_screening_of_rounded_scores_loses_no_winner(node: Node, score: Any, bit
     assert dropped > 0 or bits == 4
 
 
-def test_a_change_that_is_none_of_the_networks_is_said(node: Node) -> None:
-    network = compile_network(library_machine("palindrome"), "rnn")
-    for breaks in (["weight", "decoder.3.V", "s2[a]", "s4[a]"], ["number", 1, "h", "nothing"]):
+@pytest.mark.parametrize("kind", ["rnn", "transformer", "neural-gpu"])
+def test_a_change_that_is_none_of_the_networks_is_said(node: Node, kind: str) -> None:
+    network = compile_network(library_machine("palindrome"), kind)
+    coordinate = str(network.layout.coordinates[0])
+    for change in (
+        ["weight", "decoder.9.V", "s2[a]", "s4[a]"],
+        ["weight", 1, 2, 3],
+        ["number", 1, "h" if kind == "rnn" else "y", "nothing"],
+        ["number", 1, "h" if kind == "transformer" else "decoder.1.z", coordinate],
+        ["number", 1, "decoder.4.z", coordinate],
+        ["number", 0, "g", coordinate],
+        ["number", "x", "cell", coordinate],
+        ["part", "residual:decoder.7.self"],
+        ["part"],
+        [],
+    ):
         with pytest.raises(AssertionError, match=r"this network (has no weight|cannot be changed)"):
-            ask(node, network, (), ["compare", {"breaks": [breaks], "bits": 0}, 5])
+            ask(node, network, (), ["compare", {"breaks": [change], "bits": 0}, 5])

@@ -6,11 +6,11 @@ import { element, number, signed, symbol } from "../format.js";
 import { drawLemmas } from "../lemmas.js";
 import { tableOf } from "../stream.js";
 import { unfold } from "../source.js";
+import { FLIPS } from "./twin.js";
 
 const $ = (id) => document.getElementById(id);
 const EXACT = 54; // the slider's last place: no rounding
 const AT_FIRST = 2000, STRIP = 300; // tokens that are compared
-const FLIPS = /^(decoder\.\d+\.(input|p|a|z)|y|h|g|cell(\.\d+)?)$/; // vectors that the engine can change
 
 const read = () => {
   try {

@@ -7,6 +7,7 @@ import { Moments } from "./moments.js";
 import { Timeline } from "./timeline.js";
 import { SLICE } from "./run.js";
 
+export const FLIPS = /^(decoder\.(\d+)\.(input|p|a|z)|y|h|g|cell(\.\d+)?)$/; // vectors whose numbers may be flipped
 const CLAIMED = /^(decoder\.\d+\.[paz]|y|[hg]|cell(\.\d+)?)$/; // vectors that are compared
 
 const negated = (text) => (text === "0" ? text : text.startsWith("-") ? text.slice(1) : `-${text}`);
@@ -45,6 +46,13 @@ function constant({ kernels, f }, bias) {
   return { kernels: kernels.map((row) => row.map(() => none)), bias: [bias.filter(([, text]) => text !== "0")], f };
 }
 
+// Whether a run has a number at a time, in a vector, at a coordinate.
+function isNumber({ written: { network } }, own, [t, vector, coordinate]) {
+  const [, , layer] = FLIPS.exec(vector) ?? [];
+  const kinds = network.decoder ? /^(decoder|y)/ : network.U.kernels ? /^cell/ : /^[hg]$/;
+  return Number.isSafeInteger(t) && t > 0 && own.includes(coordinate) && FLIPS.test(vector) && kinds.test(vector) && !(layer > network.decoder?.length || layer === "0");
+}
+
 // Network JSON with changes: `breaks` has ["weight", matrix, row, column] and ["number", t, vector,
 // coordinate], whose signs are flipped, and ["part", name], which is left out; `bits` rounds.
 export function changed(data, { breaks = [], bits = 0 }) {
@@ -57,8 +65,8 @@ export function changed(data, { breaks = [], bits = 0 }) {
       const found = known.filter(({ name, row, column }) => [name, row, column].every((each, n) => each === which[n]));
       if (!found.length) throw new Error(`this network has no weight ${which[0]} at ${which[1]}, ${which[2]}`);
       for (const { path } of found) written = updated(written, path, negated);
-    } else if (what === "part") without.push(which[0]);
-    else if (what === "number" && own.includes(which[2])) flips.push([which[0], which[1], own.indexOf(which[2])]);
+    } else if (what === "part" && data.parts.includes(which[0])) without.push(which[0]);
+    else if (what === "number" && isNumber(data, own, which)) flips.push([which[0], which[1], own.indexOf(which[2])]);
     else throw new Error(`this network cannot be changed by ${JSON.stringify([what, ...which])}`);
   }
   for (const [gate, letter, value] of [["gate:update", "U", "0"], ["gate:reset", "R", "1"]])

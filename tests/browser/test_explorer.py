@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from tests.browser.conftest import Opened
-from tests.browser.looking import PALINDROME, at, press, text
+from tests.browser.looking import PALINDROME, at, press, text, until
 
 from netwright.explorer.explored import Explored
 from netwright.kind.transformer.proof_values import ProofValuesOf
@@ -230,6 +230,23 @@ def test_playing_and_pausing(look: Opened) -> None:
     page.click("[data-go=play]")
     at(page, 26)
     assert page.evaluate("document.body.classList.contains('playing')") is False
+
+
+def test_playing_skips_what_is_too_fast_to_draw(look: Opened) -> None:
+    """Ten seconds of a clock that the test moves: half of a whole run, and 600 tokens at 60/s."""
+    for query, speed, goal in (
+        (PALINDROME, "whole", 1 + 25 * 10 // 20),
+        ("machine=busy-beaver-5", "whole", 1 + 47_176_872 * 10 // 20),
+        ("machine=busy-beaver-5", "60", 601),
+    ):
+        page = look(query, 1)
+        page.select_option("#speed", speed)
+        page.clock.install()
+        page.click("[data-go=play]")
+        page.clock.fast_forward(10_000)
+        until(page, f"document.querySelector('#t').value.replaceAll(',', '') >= {goal}")
+        page.click("[data-go=play]")
+        page.close()
 
 
 @pytest.mark.parametrize(("width", "height", "more"), SIZES)

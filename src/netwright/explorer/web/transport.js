@@ -5,6 +5,8 @@ import { number } from "./format.js";
 import { partNumber } from "./stream.js";
 import { showHelp } from "./help.js";
 
+const WHOLE = 20; // seconds of a whole run
+
 export class Transport {
   constructor(go, isDrawn) {
     Object.assign(this, { go, isDrawn, timer: null });
@@ -75,20 +77,32 @@ export class Transport {
     else if (t + step >= (this.run.from ?? 1) && t + step <= (this.run.to ?? this.run.last)) store.set({ t: t + step, part: step > 0 ? "0" : String(parts - 1) });
   }
 
+  // Keep to the speed: where drawing is slower, moments are skipped. "full" skips none, and "whole"
+  // takes the same time for every run.
   play() {
-    const speed = Number(document.getElementById("speed").value);
+    const speed = document.getElementById("speed").value;
     document.body.classList.add("playing");
-    if (store.get("t") >= (this.run.to ?? this.run.last)) this.go(1);
+    const first = this.run.from ?? 1, last = this.run.to ?? this.run.last;
+    if (store.get("t") >= last) this.go(first);
+    const rate = speed === "whole" ? (last - first) / WHOLE : Number(speed);
+    let from = store.get("t"), began = performance.now(), shown = from;
     const tick = () => {
-      if (store.get("t") >= (this.run.to ?? this.run.last)) return this.stop();
-      if (this.isDrawn()) this.go(store.get("t") + 1);
+      const t = store.get("t");
+      if (t >= last) return this.stop();
+      if (t !== shown) [from, began] = [t, performance.now()]; // somebody went elsewhere
+      shown = t;
+      if (this.isDrawn()) {
+        const goal = rate ? Math.floor(from + (rate * (performance.now() - began)) / 1000) : t + 1;
+        if (goal > t) this.go((shown = Math.min(last, goal)));
+      }
+      this.timer = requestAnimationFrame(tick);
       return undefined;
     };
-    this.timer = setInterval(tick, speed ? 1000 / speed : 8);
+    this.timer = requestAnimationFrame(tick);
   }
 
   stop() {
-    clearInterval(this.timer);
+    cancelAnimationFrame(this.timer);
     this.timer = null;
     document.body.classList.remove("playing");
   }

@@ -101,6 +101,25 @@ def test_another_kind_at_the_same_step(look: Opened) -> None:
     assert "The same after 6 steps" in text(page, "#other")
 
 
+@pytest.mark.parametrize("kind", ["transformer", "pointer-transformer"])
+def test_all_scores_of_an_attention_are_pythons(look: Opened, kind: str) -> None:
+    page = look(f"{PALINDROME}&kind={kind}", 18)
+    page.click("text=all scores")
+    page.wait_for_selector("#dialog[open] .all-scores")
+    found = page.eval_on_selector_all(
+        ".all-scores tr",
+        "all => all.map((each) => [each.children[0].innerText, each.children[1].title])",
+    )
+    net = nw.compile("palindrome", to=kind)
+    trace, layer = net.trace("abba"), net.kind.look.view.drawn
+    q = trace[18][f"{layer}.q"]
+    inner = net.compiled.network
+    scores = [(inner.score(q, trace[t][f"{layer}.k"]), t) for t in range(1, 19)]
+    right = sorted(scores, key=lambda each: (-each[0], each[1]))
+    assert found == [[f"token {t}", str(score)] for score, t in right]
+    assert violations(page) == []
+
+
 @pytest.mark.parametrize("kind", ["transformer", "rnn", "universal-text"])
 def test_in_a_file(watched: Opened, tmp_path: Path, kind: str) -> None:
     """The address has what is broken; nothing is asked of anybody."""
@@ -134,6 +153,7 @@ def test_a_break_that_this_network_does_not_have_is_said(look: Opened) -> None:
 def test_a_language_model_has_no_twin(look: Opened) -> None:
     page = look(f"{PALINDROME}&kind=language-model", 10)
     assert page.is_hidden("#breaking")
+    assert "all scores" not in text(page, ".scores")
 
 
 @pytest.mark.parametrize(("width", "height", "more"), SIZES)

@@ -186,6 +186,7 @@ for (const type of ["dragover", "drop"]) {
     $("edit-button").hidden = !source.edit;
     $("check-button").hidden = Boolean(source.recorded?.moments);
     if (source.lab) broken = new (await import("./engine/break.js")).Break((t) => go(t)); // a recorded file has none
+    if (broken) picture.allScores = (t) => broken.showScores(t).catch(trouble);
     source.redraw = (twin) => picture.twin(twin);
     source.machines().then((found) => {
       if (!(known = found)) return;

@@ -157,6 +157,7 @@ export class Picture {
       this.scores.append("; margin ", exact(found.margin));
       if (found.bits) this.scores.append(`; seeing it takes about ${found.bits} bits`);
     }
+    if (this.allScores && !this.run.in_floats && !this.run.changes.length) this.scores.append(". ", element("button", { class: "to", onclick: () => this.allScores(moment.t) }, "all scores"));
   }
 
   // A dot; the runner-up is a square, so that the two differ without their colours.

@@ -144,7 +144,11 @@ export class Keys extends Columns {
 
   // The score of a key, exactly.
   score(q, j) {
-    const product = this.product(this.meeting(q), j);
+    return this.scored(this.meeting(q), j);
+  }
+
+  scored(meeting, j) {
+    const product = this.product(meeting, j);
     return this.isPhi ? negative(absolute(product)) : product;
   }
 
@@ -196,8 +200,7 @@ export class Keys extends Columns {
   best(meeting, candidates) {
     let winners = [], top = null;
     for (const j of candidates) {
-      const product = this.product(meeting, j), score = this.isPhi ? negative(absolute(product)) : product;
-      const order = top === null ? 1 : compare(score, top);
+      const score = this.scored(meeting, j), order = top === null ? 1 : compare(score, top);
       if (order > 0) [winners, top] = [[j], score];
       else if (order === 0) winners.push(j);
     }

@@ -2,7 +2,8 @@
 // the page's own engine beside the whole network; or another kind does, on the server.
 
 import * as store from "../store.js";
-import { element, number, signed, symbol } from "../format.js";
+import { about, element, number, signed, symbol } from "../format.js";
+import { openDialog } from "../help.js";
 import { drawLemmas } from "../lemmas.js";
 import { tableOf } from "../stream.js";
 import { unfold } from "../source.js";
@@ -11,6 +12,7 @@ import { FLIPS } from "./twin.js";
 const $ = (id) => document.getElementById(id);
 const EXACT = 54; // the slider's last place: no rounding
 const AT_FIRST = 2000, STRIP = 300; // tokens that are compared
+const MOST_SCORES = 200;
 
 const read = () => {
   try {
@@ -27,6 +29,12 @@ const isWhole = () => !read().length && !bits();
 // A change in words.
 const said = ([what, ...which]) => what === "part" ? `without ${which[0]}`
   : what === "weight" ? `${which[0]}: ${which[1]} → ${which[2]}` : `token ${number(which[0])}, ${which[1]}: ${which[2]}`;
+
+function bar(percent) {
+  const found = element("i");
+  found.style.width = `${percent}%`;
+  return found;
+}
 
 export class Break {
   constructor(go) {
@@ -203,6 +211,21 @@ export class Break {
         : `Different after ${number(moment.step)} steps: in ${rule(there.rule)} on cell ${number(there.head)}, not in ${rule(moment.rule)} on cell ${number(moment.head)}.`;
     $("other").replaceChildren(element("h3", {}, `${kind} at t = ${number(there.t)}`), element("p", { class: isSame ? "holds" : "fails" }, words),
       element("div", { class: "scrolls", tabindex: 0, role: "region", "aria-label": `The numbers of ${kind}` }, tableOf(other, there)));
+  }
+
+  // All scores of the attention that is drawn, the best first: hard attention takes the first alone.
+  async showScores(t) {
+    await this.open();
+    const { lab, run } = this, found = lab && t <= this.last ? await lab.ask("scores", [t, MOST_SCORES], () => {}) : null;
+    if (run !== this.run) return;
+    if (!found) return void openDialog(element("p", {}, `The page's own engine runs up to token ${number(this.last)}.`));
+    const size = (text) => Math.abs(Number(text.split("/")[0]) / Number(text.split("/")[1] ?? 1)), sizes = found.map(([, text]) => size(text)).filter(Boolean);
+    const [least, most] = [Math.min(...sizes), Math.max(...sizes)].map(Math.log), width = (text) => (size(text) ? (most > least ? 4 + (96 * (Math.log(size(text)) - least)) / (most - least) : 50) : 0);
+    openDialog(element("h2", {}, `All scores ${run.view.score} of ${this.data.view.drawn} at token ${number(t)}`),
+      element("p", {}, `Hard attention selects the greatest score, and nothing else; the bars show how far each is from 0, on a logarithmic scale.${found.length < t ? ` The best ${number(found.length)} of ${number(t)}.` : ""}`),
+      element("div", { class: "scrolls tall", tabindex: 0, role: "region", "aria-label": "The scores" }, element("table", { class: "all-scores" },
+        ...found.map(([token, text], n) => element("tr", { class: text === found[0][1] ? "now" : "" }, element("th", { scope: "row" }, `token ${number(token)}`),
+          element("td", { title: text }, about(text)), element("td", {}, bar(width(text))))))));
   }
 
   // What breaks first? A stripe for each weight, the darker the sooner it shows.

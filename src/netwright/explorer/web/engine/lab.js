@@ -1,6 +1,7 @@
 // What the page asks of a network: moments of it and of its twins. Each answer may take a while, in
 // slices; it is null if a newer question of its kind came, or if all were stopped.
 
+import { compare } from "./rational.js";
 import { Moments } from "./moments.js";
 import { Twin, strip } from "./twin.js";
 
@@ -26,6 +27,16 @@ export class Lab {
   moment(t, progress, stopped) {
     this.own ??= new Moments(...this.given);
     return this.own.at(t, progress, stopped);
+  }
+
+  // The scores of the attention that is drawn, of all tokens at time t: the best first, those that
+  // score alike in order; at most `most` of them, as [token, text].
+  async scores(t, most, progress, stopped) {
+    this.own ??= new Moments(...this.given);
+    const { network, view } = this.own, before = await network.run.seek(t - 1, progress, stopped);
+    if (before === null) return null;
+    const all = network.scores(before, t, view.drawn).map((score, j) => [j + 1, score]);
+    return all.sort(([i, x], [j, y]) => compare(y, x) || i - j).slice(0, most).map(([token, score]) => [token, `${score}`]);
   }
 
   twin(changes) {

@@ -117,6 +117,14 @@ export class Transformer {
     }
     return { vectors, attention };
   }
+
+  // The exact scores of the first t tokens by a layer's query at time t, in order.
+  scores(before, t, name) {
+    const vectors = new Map(), { keys } = this.decoder.find((layer) => layer.names.self === name);
+    this.next(before, t, (part, vector) => vectors.set(part, vector));
+    const q = vectors.get(`${name}.q`), meeting = keys.meeting(q);
+    return Array.from({ length: t }, (_, j) => keys.scored(meeting, j));
+  }
 }
 
 // Att(q, K, V) over the first `length` keys; 0 over none.

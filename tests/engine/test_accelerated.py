@@ -21,6 +21,7 @@ from netwright.errors import InputError, NetworkError
 from netwright.exact.runs import Runs
 from netwright.exact.vector import Vector
 from netwright.kind.rnn.construction import compile_rnn
+from netwright.machine.accelerated import AcceleratedMachine
 from netwright.machine.library import library_machine, library_names
 from netwright.machine.load import load_machine
 from netwright.machine.simulate import simulate
@@ -211,13 +212,10 @@ def answer_of(net: Any, engine: str) -> object:
 
 def decided_by_moves(machine: TuringMachine, steps: int, most: int) -> bool:
     """Whether so many steps are few moves on few cells."""
-    from netwright.machine.accelerated import AcceleratedMachine, Entries
-    from netwright.machine.simulate import _reference
-
-    now = AcceleratedMachine(Entries(machine), _reference(machine, (), 0, 0, None))
-    while now.steps < steps and now.moves < most and not now.has_halted:
+    now = AcceleratedMachine(machine, simulate(machine, (), 0))
+    while now.steps < steps and now.moves < most and machine.action(*now.place[:2]):
         now.advance(steps - now.steps)
-    return now.steps >= steps and now.highest - now.lowest < 10**6  # a tape to compare
+    return now.steps >= steps and now.cells < 10**6  # a tape to compare
 
 
 def regular_machines(draw: random.Random, count: int, steps: int) -> list[TuringMachine]:

@@ -160,7 +160,8 @@ class Network:
             max_steps: a limit on the machine's steps, at which the outcome is undecided.
             engine: `auto`, `fast`, `full` or `reference`, also `accelerated` for stacks (`torch`
                 for a language model); all give the same answer.
-            progress: a callback that gets the steps done and the cells used.
+            progress: a callback that gets the steps done and the cells used; from the accelerated
+                engine also the moves.
             store: where the run saves checkpoints, to be resumed later.
 
         Raise NetworkError if the network was changed and its vectors no longer show a machine; the

@@ -160,10 +160,10 @@ def test_a_diagram(answers: Answers) -> None:
     found = answers.answer(
         "/api/diagram", {"machine": "palindrome", "input": "abba", "from": "5", "to": "15"}
     )
-    start, stop, columns, first, last, rows = np.frombuffer(found.body[:24], dtype="<i4").tolist()
+    start, stop, columns, first, last, rows = map(int, np.frombuffer(found.body[:48], dtype="<f8"))
     assert (start, stop, columns) == (5, 15, 10)
-    low, high = np.frombuffer(found.body[24 : 24 + 80], dtype="<i4").reshape(2, 10)
-    image = np.frombuffer(found.body[104:], dtype=np.uint8).reshape(columns, rows)
+    low, high = np.frombuffer(found.body[48 : 48 + 160], dtype="<f8").reshape(2, 10)
+    image = np.frombuffer(found.body[208:], dtype=np.uint8).reshape(columns, rows)
     explored = Explored(compile_network(library_machine("palindrome")), tuple("abba"))
     for column in range(10):
         now = explored.history.timeline.at(start + column - 1)
@@ -175,7 +175,7 @@ def test_a_diagram(answers: Answers) -> None:
         "/api/diagram",
         {"machine": "palindrome", "input": "abba", "from": "5", "to": "7", "fit": "1"},
     )
-    first, last = np.frombuffer(fitted.body[:24], dtype="<i4")[3:5]
+    first, last = np.frombuffer(fitted.body[:48], dtype="<f8")[3:5]
     assert (first, last) == (min(low[:2]) - 2, max(high[:2]) + 2)
 
 

@@ -142,6 +142,16 @@ class AcceleratedMachine(OngoingMachine):
             for each, (pops, pushed, grows) in zip(found, fields, strict=True)
         ]
 
+    def digits(self, cells: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The digits of the symbols on some cells."""
+        left, right = self.stacks()
+        here = np.array([self._pair % self.table.k])
+        digits = np.concatenate([left.digits, here, right.digits[::-1], np.zeros(1, np.int64)])
+        counts = np.concatenate([left.counts, [1], right.counts[::-1]])
+        start = self.head - left.height
+        runs = np.searchsorted(start + np.cumsum(counts), cells, side="right")
+        return np.where(cells < start, 0, digits[runs])
+
     def tape(self) -> Tape:
         """The tape."""
         left, right = self.stacks()

@@ -128,10 +128,10 @@ class ServerSource {
   async diagram(part, kind) {
     const answer = await this.ask("api/diagram", part, `diagram ${kind}`);
     if (!answer) return null;
-    const [start, stop, columns, first, last, rows] = new Int32Array(answer, 0, 6);
-    const low = new Int32Array(answer, 24, columns);
-    const high = new Int32Array(answer, 24 + 4 * columns, columns);
-    const image = new Uint8Array(answer, 24 + 8 * columns);
+    const [start, stop, columns, first, last, rows] = new Float64Array(answer, 0, 6);
+    const low = new Float64Array(answer, 48, columns);
+    const high = new Float64Array(answer, 48 + 8 * columns, columns);
+    const image = new Uint8Array(answer, 48 + 16 * columns);
     return { start, stop, columns, first, last, rows, low, high, image };
   }
 

@@ -84,7 +84,7 @@ class AcceleratedTimeline(Timeline):
         if self._has_halted:
             self.end = run.steps
         elif self._moves > MOST_MOVES or sum(len(each.counts) for each in run.stacks()) > MOST_RUNS:
-            self.limit, self.cut = run.steps, "from there on, it has too few long runs of cells"
+            self.limit, self.cut = run.steps, "beyond them, its tape has too few long runs"
 
     def _run_on(self, time: int) -> None:
         """Move to a time without a jump to a bookmark."""

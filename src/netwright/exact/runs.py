@@ -262,7 +262,7 @@ def _advance(
                     codes[0] = rows[row + CODE]
                     repeats[0] = n
                     emitted = 1
-                mark = -1
+                mark, wait = -1, pause
                 continue
         for s in range(STACKS):
             if mark >= 0:

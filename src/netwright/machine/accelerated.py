@@ -155,11 +155,10 @@ class AcceleratedMachine(OngoingMachine):
     def tape(self) -> Tape:
         """The tape."""
         left, right = self.stacks()
-        symbols = self.table.symbols.__getitem__
-        runs = [*zip(map(symbols, left.digits), left.counts.tolist(), strict=True)]
-        runs.append((self.place[1], 1))
-        runs += zip(map(symbols, right.digits[::-1]), right.counts[::-1].tolist(), strict=True)
-        return Tape.of_runs(runs, self.head - left.height, self.machine.blank)
+        digits = [*left.digits.tolist(), self._pair % self.table.k, *right.digits[::-1].tolist()]
+        counts = [*left.counts.tolist(), 1, *right.counts[::-1].tolist()]
+        symbols = [*map(self.table.symbols.__getitem__, digits)]
+        return Tape.of_runs(symbols, counts, self.head - left.height, self.machine.blank)
 
     def snapshot(self) -> Snapshot:
         """The configuration as arrays."""

@@ -32,7 +32,7 @@ from netwright.machine.simulate import (
     report,
 )
 
-FIRST_AT_ONCE = 1 << 8
+FIRST_AT_ONCE, MUCH = 1 << 8, 16
 SHORT, LONG = 0.05, 0.2  # seconds between two checks of Ctrl-C and updates of the progress bar
 
 
@@ -137,7 +137,8 @@ def follow(
             follower.take(moments.advance(min(count, max(1, left))))
             now = monotonic()
             if now - started < SHORT:
-                count = min(2 * count, moments.most_at_once)
+                factor = MUCH if MUCH * (now - started) < SHORT else 2
+                count = min(factor * count, moments.most_at_once)
             elif now - started > LONG:
                 count = max(1, count // 2)
             if progress:

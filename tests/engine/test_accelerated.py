@@ -1,6 +1,7 @@
 """The accelerated engine: the same vectors, a whole run of digits at a time."""
 
 import random
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 from itertools import islice
@@ -210,41 +211,43 @@ def answer_of(net: Any, engine: str) -> object:
     return found.outcome, found.steps, found.state, found.head, found.tape
 
 
-def decided_by_moves(machine: TuringMachine, steps: int, most: int) -> bool:
-    """Whether so many steps are few moves on few cells."""
-    now = AcceleratedMachine(machine, simulate(machine, (), 0))
-    while now.steps < steps and now.moves < most and machine.action(*now.place[:2]):
-        now.advance(steps - now.steps)
-    return now.steps >= steps and now.cells < 10**6  # a tape to compare
-
-
-def regular_machines(draw: random.Random, count: int, steps: int) -> list[TuringMachine]:
-    """Random machines that allow so many steps in a thousandth as many moves."""
-    found: list[TuringMachine] = []
-    while len(found) < count:
+def long_runs() -> Iterator[TuringMachine]:
+    """Random machines that neither halt nor loop in place, on tapes short enough to compare."""
+    draw = random.Random(9)
+    while True:
         machine = random_machine(draw, 4)
-        if decided_by_moves(machine, steps, steps // 1000):
-            found.append(machine)
-    return found
+        now = AcceleratedMachine(machine, simulate(machine, (), 0))
+        while now.steps < 10**6 and now.cells < 3000:
+            now.advance(10**6 - now.steps)
+        if now.cells < 3000 and now.moves > 1000:
+            yield machine
+
+
+def far_away(cases: Sequence[str | int]) -> list[Any]:
+    return [pytest.param(each, 10**9, marks=pytest.mark.thorough) for each in cases]
 
 
 @pytest.mark.parametrize(
-    ("steps", "count"), [(10**7, 2), pytest.param(10**9, 20, marks=pytest.mark.thorough)]
+    ("which", "steps"),
+    [
+        *(("sweeper", 10**7), (BOUNCER, 10**7), (0, 10**7), (6, 10**7)),
+        *far_away([*library_names(), BOUNCER, *range(20)]),
+    ],
 )
-def test_equal_to_the_machine_far_away(steps: int, count: int) -> None:
-    """State, head and whole tape at 10⁹: the library and 20 random machines."""
-    names = [*library_names(), BOUNCER]
-    machines = [load_machine(name) for name in (names if count > 2 else ["sweeper", BOUNCER])]
-    machines += regular_machines(random.Random(9), count, steps)
-    for machine in machines:
-        wanted = simulate(machine, None, steps, engine="fast")
-        for on in ("machine", "rnn", "neural-gpu"):
-            if on == "neural-gpu" and count > 2 and machine.default_input:
-                continue  # its input is read cell by cell
-            found = run(machine, None, steps, on=on, engine="accelerated")
-            for name in ("outcome", "steps", "state", "head"):
-                assert getattr(found, name) == getattr(wanted, name), (machine.name, on, name)
-            assert found.tape == wanted.tape, (machine.name, on)
+def test_equal_to_the_machine_far_away(which: str | int, steps: int) -> None:
+    """State, head and whole tape: the library, and random machines by number."""
+    if isinstance(which, str):
+        machine = load_machine(which)
+    else:
+        machine = next(islice(long_runs(), which, None))
+    wanted = simulate(machine, None, steps, engine="fast")
+    for on in ("machine", "rnn", "neural-gpu"):
+        if on == "neural-gpu" and len(machine.default_input) > 20:
+            continue  # its input is read cell by cell
+        found = run(machine, None, steps, on=on, engine="accelerated")
+        for name in ("outcome", "steps", "state", "head"):
+            assert getattr(found, name) == getattr(wanted, name), on
+        assert found.tape == wanted.tape, on
 
 
 def test_few_moves() -> None:

@@ -265,6 +265,27 @@ def test_few_moves() -> None:
 
 
 @pytest.mark.parametrize("on", ["machine", "rnn", "neural-gpu"])
+@pytest.mark.parametrize("name", ["1RB1RB_1LB0LC_0RA0LC_1RC1LD", "1RB0RA_1LD0LD_0RA1LA_1LC0LB"])
+def test_a_loop_in_place_is_few_moves(name: str, on: str) -> None:
+    """It pops far more digits than its stacks ever have; it depends on how deep it reaches."""
+    machine = load_machine(name)
+    wanted = simulate(machine, (), 10**6 + 7, engine="fast")
+    found = run(machine, (), 10**6 + 7, on=on, engine="accelerated")
+    assert (found.state, found.head, found.tape) == (wanted.state, wanted.head, wanted.tape)
+    assert found.moves is not None
+    assert found.moves < 1000
+
+
+@pytest.mark.parametrize("on", ["machine", "rnn"])
+def test_too_many_runs_are_refused(on: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine that writes 1, 0, 1, 0, … has a run of digits in every cell."""
+    monkeypatch.setattr("netwright.exact.runs.MOST_RUNS", 10_000)
+    words = "more than 10,000 runs of equal digits.*run it with --engine fast"
+    with pytest.raises(InputError, match=words):
+        run(load_machine("1RB1RB_0RA0RA"), None, 10**6, on=on, engine="accelerated")
+
+
+@pytest.mark.parametrize("on", ["machine", "rnn", "neural-gpu"])
 def test_numbers_beyond_64_bits(on: str) -> None:
     """A machine that walks to the right writes as many ones as it does steps."""
     for steps in (2**61 - 3, 2**62, 2**64 + 5, 10**30):

@@ -49,8 +49,8 @@ from netwright.exact.entries import (
 
 MOST_MOVES = 1 << 13
 """The greatest number of moves in one call."""
-MOST_RUNS = 1 << 25
-"""The greatest number of runs of all stacks, 16 bytes each."""
+MOST_RUNS = 1 << 23
+"""The greatest number of runs of all stacks; of two stacks they take half a gigabyte at most."""
 FITS = 1 << 61
 STACKS, DEPTH, READS, FIELDS = 2, 2, 0, 0  # replaced by those of a shape
 DIGIT, COUNT = range(2)
@@ -361,8 +361,9 @@ class RunStacks:
             )
         room = self.runs.shape[1]
         if max(tops) + count + 2 > room:
-            more = np.zeros((self.shape.stacks, max(tops) + count + 2, 2), self.runs.dtype)
-            self.runs = np.concatenate([self.runs, more], axis=1)
+            larger = np.zeros((self.shape.stacks, room + max(tops) + count + 2, 2), self.runs.dtype)
+            larger[:, :room] = self.runs
+            self.runs = larger
 
     def stacks(self) -> list[Runs]:
         """The stacks, as views."""

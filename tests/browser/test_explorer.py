@@ -359,3 +359,19 @@ def test_what_teaching_promises(server: str, watched: Opened, query: str, words:
 
 def test_teaching_promises_something() -> None:
     assert len(PROMISES) == 8
+
+
+def test_a_moment_after_ten_to_the_twelve_steps(look: Opened) -> None:
+    """An accelerated run: its tape without last visits, its vectors, its times in full."""
+    query = "machine=1RB1LA_1LA1RB&kind=rnn&engine=accelerated"
+    page = look(query, t=10**12)
+    assert text(page, "#sentence") == "In A reading 1: write 1, move L, go to A."
+    assert page.input_value("#t") == "1,000,000,000,000"
+    assert "of 1,000,000,000,002 shown" in text(page, "footer, body")
+    assert page.get_attribute("#tape .head", "title").startswith("cell 618,899")
+    assert "visited" not in page.inner_html("#tape")
+    assert page.input_value("#options [name=engine]") == "accelerated"
+    assert "≈ 0.5" in text(page, "#stream, body")
+    press(page, "ArrowRight", 10**12 + 1)
+    press(page, "Home", 1)
+    press(page, "End", 10**12 + 2)

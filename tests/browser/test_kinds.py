@@ -35,6 +35,8 @@ def test_every_option_of_a_kind_is_in_the_form_and_reloads(look: Opened, kind: s
     found = kind_named(kind)
     aliases = {name for name, _ in found.construction.aliases}
     options = [option for option in found.options if option.name not in aliases]
+    if engines := found.reading.traced_by[1:]:
+        options.append(Option("engine", str, "auto", "", choices=("auto", *engines)))
     fields = page.eval_on_selector_all("#options [name]", "all => all.map(each => each.name)")
     assert fields == [option.name for option in options]
     for option in options:

@@ -1,6 +1,7 @@
 """The accelerated engine: the same vectors, a whole run of digits at a time."""
 
 import random
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 from itertools import islice
@@ -21,6 +22,7 @@ from netwright.errors import InputError, NetworkError
 from netwright.exact.runs import Runs
 from netwright.exact.vector import Vector
 from netwright.kind.rnn.construction import compile_rnn
+from netwright.machine.accelerated import AcceleratedMachine
 from netwright.machine.library import library_machine, library_names
 from netwright.machine.load import load_machine
 from netwright.machine.simulate import simulate
@@ -209,44 +211,43 @@ def answer_of(net: Any, engine: str) -> object:
     return found.outcome, found.steps, found.state, found.head, found.tape
 
 
-def decided_by_moves(machine: TuringMachine, steps: int, most: int) -> bool:
-    """Whether so many steps are few moves on few cells."""
-    from netwright.machine.accelerated import AcceleratedMachine, Entries
-    from netwright.machine.simulate import _reference
-
-    now = AcceleratedMachine(Entries(machine), _reference(machine, (), 0, 0, None))
-    while now.steps < steps and now.moves < most and not now.has_halted:
-        now.advance(steps - now.steps)
-    return now.steps >= steps and now.highest - now.lowest < 10**6  # a tape to compare
-
-
-def regular_machines(draw: random.Random, count: int, steps: int) -> list[TuringMachine]:
-    """Random machines that allow so many steps in a thousandth as many moves."""
-    found: list[TuringMachine] = []
-    while len(found) < count:
+def long_runs() -> Iterator[TuringMachine]:
+    """Random machines that neither halt nor loop in place, on tapes short enough to compare."""
+    draw = random.Random(9)
+    while True:
         machine = random_machine(draw, 4)
-        if decided_by_moves(machine, steps, steps // 1000):
-            found.append(machine)
-    return found
+        now = AcceleratedMachine(machine, simulate(machine, (), 0))
+        while now.steps < 10**6 and now.cells < 3000:
+            now.advance(10**6 - now.steps)
+        if now.cells < 3000 and now.moves > 1000:
+            yield machine
+
+
+def far_away(cases: Sequence[str | int]) -> list[Any]:
+    return [pytest.param(each, 10**9, marks=pytest.mark.thorough) for each in cases]
 
 
 @pytest.mark.parametrize(
-    ("steps", "count"), [(10**7, 2), pytest.param(10**9, 20, marks=pytest.mark.thorough)]
+    ("which", "steps"),
+    [
+        *(("sweeper", 10**7), (BOUNCER, 10**7), (0, 10**7), (6, 10**7)),
+        *far_away([*library_names(), BOUNCER, *range(20)]),
+    ],
 )
-def test_equal_to_the_machine_far_away(steps: int, count: int) -> None:
-    """State, head and whole tape at 10⁹: the library and 20 random machines."""
-    names = [*library_names(), BOUNCER]
-    machines = [load_machine(name) for name in (names if count > 2 else ["sweeper", BOUNCER])]
-    machines += regular_machines(random.Random(9), count, steps)
-    for machine in machines:
-        wanted = simulate(machine, None, steps, engine="fast")
-        for on in ("machine", "rnn", "neural-gpu"):
-            if on == "neural-gpu" and count > 2 and machine.default_input:
-                continue  # its input is read cell by cell
-            found = run(machine, None, steps, on=on, engine="accelerated")
-            for name in ("outcome", "steps", "state", "head"):
-                assert getattr(found, name) == getattr(wanted, name), (machine.name, on, name)
-            assert found.tape == wanted.tape, (machine.name, on)
+def test_equal_to_the_machine_far_away(which: str | int, steps: int) -> None:
+    """State, head and whole tape: the library, and random machines by number."""
+    if isinstance(which, str):
+        machine = load_machine(which)
+    else:
+        machine = next(islice(long_runs(), which, None))
+    wanted = simulate(machine, None, steps, engine="fast")
+    for on in ("machine", "rnn", "neural-gpu"):
+        if on == "neural-gpu" and len(machine.default_input) > 20:
+            continue  # its input is read cell by cell
+        found = run(machine, None, steps, on=on, engine="accelerated")
+        for name in ("outcome", "steps", "state", "head"):
+            assert getattr(found, name) == getattr(wanted, name), on
+        assert found.tape == wanted.tape, on
 
 
 def test_few_moves() -> None:
@@ -261,6 +262,27 @@ def test_few_moves() -> None:
     assert found.tape.runs == (("1", 1_414_214),)
     assert found.moves is not None
     assert found.moves < 7_100_000
+
+
+@pytest.mark.parametrize("on", ["machine", "rnn", "neural-gpu"])
+@pytest.mark.parametrize("name", ["1RB1RB_1LB0LC_0RA0LC_1RC1LD", "1RB0RA_1LD0LD_0RA1LA_1LC0LB"])
+def test_a_loop_in_place_is_few_moves(name: str, on: str) -> None:
+    """It pops far more digits than its stacks ever have; it depends on how deep it reaches."""
+    machine = load_machine(name)
+    wanted = simulate(machine, (), 10**6 + 7, engine="fast")
+    found = run(machine, (), 10**6 + 7, on=on, engine="accelerated")
+    assert (found.state, found.head, found.tape) == (wanted.state, wanted.head, wanted.tape)
+    assert found.moves is not None
+    assert found.moves < 1000
+
+
+@pytest.mark.parametrize("on", ["machine", "rnn"])
+def test_too_many_runs_are_refused(on: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine that writes 1, 0, 1, 0, … has a run of digits in every cell."""
+    monkeypatch.setattr("netwright.exact.runs.MOST_RUNS", 10_000)
+    words = "more than 10,000 runs of equal digits.*run it with --engine fast"
+    with pytest.raises(InputError, match=words):
+        run(load_machine("1RB1RB_0RA0RA"), None, 10**6, on=on, engine="accelerated")
 
 
 @pytest.mark.parametrize("on", ["machine", "rnn", "neural-gpu"])

@@ -160,10 +160,10 @@ def test_a_diagram(answers: Answers) -> None:
     found = answers.answer(
         "/api/diagram", {"machine": "palindrome", "input": "abba", "from": "5", "to": "15"}
     )
-    start, stop, columns, first, last, rows = np.frombuffer(found.body[:24], dtype="<i4").tolist()
+    start, stop, columns, first, last, rows = map(int, np.frombuffer(found.body[:48], dtype="<f8"))
     assert (start, stop, columns) == (5, 15, 10)
-    low, high = np.frombuffer(found.body[24 : 24 + 80], dtype="<i4").reshape(2, 10)
-    image = np.frombuffer(found.body[104:], dtype=np.uint8).reshape(columns, rows)
+    low, high = np.frombuffer(found.body[48 : 48 + 160], dtype="<f8").reshape(2, 10)
+    image = np.frombuffer(found.body[208:], dtype=np.uint8).reshape(columns, rows)
     explored = Explored(compile_network(library_machine("palindrome")), tuple("abba"))
     for column in range(10):
         now = explored.history.timeline.at(start + column - 1)
@@ -175,8 +175,55 @@ def test_a_diagram(answers: Answers) -> None:
         "/api/diagram",
         {"machine": "palindrome", "input": "abba", "from": "5", "to": "7", "fit": "1"},
     )
-    first, last = np.frombuffer(fitted.body[:24], dtype="<i4")[3:5]
+    first, last = np.frombuffer(fitted.body[:48], dtype="<f8")[3:5]
     assert (first, last) == (min(low[:2]) - 2, max(high[:2]) + 2)
+
+
+@pytest.mark.parametrize("kind", ["rnn", "neural-gpu"])
+def test_an_accelerated_run_is_the_same(answers: Answers, kind: str) -> None:
+    """Every moment and diagram but for the visits of cells; both when it halts and when not."""
+    for machine, word in (("palindrome", "abba"), ("sweeper", "")):
+        query = {"machine": machine, "input": word, "kind": kind}
+        runs = [ask(answers, "run", **query, engine=each) for each in ("auto", "accelerated")]
+        assert runs[1]["options"].pop("engine") == "accelerated"
+        if runs[0]["ended"]:
+            assert runs[0] == runs[1]
+        for t in (1, 3, 7, 12, min(runs[0]["last"], 2345)):
+            one, other = (
+                ask(answers, "moments", **query, engine=each, **{"from": t})[0]
+                for each in ("auto", "accelerated")
+            )
+            if t >= runs[0]["lead"]:
+                assert other["tape"].pop("visits") == []
+                del one["tape"]["visits"]
+            assert one == other
+        part = {**query, "from": "5", "to": "15", "fit": "1"}
+        one = settled(answers, "diagram", part)
+        other = settled(answers, "diagram", {**part, "engine": "accelerated"})
+        assert one == other
+
+
+def test_a_moment_after_ten_to_the_twelve_steps(answers: Answers) -> None:
+    query = {"machine": "1RB1LA_1LA1RB", "kind": "rnn", "engine": "accelerated"}
+    run = ask(answers, "run", **query)
+    assert (run["ended"], run["last"], run["cut"]) == (False, 10**12 + 2, "")
+    [moment] = ask(answers, "moments", **query, **{"from": 10**12})
+    assert moment["rule"] == {"state": "A", "symbol": "1", "write": "1", "move": "L", "next": "A"}
+    assert moment["rule"] == ask(answers, "configuration", **query, t=10**12)["rule"]
+    assert set(moment["tape"]["cells"]) == {"1"}
+    found = settled(answers, "diagram", {**query, "columns": "50"})
+    assert np.frombuffer(found.body[:16], dtype="<f8").tolist() == [1, 10**12 + 3]
+
+
+def test_only_stacks_have_accelerated_runs(answers: Answers) -> None:
+    offered = {
+        kind["name"]: "engine" in [option["name"] for option in kind["options"]]
+        for kind in ask(answers, "machines")["kinds"]
+    }
+    assert [name for name, has_it in offered.items() if has_it] == ["rnn", "neural-gpu"]
+    refused = settled(answers, "run", {"machine": "palindrome", "engine": "accelerated"})
+    assert refused.status == 400
+    assert b"no engine for a page of transformer 'accelerated'" in refused.body
 
 
 def test_a_changed_network_shows_which_lemma_fails_first() -> None:

@@ -132,6 +132,11 @@ def test_nothing_is_overwritten(tmp_path: Path) -> None:
         (["palindrome", "abba", "--tokens", "1:5"], "add -o FILE.html"),
         (["palindrome", "abba", "--tokens", "1:5", "--t", "9", "-o", "x.html"], "the times 1 to 5"),
         (["palindrome", "abba", "--t", "99999"], "there is no time 99,999"),
+        (
+            ["palindrome", "abba", "--on", "rnn", "--engine", "accelerated", "-o", "x.html"],
+            "a file runs the machine step by step",
+        ),
+        (["palindrome", "--engine", "accelerated"], "no engine for a page of transformer"),
         (["palindrome", "abba", "--max-steps", "0", "-o", "x.html"], "from 1 to 1,000,000,000"),
         (["busy-beaver-5", "--tokens", "1:20000", "-o", "none/x.html"], "none"),
         (["palindrome", "abc", "-o", "x.html"], "'c'"),

@@ -122,7 +122,7 @@ def test_a_file_is_shown_as_the_machine_that_it_is(tmp_path: Path) -> None:
 COMPILING = """
 import sys, time
 from netwright.explorer import answers
-answers.Answers._new = lambda *_: time.sleep(10_000)
+answers.Answers._network = lambda *_: time.sleep(10_000)
 from netwright.cli import main
 sys.exit(main(["explore", "even-as", "a", "--no-browser", "--port", "0"]))
 """

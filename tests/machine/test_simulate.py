@@ -152,16 +152,17 @@ def test_progress_tells_steps_that_grow(engine: Engine) -> None:
     seen: list[int] = []
     machine = library_machine("busy-beaver-2-4")
     limit = 300_000 if engine is Engine.REFERENCE else 10_000_000
-    simulate(machine, (), limit, engine=engine, progress=lambda steps, _: seen.append(steps))
+    simulate(machine, (), limit, engine=engine, progress=lambda steps, *_: seen.append(steps))
     assert seen == sorted(seen)
     assert len(seen) >= 1
 
 
-@pytest.mark.parametrize("engine", [Engine.REFERENCE, Engine.FAST])
+@pytest.mark.parametrize("engine", [Engine.REFERENCE, Engine.FAST, Engine.ACCELERATED])
 def test_an_interrupted_run_says_truly_how_far_it_got(engine: Engine) -> None:
     calls = count()
 
-    def interrupt(_steps: int, _cells: int) -> None:
+    def interrupt(_steps: int, _cells: int, moves: int | None = None) -> None:
+        assert (moves is not None) == (engine is Engine.ACCELERATED)
         if next(calls) == 2:
             raise KeyboardInterrupt
 

@@ -4,6 +4,7 @@ import json
 import os
 import sys
 import webbrowser
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import urlencode
@@ -16,22 +17,24 @@ from netwright.cli.arguments import (
     Head,
     Input,
     Machine,
-    MaxSteps,
     OnKind,
     Output,
     Separator,
+    choice_of,
     load_with_word,
+    read_count,
     with_kind_options,
 )
 from netwright.cli.output import Working, save_file, say, visible
 from netwright.errors import InputError, StoppedError
 from netwright.explorer.answers import Answers
-from netwright.explorer.explored import LIMIT, Explored
+from netwright.explorer.explored import FAR, Explored
 from netwright.explorer.page import page_file
 from netwright.explorer.server import serve
 from netwright.files import check_output
 from netwright.machine.formats import bbchallenge
 from netwright.machine.library import library_names
+from netwright.machine.simulate import Engine
 from netwright.machine.turing_machine import TuringMachine
 from netwright.network.network import Network
 from netwright.network.running import network_of
@@ -42,6 +45,7 @@ Examples:
   netwright explore busy-beaver-5 --t 23456789
   netwright explore busy-beaver-5 --t 145 --score recency
   netwright explore palindrome abba --on rnn
+  netwright explore 1RB1LA_1LA1RB --on rnn --engine accelerated --t 1e12
   netwright explore palindrome abba -o palindrome.html
   netwright explore busy-beaver-5 --tokens 100:200 -o bb5.html"""
 PORT = 8421
@@ -55,9 +59,31 @@ def command(
     on: OnKind = None,
     t: Annotated[
         int | None,
-        typer.Option("--t", metavar="T", min=1, help="Begin at time T of the network.  [1]"),
+        typer.Option(
+            "--t",
+            metavar="T",
+            parser=partial(read_count, option="--t", things="moments"),
+            help="Begin at time T of the network, such as 1e6.  [1]",
+            show_default=False,
+        ),
     ] = None,
-    max_steps: MaxSteps = LIMIT,
+    engine: Annotated[
+        Engine,
+        choice_of(
+            "--engine",
+            [Engine.AUTO, Engine.ACCELERATED],
+            "accelerated: moments of a regular run up to 10^15 (rnn, neural-gpu).",
+        ),
+    ] = Engine.AUTO,
+    max_steps: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            parser=read_count,
+            help="Show at most N steps of the machine.  [5e7; accelerated: 1e12, or T]",
+            show_default=False,
+        ),
+    ] = None,
     port: Annotated[
         int,
         typer.Option(metavar="N", min=0, max=65535, help="The port; another one if it is in use."),
@@ -84,17 +110,25 @@ def command(
     network = network_of(source, on, symbols, **options)
     if network.standing.is_doubtful:
         say(f"netwright: {visible(machine)}: {visible(str(network.standing))}", err=True)
-    explored = Explored(network, symbols, max_steps)
+    if max_steps is None and engine is Engine.ACCELERATED:
+        max_steps = max(FAR, t or 1)
+    explored = Explored(network, symbols, max_steps, engine=engine)
     if tokens is not None and output is None:
         raise InputError("--tokens says which moments a file has; add -o FILE.html")
     query = _query(network, symbols)
+    if engine is Engine.ACCELERATED:
+        if output is not None:
+            raise InputError(
+                "a file runs the machine step by step, so it has no accelerated run; leave out -o"
+            )
+        query["engine"] = engine.value
     if output is not None:
         _write_page(output, explored, tokens, t, query, force)
         return
     known = isinstance(source, TuringMachine) and (
         machine in library_names() or bbchallenge.recognises(machine)
     )
-    explored.check(t or 1)
+    explored.check(1 if t is None else t)
     address = urlencode({"machine": machine if known else "given", **query, "t": t or 1})
 
     def opened(place: str) -> None:

@@ -131,8 +131,8 @@ class StepProgress(Bar):
         self.started = monotonic()
         self.first: tuple[int, float] | None = None
 
-    def __call__(self, steps: int, cells: int) -> None:
-        """Show how far the run is."""
+    def __call__(self, steps: int, cells: int, moves: int | None = None) -> None:
+        """Show how far the run is; in moves, if a run of cells is done at once."""
         now = monotonic()
         if self.first is None:
             self.first = steps, now  # a run that is gone on with has steps behind it
@@ -144,15 +144,16 @@ class StepProgress(Bar):
             columns = (
                 BarColumn(bar_width=20),
                 TextColumn("{task.completed:,} steps"),
-                TextColumn("{task.fields[rate]} steps/s  {task.fields[cells]:,} cells"),
+                TextColumn("{task.fields[work]}  {task.fields[cells]:,} cells"),
                 TimeElapsedColumn(),
             )
             self.bar = Progress(*columns, console=console(stderr=True), transient=True)
-            self.task = self.bar.add_task("run", total=self.max_steps, rate="", cells=cells)
+            self.task = self.bar.add_task("run", total=self.max_steps, work="", cells=cells)
             self.bar.start()
         before, began = self.first
         rate = (steps - before) / max(now - began, 1e-9)
-        self.bar.update(self.task, completed=steps, rate=f"{rate:,.0f}", cells=cells)
+        work = f"{rate:,.0f} steps/s" if moves is None else f"{moves:,} moves"
+        self.bar.update(self.task, completed=steps, work=work, cells=cells)
 
 
 class Working:

@@ -6,9 +6,9 @@ itself. `_repetitions` says how often that holds for certain, one stack at a tim
 stays as it is, or grows or shrinks by one digit of the run on its top. So all of these moments are
 done by changing one count of each stack: a *move*. The loop knows no network and no machine.
 
-The same holds for a short cycle of entries. It pops at most p digits of a stack in all, and reads
-at most `DEPTH` digits at a time, so it depends only on the `window`: the p + DEPTH digits on top
-(more than there are, if it empties the stack).
+The same holds for a short cycle of entries. It removes the p digits on top of a stack and none
+below them, and reads at most `DEPTH` digits at a time, so it depends only on the `window`: the
+p + DEPTH digits on top (more than there are, if it empties the stack).
 If it leads back to its first entry with the same windows, it does the same again. `_cycles` looks
 for stacks in which one run has become longer or shorter and all else in the window is the same; the
 next cycles do the same to it as long as the window ends inside of that run.
@@ -49,12 +49,13 @@ from netwright.exact.entries import (
 
 MOST_MOVES = 1 << 13
 """The greatest number of moves in one call."""
-MOST_RUNS = 1 << 25
-"""The greatest number of runs of all stacks, 16 bytes each."""
+MOST_RUNS = 1 << 23
+"""The greatest number of runs of all stacks; of two stacks they take half a gigabyte at most."""
 FITS = 1 << 61
 STACKS, DEPTH, READS, FIELDS = 2, 2, 0, 0  # replaced by those of a shape
 DIGIT, COUNT = range(2)
-LONGEST_CYCLE = 8
+HEIGHT, LOWEST = range(2)
+LONGEST_CYCLE = 64
 WINDOW = 16
 """The greatest number of digits that a cycle may depend on."""
 SOONEST, LATEST = 4, 256
@@ -192,13 +193,14 @@ def _height(s: int, runs: Any, clock: Any) -> int:
 
 
 def _mark(s: int, runs: Any, clock: Any, marked: Any) -> None:
-    """Remember the runs on top of a stack, how many there are, and that none was popped."""
+    """Remember the runs on top of a stack, how many there are, and its height, called 0."""
     top = clock[TOPS + s]
     for n in range(min(top, WINDOW)):
         marked[s, n, DIGIT] = runs[s, top - n, DIGIT]
         marked[s, n, COUNT] = runs[s, top - n, COUNT]
     marked[s, WINDOW, 0] = top
-    marked[s, WINDOW, 1] = 0
+    marked[s, WINDOW + 1, HEIGHT] = 0
+    marked[s, WINDOW + 1, LOWEST] = 0
 
 
 def _cycles(s: int, limit: int, runs: Any, clock: Any, marked: Any) -> int:
@@ -206,8 +208,8 @@ def _cycles(s: int, limit: int, runs: Any, clock: Any, marked: Any) -> int:
 
     The run that changes, and by how much in a cycle, is written at the end of `marked`.
     """
-    top, window, above, n = clock[TOPS + s], marked[s, WINDOW, 1] + DEPTH, 0, 0
-    marked[s, WINDOW + 1, 1] = 0
+    top, window, above, n = clock[TOPS + s], DEPTH - marked[s, WINDOW + 1, LOWEST], 0, 0
+    marked[s, WINDOW + 2, 1] = 0
     if top != marked[s, WINDOW, 0] or window > WINDOW:
         return 0
     while above < window and n < top:
@@ -218,7 +220,7 @@ def _cycles(s: int, limit: int, runs: Any, clock: Any, marked: Any) -> int:
             change = c - before
             if above + min(c, before) < window:
                 return 0
-            marked[s, WINDOW + 1, 0], marked[s, WINDOW + 1, 1] = top - n, change
+            marked[s, WINDOW + 2, 0], marked[s, WINDOW + 2, 1] = top - n, change
             if change > 0:
                 return limit
             # Every cycle begins with the window inside of the run, and leaves a digit of it.
@@ -262,14 +264,17 @@ def _advance(
                     codes[0] = rows[row + CODE]
                     repeats[0] = n
                     emitted = 1
-                mark = -1
+                mark, wait = -1, pause
                 continue
         for s in range(STACKS):
             if mark >= 0:
-                pops = rows[row + FIELDS + 3 * s + POPS]
+                field = row + FIELDS + 3 * s
+                pops = rows[field + POPS]
                 if pops == ALL:
                     pops = _height(s, runs, clock)
-                marked[s, WINDOW, 1] = marked[s, WINDOW, 1] + pops
+                height = marked[s, WINDOW + 1, HEIGHT] - pops
+                marked[s, WINDOW + 1, LOWEST] = min(marked[s, WINDOW + 1, LOWEST], height)
+                marked[s, WINDOW + 1, HEIGHT] = height + rows[field + GROWS]
             _apply(row, s, rows, zeros, runs, clock)
         row = _looked_up(row, rows, runs, clock)
         if rows[row + EMITS] != 0:
@@ -285,18 +290,18 @@ def _advance(
                     _mark(s, runs, clock, marked)
             continue
         age += 1
-        if row != mark and age < LONGEST_CYCLE:
-            continue
         k, n = emitted - first, 0
         if row == mark and k > 0 and emitted < codes.size:
             n = (limit - done) // k
             for s in range(STACKS):
                 n = _cycles(s, n, runs, clock, marked) if n > 0 else 0
+        if n == 0 and age < LONGEST_CYCLE:
+            continue
         if n > 0:
             for s in range(STACKS):
-                if marked[s, WINDOW + 1, 1] != 0:
-                    place = marked[s, WINDOW + 1, 0]
-                    count = runs[s, place, COUNT] + n * marked[s, WINDOW + 1, 1]
+                if marked[s, WINDOW + 2, 1] != 0:
+                    place = marked[s, WINDOW + 2, 0]
+                    count = runs[s, place, COUNT] + n * marked[s, WINDOW + 2, 1]
                     runs[s, place, COUNT] = count
             codes[emitted] = REPEATED + k
             repeats[emitted] = n
@@ -328,7 +333,7 @@ class RunStacks:
         self.shape = shape
         self.clock = np.zeros(shape.clock, np.int64)
         self.runs: NDArray[Any] = np.zeros((shape.stacks, 64, 2), np.int64)
-        self._marked: NDArray[Any] = np.zeros((shape.stacks, WINDOW + 2, 2), np.int64)
+        self._marked: NDArray[Any] = np.zeros((shape.stacks, WINDOW + 3, 2), np.int64)
         self._greatest = 0
         """No count is greater."""
         self.put(stacks)
@@ -356,8 +361,9 @@ class RunStacks:
             )
         room = self.runs.shape[1]
         if max(tops) + count + 2 > room:
-            more = np.zeros((self.shape.stacks, max(tops) + count + 2, 2), self.runs.dtype)
-            self.runs = np.concatenate([self.runs, more], axis=1)
+            larger = np.zeros((self.shape.stacks, room + max(tops) + count + 2, 2), self.runs.dtype)
+            larger[:, :room] = self.runs
+            self.runs = larger
 
     def stacks(self) -> list[Runs]:
         """The stacks, as views."""

@@ -31,7 +31,7 @@ import numpy as np
 from netwright.claims.paper import statements
 from netwright.errors import InputError, NetwrightError
 from netwright.explorer.demos import DEMOS
-from netwright.explorer.explored import LIMIT, Explored, KeepGoing
+from netwright.explorer.explored import Explored, KeepGoing
 from netwright.explorer.moments import machine_data, moment_data
 from netwright.export.json_target import network_data
 from netwright.kind.record import Kind, Option
@@ -47,7 +47,7 @@ MOST_MOMENTS = 32
 MOST_RUNS = 6  # in the cache
 MOST_POSTED = 50
 LARGEST_MACHINE = 1 << 20  # bytes
-LARGEST_NUMBER = 10**15
+LARGEST_NUMBER = (1 << 53) - 1  # for a page's numbers, too
 SOON = 0.25  # seconds until the answer is 202
 ABANDONED = 3.0  # seconds without a poll until work is cancelled
 MOST_MEMORY = 2_000_000_000  # bytes of the process, with all cached runs
@@ -86,7 +86,7 @@ class Work:
 class Answers:
     """The API of one page, with a cache of the runs that it is about."""
 
-    def __init__(self, given: Network | None = None, limit: int = LIMIT) -> None:
+    def __init__(self, given: Network | None = None, limit: int | None = None) -> None:
         self.given = given
         """The network that the page was opened for, if it is not a library machine's."""
         self._limit = limit
@@ -185,13 +185,15 @@ class Answers:
         kind, given = kind_with(kind, options)
         options = dict(given)
         word = query.get("input"), query.get("word")
-        key = (text, kind.name, word, tuple(options.items()))
+        engine = query.get("engine", "auto")
+        key = (text, kind.name, word, engine, tuple(options.items()))
         with self._lock:
             if key in self._explored:
                 self._explored.move_to_end(key)
                 return self._explored[key]
         self.make_room()
-        found = self._new(text, kind, word, options)
+        network, symbols = self._network(text, kind, word, options)
+        found = Explored(network, symbols, self._limit, engine=engine)
         with self._lock:
             self._explored[key] = found
             while len(self._explored) > MOST_RUNS:
@@ -206,9 +208,9 @@ class Answers:
                     raise MemoryError
                 self._explored.popitem(last=False)
 
-    def _new(
+    def _network(
         self, text: str, kind: Kind[Any], word: GivenWord, options: dict[str, Any]
-    ) -> Explored:
+    ) -> tuple[Network, tuple[str, ...]]:
         given = self.given if text == "given" else None
         if text.startswith("posted:"):
             with self._lock:
@@ -221,9 +223,8 @@ class Answers:
         if given is not None and kind is given.kind:
             wanted = kind.construction.read_options(options)
             if all(wanted[name] == given.options.get(name) for name in options):
-                return Explored(given, symbols, self._limit)
-        network = network_for_word(machine, kind, symbols, **options)
-        return Explored(network, symbols, self._limit)
+                return given, symbols
+        return network_for_word(machine, kind, symbols, **options), symbols
 
 
 def json_answer(data: object, status: int = 200) -> Answer:
@@ -294,8 +295,8 @@ def _diagram(explored: Explored, query: Query, _keep_going: KeepGoing) -> Answer
         _, path = explored.diagram(*times, timeline.lowest, timeline.lowest, 1)
         part["first"], part["last"] = int(path.lowest.min()) - 2, int(path.highest.max()) + 2
     drawn, found = explored.diagram(*part.values())
-    header = np.array(drawn, dtype="<i4").tobytes()
-    heads = np.array([found.lowest, found.highest], dtype="<i4").tobytes()
+    header = np.array(drawn, dtype="<f8").tobytes()
+    heads = np.array([found.lowest, found.highest], dtype="<f8").tobytes()
     return Answer(200, BINARY, header + heads + found.image.tobytes())
 
 
@@ -345,7 +346,10 @@ def _machines() -> dict[str, Any]:
             {
                 "name": kind.name,
                 "statement": kind.statement,
-                "options": [*filter(None, (_option(kind, o) for o in kind.options))],
+                "options": [
+                    *filter(None, (_option(kind, o) for o in kind.options)),
+                    *_engines(kind),
+                ],
             }
             for kind in kinds().values()
         ],
@@ -365,6 +369,13 @@ def _option(kind: Kind[Any], option: Option) -> dict[str, Any] | None:
         "flag": option.is_flag,
         "default": option.written(option.default),
     }
+
+
+def _engines(kind: Kind[Any]) -> list[dict[str, Any]]:
+    """The choice of an engine for the page's form, if there is one."""
+    known, flat = kind.reading.traced_by, {"flag": False, "default": "auto"}
+    about = "accelerated does whole runs of equal cells at once: moments up to 10^15"
+    return [{"name": "engine", "help": about, "choices": known, **flat}] if known[1:] else []
 
 
 def statement_titles() -> dict[str, str]:

@@ -9,20 +9,21 @@ from time import monotonic
 from typing import Any
 
 from netwright.engine.following.tracing import EndedError, Tracing
-from netwright.errors import InputError
+from netwright.errors import InputError, unknown
 from netwright.kind.registry import exact_kinds
-from netwright.machine.simulate import outcome_of
+from netwright.machine.accelerated_timeline import AcceleratedTimeline
+from netwright.machine.simulate import Engine, outcome_of, read_engine
 from netwright.machine.timeline import Diagram
 from netwright.network.network import Network
 from netwright.network.trace import Moment
 from netwright.network.view import History, View
 from netwright.text import printable
 
-LIMIT = 50_000_000
-"""The default limit on steps of a machine."""
+LIMIT, FAR = 50_000_000, 10**12
+"""The default limits on steps of a machine: one by one, and by the accelerated engine."""
 FIRST_AT_ONCE = 1 << 10  # moments between the first two calls of `keep_going`
 SHORT, LONG = 0.03, 0.1  # seconds between two calls, below and above which their number changes
-MOST_STEPS = 10**9
+MOST_STEPS, FARTHEST = 10**9, 10**15
 MOST_COLUMNS, MOST_ROWS = 2000, 400
 MOST_INPUT = 2000
 MOST_RULES = 20_000
@@ -34,8 +35,20 @@ KeepGoing = Callable[[float], bool]
 class Explored:
     """A network's run on a word, as a page shows it."""
 
-    def __init__(self, network: Network, word: tuple[str, ...], limit: int = LIMIT) -> None:
-        machine = network.machine
+    def __init__(
+        self,
+        network: Network,
+        word: tuple[str, ...],
+        limit: int | None = None,
+        *,
+        engine: Engine | str = Engine.AUTO,
+    ) -> None:
+        machine, kind, chosen = network.machine, network.kind, read_engine(engine)
+        if chosen not in kind.reading.traced_by:
+            what = f"engine for a page of {kind.name}"
+            raise InputError(unknown(what, chosen, kind.reading.traced_by))
+        self.accelerated = chosen is Engine.ACCELERATED
+        """Whether moments are those of an accelerated run, which has no visits of cells."""
         if len(word) > MOST_INPUT:
             raise InputError(
                 f"the input has {len(word):,} symbols; the page shows at most {MOST_INPUT:,}"
@@ -45,11 +58,17 @@ class Explored:
                 f"{len(machine.states):,} states and {len(machine.symbols):,} symbols are too many "
                 f"to draw; at most {MOST_RULES:,} pairs"
             )
-        if not 1 <= limit <= MOST_STEPS:
-            raise InputError(f"the page shows from 1 to {MOST_STEPS:,} steps; got {limit:,}")
+        usual, most = (FAR, FARTHEST) if self.accelerated else (LIMIT, MOST_STEPS)
+        limit = usual if limit is None else limit
+        if not 1 <= limit <= most:
+            raise InputError(f"the page shows from 1 to {most:,} steps; got {limit:,}")
         self.network, self.word, self.limit = network, word, limit
         self.view: View = network.kind.look.view
         self.history: History = network.kind.look.history(network.compiled, word, limit)
+        if self.accelerated:
+            own = self.history.timeline
+            far = AcceleratedTimeline(own.machine, own.word, limit=own.limit)
+            self.history = self.history._replace(timeline=far)
         self.lead = self.history.lead
         self.reads = network.kind.look.reads(network.compiled, word)
         self._lock = Lock()
@@ -67,7 +86,10 @@ class Explored:
             if self._tracing is None:
                 kind = self.network.kind
                 given = self.network.compiled, self.word, self.history.timeline.limit
-                self._tracing = kind.look.steps(*given) or kind.reading.trace(*given)
+                if self.accelerated:
+                    self._tracing = kind.reading.accelerated_trace(*given)
+                else:
+                    self._tracing = kind.look.steps(*given) or kind.reading.trace(*given)
             return self._tracing
 
     def moment(self, t: int, keep_going: KeepGoing = lambda done: True) -> Moment | None:
@@ -78,10 +100,17 @@ class Explored:
         self.tracing.check(t)
         return Moment(self.tracing, t)
 
-    def _run_to(self, t: int, keep_going: KeepGoing) -> bool:
-        """Run the network to a time in batches of moments; False if `keep_going` cancelled it."""
+    def _run_to(
+        self, t: int, keep_going: KeepGoing, is_enough: Callable[[], bool] = lambda: False
+    ) -> bool:
+        """Run the network to near a time in batches of moments; False if `keep_going` cancelled it.
+
+        `is_enough` may end it before.
+        """
         lead, count = self.tracing.lead, FIRST_AT_ONCE
         while (now := self.tracing.seeker.nearest(max(0, t - lead)) + lead) < t - count:
+            if is_enough():
+                break
             if not keep_going(now / t):
                 return False
             started = monotonic()
@@ -135,14 +164,15 @@ class Explored:
         The proof does not hold for it, so the machine's run does not say where that is.
         """
         seeker, limit = self.tracing.seeker, self.history.timeline.limit
+
+        def is_known() -> bool:
+            return seeker.end is not None or seeker.lost is not None
+
         with suppress(EndedError):
-            while seeker.end is None and seeker.lost is None:
-                now = seeker.moments + self.tracing.lead
-                if now >= limit:
-                    break
-                if not keep_going(now / limit):
-                    return False
-                self.tracing.go_to(min(limit, now + min(now + FIRST_AT_ONCE, 1 << 20)))
+            if not self._run_to(limit, keep_going, is_known):
+                return False
+            if not is_known():
+                self.tracing.go_to(limit)
         return True
 
     def diagram(
@@ -182,7 +212,8 @@ class Explored:
             "statement": kind.statement,
             "options": {
                 option.name: option.written(network.options[option.name]) for option in kind.options
-            },
+            }
+            | ({"engine": "accelerated"} if self.accelerated else {}),
             "changes": list(network.changes),
             "trust": str(network.standing),
             "dimension": network.dimension,
@@ -191,7 +222,7 @@ class Explored:
             "ended": ended,
             "outcome": outcome if ended else None,
             "steps": steps,
-            "cut": timeline.is_too_long,
+            "cut": timeline.cut,
             "cells": [timeline.lowest, timeline.highest],
             "head": start.head,
             "machine": {

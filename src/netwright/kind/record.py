@@ -203,6 +203,11 @@ class Reading(ABC, Generic[C]):
     """The length of the longest run of `netwright bench`."""
 
     @property
+    def traced_by(self) -> list[Engine]:
+        """The engines that a trace may have."""
+        return [each for each in (Engine.AUTO, Engine.ACCELERATED) if each in self.engines]
+
+    @property
     def fastest(self) -> Engine:
         """The engine for campaigns."""
         return Engine.FAST if Engine.FAST in self.engines else Engine.AUTO

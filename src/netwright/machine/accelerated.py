@@ -6,8 +6,6 @@ so the next pair is (next state, x): there is an entry for each pair and each x.
 the blank is 0, which `EMPTY` is too.
 """
 
-from time import perf_counter
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -15,22 +13,9 @@ from netwright.errors import InputError
 from netwright.exact import entries
 from netwright.exact.entries import GROWS, POPS, PUSHED, ROW, STATUS, Shape
 from netwright.exact.runs import MOST_MOVES, Emitted, Runs, RunStacks, walked
-from netwright.exact.snapshot import (
-    FARTHEST,
-    CheckpointStore,
-    Snapshot,
-    checked_array,
-    require_consistent,
-)
+from netwright.exact.snapshot import FARTHEST, Snapshot, checked_array, require_consistent
 from netwright.machine.configuration import Tape
-from netwright.machine.simulate import (
-    Engine,
-    Interrupted,
-    Progress,
-    Run,
-    held_interrupt,
-    outcome_of,
-)
+from netwright.machine.simulate import Engine, OngoingMachine, Run
 from netwright.machine.turing_machine import TuringMachine
 
 SHAPE = Shape(2, 1)
@@ -92,12 +77,17 @@ class Entries:
             row[SHAPE.multiple(side, 0)], row[SHAPE.reads(side)] = SHAPE.width, 1
 
 
-class AcceleratedMachine:
-    """A machine's run from a configuration, a move at a time."""
+class AcceleratedMachine(OngoingMachine):
+    """A machine's run, a move at a time."""
 
-    def __init__(self, table: Entries, run: Run) -> None:
-        self.table, self.head, self.steps = table, run.head, run.steps
-        self.moves, self.lowest, self.highest = 0, run.head, run.head
+    engine = Engine.ACCELERATED
+    moves = steps = 0
+
+    def __init__(self, machine: TuringMachine, run: Run) -> None:
+        super().__init__(machine, run)
+        self.table = table = Entries(machine)
+        self.head, self.steps = run.head, run.steps
+        self.lowest = self.highest = run.head
         tape, place = run.tape, run.head - run.tape.start
         codes = np.array([table.digits[cell] for cell in tape.cells], np.int64)
         inside = 0 <= place < len(codes)
@@ -117,19 +107,15 @@ class AcceleratedMachine:
         self._stacks.clock[ROW] = first.size * (len(self.table.rows) - 1)
 
     @property
-    def has_halted(self) -> bool:
-        """Whether no rule applies."""
-        return not self.table._has_rule[self._pair]
+    def place(self) -> tuple[str, str, int]:
+        """The state, the symbol under the head, and the head."""
+        state, symbol = divmod(self._pair, self.table.k)
+        return self.machine.states[state], self.table.symbols[symbol], self.head
 
     @property
-    def state(self) -> str:
-        """The state."""
-        return self.table.machine.states[self._pair // self.table.k]
-
-    @property
-    def symbol(self) -> str:
-        """The symbol under the head."""
-        return self.table.symbols[self._pair % self.table.k]
+    def cells(self) -> int:
+        """The number of cells that the head has visited."""
+        return self.highest - self.lowest + 1
 
     def advance(self, limit: int) -> None:
         """Do up to `limit` steps: fewer if the machine halts, or after `MOST_MOVES` moves."""
@@ -156,14 +142,23 @@ class AcceleratedMachine:
             for each, (pops, pushed, grows) in zip(found, fields, strict=True)
         ]
 
+    def digits(self, cells: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The digits of the symbols on some cells."""
+        left, right = self.stacks()
+        here = np.array([self._pair % self.table.k])
+        digits = np.concatenate([left.digits, here, right.digits[::-1], np.zeros(1, np.int64)])
+        counts = np.concatenate([left.counts, [1], right.counts[::-1]])
+        start = self.head - left.height
+        runs = np.searchsorted(start + np.cumsum(counts), cells, side="right")
+        return np.where(cells < start, 0, digits[runs])
+
     def tape(self) -> Tape:
         """The tape."""
         left, right = self.stacks()
-        symbols = self.table.symbols.__getitem__
-        runs = [*zip(map(symbols, left.digits), left.counts.tolist(), strict=True)]
-        runs.append((self.symbol, 1))
-        runs += zip(map(symbols, right.digits[::-1]), right.counts[::-1].tolist(), strict=True)
-        return Tape.of_runs(runs, self.head - left.height, self.table.machine.blank)
+        digits = [*left.digits.tolist(), self._pair % self.table.k, *right.digits[::-1].tolist()]
+        counts = [*left.counts.tolist(), 1, *right.counts[::-1].tolist()]
+        symbols = [*map(self.table.symbols.__getitem__, digits)]
+        return Tape.of_runs(symbols, counts, self.head - left.height, self.machine.blank)
 
     def snapshot(self) -> Snapshot:
         """The configuration as arrays."""
@@ -186,6 +181,7 @@ class AcceleratedMachine:
         pair, self.head, self.steps = position
         require_consistent(0 <= pair < len(self.table.moves), f"no pair {pair}")
         require_consistent(self.steps >= 0, f"{self.steps} steps")
+        self.lowest = self.highest = self.head
         ends = np.split(digits.copy(), heights[:1]), np.split(counts.copy(), heights[:1])
         self.put(pair, [Runs(*each) for each in zip(*ends, strict=True)])
 
@@ -194,56 +190,3 @@ def _stripped(digits: NDArray[np.int64]) -> NDArray[np.int64]:
     """A stack without the blanks at its bottom."""
     written = np.flatnonzero(digits)
     return digits[written[0] :] if len(written) else digits[:0]
-
-
-def resume(
-    machine: TuringMachine,
-    run: Run,
-    max_steps: int,
-    progress: Progress | None = None,
-    store: CheckpointStore | None = None,
-) -> Run:
-    """Continue `run` until the machine halts or has done `max_steps` steps.
-
-    If the store has a snapshot, continue from that instead.
-    """
-    started = perf_counter()
-    now = AcceleratedMachine(Entries(machine), run)
-    if store and (kept := store.read()):
-        now.restore(kept)
-        if now.steps > max_steps:
-            raise InputError(
-                f"the saved run is at step {now.steps:,}, beyond the limit of {max_steps:,} steps"
-            )
-
-    def reached() -> Run:
-        return Run(
-            outcome_of(machine, now.state, now.symbol),
-            now.steps,
-            now.state,
-            now.head,
-            now.tape(),
-            Engine.ACCELERATED,
-            run.seconds + perf_counter() - started,
-            moves=now.moves,
-        )
-
-    last_save = started
-    try:
-        with held_interrupt() as interrupted:
-            while now.steps < max_steps and not now.has_halted:
-                now.advance(max_steps - now.steps)
-                if progress:
-                    progress(now.steps, sum(each.height for each in now.stacks()))
-                if interrupted():
-                    raise KeyboardInterrupt
-                if store is not None and perf_counter() - last_save >= store.every:
-                    store.write(now.snapshot())
-                    last_save = perf_counter()
-    except KeyboardInterrupt:
-        if store is not None:
-            store.write(now.snapshot())
-        raise Interrupted(reached()) from None
-    if store is not None and now.steps >= max_steps:
-        store.write(now.snapshot())  # so that a run with a higher limit can resume
-    return reached()

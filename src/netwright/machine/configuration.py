@@ -93,24 +93,24 @@ class Tape(NamedTuple):
     """A tuple; `CellRuns` if an accelerated run has left very many cells."""
 
     @staticmethod
-    def of_runs(runs: Sequence[tuple[str, int]], start: int, blank: str) -> "Tape":
+    def of_runs(symbols: list[str], counts: list[int], start: int, blank: str) -> "Tape":
         """Build the tape from runs of symbols, and strip the blanks at both ends.
 
-        >>> Tape.of_runs([("_", 3), ("a", 2), ("_", 1)], start=-1, blank="_")
+        >>> Tape.of_runs(["_", "a", "_"], [3, 2, 1], start=-1, blank="_")
         Tape(start=2, cells=('a', 'a'))
         """
-        first, last = 0, len(runs)
-        while first < last and runs[first][0] == blank:
-            start += runs[first][1]
+        first, last = 0, len(symbols)
+        while first < last and symbols[first] == blank:
+            start += counts[first]
             first += 1
-        while first < last and runs[last - 1][0] == blank:
+        while first < last and symbols[last - 1] == blank:
             last -= 1
-        kept = runs[first:last]
-        cells = sum(count for _, count in kept)
-        if cells > LONG and cells > len(kept):
-            return Tape(start, CellRuns(kept))
-        spelled = chain.from_iterable([symbol] * count for symbol, count in kept)
-        return Tape(start if kept else 0, tuple(spelled))
+        symbols, counts = symbols[first:last], counts[first:last]
+        cells = sum(counts)
+        if cells > LONG and cells > len(counts):
+            return Tape(start, CellRuns(zip(symbols, counts, strict=True)))
+        spelled = chain.from_iterable(map(repeat, symbols, counts))
+        return Tape(start if symbols else 0, tuple(spelled))
 
     @property
     def runs(self) -> tuple[tuple[str, int], ...]:

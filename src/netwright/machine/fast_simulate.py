@@ -3,31 +3,16 @@
 The tape is an array; Python enlarges it whenever the head walks off either end.
 """
 
-from time import perf_counter
 from typing import Any
 
 import numpy as np
 
 from netwright.errors import InputError
-from netwright.exact.arrays import IntArray
-from netwright.exact.snapshot import (
-    FARTHEST,
-    CheckpointStore,
-    Snapshot,
-    checked_array,
-    require_consistent,
-)
+from netwright.exact.snapshot import FARTHEST, Snapshot, checked_array, require_consistent
 from netwright.jit import compiled
 from netwright.machine.configuration import Tape
 from netwright.machine.packed import Cells, rule_table
-from netwright.machine.simulate import (
-    Engine,
-    Interrupted,
-    Progress,
-    Run,
-    held_interrupt,
-    outcome_of,
-)
+from netwright.machine.simulate import Engine, OngoingMachine, Run
 from netwright.machine.turing_machine import TuringMachine
 
 CHUNK = 1 << 23  # steps between two checks for Ctrl-C and progress: about 30 ms
@@ -51,93 +36,78 @@ def _advance(rules: Any, tape: Any, position: Any, limit: int) -> None:
     position[0], position[1], position[2] = row, head, steps
 
 
-def resume(
-    machine: TuringMachine,
-    run: Run,
-    max_steps: int,
-    progress: Progress | None = None,
-    store: CheckpointStore | None = None,
-) -> Run:
-    """Continue `run` until the machine halts or has done `max_steps` steps.
+class FastMachine(OngoingMachine):
+    """A machine's run, a compiled batch of steps at a time."""
 
-    If the store has a snapshot, continue from that instead.
-    """
-    rules, states, symbols = rule_table(machine)
-    width, blank = len(symbols), symbols[machine.blank]
-    tape, origin = _lay_out(run, symbols, blank)
-    position = np.array([states[run.state] * width, run.head - origin, run.steps], dtype=np.int64)
+    engine = Engine.FAST
 
-    if store and (kept := store.read()):
-        cells, origin, position = _restore(kept, len(states), width, max_steps)
-        tape = cells.astype(tape.dtype)
-    advance, compile_seconds = compiled(_advance, rules, tape, position, int(position[2]))
-    started = perf_counter()
+    def __init__(self, machine: TuringMachine, run: Run) -> None:
+        super().__init__(machine, run)
+        self._rules, states, symbols = rule_table(machine)
+        self._width, self._blank = len(symbols), symbols[machine.blank]
+        self._tape, self._origin = _lay_out(run, symbols, self._blank)
+        row, head = states[run.state] * self._width, run.head - self._origin
+        self._position = np.array([row, head, run.steps], dtype=np.int64)
+        arrays = self._rules, self._tape, self._position
+        self._loop, self.compile_seconds = compiled(_advance, *arrays, run.steps)
 
-    def reached() -> Run:
-        row, head, steps = map(int, position)
-        state = machine.states[row // width]
-        under = machine.symbols[tape[head]] if 0 <= head < tape.size else machine.blank
-        return Run(
-            outcome_of(machine, state, under),
-            steps,
-            state,
-            head + origin,
-            _read_off(tape, origin, machine, blank),
-            Engine.FAST,
-            run.seconds + perf_counter() - started,
-            compile_seconds,
-        )
+    @property
+    def steps(self) -> int:
+        """The number of steps."""
+        return int(self._position[2])
 
-    def keep() -> None:
-        if store is not None:
-            where = {"position": position.copy(), "origin": np.array([origin], dtype=np.int64)}
-            store.write({**where, "tape": tape.astype(np.int64)})
+    @property
+    def place(self) -> tuple[str, str, int]:
+        """The state, the symbol under the head, and the head."""
+        row, head, _ = self._position.tolist()
+        inside = 0 <= head < self._tape.size
+        symbol = self.machine.symbols[self._tape[head]] if inside else self.machine.blank
+        return self.machine.states[row // self._width], symbol, head + self._origin
 
-    last_save = started
-    try:
-        with held_interrupt() as interrupted:
-            while (before := int(position[2])) < max_steps:
-                advance(rules, tape, position, min(before + CHUNK, max_steps))
-                if not 0 <= position[1] < tape.size:
-                    larger, shift = _enlarge(tape, position[1] < 0, blank)
-                    tape, origin, position[1] = larger, origin - shift, position[1] + shift
-                elif position[2] < min(before + CHUNK, max_steps):
-                    break  # it halted
-                if progress:
-                    progress(int(position[2]), len(_written_cells(tape, blank)))
-                if interrupted():
-                    raise KeyboardInterrupt
-                if store is not None and perf_counter() - last_save >= store.every:
-                    keep()
-                    last_save = perf_counter()
-    except KeyboardInterrupt:
-        keep()
-        raise Interrupted(reached()) from None
-    except MemoryError:
-        raise InputError(
-            f"no memory for a tape of more than {tape.size:,} cells, after {position[2]:,} steps"
-        ) from None
-    if position[2] >= max_steps:
-        keep()  # so that a run with a higher limit can resume
-    return reached()
+    @property
+    def cells(self) -> int:
+        """The number of cells from the first to the last that is not blank."""
+        return len(_written_cells(self._tape, self._blank))
 
+    def tape(self) -> Tape:
+        """The tape."""
+        return _read_off(self._tape, self._origin, self.machine, self._blank)
 
-def _restore(
-    kept: Snapshot, states: int, symbols: int, max_steps: int
-) -> tuple[IntArray, int, IntArray]:
-    """Return tape, origin and position from a snapshot; raise FormatError for a damaged one."""
-    tape = checked_array(kept, "tape", (None,), 0, symbols - 1)
-    origin = int(checked_array(kept, "origin", (1,), -FARTHEST, FARTHEST)[0])
-    position = checked_array(kept, "position", (3,), -1, FARTHEST).copy()
-    row, head, steps = position.tolist()
-    require_consistent(0 <= row < states * symbols and row % symbols == 0, f"no state {row}")
-    require_consistent(-1 <= head <= tape.size and tape.size, f"the head is at {head}")
-    require_consistent(steps >= 0, f"{steps} steps")
-    if steps > max_steps:
-        raise InputError(
-            f"the saved run is at step {steps:,}, beyond the limit of {max_steps:,} steps"
-        )
-    return tape, origin, position
+    def advance(self, limit: int) -> None:
+        """Do up to `CHUNK` steps: fewer if the machine halts or the tape must grow."""
+        if not 0 <= self._position[1] < self._tape.size:
+            self._make_room()
+        self._loop(self._rules, self._tape, self._position, self.steps + min(limit, CHUNK))
+
+    def _make_room(self) -> None:
+        """Double the tape."""
+        old = self._tape.size
+        shift = old if self._position[1] < 0 else 0
+        try:
+            self._tape = np.pad(self._tape, (shift, old - shift), constant_values=self._blank)
+        except MemoryError:
+            raise InputError(
+                f"no memory for a tape of more than {old:,} cells, after {self.steps:,} steps"
+            ) from None
+        self._origin -= shift
+        self._position[1] += shift
+
+    def snapshot(self) -> Snapshot:
+        """The tape as it is laid out, and the head on it."""
+        where = {"position": self._position.copy(), "origin": np.array([self._origin], np.int64)}
+        return {**where, "tape": self._tape.astype(np.int64)}
+
+    def restore(self, kept: Snapshot) -> None:
+        """Continue from a snapshot; FormatError if it is damaged."""
+        tape = checked_array(kept, "tape", (None,), 0, self._width - 1)
+        self._origin = int(checked_array(kept, "origin", (1,), -FARTHEST, FARTHEST)[0])
+        self._position = checked_array(kept, "position", (3,), -1, FARTHEST).copy()
+        row, head, steps = self._position.tolist()
+        is_state = 0 <= row < len(self._rules) and row % self._width == 0
+        require_consistent(is_state, f"no state {row}")
+        require_consistent(-1 <= head <= tape.size and tape.size, f"the head is at {head}")
+        require_consistent(steps >= 0, f"{steps} steps")
+        self._tape = tape.astype(self._tape.dtype)
 
 
 def _lay_out(run: Run, symbols: dict[str, int], blank: int) -> tuple[Cells, int]:
@@ -151,12 +121,6 @@ def _lay_out(run: Run, symbols: dict[str, int], blank: int) -> tuple[Cells, int]
     written = [symbols[symbol] for symbol in run.tape.cells]
     tape[run.tape.start - origin : run.tape.start - origin + len(written)] = written
     return tape, origin
-
-
-def _enlarge(tape: Cells, to_the_left: bool, blank: int) -> tuple[Cells, int]:
-    """Double the tape; return it and by how much the old cells moved to the right."""
-    shift = tape.size if to_the_left else 0
-    return np.pad(tape, (shift, tape.size - shift), constant_values=blank), shift
 
 
 def _read_off(tape: Cells, origin: int, machine: TuringMachine, blank: int) -> Tape:

@@ -3,11 +3,13 @@
 `configurations` is the definition: every faster engine, here and in the networks, must agree with
 it. `simulate` runs to an outcome. The reference engine folds over the definition, the fast engine
 (`fast_simulate`) is compiled, and `auto` switches from the first to the second, so that a short run
-never waits for a compiler. `held_interrupt` lets a loop finish a moment before Ctrl-C ends it.
+never waits for a compiler. `finish` drives the engines that can be resumed, and `held_interrupt`
+lets a loop finish a moment before Ctrl-C ends it.
 """
 
 import signal
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -24,11 +26,12 @@ from netwright.machine.turing_machine import TuringMachine
 from netwright.text import counted, shortened
 
 if TYPE_CHECKING:
-    from netwright.exact.snapshot import CheckpointStore  # it imports numpy
+    from netwright.exact.snapshot import CheckpointStore, Snapshot  # they import numpy
 
 AUTO_REFERENCE_STEPS = 50_000  # about 60 ms: the time to load the compiler and to use it
-Progress = Callable[[int, int], None]
-"""A callback that receives the number of steps and the length of the tape now and then."""
+Progress = Callable[..., None]
+"""A callback that receives the number of steps and the length of the tape now and then; from the
+accelerated engine, also the number of moves."""
 HELD = 2.0  # seconds that Ctrl-C is held back at most
 
 
@@ -191,23 +194,132 @@ def simulate(
     if engine == Engine.FULL:
         engine = Engine.FAST  # a machine has no weights that could be left out
     symbols = machine.check_word(machine.default_input if word is None else word)
-    if engine == Engine.ACCELERATED:
-        from netwright.machine import accelerated
-
-        start = _reference(machine, symbols, 0, head, None)
-        return accelerated.resume(machine, start, max_steps, progress, store)
+    is_fast = engine in (Engine.FAST, Engine.ACCELERATED)
     if store is not None and engine == Engine.REFERENCE:
         raise InputError("only the fast engine keeps checkpoints of a machine's run")
-    if engine == Engine.FAST or store is not None:
+    if is_fast or store is not None:
         start = _reference(machine, symbols, 0, head, None)
     else:
         limit = max_steps if engine == Engine.REFERENCE else min(max_steps, AUTO_REFERENCE_STEPS)
         start = _reference(machine, symbols, limit, head, progress)
         if start.outcome is not Outcome.UNDECIDED or start.steps == max_steps:
             return start
-    from netwright.machine import fast_simulate  # imports the compiler
+    now: OngoingMachine
+    if engine == Engine.ACCELERATED:
+        from netwright.machine.accelerated import AcceleratedMachine
 
-    return fast_simulate.resume(machine, start, max_steps, progress, store)
+        now = AcceleratedMachine(machine, start)
+    else:
+        from netwright.machine.fast_simulate import FastMachine  # imports the compiler
+
+        now = FastMachine(machine, start)
+    return finish(now, max_steps, progress, store)
+
+
+class OngoingMachine(ABC):
+    """A machine's run that an engine continues from a configuration."""
+
+    engine: Engine
+    compile_seconds = 0.0
+    moves: int | None = None
+    """How many moves the accelerated engine has made."""
+
+    def __init__(self, machine: TuringMachine, run: Run) -> None:
+        self.machine, self.seconds = machine, run.seconds
+
+    @property
+    @abstractmethod
+    def steps(self) -> int:
+        """The number of steps."""
+
+    @property
+    @abstractmethod
+    def place(self) -> tuple[str, str, int]:
+        """The state, the symbol under the head, and the head."""
+
+    @property
+    @abstractmethod
+    def cells(self) -> int:
+        """The length of the tape."""
+
+    @abstractmethod
+    def tape(self) -> Tape:
+        """The tape."""
+
+    @abstractmethod
+    def advance(self, limit: int) -> None:
+        """Do at least one step and at most `limit`, if a rule applies."""
+
+    @abstractmethod
+    def snapshot(self) -> "Snapshot":
+        """The configuration as arrays."""
+
+    @abstractmethod
+    def restore(self, kept: "Snapshot") -> None:
+        """Continue from a snapshot; FormatError if it is damaged."""
+
+
+def check_saved(steps: int, max_steps: int) -> None:
+    """Raise InputError if a saved run is beyond the limit already."""
+    if steps > max_steps:
+        raise InputError(
+            f"the saved run is at step {steps:,}, beyond the limit of {max_steps:,} steps"
+        )
+
+
+def report(progress: Progress, steps: int, cells: int, moves: int | None) -> None:
+    """Call a progress callback; with the moves, if there are any."""
+    progress(steps, cells, *(() if moves is None else (moves,)))
+
+
+def finish(
+    now: OngoingMachine,
+    max_steps: int,
+    progress: Progress | None = None,
+    store: "CheckpointStore | None" = None,
+) -> Run:
+    """Continue until the machine halts or has done `max_steps` steps.
+
+    If the store has a snapshot, continue from that instead. The run is saved periodically, at
+    Ctrl-C, and at the limit, which a resumed run may raise.
+    """
+    if store is not None and (kept := store.read()):
+        now.restore(kept)
+        check_saved(now.steps, max_steps)
+    started = last_saved = perf_counter()
+
+    def reached() -> Run:
+        state, symbol, head = now.place
+        return Run(
+            outcome_of(now.machine, state, symbol),
+            now.steps,
+            state,
+            head,
+            now.tape(),
+            now.engine,
+            now.seconds + perf_counter() - started,
+            now.compile_seconds,
+            moves=now.moves,
+        )
+
+    try:
+        with held_interrupt() as interrupted:
+            while now.steps < max_steps and now.machine.action(*now.place[:2]):
+                now.advance(max_steps - now.steps)
+                if progress:
+                    report(progress, now.steps, now.cells, now.moves)
+                if interrupted():
+                    raise KeyboardInterrupt
+                if store is not None and perf_counter() - last_saved >= store.every:
+                    store.write(now.snapshot())
+                    last_saved = perf_counter()
+    except KeyboardInterrupt:
+        if store is not None:
+            store.write(now.snapshot())
+        raise Interrupted(reached()) from None
+    if store is not None and now.steps >= max_steps:
+        store.write(now.snapshot())
+    return reached()
 
 
 def _reference(

@@ -170,8 +170,8 @@ class Timeline:
         self.machine, self.limit = machine, limit
         self.lock = RLock()
         """Held while the timeline moves, so that threads may share it."""
-        self.is_too_long = False
-        """Whether `limit` was lowered because the tape has become too long."""
+        self.cut = ""
+        """Why `limit` was lowered, if it was."""
         self.end: int | None = None
         """The time at which the machine halts, once that is reached."""
         self._rules, states, indices = rule_table(machine)
@@ -241,7 +241,7 @@ class Timeline:
         place = self._here
         size, to_the_left = place.tape.size, int(place.position[HEAD]) < 0
         if size > MOST_CELLS:
-            self.limit, self.is_too_long = int(place.position[TIME]), True
+            self.limit, self.cut = int(place.position[TIME]), "its tape becomes too long for more"
         first = place.origin - (size if to_the_left else 0)
         last = place.origin + size - 1 + (0 if to_the_left else size)
         self._here = place.within(first, last, self._blank)

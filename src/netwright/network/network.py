@@ -160,7 +160,8 @@ class Network:
             max_steps: a limit on the machine's steps, at which the outcome is undecided.
             engine: `auto`, `fast`, `full` or `reference`, also `accelerated` for stacks (`torch`
                 for a language model); all give the same answer.
-            progress: a callback that gets the steps done and the cells used.
+            progress: a callback that gets the steps done and the cells used; from the accelerated
+                engine also the moves.
             store: where the run saves checkpoints, to be resumed later.
 
         Raise NetworkError if the network was changed and its vectors no longer show a machine; the
@@ -209,13 +210,12 @@ class Network:
         check_limit(max_steps)
         symbols = self._symbols(word)
         title = f"{self!r} on {printable(shortened(' '.join(symbols), 60)) or 'the empty word'}"
-        if self._engine(engine) is Engine.ACCELERATED:
-            traced = self.kind.reading.accelerated_trace(self.compiled, symbols, max_steps)
-        elif engine == Engine.AUTO:
-            traced = self.kind.reading.trace(self.compiled, symbols, max_steps)
-        else:
-            raise InputError(f"a trace has the engines auto and accelerated; got {engine}")
-        return Trace(traced, title)
+        chosen, reading = self._engine(engine), self.kind.reading
+        if chosen not in reading.traced_by:
+            raise InputError(unknown("engine of a trace", chosen, reading.traced_by))
+        accelerated = chosen is Engine.ACCELERATED
+        make = reading.accelerated_trace if accelerated else reading.trace
+        return Trace(make(self.compiled, symbols, max_steps), title)
 
     def explore(
         self,

@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netwright.engine.moments import Codes, Moments, NetworkEngine, Restorable
-from netwright.errors import InputError
 from netwright.exact.snapshot import (
     FARTHEST,
     CheckpointStore,
@@ -23,9 +22,17 @@ from netwright.exact.snapshot import (
     require_consistent,
 )
 from netwright.machine.configuration import Configuration
-from netwright.machine.simulate import Interrupted, Outcome, Progress, Run, held_interrupt
+from netwright.machine.simulate import (
+    Interrupted,
+    Outcome,
+    Progress,
+    Run,
+    check_saved,
+    held_interrupt,
+    report,
+)
 
-FIRST_AT_ONCE = 1 << 8
+FIRST_AT_ONCE, MUCH = 1 << 8, 16
 SHORT, LONG = 0.05, 0.2  # seconds between two checks of Ctrl-C and updates of the progress bar
 
 
@@ -130,11 +137,13 @@ def follow(
             follower.take(moments.advance(min(count, max(1, left))))
             now = monotonic()
             if now - started < SHORT:
-                count = min(2 * count, moments.most_at_once)
+                factor = MUCH if MUCH * (now - started) < SHORT else 2
+                count = min(factor * count, moments.most_at_once)
             elif now - started > LONG:
                 count = max(1, count // 2)
             if progress:
-                progress(max(0, follower.steps), follower.cells)
+                moves = getattr(moments, "moves", None)
+                report(progress, max(0, follower.steps), follower.cells, moves)
             if ended():
                 return
             if interrupted():
@@ -162,11 +171,7 @@ class SavedRun:
             clock == follower.moments,
             f"{clock:,} moments of the network, {follower.moments:,} that were followed",
         )
-        if follower.steps > follower.max_steps:
-            raise InputError(
-                f"the saved run is at step {follower.steps:,}, beyond the limit of "
-                f"{follower.max_steps:,} steps"
-            )
+        check_saved(follower.steps, follower.max_steps)
         moments.restore(_part(kept, "moments"))
 
     def write(self) -> None:

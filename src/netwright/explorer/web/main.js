@@ -56,7 +56,7 @@ async function loadRun() {
   document.title = `${run.name || "a machine"} · netwright`;
   const end = run.outcome === "no answer" ? "its vectors stop showing a machine"
     : run.ended ? `${run.outcome} after ${steps(run.steps)}`
-      : `does not halt within ${steps(run.steps)}, which are shown${run.cut ? "; its tape becomes too long for more" : ""}`;
+      : `does not halt within ${steps(run.steps)}, which are shown${run.cut ? `; ${run.cut}` : ""}`;
   const changes = run.changes.length ? ` Changed: ${run.changes.join(", ")}.` : "";
   const trust = run.trust.startsWith("no") ? ` ${run.trust[0].toUpperCase()}${run.trust.slice(1)}.` : "";
   $("about").textContent =

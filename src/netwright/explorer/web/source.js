@@ -129,10 +129,10 @@ class ServerSource {
   async diagram(part, kind) {
     const answer = await this.ask("api/diagram", part, `diagram ${kind}`);
     if (!answer) return null;
-    const [start, stop, columns, first, last, rows] = new Int32Array(answer, 0, 6);
-    const low = new Int32Array(answer, 24, columns);
-    const high = new Int32Array(answer, 24 + 4 * columns, columns);
-    const image = new Uint8Array(answer, 24 + 8 * columns);
+    const [start, stop, columns, first, last, rows] = new Float64Array(answer, 0, 6);
+    const low = new Float64Array(answer, 48, columns);
+    const high = new Float64Array(answer, 48 + 8 * columns, columns);
+    const image = new Uint8Array(answer, 48 + 16 * columns);
     return { start, stop, columns, first, last, rows, low, high, image };
   }
 
@@ -147,7 +147,7 @@ class ServerSource {
 
   // Another kind at the same step of the machine: its run and its moment; null if a newer one was asked for.
   async beside(kind, { step }) {
-    const query = { kind };
+    const query = { kind, engine: undefined };
     for (const name of Object.keys(this.known.options)) query[name] = undefined; // its own defaults
     const run = await this.ask("api/run", query, "beside");
     const found = run && await this.ask("api/moments", { ...query, step: Math.max(0, step ?? 0), count: 1 }, "beside");

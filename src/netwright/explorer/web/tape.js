@@ -16,13 +16,14 @@ export function drawTape(place, run, moment) {
   const cell = Math.min(WIDEST, widest);
   place.style.setProperty("--cell", `${cell}px`);
   const ago = moment.t >= 10000;
-  place.dataset.below = reading ? "read at" : run.view.drawn ? (ago ? "tokens ago" : "last token there") : ago ? "moments ago" : "last visit";
+  place.dataset.below = !tape.visits.length ? "" : reading ? "read at" : run.view.drawn ? (ago ? "tokens ago" : "last token there") : ago ? "moments ago" : "last visit";
   const side = Math.min((tape.cells.length - 1) / 2, Math.ceil(place.clientWidth / cell / 2));
   for (let c = moment.head - side; c <= moment.head + side; c++) {
     const n = c - tape.first, visited = tape.visits[n];
     const kind = c === moment.head ? "cell head" : c === moment.next ? "cell next" : "cell";
     const text = element("b", tape.cells[n] === blank ? { class: "blank" } : {}, symbol(tape.cells[n], blank));
-    const title = `cell ${number(c)}${widest > WIDEST ? `, ${tape.cells[n]}` : ""}: ${visited === null ? "never visited" : `last visited at ${number(visited)}`}`;
+    const when = visited === null ? ": never visited" : visited ? `: last visited at ${number(visited)}` : "";
+    const title = `cell ${number(c)}${widest > WIDEST ? `, ${tape.cells[n]}` : ""}${when}`;
     place.append(element("span", { class: kind, title }, text, element("small", {}, below[n])));
   }
   place.setAttribute("aria-label", inWords(tape, moment, blank, side, reading));

@@ -31,6 +31,7 @@ export class Transport {
   show(run) {
     this.run = run;
     this.zoom.value = store.get("zoom") ?? "";
+    this.field.size = Math.max(10, number(run.last).length);
     document.getElementById("of").textContent = run.from
       ? `of ${number(run.from)} to ${number(run.to)} in this file`
       : `of ${number(run.last)}${run.ended ? "" : " shown"}`;

@@ -32,8 +32,8 @@ from netwright.machine.configuration import Tape
 from netwright.machine.simulate import Engine, Outcome, Run
 
 S = TypeVar("S", bound=VectorMoments)
-SymbolRuns = list[tuple[str, int]]
-"""Symbols, each with how often it repeats."""
+SymbolRuns = tuple[list[str], list[int]]
+"""Symbols, and how often each repeats."""
 
 
 @dataclass(frozen=True)
@@ -73,16 +73,16 @@ def symbols_spelled(neurons: Neurons, spelled: Spelled) -> SymbolRuns | None:
         digit = c * neurons.base / over
         fits = digit.q == 1 and 0 <= digit < neurons.k and b * neurons.base in (0, over)
         symbols.append(neurons.symbol_of[int(digit.p)] if fits else None)
-    found = [symbols[digit] for digit in spelled.digits.tolist()]
+    found = [*map(symbols.__getitem__, spelled.digits.tolist())]
     is_end = np.array([b == 0 for _, b, _ in spelled.pairs])
     if None in found or is_end[spelled.digits[:-1]].any():
         return None
     counts = spelled.counts
     if counts is None:
-        return [(symbol, 1) for symbol in cast(list[str], found)]
+        return cast(list[str], found), [1] * len(found)
     if len(counts) and counts[-1] > 1 and is_end[spelled.digits[-1]]:
         return None
-    return [*zip(cast(list[str], found), counts.tolist(), strict=True)]
+    return cast(list[str], found), counts.tolist()
 
 
 class VectorReader:
@@ -119,7 +119,8 @@ class VectorReader:
         found = None if spelled is None else symbols_spelled(self.neurons, spelled)
         if found is None:
             seen = watch.through(moments.vector(watch.vector, before=before))
-            found = [(symbol, 1) for symbol in symbols_of(self.neurons, seen.number(side))]
+            symbols = symbols_of(self.neurons, seen.number(side))
+            found = symbols, [1] * len(symbols)
         return found
 
     def follow(self, states: Iterator[Vector]) -> Iterator[tuple[int, ReadVector | None]]:
@@ -349,9 +350,10 @@ def stack_run(
             before = follower.is_before
             watch = watches[-1 if follower.time > before else 0]
             left, right = (reader.symbols(moments, watch, side, before) for side in "LR")
-            first = follower.head - sum(count for _, count in left)
-            runs = [*reversed(left), (follower.symbol, 1), *right]
-            tape = Tape.of_runs(runs, first, follower.machine.blank)
+            symbols = [*reversed(left[0]), follower.symbol, *right[0]]
+            counts = [*reversed(left[1]), 1, *right[1]]
+            first = follower.head - sum(left[1])
+            tape = Tape.of_runs(symbols, counts, first, follower.machine.blank)
         return Run(
             follower.outcome or Outcome.UNDECIDED,
             follower.steps,

@@ -59,7 +59,7 @@ CONTRAST = """(selector) => {
         greys: (r, g, b) => linear(0.2126 * r + 0.7152 * g + 0.0722 * b),
     };
     const worst = {};
-    for (const name of ["--head", "--layer-3", "--second"]) {
+    for (const name of ["--head", "--layer-3", "--second", "--bad"]) {
         const hex = style.getPropertyValue(name).trim();
         const mark = [1, 3, 5].map((n) => parseInt(hex.slice(n, n + 2), 16));
         for (const [how, measure] of Object.entries(light)) {
@@ -94,17 +94,20 @@ CONTRAST = """(selector) => {
         ("machine=busy-beaver-5", 23_456_789),
         ("machine=universal-4-6", 200),  # six shades of grey
         ("machine=busy-beaver-4&kind=pointer-transformer", 60),
+        ("machine=busy-beaver-5&bits=24", 145),  # the wrong attention beside the right one
     ],
 )
 def test_marks_stand_out_from_the_tape(look: Opened, query: str, t: int, theme: str) -> None:
     page = look(f"{query}&theme={theme}", t)
-    for selector in ("#picture canvas", "#overview"):
+    is_twin = "bits" in query  # whose time is at the very edge of the overview
+    for selector in ("#picture canvas",) if is_twin else ("#picture canvas", "#overview"):
         for _ in range(100):  # drawn after the moment is
             worst = page.evaluate(CONTRAST, selector)
-            if "--layer-3 colours" in worst:
+            if "--layer-3 colours" in worst and ("--bad colours" in worst) == is_twin:
                 break
             page.wait_for_timeout(100)
         assert {"--layer-3 colours", "--layer-3 greys", "--head colours"} <= set(worst)
+        assert ("--bad greys" in worst) == is_twin
         assert all(contrast >= 3 for contrast in worst.values()), (selector, worst)
 
 

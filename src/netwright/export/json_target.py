@@ -139,7 +139,8 @@ class JsonTarget(Target):
         return [
             "`network.json` has version, kind, machine, options, changes; the blocks of the "
             "vectors and the weights with their meanings; the view of a moment; the statements of "
-            "the proof; and `written`, the network: a map x·A + b is the numbers of its layouts "
+            "the proof, also by vector; the parts that can be left out; `maps`, the path of each "
+            "map in the network by name; and `written`, the network: a map x·A + b is the numbers of its layouts "
             '`input` and `output`, `weights` as [row, column, "p/q"] and `bias` as [column, '
             '"p/q"], without zeros. The rows of `layouts` are blocks: a name, or a name and labels.'
         ]

@@ -3,12 +3,14 @@
 import json
 import random
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 from flint import fmpq
 from tests.machine_table import ORACLES
+from tests.mutations import mutated_rnn
 
 from netwright.explorer import answers as answers_module
 from netwright.explorer.answers import Answer, Answers
@@ -201,6 +203,23 @@ def test_an_accelerated_run_is_the_same(answers: Answers, kind: str) -> None:
         one = settled(answers, "diagram", part)
         other = settled(answers, "diagram", {**part, "engine": "accelerated"})
         assert one == other
+
+
+def test_a_changed_networks_accelerated_run_is_its_own() -> None:
+    whole = compile_network(library_machine("busy-beaver-4"), "rnn")
+    draw, seen = random.Random(5), set()
+    for _ in range(6):
+        changed = replace(whole.compiled, network=mutated_rnn(whole.compiled.network, draw))
+        network = replace(whole, compiled=changed, changes=("a weight",))
+        found = [Explored(network, (), 500, engine=each) for each in ("auto", "accelerated")]
+        ends = []
+        for explored in found:
+            assert explored.explore(lambda done: True)
+            outcome = explored.description()
+            ends.append([*map(outcome.get, ("last", "ended", "outcome", "steps"))])
+        assert ends[0] == ends[1]
+        seen.add(tuple(ends[0]))
+    assert len(seen) > 1
 
 
 def test_a_moment_after_ten_to_the_twelve_steps(answers: Answers) -> None:

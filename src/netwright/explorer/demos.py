@@ -36,8 +36,9 @@ DEMOS: list[dict[str, Any]] = [
     },
     {
         "title": "Where float32 goes wrong",
-        "question": "At token 145, how close is the second-best score to the best? Count the bits.",
-        "query": {"machine": "busy-beaver-5", "t": "145"},
+        "question": "In 24 bits token 145 selects another token. How close are the two scores? "
+        "How many bits would do?",
+        "query": {"machine": "busy-beaver-5", "t": "145", "bits": "24"},
     },
     {
         "title": "The same by recency",
@@ -59,6 +60,27 @@ DEMOS: list[dict[str, Any]] = [
         "title": "Stacks in an RNN",
         "question": "Where in the hidden vector is the tape to the left of the head?",
         "query": {"machine": "palindrome", "input": "abba", "kind": "rnn", "t": "10"},
+    },
+    {
+        "title": "Without positions",
+        "question": "Why does layer 1 fail first, and not layer 3?",
+        "query": {
+            "machine": "palindrome",
+            "input": "abba",
+            "t": "2",
+            "break": '[["part","positions"]]',
+        },
+    },
+    {
+        "title": "The machine in a mirror",
+        "question": "One sign of the universal network is flipped: the move of every rule. Where "
+        "does its run go?",
+        "query": {
+            "machine": "busy-beaver-4",
+            "kind": "universal-transformer",
+            "t": "6",
+            "break": '[["weight","encoder.V","m2","m2"]]',
+        },
     },
     {
         "title": "A Neural GPU",

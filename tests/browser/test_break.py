@@ -145,6 +145,53 @@ def test_in_a_file(watched: Opened, tmp_path: Path, kind: str) -> None:
     assert page.locator("#broken li").count() == 0
 
 
+def test_changing_the_run_while_something_is_computed(look: Opened) -> None:
+    """Nothing of the old run stays, and nothing waits for an answer that cannot come."""
+    query = "machine=palindrome&input=abbaabbaabba&kind=neural-gpu"
+    page = look(f"{query}&{broken(['part', 'gate:update'])}", 10)
+    page.wait_for_selector("#twin table")
+    page.click("#what-first")
+    page.select_option("#kind", "rnn")
+    until(page, "document.querySelector('#about').innerText.includes('rnn')")
+    page.wait_for_selector("body:not(.loading)")
+    assert page.locator("#broken li").count() == 0
+    assert page.is_hidden("#mend")
+    until(page, "!document.getElementById('what-first').disabled")
+
+
+def test_a_stay_is_between_two_steps_of_another_kind(look: Opened) -> None:
+    """Two tokens of a Transformer are one step of a machine that stays."""
+    page = look(PALINDROME, 1)
+    page.click("#edit-button")
+    page.fill(
+        "textarea",
+        "blank: _\nstart state: a\ninput: '11'\ntable:\n"
+        "  a: {1: {write: 0, N: b}}\n  b: {0: {R: a}}\n",
+    )
+    page.click("text=Run it")
+    until(page, "location.search.includes('posted')")
+    page.wait_for_selector("body:not(.loading)[data-shown='1']")
+    page.click("#breaking summary")
+    page.select_option("#beside", "rnn")
+    words = []
+    for t in range(8, 13):
+        page.fill("#t", str(t))
+        page.keyboard.press("Enter")
+        at(page, t)
+        until(page, "document.getElementById('other').innerText.includes('step')")
+        page.wait_for_timeout(150)
+        words.append(page.inner_text("#other p"))
+    assert any(each.startswith("The same after") for each in words)
+    assert "Between two steps of the machine." in words
+    assert not any(each.startswith("Different") for each in words)
+
+
+def test_a_wrong_rule_for_the_right_state_is_told_apart(look: Opened) -> None:
+    page = look(f"{PALINDROME}&{broken(['number', 18, 'decoder.1.z', 'q2[back]'])}", 18)
+    words = said(page, "Wrong rule")
+    assert "no next state, instead of write b, move L, go to back." in words
+
+
 def test_a_break_that_this_network_does_not_have_is_said(look: Opened) -> None:
     page = look(f"{PALINDROME}&kind=rnn&{broken(FLIPPED)}", 5)
     assert said(page, "no weight") == "this network has no weight decoder.3.V at s2[a], s4[a]"

@@ -304,6 +304,11 @@ def test_machines_are_read_from_text_as_python_reads_them(node: Node) -> None:
         '---\ntable:\n  "a\\u0062":\n    "\\t": {L}\nblank: "\\t"\nstart state: ab\n',
         "blank: _\nstart state: a\ntable:\n  a:\n    _: {\n      write: 1,\n      L: b,\n    }\n"
         '  b:\n# $ACCEPT: ["a"]\n# $SYMBOLS: ["7"]\n',
+        "--- # a document\nblank: _\nstart state: a\ntable: {a: {_: {R: ''}, x: {N: ~}}}\n...\n",
+        "input: |\n  10\nblank: _\nstart state: a\ntable:\n  a: {_: R}\n",
+        "input: |- # no line end\n  10\nblank: _\nstart state: a\ntable:\n  a: {_: R}\n",
+        "blank: _\nstart state: constructor\nsynonyms: {toString: R}\n"
+        "table: {constructor: {_: toString, a: {L: constructor}}}\n",
     ]
     texts += [
         "0 * * r 0 ; to the end\n0 _ a * halt\n\n* a b l stop\n",
@@ -338,12 +343,28 @@ def test_machines_are_read_from_text_as_python_reads_them(node: Node) -> None:
         ("blank: _\ntable:\n  a: {_: L, _: R}\n   b:\n", [4], "further in"),
         ("blank: __\nstart state: b\ntable:\n a: 5\n", [1, 4, 2], "one character"),
         ("table:\n a:\n", [1, 1], "no blank"),
+        ("blank: _\nstart state: a\ntable:\n  a: {_: toString}\n", [4], "neither a move"),
+        ('blank: "\\xZZ"\nstart state: a\ntable:\n  a:\n', [1], "is not read"),
+        ('blank: "\\UFFFFFFFF"\nstart state: a\ntable:\n  a:\n', [1], "is not read"),
+        ("blank: _\nstart state: a\ntable: " + "[" * 50_000, [1], "too deeply"),
+        ("input: >-\n  1\n  0\nblank: _\nstart state: a\ntable:\n  a:\n", [1], "folded"),
+        ("tapes: 2\nblank: _\nstart state: a\ntable:\n  a:\n", [1], "one tape"),
+        ("blank: _\nstart state: a\ntable:\n  'a':{_: R}\n", [4], "a space after"),
+        ("blank: _\nstart state: a\ntable:\n  a: {#: R}\n", [4], "put it in quotes"),
     ],
 )
 def test_faults_have_their_lines(node: Node, text: str, lines: list[int], words: str) -> None:
     found = node.ask("machine", text=text)["faults"]
     assert [line for line, _ in found] == lines
     assert words in found[0][1]
+
+
+def test_long_yaml_is_read_in_linear_time(node: Node) -> None:
+    """300,000 characters, as Python reads: the editor reads them at every key."""
+    rows = [f"  s{n}: {{0: {{write: 1, R: s{(n + 1) % 6000}}}, 1: L}}\n" for n in range(6000)]
+    text = f"blank: '0'\nstart state: s0\ntable:\n{''.join(rows)}"
+    assert len(text) > 200_000
+    assert len(node.ask("machine", text=text)["rules"]) == 12_000
 
 
 def fits(format_module: Any, machine: TuringMachine) -> bool:

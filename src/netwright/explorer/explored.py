@@ -145,7 +145,7 @@ class Explored:
 
         def steps(time: int) -> int:
             now = timeline.at(time)
-            return MOST_STEPS if now is None else now.step
+            return 1 << 62 if now is None else now.step  # past the end
 
         return bisect_left(range(self.last[0] + 1 - self.lead), step, key=steps) + self.lead
 

@@ -73,18 +73,21 @@ def network_data(network: Network) -> dict[str, Any]:
 def _statements(network: Network) -> dict[str, Any]:
     """The statements that `verify` compares in the first steps, and those of vectors by name.
 
-    A change of the network does not alter them.
+    A change of the network does not alter them. `reading` has those of the times at which a prompt
+    is read; it is empty if the machine starts at once.
     """
     machine, kind = network.machine, network.kind
     whole = kind.construction.construct(machine, network.options)
     word = () if machine.blank in machine.default_input else machine.default_input
-    lemmas, of_vectors = dict[str, None](), dict[str, str]()
+    lead = kind.look.history(whole, word, 1).lead
+    lemmas = dict[str, None]()
+    found: dict[bool, dict[str, str]] = {True: {}, False: {}}
     for check in kind.proof.checks(whole, word, 1):
         lemmas[check.statement] = None
         if check.name == "y" or re.fullmatch("[apz][0-9]", check.name):
             name = check.name if check.name == "y" else f"decoder.{check.name[1]}.{check.name[0]}"
-            of_vectors.setdefault(name, check.statement)
-    return {"lemmas": [*lemmas], "statements": of_vectors}
+            found[check.time + 1 < lead].setdefault(name, check.statement)
+    return {"lemmas": [*lemmas], "statements": found[False], "reading": found[True]}
 
 
 class JsonTarget(Target):
@@ -140,9 +143,10 @@ class JsonTarget(Target):
             "`network.json` has version, kind, machine, options, changes; the blocks of the "
             "vectors and the weights with their meanings; the view of a moment; the statements of "
             "the proof, also by vector; the parts that can be left out; `maps`, the path of each "
-            "map in the network by name; and `written`, the network: a map x·A + b is the numbers of its layouts "
-            '`input` and `output`, `weights` as [row, column, "p/q"] and `bias` as [column, '
-            '"p/q"], without zeros. The rows of `layouts` are blocks: a name, or a name and labels.'
+            "map in the network by name; and `written`, the network: a map x·A + b is the numbers "
+            'of its layouts `input` and `output`, `weights` as [row, column, "p/q"] and `bias` '
+            'as [column, "p/q"], without zeros. The rows of `layouts` are blocks: a name, or a '
+            "name and labels."
         ]
 
     def usage(self, named: NamedTensors) -> str:

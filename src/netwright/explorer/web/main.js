@@ -129,10 +129,10 @@ const picture = new Picture($("picture"), go);
 const overview = new Overview($("overview"), go);
 const transport = new Transport(go, () => shown?.vectors && shown.t === store.get("t"));
 const choice = new Choice();
-$("breaking").addEventListener("toggle", () => $("breaking").open && broken?.open().catch(trouble));
+$("breaking").addEventListener("toggle", () => $("breaking").open && broken?.open());
 
 store.watch((state, changed) => {
-  if (changed.has("theme")) { setTheme(state.theme); overview.draw(); }
+  if (changed.has("theme")) { setTheme(state.theme); overview.draw(); broken?.paint(); }
   if ([...changed].some(store.isSubject)) {
     document.body.classList.add("loading");
     loadRun();
@@ -151,6 +151,7 @@ new ResizeObserver(([{ contentRect }]) => {
   wide = contentRect.width;
   overview.resize();
   picture.resize();
+  broken?.paint();
   draw();
 }).observe($("tape"));
 addEventListener("popstate", () => location.reload());
@@ -185,7 +186,7 @@ for (const type of ["dragover", "drop"]) {
     document.body.classList.toggle("file", Boolean(source.only));
     $("edit-button").hidden = !source.edit;
     $("check-button").hidden = Boolean(source.recorded?.moments);
-    if (source.lab) broken = new (await import("./engine/break.js")).Break((t) => go(t)); // a recorded file has none
+    if (source.lab) broken = new (await import("./engine/break.js")).Break((t) => go(t), trouble); // a recorded file has none
     if (broken) picture.allScores = (t) => broken.showScores(t).catch(trouble);
     source.redraw = (twin) => picture.twin(twin);
     source.machines().then((found) => {

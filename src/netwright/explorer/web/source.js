@@ -79,10 +79,13 @@ class ServerSource {
 
   stop() {
     for (const [kind, control] of Object.entries(this.waiting)) if (!SHARED.includes(kind)) control.abort();
+    this.twins?.stop();
   }
 
   async run() {
     this.stop(); // pending requests are about another run
+    this.twins?.close();
+    this.twins = null;
     this.moments.clear();
     const key = (this.key = JSON.stringify(subject()));
     const found = await this.ask("api/run", {});
@@ -139,8 +142,8 @@ class ServerSource {
   // The network itself, for twins that run in the page.
   async lab() {
     const data = await this.ask("api/network", {}), { openLab, MOST } = await import("./engine/remote.js");
+    if (!data) return null;
     const { weightsOf } = await import("./engine/twin.js"), last = Math.min(MOST, this.known.last);
-    this.twins?.close();
     this.twins = openLab(data, this.known.input, this.known.machine, last + 1);
     return { data, last, weights: weightsOf(data), lab: this.twins };
   }

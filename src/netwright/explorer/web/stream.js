@@ -80,7 +80,7 @@ function residual(run, moment, names, whole) {
   return element("div", {}, table, element("p", { class: "quiet" }, "Two of the columns; the buttons above show the others."));
 }
 
-const flips = (numbers) => (numbers.length ? { "data-flip": JSON.stringify(numbers) } : {});
+const flips = (numbers) => (numbers.length ? { "data-flip": JSON.stringify(numbers), tabindex: 0 } : {});
 
 const short = (meaning) => (meaning.length > 30 ? `${meaning.slice(0, 29)}…` : meaning);
 

@@ -78,8 +78,8 @@ export class Transport {
     else if (t + step >= (this.run.from ?? 1) && t + step <= (this.run.to ?? this.run.last)) store.set({ t: t + step, part: step > 0 ? "0" : String(parts - 1) });
   }
 
-  // Keep to the speed: where drawing is slower, moments are skipped. "full" skips none, and "whole"
-  // takes the same time for every run.
+  // Keep to the speed: where drawing is slower, moments are skipped. "0", every one, skips none,
+  // and "whole" takes the same time for every run.
   play() {
     const speed = document.getElementById("speed").value;
     document.body.classList.add("playing");

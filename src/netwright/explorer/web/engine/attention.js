@@ -19,8 +19,8 @@
 //
 // In arithmetic of p bits the score that counts is ŝ_p, m rounded products added from left to right:
 // |ŝ_p − ⟨q, k⟩| ≤ ((1+v)^m − 1) Σ|q_c k_c|, v = 2^−p, and that is at most ((1+v)^(m+1) − 1) M̂, as
-// ((1+v)^m − 1) (m+11) u ≤ (1+v)^m v: because (m+11) u ≤ v, or else m v (m+11) is small. Equal keys
-// still tie, but nothing is monotone any more. ∎
+// ((1+v)^m − 1) (m+11) u ≤ (1+v)^m v: (1+v)^m − 1 ≤ m v (1+v)^m, and m (m+11) u ≤ 1 for m < 2^20.
+// Equal keys still tie, but nothing is monotone any more. ∎
 
 import { ZERO, Rational, absolute, approximate, bitsKept, compare, minus, negative, over, plus, ratio, times } from "./rational.js";
 import { NOTHING, Vector, addVectors, divided } from "./vectors.js";

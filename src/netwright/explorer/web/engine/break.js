@@ -10,19 +10,26 @@ import { unfold } from "../source.js";
 import { FLIPS } from "./twin.js";
 
 const $ = (id) => document.getElementById(id);
-const EXACT = 54; // the slider's last place: no rounding
+const LEAST = 4, EXACT = 54; // the slider's first place, and its last: no rounding
 const AT_FIRST = 2000, STRIP = 300; // tokens that are compared
 const MOST_SCORES = 200;
+
+// A change as the address has it: its sort, and what it is about.
+const isChange = (found) => Array.isArray(found) && (found[0] === "part" && found.length === 2 || ["weight", "number"].includes(found[0]) && found.length === 4)
+  && found.every((each, n) => typeof each === (found[0] === "number" && n === 1 ? "number" : "string"));
 
 const read = () => {
   try {
     const found = JSON.parse(store.get("break") ?? "[]");
-    return Array.isArray(found) && found.every(Array.isArray) ? found : [];
+    return Array.isArray(found) ? found.filter(isChange) : [];
   } catch {
     return [];
   }
 };
-const bits = () => Math.max(2, Math.min(53, Math.floor(Number(store.get("bits"))))) || 0;
+const bits = () => {
+  const found = Math.floor(Number(store.get("bits") || EXACT));
+  return found < EXACT ? Math.max(LEAST, found) : 0;
+};
 const changes = () => ({ breaks: read(), bits: bits() });
 const isWhole = () => !read().length && !bits();
 
@@ -37,8 +44,8 @@ function bar(percent) {
 }
 
 export class Break {
-  constructor(go) {
-    this.go = go;
+  constructor(go, trouble) {
+    Object.assign(this, { go, trouble });
     $("matrix").addEventListener("change", () => this.offerWeights());
     $("left-out").addEventListener("change", ({ target }) => {
       if (target.value) this.toggle(["part", target.value]);
@@ -56,7 +63,10 @@ export class Break {
     $("beside").addEventListener("change", ({ target }) => store.set({ beside: target.value || undefined }));
     $("table").addEventListener("click", ({ target }) => {
       const numbers = JSON.parse(target.closest("[data-flip]")?.dataset.flip ?? "[]").filter(([name]) => FLIPS.test(name));
-      if (numbers.length && this.lab) this.toggle(...numbers.map(([name, coordinate]) => ["number", store.get("t"), name, coordinate]));
+      if (numbers.length && this.lab && this.moment) this.toggle(...numbers.map(([name, coordinate]) => ["number", this.moment.t, name, coordinate]));
+    });
+    $("table").addEventListener("keydown", (event) => {
+      if (event.key === "Enter" && event.target.matches("[data-flip]")) event.target.click();
     });
   }
 
@@ -64,8 +74,9 @@ export class Break {
   show(run, source, known) {
     Object.assign(this, { run, source, opened: null, lab: null, weights: null, strip: null, moment: null, compared: 0 });
     $("breaking").hidden = !source.lab || run.changes.length > 0 || run.in_floats;
-    for (const id of ["weights", "twin", "difference", "other"]) $(id).replaceChildren();
+    for (const id of ["weights", "twin", "difference", "other", "strip-said", "running"]) $(id).replaceChildren();
     $("strip").hidden = true;
+    this.showChanges();
     $("matrix").replaceChildren(element("option", { value: "" }, "none"));
     this.offerKinds(known);
     if (!$("breaking").hidden && ($("breaking").open || !isWhole())) this.open();
@@ -81,13 +92,17 @@ export class Break {
 
   // Fetch the network, once for a run.
   open() {
-    return (this.opened ??= this.fetch(this.run));
+    this.opened ??= this.fetch(this.run).catch((error) => {
+      this.opened = null;
+      this.trouble(error);
+    });
+    return this.opened;
   }
 
   async fetch(run) {
-    $("breaking").open = true;
     const found = await this.source.lab();
     if (run !== this.run) return;
+    if (!found) return void (this.opened = null); // it was stopped
     Object.assign(this, found); // lab, data, weights, last
     const names = [...new Set(this.weights.map(({ name }) => name))];
     $("matrix").replaceChildren(element("option", { value: "" }, "choose"), ...names.map((name) => element("option", { value: name }, name)));
@@ -107,20 +122,27 @@ export class Break {
 
   showBits() {
     const value = Number($("bits").value);
-    $("bits-said").textContent = value < EXACT ? `${value} bits` : "exact";
+    const words = value < EXACT ? `${value} bits` : "exact";
+    $("bits-said").textContent = words;
+    $("bits").setAttribute("aria-valuetext", words);
+  }
+
+  showChanges() {
+    $("bits").value = bits() || EXACT;
+    this.showBits();
+    $("mend").hidden = isWhole();
+    $("broken").replaceChildren(...read().map((each) => element("li", {},
+      element("button", { class: "fails", title: "Undo this", onclick: () => this.toggle(each) }, `✗ ${said(each)}`))));
   }
 
   // What is broken has changed: say what, and where it first shows.
   changed() {
-    const breaks = read();
-    $("bits").value = bits() || EXACT;
-    this.showBits();
-    $("mend").hidden = isWhole();
-    $("broken").replaceChildren(...breaks.map((each) => element("li", {},
-      element("button", { class: "fails", title: "Undo this", onclick: () => this.toggle(each) }, `✗ ${said(each)}`))));
+    this.showChanges();
+    if (!isWhole()) $("breaking").open = true;
     if (!$("breaking").hidden && !this.lab && !isWhole()) return this.open();
     this.offerWeights();
     this.paint();
+    $("running").textContent = "";
     if (isWhole()) {
       $("difference").replaceChildren();
       $("twin").replaceChildren();
@@ -148,10 +170,13 @@ export class Break {
   async compare(most) {
     const { lab, run } = this, asked = JSON.stringify(changes());
     const isWanted = () => run === this.run && asked === JSON.stringify(changes());
-    const tell = (done) => { if (isWanted()) $("difference").replaceChildren(`The twin runs: ${Math.floor(100 * done)} %`); };
+    const tell = (done) => { if (isWanted()) $("running").textContent = `The twin runs: ${Math.floor(100 * done)} %`; };
     try {
       const found = await lab.ask("compare", [changes(), most], tell);
-      if (found && isWanted()) this.tell(found, most);
+      if (!isWanted()) return;
+      $("running").textContent = "";
+      if (found) this.tell(found, most);
+      else $("difference").replaceChildren("Stopped. ", element("button", { class: "to", onclick: () => this.compare(most) }, "Go on"));
     } catch (error) {
       if (isWanted()) $("difference").replaceChildren(element("b", {}, error.message));
     }
@@ -165,13 +190,19 @@ export class Break {
     if (first) words.push("First difference at ", to(first.t), ": ", element("code", {}, `${first.vector} ${first.coordinate}`), " is ",
       element("code", {}, signed(first.found)), ", expected ", element("code", {}, signed(first.expected)), ". ", element("b", {}, `${first.statement} fails. `));
     if (attention) words.push(element("b", {}, "Wrong attention"), " at ", to(attention.t), `, ${attention.name}: it selects ${tokens(attention.found)}, right is ${tokens(attention.expected)}. `);
-    if (rule) words.push(element("b", {}, "Wrong machine"), " from ", to(rule.t), " on: ", where(rule.said), ` instead of ${where(rule.rule)}. `);
+    if (rule) {
+      const isRule = where(rule.said) === where(rule.rule); // the same state and symbol, and another rule for them
+      const does = (found) => (found.next === null ? "no next state" : `write ${symbol(found.write, this.run.machine.blank)}, move ${found.move ?? "nowhere"}, go to ${found.next}`);
+      words.push(element("b", {}, isRule ? "Wrong rule" : "Wrong machine"), " first at ", to(rule.t), ": ",
+        isRule ? `${does(rule.said)}, instead of ${does(rule.rule)}. ` : `${where(rule.said)}, instead of ${where(rule.rule)}. `);
+    }
     // Only Transformers attend to tokens, and have their rule read off here.
     const both = this.data.view.drawn ? [!attention && "attention", !rule && "rule"] : [];
     const missing = [!first && "number", ...both].filter(Boolean);
     if (missing.length) words.push(`No ${missing.join(", no ")} differs up to token ${number(compared)}. `);
+    const further = Math.min(this.last, 10 * Math.max(most, compared));
     if (missing.length && compared < this.last && compared >= most)
-      words.push(element("button", { class: "to", onclick: () => this.compare(Math.min(this.last, 10 * most)) }, `Look up to token ${number(Math.min(this.last, 10 * most))}`));
+      words.push(element("button", { class: "to", onclick: () => this.compare(further) }, `Look up to token ${number(further)}`));
     $("difference").replaceChildren(...words);
   }
 
@@ -206,19 +237,25 @@ export class Break {
     const { run: other, moment: there } = found, blank = run.machine.blank;
     const rule = (each) => each && `${each.state} reading ${symbol(each.symbol, blank)}`;
     const isSame = rule(there.rule) === rule(moment.rule) && there.head === moment.head;
-    const words = moment.step === null || moment.step < 0 ? "Before the machine starts."
-      : isSame ? `The same after ${number(moment.step)} steps: in ${rule(there.rule)}, head on cell ${number(there.head)}.`
-        : `Different after ${number(moment.step)} steps: in ${rule(there.rule)} on cell ${number(there.head)}, not in ${rule(moment.rule)} on cell ${number(moment.head)}.`;
-    $("other").replaceChildren(element("h3", {}, `${kind} at t = ${number(there.t)}`), element("p", { class: isSame ? "holds" : "fails" }, words),
+    // A stay takes two tokens of a Transformer, and the second is between two steps.
+    const isBetween = (own, each) => each.rule && own.machine.given[own.machine.states.indexOf(each.rule.state)] === false;
+    const quiet = moment.step === null || moment.step < 0 ? "Before the machine starts."
+      : there.step !== moment.step ? `${kind} is shown up to step ${number(there.step ?? 0)} only.`
+        : isBetween(run, moment) || isBetween(other, there) ? "Between two steps of the machine." : null;
+    const words = quiet ?? (isSame ? `The same after ${number(moment.step)} steps: in ${rule(there.rule)}, head on cell ${number(there.head)}.`
+        : `Different after ${number(moment.step)} steps: in ${rule(there.rule)} on cell ${number(there.head)}, not in ${rule(moment.rule)} on cell ${number(moment.head)}.`);
+    $("other").replaceChildren(element("h3", {}, `${kind} at t = ${number(there.t)}`), element("p", { class: quiet ? "quiet" : isSame ? "holds" : "fails" }, words),
       element("div", { class: "scrolls", tabindex: 0, role: "region", "aria-label": `The numbers of ${kind}` }, tableOf(other, there)));
   }
 
   // All scores of the attention that is drawn, the best first: hard attention takes the first alone.
   async showScores(t) {
     await this.open();
-    const { lab, run } = this, found = lab && t <= this.last ? await lab.ask("scores", [t, MOST_SCORES], () => {}) : null;
-    if (run !== this.run) return;
-    if (!found) return void openDialog(element("p", {}, `The page's own engine runs up to token ${number(this.last)}.`));
+    const { lab, run } = this;
+    if (!lab) return;
+    if (t > this.last) return void openDialog(element("p", {}, `The page's own engine runs up to token ${number(this.last)}.`));
+    const found = await lab.ask("scores", [t, MOST_SCORES], () => {});
+    if (!found || run !== this.run) return;
     const size = (text) => Math.abs(Number(text.split("/")[0]) / Number(text.split("/")[1] ?? 1)), sizes = found.map(([, text]) => size(text)).filter(Boolean);
     const [least, most] = [Math.min(...sizes), Math.max(...sizes)].map(Math.log), width = (text) => (size(text) ? (most > least ? 4 + (96 * (Math.log(size(text)) - least)) / (most - least) : 50) : 0);
     openDialog(element("h2", {}, `All scores ${run.view.score} of ${this.data.view.drawn} at token ${number(t)}`),

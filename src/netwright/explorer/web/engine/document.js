@@ -1,14 +1,15 @@
 // A machine from turingmachine.io's YAML, as machine/formats/turingmachine_io.py reads it: a bare
-// machine, or a document with its `source code`. Faults have their line.
+// machine, or a document with its `source code`. Faults have their line. What yaml.js does not read is a
+// fault here, and may be a machine there.
 
 import { YAMLFault, readYAML } from "./yaml.js";
 
-const MOVES = { L: "L", R: "R", N: "S" }, NEEDED = ["blank", "start state", "table"];
+const MOVES = new Map([["L", "L"], ["R", "R"], ["N", "S"]]), NEEDED = ["blank", "start state", "table"];
 
 const isNull = ({ text, isPlain }) => isPlain && ["", "~", "null"].includes(text);
 const kindOf = ({ text, list }) => (text !== undefined ? "value" : list ? "list" : "mapping");
 
-export const isDocument = (text) => /^["']?(table|source code|start state)["']?\s*:/m.test(text) || /^\s*\{/.test(text);
+export const isDocument = (text) => /^["']?(table|source code|start state)["']?\s*:/m.test(text);
 
 // The machine without its accepting states; `fault` is called with a line and words.
 export function readDocument(text, fault) {
@@ -21,6 +22,7 @@ export function readDocument(text, fault) {
     }
     return { name, text, ...machineOf(entries, fault) };
   } catch (error) {
+    if (error instanceof RangeError) return void fault(1, "nested too deeply to be a machine");
     if (!(error instanceof YAMLFault)) throw error;
     fault(error.line, error.message);
     return null;
@@ -52,6 +54,10 @@ function character(node, what, fault) {
 }
 
 function machineOf(entries, fault) {
+  for (const [key, { text, list, line }] of entries) {
+    const tapes = ["blank", "input", "tapes"].includes(key) && list ? list.length : /\btapes\b/.test(key.toLowerCase().replaceAll("_", " ")) ? Number(text) : 0;
+    if (tapes > 1) throw new YAMLFault(line, `a machine with ${tapes} tapes; netwright reads machines with one tape`);
+  }
   const missing = NEEDED.filter((key) => !entries.has(key) || isNull(entries.get(key)));
   for (const key of missing) fault(1, `no ${key}; a machine needs blank, start state and table`);
   if (missing.length) return null;
@@ -62,6 +68,7 @@ function machineOf(entries, fault) {
     for (const [name, node] of mapping(abbreviations, "synonyms", fault)) synonyms.set(name, instruction(node, new Map(), `synonym ${name}`, fault));
   const table = mapping(entries.get("table"), "table", fault), rules = [], symbols = [], lines = new Map();
   for (const [state, own] of table) {
+    if (!state) fault(own.line, "a state has no name");
     if (isNull(own)) continue;
     if (!own.entries) {
       fault(own.line, `state ${state}: expected symbols and instructions`);
@@ -87,22 +94,22 @@ function machineOf(entries, fault) {
 
 function instruction(node, synonyms, what, fault) {
   if (node.text !== undefined) {
-    if (node.text in MOVES && !(node.text === "N" && synonyms.has("N"))) return { move: MOVES[node.text] };
+    if (MOVES.has(node.text) && !(node.text === "N" && synonyms.has("N"))) return { move: MOVES.get(node.text) };
     if (!synonyms.has(node.text)) fault(node.line, `${what}: ${node.text || "nothing"} is neither a move (L, R, N) nor a synonym`);
     return synonyms.get(node.text) ?? null;
   }
   const entries = mapping(node, what, fault);
-  for (const key of entries.keys()) if (key !== "write" && !(key in MOVES)) fault(node.line, `${what}: ${key}; expected write and one of L, R, N`);
-  const moves = [...entries.keys()].filter((key) => key in MOVES);
+  for (const key of entries.keys()) if (key !== "write" && !MOVES.has(key)) fault(node.line, `${what}: ${key}; expected write and one of L, R, N`);
+  const moves = [...entries.keys()].filter((key) => MOVES.has(key));
   if (moves.length !== 1) {
     fault(node.line, `${what}: expected one move (L, R or N), got ${moves.length}`);
     return null;
   }
   const target = entries.get(moves[0]), write = entries.get("write");
   return {
-    move: MOVES[moves[0]],
+    move: MOVES.get(moves[0]),
     ...(write ? { write: character(write, "write", fault) } : {}),
-    ...(isNull(target) ? {} : { target: scalar(target, what, fault) }),
+    ...(isNull(target) || target.text === "" ? {} : { target: scalar(target, what, fault) }),
   };
 }
 

@@ -5,7 +5,7 @@ import { compare } from "./rational.js";
 import { Moments } from "./moments.js";
 import { Twin, strip } from "./twin.js";
 
-const MOST_TWINS = 4;
+const MOST_TWINS = 2;
 
 export class Lab {
   // As for Moments: network JSON, the input, the machine that is simulated, the last time.
@@ -24,15 +24,14 @@ export class Lab {
   stop() { this.newest = {}; }
   close() {}
 
-  moment(t, progress, stopped) {
-    this.own ??= new Moments(...this.given);
-    return this.own.at(t, progress, stopped);
-  }
+  // The network's own moments.
+  get own() { return (this.moments ??= new Moments(...this.given)); }
+
+  moment(t, progress, stopped) { return this.own.at(t, progress, stopped); }
 
   // The scores of the attention that is drawn, of all tokens at time t: the best first, those that
   // score alike in order; at most `most` of them, as [token, text].
   async scores(t, most, progress, stopped) {
-    this.own ??= new Moments(...this.given);
     const { network, view } = this.own, before = await network.run.seek(t - 1, progress, stopped);
     if (before === null) return null;
     const all = network.scores(before, t, view.drawn).map((score, j) => [j + 1, score]);
@@ -40,10 +39,11 @@ export class Lab {
   }
 
   twin(changes) {
-    const key = JSON.stringify(changes);
-    if (!this.twins.has(key)) this.twins.set(key, new Twin(changes, ...this.given));
+    const key = JSON.stringify(changes), found = this.twins.get(key) ?? new Twin(changes, this.own, ...this.given);
+    this.twins.delete(key); // so that the newest is last
+    this.twins.set(key, found);
     if (this.twins.size > MOST_TWINS) this.twins.delete(this.twins.keys().next().value);
-    return this.twins.get(key);
+    return found;
   }
 
   momentOfTwin(changes, t, progress, stopped) { return this.twin(changes).at(t, progress, stopped); }

@@ -43,7 +43,7 @@ export function openNetwork(data, word) {
   if (bits === 0) return found;
   for (const [owner, name] of [[found.run, "step"], [found, "next"], [found, "explain"]]) {
     const exact = owner[name];
-    owner[name] = (...given) => rounding(bits, () => exact.apply(owner, given));
+    if (exact) owner[name] = (...given) => rounding(bits, () => exact.apply(owner, given));
   }
   return found;
 }

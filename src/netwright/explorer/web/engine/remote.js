@@ -52,7 +52,11 @@ class RemoteLab {
   }
 
   stop() { this.own ? this.own.stop() : this.worker.postMessage({ stop: true }); }
-  close() { this.worker.terminate(); }
+  close() {
+    this.worker.terminate();
+    for (const { resolve } of this.waiting.values()) resolve(null);
+    this.waiting.clear();
+  }
 }
 
 export function openLab(...given) {

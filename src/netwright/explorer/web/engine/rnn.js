@@ -19,7 +19,9 @@ export class RNN {
       const next = t <= X.length ? pointwise(f1, addVectors(W.apply(X[t - 1]), V.apply(h), b1))
         : pointwise(f2, addVectors(U.apply(h), R && t > X.length + 1 ? R.apply(h) : NOTHING, b2));
       const flip = changes?.get(t);
-      return flip ? flip(t < X.length ? "h" : "g", next) : next;
+      if (!flip) return next;
+      const found = t <= X.length ? flip("h", next) : next;
+      return t >= X.length ? flip("g", found) : found; // h_n is g_0
     });
   }
 

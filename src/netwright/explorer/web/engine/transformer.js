@@ -72,7 +72,7 @@ export class Transformer {
   }
 
   // Token t from y_{t−1}: Equations 9 to 12. `seen` is called with every vector by name, and
-  // `attending` with the winners of every attention that has any values, null for all tokens.
+  // `attending` with the winners of every attention that has any values, null for all of so many.
   next({ y, sums }, t, seen = null, attending = null) {
     const flips = this.flips?.get(t), told = seen || flips ? (name, vector) => {
       const found = flips ? flips(name, vector) : vector;
@@ -95,7 +95,7 @@ export class Transformer {
       else if (layer.isMean) {
         sums[n] = addVectors(sums[n], v);
         image = divided(sums[n], ratio(t));
-        attending?.(names.self, null);
+        attending?.(names.self, null, t);
       } else image = attend(keys, values, q, t, names.self, attending);
       const p = told(names.p, this.around(names.self, image, z));
       seen?.(names.asked, p);
@@ -131,7 +131,7 @@ export class Transformer {
 function attend(keys, values, q, length = keys.length, name = "", attending = null) {
   if (!length) return NOTHING;
   const winners = keys.winners(q, length);
-  attending?.(name, winners);
+  attending?.(name, winners, length);
   return values.mean(winners, length);
 }
 

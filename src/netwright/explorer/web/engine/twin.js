@@ -76,11 +76,14 @@ export function changed(data, { breaks = [], bits = 0 }) {
   return { ...data, written, flips, bits };
 }
 
+// The tokens that won, from 1 on; "all" if they are all of several.
+const wonBy = (winners, length) => (winners === null || (winners.length === length && length > 1) ? "all" : winners.map((j) => j + 1));
+
 // The state after time t, the vectors and who won the attentions.
 function watched({ network }, before, t) {
   if (!network.decoder) return { state: network.run.step(before, t), ...network.explain(before, t), winners: new Map() };
   const vectors = new Map(), winners = new Map();
-  const state = network.next(before, t, (name, vector) => vectors.set(name, vector), (name, won) => winners.set(name, won));
+  const state = network.next(before, t, (name, vector) => vectors.set(name, vector), (name, won, length) => winners.set(name, wonBy(won, length)));
   return { state, vectors, winners };
 }
 
@@ -93,31 +96,35 @@ function places(x, y) {
   return [...new Set([...left.keys(), ...right.keys()])].filter((place) => !isSame(place)).sort((a, b) => a - b);
 }
 
+// The statements about vectors at a time; while a prompt is read there are others.
+const statementsAt = (data, { keys }, t) => (keys && t <= keys.length && Object.keys(data.reading).length ? data.reading : data.statements);
+
 // The statement about a vector: its own, or that of the next one that has any.
-function statementOf(data, name, order) {
-  const next = order.slice(order.indexOf(name)).find((each) => each in data.statements);
-  return data.statements[next] ?? data.lemmas[0];
+function statementOf(data, name, order, statements) {
+  const next = order.slice(order.indexOf(name)).find((each) => each in statements);
+  return statements[next] ?? data.lemmas[0];
 }
 
 // The first vector of a moment in which the two differ, as text; null if there is none.
-function difference(data, right, wrong) {
+function difference(data, right, wrong, statements) {
   const order = [...right.keys()].filter((name) => CLAIMED.test(name));
   for (const name of order) {
     const [place] = places(right.get(name), wrong.get(name));
     if (place === undefined) continue;
     const own = coordinates(data.written.layouts[data.written.network.layout]);
     const [expected, found] = [right, wrong].map((vectors) => `${vectors.get(name).get(place)}`);
-    return { vector: name, coordinate: own[place], expected, found, statement: statementOf(data, name, order) };
+    return { vector: name, coordinate: own[place], expected, found, statement: statementOf(data, name, order, statements) };
   }
   return null;
 }
 
 export class Twin {
-  constructor(changes, data, word, machine, last) {
+  // `right` is the whole network's moments, which all of its twins share.
+  constructor(changes, right, data, word, machine, last) {
     this.changes = changes;
     this.data = data;
     Object.assign(this, { word, machine, last });
-    this.right = new Moments(data, word, machine, last);
+    this.right = right;
     this.wrong = new Moments(changed(data, changes), word, machine, last, data);
     this.found = { number: null, attention: null, rule: null, compared: 0 };
   }
@@ -133,10 +140,11 @@ export class Twin {
     const [right, wrong] = both.map(({ vectors }) => vectors), shown = this.wrong.shown(t, both[1]);
     if (shown.attention?.winner) shown.attention.cell = this.cellOf(shown.attention.winner);
     if (shown.lemmas.length) return shown;
-    const lemmas = [...right.keys()].filter((name) => name in this.data.statements).map((name) => {
-      const one = difference(this.data, new Map([[name, right.get(name)]]), new Map([[name, wrong.get(name)]]));
+    const statements = statementsAt(this.data, this.right.network, t);
+    const lemmas = [...right.keys()].filter((name) => name in statements).map((name) => {
+      const one = difference(this.data, new Map([[name, right.get(name)]]), new Map([[name, wrong.get(name)]]), statements);
       const [, layer, part] = name.match(/^decoder\.(\d+)\.(.)$/) ?? [, "", name];
-      return { statement: this.data.statements[name], name: `${part}${layer}`, holds: one === null,
+      return { statement: statements[name], name: `${part}${layer}`, holds: one === null,
         ...(one ? { found: `${one.coordinate} = ${one.found}`, wanted: `${one.coordinate} = ${one.expected}` } : {}) };
     });
     return { ...shown, lemmas };
@@ -159,7 +167,7 @@ export class Twin {
       const [one, other] = [this.right, this.wrong].map((each, n) => watched(each, this.states[n], t));
       this.states = [one.state, other.state];
       found.compared = t;
-      const differs = difference(this.data, one.vectors, other.vectors);
+      const differs = difference(this.data, one.vectors, other.vectors, statementsAt(this.data, this.right.network, t));
       if (differs && !found.number) found.number = { t, ...differs };
       if (!found.attention) found.attention = this.attention(t, one.winners, other.winners);
       if (!found.rule) {
@@ -176,9 +184,8 @@ export class Twin {
   }
 
   attention(t, right, wrong) {
-    const tokens = (winners) => (winners === null ? "all" : winners.map((j) => j + 1));
-    for (const [name, winners] of right) {
-      const [expected, found] = [winners, wrong.get(name)].map(tokens);
+    for (const [name, expected] of right) {
+      const found = wrong.get(name);
       if (`${expected}` !== `${found}`) return { t, name, expected, found };
     }
     return null;
@@ -199,7 +206,7 @@ export async function strip(count, data, word, machine, last, progress, stopped)
     const twin = { network: openNetwork({ ...data, written: updated(data.written, path, negated) }, word) };
     let own = twin.network.run.snapshots[0], first = null;
     for (let t = 1; t <= count && !first; t++) {
-      const now = watched(twin, own, t), differs = difference(data, seen[t - 1], now.vectors);
+      const now = watched(twin, own, t), differs = difference(data, seen[t - 1], now.vectors, statementsAt(data, right.network, t));
       own = now.state;
       if (differs) first = { t, ...differs };
     }

@@ -8,16 +8,14 @@
 
 import { Lab } from "./lab.js";
 
-let lab = null, failure = null;
+let lab = null;
 
 self.onmessage = async ({ data: { open, id, name, given, stop } }) => {
   try {
     if (stop) lab?.stop();
     else if (open) lab = new Lab(...open);
-    else if (failure) throw failure;
     else self.postMessage({ id, found: await lab.ask(name, given, (done) => self.postMessage({ id, done })) });
   } catch (error) {
-    if (open) failure = error; // which every question is answered with
-    else self.postMessage({ id, error: error.message });
+    self.postMessage({ id, error: error.message });
   }
 };

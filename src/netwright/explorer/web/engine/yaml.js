@@ -10,18 +10,23 @@ export class YAMLFault extends Error {
   }
 }
 
-const ESCAPES = { n: "\n", t: "\t", "0": "\0", '"': '"', "\\": "\\", "/": "/", " ": " " };
-const HEX = { x: 2, u: 4, U: 8 };
+const ESCAPES = new Map([["n", "\n"], ["t", "\t"], ["0", "\0"], ['"', '"'], ["\\", "\\"], ["/", "/"], [" ", " "]]);
+const HEX = new Map([["x", 2], ["u", 4], ["U", 8]]);
 
 class Reader {
   constructor(text, offset) {
     this.text = text.replace(/\r\n?/g, "\n");
     this.at = 0;
     this.offset = offset;
+    this.seen = this.rows = 0; // line ends before a place, and the place
   }
 
   get char() { return this.text[this.at]; }
-  get line() { return this.offset + this.text.slice(0, this.at).split("\n").length; }
+  get line() {
+    if (this.seen > this.at) this.seen = this.rows = 0;
+    for (; this.seen < this.at; this.seen++) if (this.text[this.seen] === "\n") this.rows += 1;
+    return this.offset + this.rows + 1;
+  }
   get column() { return this.at - (this.text.lastIndexOf("\n", this.at - 1) + 1); }
 
   fault(words) { throw new YAMLFault(this.line, words); }
@@ -41,10 +46,8 @@ class Reader {
   // To the first character of the next line that says anything.
   nextLine() {
     this.skip(true);
-    if (this.text.startsWith("---", this.at) && this.column === 0 && /^---\s*$/m.test(this.text.slice(this.at).split("\n")[0])) {
-      this.at += 3;
-      this.skip(true);
-    }
+    const isEnd = /^\.\.\.\s*$/.test(this.text.slice(this.at)) && this.column === 0;
+    if (isEnd) this.at = this.text.length;
   }
 
   quoted() {
@@ -56,10 +59,10 @@ class Reader {
         if (quote === '"' || this.text[this.at + 1] !== quote) break;
         this.at += 1; // '' is one
       } else if (quote === '"' && this.char === "\\") {
-        const letter = this.text[(this.at += 1)], digits = HEX[letter];
-        if (!digits && !(letter in ESCAPES)) this.fault(`\\${letter} is not read`);
-        found += digits ? String.fromCodePoint(parseInt(this.text.slice(this.at + 1, this.at + 1 + digits), 16)) : ESCAPES[letter];
-        this.at += digits ?? 0;
+        const letter = this.text[(this.at += 1)], count = HEX.get(letter), digits = this.text.slice(this.at + 1, this.at + 1 + (count ?? 0));
+        if (count ? !/^[0-9a-fA-F]+$/.test(digits) || digits.length < count || parseInt(digits, 16) > 0x10ffff : !ESCAPES.has(letter)) this.fault(`\\${letter ?? ""}${digits} is not read`);
+        found += count ? String.fromCodePoint(parseInt(digits, 16)) : ESCAPES.get(letter);
+        this.at += count ?? 0;
         continue;
       }
       found += this.char;
@@ -70,7 +73,7 @@ class Reader {
 
   plain(isFlow) {
     const { line, char } = this, start = this.at, next = this.text[this.at + 1];
-    if (/[&*!|>%@`]/.test(char) || (/[?-]/.test(char) && /\s/.test(next ?? " "))) this.fault(`expected a value, got ${char}; put it in quotes, as in '${char}'`);
+    if (/[&*!|>%@`,\]}#]/.test(char) || (char === ":" && /[\s:]/.test(next ?? " ")) || (/[?-]/.test(char) && /\s/.test(next ?? " "))) this.fault(`expected a value, got ${char}; put it in quotes, as in '${char}'`);
     for (; this.char !== undefined && this.char !== "\n"; this.at += 1) {
       if (this.char === ":" && (/[\s]/.test(this.text[this.at + 1] ?? " ") || (isFlow && /[,\]}]/.test(this.text[this.at + 1])))) break;
       if (isFlow && /[,\[\]{}]/.test(this.char)) break;
@@ -115,6 +118,7 @@ class Reader {
       if (this.column > column) this.fault("this line is further in than the one before it");
       const key = this.value(false);
       this.skip(false);
+      if (this.char === ":" && !/\s/.test(this.text[this.at + 1] ?? " ")) this.fault("expected a space after the colon");
       if (this.char !== ":") {
         if (entries.length || ![undefined, "\n"].includes(this.char)) this.fault("expected a key, a colon and a value");
         return key;
@@ -128,7 +132,7 @@ class Reader {
 
   blockValue(column) {
     const none = { text: "", isPlain: true, line: this.line };
-    if (/[|>]/.test(this.char ?? "") && /^[|>][+-]?\s*$/.test(this.text.slice(this.at).split("\n")[0])) return this.literal(column);
+    if (/[|>]/.test(this.char ?? "") && /^[|>][+-]?\s*(#.*)?$/.test(this.text.slice(this.at).split("\n")[0])) return this.literal(column);
     if (this.char !== undefined && this.char !== "\n") {
       const found = this.value(false);
       this.skip(false);
@@ -140,6 +144,8 @@ class Reader {
   }
 
   literal(column) {
+    const [first] = this.text.slice(this.at).split("\n"), isClipped = first[1] === "-";
+    if (first[0] === ">") this.fault("a folded text (>) is not read; write it with |");
     const line = this.line + 1, lines = this.text.slice(this.at).split("\n").slice(1), own = [];
     for (const each of lines) {
       if (each.trim() && each.length - each.trimStart().length <= column) break;
@@ -147,7 +153,8 @@ class Reader {
     }
     this.at += [this.text.slice(this.at).split("\n")[0], ...own].join("\n").length;
     const indent = Math.min(...own.filter((each) => each.trim()).map((each) => each.length - each.trimStart().length));
-    return { text: own.map((each) => each.slice(indent)).join("\n"), isPlain: false, line };
+    const text = own.map((each) => each.slice(indent)).join("\n").trimEnd();
+    return { text: isClipped ? text : `${text}\n`, isPlain: false, line };
   }
 }
 
@@ -155,6 +162,10 @@ class Reader {
 export function readYAML(text, offset = 0) {
   const reader = new Reader(text, offset);
   reader.nextLine();
+  if (reader.column === 0 && /^---\s/.test(reader.text.slice(reader.at, reader.at + 4))) { // where a document begins
+    reader.at += 3;
+    reader.nextLine();
+  }
   const found = reader.block();
   reader.nextLine();
   if (reader.char !== undefined) reader.fault("expected the end, or a line further in");

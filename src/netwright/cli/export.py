@@ -1,4 +1,4 @@
-"""`netwright export`: a network for numpy, ONNX, PyTorch or Hugging Face, checked there."""
+"""`netwright export`: a network for another tool, such as numpy or transformers.js."""
 
 from collections.abc import Callable
 from functools import partial
@@ -25,7 +25,7 @@ from netwright.cli.arguments import (
 from netwright.cli.output import Working, print_json, say
 from netwright.cli.report import Report
 from netwright.errors import InputError, StoppedError
-from netwright.export.checkpoint import CheckpointTarget
+from netwright.export.checkpoint import TextTarget
 from netwright.export.folder import OUTPUTS, CheckFailedError, Export, export
 from netwright.export.subject import prediction_text
 from netwright.export.targets import TARGETS
@@ -43,6 +43,7 @@ Examples:
   netwright export palindrome --to torch -o model --input abba --input ab
   netwright export busy-beaver-5 --to torch --score recency -o bb5
   netwright export palindrome --to gpt2 --context 256 -o palindrome-gpt2
+  netwright export palindrome --to transformers-js -o palindrome-js
   netwright export --universal --states 16 --symbols 8 --to gpt2 -o universal
   netwright export --zoo --to numpy -o zoo"""
 FAILED = 1
@@ -68,7 +69,11 @@ def command(
     on: OnKind = None,
     dtype: Annotated[
         str | None,
-        choice_of("--dtype", DTYPES, "The type of all numbers.  [float64; bfloat16 for gpt2, opt]"),
+        choice_of(
+            "--dtype",
+            DTYPES,
+            "The type of numbers.  [float64; bfloat16 for gpt2, opt; float32 for transformers-js]",
+        ),
     ] = None,
     words: Annotated[
         list[str] | None,
@@ -216,7 +221,7 @@ def _print(
                 for word, each in zip(words, made.checks, strict=True)
             ],
         )
-        if isinstance(target := TARGETS[made.target], CheckpointTarget):
+        if isinstance(target := TARGETS[made.target], TextTarget):
             other = "" if target.runtime else "; in transformers with pip install 'netwright[hf]'"
             report.line(f"checked in {target.checked_in()}{other}", whole=True)
         for line in filter(None, map(prediction_text, made.about["predicted"])):

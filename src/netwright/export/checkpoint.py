@@ -46,18 +46,42 @@ class CheckedText(NamedTuple):
     ended: bool
     """Whether the run ends with them."""
 
+    @property
+    def written(self) -> int:
+        """The number of tokens after the prompt."""
+        return len(self.tokens) - self.prompt
 
-class CheckpointTarget(Target):
+
+class TextTarget(Target):
+    """A language model, which is checked by its text."""
+
+    least_tokens = 0
+    """The number of tokens to check: random words follow the given ones until there are as many."""
+
+    def takes(self, kind: str) -> bool:
+        """Whether it is a language model."""
+        return kind == "language-model"
+
+    def check(self, opened: Any, texts: Sequence[CheckedText], notify: Notify) -> list[Checked]:
+        """Compare every text in every way that the runtime offers."""
+        return [
+            compared(text, way, following, most, opened.texts)
+            for text in texts
+            for way, following, most in opened.ways(text.tokens, text.prompt, notify)
+        ]
+
+    def explained(self, named: NamedTensors) -> list[str]:
+        """Return a paragraph on what the tokens mean."""
+        return [named.names["reading"]]
+
+
+class CheckpointTarget(TextTarget):
     """config.json, model.safetensors, the tokenizer and the generation config of a stock model."""
 
     needs: tuple[str, ...] = ()
     dtypes = ("bfloat16", "float32", "float16")
     model_type: str
     architecture: str
-
-    def takes(self, kind: str) -> bool:
-        """Whether it is a language model."""
-        return kind == "language-model"
 
     @property
     def runtime(self) -> tuple[str, ...]:
@@ -71,6 +95,11 @@ class CheckpointTarget(Target):
 
     def write(self, named: NamedTensors, folder: Path, dtype: str) -> None:
         """Write the files that `from_pretrained` reads."""
+        self.describe(named, folder, dtype)
+        write_tensors(folder / "model.safetensors", self.renamed(arrays_of(named, dtype)))
+
+    def describe(self, named: NamedTensors, folder: Path, dtype: str) -> None:
+        """Write all but the weights."""
         names = named.names
         number = {text: n for n, text in enumerate(names["vocabulary"])}
         ends = {
@@ -91,7 +120,6 @@ class CheckpointTarget(Target):
         generation = {"do_sample": False, "max_length": names["context"], **ends}
         write_json(folder / "generation_config.json", generation)
         write_tokenizer(folder, names["vocabulary"], names["before"], ["<run>"])
-        write_tensors(folder / "model.safetensors", self.renamed(arrays_of(named, dtype)))
 
     @abstractmethod
     def config(self, names: Mapping[str, Any]) -> dict[str, Any]:
@@ -112,18 +140,6 @@ class CheckpointTarget(Target):
     def stored(self, opened: Any, folder: Path) -> Arrays:
         """Read the tensors, under the names of GPT-2."""
         return self.stored_as(read_tensors(folder / "model.safetensors"))
-
-    def check(self, opened: Any, texts: Sequence[CheckedText], notify: Notify) -> list[Checked]:
-        """Compare every text in every way that the runtime offers."""
-        return [
-            compared(text, way, following, most, opened.texts)
-            for text in texts
-            for way, following, most in opened.ways(text.tokens, text.prompt, notify)
-        ]
-
-    def explained(self, named: NamedTensors) -> list[str]:
-        """Return a paragraph on what the tokens mean."""
-        return [named.names["reading"]]
 
     def usage(self, named: NamedTensors) -> str:
         """Use transformers alone."""
@@ -171,7 +187,7 @@ class _InTransformers:
         """Yield a teacher-forced pass, and a sample by `generate`."""
         self.cache = None
         count = len(tokens) - prompt
-        yield "all at once", _forced(self._logits, tokens, prompt, notify), count
+        yield "all at once", forced(self._logits, tokens, prompt, notify), count
         count = min(SAMPLE, count)
         yield "generate()", self._generated(tokens[:prompt], count), count
 
@@ -207,10 +223,10 @@ class _InNumpy:
         """Yield a teacher-forced pass."""
         self.evaluator.restart()
         count = len(tokens) - prompt
-        yield "in numpy", _forced(self.evaluator.all_logits, tokens, prompt, notify), count
+        yield "in numpy", forced(self.evaluator.all_logits, tokens, prompt, notify), count
 
 
-def _forced(
+def forced(
     logits: Callable[[list[int]], NDArray[np.float32]],
     tokens: list[int],
     prompt: int,

@@ -266,7 +266,7 @@ def _readme(subject: Subject, target: Target, made: Export) -> str:
         f"# {_cell(subject.name) or 'Turing machines'} as a neural network: {subject.kind}, "
         f"{made.dtype}",
         subject.introduction(),
-        f"```python\n{target.usage(subject.tensors)}\n```",
+        f"```{target.language}\n{target.usage(subject.tensors)}\n```",
         *target.explained(subject.tensors),
         "\n".join(
             [

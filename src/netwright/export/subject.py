@@ -1,12 +1,13 @@
 """What an export is about: a network, with the inputs on which it is checked."""
 
+import random
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
 from netwright.export.check import Checked, ExactRun, Tell, check_outputs
-from netwright.export.checkpoint import CheckedText, CheckpointTarget
+from netwright.export.checkpoint import CheckedText, TextTarget
 from netwright.export.json_target import JsonTarget
 from netwright.export.target import AT_ONCE, Opened, Target
 from netwright.kind.language_model.tracing import LanguageModelTracing
@@ -16,11 +17,15 @@ from netwright.network.running import run_difference
 from netwright.network.saved import to_bytes
 from netwright.network.tensors import RATIONAL, NamedTensors
 from netwright.text import Notify, printable
+from netwright.verify.draw import random_words
 
 PAPER = (
     '"On the Turing Completeness of Modern Neural Network Architectures" (Pérez, Marinković, '
     "Barceló, ICLR 2019)"
 )
+
+DRAWN, MORE = 20, 5
+"""The number of random words, and of those with the longest texts, which are checked."""
 
 
 class Subject(ABC):
@@ -100,8 +105,8 @@ class NetworkSubject(Subject):
 
     def check(self, target: Target, opened: Opened, notify: Notify) -> list[Checked]:
         """Compare outputs and attended indices, or the tokens of a language model."""
-        if isinstance(target, CheckpointTarget):
-            return target.check(opened, [self._text(word) for word in self.words], notify)
+        if isinstance(target, TextTarget):
+            return target.check(opened, self._texts(min(target.least_tokens, self.count)), notify)
         if isinstance(target, JsonTarget):
             return target.check(self.network, opened, self.words, self.count)
 
@@ -115,6 +120,20 @@ class NetworkSubject(Subject):
                 most, callback = AT_ONCE if n else self.count, tell(f"{target.name}, {way}")
                 found.append(check_outputs(exact, opened, way, steps, most, callback))
         return found
+
+    def _texts(self, least: int) -> list[CheckedText]:
+        """The texts of all words; if they are short, also the longest of some random words."""
+        texts = [self._text(word) for word in self.words]
+        missing = least - sum(text.written for text in texts)
+        if missing > 0:
+            machine, longest = self.network.machine, self.network.compiled.context // 8
+            drawn = dict.fromkeys(random_words(random.Random(0), machine, DRAWN, longest))
+            others = [self._text(word) for word in drawn if word not in self.words]
+            for text in sorted(others, key=lambda text: -text.written)[:MORE]:
+                if missing > 0:
+                    texts.append(text)
+                    missing -= text.written
+        return texts
 
     def _text(self, word: tuple[str, ...]) -> CheckedText:
         """Return the prompt and at most `count` more tokens, by the model's definition."""

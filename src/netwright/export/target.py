@@ -53,6 +53,8 @@ class Target(ABC):
     """The name of the file with the code."""
     dtypes: tuple[str, ...] = ("float64", "float32")
     """The supported types of numbers, the default first."""
+    language = "python"
+    """Of `usage`."""
     is_exact = False
     """Whether its numbers are not rounded."""
 
@@ -125,7 +127,7 @@ class Target(ABC):
 
     @abstractmethod
     def usage(self, named: NamedTensors) -> str:
-        """Return a few lines of Python that run the network, for the README."""
+        """Return a few lines of code that run the network, for the README."""
 
 
 def load_module(path: Path) -> Any:

@@ -8,10 +8,11 @@ from netwright.export.numpy_target import NumpyTarget
 from netwright.export.onnx_target import OnnxTarget
 from netwright.export.target import Target
 from netwright.export.torch_target import TorchTarget
+from netwright.export.transformers_js_target import TransformersJsTarget
 
 _CLASSES: tuple[type[Target], ...] = (
     *(NumpyTarget, OnnxTarget, TorchTarget, HuggingFaceTarget),
-    *(GPT2Target, OPTTarget, JsonTarget),
+    *(GPT2Target, OPTTarget, TransformersJsTarget, JsonTarget),
 )
 TARGETS: dict[str, Target] = {each.name: each() for each in _CLASSES}
 

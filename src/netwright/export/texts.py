@@ -159,7 +159,7 @@ def generate(
     """Run an exported language model, one context after the other.
 
     Args:
-        model: the folder of a machine's own model, for gpt2 or opt.
+        model: the folder of a machine's own model, for gpt2, opt or transformers-js.
         word: the input; none means the machine's default input.
         max_steps: the maximum number of steps of the machine.
         engine: `fast`, which is netwright's own evaluator, or `torch`, which is GPT-2 itself.
@@ -180,7 +180,9 @@ def generate(
     try:
         config = json.loads((Path(model) / "config.json").read_text(encoding="utf-8"))
         targets = [each for each in TARGETS.values() if isinstance(each, CheckpointTarget)]
-        target = {each.model_type: each for each in targets}[config["model_type"]]
+        stock = {each.model_type: each for each in targets}[config["model_type"]]
+        target = TARGETS["transformers-js"] if "transformers.js_config" in config else stock
+        target.check_installed()
         stored = target.stored(None, Path(model))
         tensors = {name: array.astype(np.float32) for name, array in stored.items()}
         own = pack(network.compiled.network).tensors

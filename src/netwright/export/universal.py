@@ -11,12 +11,12 @@ import numpy as np
 from netwright.errors import FormatError, InputError, NetworkError
 from netwright.exact.meanings import Meanings
 from netwright.export.check import Checked
-from netwright.export.checkpoint import CheckedText, CheckpointTarget
+from netwright.export.checkpoint import CheckedText, TextTarget
 from netwright.export.folder import OUTPUTS, Export, check_count, write_export
 from netwright.export.place import check_place
 from netwright.export.subject import Subject
 from netwright.export.target import Opened, Target
-from netwright.export.targets import target_named
+from netwright.export.targets import TARGETS, target_named
 from netwright.files import output_path
 from netwright.kind.language_model.kind import plain_language_model
 from netwright.kind.language_model.stream import MEANINGS
@@ -140,7 +140,7 @@ class UniversalSubject(Subject):
 
     def check(self, target: Target, opened: Opened, notify: Notify) -> list[Checked]:
         """Compare the texts token by token."""
-        assert isinstance(target, CheckpointTarget)
+        assert isinstance(target, TextTarget)
         return target.check(opened, list(islice(self._texts(), MOST_MACHINES)), notify)
 
 
@@ -159,8 +159,10 @@ def export_universal(
 ) -> Export:
     """Write the universal model for given numbers of states and symbols, and check it."""
     target = target_named(to)
-    if not isinstance(target, CheckpointTarget):
-        raise InputError(f"a universal language model is for gpt2 or opt; not for {to}")
+    if not isinstance(target, TextTarget):
+        names = (name for name, each in TARGETS.items() if isinstance(each, TextTarget))
+        raise InputError(f"a universal language model is for {', '.join(names)}; not for {to}")
+    target.check_installed()
     dtype = target.read_dtype(dtype)
     check_count(check)
     place = output_path(path)

@@ -253,8 +253,8 @@ class Network:
         """Write the network for another tool, as a folder that needs no netwright, and check it.
 
         Args:
-            to: `numpy`, `onnx`, `torch` or `hf`; for a language model `gpt2` or `opt`; `json` for
-                exact rationals.
+            to: `numpy`, `onnx`, `torch` or `hf`; for a language model `gpt2`, `opt` or
+                `transformers-js`; `json` for exact rationals.
             path: the folder; an existing one is overwritten only with `force`.
             dtype: "float64" or "float32"; of a language model "bfloat16", "float32" or "float16".
             inputs: the words to check on; none means the machine's default input.

@@ -27,7 +27,7 @@ test-thorough: $(VENV)/installed-dev
 
 # The page in a real browser, and its engine in node: the system's Chromium and node, installed where
 # that can be done. A tenth of the networks; `pytest -m browser tests/browser` compares all of them.
-test-browser: $(VENV)/installed-browser
+test-browser: $(VENV)/installed-browser $(VENV)/node
 	@which chromium chromium-browser google-chrome >/dev/null 2>&1 \
 	  || (apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium) >/dev/null 2>&1; \
 	which chromium chromium-browser google-chrome 2>/dev/null | grep -q . \
@@ -38,9 +38,9 @@ test-browser: $(VENV)/installed-browser
 	  || { echo "make test-browser needs node: install the package nodejs"; exit 1; }
 	$(BIN)/pytest -q -m "browser and not thorough" tests/browser
 
-# Exports in torch, transformers, TransformerLens, nnsight and CTranslate2, of versions known to work
-# together.
-test-export: $(VENV)/installed-dev
+# Exports in torch, transformers, TransformerLens, nnsight, CTranslate2 and transformers.js, of
+# versions known to work together.
+test-export: $(VENV)/installed-dev $(VENV)/node
 	@if $(BIN)/python -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))'; then \
 	  $(BIN)/python -m pip install --quiet --disable-pip-version-check \
 	    torch==2.13.0 "transformers>=5,<6" "transformer-lens>=4,<5" "nnsight>=0.8,<0.9" \
@@ -81,6 +81,13 @@ $(VENV)/installed: pyproject.toml | $(VENV)/pip
 $(VENV)/installed-dev: pyproject.toml | $(VENV)/pip
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[dev]"
 	@touch $@ $(VENV)/installed
+
+# transformers.js, whose package brings onnxruntime. What needs it is skipped where npm is not.
+$(VENV)/node: | $(VENV)/pip
+	@! which npm >/dev/null 2>&1 \
+	  || npm install --silent --ignore-scripts --no-audit --no-fund --prefix $@ \
+	    @huggingface/transformers@4.3.1 \
+	  || { rm -rf $@; echo "transformers.js cannot be installed: its tests are skipped"; }
 
 $(VENV)/installed-browser: pyproject.toml | $(VENV)/installed-dev
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[browser]"

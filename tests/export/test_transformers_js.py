@@ -1,8 +1,6 @@
 """A folder for transformers.js: in onnxruntime from Python, and in transformers.js in node."""
 
 import json
-import os
-import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -10,6 +8,7 @@ from typing import Any
 import numpy as np
 import onnx
 import pytest
+from tests.export.heavy import node_modules
 
 import netwright as nw
 from netwright.cli import main
@@ -148,8 +147,6 @@ def test_the_command_line(
         nw.generate("out", damaged=True)
 
 
-NODE = Path(os.environ.get("NETWRIGHT_NODE_MODULES", ""))
-"""A folder with the package @huggingface/transformers; `make test-export` makes one."""
 SCRIPT = """
 import { AutoModelForCausalLM, AutoTokenizer, env, pipeline } from "@huggingface/transformers";
 env.allowRemoteModels = false;
@@ -168,21 +165,16 @@ for (const [folder, words] of Object.entries(JSON.parse(process.argv[2]))) {
 }
 console.log(JSON.stringify(found));
 """
-needs_node = pytest.mark.skipif(
-    not (NODE / "node_modules").is_dir() or shutil.which("node") is None,
-    reason="transformers.js is not installed (make test-export, where node and npm are)",
-)
 
 
 def in_node(script: str, folder: Path, *arguments: str) -> str:
-    """What a script prints whose packages are those of `NODE`."""
-    (folder / "node_modules").symlink_to((NODE / "node_modules").resolve())
+    """What a script prints that has transformers.js."""
+    (folder / "node_modules").symlink_to(node_modules())
     (folder / "script.mjs").write_text(script)
     call = ["node", "script.mjs", *arguments]
     return subprocess.run(call, cwd=folder, check=True, capture_output=True, text=True).stdout
 
 
-@needs_node
 def test_transformers_js_writes_the_text_of_the_machine(tmp_path: Path) -> None:
     """Palindromes, the 4-state busy beaver to its end, and machines in a prompt: every token."""
     expected: dict[str, dict[str, list[int]]] = {}
@@ -212,7 +204,6 @@ def test_transformers_js_writes_the_text_of_the_machine(tmp_path: Path) -> None:
     assert [text.split()[-1] for _, text, _ in found["palindrome"][2:4]] == ["<reject>", "<accept>"]
 
 
-@needs_node
 def test_the_lines_in_the_readme_of_the_folder_run(tmp_path: Path) -> None:
     network = language_model()
     network.export("transformers-js", tmp_path / "out")

@@ -1,8 +1,4 @@
-"""A language model for transformers.js: a stock configuration, and one ONNX graph with a cache.
-
-The layout is that of optimum's exports: onnx/model.onnx takes `input_ids`, `attention_mask`,
-`position_ids` and `past_key_values.N.key|value`, and returns `logits` and `present.N.key|value`.
-"""
+"""A language model for transformers.js: a stock configuration, and one ONNX graph."""
 
 import json
 from collections.abc import Iterator
@@ -20,15 +16,12 @@ from netwright.export.checkpoint import (
     Way,
     forced,
 )
-from netwright.export.onnx_target import Graph
+from netwright.export.decoder_graphs import gpt2
 from netwright.export.target import Arrays, write_json
-from netwright.kind.language_model.checkpoint import EPSILON
 from netwright.network.tensors import NamedTensors
 from netwright.text import Notify
 
 MODEL = Path("onnx", "model.onnx")
-FORBIDDEN = -1e9
-"""The score of a token that may not be attended to. A row of padding has no other: not −∞."""
 
 
 class TransformersJsTarget(TextTarget):
@@ -139,77 +132,3 @@ class _InOnnxruntime:
         for _ in range(count):
             given = [int(self.logits(given)[-1].argmax())]
             yield given[0], None
-
-
-def gpt2(named: NamedTensors, dtype: str) -> bytes:
-    """The graph of `GPT2LMHeadModel` with a cache."""
-    graph, names = Graph(named, dtype), named.names
-    batch, new, total = "batch_size", "sequence_length", "total_sequence_length"
-    heads, size = names["heads"], names["width"] // names["heads"]
-    ids = graph.input("input_ids", [batch, new], whole=True)
-    mask = graph.input("attention_mask", [batch, total], whole=True)
-    places = graph.input("position_ids", [batch, new], whole=True)
-    seen = _visible(graph, ids, mask)
-    x = graph.add(
-        "Add",
-        graph.add("Gather", graph.tensor("transformer.wte.weight"), ids),
-        graph.add("Gather", graph.tensor("transformer.wpe.weight"), places),
-        to="embedded",
-    )
-    graph.output("logits", [batch, new, len(names["vocabulary"])])
-    forbidden = graph.constant("forbidden", np.array(FORBIDDEN, dtype))
-    root = graph.constant("root of the size of a head", np.array(np.sqrt(size), dtype))
-    for n in range(names["blocks"]):
-        place = f"transformer.h.{n}"
-        parts = graph.affine(f"{place}.attn.c_attn", _norm(graph, f"{place}.ln_1", x))
-        parts = graph.add("Reshape", parts, graph.integers(0, 0, 3, heads, size))
-        parts = graph.add("Transpose", parts, perm=[2, 0, 3, 1, 4])
-        q, k, v = (
-            graph.add("Gather", parts, graph.constant(f"{part}", np.array(part)), axis=0)
-            for part in range(3)
-        )
-        keys, values = (
-            graph.add(
-                "Concat",
-                graph.input(f"past_key_values.{n}.{what}", [batch, heads, "past", size]),
-                each,
-                axis=2,
-                to=f"present.{n}.{what}",
-            )
-            for what, each in (("key", k), ("value", v))
-        )
-        for present in (keys, values):
-            graph.output(present, [batch, heads, total, size])
-        scores = graph.add("MatMul", q, graph.add("Transpose", keys, perm=[0, 1, 3, 2]))
-        scores = graph.add("Where", seen, graph.add("Div", scores, root), forbidden)
-        pattern = graph.add("Softmax", scores, axis=-1, to=f"{place}.attn.pattern")
-        found = graph.add("Transpose", graph.add("MatMul", pattern, values), perm=[0, 2, 1, 3])
-        found = graph.add("Reshape", found, graph.integers(0, 0, heads * size))
-        found = graph.affine(f"{place}.attn.c_proj", found)
-        x = graph.add("Add", x, found, to=f"{place}.attended")
-        hidden = graph.affine(f"{place}.mlp.c_fc", _norm(graph, f"{place}.ln_2", x))
-        hidden = graph.activation("relu", hidden, to=f"{place}.units")
-        found = graph.affine(f"{place}.mlp.c_proj", hidden)
-        x = graph.add("Add", x, found, to=f"{place}.output")
-    head = graph.add("Transpose", graph.tensor("lm_head.weight"), perm=[1, 0])
-    graph.add("MatMul", _norm(graph, "transformer.ln_f", x), head, to="logits")
-    return graph.to_bytes("gpt2")
-
-
-def _norm(graph: Graph, name: str, x: str) -> str:
-    weight, bias = graph.tensor(f"{name}.weight"), graph.tensor(f"{name}.bias")
-    return graph.add("LayerNormalization", x, weight, bias, axis=-1, epsilon=EPSILON)
-
-
-def _visible(graph: Graph, ids: str, mask: str) -> str:
-    """Which tokens each new token may attend to: itself and those before it, without padding."""
-    zero, one = (graph.constant(f"{n}", np.array(n)) for n in (0, 1))
-    new, total = (
-        graph.add("Gather", graph.add("Shape", each), one, axis=0) for each in (ids, mask)
-    )
-    past = graph.add("Sub", total, new)
-    rows = graph.add("Unsqueeze", graph.add("Range", past, total, one), graph.integers(1))
-    before = graph.add("LessOrEqual", graph.add("Range", zero, total, one), rows)
-    shown = graph.add("Cast", mask, to_=graph.onnx.TensorProto.BOOL)
-    both = graph.add("And", before, graph.add("Unsqueeze", shown, graph.integers(1)))
-    return graph.add("Unsqueeze", both, graph.integers(1), to="visible")

@@ -18,6 +18,7 @@ from netwright.export.subject import Subject
 from netwright.export.target import Opened, Target
 from netwright.export.targets import target_named
 from netwright.files import output_path
+from netwright.kind.language_model.checkpoint import pack
 from netwright.kind.language_model.kind import plain_language_model
 from netwright.kind.language_model.stream import MEANINGS
 from netwright.kind.language_model.universal import (
@@ -102,7 +103,9 @@ class UniversalSubject(Subject):
             "symbols": list(vocabulary.symbols),
         }
         ends = ("<accept>", "<halt>")
-        self.tensors = plain_language_model(names, model.network, UNIVERSAL_MEANINGS, ends)
+        weights = pack(model.network)
+        found = names, model.network, UNIVERSAL_MEANINGS, ends, weights
+        self.tensors = plain_language_model(*found)
 
     def _example(self) -> str:
         for name in ("binary-increment", "busy-beaver-2"):

@@ -45,9 +45,14 @@ from netwright.kind.language_model.definition import Block, Head, LanguageModel,
 from netwright.kind.language_model.parts import Sum, UnitList, lookup
 from netwright.kind.language_model.stream import MOVES, bits, bits_of
 from netwright.kind.language_model.text import visiting_steps
-from netwright.kind.language_model.vocabulary import check_context, check_size, unused
+from netwright.kind.language_model.vocabulary import (
+    Beginning,
+    check_context,
+    check_size,
+    unused,
+)
 from netwright.machine.normal_form import remove_stays
-from netwright.machine.turing_machine import TuringMachine
+from netwright.machine.turing_machine import Move, TuringMachine
 
 ACCEPTING = "acc"
 RUN, ACCEPT, HALT, PAD, BOS = range(5)
@@ -345,13 +350,14 @@ def _run_of(
     number: dict[str, int],
 ) -> Iterator[int]:
     """The tokens of a run; `null` is the position of `<run>`, after the letters."""
-    tape = dict(enumerate(word))
+    tape, blanks = dict(enumerate(word)), (machine.blank, machine.blank)
     visits = {cell: null - len(word) + cell for cell in tape}
-    for step, visit in visiting_steps(machine, tape, visits, null + 1, machine.start):
+    begun = Beginning([], tape, visits, 0, Move.R, machine.start, blanks, (null, null))
+    for step, visit in visiting_steps(machine, begun, null + 1):
         shown = renaming.states[step.state]
         yield number[f"{step.move}:{shown}:{renaming.symbols[step.symbol]}"]
         if shown == ACCEPTING:
             yield ACCEPT
             return
-        yield number["@0"] + (null if visit is None else visit)
+        yield number["@0"] + visit
     yield HALT

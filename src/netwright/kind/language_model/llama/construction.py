@@ -131,7 +131,7 @@ def compile_llama(given: TuringMachine, context: int = 1024) -> CompiledLlama:
     >>> from netwright.machine.library import library_machine
     >>> compiled = compile_llama(library_machine("palindrome"), 64)
     >>> len(compiled.network.vocabulary), compiled.network.stream.dimension
-    (145, 151)
+    (125, 152)
     """
     check_context(context)
     vocabulary, phases = LlamaVocabulary.of(given, context), Phases(context)

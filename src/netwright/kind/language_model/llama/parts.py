@@ -1,7 +1,6 @@
 """Heads that look a number of tokens back, units that multiply, and the logits of offsets."""
 
 from collections.abc import Mapping, Sequence
-
 from typing import Any
 
 from netwright.exact.layout import Layout

@@ -32,7 +32,7 @@ from netwright.export.targets import TARGETS
 from netwright.export.universal import export_universal
 from netwright.export.zoo import Animal, write_zoo
 from netwright.kind.language_model.kind import read_context
-from netwright.kind.registry import DEFAULT, kind_named, kinds
+from netwright.kind.registry import DEFAULT, kind_named
 from netwright.machine.turing_machine import TuringMachine
 from netwright.network.running import machine_in, network_of
 from netwright.text import counted, shortened
@@ -139,10 +139,10 @@ def command(
         turing = machine_in(source)
         inputs = [check_word(turing, word, separator) for word in given] or [turing.default_input]
         if not TARGETS[to].is_exact and isinstance(source, TuringMachine):
-            kind = kind_named(on or _only_kind(to) or DEFAULT)
+            kind = kind_named(on or TARGETS[to].on or DEFAULT)
             options = dict(kind.construction.for_export(options, turing))
         letters = [symbol for word in inputs for symbol in word]  # the network takes all of them
-        network = network_of(source, on or _only_kind(to), letters, **options)
+        network = network_of(source, on or TARGETS[to].on, letters, **options)
         write = partial(export, network, to, output, inputs=inputs)
         show = partial(_print, machine=turing, separator=separator)
     return _written(write, dtype, check, keep_failed, force, output, as_json, show)
@@ -190,12 +190,6 @@ def _written(
     else:
         show(made)
     return 0 if made.holds else FAILED
-
-
-def _only_kind(to: str) -> str | None:
-    """The kind that a target takes, if it is one alone; None if there are others."""
-    taken = [name for name in kinds() if TARGETS[to].takes(name)]
-    return taken[0] if len(taken) == 1 else None
 
 
 def _print(

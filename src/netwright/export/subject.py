@@ -1,8 +1,9 @@
 """What an export is about: a network, with the inputs on which it is checked."""
 
+import random
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from netwright.export.check import Checked, ExactRun, Tell, check_outputs
@@ -101,7 +102,8 @@ class NetworkSubject(Subject):
     def check(self, target: Target, opened: Opened, notify: Notify) -> list[Checked]:
         """Compare outputs and attended indices, or the tokens of a language model."""
         if isinstance(target, CheckpointTarget):
-            return target.check(opened, [self._text(word) for word in self.words], notify)
+            texts = [self._text(word, self.count) for word in self.words]
+            return target.check(opened, [*texts, *self._more(texts, target.least)], notify)
         if isinstance(target, JsonTarget):
             return target.check(self.network, opened, self.words, self.count)
 
@@ -116,14 +118,27 @@ class NetworkSubject(Subject):
                 found.append(check_outputs(exact, opened, way, steps, most, callback))
         return found
 
-    def _text(self, word: tuple[str, ...]) -> CheckedText:
+    def _text(self, word: tuple[str, ...], count: int) -> CheckedText:
         """Return the prompt and at most `count` more tokens, by the model's definition."""
-        tracing = self.network.kind.reading.trace(self.network.compiled, word, self.count)
+        tracing = self.network.kind.reading.trace(self.network.compiled, word, count)
         assert isinstance(tracing, LanguageModelTracing)
-        prompt = len(word) + 1
-        tokens = tracing.tokens[: prompt + self.count]
+        prompt = len(self.network.compiled.vocabulary.prompt(word))
+        tokens = tracing.tokens[: prompt + count]
         ended = tokens == tracing.tokens and tokens[-1] in (ACCEPT, REJECT)
         return CheckedText(word, tokens, prompt, ended)
+
+    def _more(self, texts: Sequence[CheckedText], least: int) -> Iterator[CheckedText]:
+        """Yield texts of random words until all have `least` tokens together.
+
+        They are long: a wrong base of RoPE shows only there.
+        """
+        done = sum(len(text.tokens) - text.prompt for text in texts)
+        machine, draw = self.network.machine, random.Random(0)
+        length = min(least // 2, (self.network.compiled.context - 5) // 3)
+        while done < least:
+            word = tuple(draw.choices(machine.symbols, k=length))
+            yield (text := self._text(word, least))
+            done += len(text.tokens) - text.prompt
 
     def predicted(self, checks: Sequence[Checked], dtype: str, notify: Notify) -> list[Any]:
         """Predict for networks as they were compiled, of kinds that `precision` knows."""

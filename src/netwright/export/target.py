@@ -53,6 +53,8 @@ class Target(ABC):
     """The name of the file with the code."""
     dtypes: tuple[str, ...] = ("float64", "float32")
     """The supported types of numbers, the default first."""
+    on: str | None = None
+    """The kind of network that it takes, if it is one alone."""
     is_exact = False
     """Whether its numbers are not rounded."""
 

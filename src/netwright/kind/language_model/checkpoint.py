@@ -27,7 +27,7 @@ a number in a matrix is small, or a power of two times a small one.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,6 +54,8 @@ class Weights:
     blocks: int
     context: int
     heads: int = HEADS
+
+    architecture: ClassVar[str] = "gpt2"
 
     @property
     def parameters(self) -> int:

@@ -85,7 +85,8 @@ class CompiledLanguageModel:
 
     def text(self, *tokens: int) -> str:
         """Tokens as text."""
-        return " ".join(self.vocabulary.texts[token] for token in tokens)
+        texts = self.vocabulary.texts  # a tokenizer may have more tokens
+        return " ".join(texts[n] if n < len(texts) else f"<token {n}>" for n in tokens)
 
 
 def compile_language_model(given: TuringMachine, context: int = 1024) -> CompiledLanguageModel:

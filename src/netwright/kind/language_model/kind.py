@@ -85,18 +85,17 @@ def plain_language_model(
     names: dict[str, Any],
     network: LanguageModel,
     meanings: Meanings,
-    ends: Sequence[str],
     weights: Weights,
 ) -> NamedTensors:
     """The tensors of a checkpoint, and a name for every coordinate, head, slot, unit and token."""
     names |= {
+        "architecture": weights.architecture,
         "context": network.context,
         "width": weights.width,
         "hidden": weights.hidden,
         "blocks": weights.blocks,
         "heads": weights.heads,
         "vocabulary": list(network.vocabulary),
-        "ends": list(ends),
         "layouts": {"vector": list(weights.coordinates(_labels(network.stream)))},
         "meanings": dict(meanings.blocks),
         "attention": [
@@ -179,19 +178,27 @@ class LanguageModelConstruction(Construction[CompiledLanguageModel]):
 
     def tensors(self, compiled: CompiledLanguageModel, meanings: Meanings) -> NamedTensors:
         """The checkpoint, with a name for everything in it."""
-        vocabulary, given = compiled.vocabulary, compiled.given
+        vocabulary = compiled.vocabulary
         names = {
-            **about_machine(self, given),
-            "before": [],
-            "reading": READING.format(end=vocabulary.texts[ACCEPT]),
-            "example": " ".join(map(as_token, given.default_input)),
+            **about_machine(self, compiled.given),
             "states": list(vocabulary.machine.states),
             "symbols": list(vocabulary.symbols),
             "pauses": sorted(vocabulary.pauses),
+            **self.texts(compiled),
         }
-        ends = vocabulary.texts[ACCEPT : REJECT + 1]
-        found = names, compiled.network, meanings, ends, compiled.weights()
+        found = names, compiled.network, meanings, compiled.weights()
         return plain_language_model(*found)
+
+    def texts(self, compiled: CompiledLanguageModel) -> dict[str, Any]:
+        """The tokens around an input, the ends of a run, an example, and how a text is read."""
+        vocabulary, letters = compiled.vocabulary, compiled.given.default_input
+        return {
+            "before": [],
+            "after": ["<run>"],
+            "ends": list(vocabulary.texts[ACCEPT : REJECT + 1]),
+            "reading": READING.format(end=vocabulary.texts[ACCEPT]),
+            "example": " ".join(map(as_token, letters)),
+        }
 
     def introduction(self, paper: str) -> str:
         """What the model is; it is not a network of the paper."""

@@ -22,11 +22,10 @@ Nothing here is certified. `netwright export` measures the lead of the right log
 2 is what the definition has. It falls by 4ε/gap if the phase of an offset is off by ε.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from netwright.exact.arrays import FloatArray
 from netwright.kind.language_model.checkpoint import KAPPA, Weights
@@ -43,6 +42,8 @@ SIGNS = ((1, 1), (-1, -1))
 
 class LlamaWeights(Weights):
     """The tensors of a checkpoint, by Llama's names for them."""
+
+    architecture = "llama"
 
     def coordinates(self, named: Sequence[str]) -> list[str]:
         """Names for all coordinates: 64 times `one`, then the others."""
@@ -146,22 +147,21 @@ def _up(number: int, block: int) -> int:
     return -(-number // block) * block
 
 
-def llama_config(weights: Mapping[str, NDArray[Any]], context: int, blocks: int) -> dict[str, Any]:
+def llama_config(weights: Weights) -> dict[str, Any]:
     """The sizes under the names of Llama's configuration.
 
     `rope_theta` is there twice: transformers 5 reads it in `rope_parameters`, and transformers 4
     takes 10,000 without a word if it is not at the top.
     """
-    heads = weights["model.layers.0.self_attn.q_proj.weight"].shape[0] // SIZE
     return {
-        "hidden_size": weights["model.embed_tokens.weight"].shape[1],
-        "intermediate_size": weights["model.layers.0.mlp.gate_proj.weight"].shape[0],
-        "num_hidden_layers": blocks,
-        "num_attention_heads": heads,
-        "num_key_value_heads": heads,
+        "hidden_size": weights.width,
+        "intermediate_size": weights.hidden,
+        "num_hidden_layers": weights.blocks,
+        "num_attention_heads": weights.heads,
+        "num_key_value_heads": weights.heads,
         "head_dim": SIZE,
         "hidden_act": "silu",
-        "max_position_embeddings": context,
+        "max_position_embeddings": weights.context,
         "rms_norm_eps": EPSILON,
         "rope_theta": THETA,
         "rope_parameters": {"rope_type": "default", "rope_theta": THETA},

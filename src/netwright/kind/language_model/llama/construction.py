@@ -122,7 +122,7 @@ class CompiledLlama(CompiledLanguageModel):
 
     def in_torch(self, tensors: dict[str, NDArray[np.float32]]) -> TorchLlama:
         """These tensors in transformers."""
-        return TorchLlama(tensors, self.context, len(self.network.blocks), self.dtype)
+        return TorchLlama(tensors, self.weights(), self.dtype)
 
 
 def compile_llama(given: TuringMachine, context: int = 1024) -> CompiledLlama:

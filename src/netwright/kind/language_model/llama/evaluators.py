@@ -3,6 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from netwright.kind.language_model.checkpoint import Weights
 from netwright.kind.language_model.evaluators import ROUNDED, CheckpointInTorch
 from netwright.kind.language_model.llama.checkpoint import EPSILON, llama_config
 from netwright.kind.language_model.llama.phases import PAIRS, SIZE, THETA
@@ -98,12 +99,14 @@ class FloatLlama:
 class TorchLlama(CheckpointInTorch):
     """The checkpoint itself: transformers' own Llama, with its cache."""
 
-    def __init__(self, tensors: dict[str, Array], context: int, blocks: int, dtype: str) -> None:
+    def __init__(self, tensors: dict[str, Array], sizes: Weights, dtype: str) -> None:
         from transformers import LlamaConfig, LlamaForCausalLM
 
-        sizes = llama_config(tensors, context, blocks)
         ends = dict.fromkeys(("bos_token_id", "eos_token_id", "pad_token_id"))
         config = LlamaConfig(
-            vocab_size=len(tensors["lm_head.weight"]), tie_word_embeddings=False, **sizes, **ends
+            vocab_size=len(tensors["lm_head.weight"]),
+            tie_word_embeddings=False,
+            **llama_config(sizes),
+            **ends,
         )
         super().__init__(LlamaForCausalLM, config, tensors, dtype)

@@ -31,8 +31,8 @@ from netwright.export.subject import prediction_text
 from netwright.export.targets import TARGETS
 from netwright.export.universal import export_universal
 from netwright.export.zoo import Animal, write_zoo
-from netwright.kind.language_model.kind import read_context
-from netwright.kind.registry import DEFAULT, kind_named, kinds
+from netwright.kind.language_model.kind import ARCHITECTURE, read_context
+from netwright.kind.registry import DEFAULT, kind_named
 from netwright.machine.turing_machine import TuringMachine
 from netwright.network.running import machine_in, network_of
 from netwright.text import counted, shortened
@@ -126,10 +126,11 @@ def command(
     write: Callable[..., Export]
     show = _print
     if universal:
-        if any((*about_machines, zoo, on)) or {*options} - {"context"}:
+        if any((*about_machines, zoo, on)) or {*options} - {"context", "architecture"}:
             raise InputError(
                 "--universal is for all machines: it takes no MACHINE, --input, --separator, "
-                "--format, --zoo or --on, and of the network options only --context"
+                "--format, --zoo or --on, and of the network options only --context and "
+                "--architecture"
             )
         write = _universal(to, output, states, symbols, options)
     elif zoo:
@@ -144,10 +145,10 @@ def command(
         turing = machine_in(source)
         inputs = [check_word(turing, word, separator) for word in given] or [turing.default_input]
         if not TARGETS[to].is_exact and isinstance(source, TuringMachine):
-            kind = kind_named(on or _only_kind(to) or DEFAULT)
+            kind = kind_named(on or TARGETS[to].on or DEFAULT)
             options = dict(kind.construction.for_export(options, turing))
         letters = [symbol for word in inputs for symbol in word]  # the network takes all of them
-        network = network_of(source, on or _only_kind(to), letters, **options)
+        network = network_of(source, on or TARGETS[to].on, letters, **options)
         write = partial(export, network, to, output, inputs=inputs)
         show = partial(_print, machine=turing, separator=separator)
     return _written(write, dtype, check, keep_failed, force, output, as_json, show)
@@ -157,6 +158,7 @@ def _universal(
     to: str, output: Path, states: int | None, symbols: int | None, options: dict[str, Any]
 ) -> Callable[..., Export]:
     """Write the language model that takes the rules of any machine in its prompt."""
+    name = ARCHITECTURE.name
     return partial(
         export_universal,
         to,
@@ -164,6 +166,7 @@ def _universal(
         states=16 if states is None else states,
         symbols=8 if symbols is None else symbols,
         context=read_context(options.get("context", 2048)),
+        architecture=ARCHITECTURE.read(options[name]) if name in options else None,
     )
 
 
@@ -195,12 +198,6 @@ def _written(
     else:
         show(made)
     return 0 if made.holds else FAILED
-
-
-def _only_kind(to: str) -> str | None:
-    """The kind that a target takes, if it is one alone; None if there are others."""
-    taken = [name for name in kinds() if TARGETS[to].takes(name)]
-    return taken[0] if len(taken) == 1 else None
 
 
 def _print(

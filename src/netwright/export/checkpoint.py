@@ -10,17 +10,19 @@ import re
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import ml_dtypes
 import numpy as np
 from numpy.typing import NDArray
 
+from netwright.errors import InputError
 from netwright.export.check import Checked, WrongToken
 from netwright.export.target import Arrays, Target, arrays_of, write_json
 from netwright.export.tokenizer import quiet_transformers, write_tokenizer
 from netwright.kind.language_model.checkpoint import HEADS, KAPPA
 from netwright.kind.language_model.evaluators import FloatEvaluator
+from netwright.network.network import Network
 from netwright.network.tensors import NamedTensors
 from netwright.text import Notify
 
@@ -46,21 +48,43 @@ class CheckedText(NamedTuple):
     ended: bool
     """Whether the run ends with them."""
 
-    @property
-    def written(self) -> int:
-        """The number of tokens after the prompt."""
-        return len(self.tokens) - self.prompt
+
+class Logits(Protocol):
+    """An evaluator that returns the logits after each token."""
+
+    def all_logits(self, tokens: list[int]) -> NDArray[np.float32]:
+        """Append tokens; return the logits after each of them."""
+
+    def restart(self) -> None:
+        """Forget all tokens."""
 
 
 class TextTarget(Target):
     """A language model, which is checked by its text."""
 
-    least_tokens = 0
-    """The number of tokens to check: random words follow the given ones until there are as many."""
+    on = "language-model"
+    weights = "gpt2"
+    """The architecture of the model that it takes."""
+    least = 0
+    """The number of tokens that a check has at least, if it is not told to have none."""
 
     def takes(self, kind: str) -> bool:
         """Whether it is a language model."""
         return kind == "language-model"
+
+    def prepared(self, named: NamedTensors) -> NamedTensors:
+        """What is written of a model; InputError if it is of another architecture."""
+        found = named.names["architecture"]
+        if found != self.weights:
+            raise InputError(
+                f"{self.name} takes a model of the architecture {self.weights}, not {found}: "
+                f"--architecture {self.weights}"
+            )
+        return named
+
+    def named(self, network: Network) -> NamedTensors:
+        """The tensors to write."""
+        return self.prepared(super().named(network))
 
     def check(self, opened: Any, texts: Sequence[CheckedText], notify: Notify) -> list[Checked]:
         """Compare every text in every way that the runtime offers."""
@@ -102,24 +126,37 @@ class CheckpointTarget(TextTarget):
         """Write all but the weights."""
         names = named.names
         number = {text: n for n, text in enumerate(names["vocabulary"])}
+        pad = "<pad>" if "<pad>" in number else names["ends"][0]
         ends = {
+            "bos_token_id": number.get("<s>"),
             "eos_token_id": [number[text] for text in names["ends"]],
-            "pad_token_id": number["<pad>"],
+            "pad_token_id": number[pad],
         }
         config = {
             "architectures": [self.architecture],
             "model_type": self.model_type,
             "dtype": dtype,
-            "vocab_size": len(number),
+            "vocab_size": next(iter(named.tensors.values())).shape[0],  # the embedding's rows
             "tie_word_embeddings": False,
-            "bos_token_id": None,
             **ends,
             **self.config(names),
         }
         write_json(folder / "config.json", config)
         generation = {"do_sample": False, "max_length": names["context"], **ends}
         write_json(folder / "generation_config.json", generation)
-        write_tokenizer(folder, names["vocabulary"], names["before"], ["<run>"])
+        self.write_tokenizer(folder, names)
+
+    def write_tokenizer(self, folder: Path, names: Mapping[str, Any]) -> None:
+        """Write a tokenizer of words."""
+        write_tokenizer(folder, names["vocabulary"], names["before"], names["after"])
+
+    def in_numpy(self, folder: Path) -> tuple[Logits, list[str]]:
+        """Open the files in netwright's own evaluator; return it with the texts of the tokens."""
+        dtype = json.loads((folder / "config.json").read_text(encoding="utf-8"))["dtype"]
+        tokenizer = json.loads((folder / "tokenizer.json").read_text(encoding="utf-8"))
+        tensors = {n: a.astype(np.float32) for n, a in self.stored(None, folder).items()}
+        blocks = sum(name.endswith("attn.c_attn.weight") for name in tensors)
+        return FloatEvaluator(tensors, blocks, dtype), list(tokenizer["model"]["vocab"])
 
     @abstractmethod
     def config(self, names: Mapping[str, Any]) -> dict[str, Any]:
@@ -135,7 +172,7 @@ class CheckpointTarget(TextTarget):
 
     def open(self, folder: Path) -> Any:
         """Load the model in transformers, or in our own evaluator."""
-        return _InTransformers(folder) if self.runtime else _InNumpy(folder, self)
+        return _InTransformers(folder) if self.runtime else InNumpy(folder, self)
 
     def stored(self, opened: Any, folder: Path) -> Arrays:
         """Read the tensors, under the names of GPT-2."""
@@ -210,14 +247,11 @@ class _InTransformers:
             yield token, None
 
 
-class _InNumpy:
+class InNumpy:
+    """A model in netwright's own evaluator."""
+
     def __init__(self, folder: Path, target: CheckpointTarget) -> None:
-        dtype = json.loads((folder / "config.json").read_text(encoding="utf-8"))["dtype"]
-        tokenizer = json.loads((folder / "tokenizer.json").read_text(encoding="utf-8"))
-        self.texts = list(tokenizer["model"]["vocab"])
-        tensors = {n: a.astype(np.float32) for n, a in target.stored(None, folder).items()}
-        blocks = sum(name.endswith("attn.c_attn.weight") for name in tensors)
-        self.evaluator = FloatEvaluator(tensors, blocks, dtype)
+        self.evaluator, self.texts = target.in_numpy(folder)
 
     def ways(self, tokens: list[int], prompt: int, notify: Notify) -> Iterator[Way]:
         """Yield a teacher-forced pass."""

@@ -8,6 +8,8 @@ import numpy as np
 
 from netwright.export.onnx_target import Graph
 from netwright.kind.language_model.checkpoint import EPSILON
+from netwright.kind.language_model.llama.checkpoint import EPSILON as LLAMA_EPSILON
+from netwright.kind.language_model.llama.phases import FREQUENCIES, PAIRS, SIZE
 from netwright.network.tensors import NamedTensors
 
 BATCH, NEW, TOTAL = "batch_size", "sequence_length", "total_sequence_length"
@@ -25,7 +27,7 @@ class DecoderGraph(Graph):
         self.ids = self.input("input_ids", [BATCH, NEW], whole=True)
         self.mask = self.input("attention_mask", [BATCH, TOTAL], whole=True)
         self.places = self.input("position_ids", [BATCH, NEW], whole=True)
-        self.output("logits", [BATCH, NEW, len(named.names["vocabulary"])])
+        self.output("logits", [BATCH, NEW, named.tensors["lm_head.weight"].shape[0]])
         self.visible = self._visible()
 
     def _visible(self) -> str:
@@ -91,3 +93,52 @@ def gpt2(named: NamedTensors, dtype: str) -> bytes:
         x = graph.add("Add", x, graph.affine(f"{place}.mlp.c_proj", hidden), to=f"block {n}")
     graph.product(norm("transformer.ln_f", x), "lm_head", to="logits")
     return graph.to_bytes("gpt2")
+
+
+def llama(named: NamedTensors, dtype: str) -> bytes:
+    """The graph of `LlamaForCausalLM`; RoPE is a table, for runtimes whose cosine is not exact."""
+    graph = DecoderGraph(named, dtype)
+    epsilon = graph.constant("epsilon", np.array(LLAMA_EPSILON, dtype))
+    angles = np.outer(np.arange(named.names["context"]), FREQUENCIES)
+    cos, sin = (
+        graph.add("Unsqueeze", graph.add("Gather", table, graph.places), graph.integers(1))
+        for table in (
+            graph.constant("cosines of RoPE", np.cos(angles).astype(dtype)),
+            graph.constant("sines of RoPE", np.sin(angles).astype(dtype)),
+        )
+    )
+
+    def norm(name: str, x: str) -> str:
+        square = graph.add("ReduceMean", graph.add("Mul", x, x), axes=[-1], keepdims=1)
+        root = graph.add("Sqrt", graph.add("Add", square, epsilon))
+        return graph.add("Mul", graph.add("Div", x, root), graph.tensor(f"{name}.weight"))
+
+    def part(name: str, x: str) -> str:
+        found = graph.product(x, name)
+        found = graph.add("Reshape", found, graph.integers(0, 0, graph.heads, SIZE))
+        return graph.add("Transpose", found, perm=[0, 2, 1, 3])
+
+    def turned(x: str) -> str:
+        a, b = (
+            graph.add("Slice", x, *map(graph.integers, (start, start + PAIRS, 3)))
+            for start in (0, PAIRS)
+        )
+        real = graph.add("Sub", graph.add("Mul", a, cos), graph.add("Mul", b, sin))
+        imaginary = graph.add("Add", graph.add("Mul", b, cos), graph.add("Mul", a, sin))
+        return graph.add("Concat", real, imaginary, axis=-1)
+
+    x = graph.add("Gather", graph.tensor("model.embed_tokens.weight"), graph.ids, to="embedded")
+    for n in graph.blocks:
+        place = f"model.layers.{n}"
+        y = norm(f"{place}.input_layernorm", x)
+        q, k, v = (part(f"{place}.self_attn.{letter}_proj", y) for letter in "qkv")
+        found = graph.attention(n, SIZE, turned(q), turned(k), v)
+        found = graph.product(found, f"{place}.self_attn.o_proj")
+        x = graph.add("Add", x, found, to=f"block {n} attended")
+        y = norm(f"{place}.post_attention_layernorm", x)
+        gate, up = (graph.product(y, f"{place}.mlp.{letter}_proj") for letter in ("gate", "up"))
+        gated = graph.add("Mul", gate, graph.add("Sigmoid", gate))
+        hidden = graph.add("Mul", gated, up, to=f"block {n} units")
+        x = graph.add("Add", x, graph.product(hidden, f"{place}.mlp.down_proj"), to=f"block {n}")
+    graph.product(norm("model.norm", x), "lm_head", to="logits")
+    return graph.to_bytes("llama")

@@ -3,7 +3,7 @@
 import random
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from netwright.export.check import Checked, ExactRun, Tell, check_outputs
@@ -24,8 +24,8 @@ PAPER = (
     "Barceló, ICLR 2019)"
 )
 
-DRAWN, MORE = 20, 5
-"""The number of random words, and of those with the longest texts, which are checked."""
+DRAWN = 20
+"""The number of random words of which the longest texts are checked first."""
 
 
 class Subject(ABC):
@@ -106,7 +106,8 @@ class NetworkSubject(Subject):
     def check(self, target: Target, opened: Opened, notify: Notify) -> list[Checked]:
         """Compare outputs and attended indices, or the tokens of a language model."""
         if isinstance(target, TextTarget):
-            return target.check(opened, self._texts(min(target.least_tokens, self.count)), notify)
+            texts = [self._text(word, self.count) for word in self.words]
+            return target.check(opened, [*texts, *self._more(texts, target.least)], notify)
         if isinstance(target, JsonTarget):
             return target.check(self.network, opened, self.words, self.count)
 
@@ -121,28 +122,30 @@ class NetworkSubject(Subject):
                 found.append(check_outputs(exact, opened, way, steps, most, callback))
         return found
 
-    def _texts(self, least: int) -> list[CheckedText]:
-        """The texts of all words; if they are short, also the longest of some random words."""
-        texts = [self._text(word) for word in self.words]
-        missing = least - sum(text.written for text in texts)
-        if missing > 0:
-            machine, longest = self.network.machine, self.network.compiled.context // 8
-            drawn = dict.fromkeys(random_words(random.Random(0), machine, DRAWN, longest))
-            others = [self._text(word) for word in drawn if word not in self.words]
-            for text in sorted(others, key=lambda text: -text.written)[:MORE]:
-                if missing > 0:
-                    texts.append(text)
-                    missing -= text.written
-        return texts
-
-    def _text(self, word: tuple[str, ...]) -> CheckedText:
+    def _text(self, word: tuple[str, ...], count: int) -> CheckedText:
         """Return the prompt and at most `count` more tokens, by the model's definition."""
-        tracing = self.network.kind.reading.trace(self.network.compiled, word, self.count)
+        tracing = self.network.kind.reading.trace(self.network.compiled, word, count)
         assert isinstance(tracing, LanguageModelTracing)
-        prompt = len(word) + 1
-        tokens = tracing.tokens[: prompt + self.count]
+        prompt = len(self.network.compiled.vocabulary.prompt(word))
+        tokens = tracing.tokens[: prompt + count]
         ended = tokens == tracing.tokens and tokens[-1] in (ACCEPT, REJECT)
         return CheckedText(word, tokens, prompt, ended)
+
+    def _more(self, texts: Sequence[CheckedText], least: int) -> Iterator[CheckedText]:
+        """Yield texts of random words, the longest of some, until all have `least` tokens together.
+
+        They are long: a wrong base of RoPE shows only there.
+        """
+        done = sum(len(text.tokens) - text.prompt for text in texts)
+        machine, draw = self.network.machine, random.Random(0)
+        longest = self.network.compiled.context // 8
+        while done < least:
+            words = random_words(draw, machine, DRAWN, longest)
+            drawn = [self._text(word, least) for word in words if word not in self.words]
+            for text in sorted(drawn, key=lambda text: text.prompt - len(text.tokens)):
+                if done < least:
+                    yield text
+                    done += len(text.tokens) - text.prompt
 
     def predicted(self, checks: Sequence[Checked], dtype: str, notify: Notify) -> list[Any]:
         """Predict for networks as they were compiled, of kinds that `precision` knows."""

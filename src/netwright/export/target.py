@@ -55,6 +55,8 @@ class Target(ABC):
     """The supported types of numbers, the default first."""
     language = "python"
     """Of `usage`."""
+    on: str | None = None
+    """The kind of network that it takes, if it is one alone."""
     is_exact = False
     """Whether its numbers are not rounded."""
 

@@ -4,6 +4,7 @@ from netwright.errors import InputError, unknown
 from netwright.export.checkpoint import GPT2Target, OPTTarget
 from netwright.export.hugging_face import HuggingFaceTarget
 from netwright.export.json_target import JsonTarget
+from netwright.export.llama import LlamaTarget
 from netwright.export.numpy_target import NumpyTarget
 from netwright.export.onnx_target import OnnxTarget
 from netwright.export.target import Target
@@ -12,7 +13,7 @@ from netwright.export.transformers_js_target import TransformersJsTarget
 
 _CLASSES: tuple[type[Target], ...] = (
     *(NumpyTarget, OnnxTarget, TorchTarget, HuggingFaceTarget),
-    *(GPT2Target, OPTTarget, TransformersJsTarget, JsonTarget),
+    *(GPT2Target, OPTTarget, LlamaTarget, TransformersJsTarget, JsonTarget),
 )
 TARGETS: dict[str, Target] = {each.name: each() for each in _CLASSES}
 

@@ -1,7 +1,7 @@
 """A language model for transformers.js: a stock configuration, and one ONNX graph."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -10,18 +10,23 @@ from numpy.typing import NDArray
 
 from netwright.export.checkpoint import (
     SAMPLE,
+    CheckpointTarget,
     Choices,
     GPT2Target,
     TextTarget,
     Way,
     forced,
 )
-from netwright.export.decoder_graphs import gpt2
+from netwright.export.decoder_graphs import gpt2, llama
+from netwright.export.llama import LlamaTarget
 from netwright.export.target import Arrays, write_json
+from netwright.kind.language_model.kind import LLAMA
 from netwright.network.tensors import NamedTensors
 from netwright.text import Notify
 
 MODEL = Path("onnx", "model.onnx")
+GRAPHS = {"gpt2": gpt2, LLAMA: llama}
+"""By architecture."""
 
 
 class TransformersJsTarget(TextTarget):
@@ -29,9 +34,14 @@ class TransformersJsTarget(TextTarget):
 
     name, extra, needs = "transformers-js", "onnx", ("onnx", "onnxruntime")
     dtypes = ("float32",)
-    least_tokens = 300
+    least = 300
     language = "js"
-    stock = GPT2Target()
+    stock: Mapping[str, CheckpointTarget] = {"gpt2": GPT2Target(), LLAMA: LlamaTarget()}
+    """Whose configuration and tokenizer it has, by architecture."""
+
+    def prepared(self, named: NamedTensors) -> NamedTensors:
+        """What is written of a model of either architecture."""
+        return self.stock[named.names["architecture"]].prepared(named)
 
     def checked_in(self) -> str:
         """Name the runtime of the check, for reports."""
@@ -39,7 +49,8 @@ class TransformersJsTarget(TextTarget):
 
     def write(self, named: NamedTensors, folder: Path, dtype: str) -> None:
         """Write the files that `from_pretrained` of transformers.js reads."""
-        self.stock.describe(named, folder, dtype)
+        architecture = named.names["architecture"]
+        self.stock[architecture].describe(named, folder, dtype)
         more: dict[str, dict[str, Any]] = {
             # Otherwise browsers look for a graph in 8 bits.
             "config.json": {"transformers.js_config": {"dtype": "fp32"}},
@@ -50,14 +61,14 @@ class TransformersJsTarget(TextTarget):
             found = json.loads((folder / name).read_text(encoding="utf-8"))
             write_json(folder / name, {**found, **values})
         (folder / MODEL).parent.mkdir()
-        (folder / MODEL).write_bytes(gpt2(named, dtype))
+        (folder / MODEL).write_bytes(GRAPHS[architecture](named, dtype))
 
     def open(self, folder: Path) -> Any:
         """Load the graph in onnxruntime."""
         return _InOnnxruntime(folder)
 
     def stored(self, opened: Any, folder: Path) -> Arrays:
-        """Return the weights in the graph, under the names of GPT-2."""
+        """Return the weights in the graph, under the names of the checkpoint."""
         import onnx
         from google.protobuf.message import DecodeError
 

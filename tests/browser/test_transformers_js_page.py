@@ -26,6 +26,8 @@ def test_the_page_runs_the_word_that_is_typed(watched: Opened, tmp_path: Path) -
     shutil.copy(EXAMPLE / "index.html", tmp_path)
     network = nw.compile("palindrome", to="language-model", context=128)
     network.export("transformers-js", tmp_path / "model")
+    llama = nw.compile("palindrome", to="language-model", architecture="llama", context=128)
+    llama.export("transformers-js", tmp_path / "llama")
     export_universal("transformers-js", tmp_path / "turing", context=256)
     prompt = nw.prompt("binary-increment", "1011", model=tmp_path / "turing")
     handler = partial(Quiet, directory=str(tmp_path))
@@ -36,6 +38,7 @@ def test_the_page_runs_the_word_that_is_typed(watched: Opened, tmp_path: Path) -
             for query, word, end in (
                 ("", "abba", "<accept>"),
                 ("", "a b", "<reject>"),
+                ("?model=llama", "abba", "<accept>"),
                 ("?model=turing", prompt, "<halt>"),
             ):
                 page = watched(address + query)
@@ -45,7 +48,8 @@ def test_the_page_runs_the_word_that_is_typed(watched: Opened, tmp_path: Path) -
                 page.wait_for_selector("#verdict:has-text('the run ends')")
                 assert text(page, "#verdict").endswith(f"the run ends with {end}")
                 run = " ".join(text(page, "#text").split())
-                assert nw.parse(run, None if query else "palindrome").problem is None
-                assert run.endswith(end)
+                folder = tmp_path / (query.partition("=")[2] or "model")
+                assert nw.parse(run, model=folder).problem is None
+                assert end in run.split()[-2:]
         finally:
             server.shutdown()

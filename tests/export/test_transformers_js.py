@@ -13,6 +13,7 @@ from tests.export.heavy import node_modules
 import netwright as nw
 from netwright.cli import main
 from netwright.errors import FormatError
+from netwright.export import decoder_graphs
 from netwright.export.folder import CheckFailedError
 from netwright.export.targets import TARGETS
 from netwright.export.transformers_js_target import MODEL
@@ -37,13 +38,16 @@ def language_model(
     return compile_network(library_machine(name), "language-model", **options)
 
 
+def ended(names: dict[str, Any], tokens: list[int]) -> list[int]:
+    """A text as it is generated: that of a Llama ends with `</s>`."""
+    return [*tokens, *(names["vocabulary"].index(end) for end in names["ends"] if end == "</s>")]
+
+
 def text_of(network: Network, word: tuple[str, ...]) -> list[int]:
     vocabulary, start = network.compiled.vocabulary, Start(word)
-    names = network.tensors().names
-    after = [names["vocabulary"].index(end) for end in names["ends"] if end == "</s>"]
-    tokens = [*start.prompt(vocabulary), *machine_text(vocabulary, start), *after]
-    assert len(tokens) <= vocabulary.context
-    return tokens
+    tokens = [*start.prompt(vocabulary), *machine_text(vocabulary, start)]
+    assert len(tokens) < vocabulary.context
+    return ended(network.tensors().names, tokens)
 
 
 @both
@@ -138,6 +142,14 @@ def test_the_check_finds_a_damaged_weight_and_a_wrong_graph(
     assert not (tmp_path / "out").exists()
 
 
+def test_the_check_finds_a_wrong_base_of_rope(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(decoder_graphs, "FREQUENCIES", 1e4 ** (-np.arange(32) / 32))
+    with pytest.raises(CheckFailedError, match="is right only up to"):
+        language_model(architecture="llama").export("transformers-js", tmp_path / "out")
+
+
 def test_the_command_line(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -194,19 +206,30 @@ def test_transformers_js_writes_the_text_of_the_machine(architecture: str, tmp_p
     assert len(expected["busy-beaver-4"][""]) == (217 if architecture == "gpt2" else 221)
     folder = tmp_path / "universal"
     export_universal("transformers-js", folder, context=512, architecture=architecture)
-    vocabulary = vocabulary_of(json.loads((folder / "names.json").read_text()))
+    names = json.loads((folder / "names.json").read_text())
+    vocabulary = vocabulary_of(names)
     for name in ("palindrome", "busy-beaver-4", "binary-increment"):
         machine = library_machine(name)
         prompt, run = universal_text(machine, machine.default_input, vocabulary)
-        after = [tokens[-1] for tokens in expected["busy-beaver-4"].values() if architecture == "llama"]
-        expected["universal"][nw.prompt(machine, model=folder)] = [*prompt, *run, *after]
+        word = nw.prompt(machine, model=folder)
+        expected["universal"][word] = ended(names, [*prompt, *run])
     asked = {name: list(rows) for name, rows in expected.items()}
     found = json.loads(in_node(SCRIPT, tmp_path, json.dumps(asked)))
     for name, rows in expected.items():
         for (ids, text, piped), tokens in zip(found[name], rows.values(), strict=True):
             assert ids == tokens
-            assert piped == text
+            assert piped.strip() == text.removeprefix("<s>").removesuffix("</s>").strip()
             assert nw.parse(text, model=tmp_path / name).problem is None
+
+
+def test_a_llama_takes_the_bare_word(tmp_path: Path) -> None:
+    network = language_model(architecture="llama")
+    network.export("transformers-js", tmp_path / "out")
+    found = json.loads(in_node(SCRIPT, tmp_path, json.dumps({"out": ["abba", "bab", "abx"]})))
+    for word, (ids, _, _) in zip(("abba", "bab"), found["out"], strict=False):
+        tokens = text_of(network, tuple(word))
+        assert ids[len(word) + 2 :] == tokens[len(word) + 2 :]
+    assert found["out"][2][2].endswith("<run> <reject>")
 
 
 def test_the_lines_in_the_readme_of_the_folder_run(tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 """A language model for transformers.js: a stock configuration, and one ONNX graph."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +25,11 @@ from netwright.network.tensors import NamedTensors
 from netwright.text import Notify
 
 MODEL = Path("onnx", "model.onnx")
-GRAPHS = {"gpt2": gpt2, LLAMA: llama}
-"""By architecture."""
+FAMILIES: dict[str, tuple[CheckpointTarget, Callable[[NamedTensors, str], bytes]]] = {
+    "gpt2": (GPT2Target(), gpt2),
+    LLAMA: (LlamaTarget(), llama),
+}
+"""By architecture: whose configuration and tokenizer a folder has, and its graph."""
 
 
 class TransformersJsTarget(TextTarget):
@@ -36,12 +39,10 @@ class TransformersJsTarget(TextTarget):
     dtypes = ("float32",)
     least = 300
     language = "js"
-    stock: Mapping[str, CheckpointTarget] = {"gpt2": GPT2Target(), LLAMA: LlamaTarget()}
-    """Whose configuration and tokenizer it has, by architecture."""
 
     def prepared(self, named: NamedTensors) -> NamedTensors:
         """What is written of a model of either architecture."""
-        return self.stock[named.names["architecture"]].prepared(named)
+        return FAMILIES[named.names["architecture"]][0].prepared(named)
 
     def checked_in(self) -> str:
         """Name the runtime of the check, for reports."""
@@ -49,8 +50,8 @@ class TransformersJsTarget(TextTarget):
 
     def write(self, named: NamedTensors, folder: Path, dtype: str) -> None:
         """Write the files that `from_pretrained` of transformers.js reads."""
-        architecture = named.names["architecture"]
-        self.stock[architecture].describe(named, folder, dtype)
+        stock, graph = FAMILIES[named.names["architecture"]]
+        stock.describe(named, folder, dtype)
         more: dict[str, dict[str, Any]] = {
             # Otherwise browsers look for a graph in 8 bits.
             "config.json": {"transformers.js_config": {"dtype": "fp32"}},
@@ -61,7 +62,7 @@ class TransformersJsTarget(TextTarget):
             found = json.loads((folder / name).read_text(encoding="utf-8"))
             write_json(folder / name, {**found, **values})
         (folder / MODEL).parent.mkdir()
-        (folder / MODEL).write_bytes(GRAPHS[architecture](named, dtype))
+        (folder / MODEL).write_bytes(graph(named, dtype))
 
     def open(self, folder: Path) -> Any:
         """Load the graph in onnxruntime."""

@@ -16,6 +16,7 @@ from netwright.cli.arguments import (
     check_word,
     choice_of,
     complete_machine,
+    completer,
     load,
     read_count,
     split_word,
@@ -47,7 +48,12 @@ Examples:
   netwright export --universal --states 16 --symbols 8 --to gpt2 -o universal
   netwright export --zoo --to numpy -o zoo"""
 FAILED = 1
-DTYPES = tuple(dict.fromkeys(name for target in TARGETS.values() for name in target.dtypes))
+QUANTIZED = TARGETS["gguf"].dtypes
+DTYPES = tuple(
+    dict.fromkeys(
+        name for target in TARGETS.values() for name in target.dtypes if name not in QUANTIZED
+    )
+)
 
 
 @with_kind_options
@@ -73,6 +79,14 @@ def command(
             "--dtype",
             DTYPES,
             "The type of numbers.  [float64; bfloat16 for gpt2, opt; float32 for transformers-js]",
+        ),
+    ] = None,
+    quantize: Annotated[
+        str | None,
+        typer.Option(
+            metavar=f"[{'|'.join(QUANTIZED)}]",
+            help="The type of a GGUF file.  [Q8_0]",
+            autocompletion=completer(QUANTIZED),
         ),
     ] = None,
     words: Annotated[
@@ -120,6 +134,10 @@ def command(
     """Write a network for another tool, and check it there."""
     if output is None:
         raise InputError("say which folder to write: -o DIR")
+    if quantize is not None:
+        if to != "gguf" or dtype is not None:
+            raise InputError("--quantize TYPE is for --to gguf, in place of --dtype")
+        dtype = quantize
     if not universal and (states, symbols) != (None, None):
         raise InputError("--states and --symbols are for --universal")
     about_machines = (machine, words, separator, format_name)

@@ -103,7 +103,7 @@ class CheckpointTarget(TextTarget):
     """config.json, model.safetensors, the tokenizer and the generation config of a stock model."""
 
     needs: tuple[str, ...] = ()
-    dtypes = ("bfloat16", "float32", "float16")
+    dtypes: tuple[str, ...] = ("bfloat16", "float32", "float16")
     model_type: str
     architecture: str
 
@@ -172,7 +172,7 @@ class CheckpointTarget(TextTarget):
 
     def open(self, folder: Path) -> Any:
         """Load the model in transformers, or in our own evaluator."""
-        return _InTransformers(folder) if self.runtime else InNumpy(folder, self)
+        return _InTransformers(folder) if self.runtime else InNumpy(*self.in_numpy(folder))
 
     def stored(self, opened: Any, folder: Path) -> Arrays:
         """Read the tensors, under the names of GPT-2."""
@@ -250,8 +250,8 @@ class _InTransformers:
 class InNumpy:
     """A model in netwright's own evaluator."""
 
-    def __init__(self, folder: Path, target: CheckpointTarget) -> None:
-        self.evaluator, self.texts = target.in_numpy(folder)
+    def __init__(self, evaluator: Logits, texts: list[str]) -> None:
+        self.evaluator, self.texts = evaluator, texts
 
     def ways(self, tokens: list[int], prompt: int, notify: Notify) -> Iterator[Way]:
         """Yield a teacher-forced pass."""

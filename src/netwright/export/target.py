@@ -55,6 +55,8 @@ class Target(ABC):
     """The supported types of numbers, the default first."""
     language = "python"
     """Of `usage`."""
+    file: str | None = None
+    """The one file that is needed; it may be written alone."""
     on: str | None = None
     """The kind of network that it takes, if it is one alone."""
     is_exact = False
@@ -114,6 +116,10 @@ class Target(ABC):
         """Load the network in a folder with the code in that folder."""
         opened: Opened = load_module(folder / self.code).load()
         return opened
+
+    def compared_as(self, dtype: str) -> str | None:
+        """The type of numpy in which the stored numbers are exact; None if they are not."""
+        return dtype
 
     @abstractmethod
     def stored(self, opened: Any, folder: Path) -> Arrays:

@@ -2,6 +2,7 @@
 
 from netwright.errors import InputError, unknown
 from netwright.export.checkpoint import GPT2Target, OPTTarget
+from netwright.export.gguf_target import GGUFTarget
 from netwright.export.hugging_face import HuggingFaceTarget
 from netwright.export.json_target import JsonTarget
 from netwright.export.llama import LlamaTarget
@@ -13,7 +14,7 @@ from netwright.export.transformers_js_target import TransformersJsTarget
 
 _CLASSES: tuple[type[Target], ...] = (
     *(NumpyTarget, OnnxTarget, TorchTarget, HuggingFaceTarget),
-    *(GPT2Target, OPTTarget, LlamaTarget, TransformersJsTarget, JsonTarget),
+    *(GPT2Target, OPTTarget, LlamaTarget, GGUFTarget, TransformersJsTarget, JsonTarget),
 )
 TARGETS: dict[str, Target] = {each.name: each() for each in _CLASSES}
 

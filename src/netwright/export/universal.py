@@ -12,12 +12,10 @@ from netwright.errors import FormatError, InputError, NetworkError
 from netwright.exact.meanings import Meanings
 from netwright.export.check import Checked
 from netwright.export.checkpoint import CheckedText, TextTarget
-from netwright.export.folder import OUTPUTS, Export, check_count, write_export
-from netwright.export.place import check_place
+from netwright.export.folder import OUTPUTS, Export, check_count, destination, write_export
 from netwright.export.subject import Subject
 from netwright.export.target import Opened, Target
 from netwright.export.targets import TARGETS, target_named
-from netwright.files import output_path
 from netwright.kind.language_model.kind import LLAMA, plain_language_model
 from netwright.kind.language_model.llama.universal import UNIVERSAL_MEANINGS as UNIVERSAL_LLAMA
 from netwright.kind.language_model.llama.universal import (
@@ -150,8 +148,7 @@ class UniversalSubject(Subject):
     def introduction(self) -> str:
         """Describe the model for the README."""
         return (
-            "A stock language model whose weights are whole numbers that were computed, not "
-            "trained, by netwright. It runs every Turing machine within its bounds: the machine "
+            "A stock language model whose weights were computed, not trained, by netwright. It runs every Turing machine within its bounds: the machine "
             f"is text in the prompt. This is a {self.title}."
         )
 
@@ -199,8 +196,7 @@ def export_universal(
         raise InputError(f"a universal language model is for {', '.join(names)}; not for {to}")
     dtype = target.read_dtype(dtype)
     check_count(check)
-    place = output_path(path)
-    check_place(place, force=force)
+    place = destination(target, path, force=force)
     target.check_installed()
     make = universal_llama if (architecture or target.weights) == LLAMA else universal_model
     subject = UniversalSubject(make(states, symbols, context), check, target)

@@ -203,8 +203,8 @@ class LanguageModelConstruction(Construction[CompiledLanguageModel]):
     def introduction(self, paper: str) -> str:
         """What the model is; it is not a network of the paper."""
         return (
-            "A stock language model whose weights are whole numbers that were computed, not "
-            "trained; it writes the machine's run"
+            "A stock language model whose weights were computed, not trained; it writes the "
+            "machine's run"
         )
 
 

@@ -21,7 +21,7 @@ from netwright.machine.configuration import Tape
 from netwright.machine.normal_form import remove_stays
 from netwright.machine.simulate import Outcome
 from netwright.machine.turing_machine import TuringMachine
-from netwright.text import counted, from_token, shortened
+from netwright.text import as_token, counted, from_token, shortened
 
 STEP = re.compile(r"([RL]):([^:>]+):([^:>]+)(?:>([^:>]+))?")
 KEY = re.compile(r"([^:>]+):([^:>]+)")
@@ -145,7 +145,7 @@ def _is_llama(tokens: list[str], known: Known) -> bool:
     rest = tokens[tokens.index(RUN) + 1 :]
     at = next((n for n, token in enumerate(rest) if STEP.fullmatch(token)), len(rest))
     follows = [*rest[at + 1 : at + 2], ""][0]
-    goes_back = at == 0 and rest[0].startswith("L:") and follows.startswith("@")
+    goes_back = at == 0 and "".join(rest[:1]).startswith("L:") and follows.startswith("@")
     return goes_back or follows == f"@{at + 3}"
 
 
@@ -232,7 +232,7 @@ class _Reader(ABC):
     def read(self) -> ParsedText:
         """Parse the text up to its first error."""
         try:
-            self._check_vocabulary()
+            self.check_vocabulary()
             if UNKNOWN in self.tokens:
                 self.place = self.tokens.index(UNKNOWN)
                 raise _WrongError("replaces a word that is not in the model's vocabulary")
@@ -252,7 +252,8 @@ class _Reader(ABC):
     def _tape(self, written: Mapping[int, str]) -> Tape:
         return tape_of(written, "_" if self.blank is None else self.blank)
 
-    def _check_vocabulary(self) -> None:
+    def check_vocabulary(self) -> None:
+        """Raise _WrongError for a token that the model does not have."""
         if self.known.vocabulary is not None:
             there = set(self.known.vocabulary)
             for place, token in enumerate(self.tokens):
@@ -509,10 +510,7 @@ class _OwnLlamaReader(_OwnReader):
         if not step.startswith("L:"):
             _resume(self, 0)
             return
-        words = self.tokens[1:run]
-        letters = self._letters(words, run)
-        self.tokens[1:run] = letters
-        self.place, n = 1, len(letters)
+        self.place, n = 1, run - 1
         self.letters()
         self.visits = {cell: cell + 1 for cell in range(n + 1)}
         self.nulls, self.head, self.found.steps = (0, n + 1), n, -1
@@ -520,14 +518,20 @@ class _OwnLlamaReader(_OwnReader):
             self.rewind = self.rewind or _name(match[2])
             self.pauses = {*self.pauses, self.rewind}
 
+    def check_vocabulary(self) -> None:
+        """Split words without spaces, then as for GPT-2."""
+        run = self.tokens.index(RUN)
+        self.tokens[1:run] = self._letters(self.tokens[1:run], run)
+        super().check_vocabulary()
+
     def _letters(self, words: list[str], run: int) -> list[str]:
         """The letters of the input, whose symbols may be written without spaces.
 
         Without the machine, they are those that the walk back reads.
         """
-        if self.machine is not None:
-            symbols = set(self.machine.symbols)
-            return [x for word in words for x in ([word] if _name(word) in symbols else word)]
+        if (machine := self.known.machine) is not None:
+            symbols = set(map(as_token, machine.symbols))
+            return [x for word in words for x in ([word] if word in symbols else word)]
         read: list[str] = []
         for step in map(STEP.fullmatch, self.tokens[run + 1 :: 2]):
             if step is None or step[1] == "R":

@@ -1,11 +1,11 @@
 """Llamas in transformers and in llama.cpp: wrong tokens, and the smallest lead, for each format.
 
-    python benchmarks/llama.py [library|random|beaver|universal|control ...]
+    python -P benchmarks/llama.py [library|random|beaver|universal|control ...]
 
-Needs transformers and llama-cpp-python. Every token of a text is compared with the machine's run,
-which is computed by the definition of last visits; up to 500 of each are also generated. A lead is
-that of the right logit over the best other one, in units of 16; 2 is ideal. The seeds below were
-written down before anything was run with them.
+Needs transformers and llama-cpp-python; -P keeps the folder's own transformers.py out. Every token
+of a text is compared with the machine's run, which is computed by the definition of last visits; up
+to 500 of each are also generated. A lead is that of the right logit over the best other one, in
+units of 16; 2 is ideal. The seeds below were written down before anything was run with them.
 """
 
 import random

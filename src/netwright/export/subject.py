@@ -134,7 +134,7 @@ class NetworkSubject(Subject):
     def _more(self, texts: Sequence[CheckedText], least: int) -> Iterator[CheckedText]:
         """Yield texts of random words, the longest of some, until all have `least` tokens together.
 
-        They are long: a wrong base of RoPE shows only there.
+        They are long, so that far offsets occur in them.
         """
         done = sum(len(text.tokens) - text.prompt for text in texts)
         machine, draw = self.network.machine, random.Random(0)

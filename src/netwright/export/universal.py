@@ -148,8 +148,9 @@ class UniversalSubject(Subject):
     def introduction(self) -> str:
         """Describe the model for the README."""
         return (
-            "A stock language model whose weights were computed, not trained, by netwright. It runs every Turing machine within its bounds: the machine "
-            f"is text in the prompt. This is a {self.title}."
+            "A stock language model whose weights were computed, not trained, by netwright. It "
+            "runs every Turing machine within its bounds: the machine is text in the prompt. This "
+            f"is a {self.title}."
         )
 
     def _texts(self) -> Iterator[CheckedText]:

@@ -117,10 +117,12 @@ def parse_text(text: str | Sequence[str], known: Known | None = None) -> ParsedT
             text = text.replace(mark, f" {mark} ")
         text = text.split()
     tokens = list(text)
-    while tokens and tokens[-1] in (PAD, LAST):
+    while tokens and tokens[-1] == PAD:
         tokens.pop()
-    while tokens and tokens[0] in (PAD, LAST):
+    while tokens and tokens[0] in (PAD, LAST):  # a Llama is padded with </s>
         tokens.pop(0)
+    while tokens[-1:] == [LAST] and tokens[-2] in (LAST, *ENDS):
+        tokens.pop()
     if RUN not in tokens:
         tokens = _with_run(tokens)
     if RUN not in tokens:

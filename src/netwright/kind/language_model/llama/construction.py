@@ -18,7 +18,7 @@ Which token comes next, in units of the logits:
 - after a step: `@k` has 1 for the right k, −1 at most for all others (`parts.offset_logits`);
 - if the run ends there: `<accept>` or `<reject>` has 1, and 2 is taken off the offsets;
 - after a prompt with `<unk>`: `<reject>` has 1 − 2ε, as rej is 1 − ε, and 2·rej is taken off steps;
-- after an end: `</s>`; fin, which asks for it, is taken off the ends.
+- after an end: `</s>`; 2·fin, which asks for it, is taken off the ends and the offsets.
 
 All other tokens have −1 or less.
 """
@@ -222,7 +222,7 @@ def _unembedding(
     vocabulary: LlamaVocabulary, phases: Phases, stream: Layout, tokens: Layout
 ) -> RealMatrix:
     """U, as the module docstring proves it."""
-    taken_off = ("isP", "isRUN", "acc", "rej")
+    taken_off = ("isP", "isRUN", "acc", "rej", "fin")
     U = offset_logits(stream, tokens, vocabulary.first_address, phases, taken_off)
     for step in vocabulary.steps:
         column = ("token", vocabulary.texts[vocabulary.number[step]])

@@ -24,7 +24,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from netwright.errors import InputError
 from netwright.exact.layout import Layout
 from netwright.exact.meanings import Meanings
 from netwright.kind.language_model.definition import Head
@@ -210,11 +209,7 @@ def _rule_lookup(stream: Layout, vocabulary: UniversalVocabulary, phases: Phases
     """The head of block 1; the module docstring has its scores."""
     bits = [(block, k) for block in ("Q1", "S1") for k in stream.labels(block)]
     a = len(bits)
-    if a + 2 > 2 * len(phases.slow):
-        raise InputError(
-            f"{a} bits for a state and a symbol are too many for a context of "
-            f"{phases.context:,} tokens: at most {2 * len(phases.slow) - 2}"
-        )
+    # A context of 65,536 tokens leaves 15 slow pairs, and a vocabulary has fewer than 28 bits.
     pairs = phases.slow[: (a + 3) // 2]
     labels = [f"{part}{j}" for part in ("re", "im") for j in pairs]
     slots = Layout.of(pair=labels)

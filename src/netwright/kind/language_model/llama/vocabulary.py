@@ -124,7 +124,10 @@ class LlamaVocabulary(Vocabulary):
         self, ahead: Sequence[str], behind: Sequence[str] = (), state: str | None = None
     ) -> Beginning:
         """Start on a word; or in a state, on the first of the cells ahead."""
-        n, m, blank = len(ahead), len(behind), self.machine.blank
+        blank = self.machine.blank
+        if state is not None:
+            ahead = tuple(ahead) or (blank,)
+        n, m = len(ahead), len(behind)
         tape = dict(enumerate((*behind, *ahead), start=-m))
         if state is None:
             prompt = self.prompt(ahead)

@@ -103,7 +103,11 @@ def test_damaged_folders(tmp_path: Path) -> None:
         refused(name, files[name][:99], "is incomplete")
         refused(name, b"[]", "is incomplete")
     for key, value in (("model_type", "llama"), ("model_type", "opt"), ("dtype", "int8")):
-        refused("config.json", json.dumps({**config, key: value}).encode(), "incomplete|no dtype")
+        refused(
+            "config.json",
+            json.dumps({**config, key: value}).encode(),
+            "incomplete|no dtype|different networks",
+        )
     refused("netwright.safetensors", None, "no such file")
     other = language_model("busy-beaver-4").export("gpt2", tmp_path / "other").folder
     refused(

@@ -179,13 +179,16 @@ def generate(
     try:
         config = json.loads((Path(model) / "config.json").read_text(encoding="utf-8"))
         targets = [each for each in TARGETS.values() if isinstance(each, CheckpointTarget)]
-        stock = {each.model_type: each for each in targets}[config["model_type"]]
+        folders = {each.model_type: each for each in targets if each.file is None}
+        stock = folders[config["model_type"]]
         target = TARGETS["transformers-js"] if "transformers.js_config" in config else stock
         target.check_installed()
         stored = target.stored(None, Path(model))
         tensors = {name: array.astype(np.float32) for name, array in stored.items()}
-        own = target.named(network).tensors
-        if {name: t.shape for name, t in tensors.items()} != {n: t.shape for n, t in own.items()}:
+        found = {name: tensor.shape for name, tensor in tensors.items()}
+        if names["architecture"] != stock.weights or found != {
+            name: tensor.shape for name, tensor in target.named(network).tensors.items()
+        }:
             raise FormatError(f"{model}: its files belong to different networks; export it again")
         dtype = DTYPE.read(config["dtype"])
     except NetwrightError:

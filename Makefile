@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 ARGS ?= run palindrome abba
 
-.PHONY: run test lint test-thorough test-browser test-export proofs size format bench clean
+.PHONY: run test lint test-thorough test-browser test-export test-llama proofs size format bench clean
 
 run: $(VENV)/installed
 	@$(BIN)/netwright $(ARGS)
@@ -39,14 +39,23 @@ test-browser: $(VENV)/installed-browser
 	$(BIN)/pytest -q -m "browser and not thorough" tests/browser
 
 # Exports in torch, transformers, TransformerLens, nnsight and CTranslate2, of versions known to work
-# together.
+# together; and in llama.cpp, as a package of npm has it for node, where there is npm.
 test-export: $(VENV)/installed-dev
 	@if $(BIN)/python -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))'; then \
 	  $(BIN)/python -m pip install --quiet --disable-pip-version-check \
 	    torch==2.13.0 "transformers>=5,<6" "transformer-lens>=4,<5" "nnsight>=0.8,<0.9" \
-	    "ctranslate2>=4,<5" \
+	    "ctranslate2>=4,<5" "sentencepiece>=0.2,<0.3" \
+	  && if which npm >/dev/null 2>&1; then npm install --prefix $(VENV)/node --ignore-scripts \
+	    --omit=optional --no-audit --no-fund --silent \
+	    node-llama-cpp@3.22.1 @node-llama-cpp/linux-x64@3.22.1 \
+	    || echo "npm could not install node-llama-cpp: its test is skipped"; fi \
 	  && OMP_NUM_THREADS=1 $(BIN)/pytest -q -n auto tests/export; \
 	else echo "make test-export needs Python 3.11, for which its versions are pinned: skipped"; fi
+
+# GGUF files of all types in llama.cpp, which is compiled here if it is not installed: some minutes.
+test-llama: $(VENV)/installed-dev
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[llama-cpp]"
+	OMP_NUM_THREADS=1 $(BIN)/pytest -q -k llama_cpp_runs tests/export/test_llama.py
 
 # The theorems of proofs/ on netwright's own weights: Debian's Coq, installed where that can be done.
 proofs: $(VENV)/installed-dev

@@ -172,7 +172,7 @@ def test_the_universal_model(tmp_path: Path) -> None:
         nw.generate(tmp_path / "out")
     with pytest.raises(FormatError, match="is not a folder exported by netwright"):
         nw.prompt("palindrome", model=tmp_path)
-    with pytest.raises(InputError, match="is for gpt2 or opt; not for numpy"):
+    with pytest.raises(InputError, match="is for gpt2, opt, llama, gguf; not for numpy"):
         export_universal("numpy", tmp_path / "other")
     with pytest.raises(InputError, match="a vocabulary has at most 1,048,576"):
         export_universal("gpt2", tmp_path / "other", states=4096, symbols=4096)

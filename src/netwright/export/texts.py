@@ -176,10 +176,12 @@ def generate(
     if names.get("kind") != LANGUAGE_MODEL:
         raise InputError(f"{model} is not a language model of one machine")
     network = _network_in(model, names)
+    targets = [each for each in TARGETS.values() if isinstance(each, CheckpointTarget)]
+    if any(each.file and (Path(model) / each.file).exists() for each in targets):
+        raise InputError(f"{model} is run by llama.cpp; export it --to llama to run it here")
     try:
         config = json.loads((Path(model) / "config.json").read_text(encoding="utf-8"))
-        targets = [each for each in TARGETS.values() if isinstance(each, CheckpointTarget)]
-        target = {each.model_type: each for each in targets}[config["model_type"]]
+        target = {each.model_type: each for each in targets if not each.file}[config["model_type"]]
         stored = target.stored(None, Path(model))
         tensors = {name: array.astype(np.float32) for name, array in stored.items()}
         own = target.named(network).tensors

@@ -100,6 +100,10 @@ class CheckpointTarget(Target):
         """Name the runtime of the check, for reports."""
         return "transformers" if self.runtime else "netwright's own evaluator"
 
+    def elsewhere(self) -> str:
+        """Say what to install for a check in the runtime itself; "" if it is there."""
+        return "" if self.runtime else "; in transformers with pip install 'netwright[hf]'"
+
     def write(self, named: NamedTensors, folder: Path, dtype: str) -> None:
         """Write the files that `from_pretrained` reads."""
         names = named.names

@@ -18,7 +18,7 @@ def heavy(name: str) -> Any:
 
 def node_modules() -> Path:
     """The folder with the package of transformers.js, or a reason to skip."""
-    found = Path(sys.prefix, "node", "node_modules")
+    found = Path(sys.prefix, "transformers-js", "node_modules")
     if not found.is_dir() or shutil.which("node") is None:
         pytest.skip("transformers.js is not installed (make test-export, where node and npm are)")
     return found

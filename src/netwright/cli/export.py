@@ -1,4 +1,4 @@
-"""`netwright export`: a network for another tool, such as numpy or transformers.js."""
+"""`netwright export`: a network for numpy, PyTorch, llama.cpp and others, checked there."""
 
 from collections.abc import Callable
 from functools import partial
@@ -45,6 +45,7 @@ Examples:
   netwright export busy-beaver-5 --to torch --score recency -o bb5
   netwright export palindrome --to gpt2 --context 256 -o palindrome-gpt2
   netwright export palindrome --to transformers-js -o palindrome-js
+  netwright export palindrome --to gguf --quantize Q4_K_M -o palindrome.gguf
   netwright export --universal --states 16 --symbols 8 --to gpt2 -o universal
   netwright export --zoo --to numpy -o zoo"""
 FAILED = 1
@@ -70,7 +71,10 @@ def command(
     ] = None,
     to: Annotated[str, choice_of("--to", TARGETS, "What to write.")] = "numpy",
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="DIR", help="The folder to write.")
+        Path | None,
+        typer.Option(
+            "--output", "-o", metavar="DIR", help="The folder to write; or a file NAME.gguf."
+        ),
     ] = None,
     on: OnKind = None,
     dtype: Annotated[
@@ -78,7 +82,7 @@ def command(
         choice_of(
             "--dtype",
             DTYPES,
-            "The type of numbers.  [float64; bfloat16 for gpt2, opt; float32 for transformers-js]",
+            "The type of numbers.  [float64; bfloat16 for gpt2, opt, llama]",
         ),
     ] = None,
     quantize: Annotated[
@@ -237,7 +241,7 @@ def _print(
             ],
         )
         if isinstance(target := TARGETS[made.target], TextTarget):
-            other = "" if target.runtime else "; in transformers with pip install 'netwright[hf]'"
+            other = target.elsewhere()
             report.line(f"checked in {target.checked_in()}{other}", whole=True)
         for line in filter(None, map(prediction_text, made.about["predicted"])):
             report.line(line)

@@ -86,6 +86,10 @@ class TextTarget(Target):
         """The tensors to write."""
         return self.prepared(super().named(network))
 
+    def elsewhere(self) -> str:
+        """Say what to install for a check in the runtime itself; "" if it is there."""
+        return ""
+
     def check(self, opened: Any, texts: Sequence[CheckedText], notify: Notify) -> list[Checked]:
         """Compare every text in every way that the runtime offers."""
         return [
@@ -116,6 +120,10 @@ class CheckpointTarget(TextTarget):
     def checked_in(self) -> str:
         """Name the runtime of the check, for reports."""
         return "transformers" if self.runtime else "netwright's own evaluator"
+
+    def elsewhere(self) -> str:
+        """Name the extra for a check in transformers."""
+        return "" if self.runtime else "; in transformers with pip install 'netwright[hf]'"
 
     def write(self, named: NamedTensors, folder: Path, dtype: str) -> None:
         """Write the files that `from_pretrained` reads."""

@@ -69,6 +69,10 @@ class GGUFTarget(LlamaTarget):
         """Name the runtime of the check."""
         return "netwright's own evaluator" + (" and llama.cpp" if has_llama_cpp() else "")
 
+    def elsewhere(self) -> str:
+        """Say what to install for a check in llama.cpp."""
+        return "" if has_llama_cpp() else "; in llama.cpp with pip install 'netwright[llama-cpp]'"
+
     def read_dtype(self, name: str | None) -> str:
         """Validate a type of GGUF; InputError for one that is known to fail."""
         found = "Q8_0" if name is None else str(name).upper()

@@ -176,10 +176,12 @@ def generate(
     if names.get("kind") != LANGUAGE_MODEL:
         raise InputError(f"{model} is not a language model of one machine")
     network = _network_in(model, names)
+    targets = [each for each in TARGETS.values() if isinstance(each, CheckpointTarget)]
+    if any(each.file and (Path(model) / each.file).exists() for each in targets):
+        raise InputError(f"{model} is run by llama.cpp; export it --to llama to run it here")
     try:
         config = json.loads((Path(model) / "config.json").read_text(encoding="utf-8"))
-        targets = [each for each in TARGETS.values() if isinstance(each, CheckpointTarget)]
-        folders = {each.model_type: each for each in targets if each.file is None}
+        folders = {each.model_type: each for each in targets if not each.file}
         stock = folders[config["model_type"]]
         target = TARGETS["transformers-js"] if "transformers.js_config" in config else stock
         target.check_installed()

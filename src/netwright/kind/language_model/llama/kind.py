@@ -41,7 +41,7 @@ READING = (
 class LlamaConstruction(LanguageModelConstruction):
     """A Llama that writes the run of a machine as text, two tokens a step."""
 
-    formula = "12m + 3|Q| + 4|Σ| + 19, m pairs for a phase"
+    formula = "12m + 3|Q| + 4|Σ| + 13, m pairs for a phase, rewind and edge counted"
     variants: Mapping[tuple[str, str], str] = dict.fromkeys(
         (("architecture", "gpt2"), ("architecture", "opt")), "netwright.kind.language_model.kind"
     )

@@ -181,7 +181,9 @@ def generate(
         raise InputError(f"{model} is run by llama.cpp; export it --to llama to run it here")
     try:
         config = json.loads((Path(model) / "config.json").read_text(encoding="utf-8"))
-        target = {each.model_type: each for each in targets if not each.file}[config["model_type"]]
+        form = names.get("architecture", "gpt2"), None
+        known = {each.model_type: each for each in targets if (each.weights, each.file) == form}
+        target = known[config["model_type"]]
         stored = target.stored(None, Path(model))
         tensors = {name: array.astype(np.float32) for name, array in stored.items()}
         own = target.named(network).tensors

@@ -32,9 +32,13 @@ PLAIN = {"F32": "float32", "F16": "float16", "BF16": "bfloat16"}
 BY_LLAMA_CPP = ("Q6_K", "Q5_K_M", "Q4_K_M")
 WRONG = {
     "Q4_0": "it holds 1 but not -1, and universal models then find no rule",
-    "Q4_1": "texts of over a thousand tokens were wrong in it",
-    **dict.fromkeys(("Q3_K_S", "Q3_K_M", "Q3_K_L", "Q2_K", "Q2_K_S"), "texts were wrong in it"),
-    **dict.fromkeys(("IQ4_NL", "IQ4_XS"), "texts were wrong in it"),
+    "Q4_1": "3 of 2,046 tokens of busy-beaver-5 were wrong",
+    "Q5_0": "632 of 21,202 tokens of a universal model were wrong",
+    **dict.fromkeys(
+        ("Q3_K_S", "Q3_K_M", "Q3_K_L"), "most tokens of a universal model were wrong in Q3_K"
+    ),
+    **dict.fromkeys(("Q2_K", "Q2_K_S"), "918 of 2,046 tokens of busy-beaver-5 were wrong in Q2_K"),
+    **dict.fromkeys(("IQ4_NL", "IQ4_XS"), "most tokens of busy-beaver-5 were wrong in IQ4"),
 }
 """Types that are known to fail, with what was seen."""
 OUTSIDE = {
@@ -77,7 +81,7 @@ class GGUFTarget(LlamaTarget):
         """Validate a type of GGUF; InputError for one that is known to fail."""
         found = "Q8_0" if name is None else str(name).upper()
         if found in WRONG or found.startswith(("IQ", "TQ")):
-            reason = WRONG.get(found, "texts were wrong in its kind")
+            reason = WRONG.get(found, "it has fewer bits than types that were wrong")
             raise InputError(
                 f"{found} is too coarse for computed weights: {reason}; "
                 f"take one of {', '.join(self.dtypes)}"

@@ -181,16 +181,15 @@ def generate(
         raise InputError(f"{model} is run by llama.cpp; export it --to llama to run it here")
     try:
         config = json.loads((Path(model) / "config.json").read_text(encoding="utf-8"))
-        folders = {each.model_type: each for each in targets if not each.file}
-        stock = folders[config["model_type"]]
+        form = names.get("architecture", "gpt2"), None
+        known = {each.model_type: each for each in targets if (each.weights, each.file) == form}
+        stock = known[config["model_type"]]
         target = TARGETS["transformers-js"] if "transformers.js_config" in config else stock
         target.check_installed()
         stored = target.stored(None, Path(model))
         tensors = {name: array.astype(np.float32) for name, array in stored.items()}
-        found = {name: tensor.shape for name, tensor in tensors.items()}
-        if names["architecture"] != stock.weights or found != {
-            name: tensor.shape for name, tensor in target.named(network).tensors.items()
-        }:
+        own = target.named(network).tensors
+        if {name: t.shape for name, t in tensors.items()} != {n: t.shape for n, t in own.items()}:
             raise FormatError(f"{model}: its files belong to different networks; export it again")
         dtype = DTYPE.read(config["dtype"])
     except NetwrightError:

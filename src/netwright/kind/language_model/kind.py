@@ -271,6 +271,8 @@ class LanguageModelLook(Look[CompiledLanguageModel]):
 
     meanings = MEANINGS
     view = view_named("language-model")
+    step: tuple[tuple[str, str], ...] = (("q1", "s1"),)
+    """The blocks of a step's state and symbol after the first head, where there are any."""
 
     def steps(
         self, compiled: CompiledLanguageModel, word: Sequence[str], limit: int
@@ -294,11 +296,12 @@ class LanguageModelLook(Look[CompiledLanguageModel]):
 
     def rule(self, compiled: CompiledLanguageModel, moment: Moment) -> AppliedRule | None:
         """State and symbol of a step token; the rule is the machine's."""
-        x = moment["block.0.middle"]
-        state, symbol = x.label("q1"), x.label("s1")
-        if state is None or symbol is None:
-            return None
-        return AppliedRule.of(compiled.vocabulary.machine, state, symbol)
+        x, vocabulary = moment["block.0.middle"], compiled.vocabulary
+        for q, s in self.step:
+            state, symbol = x.label(q), x.label(s)
+            if state is not None and symbol is not None:
+                return AppliedRule.of(vocabulary.machine, state, vocabulary.plain(symbol))
+        return None
 
 
 def check_engine(engine: Engine) -> None:

@@ -80,6 +80,7 @@ class LlamaLook(LanguageModelLook):
 
     meanings = MEANINGS
     view = view_named("llama")
+    step = (("Q1", "S1"), ("q1", "s1"))
 
 
 KIND = Kind(LlamaConstruction(), LanguageModelReading(), LanguageModelProof(), LlamaLook())

@@ -138,7 +138,7 @@ class NetworkSubject(Subject):
         """
         done = sum(len(text.tokens) - text.prompt for text in texts)
         machine, draw = self.network.machine, random.Random(0)
-        longest = max(1, min(least // 2, (self.network.compiled.context - 5) // 3))
+        longest = min(least // 2, (self.network.compiled.context - 5) // 3)
         while done < least:
             words = random_words(draw, machine, DRAWN, longest)
             drawn = [self._text(word, least) for word in words if word not in self.words]

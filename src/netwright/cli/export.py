@@ -32,7 +32,7 @@ from netwright.export.subject import prediction_text
 from netwright.export.targets import TARGETS
 from netwright.export.universal import export_universal
 from netwright.export.zoo import Animal, write_zoo
-from netwright.kind.language_model.kind import ARCHITECTURE, read_context
+from netwright.kind.language_model.kind import read_context
 from netwright.kind.registry import DEFAULT, kind_named
 from netwright.machine.turing_machine import TuringMachine
 from netwright.network.running import machine_in, network_of
@@ -180,7 +180,6 @@ def _universal(
     to: str, output: Path, states: int | None, symbols: int | None, options: dict[str, Any]
 ) -> Callable[..., Export]:
     """Write the language model that takes the rules of any machine in its prompt."""
-    name = ARCHITECTURE.name
     return partial(
         export_universal,
         to,
@@ -188,7 +187,7 @@ def _universal(
         states=16 if states is None else states,
         symbols=8 if symbols is None else symbols,
         context=read_context(options.get("context", 2048)),
-        architecture=ARCHITECTURE.read(options[name]) if name in options else None,
+        architecture=options.get("architecture"),
     )
 
 

@@ -16,7 +16,7 @@ from netwright.export.folder import OUTPUTS, Export, check_count, destination, w
 from netwright.export.subject import Subject
 from netwright.export.target import Opened, Target
 from netwright.export.targets import TARGETS, target_named
-from netwright.kind.language_model.kind import LLAMA, plain_language_model
+from netwright.kind.language_model.kind import ARCHITECTURE, LLAMA, plain_language_model
 from netwright.kind.language_model.llama.universal import UNIVERSAL_MEANINGS as UNIVERSAL_LLAMA
 from netwright.kind.language_model.llama.universal import (
     LlamaUniversalVocabulary,
@@ -199,7 +199,8 @@ def export_universal(
     check_count(check)
     place = destination(target, path, force=force)
     target.check_installed()
-    make = universal_llama if (architecture or target.weights) == LLAMA else universal_model
+    is_llama = ARCHITECTURE.read(architecture or target.weights) == LLAMA
+    make = universal_llama if is_llama else universal_model
     subject = UniversalSubject(make(states, symbols, context), check, target)
     options = {"keep_failed": keep_failed, "force": force}
     return write_export(subject, target, place, dtype, notify=notify, **options)

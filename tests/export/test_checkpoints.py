@@ -256,7 +256,7 @@ def test_the_command_line(
     bad: list[tuple[list[str], str]] = [
         (["export", "palindrome", "--to", "gpt2", "--on", "rnn", "-o", "x"], "no code for gpt2"),
         (["export", "palindrome", "--states", "4", "-o", "x"], "are for --universal"),
-        (["export", "--universal", "--to", "numpy", "-o", "x"], "is for gpt2 or opt"),
+        (["export", "--universal", "--to", "numpy", "-o", "x"], "is for gpt2, opt, llama, gguf"),
         (["export", "--universal", "palindrome", "--to", "gpt2", "-o", "x"], "for all machines"),
         (["export", "--universal", "--to", "gpt2", "--states", "1", "-o", "x"], "2 to 4,096"),
         (["export", "--zoo", "--to", "gpt2", "-o", "x"], "no network of the paper"),

@@ -161,6 +161,13 @@ def test_the_command_line(capsys: pytest.CaptureFixture[str], tmp_path: Path) ->
     assert "--quantize TYPE is for --to gguf" in capsys.readouterr().err
 
 
+def test_converters_to_gguf_add_nothing_after_a_text(folder: Path) -> None:
+    """They take a named token there for the end; `<run>` is added without a name."""
+    found = heavy("gguf").SpecialVocab(folder, load_merges=False)
+    assert found.add_special_token == {"bos": True}
+    assert "{{ bos_token + (" in found.chat_template
+
+
 def gguf_of(network: Network, place: Path, kind: str = "Q8_0") -> Any:
     heavy("gguf")
     return network.export("gguf", place, dtype=kind)

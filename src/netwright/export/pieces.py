@@ -76,13 +76,12 @@ def write_llama_tokenizer(folder: Path, names: Mapping[str, Any]) -> None:
     number = {piece.text: n for n, piece in enumerate(pieces)}
     special = [text for text in SPECIAL if text in number]
     plain = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized"), False)
+    # What is added after a text has no name; converters to GGUF take one for the end token's.
+    start = {"SpecialToken": {"id": "<s>", "type_id": 0}}
+    after = {"SpecialToken": {"id": "", "type_id": 0}}
     words = [MARK + text for text in names["after"]]
-
-    def around(*names: str) -> list[dict[str, dict[str, object]]]:
-        before = [{"SpecialToken": {"id": "<s>", "type_id": 0}}]
-        after = [{"SpecialToken": {"id": text, "type_id": 0}} for text in words]
-        inner = [{"Sequence": {"id": name, "type_id": 0}} for name in names]
-        return [*before, *inner, *after]
+    first, second = ({"Sequence": {"id": name, "type_id": 0}} for name in "AB")
+    added = {"<s>": ["<s>"], **({"": words} if words else {})}
 
     write_json(
         folder / "tokenizer.json",
@@ -103,11 +102,11 @@ def write_llama_tokenizer(folder: Path, names: Mapping[str, Any]) -> None:
             "pre_tokenizer": None,
             "post_processor": {
                 "type": "TemplateProcessing",
-                "single": around("A"),
-                "pair": around("A", "B"),
+                "single": [start, first, *([after] if words else [])],
+                "pair": [start, first, second],
                 "special_tokens": {
-                    text: {"id": text, "ids": [number[text]], "tokens": [text]}
-                    for text in ("<s>", *words)
+                    name: {"id": name, "ids": [number[text] for text in texts], "tokens": texts}
+                    for name, texts in added.items()
                 },
             },
             "decoder": {

@@ -52,15 +52,16 @@ class TransformersJsTarget(TextTarget):
         """Write the files that `from_pretrained` of transformers.js reads."""
         stock, graph = FAMILIES[named.names["architecture"]]
         stock.describe(named, folder, dtype)
-        more: dict[str, dict[str, Any]] = {
+        changes: dict[str, Callable[[Any], Any]] = {
             # Otherwise browsers look for a graph in 8 bits.
-            "config.json": {"transformers.js_config": {"dtype": "fp32"}},
+            "config.json": lambda found: {**found, "transformers.js_config": {"dtype": "fp32"}},
             # Otherwise pipelines leave out the tokens around the word.
-            "tokenizer_config.json": {"add_bos_token": True},
+            "tokenizer_config.json": lambda found: {**found, "add_bos_token": True},
+            "tokenizer.json": _with_names,
         }
-        for name, values in more.items():
+        for name, change in changes.items():
             found = json.loads((folder / name).read_text(encoding="utf-8"))
-            write_json(folder / name, {**found, **values})
+            write_json(folder / name, change(found))
         (folder / MODEL).parent.mkdir()
         (folder / MODEL).write_bytes(graph(named, dtype))
 
@@ -91,6 +92,18 @@ const tokenizer = await AutoTokenizer.from_pretrained(folder);
 const model = await AutoModelForCausalLM.from_pretrained(folder);
 const [text] = (await model.generate(tokenizer({named.names["example"]!r}))).tolist();
 console.log(tokenizer.decode(text));"""
+
+
+def _with_names(tokenizer: dict[str, Any]) -> dict[str, Any]:
+    """Name a token that is added after a text; transformers.js takes the name for the token."""
+    special = tokenizer["post_processor"]["special_tokens"]
+    if "" in special:
+        (text,) = special[""]["tokens"]
+        special[text] = {**special.pop(""), "id": text}
+        for piece in tokenizer["post_processor"]["single"]:
+            if piece.get("SpecialToken", {}).get("id") == "":
+                piece["SpecialToken"]["id"] = text
+    return tokenizer
 
 
 class _InOnnxruntime:

@@ -88,8 +88,8 @@ def command(
     quantize: Annotated[
         str | None,
         typer.Option(
-            metavar=f"[{'|'.join(QUANTIZED)}]",
-            help="The type of a GGUF file.  [Q8_0]",
+            metavar="TYPE",
+            help="Of a GGUF file: F16, Q6_K, ….  [Q8_0]",
             autocompletion=completer(QUANTIZED),
         ),
     ] = None,
@@ -118,15 +118,11 @@ def command(
     ] = False,
     states: Annotated[
         int | None,
-        typer.Option(
-            metavar="N", help="States of the universal model, one of them accepting.  [16]"
-        ),
+        typer.Option(metavar="N", help="Its states, one of them accepting.  [16]"),
     ] = None,
-    symbols: Annotated[
-        int | None, typer.Option(metavar="N", help="Symbols of the universal model.  [8]")
-    ] = None,
+    symbols: Annotated[int | None, typer.Option(metavar="N", help="Its symbols.  [8]")] = None,
     zoo: Annotated[
-        bool, typer.Option("--zoo", help="Export all library machines, or resume doing so.")
+        bool, typer.Option("--zoo", help="Export the library, or resume doing so.")
     ] = False,
     force: Annotated[
         bool, typer.Option("--force", help="Overwrite DIR if it is an export.")

@@ -42,7 +42,6 @@ EXAMPLE = """\b
 Examples:
   netwright export palindrome --to numpy -o palindrome-numpy
   netwright export palindrome --to torch -o model --input abba --input ab
-  netwright export busy-beaver-5 --to torch --score recency -o bb5
   netwright export palindrome --to gpt2 --context 256 -o palindrome-gpt2
   netwright export palindrome --to transformers-js -o palindrome-js
   netwright export palindrome --to gguf --quantize Q4_K_M -o palindrome.gguf

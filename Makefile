@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 ARGS ?= run palindrome abba
 
-.PHONY: run test lint test-thorough test-browser test-export proofs size format bench clean
+.PHONY: run test lint test-thorough test-browser test-export test-llama proofs size format bench clean
 
 run: $(VENV)/installed
 	@$(BIN)/netwright $(ARGS)
@@ -27,7 +27,7 @@ test-thorough: $(VENV)/installed-dev
 
 # The page in a real browser, and its engine in node: the system's Chromium and node, installed where
 # that can be done. A tenth of the networks; `pytest -m browser tests/browser` compares all of them.
-test-browser: $(VENV)/installed-browser
+test-browser: $(VENV)/installed-browser $(VENV)/transformers-js
 	@which chromium chromium-browser google-chrome >/dev/null 2>&1 \
 	  || (apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium) >/dev/null 2>&1; \
 	which chromium chromium-browser google-chrome 2>/dev/null | grep -q . \
@@ -39,14 +39,23 @@ test-browser: $(VENV)/installed-browser
 	$(BIN)/pytest -q -m "browser and not thorough" tests/browser
 
 # Exports in torch, transformers, TransformerLens, nnsight and CTranslate2, of versions known to work
-# together.
-test-export: $(VENV)/installed-dev
+# together; in transformers.js, and in llama.cpp, as packages of npm have them for node.
+test-export: $(VENV)/installed-dev $(VENV)/transformers-js
 	@if $(BIN)/python -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))'; then \
 	  $(BIN)/python -m pip install --quiet --disable-pip-version-check \
 	    torch==2.13.0 "transformers>=5,<6" "transformer-lens>=4,<5" "nnsight>=0.8,<0.9" \
-	    "ctranslate2>=4,<5" \
+	    "ctranslate2>=4,<5" "sentencepiece>=0.2,<0.3" \
+	  && if which npm >/dev/null 2>&1; then npm install --prefix $(VENV)/node --ignore-scripts \
+	    --omit=optional --no-audit --no-fund --silent \
+	    node-llama-cpp@3.22.1 @node-llama-cpp/linux-x64@3.22.1 \
+	    || echo "npm could not install node-llama-cpp: its test is skipped"; fi \
 	  && OMP_NUM_THREADS=1 $(BIN)/pytest -q -n auto tests/export; \
 	else echo "make test-export needs Python 3.11, for which its versions are pinned: skipped"; fi
+
+# GGUF files of all types in llama.cpp, which is compiled here if it is not installed: some minutes.
+test-llama: $(VENV)/installed-dev
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[llama-cpp]"
+	OMP_NUM_THREADS=1 $(BIN)/pytest -q -k llama_cpp_runs tests/export/test_llama.py
 
 # The theorems of proofs/ on netwright's own weights: Debian's Coq, installed where that can be done.
 proofs: $(VENV)/installed-dev
@@ -81,6 +90,13 @@ $(VENV)/installed: pyproject.toml | $(VENV)/pip
 $(VENV)/installed-dev: pyproject.toml | $(VENV)/pip
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[dev]"
 	@touch $@ $(VENV)/installed
+
+# transformers.js, whose package brings onnxruntime. What needs it is skipped where npm is not.
+$(VENV)/transformers-js: | $(VENV)/pip
+	@! which npm >/dev/null 2>&1 \
+	  || npm install --silent --ignore-scripts --no-audit --no-fund --prefix $@ \
+	    @huggingface/transformers@4.3.1 \
+	  || { rm -rf $@; echo "transformers.js cannot be installed: its tests are skipped"; }
 
 $(VENV)/installed-browser: pyproject.toml | $(VENV)/installed-dev
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[browser]"

@@ -20,10 +20,10 @@ ROLES = (
     ("engine/following, readings", "engine/following/.*|kind/[^/]+/(reading|tracing)", 5),
     (
         "engine/transformer, engine/pointers",
-        "engine/(pointers|transformer)/.*|engine/attended|kind/language_model/evaluators",
+        "engine/(pointers|transformer)/.*|engine/attended",
         4,
     ),
-    ("engine: stacks, full", "engine/.*", 3),
+    ("engine: stacks, full", "engine/.*|kind/language_model/evaluators", 3),
     (
         "verify, checks, certificates, precision",
         "certificates/.*|verify/.*|precision/.*|kind/[^/]+/checks",
@@ -34,7 +34,7 @@ ROLES = (
         "network/(tensors|trace|tree|view|weight|without|__init__)",
         6,
     ),
-    ("kind", "kind/(__init__|record|registry|decoder)|kind/[^/]+/(kind|parse)", 8),
+    ("kind", "kind/(__init__|record|registry|decoder)|kind/.+/(kind|parse)", 8),
     ("explorer, audit", "network/audit|explorer/.*", 11),
     ("network", "network/.*", 9),
     ("constructions, statements", "kind/.*|statements/.*", 4),

@@ -11,7 +11,7 @@ from tests.networks import KINDS
 
 from netwright.cli import campaign, main
 from netwright.cli.verb import VERBS
-from netwright.kind.registry import SHORT, kinds
+from netwright.kind.registry import SHORT, VARIANTS, kinds
 
 
 def test_a_weight_is_printed_with_its_names(capsys: pytest.CaptureFixture[str]) -> None:
@@ -100,7 +100,7 @@ def test_the_help_of_a_verb_fits_on_a_screen(
         ("netwright run ./ma", {"./machine.yaml", "./many/"}),
         (
             "netwright run palindrome --on ",
-            {*kinds(), *SHORT, "machine"},
+            {*kinds(), *SHORT, *VARIANTS, "machine"},
         ),
         ("netwright run palindrome --engine f", {"fast", "full"}),
     ],

@@ -458,5 +458,5 @@ def test_the_form_has_all_options_but_other_names_of_kinds(answers: Answers) -> 
     listed = {kind["name"]: kind["options"] for kind in ask(answers, "machines")["kinds"]}
     assert list(listed) == list(kinds())
     names = {name: [option["name"] for option in options] for name, options in listed.items()}
-    assert names["language-model"] == ["context", "dtype"]
+    assert names["language-model"] == ["architecture", "context", "dtype"]
     assert names["universal-transformer"] == ["size", "attention", "blanks"]

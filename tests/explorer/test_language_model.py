@@ -13,14 +13,15 @@ from netwright.machine.library import library_machine
 from netwright.network.network import compile_network
 
 
-def explored(name: str, word: str, context: int = 128) -> Explored:
-    network = compile_network(library_machine(name), "language-model", context=context)
+def explored(name: str, word: str, context: int = 128, on: str = "gpt2") -> Explored:
+    network = compile_network(library_machine(name), on, context=context)
     return Explored(network, tuple(word))
 
 
+@pytest.mark.parametrize("on", ["gpt2", "llama"])
 @pytest.mark.parametrize(("name", "word"), [("palindrome", "abba"), ("busy-beaver-4", "")])
-def test_every_step_looks_at_the_last_visit(name: str, word: str) -> None:
-    page = explored(name, word, 256)
+def test_every_step_looks_at_the_last_visit(name: str, word: str, on: str) -> None:
+    page = explored(name, word, 256, on)
     machine = library_machine(name)
     steps = [*machine.configurations(word)]
     assert page.last == (len(steps), True)
@@ -41,8 +42,9 @@ def test_every_step_looks_at_the_last_visit(name: str, word: str) -> None:
         seen[now.head] = t
 
 
-def test_it_ends_with_the_context() -> None:
-    page = explored("busy-beaver-5", "", 64)
+@pytest.mark.parametrize("on", ["gpt2", "llama"])
+def test_it_ends_with_the_context(on: str) -> None:
+    page = explored("busy-beaver-5", "", 64, on)
     last, ended = page.last
     assert not ended
     assert page.moment(last) is not None
@@ -50,8 +52,9 @@ def test_it_ends_with_the_context() -> None:
         page.moment(last + 1)
 
 
-def test_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    call = ["explore", "palindrome", "abba", "--on", "language-model", "--context", "64"]
+@pytest.mark.parametrize("on", ["language-model", "llama"])
+def test_a_file(on: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    call = ["explore", "palindrome", "abba", "--on", on, "--context", "64"]
     assert main([*call, "-o", str(tmp_path / "page.html")]) == 0
     assert "it opens in a browser" in capsys.readouterr().out
     assert (tmp_path / "page.html").stat().st_size < 150_000

@@ -16,7 +16,7 @@ import typer
 from netwright.cli.verb import ADVANCED, NETWORK
 from netwright.errors import FormatError, InputError, unknown
 from netwright.files import is_safetensors
-from netwright.kind.registry import DEFAULT, MACHINE, SHORT, kinds, modules, read_kind
+from netwright.kind.registry import DEFAULT, MACHINE, SHORT, VARIANTS, kinds, modules, read_kind
 from netwright.machine.formats import FORMATS, seed_database
 from netwright.machine.library import library_names
 from netwright.machine.load import load_machine, names_a_machine
@@ -264,7 +264,9 @@ def on_option(help_text: str, *others: str) -> Any:
         metavar="NETWORK",
         help=f"{help_text}  [default: {DEFAULT}]",
         show_default=False,
-        autocompletion=lambda incomplete: completer([*modules(), *SHORT, *others])(incomplete),
+        autocompletion=lambda incomplete: completer([*modules(), *SHORT, *VARIANTS, *others])(
+            incomplete
+        ),
     )
 
 

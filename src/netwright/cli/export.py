@@ -1,4 +1,4 @@
-"""`netwright export`: a network for numpy, ONNX, PyTorch or Hugging Face, checked there."""
+"""`netwright export`: a network for numpy, PyTorch, llama.cpp and others, checked there."""
 
 from collections.abc import Callable
 from functools import partial
@@ -16,6 +16,7 @@ from netwright.cli.arguments import (
     check_word,
     choice_of,
     complete_machine,
+    completer,
     load,
     read_count,
     split_word,
@@ -25,14 +26,14 @@ from netwright.cli.arguments import (
 from netwright.cli.output import Working, print_json, say
 from netwright.cli.report import Report
 from netwright.errors import InputError, StoppedError
-from netwright.export.checkpoint import CheckpointTarget
+from netwright.export.checkpoint import TextTarget
 from netwright.export.folder import OUTPUTS, CheckFailedError, Export, export
 from netwright.export.subject import prediction_text
 from netwright.export.targets import TARGETS
 from netwright.export.universal import export_universal
 from netwright.export.zoo import Animal, write_zoo
 from netwright.kind.language_model.kind import read_context
-from netwright.kind.registry import DEFAULT, kind_named, kinds
+from netwright.kind.registry import DEFAULT, kind_named
 from netwright.machine.turing_machine import TuringMachine
 from netwright.network.running import machine_in, network_of
 from netwright.text import counted, shortened
@@ -41,12 +42,18 @@ EXAMPLE = """\b
 Examples:
   netwright export palindrome --to numpy -o palindrome-numpy
   netwright export palindrome --to torch -o model --input abba --input ab
-  netwright export busy-beaver-5 --to torch --score recency -o bb5
   netwright export palindrome --to gpt2 --context 256 -o palindrome-gpt2
+  netwright export palindrome --to transformers-js -o palindrome-js
+  netwright export palindrome --to gguf --quantize Q4_K_M -o palindrome.gguf
   netwright export --universal --states 16 --symbols 8 --to gpt2 -o universal
   netwright export --zoo --to numpy -o zoo"""
 FAILED = 1
-DTYPES = tuple(dict.fromkeys(name for target in TARGETS.values() for name in target.dtypes))
+QUANTIZED = TARGETS["gguf"].dtypes
+DTYPES = tuple(
+    dict.fromkeys(
+        name for target in TARGETS.values() for name in target.dtypes if name not in QUANTIZED
+    )
+)
 
 
 @with_kind_options
@@ -63,12 +70,27 @@ def command(
     ] = None,
     to: Annotated[str, choice_of("--to", TARGETS, "What to write.")] = "numpy",
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="DIR", help="The folder to write.")
+        Path | None,
+        typer.Option(
+            "--output", "-o", metavar="DIR", help="The folder to write; or a file NAME.gguf."
+        ),
     ] = None,
     on: OnKind = None,
     dtype: Annotated[
         str | None,
-        choice_of("--dtype", DTYPES, "The type of all numbers.  [float64; bfloat16 for gpt2, opt]"),
+        choice_of(
+            "--dtype",
+            DTYPES,
+            "The type of numbers.  [float64; bfloat16 for gpt2, opt, llama]",
+        ),
+    ] = None,
+    quantize: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TYPE",
+            help="Of a GGUF file: F16, Q6_K, ….  [Q8_0]",
+            autocompletion=completer(QUANTIZED),
+        ),
     ] = None,
     words: Annotated[
         list[str] | None,
@@ -95,15 +117,11 @@ def command(
     ] = False,
     states: Annotated[
         int | None,
-        typer.Option(
-            metavar="N", help="States of the universal model, one of them accepting.  [16]"
-        ),
+        typer.Option(metavar="N", help="Its states, one of them accepting.  [16]"),
     ] = None,
-    symbols: Annotated[
-        int | None, typer.Option(metavar="N", help="Symbols of the universal model.  [8]")
-    ] = None,
+    symbols: Annotated[int | None, typer.Option(metavar="N", help="Its symbols.  [8]")] = None,
     zoo: Annotated[
-        bool, typer.Option("--zoo", help="Export all library machines, or resume doing so.")
+        bool, typer.Option("--zoo", help="Export the library, or resume doing so.")
     ] = False,
     force: Annotated[
         bool, typer.Option("--force", help="Overwrite DIR if it is an export.")
@@ -115,16 +133,21 @@ def command(
     """Write a network for another tool, and check it there."""
     if output is None:
         raise InputError("say which folder to write: -o DIR")
+    if quantize is not None:
+        if to != "gguf" or dtype is not None:
+            raise InputError("--quantize TYPE is for --to gguf, in place of --dtype")
+        dtype = quantize
     if not universal and (states, symbols) != (None, None):
         raise InputError("--states and --symbols are for --universal")
     about_machines = (machine, words, separator, format_name)
     write: Callable[..., Export]
     show = _print
     if universal:
-        if any((*about_machines, zoo, on)) or {*options} - {"context"}:
+        if any((*about_machines, zoo, on)) or {*options} - {"context", "architecture"}:
             raise InputError(
                 "--universal is for all machines: it takes no MACHINE, --input, --separator, "
-                "--format, --zoo or --on, and of the network options only --context"
+                "--format, --zoo or --on, and of the network options only --context and "
+                "--architecture"
             )
         write = _universal(to, output, states, symbols, options)
     elif zoo:
@@ -139,10 +162,10 @@ def command(
         turing = machine_in(source)
         inputs = [check_word(turing, word, separator) for word in given] or [turing.default_input]
         if not TARGETS[to].is_exact and isinstance(source, TuringMachine):
-            kind = kind_named(on or _only_kind(to) or DEFAULT)
+            kind = kind_named(on or TARGETS[to].on or DEFAULT)
             options = dict(kind.construction.for_export(options, turing))
         letters = [symbol for word in inputs for symbol in word]  # the network takes all of them
-        network = network_of(source, on or _only_kind(to), letters, **options)
+        network = network_of(source, on or TARGETS[to].on, letters, **options)
         write = partial(export, network, to, output, inputs=inputs)
         show = partial(_print, machine=turing, separator=separator)
     return _written(write, dtype, check, keep_failed, force, output, as_json, show)
@@ -159,6 +182,7 @@ def _universal(
         states=16 if states is None else states,
         symbols=8 if symbols is None else symbols,
         context=read_context(options.get("context", 2048)),
+        architecture=options.get("architecture"),
     )
 
 
@@ -192,12 +216,6 @@ def _written(
     return 0 if made.holds else FAILED
 
 
-def _only_kind(to: str) -> str | None:
-    """The kind that a target takes, if it is one alone; None if there are others."""
-    taken = [name for name in kinds() if TARGETS[to].takes(name)]
-    return taken[0] if len(taken) == 1 else None
-
-
 def _print(
     made: Export, machine: TuringMachine | None = None, separator: str | None = None
 ) -> None:
@@ -216,8 +234,8 @@ def _print(
                 for word, each in zip(words, made.checks, strict=True)
             ],
         )
-        if isinstance(target := TARGETS[made.target], CheckpointTarget):
-            other = "" if target.runtime else "; in transformers with pip install 'netwright[hf]'"
+        if isinstance(target := TARGETS[made.target], TextTarget):
+            other = target.elsewhere()
             report.line(f"checked in {target.checked_in()}{other}", whole=True)
         for line in filter(None, map(prediction_text, made.about["predicted"])):
             report.line(line)

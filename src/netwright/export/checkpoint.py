@@ -10,17 +10,19 @@ import re
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import ml_dtypes
 import numpy as np
 from numpy.typing import NDArray
 
+from netwright.errors import InputError
 from netwright.export.check import Checked, WrongToken
 from netwright.export.target import Arrays, Target, arrays_of, write_json
 from netwright.export.tokenizer import quiet_transformers, write_tokenizer
 from netwright.kind.language_model.checkpoint import HEADS, KAPPA
 from netwright.kind.language_model.evaluators import FloatEvaluator
+from netwright.network.network import Network
 from netwright.network.tensors import NamedTensors
 from netwright.text import Notify
 
@@ -47,17 +49,67 @@ class CheckedText(NamedTuple):
     """Whether the run ends with them."""
 
 
-class CheckpointTarget(Target):
-    """config.json, model.safetensors, the tokenizer and the generation config of a stock model."""
+class Logits(Protocol):
+    """An evaluator that returns the logits after each token."""
 
-    needs: tuple[str, ...] = ()
-    dtypes = ("bfloat16", "float32", "float16")
-    model_type: str
-    architecture: str
+    def all_logits(self, tokens: list[int]) -> NDArray[np.float32]:
+        """Append tokens; return the logits after each of them."""
+
+    def restart(self) -> None:
+        """Forget all tokens."""
+
+
+class TextTarget(Target):
+    """A language model, which is checked by its text."""
+
+    on = "language-model"
+    weights = "gpt2"
+    """The architecture of the model that it takes."""
+    least = 0
+    """The number of tokens that a check has at least, if it is not told to have none."""
 
     def takes(self, kind: str) -> bool:
         """Whether it is a language model."""
         return kind == "language-model"
+
+    def prepared(self, named: NamedTensors) -> NamedTensors:
+        """What is written of a model; InputError if it is of another architecture."""
+        found = named.names["architecture"]
+        if found != self.weights:
+            raise InputError(
+                f"{self.name} takes a model of the architecture {self.weights}, not {found}: "
+                f"--architecture {self.weights}"
+            )
+        return named
+
+    def named(self, network: Network) -> NamedTensors:
+        """The tensors to write."""
+        return self.prepared(super().named(network))
+
+    def elsewhere(self) -> str:
+        """Say what to install for a check in the runtime itself; "" if it is there."""
+        return ""
+
+    def check(self, opened: Any, texts: Sequence[CheckedText], notify: Notify) -> list[Checked]:
+        """Compare every text in every way that the runtime offers."""
+        return [
+            compared(text, way, following, most, opened.texts)
+            for text in texts
+            for way, following, most in opened.ways(text.tokens, text.prompt, notify)
+        ]
+
+    def explained(self, named: NamedTensors) -> list[str]:
+        """Return a paragraph on what the tokens mean."""
+        return [named.names["reading"]]
+
+
+class CheckpointTarget(TextTarget):
+    """config.json, model.safetensors, the tokenizer and the generation config of a stock model."""
+
+    needs: tuple[str, ...] = ()
+    dtypes: tuple[str, ...] = ("bfloat16", "float32", "float16")
+    model_type: str
+    architecture: str
 
     @property
     def runtime(self) -> tuple[str, ...]:
@@ -69,29 +121,50 @@ class CheckpointTarget(Target):
         """Name the runtime of the check, for reports."""
         return "transformers" if self.runtime else "netwright's own evaluator"
 
+    def elsewhere(self) -> str:
+        """Name the extra for a check in transformers."""
+        return "" if self.runtime else "; in transformers with pip install 'netwright[hf]'"
+
     def write(self, named: NamedTensors, folder: Path, dtype: str) -> None:
         """Write the files that `from_pretrained` reads."""
+        self.describe(named, folder, dtype)
+        write_tensors(folder / "model.safetensors", self.renamed(arrays_of(named, dtype)))
+
+    def describe(self, named: NamedTensors, folder: Path, dtype: str) -> None:
+        """Write all but the weights."""
         names = named.names
         number = {text: n for n, text in enumerate(names["vocabulary"])}
+        pad = "<pad>" if "<pad>" in number else names["ends"][0]
         ends = {
+            "bos_token_id": number.get("<s>"),
             "eos_token_id": [number[text] for text in names["ends"]],
-            "pad_token_id": number["<pad>"],
+            "pad_token_id": number[pad],
         }
         config = {
             "architectures": [self.architecture],
             "model_type": self.model_type,
             "dtype": dtype,
-            "vocab_size": len(number),
+            "vocab_size": next(iter(named.tensors.values())).shape[0],  # the embedding's rows
             "tie_word_embeddings": False,
-            "bos_token_id": None,
             **ends,
             **self.config(names),
         }
         write_json(folder / "config.json", config)
         generation = {"do_sample": False, "max_length": names["context"], **ends}
         write_json(folder / "generation_config.json", generation)
-        write_tokenizer(folder, names["vocabulary"], names["before"], ["<run>"])
-        write_tensors(folder / "model.safetensors", self.renamed(arrays_of(named, dtype)))
+        self.write_tokenizer(folder, names)
+
+    def write_tokenizer(self, folder: Path, names: Mapping[str, Any]) -> None:
+        """Write a tokenizer of words."""
+        write_tokenizer(folder, names["vocabulary"], names["before"], names["after"])
+
+    def in_numpy(self, folder: Path) -> tuple[Logits, list[str]]:
+        """Open the files in netwright's own evaluator; return it with the texts of the tokens."""
+        dtype = json.loads((folder / "config.json").read_text(encoding="utf-8"))["dtype"]
+        tokenizer = json.loads((folder / "tokenizer.json").read_text(encoding="utf-8"))
+        tensors = {n: a.astype(np.float32) for n, a in self.stored(None, folder).items()}
+        blocks = sum(name.endswith("attn.c_attn.weight") for name in tensors)
+        return FloatEvaluator(tensors, blocks, dtype), list(tokenizer["model"]["vocab"])
 
     @abstractmethod
     def config(self, names: Mapping[str, Any]) -> dict[str, Any]:
@@ -107,23 +180,11 @@ class CheckpointTarget(Target):
 
     def open(self, folder: Path) -> Any:
         """Load the model in transformers, or in our own evaluator."""
-        return _InTransformers(folder) if self.runtime else _InNumpy(folder, self)
+        return _InTransformers(folder) if self.runtime else InNumpy(*self.in_numpy(folder))
 
     def stored(self, opened: Any, folder: Path) -> Arrays:
         """Read the tensors, under the names of GPT-2."""
         return self.stored_as(read_tensors(folder / "model.safetensors"))
-
-    def check(self, opened: Any, texts: Sequence[CheckedText], notify: Notify) -> list[Checked]:
-        """Compare every text in every way that the runtime offers."""
-        return [
-            compared(text, way, following, most, opened.texts)
-            for text in texts
-            for way, following, most in opened.ways(text.tokens, text.prompt, notify)
-        ]
-
-    def explained(self, named: NamedTensors) -> list[str]:
-        """Return a paragraph on what the tokens mean."""
-        return [named.names["reading"]]
 
     def usage(self, named: NamedTensors) -> str:
         """Use transformers alone."""
@@ -171,7 +232,7 @@ class _InTransformers:
         """Yield a teacher-forced pass, and a sample by `generate`."""
         self.cache = None
         count = len(tokens) - prompt
-        yield "all at once", _forced(self._logits, tokens, prompt, notify), count
+        yield "all at once", forced(self._logits, tokens, prompt, notify), count
         count = min(SAMPLE, count)
         yield "generate()", self._generated(tokens[:prompt], count), count
 
@@ -194,23 +255,20 @@ class _InTransformers:
             yield token, None
 
 
-class _InNumpy:
-    def __init__(self, folder: Path, target: CheckpointTarget) -> None:
-        dtype = json.loads((folder / "config.json").read_text(encoding="utf-8"))["dtype"]
-        tokenizer = json.loads((folder / "tokenizer.json").read_text(encoding="utf-8"))
-        self.texts = list(tokenizer["model"]["vocab"])
-        tensors = {n: a.astype(np.float32) for n, a in target.stored(None, folder).items()}
-        blocks = sum(name.endswith("attn.c_attn.weight") for name in tensors)
-        self.evaluator = FloatEvaluator(tensors, blocks, dtype)
+class InNumpy:
+    """A model in netwright's own evaluator."""
+
+    def __init__(self, evaluator: Logits, texts: list[str]) -> None:
+        self.evaluator, self.texts = evaluator, texts
 
     def ways(self, tokens: list[int], prompt: int, notify: Notify) -> Iterator[Way]:
         """Yield a teacher-forced pass."""
         self.evaluator.restart()
         count = len(tokens) - prompt
-        yield "in numpy", _forced(self.evaluator.all_logits, tokens, prompt, notify), count
+        yield "in numpy", forced(self.evaluator.all_logits, tokens, prompt, notify), count
 
 
-def _forced(
+def forced(
     logits: Callable[[list[int]], NDArray[np.float32]],
     tokens: list[int],
     prompt: int,

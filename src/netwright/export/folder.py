@@ -17,7 +17,7 @@ from netwright.export.place import CHECKED, KIND, check_place, new_folder, put_i
 from netwright.export.subject import NetworkSubject, Subject, in_markdown, prediction_text
 from netwright.export.target import Target, write_json, write_text
 from netwright.export.targets import TARGETS, target_named
-from netwright.files import output_path
+from netwright.files import check_output, output_path, write_whole
 from netwright.html import table
 from netwright.machine.simulate import check_limit
 from netwright.network.network import Network, Word
@@ -122,8 +122,7 @@ def export(
     target = target_named(to)
     dtype = target.read_dtype(dtype)
     check_count(check)
-    place = output_path(path)
-    check_place(place, force=force)
+    place = destination(target, path, force=force)
     if not target.takes(network.kind.name):
         others = [each.name for each in TARGETS.values() if each.takes(network.kind.name)]
         there = f"it can be exported to {', '.join(others)}" if others else "it has no export"
@@ -159,7 +158,10 @@ def write_export(
             (folder / name).write_bytes(content)
         with _runtime_errors(target):
             opened = target.open(folder)
-            wrong = check_weights(named, target.stored(opened, folder), dtype)
+            kind = target.compared_as(dtype)
+            wrong = None
+            if kind is not None:
+                wrong = check_weights(named, target.stored(opened, folder), kind)
             checks = subject.check(target, opened, notify) if subject.count else []
         made = Export(
             place, target.name, subject.title, dtype, wrong, tuple(checks), {}, subject.fault
@@ -168,9 +170,28 @@ def write_export(
         made.about["predicted"] = subject.predicted(checks, dtype, notify)
         if not made.holds and not keep_failed:
             raise CheckFailedError(made, subject.advice(dtype))
+        if is_alone(target, place):
+            content = (folder / str(target.file)).read_bytes()
+            write_whole(place, content, fresh=not force)
+            return made
         write_text(folder / "README.md", _readme(subject, target, made))
         put_in_place(folder, place, made.about, force=force)
     return made
+
+
+def destination(target: Target, path: PathLike[str] | str, *, force: bool) -> Path:
+    """The folder to write, or the file; raise OutputError if it cannot be."""
+    place = output_path(path)
+    if is_alone(target, place):
+        check_output(place, force=force)
+    else:
+        check_place(place, force=force)
+    return place
+
+
+def is_alone(target: Target, place: Path) -> bool:
+    """Whether a target's one file is written without a folder: if the place is called so."""
+    return target.file is not None and place.suffix == Path(target.file).suffix
 
 
 @contextmanager
@@ -256,6 +277,8 @@ def _readme(subject: Subject, target: Target, made: Export) -> str:
     numbers, rounded, warning = "exact rationals", "not rounded", ""
     if not target.is_exact:
         numbers, rounded = "floats", "rounded once"
+        if target.compared_as(made.dtype) is None:
+            rounded = "rounded in blocks"
         warning = (
             " Beyond what was checked, on other inputs and in other versions, floats may go wrong."
         )
@@ -266,7 +289,7 @@ def _readme(subject: Subject, target: Target, made: Export) -> str:
         f"# {_cell(subject.name) or 'Turing machines'} as a neural network: {subject.kind}, "
         f"{made.dtype}",
         subject.introduction(),
-        f"```python\n{target.usage(subject.tensors)}\n```",
+        f"```{target.language}\n{target.usage(subject.tensors)}\n```",
         *target.explained(subject.tensors),
         "\n".join(
             [

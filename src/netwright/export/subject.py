@@ -1,12 +1,13 @@
 """What an export is about: a network, with the inputs on which it is checked."""
 
+import random
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from netwright.export.check import Checked, ExactRun, Tell, check_outputs
-from netwright.export.checkpoint import CheckedText, CheckpointTarget
+from netwright.export.checkpoint import CheckedText, TextTarget
 from netwright.export.json_target import JsonTarget
 from netwright.export.target import AT_ONCE, Opened, Target
 from netwright.kind.language_model.tracing import LanguageModelTracing
@@ -16,11 +17,15 @@ from netwright.network.running import run_difference
 from netwright.network.saved import to_bytes
 from netwright.network.tensors import RATIONAL, NamedTensors
 from netwright.text import Notify, printable
+from netwright.verify.draw import random_words
 
 PAPER = (
     '"On the Turing Completeness of Modern Neural Network Architectures" (Pérez, Marinković, '
     "Barceló, ICLR 2019)"
 )
+
+DRAWN = 20
+"""The number of random words of which the longest texts are checked first."""
 
 
 class Subject(ABC):
@@ -100,8 +105,9 @@ class NetworkSubject(Subject):
 
     def check(self, target: Target, opened: Opened, notify: Notify) -> list[Checked]:
         """Compare outputs and attended indices, or the tokens of a language model."""
-        if isinstance(target, CheckpointTarget):
-            return target.check(opened, [self._text(word) for word in self.words], notify)
+        if isinstance(target, TextTarget):
+            texts = [self._text(word, self.count) for word in self.words]
+            return target.check(opened, [*texts, *self._more(texts, target.least)], notify)
         if isinstance(target, JsonTarget):
             return target.check(self.network, opened, self.words, self.count)
 
@@ -116,14 +122,30 @@ class NetworkSubject(Subject):
                 found.append(check_outputs(exact, opened, way, steps, most, callback))
         return found
 
-    def _text(self, word: tuple[str, ...]) -> CheckedText:
+    def _text(self, word: tuple[str, ...], count: int) -> CheckedText:
         """Return the prompt and at most `count` more tokens, by the model's definition."""
-        tracing = self.network.kind.reading.trace(self.network.compiled, word, self.count)
+        tracing = self.network.kind.reading.trace(self.network.compiled, word, count)
         assert isinstance(tracing, LanguageModelTracing)
-        prompt = len(word) + 1
-        tokens = tracing.tokens[: prompt + self.count]
+        prompt = len(self.network.compiled.vocabulary.prompt(word))
+        tokens = tracing.tokens[: prompt + count]
         ended = tokens == tracing.tokens and tokens[-1] in (ACCEPT, REJECT)
         return CheckedText(word, tokens, prompt, ended)
+
+    def _more(self, texts: Sequence[CheckedText], least: int) -> Iterator[CheckedText]:
+        """Yield texts of random words, the longest of some, until all have `least` tokens together.
+
+        They are long, so that far offsets occur in them.
+        """
+        done = sum(len(text.tokens) - text.prompt for text in texts)
+        machine, draw = self.network.machine, random.Random(0)
+        longest = min(least // 2, (self.network.compiled.context - 5) // 3)
+        while done < least:
+            words = random_words(draw, machine, DRAWN, longest)
+            drawn = [self._text(word, least) for word in words if word not in self.words]
+            for text in sorted(drawn, key=lambda text: text.prompt - len(text.tokens)):
+                if done < least:
+                    yield text
+                    done += len(text.tokens) - text.prompt
 
     def predicted(self, checks: Sequence[Checked], dtype: str, notify: Notify) -> list[Any]:
         """Predict for networks as they were compiled, of kinds that `precision` knows."""

@@ -53,6 +53,12 @@ class Target(ABC):
     """The name of the file with the code."""
     dtypes: tuple[str, ...] = ("float64", "float32")
     """The supported types of numbers, the default first."""
+    language = "python"
+    """Of `usage`."""
+    file: str | None = None
+    """The one file that is needed; it may be written alone."""
+    on: str | None = None
+    """The kind of network that it takes, if it is one alone."""
     is_exact = False
     """Whether its numbers are not rounded."""
 
@@ -111,6 +117,10 @@ class Target(ABC):
         opened: Opened = load_module(folder / self.code).load()
         return opened
 
+    def compared_as(self, dtype: str) -> str | None:
+        """The type of numpy in which the stored numbers are exact; None if they are not."""
+        return dtype
+
     @abstractmethod
     def stored(self, opened: Any, folder: Path) -> Arrays:
         """Return all tensors in the files, by name."""
@@ -125,7 +135,7 @@ class Target(ABC):
 
     @abstractmethod
     def usage(self, named: NamedTensors) -> str:
-        """Return a few lines of Python that run the network, for the README."""
+        """Return a few lines of code that run the network, for the README."""
 
 
 def load_module(path: Path) -> Any:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -13,8 +14,6 @@ from netwright.export.checkpoint import CheckpointTarget
 from netwright.export.place import check_intact
 from netwright.export.targets import TARGETS
 from netwright.export.universal import vocabulary_of
-from netwright.kind.language_model.checkpoint import pack
-from netwright.kind.language_model.evaluators import FloatEvaluator, TorchEvaluator
 from netwright.kind.language_model.kind import DTYPE, check_engine
 from netwright.kind.language_model.parse import Known, ParsedText, Rule, parse_texts
 from netwright.kind.language_model.reading import run_language_model
@@ -159,10 +158,10 @@ def generate(
     """Run an exported language model, one context after the other.
 
     Args:
-        model: the folder of a machine's own model, for gpt2 or opt.
+        model: the folder of a machine's own model, for gpt2, opt, llama or transformers-js.
         word: the input; none means the machine's default input.
         max_steps: the maximum number of steps of the machine.
-        engine: `fast`, which is netwright's own evaluator, or `torch`, which is GPT-2 itself.
+        engine: `fast`, which is netwright's own evaluator, or `torch`: that of transformers.
         damaged: accept files other than those that were checked when it was exported.
 
     The weights are those in the folder. When a context is full, its text is parsed, and a new
@@ -177,13 +176,19 @@ def generate(
     if names.get("kind") != LANGUAGE_MODEL:
         raise InputError(f"{model} is not a language model of one machine")
     network = _network_in(model, names)
+    targets = [each for each in TARGETS.values() if isinstance(each, CheckpointTarget)]
+    if any(each.file and (Path(model) / each.file).exists() for each in targets):
+        raise InputError(f"{model} is run by llama.cpp; export it --to llama to run it here")
     try:
         config = json.loads((Path(model) / "config.json").read_text(encoding="utf-8"))
-        targets = [each for each in TARGETS.values() if isinstance(each, CheckpointTarget)]
-        target = {each.model_type: each for each in targets}[config["model_type"]]
+        form = names.get("architecture", "gpt2"), None
+        known = {each.model_type: each for each in targets if (each.weights, each.file) == form}
+        stock = known[config["model_type"]]
+        target = TARGETS["transformers-js"] if "transformers.js_config" in config else stock
+        target.check_installed()
         stored = target.stored(None, Path(model))
         tensors = {name: array.astype(np.float32) for name, array in stored.items()}
-        own = pack(network.compiled.network).tensors
+        own = target.named(network).tensors
         if {name: t.shape for name, t in tensors.items()} != {n: t.shape for n, t in own.items()}:
             raise FormatError(f"{model}: its files belong to different networks; export it again")
         dtype = DTYPE.read(config["dtype"])
@@ -194,8 +199,9 @@ def generate(
             f"{model} is incomplete: {type(error).__name__} {shortened(error, 100)}; "
             "export it again"
         ) from None
-    make = TorchEvaluator if chosen is Engine.TORCH else FloatEvaluator
-    evaluator = make(tensors, len(network.compiled.network.blocks), dtype)
+    compiled = replace(network.compiled, dtype=dtype)
+    make = compiled.in_torch if chosen is Engine.TORCH else compiled.in_floats
+    evaluator = make(tensors)
     given = network.machine
     letters = given.check_word(given.default_input if word is None else word)
-    return run_language_model(network.compiled, letters, max_steps, evaluator, chosen)
+    return run_language_model(compiled, letters, max_steps, evaluator, chosen)

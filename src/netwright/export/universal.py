@@ -11,14 +11,17 @@ import numpy as np
 from netwright.errors import FormatError, InputError, NetworkError
 from netwright.exact.meanings import Meanings
 from netwright.export.check import Checked
-from netwright.export.checkpoint import CheckedText, CheckpointTarget
-from netwright.export.folder import OUTPUTS, Export, check_count, write_export
-from netwright.export.place import check_place
+from netwright.export.checkpoint import CheckedText, TextTarget
+from netwright.export.folder import OUTPUTS, Export, check_count, destination, write_export
 from netwright.export.subject import Subject
 from netwright.export.target import Opened, Target
-from netwright.export.targets import target_named
-from netwright.files import output_path
-from netwright.kind.language_model.kind import plain_language_model
+from netwright.export.targets import TARGETS, target_named
+from netwright.kind.language_model.kind import ARCHITECTURE, LLAMA, plain_language_model
+from netwright.kind.language_model.llama.universal import UNIVERSAL_MEANINGS as UNIVERSAL_LLAMA
+from netwright.kind.language_model.llama.universal import (
+    LlamaUniversalVocabulary,
+    universal_llama,
+)
 from netwright.kind.language_model.stream import MEANINGS
 from netwright.kind.language_model.universal import (
     ACCEPT,
@@ -34,7 +37,7 @@ from netwright.machine.turing_machine import Action, Move, TuringMachine
 from netwright.text import Notify, counted
 
 KIND = "universal-language-model"
-FIRST = ("palindrome", "busy-beaver-4", "binary-increment")
+FIRST = ("palindrome", "busy-beaver-4", "binary-increment", "busy-beaver-5")
 """The machines to check first, before others of the library."""
 MOST_MACHINES = 6
 UNIVERSAL_MEANINGS = Meanings(
@@ -60,16 +63,43 @@ UNIVERSAL_MEANINGS = Meanings(
     },
 )
 READING = (
-    "The prompt is rules, `<tape>`, and the input; the tokenizer puts `<bos>` before it and "
-    "`<run>` after it. A rule is two tokens, `q0:a #:R:q1`: in state q0 on symbol a write #, move "
-    "right, go to q1. Rules come in any order, at most one per state and symbol; the run begins in "
-    "q0, # is the blank, and `acc` accepts. The run follows, two tokens per step: `R:q1:b` "
-    "means: moved right, now in q1, reads b; `@p` is the position at which the cell ahead was last "
-    "visited. A run ends with `<accept>`, or with `<halt>` where no rule fits. An "
-    "unknown word becomes `<unk>`, and `<halt>` follows at once. `netwright compile "
+    "A rule is two tokens, `q0:a #:R:q1`: in state q0 on symbol a write #, move right, go to q1. "
+    "Rules come in any order, at most one per state and symbol; the run begins in q0, # is the "
+    "blank, and `acc` accepts. "
+)
+END = (
+    "A run ends with `<accept>`, or with `<halt>` where no rule fits. {unknown}`netwright compile "
     "MACHINE INPUT --prompt --model DIR` writes the prompt of any machine, and `netwright parse` "
     "reads the text."
 )
+TEXTS: dict[str, dict[str, Any]] = {
+    "gpt2": {
+        "before": ["<bos>"],
+        "after": ["<run>"],
+        "ends": ["<accept>", "<halt>"],
+        "reading": (
+            "The prompt is rules, `<tape>`, and the input; the tokenizer puts `<bos>` before it "
+            f"and `<run>` after it. {READING}The run follows, two tokens per step: `R:q1:b` means: "
+            "moved right, now in q1, reads b; `@p` is the position at which the cell ahead was "
+            "last visited. "
+            + END.format(unknown="An unknown word becomes `<unk>`, and `<halt>` follows at once. ")
+        ),
+    },
+    LLAMA: {
+        "before": ["<s>"],
+        "after": [],
+        "ends": ["</s>"],
+        "letters": [],
+        "reading": (
+            "The prompt is rules, `<tape>`, the cells right of the head, the farthest first, "
+            "`<run>`, those left of it, the leftmost first, `R:q0:a @3`, with a under the head and "
+            "3 more than the cells to the left; the tokenizer puts `<s>` before it. "
+            f"{READING}The run follows, two tokens per step: `R:q1:b` means: moved right, now in "
+            "q1, reads b; `@k` is how many tokens back the cell ahead was last visited. "
+            + END.format(unknown="Words that are no tokens are not noticed. ")
+        ),
+    },
+}
 
 
 SMALLEST = TuringMachine(
@@ -83,7 +113,7 @@ class UniversalSubject(Subject):
 
     kind, name = KIND, ""
 
-    def __init__(self, model: UniversalModel, count: int) -> None:
+    def __init__(self, model: UniversalModel, count: int, target: TextTarget) -> None:
         self.model, self.count = model, count
         vocabulary = model.vocabulary
         states, symbols = len(vocabulary.states) - 1, len(vocabulary.symbols)
@@ -95,14 +125,16 @@ class UniversalSubject(Subject):
         names: dict[str, Any] = {
             "kind": KIND,
             "machine": "",
-            "before": ["<bos>"],
-            "reading": READING,
             "example": self._example(),
             "states": list(vocabulary.states),
             "symbols": list(vocabulary.symbols),
         }
-        ends = ("<accept>", "<halt>")
-        self.tensors = plain_language_model(names, model.network, UNIVERSAL_MEANINGS, ends)
+        weights = model.weights()
+        names |= TEXTS[weights.architecture]
+        meanings = UNIVERSAL_LLAMA if weights.architecture == LLAMA else UNIVERSAL_MEANINGS
+        self.tensors = target.prepared(
+            plain_language_model(names, model.network, meanings, weights)
+        )
 
     def _example(self) -> str:
         for name in ("binary-increment", "busy-beaver-2"):
@@ -116,9 +148,9 @@ class UniversalSubject(Subject):
     def introduction(self) -> str:
         """Describe the model for the README."""
         return (
-            "A stock language model whose weights are whole numbers that were computed, not "
-            "trained, by netwright. It runs every Turing machine within its bounds: the machine "
-            f"is text in the prompt. This is a {self.title}."
+            "A stock language model whose weights were computed, not trained, by netwright. It "
+            "runs every Turing machine within its bounds: the machine is text in the prompt. This "
+            f"is a {self.title}."
         )
 
     def _texts(self) -> Iterator[CheckedText]:
@@ -140,7 +172,7 @@ class UniversalSubject(Subject):
 
     def check(self, target: Target, opened: Opened, notify: Notify) -> list[Checked]:
         """Compare the texts token by token."""
-        assert isinstance(target, CheckpointTarget)
+        assert isinstance(target, TextTarget)
         return target.check(opened, list(islice(self._texts(), MOST_MACHINES)), notify)
 
 
@@ -151,6 +183,7 @@ def export_universal(
     states: int = 16,
     symbols: int = 8,
     context: int = 2048,
+    architecture: str | None = None,
     dtype: str | None = None,
     check: int = OUTPUTS,
     keep_failed: bool = False,
@@ -159,13 +192,16 @@ def export_universal(
 ) -> Export:
     """Write the universal model for given numbers of states and symbols, and check it."""
     target = target_named(to)
-    if not isinstance(target, CheckpointTarget):
-        raise InputError(f"a universal language model is for gpt2 or opt; not for {to}")
+    if not isinstance(target, TextTarget):
+        names = [each.name for each in TARGETS.values() if isinstance(each, TextTarget)]
+        raise InputError(f"a universal language model is for {', '.join(names)}; not for {to}")
     dtype = target.read_dtype(dtype)
     check_count(check)
-    place = output_path(path)
-    check_place(place, force=force)
-    subject = UniversalSubject(universal_model(states, symbols, context), check)
+    place = destination(target, path, force=force)
+    target.check_installed()
+    is_llama = ARCHITECTURE.read(architecture or target.weights) == LLAMA
+    make = universal_llama if is_llama else universal_model
+    subject = UniversalSubject(make(states, symbols, context), check, target)
     options = {"keep_failed": keep_failed, "force": force}
     return write_export(subject, target, place, dtype, notify=notify, **options)
 
@@ -176,7 +212,9 @@ def vocabulary_of(names: dict[str, Any]) -> UniversalVocabulary:
         raise InputError("that is not a universal language model")
     with suppress(LookupError, TypeError, ValueError):
         states, symbols = tuple(names["states"]), tuple(names["symbols"])
-        found = UniversalVocabulary(states, symbols, int(names["context"]))
+        is_llama = names.get("architecture") == LLAMA
+        kind = LlamaUniversalVocabulary if is_llama else UniversalVocabulary
+        found = kind(states, symbols, int(names["context"]))
         if list(found.texts) == names["vocabulary"]:
             return found
     raise FormatError("its names.json is incomplete; export it again")

@@ -114,6 +114,8 @@ class Construction(ABC, Generic[C]):
     """The number of the format of its saved networks."""
     aliases: Mapping[tuple[str, str], str] = {}  # never changed
     """(option, value) pairs that now select another kind, with its name."""
+    variants: Mapping[tuple[str, str], str] = {}  # never changed
+    """(option, value) pairs that select another construction of the same name, by module."""
     takes_prompt = ""
     """What its prompt is, if the machine is the prompt: `rules` or `text`."""
     code = ""

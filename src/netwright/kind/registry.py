@@ -32,6 +32,8 @@ SHORT = {
     "opt": "language-model",
 }
 """Short names of kinds; gpt2 and opt are two files of one language model."""
+VARIANTS = {"llama": "netwright.kind.language_model.llama.kind"}
+"""Short names of a kind with an option, by module."""
 DEFAULT = next(iter(REGISTRY))
 MACHINE = "machine"
 """The name for running a machine on itself, in addition to the kinds of network."""
@@ -45,7 +47,7 @@ def modules() -> dict[str, str]:
 
 def is_kind(name: object) -> bool:
     """Whether there is a kind of this name; searches other packages last, as that is slow."""
-    return name in REGISTRY or name in SHORT or name in modules()
+    return name in REGISTRY or name in SHORT or name in VARIANTS or name in modules()
 
 
 def read_kind(name: str, *others: str) -> str:
@@ -65,19 +67,29 @@ def kind_named(name: "str | Kind[Any]") -> "Kind[Any]":
     if not isinstance(name, str) and hasattr(name, "construction"):
         return name
     known = read_kind(str(name))
-    found: Kind[Any] = import_module(REGISTRY.get(known) or modules()[known]).KIND
+    return _imported(VARIANTS.get(known) or REGISTRY.get(known) or modules()[known])
+
+
+def _imported(module: str) -> "Kind[Any]":
+    found: Kind[Any] = import_module(module).KIND
     return found
 
 
 def kind_with(
     name: "str | Kind[Any]", options: Mapping[str, Any]
 ) -> "tuple[Kind[Any], Mapping[str, Any]]":
-    """Resolve a kind and its options; an alias of another kind gives a FormatWarning."""
+    """Resolve a kind and its options; an alias of another kind gives a FormatWarning.
+
+    An option may choose a variant of the kind, which has the same name.
+    """
     kind = kind_named(name)
     for (option, value), other in kind.construction.aliases.items():
         if str(options.get(option)) == value:
             warn(f"{option}={value} is the kind {other} now", FormatWarning, stacklevel=3)
             return kind_named(other), {k: v for k, v in options.items() if k != option}
+    for (option, value), module in kind.construction.variants.items():
+        if str(options.get(option)) == value:
+            return _imported(module), options
     return kind, options
 
 

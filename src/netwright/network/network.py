@@ -253,10 +253,13 @@ class Network:
         """Write the network for another tool, as a folder that needs no netwright, and check it.
 
         Args:
-            to: `numpy`, `onnx`, `torch` or `hf`; for a language model `gpt2` or `opt`; `json` for
+            to: `numpy`, `onnx`, `torch` or `hf`; for a language model `gpt2` or `opt`, or, of the
+                architecture llama, `llama` or `gguf`, or `transformers-js` for both; `json` for
                 exact rationals.
-            path: the folder; an existing one is overwritten only with `force`.
-            dtype: "float64" or "float32"; of a language model "bfloat16", "float32" or "float16".
+            path: the folder, or a file `NAME.gguf`; an existing one is overwritten only with
+                `force`.
+            dtype: "float64" or "float32"; of a language model "bfloat16", "float32" or "float16";
+                for gguf "Q8_0", "F16", "Q4_K_M" and others.
             inputs: the words to check on; none means the machine's default input.
             check: how many outputs for each word are compared with the exact run.
             keep_failed: write the folder even if the check fails.

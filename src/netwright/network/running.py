@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 
 from netwright.errors import InputError, NetworkError
 from netwright.exact.snapshot import CheckpointStore
-from netwright.kind.registry import DEFAULT, MACHINE, read_kind
+from netwright.kind.registry import DEFAULT, MACHINE, kind_named, read_kind
 from netwright.machine.load import load_machine
 from netwright.machine.simulate import Engine, Outcome, Progress, Run, simulate
 from netwright.machine.turing_machine import TuringMachine
@@ -53,7 +53,7 @@ def network_of(source: Source, on: str | None, word: Iterable[str], **options: o
             f"{', '.join(options)} applies when a machine is compiled; this {name} is compiled "
             "already"
         )
-    if on not in (None, name):
+    if on is not None and kind_named(on) is not source.kind:
         raise InputError(f"this network is a {name}, compiled already; it does not run on {on}")
     return source
 

@@ -22,7 +22,7 @@ from netwright.certificates.schema import require, writable
 from netwright.errors import FormatError, NetwrightError, OutputError
 from netwright.files import is_safetensors, read_file, seal, unseal
 from netwright.kind.record import Construction
-from netwright.kind.registry import kind_named
+from netwright.kind.registry import kind_named, kind_with
 from netwright.machine.written import machine_of, machine_parts
 from netwright.network.network import Network
 from netwright.network.tree import filled
@@ -104,7 +104,8 @@ def _format_of(construction: Construction[Any]) -> str:
 
 
 def _rebuilt(about: dict[str, Any], tensors: dict[str, Any]) -> Network:
-    kind, machine = kind_named(about["on"]), machine_of(about["machine"])
+    kind, _ = kind_with(about["on"], about["options"])
+    machine = machine_of(about["machine"])
     options = kind.construction.read_options(about["options"])
     unused = dict(tensors)
     written = cast(dict[str, Any], _insert_numbers(about["written"], unused))

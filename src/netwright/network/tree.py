@@ -335,7 +335,7 @@ def _difference(one: Any, other: Any) -> str | None:
     """The same, with the place relative to `one`."""
     if type(one) is not type(other):
         return f" is of type {type(other).__name__}, not {type(one).__name__}"
-    if isinstance(one, PLAIN):
+    if isinstance(one, (*PLAIN, float)):
         return None if one == other else f" is {str(other)[:40]}, not {str(one)[:40]}"
     if isinstance(one, FunctionType | type):
         return None if one is other else f" is {other.__name__}, not {one.__name__}"

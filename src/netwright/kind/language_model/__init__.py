@@ -1,4 +1,4 @@
-"""A stock language model that is a Turing machine: weights of whole numbers for GPT-2.
+"""A stock language model that is a Turing machine: weights of whole numbers for GPT-2; and Llama.
 
 The text is the input, `<run>`, and two tokens for each step of the machine:
 
@@ -36,4 +36,5 @@ only the other is written into the text.
 | `checkpoint` | the same weights for softmax and layer norms, and why they agree |
 | `text` | the text of a run, and how a run is resumed |
 | `parse` | from a text back to the run |
+| `llama` | another architecture, by the same lemma |
 """

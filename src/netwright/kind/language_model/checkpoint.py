@@ -25,8 +25,9 @@ All weights are whole numbers, the largest is C, and bfloat16 and float16 hold m
 a number in a matrix is small, or a power of two times a small one.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,11 +53,18 @@ class Weights:
     """The number of units in a block."""
     blocks: int
     context: int
+    heads: int = HEADS
+
+    architecture: ClassVar[str] = "gpt2"
 
     @property
     def parameters(self) -> int:
         """The number of weights."""
         return sum(tensor.size for tensor in self.tensors.values())
+
+    def coordinates(self, named: Sequence[str]) -> list[str]:
+        """Names for all coordinates of the checkpoint's stream, by those of the model's."""
+        return [*named, *["unused"] * (self.width - len(named) - 3), "bal", "c1", "c2"]
 
 
 def pack(model: LanguageModel) -> Weights:

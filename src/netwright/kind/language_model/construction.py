@@ -17,12 +17,23 @@ positive logits and multiplies negative ones, changes no choice.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from netwright.exact.layout import Layout
 from netwright.kind.language_model.block_0_rule import block_0
 from netwright.kind.language_model.block_1_visits import block_1
 from netwright.kind.language_model.block_2_address import address_block
+from netwright.kind.language_model.checkpoint import Weights, pack
 from netwright.kind.language_model.definition import LanguageModel, Matrix
+from netwright.kind.language_model.evaluators import (
+    Evaluator,
+    FloatEvaluator,
+    HardEvaluator,
+    TorchEvaluator,
+)
 from netwright.kind.language_model.stream import bits, bits_of, stream_layout
 from netwright.kind.language_model.vocabulary import (
     ACCEPT,
@@ -45,6 +56,28 @@ class CompiledLanguageModel:
     dtype: str = "float32"
     """The floating-point type in which it runs."""
 
+    pointers: ClassVar[tuple[tuple[str, str | None], ...]] = (
+        ("block.1.head.0", "R"),
+        ("block.1.head.1", "L"),
+    )
+    """The heads that look up last visits, each with the side; None: that of the next move."""
+
+    def by_definition(self) -> Evaluator:
+        """The definition, with cached keys and values."""
+        return HardEvaluator(self.network)
+
+    def weights(self) -> Weights:
+        """The tensors of the checkpoint."""
+        return pack(self.network)
+
+    def in_floats(self, tensors: dict[str, NDArray[np.float32]]) -> Evaluator:
+        """These tensors in numpy, in floats of the model's type."""
+        return FloatEvaluator(tensors, len(self.network.blocks), self.dtype)
+
+    def in_torch(self, tensors: dict[str, NDArray[np.float32]]) -> Evaluator:
+        """These tensors in transformers."""
+        return TorchEvaluator(tensors, len(self.network.blocks), self.dtype)
+
     @property
     def context(self) -> int:
         """The greatest length of a text, in tokens."""
@@ -52,7 +85,8 @@ class CompiledLanguageModel:
 
     def text(self, *tokens: int) -> str:
         """Tokens as text."""
-        return " ".join(self.vocabulary.texts[token] for token in tokens)
+        texts = self.vocabulary.texts  # a tokenizer may have more tokens
+        return " ".join(texts[n] if n < len(texts) else f"<token {n}>" for n in tokens)
 
 
 def compile_language_model(given: TuringMachine, context: int = 1024) -> CompiledLanguageModel:

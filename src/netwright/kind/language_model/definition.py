@@ -14,6 +14,7 @@ layer norms instead; `kind.language_model.checkpoint` proves that both give the 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,7 +61,7 @@ class Matrix:
         bias = {k: int(number.p) for k, number in affine.bias.entries.items()}
         return Matrix(self.rows, self.columns, entries, bias)
 
-    def connect(self, source: str, target: str, weight: int = 1) -> "Matrix":
+    def connect(self, source: str, target: str, weight: Any = 1) -> "Matrix":
         """Put a multiple of the identity between two blocks of the same size."""
         pairs = zip(self.rows.places(source), self.columns.places(target), strict=True)
         self.entries.update(dict.fromkeys(pairs, weight))
@@ -126,6 +127,11 @@ class Block:
     heads: tuple[Head, ...] = field(metadata=called("head", first=0))
     units: Units | None = None
 
+    @property
+    def unit_names(self) -> list[str]:
+        """The names of all units."""
+        return list(self.units.A.columns.labels("unit")) if self.units else []
+
 
 @dataclass(frozen=True)
 class LanguageModel:
@@ -161,6 +167,10 @@ class LanguageModel:
     def streams(self, ids: Sequence[int]) -> dict[str, FloatArray]:
         """The stream of all tokens, by `stream_names`."""
         return self._through(ids)[0]
+
+    def asked(self, head: Head, x: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """The queries and keys of a head, whose products are its scores."""
+        return head.scale * x @ head.Q.array, x @ head.K.array
 
     def _through(self, ids: Sequence[int]) -> tuple[dict[str, FloatArray], dict[str, Winners]]:
         streams: dict[str, FloatArray] = {}

@@ -1,6 +1,6 @@
 """Incremental evaluation of a language model with a key-value cache: in floats, or exactly."""
 
-from typing import Protocol
+from typing import Any, Protocol
 
 import ml_dtypes
 import numpy as np
@@ -105,11 +105,39 @@ class FloatEvaluator:
         self.length = 0
 
 
-class TorchEvaluator:
+class CheckpointInTorch:
+    """A model of transformers with these tensors, and its cache."""
+
+    def __init__(
+        self, kind: Any, config: Any, tensors: dict[str, NDArray[np.float32]], dtype: str
+    ) -> None:
+        import torch
+
+        # Not `.to(dtype)`, which would round RoPE's frequencies too.
+        self.model = kind._from_config(config, dtype=getattr(torch, dtype)).eval()
+        state = {name: torch.from_numpy(tensor) for name, tensor in tensors.items()}
+        self.model.load_state_dict(state, strict=True)
+        self.restart()
+
+    def restart(self) -> None:
+        """Forget all tokens."""
+        self.cache = None
+
+    def extend(self, tokens: list[int]) -> NDArray[np.float32]:
+        """Append tokens; return the logits after the last one."""
+        import torch
+
+        with torch.no_grad():
+            found = self.model(torch.tensor([tokens]), past_key_values=self.cache, use_cache=True)
+        self.cache = found.past_key_values
+        logits: NDArray[np.float32] = found.logits[0, -1].float().numpy()
+        return logits
+
+
+class TorchEvaluator(CheckpointInTorch):
     """The checkpoint itself: transformers' own GPT-2, with its cache."""
 
     def __init__(self, tensors: dict[str, NDArray[np.float32]], blocks: int, dtype: str) -> None:
-        import torch
         from transformers import GPT2Config, GPT2LMHeadModel
 
         positions, width = tensors["transformer.wpe.weight"].shape
@@ -128,24 +156,7 @@ class TorchEvaluator:
             bos_token_id=None,
             eos_token_id=None,
         )
-        self.model = GPT2LMHeadModel(config).to(getattr(torch, dtype)).eval()
-        state = {name: torch.from_numpy(tensor) for name, tensor in tensors.items()}
-        self.model.load_state_dict(state, strict=True)
-        self.restart()
-
-    def restart(self) -> None:
-        """Forget all tokens."""
-        self.cache = None
-
-    def extend(self, tokens: list[int]) -> NDArray[np.float32]:
-        """Append tokens; return the logits after the last one."""
-        import torch
-
-        with torch.no_grad():
-            found = self.model(torch.tensor([tokens]), past_key_values=self.cache, use_cache=True)
-        self.cache = found.past_key_values
-        logits: NDArray[np.float32] = found.logits[0, -1].float().numpy()
-        return logits
+        super().__init__(GPT2LMHeadModel, config, tensors, dtype)
 
 
 class HardEvaluator:

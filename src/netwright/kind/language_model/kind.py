@@ -17,20 +17,14 @@ from netwright.errors import InputError
 from netwright.exact.layout import Layout
 from netwright.exact.meanings import Meanings
 from netwright.exact.vector import Vector
-from netwright.kind.language_model.checkpoint import HEADS, pack
+from netwright.kind.language_model.checkpoint import Weights
 from netwright.kind.language_model.checks import language_model_checks
 from netwright.kind.language_model.construction import (
     CompiledLanguageModel,
     compile_language_model,
 )
 from netwright.kind.language_model.definition import LanguageModel
-from netwright.kind.language_model.evaluators import (
-    ROUNDED,
-    Evaluator,
-    FloatEvaluator,
-    HardEvaluator,
-    TorchEvaluator,
-)
+from netwright.kind.language_model.evaluators import ROUNDED, Evaluator
 from netwright.kind.language_model.reading import run_language_model
 from netwright.kind.language_model.stream import MEANINGS
 from netwright.kind.language_model.tracing import LanguageModelTracing, StepTracing, exact
@@ -74,8 +68,8 @@ def read_context(value: object) -> int:
     return int(text)
 
 
-class WholeNumbers(Tensor):
-    """A tensor of whole numbers, stored as an array."""
+class Stored(Tensor):
+    """A tensor of numbers of float32, stored as an array."""
 
     def __init__(self, array: NDArray[np.float32]) -> None:
         object.__setattr__(self, "array", array)
@@ -88,21 +82,21 @@ class WholeNumbers(Tensor):
 
 
 def plain_language_model(
-    names: dict[str, Any], network: LanguageModel, meanings: Meanings, ends: Sequence[str]
+    names: dict[str, Any],
+    network: LanguageModel,
+    meanings: Meanings,
+    weights: Weights,
 ) -> NamedTensors:
-    """The tensors of GPT-2, and a name for every coordinate, head, slot, unit and token."""
-    weights = pack(network)
-    stream = _labels(network.stream)
-    unused = weights.width - len(stream) - 3
+    """The tensors of a checkpoint, and a name for every coordinate, head, slot, unit and token."""
     names |= {
+        "architecture": weights.architecture,
         "context": network.context,
         "width": weights.width,
         "hidden": weights.hidden,
         "blocks": weights.blocks,
-        "heads": HEADS,
+        "heads": weights.heads,
         "vocabulary": list(network.vocabulary),
-        "ends": list(ends),
-        "layouts": {"vector": [*stream, *["unused"] * unused, "bal", "c1", "c2"]},
+        "layouts": {"vector": list(weights.coordinates(_labels(network.stream)))},
         "meanings": dict(meanings.blocks),
         "attention": [
             {
@@ -115,14 +109,9 @@ def plain_language_model(
             for n, block in enumerate(network.blocks)
             for g, head in enumerate(block.heads)
         ],
-        "units": [
-            list(block.units.A.columns.labels("unit")) if block.units else []
-            for block in network.blocks
-        ],
+        "units": [block.unit_names for block in network.blocks],
     }
-    tensors: dict[str, Tensor] = {
-        name: WholeNumbers(array) for name, array in weights.tensors.items()
-    }
+    tensors: dict[str, Tensor] = {name: Stored(array) for name, array in weights.tensors.items()}
     return NamedTensors("language-model", names, meanings, network.stream, tensors)
 
 
@@ -130,8 +119,17 @@ def _labels(layout: Layout) -> list[str]:
     return [str(coordinate) for coordinate in layout.coordinates]
 
 
+GPT2, LLAMA = "gpt2", "llama"
 DTYPE = Option.choice(
     "dtype", {name: name for name in ROUNDED}, "float32", "The type of its numbers."
+)
+
+
+ARCHITECTURE = Option.choice(
+    "architecture",
+    {GPT2: GPT2, "opt": GPT2, LLAMA: LLAMA},  # OPT has GPT-2's weights
+    GPT2,
+    "The family of stock models.",
 )
 
 
@@ -140,8 +138,14 @@ class LanguageModelConstruction(Construction[CompiledLanguageModel]):
 
     name = "language-model"
     statement = "Linked visits"
+    formula = "2|Q| + 5|Σ| + 10b + 13, b bits for a position"
+    """That of the dimension."""
     format = 3  # 2 had no <unk>
+    variants: Mapping[tuple[str, str], str] = {
+        ("architecture", LLAMA): "netwright.kind.language_model.llama.kind"
+    }
     options = (
+        ARCHITECTURE,
         Option("context", read_context, 1024, "Maximum number of tokens in a text.", metavar="T"),
         DTYPE,
     )
@@ -157,16 +161,16 @@ class LanguageModelConstruction(Construction[CompiledLanguageModel]):
 
     def facts(self, compiled: CompiledLanguageModel) -> dict[str, Any]:
         """Sizes of the model and of its checkpoint."""
-        weights, vocabulary = pack(compiled.network), compiled.vocabulary
+        weights, vocabulary = compiled.weights(), compiled.vocabulary
         moving = vocabulary.machine
         return {
             "without_stays": {"states": len(moving.states), "symbols": len(moving.symbols)},
             "dimension": compiled.network.stream.dimension,
-            "formula": "2|Q| + 5|Σ| + 10b + 13, b bits for a position",
+            "formula": self.formula,
             "context": compiled.context,
             "vocabulary": len(compiled.network.vocabulary),
             "blocks": len(compiled.network.blocks),
-            "heads": 2,
+            "heads": weights.heads,
             "width": weights.width,
             "hidden": weights.hidden,
             "parameters": weights.parameters,
@@ -174,24 +178,33 @@ class LanguageModelConstruction(Construction[CompiledLanguageModel]):
 
     def tensors(self, compiled: CompiledLanguageModel, meanings: Meanings) -> NamedTensors:
         """The checkpoint, with a name for everything in it."""
-        vocabulary, given = compiled.vocabulary, compiled.given
+        vocabulary = compiled.vocabulary
         names = {
-            **about_machine(self, given),
-            "before": [],
-            "reading": READING.format(end=vocabulary.texts[ACCEPT]),
-            "example": " ".join(map(as_token, given.default_input)),
+            **about_machine(self, compiled.given),
             "states": list(vocabulary.machine.states),
             "symbols": list(vocabulary.symbols),
             "pauses": sorted(vocabulary.pauses),
+            **self.texts(compiled),
         }
-        ends = vocabulary.texts[ACCEPT : REJECT + 1]
-        return plain_language_model(names, compiled.network, meanings, ends)
+        found = names, compiled.network, meanings, compiled.weights()
+        return plain_language_model(*found)
+
+    def texts(self, compiled: CompiledLanguageModel) -> dict[str, Any]:
+        """The tokens around an input, the ends of a run, an example, and how a text is read."""
+        vocabulary, letters = compiled.vocabulary, compiled.given.default_input
+        return {
+            "before": [],
+            "after": ["<run>"],
+            "ends": list(vocabulary.texts[ACCEPT : REJECT + 1]),
+            "reading": READING.format(end=vocabulary.texts[ACCEPT]),
+            "example": " ".join(map(as_token, letters)),
+        }
 
     def introduction(self, paper: str) -> str:
         """What the model is; it is not a network of the paper."""
         return (
-            "A stock language model whose weights are whole numbers that were computed, not "
-            "trained; it writes the machine's run"
+            "A stock language model whose weights were computed, not trained; it writes the "
+            "machine's run"
         )
 
 
@@ -206,7 +219,8 @@ class LanguageModelReading(Reading[CompiledLanguageModel]):
         """The stream after each token from `<run>` on, which determines the next token."""
         tracing = LanguageModelTracing(compiled, word, 10**9)
         rows = compiled.network.streams(tracing.tokens)["output"]
-        return ({"y": exact(row, compiled.network.stream)} for row in rows[len(word) :])
+        first = len(compiled.vocabulary.prompt(word)) - 1
+        return ({"y": exact(row, compiled.network.stream)} for row in rows[first:])
 
     def run(
         self, compiled: CompiledLanguageModel, word: Sequence[str], following: Following
@@ -257,6 +271,8 @@ class LanguageModelLook(Look[CompiledLanguageModel]):
 
     meanings = MEANINGS
     view = view_named("language-model")
+    step: tuple[tuple[str, str], ...] = (("q1", "s1"),)
+    """The blocks of a step's state and symbol after the first head, where there are any."""
 
     def steps(
         self, compiled: CompiledLanguageModel, word: Sequence[str], limit: int
@@ -267,7 +283,7 @@ class LanguageModelLook(Look[CompiledLanguageModel]):
     def history(self, compiled: CompiledLanguageModel, word: Sequence[str], limit: int) -> History:
         """The steps that fit into one context; the first is the machine at time 0."""
         moving = compiled.vocabulary.machine
-        room = (compiled.context - len(word) - 1) // 2
+        room = (compiled.context - compiled.vocabulary.steps_from(len(word))) // 2
         return History(Timeline(moving, word, limit=max(0, min(limit, room - 1))), 1, 1)
 
     def text(
@@ -280,11 +296,12 @@ class LanguageModelLook(Look[CompiledLanguageModel]):
 
     def rule(self, compiled: CompiledLanguageModel, moment: Moment) -> AppliedRule | None:
         """State and symbol of a step token; the rule is the machine's."""
-        x = moment["block.0.middle"]
-        state, symbol = x.label("q1"), x.label("s1")
-        if state is None or symbol is None:
-            return None
-        return AppliedRule.of(compiled.vocabulary.machine, state, symbol)
+        x, vocabulary = moment["block.0.middle"], compiled.vocabulary
+        for q, s in self.step:
+            state, symbol = x.label(q), x.label(s)
+            if state is not None and symbol is not None:
+                return AppliedRule.of(vocabulary.machine, state, vocabulary.plain(symbol))
+        return None
 
 
 def check_engine(engine: Engine) -> None:
@@ -296,11 +313,10 @@ def check_engine(engine: Engine) -> None:
 def evaluator_of(compiled: CompiledLanguageModel, engine: Engine) -> Evaluator:
     """The evaluator for an engine: the definition, numpy floats, or transformers."""
     if engine is Engine.REFERENCE:
-        return HardEvaluator(compiled.network)
+        return compiled.by_definition()
     check_engine(engine)
-    weights = pack(compiled.network)
-    make = TorchEvaluator if engine is Engine.TORCH else FloatEvaluator
-    return make(weights.tensors, weights.blocks, compiled.dtype)
+    make = compiled.in_torch if engine is Engine.TORCH else compiled.in_floats
+    return make(compiled.weights().tensors)
 
 
 KIND = Kind(

@@ -14,18 +14,22 @@ from typing import NamedTuple
 
 from netwright.errors import InputError
 from netwright.html import table
+from netwright.kind.language_model.llama.vocabulary import LlamaVocabulary
 from netwright.kind.language_model.text import tape_of
+from netwright.kind.language_model.vocabulary import SHORTEST
 from netwright.machine.configuration import Tape
 from netwright.machine.normal_form import remove_stays
 from netwright.machine.simulate import Outcome
 from netwright.machine.turing_machine import TuringMachine
-from netwright.text import counted, from_token, shortened
+from netwright.text import as_token, counted, from_token, shortened
 
 STEP = re.compile(r"([RL]):([^:>]+):([^:>]+)(?:>([^:>]+))?")
 KEY = re.compile(r"([^:>]+):([^:>]+)")
 ACTION = re.compile(r"([^:>]+):([RL]):([^:>]+)")
 LEFT = re.compile(r"left:([^:>]+)(?::goto:([^:>]+))?")
 ENDS = {"<accept>": Outcome.ACCEPTED, "<reject>": Outcome.REJECTED, "<halt>": Outcome.HALTED}
+FIRST, LAST = "<s>", "</s>"
+"""What a Llama's text begins and ends with."""
 PAD, BOS, TAPE, RUN, UNKNOWN = "<pad>", "<bos>", "<tape>", "<run>", "<unk>"
 ACCEPTING = "acc"
 
@@ -108,18 +112,43 @@ def parse_text(text: str | Sequence[str], known: Known | None = None) -> ParsedT
     >>> parse_text("1 1 <run> R:r:1>1 @1 R:r:1>1 @2 R:r:_ <halt>")
     <halted after 2 steps in r, head 2, tape 11>
     """
-    tokens = text.split() if isinstance(text, str) else list(text)
+    if isinstance(text, str):
+        for mark in (FIRST, LAST):  # decoded without a space
+            text = text.replace(mark, f" {mark} ")
+        text = text.split()
+    tokens = list(text)
     while tokens and tokens[-1] == PAD:
         tokens.pop()
-    while tokens and tokens[0] == PAD:
+    while tokens and tokens[0] in (PAD, LAST):  # a Llama is padded with </s>
         tokens.pop(0)
+    while tokens[-1:] == [LAST] and tokens[-2] in (LAST, *ENDS):
+        tokens.pop()
     if RUN not in tokens:
         tokens = _with_run(tokens)
     if RUN not in tokens:
         raise InputError("a text of a language model has <run> after its input; this one does not")
     known = known or Known()
-    reader = _UniversalReader if TAPE in tokens[: tokens.index(RUN)] else _OwnReader
-    return reader(tokens, known).read()
+    readers = (_OwnReader, _UniversalReader)
+    if _is_llama(tokens, known):
+        readers = (_OwnLlamaReader, _UniversalLlamaReader)
+        tokens = tokens if tokens[0] == FIRST else [FIRST, *tokens]  # positions count it
+    return readers[TAPE in tokens[: tokens.index(RUN)]](tokens, known).read()
+
+
+def _is_llama(tokens: list[str], known: Known) -> bool:
+    """Whether a text has relative addresses; `<s>` may have been left out.
+
+    A GPT-2's first step is to the right, and its first address is not as near.
+    """
+    if known.vocabulary is not None:
+        return FIRST in known.vocabulary
+    if tokens[0] == FIRST:
+        return True
+    rest = tokens[tokens.index(RUN) + 1 :]
+    at = next((n for n, token in enumerate(rest) if STEP.fullmatch(token)), len(rest))
+    follows = [*rest[at + 1 : at + 2], ""][0]
+    goes_back = at == 0 and "".join(rest[:1]).startswith("L:") and follows.startswith("@")
+    return goes_back or follows == f"@{at + 3}"
 
 
 def _with_run(tokens: list[str]) -> list[str]:
@@ -196,14 +225,16 @@ class _Reader(ABC):
         self.start: str | None = None
         self.cells: dict[int, str] = {}
         self.visits: dict[int, int] = {}
-        self.place, self.null, self.head = 0, 0, -1
+        self.place, self.head = 0, -1
+        self.nulls = 0, 0
+        """The positions that stand for visits of fresh cells, to the left and to the right."""
         self.begins: tuple[str, dict[int, str]] | None = None
         """The first state and cells of a resumed text."""
 
     def read(self) -> ParsedText:
         """Parse the text up to its first error."""
         try:
-            self._check_vocabulary()
+            self.check_vocabulary()
             if UNKNOWN in self.tokens:
                 self.place = self.tokens.index(UNKNOWN)
                 raise _WrongError("replaces a word that is not in the model's vocabulary")
@@ -213,6 +244,7 @@ class _Reader(ABC):
         except _WrongError as wrong:
             token = self.tokens[self.place] if self.place < len(self.tokens) else "the end"
             self.found.problem = f"token {self.place + 1} ({token}) {wrong}"
+        self.found.steps = max(0, self.found.steps)
         self.found.tape = self._tape(self.cells)
         if self.begins is not None:
             state, cells = self.begins
@@ -222,7 +254,8 @@ class _Reader(ABC):
     def _tape(self, written: Mapping[int, str]) -> Tape:
         return tape_of(written, "_" if self.blank is None else self.blank)
 
-    def _check_vocabulary(self) -> None:
+    def check_vocabulary(self) -> None:
+        """Raise _WrongError for a token that the model does not have."""
         if self.known.vocabulary is not None:
             there = set(self.known.vocabulary)
             for place, token in enumerate(self.tokens):
@@ -241,7 +274,7 @@ class _Reader(ABC):
             self.cells[n], self.visits[n] = _name(self.tokens[self.place]), self.place
             self.check_letter(self.cells[n])
             self.place += 1
-        self.null, self.place = run, run + 1
+        self.nulls, self.place = (run, run), run + 1
 
     @abstractmethod
     def check_letter(self, symbol: str) -> None:
@@ -266,11 +299,12 @@ class _Reader(ABC):
             if step is None:
                 raise _WrongError("occurs where a step such as R:q:a is expected")
             move, state, symbol = step[1], _name(step[2]), _name(step[3])
-            self._check_move(came, move, state)
+            self.check_move(came, move, state)
             if came is not None:
                 self.cells[self.head] = self.rules[came].write
             self.head += 1 if move == "R" else -1
-            self._check_symbol(symbol)
+            self.check_symbol(symbol)
+            symbol = self.plain(state, symbol)
             self.learn(state, symbol, _name(step[4]) if step[4] else None)
             found.steps += came is not None and state not in self.pauses
             found.state, found.head, came = state, self.head, (state, symbol)
@@ -286,7 +320,16 @@ class _Reader(ABC):
                 self._end([end])
                 return
 
-    def _check_move(self, came: tuple[str, str] | None, move: str, state: str) -> None:
+    def plain(self, state: str, symbol: str) -> str:
+        """The machine's name of a symbol that a step reads."""
+        return symbol
+
+    def address(self, visit: int) -> str:
+        """The token for a visit."""
+        return f"@{visit}"
+
+    def check_move(self, came: tuple[str, str] | None, move: str, state: str) -> None:
+        """Raise _WrongError for a move and a state that do not follow from the step before."""
         if came is None:
             if move != "R" or (self.start is not None and state != self.start):
                 raise _WrongError(f"does not begin with R:{self.start or 'a state'}")
@@ -297,7 +340,8 @@ class _Reader(ABC):
         elif (right, after) != (move, state):
             raise _WrongError(f"is not what {came[0]} does on {came[1]}: {right} into {after}")
 
-    def _check_symbol(self, symbol: str) -> None:
+    def check_symbol(self, symbol: str) -> None:
+        """Raise _WrongError if a step does not read what is in its cell."""
         there = self.cells.get(self.head)
         if there is None and self.blank is None:
             self.blank = symbol  # the first cell that was never written
@@ -306,9 +350,10 @@ class _Reader(ABC):
             raise _WrongError(f"reads {symbol} in cell {self.head}, which has {there}")
 
     def _check_address(self, move: str) -> None:
-        right = self.visits.get(self.head + (1 if move == "R" else -1), self.null)
-        if self.tokens[self.place] != f"@{right}":
-            raise _WrongError(f"is not the last visit of the cell ahead, which is @{right}")
+        ahead = self.head + (1 if move == "R" else -1)
+        right = self.address(self.visits.get(ahead, self.nulls[move == "R"]))
+        if self.tokens[self.place] != right:
+            raise _WrongError(f"is not the last visit of the cell ahead, which is {right}")
 
     def _end(self, ends: Collection[str]) -> None:
         if self.place == len(self.tokens):
@@ -402,7 +447,7 @@ class _UniversalReader(_Reader):
         self.blank, self.start = "#", "q0"
         if self.known.name == "itself":
             self.found.against = "its own rules"
-        if self.tokens[0] != BOS:  # positions count it
+        if self.tokens[0] not in (BOS, FIRST):  # positions count it
             self.tokens = [BOS, *self.tokens]
         self.place = 1
         tape = self.tokens.index(TAPE)
@@ -442,3 +487,134 @@ class _UniversalReader(_Reader):
     def end_behind(self, state: str, symbol: str) -> str | None:
         """A run halts where no rule fits."""
         return None if (state, symbol) in self.rules else "<halt>"
+
+
+class _OwnLlamaReader(_OwnReader):
+    """A text of the Llama of one machine."""
+
+    rewind: str | None = None
+    edge: str | None = None
+
+    def prompt(self) -> None:
+        """Parse a word; or the cells of a resumed run, and its first step."""
+        self.machine = None
+        if self.known.universal:
+            raise _WrongError("is not a text of the universal model: it has no rules")
+        if self.known.machine is not None:
+            vocabulary = LlamaVocabulary.of(self.known.machine, SHORTEST)
+            self.machine, self.pauses = vocabulary.machine, vocabulary.pauses
+            self.rewind, self.edge = vocabulary.rewind, vocabulary.edge
+            self.blank, self.start = self.machine.blank, self.machine.start
+            for (q, a), action in self.machine.delta.items():
+                self.rules[q, a] = Rule(action.write, str(action.move), action.state)
+        run = self.tokens.index(RUN)
+        step = self.tokens[run + 1] if run + 1 < len(self.tokens) else "L:"
+        if not step.startswith("L:"):
+            _resume(self, 0)
+            return
+        self.place, n = 1, run - 1
+        self.letters()
+        self.visits = {cell: cell + 1 for cell in range(n + 1)}
+        self.nulls, self.head, self.found.steps = (0, n + 1), n, -1
+        if match := STEP.fullmatch(step):
+            self.rewind = self.rewind or _name(match[2])
+            self.pauses = {*self.pauses, self.rewind}
+
+    def check_vocabulary(self) -> None:
+        """Split words without spaces, then as for GPT-2."""
+        run = self.tokens.index(RUN)
+        self.tokens[1:run] = self._letters(self.tokens[1:run], run)
+        super().check_vocabulary()
+
+    def _letters(self, words: list[str], run: int) -> list[str]:
+        """The letters of the input, whose symbols may be written without spaces.
+
+        Without the machine, they are those that the walk back reads.
+        """
+        if (machine := self.known.machine) is not None:
+            symbols = set(map(as_token, machine.symbols))
+            return [x for word in words for x in ([word] if word in symbols else word)]
+        read: list[str] = []
+        for step in map(STEP.fullmatch, self.tokens[run + 1 :: 2]):
+            if step is None or step[1] == "R":
+                break
+            read.append(step[3])
+        letters, word = read[-2::-1], "".join(words)  # the last is the edge
+        return letters if "".join(letters) == word else [*word]
+
+    def check_letter(self, symbol: str) -> None:
+        """Raise _WrongError if a known machine does not have the symbol."""
+        super().check_letter(symbol)
+        if symbol == self.edge:
+            raise _WrongError("is not a symbol of the machine")
+
+    def check_move(self, came: tuple[str, str] | None, move: str, state: str) -> None:
+        """A text on a word begins with a step back."""
+        if came is None and self.begins is None:
+            if move != "L" or state != self.rewind:
+                raise _WrongError(f"does not begin with L:{self.rewind or 'a state'}")
+            return
+        super().check_move(came, move, state)
+
+    def check_symbol(self, symbol: str) -> None:
+        """In fresh cells on the side of `<s>`, the blank is called edge."""
+        on_the_right = self.head >= 0
+        if self.head not in self.cells and on_the_right == (self.begins is not None):
+            self.edge = self.edge or symbol
+            if symbol != self.edge:
+                raise _WrongError(f"reads {symbol} in cell {self.head}, which has {self.edge}")
+            return
+        super().check_symbol(symbol)
+
+    def learn(self, state: str, symbol: str, write: str | None) -> None:
+        """The step back over the edge writes the blank."""
+        if self.blank is None and state == self.rewind and symbol == self.edge:
+            self.blank = write
+        super().learn(state, symbol, write)
+
+    def plain(self, state: str, symbol: str) -> str:
+        """Edge is the blank, but for the walk back."""
+        is_blank = symbol == self.edge and state != self.rewind and self.blank is not None
+        return str(self.blank) if is_blank else symbol
+
+    def address(self, visit: int) -> str:
+        """The token for a visit, seen from where it is."""
+        return f"@{self.place - visit}"
+
+
+class _UniversalLlamaReader(_UniversalReader):
+    """A text of the universal Llama, with its rules."""
+
+    def letters(self) -> None:
+        """Parse the cells on both sides of the head."""
+        _resume(self, self.place - 1)
+        assert self.begins is not None
+        if min(self.cells) == 0:  # the head begins on the first cell
+            self.begins = None
+        else:
+            self.start = self.begins[0]
+
+    def address(self, visit: int) -> str:
+        """The token for a visit, seen from where it is."""
+        return f"@{self.place - visit}"
+
+
+def _resume(reader: _Reader, null: int) -> None:
+    """Parse the cells right of the head, `<run>`, those left of it; and look at the first step."""
+    tokens, run = reader.tokens, reader.tokens.index(RUN)
+    step = next((n for n in range(run + 1, len(tokens)) if STEP.fullmatch(tokens[n])), None)
+    if step is None:
+        reader.place = run
+        raise _WrongError("comes before no step such as R:q:a")
+    places = {
+        **{run - n: n for n in range(1, run - null)},
+        **{n: n - step for n in range(run + 1, step)},
+    }
+    for reader.place, cell in places.items():
+        reader.cells[cell], reader.visits[cell] = _name(tokens[reader.place]), reader.place
+        reader.check_letter(reader.cells[cell])
+    first = STEP.fullmatch(tokens[step])
+    assert first is not None
+    reader.cells[0], reader.start = _name(first[3]), _name(first[2])
+    reader.begins = reader.start, dict(reader.cells)
+    reader.nulls, reader.place = (run, null), step

@@ -11,8 +11,8 @@ from netwright.engine.moments import AT_ONCE, Codes, rows_of
 from netwright.errors import InputError, NetworkError
 from netwright.kind.language_model.construction import CompiledLanguageModel
 from netwright.kind.language_model.evaluators import Evaluator
-from netwright.kind.language_model.text import Follower, NoRoomError, tape_of
-from netwright.kind.language_model.vocabulary import ACCEPT, REJECT
+from netwright.kind.language_model.text import Follower, tape_of
+from netwright.kind.language_model.vocabulary import ACCEPT, REJECT, NoRoomError
 from netwright.machine.simulate import Engine, Interrupted, Outcome, Progress, Run
 
 

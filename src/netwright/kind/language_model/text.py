@@ -13,15 +13,11 @@ makes a new visit.)
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
-from netwright.errors import InputError
-from netwright.kind.language_model.vocabulary import ACCEPT, REJECT, RUN, Left, Step, Vocabulary
+from netwright.kind.language_model.vocabulary import ACCEPT, REJECT, Beginning, Step, Vocabulary
 from netwright.machine.configuration import Tape
 from netwright.machine.turing_machine import Move, TuringMachine
-
-
-class NoRoomError(InputError):
-    """A configuration whose prompt is longer than the model's context."""
 
 
 @dataclass(frozen=True)
@@ -34,60 +30,44 @@ class Start:
     state: str | None = None
     """None for the machine's start state."""
 
+    def begin(self, vocabulary: Vocabulary) -> Beginning:
+        """The prompt, and what it says; NoRoomError if it does not fit into the context."""
+        return vocabulary.begin(self.ahead, self.behind, self.state)
+
     def prompt(self, vocabulary: Vocabulary) -> list[int]:
-        """The tokens of the prompt; NoRoomError if they do not fit into the context."""
-        if self.state is None:
-            return vocabulary.prompt(self.ahead)
-        needed = len(self.ahead) + 2 * len(self.behind) + 4
-        if needed > vocabulary.context:
-            cells = len(self.ahead) + len(self.behind)
-            raise NoRoomError(
-                f"a tape of {cells:,} cells no longer fits into a context of "
-                f"{vocabulary.context:,} tokens: it takes {needed:,}; take a larger one: "
-                "--context"
-            )
-        ids = [vocabulary.number[symbol] for symbol in self.ahead]
-        ids.append(RUN)
-        for n, symbol in enumerate(self.behind, start=1):
-            state = self.state if n == len(self.behind) else None
-            ids += [vocabulary.number[Left(symbol, state)], vocabulary.first_address]
-        return ids
+        """The tokens of the prompt."""
+        return self.begin(vocabulary).prompt
 
 
 def machine_text(vocabulary: Vocabulary, start: Start) -> Iterator[int]:
     """The tokens after the prompt: a run of the machine, with last visits by their definition."""
-    machine, null = vocabulary.machine, len(start.ahead)
-    position = null + 1 + 2 * len(start.behind)
-    tape = {cell - len(start.behind): symbol for cell, symbol in enumerate(start.behind)}
-    tape |= dict(enumerate(start.ahead))
-    # The last visit of each cell: its letter, or its address token.
-    visits = {cell: null + 2 * (cell + len(start.behind) + 1) for cell in tape if cell < 0}
-    visits |= {cell: cell for cell in range(len(start.ahead))}
-    state = start.state or machine.start
-    for step, visit in visiting_steps(machine, tape, visits, position, state):
+    begun = start.begin(vocabulary)
+    return islice(_whole_text(vocabulary, begun), begun.told, None)
+
+
+def _whole_text(vocabulary: Vocabulary, begun: Beginning) -> Iterator[int]:
+    place = len(begun.prompt) - begun.told
+    for step, visit in visiting_steps(vocabulary.machine, begun, place):
+        place += 2
         yield vocabulary.number[step]
         if (end := vocabulary.ends(step)) is not None:
             yield end
             return
-        yield vocabulary.first_address + (null if visit is None else visit)
+        yield vocabulary.address(place - 1, visit)
 
 
 def visiting_steps(
-    machine: TuringMachine,
-    tape: dict[int, str],
-    visits: dict[int, int],
-    position: int,
-    state: str,
-) -> Iterator[tuple[Step, int | None]]:
-    """The steps of a run from cell 0, each with the position of the last visit of the cell ahead.
+    machine: TuringMachine, begun: Beginning, position: int
+) -> Iterator[tuple[Step, int]]:
+    """The steps of a run, each with the position of the last visit of the cell ahead.
 
-    That is None for a fresh cell. `position` is that of the first step token; `tape` and `visits`
-    are updated.
+    `position` is that of the first step token.
     """
-    cell, move = 0, Move.R
+    tape, visits = dict(begun.tape), dict(begun.visits)
+    cell, move, state = begun.cell, begun.move, begun.state
     while True:
-        step = Step(move, state, tape.get(cell, machine.blank))
-        yield step, visits.get(cell + move.offset)
+        step = Step(move, state, tape.get(cell, begun.fresh[cell >= 0]))
+        yield step, visits.get(cell + move.offset, begun.nulls[move is Move.R])
         visits[cell] = position + 1
         position += 2
         action = machine.action(state, step.symbol)
@@ -115,7 +95,8 @@ class Follower:
         blank = vocabulary.machine.blank
         self.tape = {cell: s for cell, s in enumerate(word) if s != blank}
         self.start = Start(tuple(word))
-        self.head, self.state = -1, vocabulary.machine.start
+        begun = self.start.begin(vocabulary)
+        self.head, self.state = begun.cell - begun.move.offset, vocabulary.machine.start
         self.steps = -1
         """Steps of the given machine; a stay counts once."""
         self.step: Step | None = None
@@ -139,7 +120,7 @@ class Follower:
         self.step, self.state = step, step.state
         self.steps += step.state not in self.vocabulary.pauses
         there = self.tape.get(self.head, self.vocabulary.machine.blank)
-        if there != step.symbol:
+        if there != self.vocabulary.plain(step.symbol):
             return f"reads {step.symbol!r} in cell {self.head}, which has {there!r}"
         return None
 
@@ -175,7 +156,12 @@ class Follower:
             self.head, self.state, self.steps = self.head - 1, action.state, self.steps + 1
 
     def go_on(self) -> None:
-        """Prepare for the next text, whose first step repeats the last one."""
-        self.head -= 1
-        self.steps -= self.state not in self.vocabulary.pauses
-        self.step, self.waiting = None, False
+        """Prepare for the next text, which repeats the last step, or has it in its prompt."""
+        self.waiting = False
+        if self.vocabulary.starts_over:
+            self.head -= 1
+            self.steps -= self.state not in self.vocabulary.pauses
+            self.step = None
+        elif self.step is not None:
+            # An end comes right after its step, anything else after an address.
+            self.waiting = self.vocabulary.ends(self.step) is not None

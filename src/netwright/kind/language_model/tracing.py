@@ -18,7 +18,6 @@ from netwright.engine.following.tracing import EndedError, Tracing
 from netwright.exact.layout import Layout
 from netwright.exact.vector import Vector
 from netwright.kind.language_model.construction import CompiledLanguageModel
-from netwright.kind.language_model.evaluators import HardEvaluator
 from netwright.kind.language_model.reading import run_language_model
 from netwright.kind.language_model.text import Follower, tape_of
 from netwright.kind.language_model.vocabulary import ACCEPT, REJECT
@@ -42,7 +41,7 @@ class LanguageModelTracing(Tracing[Any]):
         compiled = self.compiled
         ids = compiled.vocabulary.prompt(self.word)
         follower = Follower(compiled.vocabulary, self.word)
-        evaluator = HardEvaluator(compiled.network)
+        evaluator = compiled.by_definition()
         logits = evaluator.extend(ids)
         while len(ids) < compiled.context:
             ids.append(int(logits.argmax()))
@@ -78,10 +77,11 @@ class LanguageModelTracing(Tracing[Any]):
         for n, block in enumerate(self.compiled.network.blocks):
             x = self._streams[f"block.{n}.input"][:t]
             for head in block.heads:
-                slots = head.Q.columns
-                keys = [exact(row, slots) for row in x @ head.K.array]
-                q = exact(head.scale * x[-1] @ head.Q.array, slots)
-                found[head.name] = ListedAttention(q, keys, Vector.dot, hardmax)
+                q, keys = (
+                    [exact(row, head.Q.columns) for row in rows]
+                    for rows in self.compiled.network.asked(head, x)
+                )
+                found[head.name] = ListedAttention(q[-1], keys, Vector.dot, hardmax)
         return found
 
     def last(self) -> int:
@@ -99,7 +99,7 @@ class LanguageModelTracing(Tracing[Any]):
 
     def run(self) -> Run:
         """The whole run of the machine, also beyond the context."""
-        evaluator = HardEvaluator(self.compiled.network)
+        evaluator = self.compiled.by_definition()
         run = self.compiled, self.word, self.max_steps
         return run_language_model(*run, evaluator, Engine.REFERENCE)
 
@@ -122,9 +122,9 @@ class LanguageModelTracing(Tracing[Any]):
 
 
 def exact(numbers: NDArray[np.float64], layout: Layout) -> Vector:
-    """An array of whole numbers as an exact vector."""
+    """An array as an exact vector."""
     places = np.flatnonzero(numbers).tolist()
-    return Vector(layout, {k: fmpq(int(numbers[k])) for k in places})
+    return Vector(layout, {k: fmpq(*float(numbers[k]).as_integer_ratio()) for k in places})
 
 
 class Visited(Attention):
@@ -163,12 +163,17 @@ class StepTracing(LanguageModelTracing):
     @cached_property
     def places(self) -> list[int]:
         """For each step the token, from 1 on, whose vectors it shows."""
-        first = len(self.word) + 2
+        first = self._first + 1
         return [min(place + 1, len(self.tokens)) for place in range(first, len(self.tokens), 2)]
 
+    @property
+    def _first(self) -> int:
+        """The position of the machine's first step."""
+        return self.compiled.vocabulary.steps_from(len(self.word))
+
     def _step_at(self, token: int) -> int | None:
-        """The step whose address token this is; None for a letter and `<run>`."""
-        step = (token - len(self.word) - 1) // 2
+        """The step whose address token this is; None for any token before the first."""
+        step = (token - self._first) // 2
         return step if step >= 1 else None
 
     def check(self, t: int) -> None:
@@ -193,13 +198,13 @@ class StepTracing(LanguageModelTracing):
         """The two visits that the heads look up, by their steps."""
         self.check(t)
         token = self.places[t - 1]
+        heads = dict(self.compiled.pointers)
         found: dict[str, Attention] = {
-            name: Visited(self._step_at(int(self._winners[name][token - 1]) + 1))
-            for name in ("block.1.head.0", "block.1.head.1")
+            name: Visited(self._step_at(int(self._winners[name][token - 1]) + 1)) for name in heads
         }
         m2 = self.compiled.network.stream.places("m2")
         right, left = self._streams["block.1.input"][token - 1][m2]
-        ahead = "block.1.head.0" if right else "block.1.head.1"
+        ahead = next(name for name, side in heads.items() if side in (None, "R" if right else "L"))
         return {self.AHEAD: found[ahead] if right or left else Visited(None), **found}
 
     @cached_property
@@ -209,7 +214,7 @@ class StepTracing(LanguageModelTracing):
     def configuration(self, t: int) -> Configuration | None:
         """The machine's configuration."""
         self.check(t)
-        return super()._configuration_at(len(self.word) + 2 * t)
+        return super()._configuration_at(self._first - 1 + 2 * t)
 
 
 class _AllAtOnce:

@@ -25,6 +25,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import count, islice
+from typing import Self
 
 from netwright.errors import InputError
 from netwright.exact.layout import Layout
@@ -36,6 +37,7 @@ from netwright.kind.language_model.block_1_visits import (
     refusing_lookup,
 )
 from netwright.kind.language_model.block_2_address import address_block
+from netwright.kind.language_model.checkpoint import Weights, pack
 from netwright.kind.language_model.construction import (
     add_address_tokens,
     address_logits,
@@ -45,9 +47,14 @@ from netwright.kind.language_model.definition import Block, Head, LanguageModel,
 from netwright.kind.language_model.parts import Sum, UnitList, lookup
 from netwright.kind.language_model.stream import MOVES, bits, bits_of
 from netwright.kind.language_model.text import visiting_steps
-from netwright.kind.language_model.vocabulary import check_context, check_size, unused
+from netwright.kind.language_model.vocabulary import (
+    Beginning,
+    check_context,
+    check_size,
+    unused,
+)
 from netwright.machine.normal_form import remove_stays
-from netwright.machine.turing_machine import TuringMachine
+from netwright.machine.turing_machine import Move, TuringMachine
 
 ACCEPTING = "acc"
 RUN, ACCEPT, HALT, PAD, BOS = range(5)
@@ -66,8 +73,8 @@ class UniversalVocabulary:
     """The blank first."""
     context: int
 
-    @staticmethod
-    def of(states: int, symbols: int, context: int) -> "UniversalVocabulary":
+    @classmethod
+    def of(cls, states: int, symbols: int, context: int) -> Self:
         """Round the numbers of states and symbols up to powers of two."""
         if not 2 <= states <= 1 << 12 or not 2 <= symbols <= 1 << 12:
             raise InputError("a universal model has 2 to 4,096 states, and as many symbols")
@@ -75,7 +82,7 @@ class UniversalVocabulary:
         q, s = (1 << (number - 1).bit_length() for number in (states, symbols))
         check_size(5 * q * s + context)
         names = (*(f"q{n}" for n in range(q - 1)), ACCEPTING)
-        return UniversalVocabulary(names, tuple(islice(_symbol_names(), s)), context)
+        return cls(names, tuple(islice(_symbol_names(), s)), context)
 
     @property
     def aq(self) -> int:
@@ -119,6 +126,22 @@ class UniversalVocabulary:
     def number(self) -> dict[str, int]:
         """The number of each token, by its text."""
         return {text: n for n, text in enumerate(self.texts)}
+
+    def tape_part(self, letters: Sequence[str]) -> list[str]:
+        """The end of a prompt, after the rules."""
+        return ["<tape>", *letters]
+
+    def begin(self, text: Sequence[str], cells: Sequence[str], start: TuringMachine) -> Beginning:
+        """The prompt of a text of rules and tape; the cells have the machine's own symbols."""
+        prompt = [BOS, *(self.number[each] for each in text), RUN]
+        first, null = len(prompt) - 1 - len(cells), len(prompt) - 1
+        visits = {cell: first + cell for cell in range(len(cells))}
+        blanks, tape = (start.blank, start.blank), dict(enumerate(cells))
+        return Beginning(prompt, tape, visits, 0, Move.R, start.start, blanks, (null, null))
+
+    def address(self, place: int, visit: int) -> int:
+        """The token that has the position of a visit; its own position is `place`."""
+        return self.number["@0"] + visit
 
     def code(self, name: str) -> list[int]:
         """The bits of a state or of a symbol."""
@@ -188,7 +211,7 @@ def prompt_text(
             f"{len(parts):,} tokens for rules and {len(letters):,} for the input do not fit into "
             f"the model's context of {vocabulary.context:,}"
         )
-    return " ".join([*parts, "<tape>", *letters]), renaming
+    return " ".join([*parts, *vocabulary.tape_part(letters)]), renaming
 
 
 @dataclass(frozen=True)
@@ -202,6 +225,10 @@ class UniversalModel:
     def context(self) -> int:
         """The greatest length of a text, in tokens."""
         return self.vocabulary.context
+
+    def weights(self) -> Weights:
+        """The tensors of the checkpoint."""
+        return pack(self.network)
 
 
 def universal_model(states: int, symbols: int, context: int) -> UniversalModel:
@@ -332,26 +359,22 @@ def universal_text(
 ) -> tuple[list[int], Iterator[int]]:
     """The prompt, and the tokens after it: a run of the machine, last visits by definition."""
     text, renaming = prompt_text(given, word, vocabulary)
-    number, moving = vocabulary.number, remove_stays(given)[0]
-    prompt = [BOS, *(number[each] for each in text.split(" ")), RUN]
-    return prompt, _run_of(moving, renaming, given.check_word(word), len(prompt) - 1, number)
+    moving = remove_stays(given)[0]
+    begun = vocabulary.begin(text.split(" "), given.check_word(word), moving)
+    return begun.prompt, islice(_run_of(moving, renaming, begun, vocabulary), begun.told, None)
 
 
 def _run_of(
-    machine: TuringMachine,
-    renaming: Renaming,
-    word: Sequence[str],
-    null: int,
-    number: dict[str, int],
+    machine: TuringMachine, renaming: Renaming, begun: Beginning, vocabulary: UniversalVocabulary
 ) -> Iterator[int]:
-    """The tokens of a run; `null` is the position of `<run>`, after the letters."""
-    tape = dict(enumerate(word))
-    visits = {cell: null - len(word) + cell for cell in tape}
-    for step, visit in visiting_steps(machine, tape, visits, null + 1, machine.start):
+    """The tokens of a run."""
+    place = len(begun.prompt) - begun.told
+    for step, visit in visiting_steps(machine, begun, place):
+        place += 2
         shown = renaming.states[step.state]
-        yield number[f"{step.move}:{shown}:{renaming.symbols[step.symbol]}"]
+        yield vocabulary.number[f"{step.move}:{shown}:{renaming.symbols[step.symbol]}"]
         if shown == ACCEPTING:
             yield ACCEPT
             return
-        yield number["@0"] + (null if visit is None else visit)
+        yield vocabulary.address(place - 1, visit)
     yield HALT

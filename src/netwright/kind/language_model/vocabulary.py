@@ -42,6 +42,30 @@ class Step(NamedTuple):
     symbol: str
 
 
+class NoRoomError(InputError):
+    """A configuration whose prompt is longer than the model's context."""
+
+
+class Beginning(NamedTuple):
+    """A configuration as a prompt, and what is known of the cells then."""
+
+    prompt: list[int]
+    tape: dict[int, str]
+    visits: dict[int, int]
+    """The position of the last visit of each cell."""
+    cell: int
+    """That of the first step."""
+    move: Move
+    """The move that leads to it."""
+    state: str
+    fresh: tuple[str, str]
+    """The symbols in cells that were never visited, to the left and to the right of all others."""
+    nulls: tuple[int, int]
+    """The positions that stand for their visits."""
+    told: int = 0
+    """The number of tokens at the end of the prompt that belong to the run."""
+
+
 class Left(NamedTuple):
     """A cell left of the head of a resumed run; the last one has the state to continue in."""
 
@@ -57,6 +81,9 @@ class Vocabulary:
     pauses: frozenset[str]
     """The states in the middle of a stay of the given machine."""
     context: int
+
+    starts_over = True
+    """Whether a resumed text repeats the last step as its first token after the prompt."""
 
     @staticmethod
     def of(given: TuringMachine, context: int) -> "Vocabulary":
@@ -134,12 +161,58 @@ class Vocabulary:
     def prompt(self, word: Sequence[str]) -> list[int]:
         """The tokens of a word and `<run>`; InputError if they do not fit into the context."""
         ids = [self.number[symbol] for symbol in self.machine.check_word(word)]
-        if len(ids) + 3 > self.context:
+        self.check_room(len(ids), len(ids) + 3)
+        return [*ids, RUN]
+
+    def check_room(self, letters: int, needed: int) -> None:
+        """Raise InputError for a word that leaves no room in the context for a step."""
+        if needed > self.context:
             raise InputError(
-                f"a word of {len(ids):,} symbols does not fit into a context of {self.context:,} "
+                f"a word of {letters:,} symbols does not fit into a context of {self.context:,} "
                 "tokens; take a larger one: --context"
             )
-        return [*ids, RUN]
+
+    def begin(
+        self, ahead: Sequence[str], behind: Sequence[str] = (), state: str | None = None
+    ) -> Beginning:
+        """Start on a word; or in a state, on the first of the cells ahead.
+
+        NoRoomError if there is no room. To resume, there must be a cell behind.
+        """
+        if state is None:
+            prompt, state = self.prompt(ahead), self.machine.start
+        else:
+            self.check_tape(len(ahead) + len(behind), len(ahead) + 2 * len(behind) + 4)
+            prompt = [*(self.number[symbol] for symbol in ahead), RUN]
+            for n, symbol in enumerate(behind, start=1):
+                left = Left(symbol, state if n == len(behind) else None)
+                prompt += [self.number[left], self.first_address]
+        null, k = len(ahead), len(behind)
+        tape = dict(enumerate((*behind, *ahead), start=-k))
+        # The last visit of each cell: its letter, or its address token.
+        visits = {cell: cell if cell >= 0 else null + 2 * (cell + k + 1) for cell in tape}
+        blank = self.machine.blank
+        return Beginning(prompt, tape, visits, 0, Move.R, state, (blank, blank), (null, null))
+
+    def check_tape(self, cells: int, needed: int) -> None:
+        """Raise NoRoomError for a tape whose prompt leaves no room for a step."""
+        if needed > self.context:
+            raise NoRoomError(
+                f"a tape of {cells:,} cells no longer fits into a context of {self.context:,} "
+                f"tokens: it takes {needed:,}; take a larger one: --context"
+            )
+
+    def address(self, place: int, visit: int) -> int:
+        """The token that has the position of a visit; its own position is `place`."""
+        return self.first_address + visit
+
+    def steps_from(self, letters: int) -> int:
+        """The position of the machine's first step, in a text that starts on a word."""
+        return letters + 1
+
+    def plain(self, symbol: str) -> str:
+        """The given machine's name of a symbol."""
+        return symbol
 
 
 def unused(used: int, context: int) -> list[str]:

@@ -278,6 +278,28 @@ def test_a_bare_word_is_accepted_in_a_chat(folder: Path) -> None:
     assert str(nw.parse(found["generated_text"], "palindrome").outcome) == "accepted"
 
 
+def test_the_ways_to_generate_give_one_text(folder: Path) -> None:
+    """Beams, sampling, no cache, a penalty; a batch padded on the left; 8-bit matrices of torch."""
+    torch = heavy("torch")
+    tokenizer, model = opened(folder, "float32")
+    one, _ = tokenizer("abb", return_tensors="pt"), torch.manual_seed(0)
+    text = tokenizer.decode(model.generate(**one)[0])
+    assert text.endswith("<reject></s>")
+    changes: list[dict[str, Any]] = [{"num_beams": 3}, {"do_sample": True}, {"use_cache": False}]
+    for options in (*changes, {"repetition_penalty": 1.3}):
+        assert tokenizer.decode(model.generate(**one, **options)[0]) == text
+    words = ["abba", "", "a", "bb", "abab"]
+    batch = model.generate(**tokenizer(words, return_tensors="pt", padding=True))
+    for word, row in zip(
+        words, tokenizer.batch_decode(batch, skip_special_tokens=True), strict=True
+    ):
+        alone = model.generate(**tokenizer(word, return_tensors="pt"))[0]
+        assert row == tokenizer.decode(alone, skip_special_tokens=True)
+    linear = {torch.nn.Linear}
+    coarse = torch.ao.quantization.quantize_dynamic(model, linear, dtype=torch.qint8)
+    assert tokenizer.decode(coarse.generate(**one)[0]) == text
+
+
 def test_the_engine_torch_is_the_checkpoint(folder: Path) -> None:
     heavy("torch")
     for dtype in DTYPES:

@@ -76,6 +76,7 @@ export class Break {
     $("breaking").hidden = !source.lab || run.changes.length > 0 || run.in_floats;
     for (const id of ["weights", "twin", "difference", "other", "strip-said", "running"]) $(id).replaceChildren();
     $("strip").hidden = true;
+    this.buttons = [];
     this.showChanges();
     $("matrix").replaceChildren(element("option", { value: "" }, "none"));
     this.offerKinds(known);
@@ -140,7 +141,7 @@ export class Break {
     this.showChanges();
     if (!isWhole()) $("breaking").open = true;
     if (!$("breaking").hidden && !this.lab && !isWhole()) return this.open();
-    this.offerWeights();
+    this.markWeights();
     this.paint();
     $("running").textContent = "";
     if (isWhole()) {
@@ -155,15 +156,22 @@ export class Break {
 
   // The weights of a matrix as buttons.
   offerWeights() {
-    const chosen = $("matrix").value, broken = new Set(read().map((each) => JSON.stringify(each)));
-    const own = chosen && this.weights ? this.weights.filter(({ name }) => name === chosen) : [];
+    const chosen = $("matrix").value, own = chosen && this.weights ? this.weights.filter(({ name }) => name === chosen) : [];
     const meaning = this.data?.meanings?.[chosen];
+    this.buttons = own.map((weight) => [weight, element("button", { onclick: () => this.flip(weight) }, `${weight.row} → ${weight.column}: ${signed(weight.text)}`)]);
     $("weights").replaceChildren(...(own.length ? [element("p", { class: "quiet" }, `${typeof meaning === "string" ? `${meaning}: ` : ""}click a weight, and its sign flips.`)] : []),
-      element("ul", { class: "weights" }, ...own.map((weight) => {
-        const isBroken = broken.has(JSON.stringify(["weight", weight.name, weight.row, weight.column]));
-        return element("li", {}, element("button", { class: isBroken ? "fails" : "", "aria-pressed": isBroken, onclick: () => this.flip(weight) },
-          `${weight.row} → ${weight.column}: ${signed(weight.text)}`));
-      })));
+      element("ul", { class: "weights" }, ...this.buttons.map(([, button]) => element("li", {}, button))));
+    this.markWeights();
+  }
+
+  // Which of them are flipped; the button that was pressed keeps the focus.
+  markWeights() {
+    const broken = new Set(read().map((each) => JSON.stringify(each)));
+    for (const [{ name, row, column }, button] of this.buttons ?? []) {
+      const isBroken = broken.has(JSON.stringify(["weight", name, row, column]));
+      button.className = isBroken ? "fails" : "";
+      button.setAttribute("aria-pressed", isBroken);
+    }
   }
 
   // Compare up to a time, and say where the twin first differs.

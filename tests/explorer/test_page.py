@@ -13,7 +13,8 @@ import pytest
 import netwright as nw
 from netwright.cli import main
 from netwright.errors import InputError, OutputError
-from netwright.explorer.page import ASSETS, CHECKER, ENGINE, IN_THE_PAGE, SERVED, explore
+from netwright.explorer.page import ASSETS, CHECKER, ENGINE, SERVED, explore
+from netwright.kind.registry import exact_kinds
 
 
 def recorded(page: str, name: str = "recorded") -> dict[str, Any]:
@@ -22,7 +23,7 @@ def recorded(page: str, name: str = "recorded") -> dict[str, Any]:
     return dict(json.loads(gzip.decompress(base64.b64decode(packed[1]))))
 
 
-@pytest.mark.parametrize("kind", IN_THE_PAGE)
+@pytest.mark.parametrize("kind", exact_kinds())
 def test_a_file_has_the_network_and_names_no_address(tmp_path: Path, kind: str) -> None:
     file = tmp_path / "page.html"
     assert main(["explore", "palindrome", "abba", "--on", kind, "-o", str(file)]) == 0

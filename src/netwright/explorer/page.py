@@ -80,11 +80,6 @@ ENGINE = _files("/engine")
 """The modules that run a network in the page."""
 ANY_MACHINE = "universal-transformer"
 """What runs the machines that are typed in a file."""
-IN_THE_PAGE = (
-    *("transformer", "rnn", "neural-gpu", "pointer-transformer"),
-    *(ANY_MACHINE, "universal-text"),
-)
-"""The kinds whose moments the page's engine shows as `moments` does."""
 CHECKER = _files("/checker")
 """The modules that check certificates in the page, which loads them when they are used."""
 SERVED = ASSETS | ENGINE | CHECKER
@@ -165,8 +160,8 @@ def _runs_in_the_page(explored: Explored, t: int) -> bool:
     """
     network = explored.network
     is_small = network.options.get("size") == 16
-    is_known = network.kind.name in IN_THE_PAGE and not is_small and not network.changes
-    return is_known and t <= MOST_IN_THE_PAGE
+    is_known = network.kind.look.reader and not is_small and not network.changes
+    return bool(is_known) and t <= MOST_IN_THE_PAGE
 
 
 def _by_name(path: str, module: bytes) -> str:

@@ -62,6 +62,7 @@ def network_data(network: Network) -> dict[str, Any]:
             "short": dict(look.view.short),
             "score": look.score(network.compiled),
         },
+        "reader": look.reader,
         "maps": [[leaf.name, list(leaf.path)] for leaf in maps(network.compiled.network)],
         "parts": list(network.parts),
         **_statements(network),

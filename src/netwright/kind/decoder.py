@@ -202,6 +202,8 @@ class DecoderLook(ShownLook[D]):
 class NormalLook(DecoderLook[Any]):
     """The look of a decoder that runs a machine in normal form."""
 
+    reader = "shown"
+
     def history(self, compiled: Any, word: Sequence[str], limit: int) -> History:
         """Token t takes y_{t−1}, which shows the normal machine at time t − 1."""
         times = 2 * len(word) + 3 + limit + 1

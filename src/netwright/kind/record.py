@@ -346,6 +346,8 @@ class Look(ABC, Generic[C]):
     """The meanings of its blocks and weights."""
     view = View()
     """The page view of a moment."""
+    reader = ""
+    """How the page's own engine reads state and symbol off its vectors; empty if it cannot."""
 
     def score(self, compiled: C) -> str:
         """The formula of its attention score, for a page."""

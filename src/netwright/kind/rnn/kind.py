@@ -83,6 +83,8 @@ class StackConstruction(Construction[C]):
 class StackLook(Look[C]):
     """The look of a network that reads its input first."""
 
+    reader = "stacks"
+
     def history(self, compiled: C, word: Sequence[str], limit: int) -> History:
         """The machine starts after the word and the blank that ends it."""
         # One time more shows whether the machine has halted at the limit.

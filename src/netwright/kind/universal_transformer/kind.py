@@ -116,7 +116,7 @@ class UniversalConstruction(DecoderConstruction[U]):
 class UniversalLook(DecoderLook[Any]):
     """The look of a network whose states and symbols are codes."""
 
-    meanings = UNIVERSAL
+    meanings, reader = UNIVERSAL, "coded"
 
     def rule(self, compiled: Any, moment: Moment) -> AppliedRule | None:
         """The machine's rule for the state and symbol whose codes are in y_{t−1}."""

@@ -8,8 +8,8 @@ import { ProofValues } from "./proof.js";
 import { Timeline } from "./timeline.js";
 
 const LONGEST = 80, MOST_VECTORS = 12;
-// How the machine's state and symbol are read off the vectors, by kind.
-const READERS = { transformer: "shownRule", "pointer-transformer": "shownRule", "universal-transformer": "codedRule", "universal-text": "codedRule", rnn: "stackRule", "neural-gpu": "stackRule" };
+// How the machine's state and symbol are read off the vectors, by the reader that the kind names.
+const READERS = { shown: "shownRule", coded: "codedRule", stacks: "stackRule" };
 
 function text(x) {
   const found = x === null ? null : `${x}`;
@@ -42,7 +42,7 @@ export class Moments {
     this.places = blockPlaces(data.written.layouts[data.written.network.layout]);
     this.labels = new Map(data.blocks.map(([block, labels]) => [block, labels]));
     if (data.proof.claims) this.proof = new ProofValues(proved, word, new Timeline(machine, word, -1, last));
-    this.read = READERS[data.kind];
+    this.read = READERS[data.reader];
     // As Python's watch: 5 on + r is 5 + code₂ of a running state.
     const { prompt } = data.written, states = prompt ? [null, ...prompt.states.map(([name]) => name)] : machine.states; // it reads in state 0
     this.states = new Map(states.map((name, n) => [`${plus(ratio(5), times(ratio(2), code(n)))}`, name]));
@@ -72,6 +72,7 @@ export class Moments {
 
   // The rule that the vectors of a moment show; null if they show no configuration.
   ruleOf(vectors, t) {
+    if (!this.read) return null;
     if (this.read === "shownRule") return this.shownRule(vectors.get("decoder.1.input"), vectors.get("decoder.1.z"));
     const [state, symbol] = this[this.read](vectors, t) ?? [];
     if (symbol === undefined || !this.machine.states.includes(state)) return null;

@@ -460,3 +460,12 @@ def test_the_form_has_all_options_but_other_names_of_kinds(answers: Answers) -> 
     names = {name: [option["name"] for option in options] for name, options in listed.items()}
     assert names["language-model"] == ["architecture", "context", "dtype"]
     assert names["universal-transformer"] == ["size", "attention", "blanks"]
+
+
+@pytest.mark.parametrize("kind", ["transformer", "rnn", "universal-transformer", "universal-text"])
+def test_the_steps_of_a_run_that_is_cut_are_the_limit(kind: str) -> None:
+    """And of one that halts right there, all of them."""
+    network = compile_network(library_machine("busy-beaver-4"), kind)
+    for limit, steps in ((106, 106), (107, 107), (50, 50)):
+        found = Explored(network, (), limit).description()
+        assert (found["steps"], found["ended"]) == (steps, limit == 107), limit

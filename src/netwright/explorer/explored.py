@@ -266,4 +266,6 @@ class Explored:
         if final is None:
             return None, None
         symbol = final.symbol if final.symbol in given.symbols else given.blank
-        return outcome_of(given, final.state, symbol).value, final.step
+        # One time more than the limit is known, to show whether the machine has halted there.
+        steps = final.step if timeline.end is not None else min(final.step, self.limit)
+        return outcome_of(given, final.state, symbol).value, steps

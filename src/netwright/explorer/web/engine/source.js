@@ -27,7 +27,7 @@ function describe(data, machine, word) {
     name: machine.name, about: machine.description, input: word, reads: { symbols: word, input: true },
     kind: data.kind, statement: data.statement, options: data.options, in_floats: false, changes: [], trust: "compiled",
     dimension: data.dimension, lead: 1, last: final.time, ended, outcome: ended ? outcome : null, steps: final.step,
-    cut: false, cells: [timeline.lowest, timeline.highest], head: -1, machine: shown, layout: data.blocks,
+    cut: "", cells: [timeline.lowest, timeline.highest], head: -1, machine: shown, layout: data.blocks,
     view: { groups, short, columns, parts, drawn, drawing, score },
   };
   return { run, timeline };

@@ -85,7 +85,7 @@ CHECKER = _files("/checker")
 IN_A_FILE = ASSETS | ENGINE | CHECKER
 SITE = _files("/site")
 """The walk, and what only a static site has."""
-SERVED = IN_A_FILE | SITE
+SERVED = IN_A_FILE | SITE | {"/walk.html": SITE["/site/walk.html"]}
 
 
 def moments_recorded(explored: Explored, tokens: str | None, t: int | None) -> range:
@@ -148,9 +148,9 @@ def page_file(
     return with_head(head)
 
 
-def with_head(head: str) -> str:
-    """The page with something else in the place of its assets."""
-    page = ASSETS["/"].body.decode()
+def with_head(head: str, asset: Answer = ASSETS["/"]) -> str:
+    """The page, or another asset, with something else in the place of its assets."""
+    page = asset.body.decode()
     begin, end = page.index("<!-- assets -->"), page.index("<!-- /assets -->")
     return page[:begin] + head + page[end + len("<!-- /assets -->") :]
 

@@ -13,11 +13,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote, urlencode
 
-from netwright.drawing.machines import space_time, state_diagram
+from netwright.drawing.machines import FAINT, space_time, state_diagram
 from netwright.drawing.picture import Picture
 from netwright.explorer.answers import json_bytes, statement_titles
 from netwright.explorer.demos import DEMOS
 from netwright.explorer.explored import Explored
+from netwright.explorer.moments import moment_data
 from netwright.explorer.page import (
     ANY_MACHINE,
     ASSETS,
@@ -36,6 +37,7 @@ from netwright.kind.registry import kind_named
 from netwright.machine.library import library_machine, library_names
 from netwright.machine.turing_machine import TuringMachine
 from netwright.network.network import Network, network_for_word
+from netwright.network.weight import EMBEDDING, POSITIONS, SEED
 
 KINDS = ("transformer", "rnn", "neural-gpu", "pointer-transformer", ANY_MACHINE)
 """The kinds in a site: those of the paper, and two of ours that run far in the page."""
@@ -48,6 +50,8 @@ POLICY = (
 """As strict as a file's, and scripts, style sheets and pictures of the folder itself."""
 FAR = 2000
 """The latest time at which a link of the gallery opens: the network's run to it is short."""
+FAR_AWAY = 23_456_789
+"""The token of the walk, as in web/site/runs.js."""
 STEPS_DRAWN = 100_000
 """Where the picture of a run is cut off that does not end by itself."""
 TITLE = "netwright: Turing machines in, exact neural networks out"
@@ -143,23 +147,37 @@ def write_site(
 def _machine_files(found: Entry) -> dict[str, bytes]:
     """The networks of a machine as a script, and its two pictures."""
     name, machine = found.machine.name, found.machine
-    data = f"site.packed[{json.dumps(name)}] = {json.dumps(packed(found.data()))};\n"
     ends = found.explored[KINDS[0]].last[1]
     steps = 10_000_000 if ends else STEPS_DRAWN
-    run = space_time(machine, machine.default_input, steps, width=440, height=220)
+    run = space_time(machine, machine.default_input, steps, width=320, height=160, words=False)
     return {
-        f"data/{name}.js": data.encode(),
+        f"data/{name}.js": _script(name, found.data()),
         f"pictures/{name}-states.svg": state_diagram(machine).svg().encode(),
         f"pictures/{name}-run.svg": run.svg().encode(),
     }
+
+
+def _script(name: str, data: object) -> bytes:
+    """Data as a script that hands it to the page."""
+    return f"site.packed[{json.dumps(name)}] = {json.dumps(packed(data))};\n".encode()
+
+
+def _far() -> dict[str, Any]:
+    """What the walk shows of the busy beaver on the universal network: its moment FAR_AWAY."""
+    machine = library_machine("busy-beaver-5")
+    explored = Explored(network_for_word(machine, ANY_MACHINE, ()), ())
+    moment = explored.moment(FAR_AWAY)
+    assert moment is not None
+    return moment_data(explored, moment)
 
 
 def _pages(entries: list[Entry], url: str) -> dict[str, bytes]:
     """The pages, and what they share."""
     shown = {
         "index.html": _gallery(entries, url),
-        "page.html": _live(url, "page.html", "main.js"),
-        "playground.html": _live(url, "playground.html", "main.js", 'data-edit="1"'),
+        "page.html": _page(url, "page.html", "main.js"),
+        "playground.html": _page(url, "playground.html", "main.js", ' data-edit="1"'),
+        "walk.html": _page(url, "walk.html", "site/walk.js"),
     }
     return {
         **{name: text.encode() for name, text in shown.items()},
@@ -167,6 +185,7 @@ def _pages(entries: list[Entry], url: str) -> dict[str, bytes]:
         "style.css": ASSETS["/style.css"].body,
         "site.css": SITE["/site/site.css"].body,
         "icon.svg": ASSETS["/icon.svg"].body,
+        "data/walk.js": _script("walk", _far()),
         PICTURE: social_picture().png(1),
     }
 
@@ -213,13 +232,13 @@ def _has(entries: list[Entry], query: dict[str, str]) -> bool:
     )
 
 
-def _meta(url: str, name: str, title: str, about: str) -> str:
+def _meta(url: str, name: str) -> str:
     """What every page has in its head; `url` makes the picture's address whole."""
     base = url if not url or url.endswith("/") else f"{url}/"
     facts = {
         "og:type": "website",
-        "og:title": title,
-        "og:description": about,
+        "og:title": TITLE,
+        "og:description": ABOUT,
         "og:image": base + PICTURE,
         "og:image:width": "1200",
         "og:image:height": "630",
@@ -229,7 +248,7 @@ def _meta(url: str, name: str, title: str, about: str) -> str:
     return "\n".join(
         [
             f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">',
-            f'<meta name="description" content="{escape(about)}">',
+            f'<meta name="description" content="{escape(ABOUT)}">',
             *(f'<meta property="{key}" content="{escape(value)}">' for key, value in facts.items()),
             '<meta name="twitter:card" content="summary_large_image">',
             '<link rel="stylesheet" href="style.css">',
@@ -238,28 +257,22 @@ def _meta(url: str, name: str, title: str, about: str) -> str:
     )
 
 
-def _live(url: str, name: str, main: str, more: str = "") -> str:
-    """The page, which takes its networks from the folder."""
-    script = f'<script defer src="site.js" data-main="{main}" {more}></script>\n'
-    return with_head(_meta(url, name, TITLE, ABOUT) + script)
+def _page(url: str, name: str, main: str = "", more: str = "") -> str:
+    """A page whose module and networks come from the folder."""
+    asset = {"index.html": SITE["/site/gallery.html"], "walk.html": SITE["/site/walk.html"]}.get(name)
+    style = '<link rel="stylesheet" href="site.css">\n' if asset else ""
+    script = f'<script defer src="site.js" data-main="{main}"{more}></script>\n'
+    return with_head(_meta(url, name) + style + script, asset or ASSETS["/"])
 
 
 def _gallery(entries: list[Entry], url: str) -> str:
     """The first page: every machine with its pictures, and links that open its networks."""
-    weights = {
-        (each.machine.name, kind): sum(len(w.entries) for w in found.network.weights().values())
-        for each in entries
-        for kind, found in each.explored.items()
-    }
-    cards = "\n".join(_card(each, weights) for each in entries)
-    text = SITE["/site/gallery.html"].body.decode()
-    head = _meta(url, "index.html", TITLE, ABOUT) + (
-        '<link rel="stylesheet" href="site.css">\n<script src="site.js"></script>\n'
-    )
-    return text.replace("<!-- head -->\n", head).replace("<!-- machines -->", cards)
+    cards = "\n".join(map(_card, entries))
+    return _page(url, "index.html").replace("<!-- machines -->", cards)
 
 
-def _card(found: Entry, weights: dict[tuple[str, str], int]) -> str:
+def _card(found: Entry) -> str:
+    """A machine: its pictures, its run, and its networks with their sizes."""
     machine = found.machine
     name, about = escape(machine.name), escape(machine.description)
     run = found.explored[KINDS[0]].description()
@@ -268,11 +281,11 @@ def _card(found: Entry, weights: dict[tuple[str, str], int]) -> str:
     pictures = "".join(
         f'<img src="pictures/{quote(machine.name)}-{what}.svg" alt="{alt} of {name}" '
         f'loading="lazy" width="{width}" height="150">'
-        for what, alt, width in (("states", "The states", 150), ("run", "The tape over time", 300))
+        for what, alt, width in (("states", "The states", 150), ("run", "The tape over time", 200))
     )
     rows = "".join(
         f'<tr><th scope="row"><a href="{escape(found.address(kind))}">{kind}</a></th>'
-        f"<td>{each.network.dimension}</td><td>{weights[machine.name, kind]:,}</td></tr>"
+        f"<td>{each.network.dimension}</td><td>{_numbers(each.network):,}</td></tr>"
         for kind, each in found.explored.items()
     )
     return (
@@ -284,14 +297,21 @@ def _card(found: Entry, weights: dict[tuple[str, str], int]) -> str:
     )
 
 
+def _numbers(network: Network) -> int:
+    """The weights and biases that are not 0."""
+    found = network.weights().values()
+    counted = (each for each in found if each.name not in (EMBEDDING, SEED, POSITIONS))
+    return sum(len(each.affine.weights) + len(each.bias.entries) for each in counted)
+
+
 def social_picture() -> Picture:
     """The picture that a link to the site shows: 1200 × 630."""
-    picture, machine = Picture(1200, 630, TITLE), library_machine("palindrome")
-    picture.text((56, 92), "netwright", 54)
-    picture.text((56, 144), "Turing machines in, exact neural networks out", 27)
+    picture = Picture(1200, 630, TITLE)
+    picture.text((60, 92), "netwright", 54)
+    picture.text((60, 144), "Turing machines in, exact neural networks out", 30)
+    picture.text((60, 188), "The networks run in your browser. Nothing is trained.", 20, FAINT)
+    machine = library_machine("busy-beaver-4")
+    picture.add(space_time(machine, (), width=790, height=400), (4, 216))
     states = state_diagram(machine)
-    picture.add(states, (770, 10), 400 / states.width)
-    word = machine.check_word("abbaabbaabba")
-    picture.add(space_time(machine, word, width=1130, height=400), (14, 222))
-    picture.text((56, 196), "The networks run in your browser. Nothing is trained.", 19)
+    picture.add(states, (800, 236), 380 / states.width)
     return picture

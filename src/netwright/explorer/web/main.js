@@ -196,7 +196,7 @@ for (const type of ["dragover", "drop"]) {
       if (run) broken?.offerKinds(known);
     }, trouble);
     await loadRun();
-    if (globalThis.site?.edit && !store.get("machine")) source.edit(); // the playground
+    if (globalThis.site?.edit && !location.hash.includes("machine=")) source.edit(); // the playground
   } catch (error) {
     trouble(error);
   }

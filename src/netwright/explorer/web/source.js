@@ -26,7 +26,7 @@ export function unfold(moment, run) {
 }
 
 // A client of the server. The newest request of a kind aborts older ones.
-class ServerSource {
+export class ServerSource {
   constructor(progress) {
     this.progress = progress;
     this.waiting = {};

@@ -1,9 +1,12 @@
 // The pictures of the walk, from what the network's vectors say.
 
-import { element, svg, symbol } from "../format.js";
+import { element, svg } from "../format.js";
 
 export const ARROWS = { L: "←", R: "→", S: "·" };
 export const SIDES = { L: "left", R: "right", S: "nowhere" };
+
+// A letter in words: a reader of the walk has not seen a sign for an empty cell.
+export const letterOf = (letter, blank) => (letter === blank ? "empty" : letter);
 
 // The coordinates of a vector that are not 0, by block: the label and the exact number of each.
 export function blocks(run, moment, vector) {
@@ -22,8 +25,9 @@ export function said(run, moment) {
   return { state: q1?.[0][0], symbol: s1?.[0][0], move: { 1: "R", "-1": "L" }[x1?.[0][1]] };
 }
 
-// A slider over times with buttons; `draw` is called with each, and at once.
-export function stepper(place, { first, last, at, name, draw, keep }) {
+// A slider over times with buttons; `draw` is called with each, and at once. `from` is where they
+// are counted from.
+export function stepper(place, { first, last, at, name, draw, keep, from = 0 }) {
   const shown = element("output", {}), slider = element("input", { type: "range", min: first, max: last, "aria-label": name });
   const picture = element("div", { class: "picture" });
   let t = Math.max(first, Math.min(last, at)), timer = null;
@@ -31,14 +35,15 @@ export function stepper(place, { first, last, at, name, draw, keep }) {
   const go = (to) => {
     t = Math.max(first, Math.min(last, to));
     slider.value = t;
-    shown.textContent = `${name} ${t}`;
+    shown.textContent = `${name} ${t - from}`;
+    slider.setAttribute("aria-valuetext", shown.textContent);
     back.disabled = t === first;
     on.disabled = t === last;
     if (t === last) stop();
     keep(t);
     draw(picture, t);
   };
-  const back = element("button", { onclick: () => { stop(); go(t - 1); } }, "Back"), on = element("button", { onclick: () => { stop(); go(t + 1); } }, "One step on");
+  const back = element("button", { onclick: () => { stop(); go(t - 1); } }, "One back"), on = element("button", { onclick: () => { stop(); go(t + 1); } }, "One on");
   const play = element("button", { onclick: () => {
     if (timer) return stop();
     play.textContent = "Pause";
@@ -56,15 +61,15 @@ export function stepper(place, { first, last, at, name, draw, keep }) {
 export function ruleTable(rules, blank, now) {
   const head = ["state", "reads", "writes", "moves", "new state"].map((name) => element("th", { scope: "col" }, name));
   const rows = rules.map(([state, read, next, write, move]) => element("tr", now && now.state === state && now.symbol === read ? { class: "now" } : {},
-    ...[state, symbol(read, blank), symbol(write, blank), `${ARROWS[move]} ${SIDES[move]}`, next].map((cell) => element("td", {}, cell))));
+    ...[state, letterOf(read, blank), letterOf(write, blank), `${ARROWS[move]} ${SIDES[move]}`, next].map((cell) => element("td", {}, cell))));
   return element("div", { class: "scrolls", tabindex: 0, role: "region", "aria-label": "The rules" },
     element("table", { class: "rules" }, element("thead", {}, element("tr", {}, ...head)), element("tbody", {}, ...rows)));
 }
 
 // A token as a card.
 export function card(number, { state, symbol: read, move }, blank, kind = "") {
-  return element("li", { class: `token ${kind}` }, element("small", {}, `${number}`), element("b", {}, state ?? "?"),
-    element("span", {}, `reads ${read === undefined ? "?" : symbol(read, blank)}`), element("span", {}, move ? `came ${ARROWS[move]}` : "began"));
+  return element("li", { class: `token ${kind}` }, element("small", {}, `token ${number}`), element("b", {}, state ?? "no state"),
+    element("span", {}, read === undefined ? "no letter" : `reads ${letterOf(read, blank)}`), element("span", {}, move ? `came ${ARROWS[move]}` : number === 1 ? "began" : "no move"));
 }
 
 // Time to the right, places downwards: what is in each cell at each token, and the head's path; `look`
@@ -94,9 +99,15 @@ export function spaceTime(run, moments, t, look) {
   }
   if (look) {
     const [cell, token] = look;
-    picture.append(svg("path", { d: `M${x(t) + size / 2 + 8} ${y(cell)}H${x(token) + 2}`, class: "casing" }),
-      svg("path", { d: `M${x(t) + size / 2 + 8} ${y(cell)}H${x(token) + 2}`, class: "look" }),
+    picture.append(svg("path", { d: `M${x(t) + size / 2 + 10} ${y(cell) + 10}H${x(token) + 5}`, class: "look" }),
       svg("circle", { cx: x(token), cy: y(cell), r: 11, class: "look" }));
   }
   return element("div", { class: "scrolls", tabindex: 0, role: "region", "aria-label": "The tape over time" }, picture);
+}
+
+// The numbers of a token, one square each; those that are not 0 are lit and named.
+export function numbers(run, moment, vector) {
+  const names = run.layout.flatMap(([block, labels]) => labels.map((label) => [block, label])), found = new Map(moment.vectors[vector].entries);
+  return element("ol", { class: "numbers", "aria-label": `The ${names.length} numbers of this token; ${found.size} are not 0` },
+    ...names.map((_, place) => element("li", { class: found.has(place) ? "lit" : "" }, (found.get(place) ?? "0").replace("-", "−"))));
 }

@@ -31,7 +31,7 @@ async function show(screen, t = null) {
   drawn?.stop?.();
   const { title, words, question, answer, draw } = SCREENS[screen - 1], mine = (drawn = {});
   document.title = `${screen}. ${title} · netwright`;
-  $("title").textContent = title;
+  $("title").replaceChildren(element("small", {}, `${screen} of ${SCREENS.length} `), title);
   $("words").replaceChildren(...words.map((text) => element("p", {}, ...marked(text))));
   $("figure").replaceChildren(element("p", { class: "quiet" }, "The network is being loaded …"));
   $("question").open = false;

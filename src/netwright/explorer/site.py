@@ -222,13 +222,13 @@ def _shared(entries: list[Entry]) -> str:
 
 def _has(entries: list[Entry], query: dict[str, str]) -> bool:
     """Whether the site shows what a demo asks for."""
-    asked = {"machine", "kind", "t", "break", "bits"} | ({"input"} if "input" in query else set())
     words = {each.machine.name: each.word for each in entries}
     return (
-        set(query) <= asked
+        set(query) <= {"machine", "input", "kind", "t", "break", "bits"}
+        and query["machine"] in words
+        and query.get("input", words[query["machine"]]) == words[query["machine"]]
         and query.get("kind", KINDS[0]) in KINDS
         and int(query["t"]) <= MOST_IN_THE_PAGE
-        and query.get("input", words[query["machine"]]) == words[query["machine"]]
     )
 
 

@@ -42,6 +42,8 @@ export function stepper(place, { first, last, at, name, draw, keep, from = 0 }) 
     if (t === last) stop();
     keep(t);
     draw(picture, t);
+    const wide = picture.querySelector(".space-time")?.parentElement; // on a phone it scrolls
+    if (wide) wide.scrollLeft = (wide.scrollWidth * t) / last - wide.clientWidth * 0.75;
   };
   const back = element("button", { onclick: () => { stop(); go(t - 1); } }, "One back"), on = element("button", { onclick: () => { stop(); go(t + 1); } }, "One on");
   const play = element("button", { onclick: () => {

@@ -1,6 +1,6 @@
 // The eight screens of the walk: title, words, question and answer, and what draws the picture.
 
-import { element, number } from "../format.js";
+import { element, number, steps } from "../format.js";
 import { cased, fit, paint, scale } from "../diagram.js";
 import { unfold } from "../source.js";
 import { coordinates, weightsOf } from "../engine/twin.js";
@@ -51,7 +51,7 @@ function machine(shown, t) {
 function tokens({ run, moments }, t) {
   const cards = [];
   for (let n = 1; n <= t; n++) cards.push(card(n, said(run, moments[n]), run.machine.blank, n === t ? "now" : n < START ? "early" : ""));
-  const words = t < START ? "The network is still walking over its input, to the end and back." : `Token ${t} stands for step ${t - START + 1} of the machine.`;
+  const words = t < START ? "The network is still walking over its input, to the end and back." : `Token ${t} is the machine after ${steps(t - START)}.`;
   return [element("ol", { class: "tokens", "aria-label": `Tokens 1 to ${t}` }, ...cards), line(words, ` Its ${run.dimension} numbers (those that are lit stand for the state, the letter and the move):`), numbers(run, moments[t - 1] ?? moments[t], t > 1 ? "y" : "decoder.1.input")];
 }
 
@@ -217,7 +217,7 @@ async function own(place, { isWanted, onStop }) {
     if (!isWanted()) return undefined;
     const { source, run } = found, last = run.to ?? run.last, moment = await source.moment(last);
     if (!isWanted() || !moment) return undefined;
-    const cells = moment.tape.cells, blank = run.machine.blank, ends = [cells.findIndex((c) => c !== blank), cells.findLastIndex((c) => c !== blank)];
+    const { rule } = moment, cells = moment.tape.cells.with(moment.head - moment.tape.first, rule?.write ?? moment.tape.cells[moment.head - moment.tape.first]), blank = run.machine.blank, ends = [cells.findIndex((c) => c !== blank), cells.findLastIndex((c) => c !== blank)];
     const canvas = element("canvas", { role: "img", "aria-label": `The run, ${number(last)} tokens` });
     onStop(() => source.machine.stop());
     result.replaceChildren(
@@ -242,7 +242,7 @@ export const SCREENS = [
       "This machine finds out whether a word reads the same backwards. Press “One on” and watch."],
     question: "At first it erases the a on the left, and its state becomes have-a. What is that good for?",
     answer: "The head sees only one cell at a time. The state have-a is how the machine remembers what it erased, while it walks to the other end. There it looks for another a. If it finds one, both ends are equal, and it goes on with what is left: bb.",
-    draw: overTokens(START, START, machine, "step", START),
+    draw: overTokens(START, START, machine, "steps made:", START),
   },
   {
     title: "A network has no tape",

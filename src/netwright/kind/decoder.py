@@ -156,15 +156,24 @@ class DecoderReading(ShownReading[D]):
         run = compiled.network, compiled.embed(word), compiled.seed, shown.watches
         return self._fast(*run, reference_steps=short, **options)
 
-    def trace(self, compiled: D, word: Sequence[str], max_steps: int) -> TransformerTracing:
+    def trace(
+        self, compiled: D, word: Sequence[str], max_steps: int, *, accelerated: bool = False
+    ) -> TransformerTracing:
         """A trace of all tokens."""
         X = compiled.embed(word)
 
         def tokens(shown: Shown) -> TokenEngine:
-            return TokenEngine(compiled.network, X, compiled.seed, shown.watches)
+            given = compiled.network, X, compiled.seed, shown.watches
+            return TokenEngine(*given, accelerated=accelerated)
 
         ongoing = self.run_by(tokens, compiled, word, max_steps)
         return TransformerTracing(ongoing, compiled.network, X)
+
+    def accelerated_trace(
+        self, compiled: D, word: Sequence[str], max_steps: int
+    ) -> TransformerTracing:
+        """A trace of all tokens, many of them at once."""
+        return self.trace(compiled, word, max_steps, accelerated=True)
 
     def vectors(self, compiled: D) -> list[str]:
         """Input, q, k, v, p, a and z of every decoder layer, and the output."""

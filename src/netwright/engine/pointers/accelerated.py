@@ -53,7 +53,7 @@ class RunPointers:
         self.values: list[Value | None] = []
         """By digit; that of token 0, which stays below all others, is `EMPTY`."""
         self._digits: dict[Value | None, int] = {}
-        self._numbered: dict[tuple[int, ...], int] = {}
+        self._numbered: dict[tuple[tuple[int, ...], Effects], int] = {}
         self.codes = np.zeros((0, len(watches)), np.int64)
         """What watches see, by the number of a code."""
         self._needed = FIRST_DIGITS
@@ -67,6 +67,11 @@ class RunPointers:
         self._rows = np.zeros((1 + 8 * self._room, SHAPE.width), np.int64)
         """Row 0 only leads to an output; row 1 + n·room + d is that of output n with digit d."""
         self._rows[1:, entries.FLAGS] = 1
+
+    @property
+    def effects(self) -> IntArray:
+        """What tokens do to the two stacks, by the number of a code."""
+        return np.array([effects for _, effects in self._numbered], np.int64)
 
     @property
     def _answers(self) -> tuple[int, int, int]:
@@ -194,7 +199,7 @@ class RunPointers:
         effects, pushed = _effects(ended, follows), self._digit(own)
         if self._version != self._answers:
             return False
-        code = self._numbered.setdefault(ended.codes, len(self._numbered))
+        code = self._numbered.setdefault((ended.codes, effects), len(self._numbered))
         following = self._number(ended.output)
         fields = np.zeros(SHAPE.width, np.int64)
         fields[entries.EMITS], fields[entries.CODE] = 1, code
@@ -237,7 +242,7 @@ class RunPointers:
         self.time += done
         self.moves += emitted.size
         if len(self.codes) != len(self._numbered):
-            self.codes = np.array([*self._numbered], np.int64)
+            self.codes = np.array([codes for codes, _ in self._numbered], np.int64)
         numbers, counts = emitted.codes[: emitted.size], emitted.counts[: emitted.size]
         return RepeatedCodes(numbers, self.codes, counts, done)
 

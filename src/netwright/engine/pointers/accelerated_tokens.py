@@ -169,7 +169,11 @@ class RunPointerTokens(PointerTokens):
     @property
     def case(self) -> tuple[Output, int]:
         """The newest output, and the symbol of the input that the next token reads."""
-        return super().case if self.runs.held is None else (self.runs.state()[0], self.tables.input.end)
+        return (
+            super().case
+            if self.runs.held is None
+            else (self.runs.state()[0], self.tables.input.end)
+        )
 
     @property
     def pointed(self) -> Sequence[int]:

@@ -150,7 +150,7 @@ class DecoderReading(ShownReading[D]):
         if engine is Engine.REFERENCE or type(compiled.network) is not Transformer:
             return ReferenceEngine(self.moments(compiled, word), shown.watches)
         short = self._fast.SHORT if engine is Engine.AUTO else 0
-        options = {"tables": engine is not Engine.FULL}
+        options: dict[str, Any] = {"tables": engine is not Engine.FULL}
         if engine is Engine.ACCELERATED:
             options["accelerated"] = True
         run = compiled.network, compiled.embed(word), compiled.seed, shown.watches

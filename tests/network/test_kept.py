@@ -22,6 +22,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "universal-transformer": {},
     "universal-text": {"form": "short"},
     "language-model": {"context": 32},
+    "gateless-neural-gpu": {},
 }
 
 

@@ -25,8 +25,8 @@ export function embed({ kind, written, machine }, word) {
     return look(by(written.embedding), [...`${written.rules}${input.join("")}!`]);
   }
   const table = by(written.embedding);
-  if (kind === "rnn" || kind === "neural-gpu") {
-    const end = kind === "neural-gpu" && blockPlaces(written.layouts[written.network.layout]).get("e"); // the end marker
+  if (written.neurons) { // with stacks: a blank follows the word
+    const end = written.network.U.kernels && blockPlaces(written.layouts[written.network.layout]).get("e"); // the end marker
     return [...look(table, [...word, machine.blank]), ...(end ? [new Vector(end, [ONE])] : [])];
   }
   return look(table, word);

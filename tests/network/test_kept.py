@@ -23,6 +23,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "universal-text": {"form": "short"},
     "language-model": {"context": 32},
     "gateless-neural-gpu": {},
+    "positionless-transformer": {},
 }
 
 

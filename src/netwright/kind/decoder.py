@@ -131,9 +131,14 @@ class DecoderReading(ShownReading[D]):
     benchmark_steps = 10**7
 
     def __init__(
-        self, shown: Callable[[D, Sequence[str]], Shown], fast: type[FastDecoder | PointerEngine]
+        self,
+        shown: Callable[[D, Sequence[str]], Shown],
+        fast: type[FastDecoder | PointerEngine],
+        defined: type[Transformer] = Transformer,
+        tokens: type[TokenEngine] = TokenEngine,
     ) -> None:
-        self._shown, self._fast = shown, fast
+        """`fast` runs networks of the class `defined`, and `tokens` explains their tokens."""
+        self._shown, self._fast, self._defined, self._tokens = shown, fast, defined, tokens
 
     def shown(self, compiled: D, word: Sequence[str]) -> Shown:
         """What to watch in a token, as the kind defines it."""
@@ -145,7 +150,7 @@ class DecoderReading(ShownReading[D]):
 
     def engine(self, compiled: D, word: Sequence[str], shown: Shown, engine: Engine) -> Any:
         """The fast engine; the definition for networks without a part, which others cannot run."""
-        if engine is Engine.REFERENCE or type(compiled.network) is not Transformer:
+        if engine is Engine.REFERENCE or type(compiled.network) is not self._defined:
             return ReferenceEngine(self.moments(compiled, word), shown.watches)
         short = self._fast.SHORT if engine is Engine.AUTO else 0
         options: dict[str, Any] = {"tables": False} if engine is Engine.FULL else {}
@@ -157,7 +162,7 @@ class DecoderReading(ShownReading[D]):
         X = compiled.embed(word)
 
         def tokens(shown: Shown) -> TokenEngine:
-            return TokenEngine(compiled.network, X, compiled.seed, shown.watches)
+            return self._tokens(compiled.network, X, compiled.seed, shown.watches)
 
         ongoing = self.run_by(tokens, compiled, word, max_steps)
         return TransformerTracing(ongoing, compiled.network, X)

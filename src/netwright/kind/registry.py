@@ -24,6 +24,7 @@ REGISTRY = {
     "universal-text": "netwright.kind.universal_text.kind",
     "language-model": "netwright.kind.language_model.kind",
     "gateless-neural-gpu": "netwright.kind.gateless_neural_gpu.kind",
+    "positionless-transformer": "netwright.kind.positionless_transformer.kind",
 }
 """The first is the default of all verbs."""
 SHORT = {
@@ -99,7 +100,7 @@ def kinds() -> "dict[str, Kind[Any]]":
 
     >>> list(kinds())  # doctest: +NORMALIZE_WHITESPACE
     ['transformer', 'rnn', 'neural-gpu', 'pointer-transformer', 'universal-transformer',
-     'universal-text', 'language-model', 'gateless-neural-gpu']
+     'universal-text', 'language-model', 'gateless-neural-gpu', 'positionless-transformer']
     """
     return {name: kind_named(name) for name in modules()}
 

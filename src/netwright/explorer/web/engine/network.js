@@ -29,6 +29,10 @@ export function embed({ kind, written, machine }, word) {
     const end = written.network.U.kernels && blockPlaces(written.layouts[written.network.layout]).get("e"); // the end marker
     return [...look(table, [...word, machine.blank]), ...(end ? [new Vector(end, [ONE])] : [])];
   }
+  if (written.network.masked) { // between ^ and $, the last rows
+    const [begin, end] = [...table.keys()].slice(-2);
+    return look(table, [begin, ...word, end]);
+  }
   return look(table, word);
 }
 

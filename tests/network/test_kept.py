@@ -24,6 +24,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "language-model": {"context": 32},
     "gateless-neural-gpu": {},
     "positionless-transformer": {},
+    "residual-free-transformer": {},
 }
 
 

@@ -290,6 +290,15 @@ _ATTENTION = one_of("absolute", "dot-product")
 POINTER_TRANSFORMER = record(**_DECODER, **_NORMAL, **_ENDS, attention=_ATTENTION)
 _NO_POSITIONS = {**_DECODER, "network": record(**_TRANSFORMER, pos=nothing, masked=flag)}
 POSITIONLESS_TRANSFORMER = record(**_NO_POSITIONS, **_NORMAL, **_ENDS)
+_HEADS = record(heads=sequence(record(Q=_NETWORK, K=_NETWORK, V=_NETWORK)), O=_NETWORK)
+RESIDUAL_FREE_TRANSFORMER = record(
+    **{**_DECODER, "network": record(**_ATTENDING, decoder=sequence(_HEADS), pos=_POSITIONS)},
+    **_ENDS,
+    given=_MACHINE,
+    prompted=record(
+        given=_GIVEN, machine=_machine_or_given, load=text, run=text, pauses=sequence(text)
+    ),
+)
 RULES_ALONE = record(**_DECODER)
 _RULES = {
     **_DECODER,

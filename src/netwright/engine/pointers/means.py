@@ -30,7 +30,7 @@ from netwright.definitions.transformer import (
     score_phi,
 )
 from netwright.engine.attended import Attention, EqualAttention
-from netwright.engine.moments import UnsuitableError, Watch
+from netwright.engine.moments import ReferenceEngine, UnsuitableError, Watch
 from netwright.engine.pointers.engine import PointerEngine, Tables
 from netwright.engine.pointers.forms import affine_forms, feed_forward
 from netwright.engine.pointers.tokens import PointerTokens
@@ -123,6 +123,10 @@ class MeanEngine(PointerEngine):
     def ways(self) -> "Iterator[Callable[[], Tables]]":
         """Run by tables."""
         yield partial(_tables, self.network, self.X, self.seed, self.watches)
+
+    def rationals(self) -> ReferenceEngine:
+        """The definition, as its encoder is masked."""
+        return ReferenceEngine(self.definition(), self.watches, fast=True)
 
 
 class MeanTokens(PointerTokens):

@@ -114,8 +114,9 @@ class Picture:
                 points = [at(point) for point in shape.points]
                 self.shapes.append(shape._replace(points=points, width=scale * shape.width))
             elif isinstance(shape, Circle):
-                sizes = {"radius": scale * shape.radius, "width": scale * shape.width}
-                self.shapes.append(shape._replace(centre=at(shape.centre), **sizes))
+                radius, width = scale * shape.radius, scale * shape.width
+                placed = shape._replace(centre=at(shape.centre), radius=radius, width=width)
+                self.shapes.append(placed)
             elif isinstance(shape, Text):
                 self.shapes.append(shape._replace(place=at(shape.place), size=scale * shape.size))
             else:

@@ -204,8 +204,7 @@ def _shared(entries: list[Entry]) -> str:
             for each in entries
         ],
         "kinds": [
-            {"name": name, "statement": kind_named(name).statement, "options": []}
-            for name in KINDS
+            {"name": name, "statement": kind_named(name).statement, "options": []} for name in KINDS
         ],
         "demos": [demo for demo in DEMOS if _has(entries, demo["query"])],
         "statements": statement_titles(),
@@ -259,7 +258,8 @@ def _meta(url: str, name: str) -> str:
 
 def _page(url: str, name: str, main: str = "", more: str = "") -> str:
     """A page whose module and networks come from the folder."""
-    asset = {"index.html": SITE["/site/gallery.html"], "walk.html": SITE["/site/walk.html"]}.get(name)
+    own = {"index.html": "/site/gallery.html", "walk.html": "/site/walk.html"}
+    asset = SITE[own[name]] if name in own else None
     style = '<link rel="stylesheet" href="site.css">\n' if asset else ""
     script = f'<script defer src="site.js" data-main="{main}"{more}></script>\n'
     return with_head(_meta(url, name) + style + script, asset or ASSETS["/"])

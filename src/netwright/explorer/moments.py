@@ -4,11 +4,12 @@ All data comes from the network's own vectors, except the tape, the last visits 
 values of the proof, which come from the machine.
 """
 
+from collections.abc import Sequence
 from math import ceil, log2
 from typing import Any
 
 from netwright.errors import NetworkError
-from netwright.exact.rational import ZERO, Rational, as_float
+from netwright.exact.rational import ONE, ZERO, Rational, as_float
 from netwright.exact.vector import Vector
 from netwright.explorer.explored import Explored
 from netwright.network.trace import Moment
@@ -78,10 +79,18 @@ def moment_data(explored: Explored, moment: Moment) -> dict[str, Any]:
     except NetworkError as error:
         data["rule"], data["lost"] = None, str(error)
     if text := kind.look.text(network.compiled, explored.tracing, moment.t):
-        before, after = text
-        data["text"] = {"all": len(before), "before": before[-LONGEST_TEXT:], "after": after}
+        data["text"] = {
+            "all": len(text.before),
+            "before": text.before[-LONGEST_TEXT:],
+            "after": text.after,
+            "pointed": [[side, a, text.before[a:b]] for side, a, b in text.pointed],
+        }
     if explored.view.drawn:
         data["attention"] = _attention_data(explored, moment, data.get("next"))
+    if explored.view.asked:
+        data["attended"] = _attended_data(explored, moment)
+    if explored.view.gates:
+        data["gates"] = {n: _gate_data(moment[n]) for n in moment if is_of(n, explored.view.gates)}
     data["lemmas"] = []
     for check in kind.proof.lemmas(network.compiled, explored.history, moment):
         holds = check.found == check.wanted
@@ -100,7 +109,8 @@ def _vectors_data(explored: Explored, moment: Moment) -> list[dict[str, Any]]:
     """
     view, parts = explored.view, explored.view.parts
     found, before = [], Vector.zero(explored.network.layout)
-    every = [name for name in moment if not view.vectors or name.split(".")[0] in view.vectors]
+    every = [name for name in moment if not view.vectors or is_of(name, view.vectors)]
+    digits = explored.network.kind.look.digits
     for name in [part.vector for part in parts] or every[:MOST_VECTORS]:
         vector = moment[name]
         is_stream, shown = vector.layout == before.layout, set(vector.entries)
@@ -114,8 +124,34 @@ def _vectors_data(explored: Explored, moment: Moment) -> list[dict[str, Any]]:
             before = vector
         else:
             each["names"] = [str(vector.layout.coordinates[k]) for k in keys]
+        if view.stacks:
+            blocks = [(k, vector.layout.coordinates[k].block.split(" ")[-1]) for k in keys]
+            stacks = [k for k, block in blocks if block in view.stacks]
+            each["digits"] = {
+                k: digits(explored.network.compiled, vector.entries[k]) for k in stacks
+            }
         found.append(each)
     return found
+
+
+def is_of(name: str, vectors: Sequence[str]) -> bool:
+    """Whether a vector is one of those of that name, such as `cell.3` of `cell`."""
+    return name.split(".")[0] in vectors
+
+
+def _attended_data(explored: Explored, moment: Moment) -> dict[str, Any]:
+    """Return the winner, and the number of winners, of each attention that a figure shows."""
+    asked, found = explored.view.asked, moment.attention
+    names = list(found) if "" in asked else [name for name in asked if name in found]
+    return {n: {"winner": found[n].winner, "winners": len(found[n].winners)} for n in names}
+
+
+def _gate_data(gate: Vector) -> dict[str, Any]:
+    """Return the blocks in which a gate is 1 throughout, and its other numbers by name."""
+    ones = [b for b, labels in gate.layout.blocks if [*gate[b].values()] == [ONE] * len(labels)]
+    names = gate.layout.coordinates
+    rest = [k for k in sorted(gate.entries) if names[k].block not in ones]
+    return {"ones": ones, "rest": [[str(names[k]), number_text(gate.entries[k])] for k in rest]}
 
 
 def number_text(x: Rational) -> str:

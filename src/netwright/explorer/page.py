@@ -76,13 +76,15 @@ def _files(folder: str) -> dict[str, Answer]:
 ASSETS = _files("")
 """The page's own files by path."""
 ASSETS["/"] = ASSETS["/index.html"]
+FIGURES = _files("/figures")
+"""The modules that draw a moment of a kind of network."""
 ENGINE = _files("/engine")
 """The modules that run a network in the page."""
 ANY_MACHINE = "universal-transformer"
 """What runs the machines that are typed in a file."""
 CHECKER = _files("/checker")
 """The modules that check certificates in the page, which loads them when they are used."""
-SERVED = ASSETS | ENGINE | CHECKER
+SERVED = ASSETS | FIGURES | ENGINE | CHECKER
 
 
 def moments_recorded(explored: Explored, tokens: str | None, t: int | None) -> range:
@@ -136,7 +138,7 @@ def page_file(
     more = ENGINE | CHECKER if "network" in recorded else {}
     modules = {
         f"netwright{path}": _by_name(path, each.body)
-        for path, each in sorted((ASSETS | more).items())
+        for path, each in sorted((ASSETS | FIGURES | more).items())
         if path.endswith(".js")
     }
     page = ASSETS["/"].body.decode()

@@ -6,6 +6,7 @@ import { drawTape, drawText, say } from "./tape.js";
 import { Picture } from "./picture.js";
 import { Overview } from "./overview.js";
 import { drawStream } from "./stream.js";
+import { drawFigures } from "./figures.js";
 import { drawLemmas } from "./lemmas.js";
 import { drawRule } from "./rule.js";
 import { Transport } from "./transport.js";
@@ -107,6 +108,7 @@ function draw() {
   say($("sentence"), run, shown);
   drawText($("text"), shown);
   drawLemmas($("lemmas"), run, shown, source);
+  drawFigures($("figures"), run, shown);
   drawStream(run, shown);
   drawRule(run, shown);
   picture.draw(shown).then(() => overview.load());

@@ -13,13 +13,13 @@ export function unfold(moment, run) {
   if (!Array.isArray(moment.vectors)) return moment;
   const whole = {};
   let now = new Map();
-  for (const { name, entries, names } of moment.vectors) {
+  for (const { name, entries, names, digits } of moment.vectors) {
     now = run.view.parts.length ? new Map(now) : new Map();
     for (const [place, value] of entries) {
       if (value === "0") now.delete(place);
       else now.set(place, value);
     }
-    whole[name] = { entries: [...now].sort(([a], [b]) => a - b), changed: entries, names };
+    whole[name] = { entries: [...now].sort(([a], [b]) => a - b), changed: entries, names, digits };
   }
   moment.vectors = whole;
   return moment;

@@ -21,6 +21,8 @@ TAPE = 30
 LONGEST_NUMBER = 80
 MOST_VECTORS = 12
 LONGEST_TEXT = 30
+STEP = "the machine's state and symbol"
+"""The name of the claim about a moment of a kind that has no lemmas of moments."""
 MOVES = {"L": -1, "R": 1, "S": 0}
 
 
@@ -72,6 +74,7 @@ def moment_data(explored: Explored, moment: Moment) -> dict[str, Any]:
     """Return all data that the page shows for a moment; the rule is the network's own."""
     network, kind = explored.network, explored.network.kind
     data = machine_data(explored, moment.t)
+    own = data["rule"]
     data["vectors"] = _vectors_data(explored, moment)
     try:
         said = kind.look.rule(network.compiled, moment)
@@ -99,7 +102,16 @@ def moment_data(explored: Explored, moment: Moment) -> dict[str, Any]:
             lemma["found"] = shortened(check.found, 200)
             lemma["wanted"] = shortened(check.wanted, 200)
         data["lemmas"].append(lemma)
+    if not data["lemmas"] and data["step"] is not None and not explored.accelerated:
+        data["lemmas"].append(_step_lemma(network.kind.statement, own, data["rule"]))
     return data
+
+
+def _step_lemma(statement: str, own: dict[str, Any] | None, found: dict[str, Any] | None) -> Any:
+    """Whether the state and the symbol that the vectors show are the machine's at that time."""
+    shown = [rule and f"{rule['state']} reading {rule['symbol']}" for rule in (found, own)]
+    lemma = {"statement": statement, "name": STEP, "holds": shown[0] == shown[1]}
+    return lemma if lemma["holds"] else lemma | {"found": shown[0], "wanted": shown[1]}
 
 
 def _vectors_data(explored: Explored, moment: Moment) -> list[dict[str, Any]]:

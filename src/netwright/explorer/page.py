@@ -19,7 +19,7 @@ from posixpath import normpath
 from typing import Any
 
 from netwright.errors import InputError
-from netwright.explorer.answers import Answer, json_bytes, statement_titles
+from netwright.explorer.answers import Answer, json_bytes, obligations_data, statement_titles
 from netwright.explorer.explored import LIMIT, Explored
 from netwright.explorer.moments import moment_data
 from netwright.export.json_target import network_data
@@ -120,6 +120,7 @@ def page_file(
     explored.explore(lambda done: True)
     recorded: dict[str, Any] = {"run": explored.description(), "statements": statement_titles()}
     network = explored.network
+    recorded["obligations"] = obligations_data(network)
     if tokens is None and _runs_in_the_page(explored, t or 1):
         explored.check(t or 1)
         recorded |= {"network": network_data(network), "query": {"machine": "", "t": str(t or 1)}}

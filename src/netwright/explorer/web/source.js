@@ -159,6 +159,7 @@ class ServerSource {
 
   machines() { return this.ask("api/machines", {}); }
   statements() { return this.ask("api/statements", {}); }
+  obligations() { return this.ask("api/obligations", {}); }
   demos() { return this.ask("api/demos", {}); }
 
   // The editor: its machine runs on the network that is chosen, in any format that netwright reads.
@@ -213,6 +214,7 @@ class FileSource {
   stop() { this.machine.stop(); }
   async machines() { return null; }
   async statements() { return this.recorded.statements; }
+  async obligations() { return this.recorded.obligations; }
   async demos() { return null; }
 }
 

@@ -97,7 +97,15 @@ export class EngineSource {
     if (found === null || stopped()) return null;
     this.progress(null);
     const place = this.place(t);
+    if (!found.lemmas.length && place.step !== null) found.lemmas = [this.shows(found.rule, t)];
     return unfold({ ...found, ...place, ...(found.attention ? { attention: this.cells(found.attention, place.next) } : {}) }, known);
+  }
+
+  // Whether the state and the symbol that the vectors show are the machine's, as explorer/moments.py has it.
+  shows(rule, t) {
+    const own = this.timeline.at(t - this.known.lead), said = (state, symbol) => `${state} reading ${symbol}`;
+    const found = rule && said(rule.state, rule.symbol), wanted = own && said(own.state, own.symbol), holds = found === wanted;
+    return { statement: this.known.statement, name: "the machine's state and symbol", holds, ...(holds ? {} : { found, wanted }) };
   }
 
   // Say how far the network's own run is; without this word, progress is the diagram's.
@@ -144,5 +152,7 @@ export class EngineSource {
 
   async machines() { return null; }
   async statements() { return this.recorded.statements; }
+  // Those of the network that the file was written for; a machine that is typed has another prompt.
+  async obligations() { return store.subject().machine ? null : this.recorded.obligations; }
   async demos() { return null; }
 }

@@ -267,7 +267,7 @@ def _obligations(explored: Explored, _query: Query, _keep_going: KeepGoing) -> A
 
 
 def obligations_data(network: Network) -> dict[str, Any]:
-    """The obligations of a certificate, each with its cases and how it fails; or why it has none."""
+    """The obligations of a certificate, each with its cases and any failure; or why it has none."""
     if network.kind.proof.checker is None:
         return {"obligations": [], "why": network.kind.proof.uncertified}
     return {"obligations": [list(each) for each in network.certify().obligations], "why": ""}

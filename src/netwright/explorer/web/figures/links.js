@@ -30,10 +30,10 @@ export function drawLinks(run, moment, figure, width) {
   for (const side of ["L", "R"]) {
     for (const [from, to, token, kind] of chain(run, moment, figure, side)) {
       if (to < first || to > last) break;
-      const [a, b] = [x(from), x(to)], isNull = kind === "own" && token === 1 && visit(to) !== 1, wrong = kind !== "seen" && !isNull && token !== visit(to);
-      picture.append(svg("path", { d: `M${a} 50 Q${(a + b) / 2} ${kind === "own" ? 6 : 24} ${b} 50`, class: `link ${side} ${kind}${isNull ? " null" : ""}${wrong ? " bad" : ""}` }, svg("title", {}, `${side}: cell ${number(to)} → ${token === null ? "none" : number(token)}`)));
+      const [a, b] = [x(from), x(to)], isNull = kind === "own" && token === 1 && visit(to) !== 1, isWrong = kind !== "seen" && !isNull && token !== visit(to) && !(visit(to) === null && token < run.lead); // a prompt lays the input down
+      picture.append(svg("path", { d: `M${a} 50 Q${(a + b) / 2} ${kind === "own" ? 6 : 24} ${b} 50`, class: `link ${side} ${kind}${isNull ? " null" : ""}${isWrong ? " bad" : ""}` }, svg("title", {}, `${side}: cell ${number(to)} → ${token === null ? "none" : number(token)}`)));
       const words = isNull ? "NULL" : token === null ? "none" : number(token);
-      text(b, 94, words, wrong ? "small bad" : `small ${kind}`);
+      text(b, 94, words, isWrong ? "small bad" : `small ${kind}`);
       if (kind === "own") {
         text((a + b) / 2, 16, side, `small own ${side}`);
         said.push(`${side} points to ${isNull ? "NULL: that cell is fresh" : token === null ? "no token" : `token ${number(token)}`}`);

@@ -136,11 +136,27 @@ def _decoded(shown: Shown, figure: Figure) -> list[Row]:
 
 def _cards(shown: Shown, figure: Figure) -> list[Row]:
     cards = (_cards_of_text if figure["codes"] == "text" else _cards_of_rules)(shown)
-    winner = shown.data["attended"][figure["attention"]]["winner"]
-    at = next((n for n, (token, _) in enumerate(cards) if token == winner), -1)
+    if "attention" in figure:
+        winner = shown.data["attended"][figure["attention"]]["winner"]
+        at = next((n for n, (token, _) in enumerate(cards) if token == winner), -1)
+    else:
+        at = _followed(shown, figure, [text for _, text in cards])
     first = max(0, min(len(cards) - MOST_CARDS, at - MOST_CARDS // 2))
-    words = [Said(text, token == winner) for token, text in cards[first : first + MOST_CARDS]]
-    return [Row("", words)]
+    words = [Said(text, n == at) for n, (_, text) in enumerate(cards)]
+    return [Row("", words[first : first + MOST_CARDS])]
+
+
+def _followed(shown: Shown, figure: Figure, cards: list[str]) -> int:
+    """The card of state and symbol, if what was found is its rule; −1 if there is none."""
+    rule, vector = shown.data["rule"], shown.moment[figure["vector"]]
+    if rule is None:
+        return -1
+    begin = f"{rule['state']} {shown.name(rule['symbol'])} → "
+    at = next((n for n, card in enumerate(cards) if card.startswith(begin)), -1)
+    next_state = _state(shown, vector.number(figure["next"]), figure["first"])
+    found = f"{begin}{next_state} {_symbol(shown, vector.number(figure['write']), 0)} "
+    is_rule = at < 0 or cards[at].startswith(found)
+    return at if is_rule or cards[at] in (f"{begin}accepted", f"{begin}no rule") else -1
 
 
 def _card(shown: Shown, rule: AppliedRule, without: str) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from math import ceil, log2
 from typing import Any
 
+from netwright.engine.attended import ListedAttention
 from netwright.errors import NetworkError
 from netwright.exact.rational import ONE, ZERO, Rational, as_float
 from netwright.exact.vector import Vector
@@ -20,6 +21,8 @@ TAPE = 30
 """The number of cells shown on either side of the head."""
 LONGEST_NUMBER = 80
 MOST_VECTORS = 12
+MANY = 10_000
+"""The number of keys from which on winners are not looked for by comparing every score."""
 LONGEST_TEXT = 30
 STEP = "the machine's state and symbol"
 """The name of the claim about a moment of a kind that has no lemmas of moments."""
@@ -155,6 +158,7 @@ def _attended_data(explored: Explored, moment: Moment) -> dict[str, Any]:
     """Return the winner, and the number of winners, of each attention that a figure shows."""
     asked, found = explored.view.asked, moment.attention
     names = list(found) if "" in asked else [name for name in asked if name in found]
+    names = [n for n in names if not isinstance(found[n], ListedAttention) or len(found[n]) < MANY]
     return {n: {"winner": found[n].winner, "winners": len(found[n].winners)} for n in names}
 
 

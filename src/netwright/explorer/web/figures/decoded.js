@@ -29,7 +29,7 @@ export const symbols = ({ machine }) => [machine.blank, ...machine.symbols.filte
 export const pointed = (text) => (text === "1" ? 1 : Number(/^1\/(\d+)$/.exec(text)?.[1]) || null);
 
 // Each takes the numbers of a block, [label, text]; null means that it says nothing.
-const DECODE = {
+export const DECODE = {
   label: (entries, run) => (entries.length === 1 && entries[0][1] === "1" ? symbol(entries[0][0], run.machine.blank) : null),
   state: (entries, run, { first = 0 }) => (only(entries) === "1" ? "accepted" : run.machine.states[(coded(only(entries))?.[0] ?? -1) - first] ?? null),
   symbol: (entries, run) => { const name = symbols(run)[coded(only(entries))?.[1] ?? -1]; return name === undefined ? null : symbol(name, run.machine.blank); },

@@ -21,8 +21,7 @@ from netwright.network.network import compile_network
 from netwright.network.view import View
 from netwright.text import shortened
 
-    const { drawFigures } = await load("figures.js");
-    const { unfold } = await load("source.js");
+# What each figure says, read off the page: rows of [about, words]; a word that is lit has a star.
 READ = """async ([query, times]) => {
     const load = (path) => import(new URL(path, location.href));
     const { drawFigures } = await load("figures.js"), { unfold } = await load("source.js");

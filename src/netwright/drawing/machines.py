@@ -204,8 +204,11 @@ def space_time(
     *,
     width: int = 960,
     height: int = 420,
+    words: bool = True,
 ) -> Picture:
     """The tape over time: steps to the right, cells downwards, the head's path in red.
+
+    Without `words` it is the tape alone, such as for a thumbnail.
 
     A run of any length fits: a column is the tape at one step, a row the mean of some cells, and
     red are the ends of what the head sweeps in a column.
@@ -214,17 +217,17 @@ def space_time(
     timeline.explore(max_steps)
     stop = max(1, timeline.reached + 1)
     first, last = timeline.lowest, timeline.highest
-    columns, rows = min(width - 80, stop), min(height - 70, last - first + 1)
+    left, top, right, bottom = (56.0, 34.0, 24.0, 42.0) if words else (0.0, 0.0, 0.0, 0.0)
+    wide, high = width - left - right, height - top - bottom
+    columns, rows = min(int(wide), stop), min(int(high), last - first + 1)
     found = timeline.diagram(0, stop, columns, first, last, rows)
-    left, top, wide, high = 56.0, 34.0, width - 80.0, height - 76.0
     title = f"{shortened(machine.name, 60) or 'a machine'}: the tape over time"
     picture = Picture(width, height, title)
-    picture.text((left, 20), f"{picture.title}, {stop - 1:,} steps", 13)
-    add_legend(picture, machine, timeline, left + wide)
-    is_single = columns == stop and stop <= 400
-    add_diagram(
-        picture, found, (left, top, wide, high), (0, stop), (first, last), is_single, "step"
-    )
+    box, is_single = (left, top, wide, high), columns == stop and stop <= 400
+    add_diagram(picture, found, box, (0, stop), (first, last), is_single, "step" if words else "")
+    if words:
+        picture.text((left, 20), f"{picture.title}, {stop - 1:,} steps", 13)
+        add_legend(picture, machine, timeline, left + wide)
     return picture
 
 
@@ -239,7 +242,8 @@ def add_diagram(
 ) -> None:
     """Add a space-time diagram with its axes: times from `times[0]` to below `times[1]`.
 
-    `box` is its left, top, width and height; if it `is_single`, a column is one time.
+    `box` is its left, top, width and height; if it `is_single`, a column is one time. `what` a time
+    is; if empty, there are no axes.
     """
     (left, top, wide, high), (first, last) = box, cells
     shades = found.image.T[..., None] / 255
@@ -259,6 +263,8 @@ def add_diagram(
                 for n, cell in enumerate(swept.tolist())
             ]
             picture.line(path, RED, 1.0)
+    if not what:
+        return
     _axis(picture, left, top + high, wide, times[0], times[1] - 1, what)
     for cell in {first, last, *({0} if min(0 - first, last) * per_cell > 14 else ())}:
         y = top + (cell - first + 0.5) * per_cell

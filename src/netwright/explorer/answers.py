@@ -270,7 +270,10 @@ def obligations_data(network: Network) -> dict[str, Any]:
     """The obligations of a certificate, each with its cases and any failure; or why it has none."""
     if network.kind.proof.checker is None:
         return {"obligations": [], "why": network.kind.proof.uncertified}
-    return {"obligations": [list(each) for each in network.certify().obligations], "why": ""}
+    try:
+        return {"obligations": [list(each) for each in network.certify().obligations], "why": ""}
+    except NetwrightError as error:  # a part of it, or a name, cannot be written in a certificate
+        return {"obligations": [], "why": str(error)}
 
 
 def _configuration(explored: Explored, query: Query, _keep_going: KeepGoing) -> Answer:

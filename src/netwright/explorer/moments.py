@@ -105,7 +105,7 @@ def moment_data(explored: Explored, moment: Moment) -> dict[str, Any]:
             lemma["found"] = shortened(check.found, 200)
             lemma["wanted"] = shortened(check.wanted, 200)
         data["lemmas"].append(lemma)
-    if not data["lemmas"] and data["step"] is not None and not explored.accelerated:
+    if not data["lemmas"] and data["step"] is not None:
         data["lemmas"].append(_step_lemma(network.kind.statement, own, data["rule"]))
     return data
 

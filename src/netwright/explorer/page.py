@@ -3,19 +3,21 @@
 A file has the network, which the page's own engine runs at any time up to a limit; that of the
 universal one takes any machine as its prompt. What the engine does not run (language models,
 networks that were changed, chosen moments) is recorded: the answers that the page would request.
-Modules and data are gzipped and in base64; the modules become `data:` URLs in an import map.
+Modules and data are gzipped and in base 85; the modules become `data:` URLs in an import map.
 Nothing is ever fetched.
 """
 
 import base64
 import gzip
 import html
+import json
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from importlib.resources import files
 from os import PathLike
 from pathlib import PurePath, PurePosixPath
 from posixpath import normpath
+from string import ascii_lowercase, ascii_uppercase, digits
 from typing import Any
 
 from netwright.errors import InputError
@@ -42,22 +44,34 @@ MOST = 20_000
 MOST_IN_THE_PAGE = 100_000
 """The last time of a run in a file that has the network, as in engine/source.js."""
 UNPACK = """
-(async () => {
-  globalThis.unpacked = async (id) => {
-    const packed = atob(document.getElementById(id).textContent);
-    const bytes = new Blob([Uint8Array.from(packed, (c) => c.charCodeAt(0))]).stream();
-    return new Response(bytes.pipeThrough(new DecompressionStream("gzip"))).json();
-  };
+globalThis.unpacked = async (text) => {
+  const UNUSED = [34, 36, 38, 39, 47, 60, 62, 92, 96];
+  const left = (5 - (text.length % 5)) % 5, whole = text + "~".repeat(left), digits = new Map();
+  for (let c = 33; c < 127; c++) if (!UNUSED.includes(c)) digits.set(c, digits.size);
+  const view = new DataView(new ArrayBuffer((whole.length / 5) * 4));
+  for (let n = 0, x = 0; n < whole.length; n++) {
+    x = 85 * x + digits.get(whole.charCodeAt(n));
+    if (n % 5 === 4) { view.setUint32(((n - 4) / 5) * 4, x); x = 0; }
+  }
+  const bytes = new Blob([view.buffer.slice(0, view.byteLength - left)]).stream();
+  return new Response(bytes.pipeThrough(new DecompressionStream("gzip"))).json();
+};
+globalThis.begin = async (packed, main) => {
   const imports = {}, map = document.createElement("script");
-  for (const [name, source] of Object.entries(await unpacked("modules")))
+  for (const [name, source] of Object.entries(await unpacked(packed)))
     imports[name] = `data:text/javascript,${encodeURIComponent(source)}`;
   map.type = "importmap";
   map.textContent = JSON.stringify({ imports });
   document.head.append(map);
-  await import("netwright/main.js");
-})();
+  await import(`netwright/${main}`);
+};
 """
-"""What a file runs first: it makes its modules known by name, and starts the page."""
+"""What a file or a site runs first: it makes its modules known by name, and starts the page."""
+THEIRS = f"{digits}{ascii_uppercase}{ascii_lowercase}!#$%&()*+-;<=>?@^_`{{|}}~"
+"""The 85 digits of Python's base 85."""
+DIGITS = "".join(chr(c) for c in range(33, 127) if chr(c) not in "\"$&'/<>\\`")
+"""Ours, none of which HTML or a text of JavaScript writes in another way."""
+START = 'begin(document.getElementById("modules").textContent, "main.js");\n'
 POLICY = (
     "default-src 'none'; script-src 'unsafe-inline' data:; style-src 'unsafe-inline'; "
     "img-src data: blob:; worker-src blob:; base-uri 'none'; form-action 'none'"
@@ -84,7 +98,10 @@ ANY_MACHINE = "universal-transformer"
 """What runs the machines that are typed in a file."""
 CHECKER = _files("/checker")
 """The modules that check certificates in the page, which loads them when they are used."""
-SERVED = ASSETS | FIGURES | ENGINE | CHECKER
+IN_A_FILE = ASSETS | FIGURES | ENGINE | CHECKER
+SITE = _files("/site")
+"""The walk, and what only a static site has."""
+SERVED = IN_A_FILE | SITE | {"/walk.html": SITE["/site/walk.html"]}
 
 
 def moments_recorded(explored: Explored, tokens: str | None, t: int | None) -> range:
@@ -136,23 +153,32 @@ def page_file(
             moments.append(moment_data(explored, moment))
         query = {**(query or {}), "t": str(t or times[0])}
         recorded |= {"moments": moments, "query": query}
-    more = ENGINE | CHECKER if "network" in recorded else {}
-    modules = {
-        f"netwright{path}": _by_name(path, each.body)
-        for path, each in sorted((ASSETS | FIGURES | more).items())
-        if path.endswith(".js")
-    }
-    page = ASSETS["/"].body.decode()
+    modules = modules_by_name(IN_A_FILE if "network" in recorded else ASSETS | FIGURES)
     style = ASSETS["/style.css"].body.decode()
     head = (
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n'
         f"<style>\n{style}</style>\n"
-        f'<script type="application/octet-stream" id="recorded">{_packed(recorded)}</script>\n'
-        f'<script type="application/octet-stream" id="modules">{_packed(modules)}</script>\n'
-        f"<script>{UNPACK}</script>\n"
+        f'<script type="application/octet-stream" id="recorded">{packed(recorded)}</script>\n'
+        f'<script type="application/octet-stream" id="modules">{packed(modules)}</script>\n'
+        f"<script>{UNPACK}{START}</script>\n"
     )
+    return with_head(head)
+
+
+def with_head(head: str, asset: Answer = ASSETS["/"]) -> str:
+    """The page, or another asset, with something else in the place of its assets."""
+    page = asset.body.decode()
     begin, end = page.index("<!-- assets -->"), page.index("<!-- /assets -->")
     return page[:begin] + head + page[end + len("<!-- /assets -->") :]
+
+
+def modules_by_name(assets: Mapping[str, Answer]) -> dict[str, str]:
+    """Modules as an import map has them: by names that begin with `netwright/`."""
+    return {
+        f"netwright{path}": _by_name(path, each.body)
+        for path, each in sorted(assets.items())
+        if path.endswith(".js")
+    }
 
 
 def _runs_in_the_page(explored: Explored, t: int) -> bool:
@@ -181,8 +207,20 @@ def _by_name(path: str, module: bytes) -> str:
     return re.sub(r'(from |import\()"(\.\.?/[^"]+)"', name, text)
 
 
-def _packed(data: object) -> str:
-    return base64.b64encode(gzip.compress(json_bytes(data), 9, mtime=0)).decode()
+def packed(data: object) -> str:
+    """Data as a script has it: JSON, gzipped, in base 85; equal data is equal text.
+
+    >>> unpacked(packed({"t": 18}))
+    {'t': 18}
+    """
+    found = base64.b85encode(gzip.compress(json_bytes(data), 9, mtime=0)).decode()
+    return found.translate(str.maketrans(THEIRS, DIGITS))
+
+
+def unpacked(text: str) -> Any:
+    """What was packed."""
+    found = base64.b85decode(text.translate(str.maketrans(DIGITS, THEIRS)))
+    return json.loads(gzip.decompress(found))
 
 
 class Page:

@@ -36,6 +36,7 @@ def test_axe_finds_nothing(look: Opened, kind: str, width: int, height: int, mor
         "#demos-button",
         "#check-button",
         "#help-button",
+        "#save-button",
         "#lemmas button",
     ):
         if not page.locator(button).first.is_visible():  # not every kind has lemmas to open

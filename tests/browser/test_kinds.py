@@ -150,11 +150,22 @@ def test_a_universal_network_shows_its_output(look: Opened, kind: str) -> None:
 def test_a_language_model_shows_its_text(look: Opened) -> None:
     subject = f"{PALINDROME}&kind=language-model&context=64"
     page = look(subject, 2)
-    assert text(page, "#text").startswith("The text: a b b a <run> R:start:a>_ @1")
+    assert page.locator("#text code").all_inner_texts()[:7] == [
+        *"abba",
+        "<run>",
+        "R:start:a>_",
+        "@1",
+    ]
     written = page.inner_text("#text mark")
     page.keyboard.press("ArrowRight")
     at(page, 3)
-    assert written in text(page, "#text code:nth-last-of-type(2)")
+    assert written in page.locator("#text code").all_inner_texts()[-2:]
+    page = look(subject, 12)  # the visits that are looked up are lit, with their addresses
+    assert page.locator("#text .pointed").all_inner_texts() == [
+        "R R:have-a:_>_ @4",
+        "L R:have-b:b>b @16",
+    ]
+    assert "addresses right 13 left 25" in " ".join(text(page, "#figures").split())
 
 
 def test_the_last_moment_of_a_language_model(look: Opened) -> None:

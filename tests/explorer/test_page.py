@@ -1,6 +1,5 @@
 """The page as one file: everything in it, nothing fetched, nothing overwritten."""
 
-import base64
 import gzip
 import html
 import json
@@ -13,14 +12,14 @@ import pytest
 import netwright as nw
 from netwright.cli import main
 from netwright.errors import InputError, OutputError
-from netwright.explorer.page import ASSETS, CHECKER, ENGINE, SERVED, explore
+from netwright.explorer.page import ASSETS, CHECKER, ENGINE, FIGURES, IN_A_FILE, explore, unpacked
 from netwright.kind.registry import exact_kinds
 
 
 def recorded(page: str, name: str = "recorded") -> dict[str, Any]:
     packed = re.search(rf'id="{name}">([^<]+)<', page)
     assert packed is not None
-    return dict(json.loads(gzip.decompress(base64.b64decode(packed[1]))))
+    return dict(unpacked(packed[1]))
 
 
 @pytest.mark.parametrize("kind", exact_kinds())
@@ -42,7 +41,7 @@ def test_a_file_has_the_network_and_names_no_address(tmp_path: Path, kind: str) 
 
 def test_modules_import_each_other_by_names_that_the_file_has() -> None:
     text = explore("even-as", "ab", to="language-model").html
-    for page, assets in ((text, ASSETS), (explore("even-as", "ab").html, SERVED)):
+    for page, assets in ((text, ASSETS | FIGURES), (explore("even-as", "ab").html, IN_A_FILE)):
         _check_modules(page, {f"netwright{path}" for path in assets if path.endswith(".js")})
 
 
@@ -176,6 +175,7 @@ def test_the_page_is_small() -> None:
     files = {path: each.body for path, each in ASSETS.items() if path != "/"}
     assert sum(map(len, files.values())) < 105_000
     assert len(gzip.compress(b"".join(files.values()), 9)) < 34_000
+    assert len(gzip.compress(b"".join(each.body for each in FIGURES.values()), 9)) < 8_000
     page = explore("busy-beaver-5", to="universal-transformer").html
     assert len(gzip.compress(page.encode(), 9)) < 120_000
 

@@ -31,7 +31,8 @@ Examples:
   netwright draw palindrome -o states.svg
   netwright draw palindrome abba -o run.png
   netwright draw busy-beaver-5 --what run --max-steps 5e7 -o bb5.png
-  netwright draw palindrome abba --only decoder.3.self -o attention.svg"""
+  netwright draw palindrome abba --only decoder.3.self -o attention.svg
+  netwright draw palindrome abba --on rnn --t 10 -o moment.svg"""
 
 
 @with_kind_options
@@ -51,6 +52,12 @@ def command(
         str,
         typer.Option("--only", metavar="NAME", help="Draw one attention, such as decoder.3.self."),
     ] = "",
+    t: Annotated[
+        int | None,
+        typer.Option(
+            "--t", min=1, metavar="TIME", help="Draw a network at this time, as explore shows it."
+        ),
+    ] = None,
     on: OnKind = None,
     max_steps: MaxSteps = 10_000_000,
     force: Force = False,
@@ -65,11 +72,22 @@ def command(
     check_output(output, force=force)
     source, _, symbols = load_with_word(machine, word, separator, format_name, head)
     chosen = what or (ATTENTION if attention else STATES if word is None else RUN)
-    if chosen == ATTENTION:
-        source = network_of(source, on, symbols, **options)
-    elif on is not None or options or attention:
-        raise InputError(f"--what {chosen} is for machines; networks have --what {ATTENTION}")
-    picture = draw(source, symbols, what=chosen, max_steps=max_steps, attention=attention)
+    if t is not None:
+        if what is not None or attention:
+            raise InputError("--t draws one time of a network; leave out --what and --only")
+        from netwright.explorer.explored import Explored
+        from netwright.explorer.pictures import moment_picture
+
+        chosen, network = "moment", network_of(source, on, symbols, **options)
+        picture = moment_picture(Explored(network, tuple(symbols), max_steps), t)
+    else:
+        if chosen == ATTENTION:
+            source = network_of(source, on, symbols, **options)
+        elif on is not None or options or attention:
+            raise InputError(
+                f"--what {chosen} is for machines; networks have --what {ATTENTION}, and --t TIME"
+            )
+        picture = draw(source, symbols, what=chosen, max_steps=max_steps, attention=attention)
     save_file(output, picture.content(output), force=force)
     if as_json:
         about = {"machine": machine, "what": chosen, "title": picture.title}

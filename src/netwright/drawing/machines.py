@@ -12,7 +12,7 @@ from netwright.drawing.strokes import width_of
 from netwright.errors import InputError, unknown
 from netwright.machine.load import load_machine
 from netwright.machine.simulate import check_limit
-from netwright.machine.timeline import Timeline
+from netwright.machine.timeline import Diagram, Timeline
 from netwright.machine.turing_machine import TuringMachine
 from netwright.network.network import Network
 from netwright.network.running import machine_in, network_of
@@ -221,38 +221,58 @@ def space_time(
     wide, high = width - left - right, height - top - bottom
     columns, rows = min(int(wide), stop), min(int(high), last - first + 1)
     found = timeline.diagram(0, stop, columns, first, last, rows)
-    shades = found.image.T[..., None] / 255
-    pixels = (np.array(LIGHT) + shades * (np.array(DARK) - np.array(LIGHT))).round()
     title = f"{shortened(machine.name, 60) or 'a machine'}: the tape over time"
     picture = Picture(width, height, title)
+    box, is_single = (left, top, wide, high), columns == stop and stop <= 400
+    add_diagram(picture, found, box, (0, stop), (first, last), is_single, "step" if words else "")
+    if words:
+        picture.text((left, 20), f"{picture.title}, {stop - 1:,} steps", 13)
+        add_legend(picture, machine, timeline, left + wide)
+    return picture
+
+
+def add_diagram(
+    picture: Picture,
+    found: Diagram,
+    box: tuple[float, float, float, float],
+    times: tuple[int, int],
+    cells: tuple[int, int],
+    is_single: bool,
+    what: str,
+) -> None:
+    """Add a space-time diagram with its axes: times from `times[0]` to below `times[1]`.
+
+    `box` is its left, top, width and height; if it `is_single`, a column is one time. `what` a time
+    is; if empty, there are no axes.
+    """
+    (left, top, wide, high), (first, last) = box, cells
+    shades = found.image.T[..., None] / 255
+    pixels = (np.array(LIGHT) + shades * (np.array(DARK) - np.array(LIGHT))).round()
     picture.image((left, top), (wide, high), pixels.astype(np.uint8))
-    per_step, per_cell = wide / columns, high / (last + 1 - first)
-    if columns == stop and stop <= 400:
+    per_step, per_cell = wide / len(found.lowest), high / (last + 1 - first)
+    if is_single:
         path = [
             (left + (n + 0.5) * per_step, top + (cell - first + 0.5) * per_cell)
             for n, cell in enumerate(found.lowest.tolist())
         ]
         picture.line(path, RED, 1.4)
     else:
-        for cells, below in ((found.lowest, 0), (found.highest, 1)):  # what the head sweeps
+        for swept, below in ((found.lowest, 0), (found.highest, 1)):  # what the head sweeps
             path = [
                 (left + (n + 0.5) * per_step, top + (cell + below - first) * per_cell)
-                for n, cell in enumerate(cells.tolist())
+                for n, cell in enumerate(swept.tolist())
             ]
             picture.line(path, RED, 1.0)
-    if not words:
-        return picture
-    picture.text((left, 20), f"{picture.title}, {stop - 1:,} steps", 13)
-    _legend(picture, machine, timeline, left + wide)
-    _axis(picture, left, top + high, wide, 0, stop - 1, "step")
+    if not what:
+        return
+    _axis(picture, left, top + high, wide, times[0], times[1] - 1, what)
     for cell in {first, last, *({0} if min(0 - first, last) * per_cell > 14 else ())}:
         y = top + (cell - first + 0.5) * per_cell
         picture.text((left - 6, y + 4), f"{cell:,}", 10, FAINT, "end")
     picture.text((8, top - 10), "cell", 10, FAINT)
-    return picture
 
 
-def _legend(picture: Picture, machine: TuringMachine, timeline: Timeline, right: float) -> None:
+def add_legend(picture: Picture, machine: TuringMachine, timeline: Timeline, right: float) -> None:
     """The shade of each symbol, the first few of them, right-aligned above a picture."""
     levels = dict(zip(machine.symbols, timeline.levels().tolist(), strict=False))
     for symbol in reversed([*levels][:MOST_SYMBOLS]):

@@ -5,6 +5,8 @@ descenders reach to 8. Polylines are separated by spaces; a point alone is a dot
 real text instead.
 """
 
+from unicodedata import normalize
+
 WIDTH, HEIGHT = 4, 6
 ADVANCE = 5.6
 _GLYPHS = """
@@ -53,8 +55,13 @@ def strokes(text: str, x: float, y: float, size: float) -> list[list[tuple[float
     return [
         [(x + (place * ADVANCE + dx) * unit, y + (dy - HEIGHT) * unit) for dx, dy in line]
         for place, character in enumerate(text)
-        for line in GLYPHS.get(character, [list(_BOX)])
+        for line in GLYPHS.get(character) or GLYPHS.get(_plain(character), [list(_BOX)])
     ]
+
+
+def _plain(character: str) -> str:
+    """A subscript or superscript as the character itself, and a minus sign as a hyphen."""
+    return "-" if character == "−" else normalize("NFKC", character)[:1]
 
 
 def width_of(text: str, size: float) -> float:

@@ -5,6 +5,7 @@
     /api/network    the network itself, for the page's own engine
     /api/configuration  t: what the machine does then, without the network
     /api/diagram    from, to, columns, first, last, rows: the space-time diagram, binary
+    /api/obligations  what is checked of the network's weights, for all inputs
     /api/machines   the library, and the kinds of network with their options
     /api/statements what the paper's statements say
     /api/demos      runs that are worth a look, each with a question
@@ -119,6 +120,7 @@ class Answers:
             "/api/network": _network,
             "/api/configuration": _configuration,
             "/api/diagram": _diagram,
+            "/api/obligations": _obligations,
         }
         if path not in long:
             return message(404, f"there is no {shortened(path, 60)}")
@@ -258,6 +260,20 @@ def _run(explored: Explored, _query: Query, _keep_going: KeepGoing) -> Answer:
 
 def _network(explored: Explored, _query: Query, _keep_going: KeepGoing) -> Answer:
     return json_answer(network_data(explored.network))
+
+
+def _obligations(explored: Explored, _query: Query, _keep_going: KeepGoing) -> Answer:
+    return json_answer(obligations_data(explored.network))
+
+
+def obligations_data(network: Network) -> dict[str, Any]:
+    """The obligations of a certificate, each with its cases and any failure; or why it has none."""
+    if network.kind.proof.checker is None:
+        return {"obligations": [], "why": network.kind.proof.uncertified}
+    try:
+        return {"obligations": [list(each) for each in network.certify().obligations], "why": ""}
+    except NetwrightError as error:  # a part of it, or a name, cannot be written in a certificate
+        return {"obligations": [], "why": str(error)}
 
 
 def _configuration(explored: Explored, query: Query, _keep_going: KeepGoing) -> Answer:

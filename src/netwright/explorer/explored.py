@@ -251,6 +251,7 @@ class Explored:
                 "parts": [vars(part) for part in self.view.parts],
                 "drawn": self.view.drawn,
                 "drawing": self.view.drawing,
+                "figures": [dict(figure) for figure in self.view.figures],
                 "score": kind.look.score(network.compiled),
             },
         }

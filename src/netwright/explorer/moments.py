@@ -4,11 +4,13 @@ All data comes from the network's own vectors, except the tape, the last visits 
 values of the proof, which come from the machine.
 """
 
+from collections.abc import Sequence
 from math import ceil, log2
 from typing import Any
 
+from netwright.engine.attended import ListedAttention
 from netwright.errors import NetworkError
-from netwright.exact.rational import ZERO, Rational, as_float
+from netwright.exact.rational import ONE, ZERO, Rational, as_float
 from netwright.exact.vector import Vector
 from netwright.explorer.explored import Explored
 from netwright.network.trace import Moment
@@ -19,7 +21,11 @@ TAPE = 30
 """The number of cells shown on either side of the head."""
 LONGEST_NUMBER = 80
 MOST_VECTORS = 12
+MANY = 10_000
+"""The number of keys from which on winners are not looked for by comparing every score."""
 LONGEST_TEXT = 30
+STEP = "the machine's state and symbol"
+"""The name of the claim about a moment of a kind that has no lemmas of moments."""
 MOVES = {"L": -1, "R": 1, "S": 0}
 
 
@@ -71,6 +77,7 @@ def moment_data(explored: Explored, moment: Moment) -> dict[str, Any]:
     """Return all data that the page shows for a moment; the rule is the network's own."""
     network, kind = explored.network, explored.network.kind
     data = machine_data(explored, moment.t)
+    own = data["rule"]
     data["vectors"] = _vectors_data(explored, moment)
     try:
         said = kind.look.rule(network.compiled, moment)
@@ -78,10 +85,18 @@ def moment_data(explored: Explored, moment: Moment) -> dict[str, Any]:
     except NetworkError as error:
         data["rule"], data["lost"] = None, str(error)
     if text := kind.look.text(network.compiled, explored.tracing, moment.t):
-        before, after = text
-        data["text"] = {"all": len(before), "before": before[-LONGEST_TEXT:], "after": after}
+        data["text"] = {
+            "all": len(text.before),
+            "before": text.before[-LONGEST_TEXT:],
+            "after": text.after,
+            "pointed": [[side, a, text.before[a:b]] for side, a, b in text.pointed],
+        }
     if explored.view.drawn:
         data["attention"] = _attention_data(explored, moment, data.get("next"))
+    if explored.view.asked:
+        data["attended"] = _attended_data(explored, moment)
+    if explored.view.gates:
+        data["gates"] = {n: _gate_data(moment[n]) for n in moment if is_of(n, explored.view.gates)}
     data["lemmas"] = []
     for check in kind.proof.lemmas(network.compiled, explored.history, moment):
         holds = check.found == check.wanted
@@ -90,7 +105,16 @@ def moment_data(explored: Explored, moment: Moment) -> dict[str, Any]:
             lemma["found"] = shortened(check.found, 200)
             lemma["wanted"] = shortened(check.wanted, 200)
         data["lemmas"].append(lemma)
+    if not data["lemmas"] and data["step"] is not None:
+        data["lemmas"].append(_step_lemma(network.kind.statement, own, data["rule"]))
     return data
+
+
+def _step_lemma(statement: str, own: dict[str, Any] | None, found: dict[str, Any] | None) -> Any:
+    """Whether the state and the symbol that the vectors show are the machine's at that time."""
+    shown = [rule and f"{rule['state']} reading {rule['symbol']}" for rule in (found, own)]
+    lemma = {"statement": statement, "name": STEP, "holds": shown[0] == shown[1]}
+    return lemma if lemma["holds"] else lemma | {"found": shown[0], "wanted": shown[1]}
 
 
 def _vectors_data(explored: Explored, moment: Moment) -> list[dict[str, Any]]:
@@ -100,7 +124,8 @@ def _vectors_data(explored: Explored, moment: Moment) -> list[dict[str, Any]]:
     """
     view, parts = explored.view, explored.view.parts
     found, before = [], Vector.zero(explored.network.layout)
-    every = [name for name in moment if not view.vectors or name.split(".")[0] in view.vectors]
+    every = [name for name in moment if not view.vectors or is_of(name, view.vectors)]
+    digits = explored.network.kind.look.digits
     for name in [part.vector for part in parts] or every[:MOST_VECTORS]:
         vector = moment[name]
         is_stream, shown = vector.layout == before.layout, set(vector.entries)
@@ -114,8 +139,35 @@ def _vectors_data(explored: Explored, moment: Moment) -> list[dict[str, Any]]:
             before = vector
         else:
             each["names"] = [str(vector.layout.coordinates[k]) for k in keys]
+        if view.stacks:
+            blocks = [(k, vector.layout.coordinates[k].block.split(" ")[-1]) for k in keys]
+            stacks = [k for k, block in blocks if block in view.stacks]
+            each["digits"] = {
+                k: digits(explored.network.compiled, vector.entries[k]) for k in stacks
+            }
         found.append(each)
     return found
+
+
+def is_of(name: str, vectors: Sequence[str]) -> bool:
+    """Whether a vector is one of those of that name, such as `cell.3` of `cell`."""
+    return name.split(".")[0] in vectors
+
+
+def _attended_data(explored: Explored, moment: Moment) -> dict[str, Any]:
+    """Return the winner, and the number of winners, of each attention that a figure shows."""
+    asked, found = explored.view.asked, moment.attention
+    names = list(found) if "" in asked else [name for name in asked if name in found]
+    names = [n for n in names if not isinstance(found[n], ListedAttention) or len(found[n]) < MANY]
+    return {n: {"winner": found[n].winner, "winners": len(found[n].winners)} for n in names}
+
+
+def _gate_data(gate: Vector) -> dict[str, Any]:
+    """Return the blocks in which a gate is 1 throughout, and its other numbers by name."""
+    ones = [b for b, labels in gate.layout.blocks if [*gate[b].values()] == [ONE] * len(labels)]
+    names = gate.layout.coordinates
+    rest = [k for k in sorted(gate.entries) if names[k].block not in ones]
+    return {"ones": ones, "rest": [[str(names[k]), number_text(gate.entries[k])] for k in rest]}
 
 
 def number_text(x: Rational) -> str:

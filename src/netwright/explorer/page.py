@@ -3,23 +3,25 @@
 A file has the network, which the page's own engine runs at any time up to a limit; that of the
 universal one takes any machine as its prompt. What the engine does not run (language models,
 networks that were changed, chosen moments) is recorded: the answers that the page would request.
-Modules and data are gzipped and in base64; the modules become `data:` URLs in an import map.
+Modules and data are gzipped and in base 85; the modules become `data:` URLs in an import map.
 Nothing is ever fetched.
 """
 
 import base64
 import gzip
 import html
+import json
 import re
 from collections.abc import Callable, Iterable, Mapping
 from importlib.resources import files
 from os import PathLike
 from pathlib import PurePath, PurePosixPath
 from posixpath import normpath
+from string import ascii_lowercase, ascii_uppercase, digits
 from typing import Any
 
 from netwright.errors import InputError
-from netwright.explorer.answers import Answer, json_bytes, statement_titles
+from netwright.explorer.answers import Answer, json_bytes, obligations_data, statement_titles
 from netwright.explorer.explored import LIMIT, Explored
 from netwright.explorer.moments import moment_data
 from netwright.export.json_target import network_data
@@ -43,7 +45,15 @@ MOST_IN_THE_PAGE = 100_000
 """The last time of a run in a file that has the network, as in engine/source.js."""
 UNPACK = """
 globalThis.unpacked = async (text) => {
-  const bytes = new Blob([Uint8Array.from(atob(text), (c) => c.charCodeAt(0))]).stream();
+  const UNUSED = [34, 36, 38, 39, 47, 60, 62, 92, 96];
+  const left = (5 - (text.length % 5)) % 5, whole = text + "~".repeat(left), digits = new Map();
+  for (let c = 33; c < 127; c++) if (!UNUSED.includes(c)) digits.set(c, digits.size);
+  const view = new DataView(new ArrayBuffer((whole.length / 5) * 4));
+  for (let n = 0, x = 0; n < whole.length; n++) {
+    x = 85 * x + digits.get(whole.charCodeAt(n));
+    if (n % 5 === 4) { view.setUint32(((n - 4) / 5) * 4, x); x = 0; }
+  }
+  const bytes = new Blob([view.buffer.slice(0, view.byteLength - left)]).stream();
   return new Response(bytes.pipeThrough(new DecompressionStream("gzip"))).json();
 };
 globalThis.begin = async (packed, main) => {
@@ -57,6 +67,10 @@ globalThis.begin = async (packed, main) => {
 };
 """
 """What a file or a site runs first: it makes its modules known by name, and starts the page."""
+THEIRS = f"{digits}{ascii_uppercase}{ascii_lowercase}!#$%&()*+-;<=>?@^_`{{|}}~"
+"""The 85 digits of Python's base 85."""
+DIGITS = "".join(chr(c) for c in range(33, 127) if chr(c) not in "\"$&'/<>\\`")
+"""Ours, none of which HTML or a text of JavaScript writes in another way."""
 START = 'begin(document.getElementById("modules").textContent, "main.js");\n'
 POLICY = (
     "default-src 'none'; script-src 'unsafe-inline' data:; style-src 'unsafe-inline'; "
@@ -76,13 +90,15 @@ def _files(folder: str) -> dict[str, Answer]:
 ASSETS = _files("")
 """The page's own files by path."""
 ASSETS["/"] = ASSETS["/index.html"]
+FIGURES = _files("/figures")
+"""The modules that draw a moment of a kind of network."""
 ENGINE = _files("/engine")
 """The modules that run a network in the page."""
 ANY_MACHINE = "universal-transformer"
 """What runs the machines that are typed in a file."""
 CHECKER = _files("/checker")
 """The modules that check certificates in the page, which loads them when they are used."""
-IN_A_FILE = ASSETS | ENGINE | CHECKER
+IN_A_FILE = ASSETS | FIGURES | ENGINE | CHECKER
 SITE = _files("/site")
 """The walk, and what only a static site has."""
 SERVED = IN_A_FILE | SITE | {"/walk.html": SITE["/site/walk.html"]}
@@ -121,6 +137,7 @@ def page_file(
     explored.explore(lambda done: True)
     recorded: dict[str, Any] = {"run": explored.description(), "statements": statement_titles()}
     network = explored.network
+    recorded["obligations"] = obligations_data(network)
     if tokens is None and _runs_in_the_page(explored, t or 1):
         explored.check(t or 1)
         recorded |= {"network": network_data(network), "query": {"machine": "", "t": str(t or 1)}}
@@ -136,7 +153,7 @@ def page_file(
             moments.append(moment_data(explored, moment))
         query = {**(query or {}), "t": str(t or times[0])}
         recorded |= {"moments": moments, "query": query}
-    modules = modules_by_name(IN_A_FILE if "network" in recorded else ASSETS)
+    modules = modules_by_name(IN_A_FILE if "network" in recorded else ASSETS | FIGURES)
     style = ASSETS["/style.css"].body.decode()
     head = (
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n'
@@ -191,8 +208,19 @@ def _by_name(path: str, module: bytes) -> str:
 
 
 def packed(data: object) -> str:
-    """Data as a script has it: JSON, gzipped, in base64; equal data is equal text."""
-    return base64.b64encode(gzip.compress(json_bytes(data), 9, mtime=0)).decode()
+    """Data as a script has it: JSON, gzipped, in base 85; equal data is equal text.
+
+    >>> unpacked(packed({"t": 18}))
+    {'t': 18}
+    """
+    found = base64.b85encode(gzip.compress(json_bytes(data), 9, mtime=0)).decode()
+    return found.translate(str.maketrans(THEIRS, DIGITS))
+
+
+def unpacked(text: str) -> Any:
+    """What was packed."""
+    found = base64.b85decode(text.translate(str.maketrans(DIGITS, THEIRS)))
+    return json.loads(gzip.decompress(found))
 
 
 class Page:

@@ -1,7 +1,7 @@
 """A static site: a gallery of the library, the page with its engine, a playground, a walk.
 
 A folder that opens from `file://` and from any static host. Modules and data are gzipped and in
-base64 in classic scripts, since from `file://` neither modules nor `fetch` load: `site.js` has all
+base 85 in classic scripts, since from `file://` neither modules nor `fetch` load: `site.js` has all
 modules once, and `data/NAME.js` the networks of one machine, which the page loads when it shows
 them. The content depends on the library and the code alone: two builds are equal, byte for byte.
 """
@@ -15,7 +15,7 @@ from urllib.parse import quote, urlencode
 
 from netwright.drawing.machines import FAINT, space_time, state_diagram
 from netwright.drawing.picture import Picture
-from netwright.explorer.answers import json_bytes, statement_titles
+from netwright.explorer.answers import json_bytes, obligations_data, statement_titles
 from netwright.explorer.demos import DEMOS
 from netwright.explorer.explored import Explored
 from netwright.explorer.moments import moment_data
@@ -80,7 +80,11 @@ class Entry(NamedTuple):
     def data(self) -> dict[str, Any]:
         """By kind: the run and the network, as the page's engine takes them."""
         return {
-            kind: {"run": each.description(), "network": network_data(each.network)}
+            kind: {
+                "run": each.description(),
+                "network": network_data(each.network),
+                "obligations": obligations_data(each.network),
+            }
             for kind, each in self.explored.items()
         }
 

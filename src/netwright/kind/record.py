@@ -27,6 +27,7 @@ from netwright.engine.moments import ReferenceEngine, ReplayEngine
 from netwright.errors import InputError, unknown
 from netwright.exact.layout import Layout
 from netwright.exact.meanings import Meanings
+from netwright.exact.rational import Rational
 from netwright.exact.snapshot import CheckpointStore
 from netwright.exact.vector import Vector
 from netwright.kind.registry import kind_named
@@ -35,7 +36,7 @@ from netwright.machine.timeline import Timeline
 from netwright.machine.turing_machine import TuringMachine
 from netwright.network.trace import Moment
 from netwright.network.tree import maps
-from netwright.network.view import AppliedRule, History, View
+from netwright.network.view import AppliedRule, History, View, Written
 from netwright.verify.comparison import Check
 from netwright.verify.proposal import Proposal
 from netwright.verify.shown import shown_checks
@@ -365,8 +366,12 @@ class Look(ABC, Generic[C]):
         """The symbols that it reads, one a moment, before the machine of `history` starts."""
         return word
 
-    def text(self, compiled: C, tracing: Any, t: int) -> tuple[list[str], list[str]] | None:
-        """The tokens up to moment t, and the next one, if any; None if it writes no text."""
+    def text(self, compiled: C, tracing: Any, t: int) -> Written | None:
+        """The text at moment t; None if it writes no text."""
+        return None
+
+    def digits(self, compiled: C, x: Rational) -> list[int] | None:
+        """The first digits of a number that is a stack, from its top; None if it is none."""
         return None
 
     def rule(self, compiled: C, moment: Moment) -> AppliedRule | None:

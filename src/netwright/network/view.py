@@ -5,9 +5,10 @@ knows which vectors there are. Views with many words are data files next to the 
 """
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.resources import files
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from netwright.machine.timeline import Timeline
 from netwright.machine.turing_machine import TuringMachine
@@ -50,16 +51,32 @@ class View:
     drawing: str = "Layer 3"  # its title on the page
     has_null: bool = False
     """Whether it attends to the first token if a cell is fresh."""
+    figures: tuple[Mapping[str, Any], ...] = ({"draw": "blocks", "attention": ""},)
+    """The pictures of a moment: `draw` names a module of the page's `figures/`, the rest is its.
+
+    `attention` is one whose winner it shows, all of them if empty. By default every block by name.
+    """
+    stacks: tuple[str, ...] = ()
+    """Blocks whose number is a stack, the digits of which are shown; also as parts of a cell."""
+    gates: tuple[str, ...] = ()
+    """Vectors of which only those that are not shown whole are shown in full: gates of 0 and 1."""
+
+    @property
+    def asked(self) -> tuple[str, ...]:
+        """The attentions whose winners are shown; an empty name for all of them."""
+        return tuple(each["attention"] for each in self.figures if "attention" in each)
 
 
 def view_named(kind: str) -> View:
     """Read the view of a kind from the page's folder."""
     folder = files("netwright").joinpath("explorer", "web", "views")
     data = json.loads(folder.joinpath(f"{kind}.json").read_text(encoding="utf-8"))
-    groups = tuple(map(tuple, data.pop("groups")))
+    groups = tuple(map(tuple, data.pop("groups", ())))
     short = tuple(data.pop("short", {}).items())
-    columns = tuple(Column(*row) for row in data.pop("columns"))
-    parts = tuple(Part(*row) for row in data.pop("parts"))
+    columns = tuple(Column(*row) for row in data.pop("columns", ()))
+    parts = tuple(Part(*row) for row in data.pop("parts", ()))
+    for name in ("figures", "vectors", "stacks", "gates"):
+        data[name] = tuple(data.get(name, ()))
     return View(groups, short, columns, parts, **data)
 
 
@@ -70,6 +87,16 @@ class History(NamedTuple):
     lead: int  # how far the network's time is ahead of the machine's
     lead_at_the_end: int
     """The same for the last time; less if the last configuration is only an output."""
+
+
+class Written(NamedTuple):
+    """What a language model has written."""
+
+    before: list[str]
+    after: list[str]
+    """The token that it writes now, if any."""
+    pointed: list[tuple[str, int, int]]
+    """The heads that look visits up, and the slice of the text that each finds."""
 
 
 class AppliedRule(NamedTuple):

@@ -6,9 +6,11 @@ import { drawTape, drawText, say } from "./tape.js";
 import { Picture } from "./picture.js";
 import { Overview } from "./overview.js";
 import { drawStream } from "./stream.js";
-import { drawLemmas } from "./lemmas.js";
+import { drawFigures } from "./figures.js";
+import { drawLemmas, loadObligations } from "./lemmas.js";
 import { drawRule } from "./rule.js";
 import { Transport } from "./transport.js";
+import { showSave } from "./save.js";
 import { Choice, showDemos } from "./choice.js";
 import { showHelp, setTheme, nextTheme } from "./help.js";
 import { number, steps } from "./format.js";
@@ -107,6 +109,8 @@ function draw() {
   say($("sentence"), run, shown);
   drawText($("text"), shown);
   drawLemmas($("lemmas"), run, shown, source);
+  if (shown.vectors) loadObligations(run, source, draw);
+  drawFigures($("figures"), run, shown);
   drawStream(run, shown);
   drawRule(run, shown);
   picture.draw(shown).then(() => overview.load());
@@ -132,6 +136,7 @@ const choice = new Choice();
 $("breaking").addEventListener("toggle", () => $("breaking").open && broken?.open());
 
 store.watch((state, changed) => {
+  if (changed.has("big")) setBig();
   if (changed.has("theme")) { setTheme(state.theme); overview.draw(); broken?.paint(); }
   if ([...changed].some(store.isSubject)) {
     document.body.classList.add("loading");
@@ -144,15 +149,27 @@ store.watch((state, changed) => {
   else draw();
 });
 
+// Larger, for a projector; what is drawn to a size is drawn again.
+function setBig() {
+  const big = Boolean(store.get("big"));
+  document.body.classList.toggle("big", big);
+  $("big-button").setAttribute("aria-pressed", big);
+  wide = 0;
+  if (run) resize();
+}
+
 // A frame in a notebook has no size at first, and a page may get another one at any time.
 let wide = 0;
-new ResizeObserver(([{ contentRect }]) => {
-  if (contentRect.width === wide) return;
-  wide = contentRect.width;
+function resize() {
   overview.resize();
   picture.resize();
   broken?.paint();
   draw();
+}
+new ResizeObserver(([{ contentRect }]) => {
+  if (contentRect.width === wide) return;
+  wide = contentRect.width;
+  resize();
 }).observe($("tape"));
 addEventListener("popstate", () => location.reload());
 $("stop").addEventListener("click", () => {
@@ -164,6 +181,8 @@ $("stop").addEventListener("click", () => {
 $("theme").addEventListener("click", () => store.set({ theme: nextTheme() }));
 $("help-button").addEventListener("click", () => showHelp());
 $("edit-button").addEventListener("click", () => source.edit());
+$("save-button").addEventListener("click", () => whole && showSave(run, whole.t));
+$("big-button").addEventListener("click", () => store.set({ big: store.get("big") ? undefined : "1" }));
 $("demos-button").addEventListener("click", async () => showDemos(await source.demos()));
 
 // The checker of certificates is loaded when it is used; a file of recorded moments does not have it.
@@ -182,7 +201,7 @@ for (const type of ["dragover", "drop"]) {
     source = await openSource(progress);
     store.readURL(source.recorded?.query);
     setTheme(store.get("theme"));
-    if (store.get("big")) document.body.classList.add("big");
+    setBig();
     document.body.classList.toggle("file", Boolean(source.only) && !source.library);
     document.body.classList.toggle("site", Boolean(source.library));
     $("edit-button").hidden = !source.edit;

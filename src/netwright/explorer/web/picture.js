@@ -2,6 +2,7 @@
 
 import { element, about, clip, number, signed, symbol } from "./format.js";
 import { cased, fit, ink, paint, scale } from "./diagram.js";
+import { arcs } from "./figures/links.js";
 
 const TOP = 22, BOTTOM = 14; // pixels above and below the tape
 const SMALL = "11px ui-monospace, monospace";
@@ -106,6 +107,7 @@ export class Picture {
     context.setLineDash([4, 4]);
     line(context, now, 0, now, height, "--text", 1.5);
     context.setLineDash([]);
+    for (const [time, cell, to, next, side, kind] of arcs(this.run, moment)) link(context, [centre(time), row(cell)], [centre(to), row(next)], `--layer-${side === "R" ? 1 : 2}`, kind === "own" ? 2.5 : 1);
     const found = moment.attention;
     let below = true;
     if (found && found.winner !== null && found.winner >= diagram.start && found.cell !== null) {
@@ -176,6 +178,14 @@ function line(context, x0, y0, x1, y1, colour, width) {
   context.beginPath();
   context.moveTo(x0, y0);
   context.lineTo(x1, y1);
+  cased(context, colour, width);
+}
+
+// An arc from one token to another.
+function link(context, [x0, y0], [x1, y1], colour, width) {
+  context.beginPath();
+  context.moveTo(x0, y0);
+  context.quadraticCurveTo((x0 + x1) / 2, Math.min(y0, y1) - Math.min(40, Math.abs(x0 - x1) / 3), x1, y1);
   cased(context, colour, width);
 }
 

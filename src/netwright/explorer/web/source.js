@@ -13,13 +13,13 @@ export function unfold(moment, run) {
   if (!Array.isArray(moment.vectors)) return moment;
   const whole = {};
   let now = new Map();
-  for (const { name, entries, names } of moment.vectors) {
+  for (const { name, entries, names, digits } of moment.vectors) {
     now = run.view.parts.length ? new Map(now) : new Map();
     for (const [place, value] of entries) {
       if (value === "0") now.delete(place);
       else now.set(place, value);
     }
-    whole[name] = { entries: [...now].sort(([a], [b]) => a - b), changed: entries, names };
+    whole[name] = { entries: [...now].sort(([a], [b]) => a - b), changed: entries, names, digits };
   }
   moment.vectors = whole;
   return moment;
@@ -159,6 +159,7 @@ export class ServerSource {
 
   machines() { return this.ask("api/machines", {}); }
   statements() { return this.ask("api/statements", {}); }
+  obligations() { return this.ask("api/obligations", {}); }
   demos() { return this.ask("api/demos", {}); }
 
   // The editor: its machine runs on the network that is chosen, in any format that netwright reads.
@@ -213,6 +214,7 @@ class FileSource {
   stop() { this.machine.stop(); }
   async machines() { return null; }
   async statements() { return this.recorded.statements; }
+  async obligations() { return this.recorded.obligations; }
   async demos() { return null; }
 }
 

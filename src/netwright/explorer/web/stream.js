@@ -11,7 +11,7 @@ export function drawStream(run, moment) {
     ? "the machine has not started" : `step ${number(moment.step)} of the machine`;
   const what = run.view.columns.length ? `What each layer adds to token ${number(moment.t)}` : `The vectors at time ${number(moment.t)}`;
   section.querySelector("h2").textContent = `${what} · ${step}`;
-  const names = run.layout.flatMap(([block, labels]) => labels.map((label) => [block, label]));
+  const names = coordinates(run);
   const table = document.getElementById("table");
   if (!moment.vectors) { // the machine's part of the moment is there first
     document.getElementById("inside").replaceChildren();
@@ -24,12 +24,14 @@ export function drawStream(run, moment) {
 // The table of a moment; numbers that are not those of `whole`, the same moment of another network,
 // are marked. A cell has the numbers in it, [vector, coordinate], for those who flip their signs.
 export function tableOf(run, moment, whole = null) {
-  const names = run.layout.flatMap(([block, labels]) => labels.map((label) => [block, label]));
+  const names = coordinates(run);
   return (run.view.columns.length ? residual : vectors)(run, moment, names, whole);
 }
 
+export const coordinates = (run) => run.layout.flatMap(([block, labels]) => labels.map((label) => [block, label]));
+
 // The numbers of a vector by block: [label, exact text].
-function blocks(vector, names) {
+export function blocks(vector, names) {
   const found = new Map();
   for (const [place, value] of vector?.entries ?? []) {
     const [block, label] = names[place];

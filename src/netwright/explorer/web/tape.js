@@ -81,14 +81,22 @@ function lookBack(moment) {
   return [to, element("em", {}, `last visited by token ${number(winner)}`), `${right}, ${number(moment.t - winner)} back.`];
 }
 
-// The end of what a language model has written, and the token that it writes now.
+// The end of what a language model has written, the token that it writes now, and those that its heads look up.
 export function drawText(place, moment) {
   const text = moment.text;
   place.hidden = !text;
   if (!text) return;
-  const token = (each, name) => element(name, each.length > 40 ? { title: each } : {}, clip(each, 40));
-  const last = text.before.slice(innerWidth < 720 ? -10 : -30);
-  const before = text.all > last.length ? `… ${number(text.all - last.length)} tokens, then ` : "";
-  place.replaceChildren(`The text: ${before}`, ...last.flatMap((each) => [token(each, "code"), " "]),
+  const token = (each, name, more = {}) => element(name, { ...more, ...(each.length > 40 ? { title: each } : {}) }, clip(each, 40));
+  const last = text.before.slice(innerWidth < 720 ? -10 : -30), from = text.all - last.length;
+  const box = ([side, at, tokens]) => element("span", { class: "pointed", title: `looked up, ${side}: from token ${number(at)} of the text, counted from 0` }, element("small", {}, side), ...tokens.flatMap((each) => [" ", token(each, "code")]));
+  const lit = new Map(text.pointed.map((each) => [each[1], each])), words = [];
+  const far = [...lit.values()].filter(([, at]) => at < from).sort(([, a], [, b]) => a - b);
+  if (from) words.push(far.length ? "… " : `… ${number(from)} tokens, then `, ...far.flatMap((each) => [box(each), " … "]));
+  for (let n = 0; n < last.length; n++) {
+    const found = lit.get(from + n);
+    words.push(found ? box(found) : token(last[n], "code"), " ");
+    if (found) n += found[2].length - 1;
+  }
+  place.replaceChildren("The text: ", ...words,
     ...(text.after.length ? ["and now ", ...text.after.map((each) => token(each, "mark"))] : ["and nothing more"]), ".");
 }

@@ -44,7 +44,7 @@ from netwright.machine.timeline import Timeline
 from netwright.machine.turing_machine import TuringMachine
 from netwright.network.tensors import NamedTensors, Tensor, about_machine
 from netwright.network.trace import Moment
-from netwright.network.view import AppliedRule, History, view_named
+from netwright.network.view import AppliedRule, History, Written, view_named
 from netwright.text import as_token
 from netwright.verify.comparison import Check
 
@@ -286,13 +286,11 @@ class LanguageModelLook(Look[CompiledLanguageModel]):
         room = (compiled.context - compiled.vocabulary.steps_from(len(word))) // 2
         return History(Timeline(moving, word, limit=max(0, min(limit, room - 1))), 1, 1)
 
-    def text(
-        self, compiled: CompiledLanguageModel, tracing: StepTracing, t: int
-    ) -> tuple[list[str], list[str]]:
-        """The text up to the token whose vectors are shown, and the token that it writes."""
+    def text(self, compiled: CompiledLanguageModel, tracing: StepTracing, t: int) -> Written:
+        """The text up to the token whose vectors are shown, the next one, and what heads find."""
         end = tracing.places[t - 1]
         found = [compiled.vocabulary.texts[token] for token in tracing.tokens[: end + 1]]
-        return found[:end], found[end:]
+        return Written(found[:end], found[end:], tracing.pointed(t))
 
     def rule(self, compiled: CompiledLanguageModel, moment: Moment) -> AppliedRule | None:
         """State and symbol of a step token; the rule is the machine's."""

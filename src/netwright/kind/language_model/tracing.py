@@ -207,6 +207,17 @@ class StepTracing(LanguageModelTracing):
         ahead = next(name for name, side in heads.items() if side in (None, "R" if right else "L"))
         return {self.AHEAD: found[ahead] if right or left else Visited(None), **found}
 
+    def pointed(self, t: int) -> list[tuple[str, int, int]]:
+        """The pointer heads by side, and the tokens that each finds, as a slice of the text.
+
+        These are a step's two tokens, or one of the prompt. A head for both sides is `ahead`.
+        """
+        found = []
+        for name, side in self.compiled.pointers:
+            place = int(self._winners[name][self.places[t - 1] - 1])
+            found.append((side or self.AHEAD, place - (place > self._first), place + 1))
+        return found
+
     @cached_property
     def _winners(self) -> "dict[str, NDArray[np.int64]]":
         return self.compiled.network.forward(self.tokens)[1]

@@ -29,7 +29,7 @@ from netwright.kind.rnn.reading import VectorReader
 from netwright.machine.turing_machine import TuringMachine
 from netwright.network.tensors import VECTOR, NamedTensors, name_of_function, tensor_of
 from netwright.network.trace import Moment
-from netwright.network.view import AppliedRule, View
+from netwright.network.view import AppliedRule, view_named
 from netwright.verify.comparison import Check
 
 if TYPE_CHECKING:
@@ -164,7 +164,7 @@ class NeuralGPULook(StackLook[CompiledNeuralGPU]):
     """The look of the cells."""
 
     meanings = MEANINGS
-    view = View(vectors=("cell",))
+    view = view_named("neural-gpu")
 
     def rule(self, compiled: CompiledNeuralGPU, moment: Moment) -> AppliedRule | None:
         """The rule of its RNN: g_0 is in E of the last token's cell, later ones in D."""

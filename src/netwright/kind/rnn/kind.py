@@ -40,7 +40,7 @@ from netwright.machine.timeline import Timeline
 from netwright.machine.turing_machine import TuringMachine
 from netwright.network.tensors import VECTOR, NamedTensors
 from netwright.network.trace import Moment
-from netwright.network.view import AppliedRule, History
+from netwright.network.view import AppliedRule, History, view_named
 from netwright.verify.comparison import Check
 
 if TYPE_CHECKING:
@@ -80,10 +80,22 @@ class StackConstruction(Construction[C]):
         return {**given, "base": 4} if usual else given
 
 
+MOST_DIGITS = 30  # of a stack that are shown
+
+
 class StackLook(Look[C]):
     """The look of a network that reads its input first."""
 
     reader = "stacks"
+
+    def digits(self, compiled: Any, x: Rational) -> list[int] | None:
+        """The first digits in the base of the stacks: each is as large as possible."""
+        found: list[int] = []
+        while 0 < x < 1 and len(found) < MOST_DIGITS:
+            x *= compiled.neurons.base
+            found.append(int(x.floor()))
+            x -= found[-1]
+        return found
 
     def history(self, compiled: C, word: Sequence[str], limit: int) -> History:
         """The machine starts after the word and the blank that ends it."""
@@ -261,6 +273,7 @@ class RNNLook(StackLook[CompiledRNN]):
     """The look of the hidden vectors."""
 
     meanings = MEANINGS
+    view = view_named("rnn")
 
     def rule(self, compiled: CompiledRNN, moment: Moment) -> AppliedRule | None:
         """State and symbol by the read-outs of g; the rule is the machine's."""

@@ -1,13 +1,13 @@
 // A moment of a network for the page, as explorer/moments.py makes it from Python's.
 
-import { absolute, approximate, minus, over, plus, ratio, times } from "./rational.js";
+import { ONE, absolute, approximate, compare, minus, over, parse, plus, ratio, sign, times } from "./rational.js";
 import { blockPlaces } from "./vectors.js";
 import { openNetwork } from "./network.js";
 import { code } from "./prompt.js";
 import { ProofValues } from "./proof.js";
 import { Timeline } from "./timeline.js";
 
-const LONGEST = 80, MOST_VECTORS = 12;
+const LONGEST = 80, MOST_VECTORS = 12, MOST_DIGITS = 30;
 // How the machine's state and symbol are read off the vectors, by the reader that the kind names.
 const READERS = { shown: "shownRule", coded: "codedRule", stacks: "stackRule" };
 
@@ -43,6 +43,9 @@ export class Moments {
     this.labels = new Map(data.blocks.map(([block, labels]) => [block, labels]));
     if (data.proof.claims) this.proof = new ProofValues(proved, word, new Timeline(machine, word, -1, last));
     this.read = READERS[data.reader];
+    this.asked = this.view.figures.filter((figure) => "attention" in figure).map((figure) => figure.attention);
+    this.base = parse(data.options.base ?? `${machine.symbols.length + 1}`);
+    this.blocks = data.blocks.flatMap(([block, labels]) => labels.map(() => block)); // of every coordinate
     // As Python's watch: 5 on + r is 5 + code₂ of a running state.
     const { prompt } = data.written, states = prompt ? [null, ...prompt.states.map(([name]) => name)] : machine.states; // it reads in state 0
     this.states = new Map(states.map((name, n) => [`${plus(ratio(5), times(ratio(2), code(n)))}`, name]));
@@ -66,6 +69,8 @@ export class Moments {
       vectors: this.vectors(vectors),
       rule: this.ruleOf(vectors, t),
       ...(drawn ? { attention: this.attention(drawn, vectors) } : {}),
+      ...(this.asked.length ? { attended: this.attended(attention) } : {}),
+      ...(this.view.gates.length ? { gates: this.gates(vectors) } : {}),
       lemmas: this.proof?.claims(t, vectors, attention) ?? [],
     };
   }
@@ -92,8 +97,42 @@ export class Moments {
       const seen = parts.length ? new Set([...now.keys(), ...before.keys()]) : new Set(now.keys());
       const changed = [...seen].filter((place) => !parts.length || now.get(place) !== before.get(place)).sort((a, b) => a - b);
       before = now;
-      return { name, entries: changed.map((place) => [place, now.get(place) ?? "0"]) };
+      const isStack = (place) => this.view.stacks.includes(this.blocks[place].split(" ").at(-1));
+      const digits = this.view.stacks.length ? { digits: Object.fromEntries(changed.filter(isStack).map((place) => [place, this.digits(all.get(name).get(place))])) } : {};
+      return { name, entries: changed.map((place) => [place, now.get(place) ?? "0"]), ...digits };
     });
+  }
+
+  // The first digits of a stack, as StackLook.digits in Python.
+  digits(x) {
+    const found = [];
+    while (sign(x) > 0 && compare(x, ONE) < 0 && found.length < MOST_DIGITS) {
+      x = times(x, this.base);
+      const digit = Number(BigInt(x.n) / BigInt(x.d));
+      found.push(digit);
+      x = minus(x, ratio(digit));
+    }
+    return found;
+  }
+
+  // The winner, and the number of winners, of each attention that a figure shows.
+  attended(attention) {
+    const names = this.asked.includes("") ? Object.keys(attention) : this.asked.filter((name) => name in attention);
+    return Object.fromEntries(names.map((name) => { const { winners } = attention[name]; return [name, { winner: winners.length === 1 ? winners[0] : null, winners: winners.length }]; }));
+  }
+
+  // The blocks in which a gate is 1 throughout, and its other numbers by name.
+  gates(vectors) {
+    return Object.fromEntries([...vectors].filter(([name]) => this.view.gates.includes(name.split(".")[0])).map(([name, vector]) => {
+      const ones = [...this.places].filter(([, places]) => places.every((place) => `${vector.get(place)}` === "1")).map(([block]) => block);
+      const rest = vector.places.map((place, at) => [place, text(vector.numbers[at])]).filter(([place]) => !ones.includes(this.blocks[place])).sort(([a], [b]) => a - b);
+      return [name, { ones, rest: rest.map(([place, number]) => [this.label(place), number]) }];
+    }));
+  }
+
+  label(place) {
+    const block = this.blocks[place], label = this.labels.get(block)[place - this.places.get(block)[0]];
+    return label ? `${block}[${label}]` : block;
   }
 
   // The state and the symbol whose codes are in y_{t−1}.

@@ -22,13 +22,13 @@ function describe(data, machine, word) {
   const timeline = new Timeline(shown, word, -1, MOST + 1);
   const ended = (timeline.end ?? MOST + 1) <= MOST, final = timeline.at(ended ? timeline.end : MOST);
   const outcome = !machine.accepting.length ? "halted" : machine.accepting.includes(final.state) ? "accepted" : "rejected";
-  const { groups, short, columns, parts, drawn, drawing, score } = data.view;
+  const { groups, short, columns, parts, drawn, drawing, figures, score } = data.view;
   const run = {
     name: machine.name, about: machine.description, input: word, reads: { symbols: word, input: true },
     kind: data.kind, statement: data.statement, options: data.options, in_floats: false, changes: [], trust: "compiled",
     dimension: data.dimension, lead: 1, last: final.time, ended, outcome: ended ? outcome : null, steps: final.step,
     cut: "", cells: [timeline.lowest, timeline.highest], head: -1, machine: shown, layout: data.blocks,
-    view: { groups, short, columns, parts, drawn, drawing, score },
+    view: { groups, short, columns, parts, drawn, drawing, figures, score },
   };
   return { run, timeline };
 }
@@ -106,7 +106,15 @@ export class EngineSource {
     if (found === null || stopped()) return null;
     this.progress(null);
     const place = this.place(t);
+    if (!found.lemmas.length && place.step !== null) found.lemmas = [this.shows(found.rule, t)];
     return unfold({ ...found, ...place, ...(found.attention ? { attention: this.cells(found.attention, place.next) } : {}) }, known);
+  }
+
+  // Whether the state and the symbol that the vectors show are the machine's, as explorer/moments.py has it.
+  shows(rule, t) {
+    const own = this.timeline.at(t - this.known.lead), said = (state, symbol) => `${state} reading ${symbol}`;
+    const found = rule && said(rule.state, rule.symbol), wanted = own && said(own.state, own.symbol), holds = found === wanted;
+    return { statement: this.known.statement, name: "the machine's state and symbol", holds, ...(holds ? {} : { found, wanted }) };
   }
 
   // Say how far the network's own run is; without this word, progress is the diagram's.
@@ -153,5 +161,7 @@ export class EngineSource {
 
   async machines() { return null; }
   async statements() { return this.recorded.statements; }
+  // Those of the network that the file was written for; a machine that is typed has another prompt.
+  async obligations() { return this.typed.machine ? null : this.recorded.obligations; }
   async demos() { return null; }
 }

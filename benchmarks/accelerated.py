@@ -39,7 +39,7 @@ def after_set_up(name: str, on: str, steps: int) -> float:
     return best
 
 
-for kind in ("rnn", "neural-gpu"):
+for kind in ("rnn", "neural-gpu", "pointer-transformer", "universal-transformer"):
     print(f"{kind}: the 5-state busy beaver to halting")
     print(f"  {1000 * after_set_up('busy-beaver-5', kind, 10**8):.2f} ms after set-up")
     print(f"{kind}: the bouncer 1RB1LA_1LA1RB, 10^12 steps")

@@ -23,7 +23,7 @@ def answer(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any
     return dict(json.loads(capsys.readouterr().out))
 
 
-@pytest.mark.parametrize("on", ["machine", "rnn", "neural-gpu"])
+@pytest.mark.parametrize("on", ["machine", "rnn", "neural-gpu", "universal-transformer"])
 def test_a_long_tape_is_shown_as_runs(on: str, capsys: pytest.CaptureFixture[str]) -> None:
     found = answer(capsys, BOUNCER, "--on", on, "--max-steps", "1e11")
     assert found["tape"] is None
@@ -38,14 +38,14 @@ def test_a_long_tape_is_shown_as_runs(on: str, capsys: pytest.CaptureFixture[str
     assert "moves" in said
 
 
-@pytest.mark.parametrize("on", ["machine", "rnn", "neural-gpu"])
+@pytest.mark.parametrize("on", ["machine", "rnn", "neural-gpu", "universal-transformer"])
 def test_steps_beyond_64_bits_with_cycles(on: str, capsys: pytest.CaptureFixture[str]) -> None:
     found = answer(capsys, "1RB0LB_1LA0LA", "--on", on, "--max-steps", "1e30")
     assert (found["steps"], found["head"]) == (10**30, -5 * 10**29)
     assert found["tape_runs"] == [["1", 1], ["0", 5 * 10**29 - 1], ["1", 1]]
 
 
-@pytest.mark.parametrize("on", ["machine", "rnn"])
+@pytest.mark.parametrize("on", ["machine", "rnn", "pointer-transformer"])
 def test_a_run_is_resumed_where_it_stopped(
     on: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
@@ -60,7 +60,7 @@ def test_a_run_is_resumed_where_it_stopped(
     assert capsys.readouterr().err.startswith("netwright: ")
 
 
-@pytest.mark.parametrize("on", ["machine", "rnn", "neural-gpu"])
+@pytest.mark.parametrize("on", ["machine", "rnn", "neural-gpu", "universal-transformer"])
 def test_ctrl_c_ends_it_with_one_message(on: str) -> None:
     call = [sys.executable, "-m", "netwright", "run", BOUNCER, "--on", on, "--max-steps", "1e30"]
     running = subprocess.Popen(

@@ -14,6 +14,7 @@ from tests.machine_table import ORACLES
 from tests.mutations import mutated_neural_gpu, mutated_rnn
 from tests.repetition import repeated, some
 
+from netwright.definitions.transformer import attention
 from netwright.engine.digits import Digits
 from netwright.engine.moments import advance_to
 from netwright.engine.neural_gpu import FastNeuralGPU
@@ -31,6 +32,8 @@ from netwright.network.network import compile_network
 from netwright.network.running import run
 
 BOUNCER = "1RB1LA_1LA1RB"
+POINTERS = ("pointer-transformer", "universal-transformer")
+ALL = ("machine", "rnn", "neural-gpu", *POINTERS)
 FAR = 10**6
 LONGEST = {machine: max(inputs, key=len) for machine, (inputs, _) in ORACLES.items()}
 
@@ -189,6 +192,40 @@ def test_the_definition_goes_on_from_a_far_moment(on: str, time: int) -> None:
         assert vector == trace[time + k]["cell"], k
 
 
+@pytest.mark.parametrize("on", POINTERS)
+@pytest.mark.parametrize("time", [10**7, pytest.param(10**12, marks=pytest.mark.thorough)])
+def test_the_definitions_maps_go_on_from_a_far_token(on: str, time: int) -> None:
+    """Each of a hundred tokens leads to the next: y + pos, and each layer from what it attends to.
+
+    What a token attends to is looked up at its own number: that token's value, made by V.
+    """
+    net = compile_network(load_machine(BOUNCER), on)
+    trace, network = net.trace("", 10**15, engine="accelerated"), net.compiled.network
+    keys, values = network.encode(net.compiled.embed(()))
+    for t in range(time, time + 100):
+        now = trace[t]
+        z = network.positioned(trace[t - 1]["y"], t)
+        for n, layer in enumerate(network.decoder, start=1):
+            assert now[f"decoder.{n}.input"] == z
+            to = now.attention[f"decoder.{n}.self"]
+            p = z
+            if layer.V(z).entries or n == len(network.decoder):
+                (winner,) = to.winners
+                there = trace[winner][f"decoder.{n}.input"]
+                q, others = layer.Q(z), {max(1, winner - 1), min(t, winner + 1)} - {winner}
+                score = network.score(q, layer.K(there))
+                for other in others:  # the score falls on both sides of the greatest
+                    near = trace[other][f"decoder.{n}.input"]
+                    assert network.score(q, layer.K(near)) < score
+                p = layer.V(there) + z
+            assert now[f"decoder.{n}.p"] == p
+            a = attention(p, keys, values, network.score, network.rho) + p
+            assert now[f"decoder.{n}.a"] == a
+            z = layer.O(a) + a
+            assert now[f"decoder.{n}.z"] == z
+        assert now["y"] == network.F(z)
+
+
 def test_a_changed_weight_changes_the_answer() -> None:
     """The answer is the weights': it is that of `fast` on the same network, whatever that is."""
     net = compile_network(load_machine(BOUNCER), "rnn")
@@ -241,7 +278,7 @@ def test_equal_to_the_machine_far_away(which: str | int, steps: int) -> None:
     else:
         machine = next(islice(long_runs(), which, None))
     wanted = simulate(machine, None, steps, engine="fast")
-    for on in ("machine", "rnn", "neural-gpu"):
+    for on in ALL:
         if on == "neural-gpu" and len(machine.default_input) > 20:
             continue  # its input is read cell by cell
         found = run(machine, None, steps, on=on, engine="accelerated")
@@ -252,19 +289,20 @@ def test_equal_to_the_machine_far_away(which: str | int, steps: int) -> None:
 
 def test_few_moves() -> None:
     """The 5-state busy beaver halts after 47,176,870 steps; the bouncer goes to 10¹²."""
-    for on in ("machine", "rnn", "neural-gpu"):
+    for on in ALL:
         found = run(library_machine("busy-beaver-5"), None, 10**8, on=on, engine="accelerated")
         assert (found.outcome.value, found.steps) == ("halted", 47_176_870)
         assert sum(count for symbol, count in found.tape.runs if symbol == "1") == 4098
         assert found.moves is not None
         assert found.moves < 100_000
-    found = run(load_machine(BOUNCER), None, 10**12, on="rnn", engine="accelerated")
-    assert found.tape.runs == (("1", 1_414_214),)
-    assert found.moves is not None
-    assert found.moves < 7_100_000
+    for on in ("rnn", "pointer-transformer"):
+        found = run(load_machine(BOUNCER), None, 10**12, on=on, engine="accelerated")
+        assert found.tape.runs == (("1", 1_414_214),)
+        assert found.moves is not None
+        assert found.moves < 7_100_000
 
 
-@pytest.mark.parametrize("on", ["machine", "rnn", "neural-gpu"])
+@pytest.mark.parametrize("on", ALL)
 @pytest.mark.parametrize("name", ["1RB1RB_1LB0LC_0RA0LC_1RC1LD", "1RB0RA_1LD0LD_0RA1LA_1LC0LB"])
 def test_a_loop_in_place_is_few_moves(name: str, on: str) -> None:
     """It pops far more digits than its stacks ever have; it depends on how deep it reaches."""
@@ -276,7 +314,7 @@ def test_a_loop_in_place_is_few_moves(name: str, on: str) -> None:
     assert found.moves < 1000
 
 
-@pytest.mark.parametrize("on", ["machine", "rnn"])
+@pytest.mark.parametrize("on", ["machine", "rnn", "pointer-transformer"])
 def test_too_many_runs_are_refused(on: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine that writes 1, 0, 1, 0, … has a run of digits in every cell."""
     monkeypatch.setattr("netwright.exact.runs.MOST_RUNS", 10_000)
@@ -285,7 +323,7 @@ def test_too_many_runs_are_refused(on: str, monkeypatch: pytest.MonkeyPatch) -> 
         run(load_machine("1RB1RB_0RA0RA"), None, 10**6, on=on, engine="accelerated")
 
 
-@pytest.mark.parametrize("on", ["machine", "rnn", "neural-gpu"])
+@pytest.mark.parametrize("on", ALL)
 def test_numbers_beyond_64_bits(on: str) -> None:
     """A machine that walks to the right writes as many ones as it does steps."""
     for steps in (2**61 - 3, 2**62, 2**64 + 5, 10**30):

@@ -72,7 +72,7 @@ def command(
         choice_of(
             "--engine",
             [Engine.AUTO, Engine.ACCELERATED],
-            "accelerated: moments of a regular run up to 10^15 (rnn, neural-gpu).",
+            "accelerated: moments of a regular run up to 10^15.",
         ),
     ] = Engine.AUTO,
     max_steps: Annotated[

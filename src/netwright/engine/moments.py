@@ -25,6 +25,7 @@ ZERO_BLOCK = -1
 NEITHER = -2
 AT_ONCE = 1 << 16
 """The greatest number of moments to ask an engine for, if it computes them one by one."""
+UNLIMITED = 1 << 256
 
 
 class UnsuitableError(Exception):
@@ -320,8 +321,14 @@ class StagedEngine(ABC, Generic[F]):
     SHORT = 64
     """How many moments `--engine auto` does by the definition: faster than loading a compiler."""
 
-    def __init__(self, watches: Sequence[Watch], reference_steps: int) -> None:
+    def __init__(
+        self, watches: Sequence[Watch], reference_steps: int, *, accelerated: bool = False
+    ) -> None:
         self.watches = tuple(watches)
+        self.accelerated = accelerated
+        """Whether many moments are done at once."""
+        if accelerated:
+            self.most_at_once = UNLIMITED
         self.moments = 0
         self.compile_seconds = 0.0
         self.by_definition = 0 if self.is_warm() else reference_steps

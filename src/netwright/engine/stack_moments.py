@@ -41,9 +41,6 @@ if TYPE_CHECKING:
     from netwright.engine.tables import Tables
 
 
-UNLIMITED = 1 << 256
-
-
 class IntegerWatch:
     """A watch of a one-hot block as an integer matrix: what each coordinate adds to the block."""
 
@@ -365,15 +362,6 @@ class StackEngine(StagedEngine[StackMoments]):
     @abstractmethod
     def all_vectors(self) -> NamedVectors:
         """All vectors of the newest moment, by name."""
-
-    def __init__(
-        self, watches: Sequence[Watch], reference_steps: int, *, accelerated: bool
-    ) -> None:
-        super().__init__(watches, reference_steps)
-        self.accelerated = accelerated
-        """Whether whole runs of digits are done at once."""
-        if accelerated:
-            self.most_at_once = UNLIMITED
 
     start = EnginePlace(0, None, {}, {}, None)
     """The bookmark of the beginning."""

@@ -134,6 +134,8 @@ class DecoderReading(ShownReading[D]):
         self, shown: Callable[[D, Sequence[str]], Shown], fast: type[FastDecoder | PointerEngine]
     ) -> None:
         self._shown, self._fast = shown, fast
+        if fast.accelerates:
+            self.engines = (*self.engines[:-1], Engine.ACCELERATED, self.engines[-1])
 
     def shown(self, compiled: D, word: Sequence[str]) -> Shown:
         """What to watch in a token, as the kind defines it."""
@@ -148,19 +150,30 @@ class DecoderReading(ShownReading[D]):
         if engine is Engine.REFERENCE or type(compiled.network) is not Transformer:
             return ReferenceEngine(self.moments(compiled, word), shown.watches)
         short = self._fast.SHORT if engine is Engine.AUTO else 0
-        options: dict[str, Any] = {"tables": False} if engine is Engine.FULL else {}
+        options = {"tables": engine is not Engine.FULL}
+        if engine is Engine.ACCELERATED:
+            options["accelerated"] = True
         run = compiled.network, compiled.embed(word), compiled.seed, shown.watches
         return self._fast(*run, reference_steps=short, **options)
 
-    def trace(self, compiled: D, word: Sequence[str], max_steps: int) -> TransformerTracing:
+    def trace(
+        self, compiled: D, word: Sequence[str], max_steps: int, *, accelerated: bool = False
+    ) -> TransformerTracing:
         """A trace of all tokens."""
         X = compiled.embed(word)
 
         def tokens(shown: Shown) -> TokenEngine:
-            return TokenEngine(compiled.network, X, compiled.seed, shown.watches)
+            given = compiled.network, X, compiled.seed, shown.watches
+            return TokenEngine(*given, accelerated=accelerated)
 
         ongoing = self.run_by(tokens, compiled, word, max_steps)
         return TransformerTracing(ongoing, compiled.network, X)
+
+    def accelerated_trace(
+        self, compiled: D, word: Sequence[str], max_steps: int
+    ) -> TransformerTracing:
+        """A trace of all tokens, many of them at once."""
+        return self.trace(compiled, word, max_steps, accelerated=True)
 
     def vectors(self, compiled: D) -> list[str]:
         """Input, q, k, v, p, a and z of every decoder layer, and the output."""

@@ -158,8 +158,8 @@ class Network:
             word: a string, one symbol a character, or any iterable of symbols; None means the
                 machine's default input.
             max_steps: a limit on the machine's steps, at which the outcome is undecided.
-            engine: `auto`, `fast`, `full` or `reference`, also `accelerated` for stacks (`torch`
-                for a language model); all give the same answer.
+            engine: `auto`, `fast`, `full` or `reference`, also `accelerated` for kinds that have
+                it (`torch` for a language model); all give the same answer.
             progress: a callback that gets the steps done and the cells used; from the accelerated
                 engine also the moves.
             store: where the run saves checkpoints, to be resumed later.

@@ -17,7 +17,7 @@ from tests.repetition import examples, repeated
 from tests.strategies import machines, words
 
 from netwright.definitions.transformer import Transformer, dot_product, score_phi
-from netwright.engine.moments import ReferenceEngine, Watch, rows_of, watched
+from netwright.engine.moments import ReferenceEngine, RepeatedCodes, Watch, rows_of, watched
 from netwright.engine.pointers import engine as pointer_engine
 from netwright.engine.pointers import evaluation
 from netwright.engine.pointers.content import _Keys
@@ -65,12 +65,15 @@ class Run(NamedTuple):
         return np.concatenate([engine.advance(1) for _ in range(count)])
 
     def check(self, count: int) -> str | None:
-        """The engine gives the same; why it left its tables, if it did."""
-        engine = PointerEngine(*self)
-        found: list[Codes] = []
-        while (done := sum(map(len, found))) < count:
-            found.append(rows_of(engine.advance(count - done)))
-        np.testing.assert_array_equal(np.concatenate(found), self.by_definition(count))
+        """Tables, and the accelerated engine, give the same; why tables were left, if they were."""
+        wanted, engine = self.by_definition(count), PointerEngine(*self)
+        for each in (PointerEngine(*self, accelerated=True), engine):
+            found: list[Codes] = []
+            while (done := sum(map(len, found))) < count:
+                codes = each.advance(count - done)
+                runs = isinstance(codes, RepeatedCodes)
+                found.append(rows_of(codes.spelled_out() if runs else codes))
+            np.testing.assert_array_equal(np.concatenate(found), wanted)
         return engine.reason
 
 

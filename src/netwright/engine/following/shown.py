@@ -13,7 +13,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netwright.engine.following.drive import M, OngoingRun
-from netwright.engine.moments import ZERO_BLOCK, Codes, IndexedCodes, Watch
+from netwright.engine.following.tape_runs import (
+    ALL,
+    ENDED,
+    FEW,
+    FINAL,
+    GIVEN,
+    LIMIT,
+    NO_ROOM,
+    STOP,
+    STOPPED,
+    Meanings,
+    RunTape,
+)
+from netwright.engine.moments import ZERO_BLOCK, Codes, IndexedCodes, RepeatedCodes, Watch
 from netwright.errors import NetworkError
 from netwright.exact.snapshot import FARTHEST, Snapshot, checked_array, require_consistent
 from netwright.kind.compiled_decoder import CompiledNormalDecoder
@@ -110,6 +123,12 @@ class WrittenTape:
         cells = map(symbols.__getitem__, self.codes[first : last + 1].tolist())
         return Tape(self.origin + first, tuple(cells))
 
+    def as_runs(self, cell: int) -> RunTape:
+        """The same tape as runs, with the head on a cell."""
+        found = RunTape.of(self.codes, self.origin, self.blank, self.symbols, cell)
+        found.lowest, found.highest = self.lowest, self.highest
+        return found
+
     def snapshot(self) -> Snapshot:
         """The tape as arrays."""
         place = [self.origin, self.lowest, self.highest]
@@ -123,16 +142,6 @@ class WrittenTape:
         lowest, end = self.lowest, self.highest + 1
         inside = self.origin <= lowest <= end <= self.origin + self.codes.size
         require_consistent(inside, "its tape ends before its cells do")
-
-
-GIVEN, FINAL, STOP = 1, 2, 4
-"""Flags of a token: it shows a configuration of the given machine, a final state, or no step."""
-ALL, LIMIT, STOPPED, NO_ROOM, ENDED = range(5)
-"""Why `_follow` stopped: no tokens left, the limit, a token that shows no step, no room on the
-tape, a final state."""
-FEW = 32
-"""The greatest number of tokens that Python follows before a compiler would be loaded."""
-Meanings = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]
 
 
 def _follow(numbers: Any, flags: Any, written: Any, moves: Any, tape: Any, clock: Any) -> int:
@@ -180,9 +189,10 @@ class ShownFollower:
         # The last entry is for `accepted`, which is not a state.
         self.is_given = np.array([*(state in reading.given_states for state in states), False])
         self.is_final = np.array([*(state in reading.final_states for state in states), False])
-        self.written = WrittenTape(reading.laid, reading.blank, len(reading.symbols))
-        self._meanings: Meanings = (np.zeros(0, np.int64),) * 4
-        """By the numbers of tokens: flags, symbols, moves and states."""
+        laid = WrittenTape(reading.laid, reading.blank, len(reading.symbols))
+        self.written: WrittenTape | RunTape = laid
+        self._rows = np.zeros((0, len(reading.watches)), np.int64)
+        self._meanings = self._meanings_of(self._rows)
         self.moments, self.cell = 0, reading.cell
         self.steps = -1  # the given machine's run has not yet begun
         self.at_a_step = self.before_end = False
@@ -211,12 +221,24 @@ class ShownFollower:
         """Advance by a batch of tokens: update tape, head, state and step count."""
         if not isinstance(codes, IndexedCodes):
             codes = IndexedCodes(np.arange(len(codes), dtype=np.uint16), codes)
-            self._meanings = self._meanings_of(codes.rows)
-        elif len(self._meanings[0]) != len(codes.rows):
-            self._meanings = self._meanings_of(codes.rows)
+        if self._rows is not codes.rows:
+            self._rows, self._meanings = codes.rows, self._meanings_of(codes.rows)
+        if isinstance(codes, RepeatedCodes) or isinstance(self.written, RunTape):
+            status, done = self._take_runs(codes)
+        else:
+            status, done = self._take_tokens(codes, self.written)
+        if status == ENDED:
+            self.outcome = self._accepted
+        elif status == LIMIT:
+            self.outcome = Outcome.UNDECIDED
+        elif status == STOPPED:
+            self._end_with(int(self._meanings[3][codes.numbers[done]]))
+
+    def _take_tokens(self, codes: IndexedCodes, tape: WrittenTape) -> tuple[int, int]:
+        """Follow tokens one by one; return why it stopped, and how many were followed."""
         numbers = codes.numbers
         flags, written, move, state = self._meanings
-        tape, done, loop = self.written, 0, _follow
+        done, loop = 0, _follow
         if len(numbers) > FEW:
             from netwright.jit import compiled  # the compiler, which a fast engine has loaded
 
@@ -237,12 +259,24 @@ class ShownFollower:
                 tape.lowest, tape.highest = bounds
             if status == NO_ROOM:
                 tape.reach(self.cell)
-        if status == ENDED:
-            self.outcome = self._accepted
-        elif status == LIMIT:
-            self.outcome = Outcome.UNDECIDED
-        elif status == STOPPED:
-            self._end_with(int(state[numbers[done]]))
+        return status, done
+
+    def _take_runs(self, codes: IndexedCodes) -> tuple[int, int]:
+        """The same for tokens that repeat, and for those after them."""
+        if not isinstance(codes, RepeatedCodes):
+            counts = np.ones(len(codes), np.int64)
+            codes = RepeatedCodes(codes.numbers, codes.rows, counts, len(codes))
+        if isinstance(self.written, WrittenTape):
+            self.written = self.written.as_runs(self.cell)
+        tape = self.written
+        bounds = (tape.lowest, tape.highest) if tape.cells else (self.cell, self.cell)
+        now = [self.cell, self.steps, self.at_a_step, -1, self.head, *bounds, ALL]
+        now = tape.follow(codes, self._meanings, [*now, self.max_steps, self.moments])
+        self.cell, self.steps, at_a_step, code, self.head, _, _, status, _, self.moments, done = now
+        self.at_a_step = bool(at_a_step)
+        if code >= 0:
+            self.state = int(self._meanings[3][code])
+        return status, done
 
     def _meanings_of(self, rows: NDArray[np.int64]) -> Meanings:
         """The meanings of rows of codes, as `_follow` takes them."""
@@ -286,10 +320,14 @@ class ShownFollower:
     def snapshot(self) -> Snapshot:
         """The configuration and the counters, as arrays."""
         place = [self.moments, self.cell, self.steps, self.at_a_step, self.state, self.head]
-        return {"place": np.array(place, dtype=np.int64), **self.written.snapshot()}
+        kind = np.int64 if self.moments < FARTHEST else object
+        return {"place": np.array(place, dtype=kind), **self.written.snapshot()}
 
     def put(self, state: Snapshot) -> None:
         """Continue from one of its own snapshots."""
+        blank, symbols = self.reading.blank, len(self.reading.symbols)
+        runs = "tape_counts" in state
+        self.written = RunTape(blank, symbols) if runs else WrittenTape((), blank, symbols)
         self.written.restore(state)
         place = state["place"].tolist()
         self.moments, self.cell, self.steps, at_a_step, self.state, self.head = place
@@ -316,6 +354,7 @@ def shown_run(
     """The given machine's run on a network, driven by an engine."""
     follower = ShownFollower(shown, max_steps)
     engine = Engine.FAST if getattr(moments, "tables", True) else Engine.FULL
+    engine = Engine.ACCELERATED if getattr(moments, "accelerated", False) else engine
 
     def reached() -> Run:
         return Run(
@@ -331,6 +370,7 @@ def shown_run(
             dimension=dimension,
             note=moments.reason,
             before_end=follower.before_end,
+            moves=getattr(moments, "moves", None),
         )
 
     return OngoingRun(moments, follower, reached, shown.given.blank)

@@ -35,31 +35,43 @@ from netwright.exact.vector import Vector
 
 if TYPE_CHECKING:
     from netwright.engine.full.run import FullRun
+    from netwright.engine.pointers.accelerated import RunPointers
 
 MOST_RECORDS, MOST_ROWS = 1 << 23, 1 << 16
 CHUNK, FIRST_SLOTS, MOST_RECORDED = 1 << 20, 1 << 10, 1 << 14
 NOT_BEGUN = (-2, 0)
 
 
-class PointerEngine(DecoderEngine["Tables | FullRun[Tables]"]):
+class PointerEngine(DecoderEngine["Tables | FullRun[Tables] | RunPointers"]):
     """A run of a network that follows pointers."""
 
     LONG_INPUT = 1023
     """Longer inputs skip the definition, which begins with reading all of the input."""
+    accelerates = True
 
     @staticmethod
     def is_warm() -> bool:
         """Whether the code for tables is compiled."""
         return has_code()
 
-    def ways(self) -> "Iterator[Callable[[], Tables | FullRun[Tables]]]":
-        """Run by tables, or with every weight at every token.
+    def ways(self) -> "Iterator[Callable[[], Tables | FullRun[Tables] | RunPointers]]":
+        """Many tokens at once, by tables, or with every weight at every token.
 
-        The callable has no reference to the engine: a cycle would keep the engine until a garbage
+        The callables have no reference to the engine: a cycle would keep the engine until a garbage
         collection.
         """
-        way = Tables if self.tables else _full_run
-        return iter([partial(way, self.network, self.X, self.seed, self.watches)])
+        ways = [Tables] if self.tables else [_full_run]
+        if self.accelerated:
+            from netwright.engine.pointers.accelerated import RunPointers  # and its loop
+
+            ways.insert(0, RunPointers)
+        given = self.network, self.X, self.seed, self.watches
+        return iter([partial(way, *given) for way in ways])
+
+    @property
+    def moves(self) -> int | None:
+        """How many moves the accelerated engine has made; None if it does not run."""
+        return getattr(self.faster, "moves", None)
 
 
 def has_code() -> bool:
@@ -254,17 +266,35 @@ class Tables:
                 break
         return node
 
+    def look_up(self, output: Output, symbol: int) -> tuple[int, Value | None] | None:
+        """The pointer that a token follows, and its own value; None if the symbols have changed."""
+        node = self.asks(output, symbol)
+        if node is None:
+            return None
+        if not isinstance(node.asks, LookUp):
+            return -1, None
+        self.content.check_keys(node.asks.layer, node.asks.keys)
+        return node.asks.follows, node.asks.value
+
+    def result(self, output: Output, symbol: int, value: Value | None) -> Ended | None:
+        """The result of a token for the value looked up; None if the symbols have changed."""
+        node = self.asks(output, symbol)
+        if node is not None and isinstance(node.asks, LookUp):
+            node = self._answered(self.evaluation.after(node, value), symbol)
+        if node is None:
+            return None
+        if not isinstance(node.asks, Ended):
+            raise UnsuitableError("it looks up twice")
+        return node.asks
+
     def _begin(self, output: int, symbol: int) -> None:
         """Evaluate a case up to its look-up, and give it records."""
         if self._headers[output, symbol, 0] > 0:
             return
-        node = self.asks(self._outputs[output], symbol)
-        if node is None:
+        looks_up = self.look_up(self._outputs[output], symbol)
+        if looks_up is None:
             return
-        follows, value = -1, None
-        if isinstance(node.asks, LookUp):
-            self.content.check_keys(node.asks.layer, node.asks.keys)
-            follows, value = node.asks.follows, node.asks.value
+        follows, value = looks_up
         number = self._value_numbers.setdefault(value, len(self.values))
         if number == len(self.values):
             self.values.append(value)
@@ -281,32 +311,28 @@ class Tables:
 
     def _end(self, output: int, symbol: int) -> None:
         """Fill the record of a case for the value that the next token looks up."""
-        node = self.asks(self._outputs[output], symbol)
         base, follows, _ = self._headers[output, symbol].tolist()
         found = self.looked_up(follows)
-        if node is not None and isinstance(node.asks, LookUp):
-            value = self.values[found] if found >= 0 else None
-            node = self._answered(self.evaluation.after(node, value), symbol)
-        if node is None:
+        value = self.values[found] if found >= 0 else None
+        ended = self.result(self._outputs[output], symbol, value)
+        if ended is None:
             return
-        if not isinstance(node.asks, Ended):
-            raise UnsuitableError("it looks up twice")
-        following, end = self._number(node.asks.output), self.input.end
+        following, end = self._number(ended.output), self.input.end
         if symbol == end:
             with suppress(UnsuitableError):  # the next token raises it again, if there is one
                 self._begin(following, end)
-        self.content.show(node.asks.shown)
-        codes = node.asks.codes
+        self.content.show(ended.shown)
+        codes = ended.codes
         if len(self.recorded):
-            shown = self._shown.setdefault(node.asks.output, len(self.shown))
-            self.shown += [node.asks.output] if shown == len(self.shown) else []
+            shown = self._shown.setdefault(ended.output, len(self.shown))
+            self.shown += [ended.output] if shown == len(self.shown) else []
             codes = (*codes, shown)
         row = self._rows.setdefault(codes, len(self._rows))
         if row == MOST_ROWS:
             raise UnsuitableError(f"more than {MOST_ROWS:,} different tokens")
         if self._version == self._answers:
             headers = -1 if symbol == end else following * self._headers[0].size
-            fields = (row, *node.asks.pointers, headers, *self._headers[following, end])
+            fields = (row, *ended.pointers, headers, *self._headers[following, end])
             self._records[base + found, : len(fields)] = fields
 
     def looked_up(self, follows: int) -> int:

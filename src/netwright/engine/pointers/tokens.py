@@ -13,7 +13,7 @@ from netwright.engine.attended import Attention, EqualAttention, OneWinner
 from netwright.engine.moments import Codes, UnsuitableError, Watch
 from netwright.engine.pointers import kernel
 from netwright.engine.pointers.engine import Tables
-from netwright.engine.pointers.evaluation import LookUp, Output
+from netwright.engine.pointers.evaluation import LookUp, Output, Value
 from netwright.engine.pointers.forms import known, position_values, vector_of
 from netwright.engine.transformer.analysis import has_equal_scores
 from netwright.exact.arrays import IntArray
@@ -24,11 +24,16 @@ from netwright.exact.vector import Vector
 class PointerTokens:
     """The integers of a run that `engine.transformer.tokens` explains."""
 
-    def __init__(
-        self, network: Transformer, X: Sequence[Vector], seed: Vector, watches: Sequence[Watch]
-    ) -> None:
-        self.network, self.tables = network, Tables(network, X, seed, watches)
+    def __init__(self, network: Transformer, tables: Tables) -> None:
+        self.network, self.tables = network, tables
         self._outputs: dict[Output, int] = {}
+
+    @classmethod
+    def of(
+        cls, network: Transformer, X: Sequence[Vector], seed: Vector, watches: Sequence[Watch]
+    ) -> "PointerTokens":
+        """The integers of a run by tables."""
+        return cls(network, Tables(network, X, seed, watches))
 
     @property
     def moments(self) -> int:
@@ -61,14 +66,32 @@ class PointerTokens:
             tables.content.forget(shown)
 
     @property
+    def case(self) -> tuple[Output, int]:
+        """The newest output, and the symbol of the input that the next token reads."""
+        return self.tables.output, self.tables.symbol
+
+    @property
+    def pointed(self) -> Sequence[int]:
+        """The numbers of the tokens that the next token points to."""
+        return [token for _, token in self.tables.pointed]
+
+    def target(self, follows: int) -> tuple[Value | None, Sequence[int]]:
+        """The value of the token that a pointer is to, and the tokens that it points to."""
+        value = self.tables.values[self.tables.looked_up(follows)]
+        slot, _ = self.tables.pointed[follows]
+        return value, self.tables.slots[slot, 2:].tolist()
+
+    @property
     def y(self) -> Vector:
         """The newest output; a pointer to token j, counted from 0, is 1/(j+1)."""
-        output = self.tables.output
+        output, _ = self.case
         if not output.is_known:
             raise UnsuitableError("a number of an output depends on a pointer, or on a mean")
-        pointers = zip(self.tables.evaluation.pointers, self.tables.pointed, strict=True)
-        there = {place: ONE / (j + 1) for place, (_, j) in pointers if place in output.pointers}
-        return Vector(self.network.layout, dict(output.finite) | there)
+        entries = dict(output.finite)
+        if output.pointers:
+            pointers = zip(self.tables.evaluation.pointers, self.pointed, strict=True)
+            entries |= {place: ONE / (j + 1) for place, j in pointers if place in output.pointers}
+        return Vector(self.network.layout, entries)
 
     def looked_up(self, n: int, layer: Layer, z: Vector, t: int) -> tuple[Vector, Attention | None]:
         """What token t attends to in layer n, and its attention; None if that needs all keys."""
@@ -84,14 +107,13 @@ class PointerTokens:
             if len(best) != 1:
                 raise UnsuitableError("a mean of what different tokens show")
             return vector_of(layout, next(iter(best)).forms), None
-        node = tables.asks(tables.output, tables.symbol)
+        node = tables.asks(*self.case)
         if node is None or not isinstance(node.asks, LookUp) or node.asks.follows < 0:
             raise UnsuitableError("a look-up of more than one token")
-        slot, token = tables.pointed[node.asks.follows]
-        there = tables.slots[slot].tolist()
-        value = tables.values[tables.looked_up(node.asks.follows)]
+        token = self.pointed[node.asks.follows]
+        value, there = self.target(node.asks.follows)
         assert value is not None
-        pointers = {place: ONE / (there[2 + number] + 1) for place, number in value.pointers}
+        pointers = {place: ONE / (there[number] + 1) for place, number in value.pointers}
 
         def score_of(other: int) -> Rational:
             values = position_values(other)

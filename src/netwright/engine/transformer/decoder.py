@@ -62,6 +62,8 @@ class DecoderEngine(StagedEngine[F]):
 
     LONG_INPUT = 50
     """Longer inputs skip the definition: its encoder takes time quadratic in the length."""
+    accelerates = False
+    """Whether it can do many tokens at once."""
 
     def __init__(
         self,
@@ -72,9 +74,11 @@ class DecoderEngine(StagedEngine[F]):
         *,
         reference_steps: int = 0,
         tables: bool = True,
+        accelerated: bool = False,
     ) -> None:
         self.network, self.X, self.seed, self.tables = network, X, seed, tables
-        super().__init__(watches, 0 if len(X) > self.LONG_INPUT else reference_steps)
+        by_definition = 0 if len(X) > self.LONG_INPUT else reference_steps
+        super().__init__(watches, by_definition, accelerated=accelerated)
 
     def definition(self) -> Vectors:
         """The definition's tokens."""

@@ -26,7 +26,16 @@ from netwright.engine.attended import (
     ListedAttention,
     OneWinner,
 )
-from netwright.engine.moments import AT_ONCE, Codes, UnsuitableError, Watch, watched
+from netwright.engine.moments import (
+    AT_ONCE,
+    UNLIMITED,
+    Codes,
+    UnsuitableError,
+    Watch,
+    moments_of,
+    watched,
+)
+from netwright.engine.pointers.accelerated_tokens import RunPointerTokens
 from netwright.engine.pointers.engine import has_code
 from netwright.engine.pointers.tokens import PointerTokens
 from netwright.engine.transformer.analysis import has_equal_scores
@@ -155,12 +164,19 @@ class TokenEngine:
     """A decoder's run on an input that can go back, and explain the next token."""
 
     def __init__(
-        self, network: Transformer, X: Sequence[Vector], seed: Vector, watches: Sequence[Watch]
+        self,
+        network: Transformer,
+        X: Sequence[Vector],
+        seed: Vector,
+        watches: Sequence[Watch],
+        *,
+        accelerated: bool = False,
     ) -> None:
         self.network, self.X, self.seed = network, X, seed
-        self.watches = tuple(watches)
+        self.watches, self.accelerated = tuple(watches), accelerated
         self.moments = 0
-        self.compile_seconds, self.most_at_once = 0.0, AT_ONCE
+        self.compile_seconds = 0.0
+        self.most_at_once = UNLIMITED if accelerated else AT_ONCE
         self.reason: str | None = None
         """Why the tokens are not computed in integers."""
         if type(network) is Transformer:
@@ -193,7 +209,7 @@ class TokenEngine:
         if (integers := self._current_integers()) is not None:
             try:
                 codes = integers.advance(count)
-                self.moments += len(codes)
+                self.moments += moments_of(codes)
                 return codes
             except UnsuitableError as unsuitable:
                 self.reason = str(unsuitable)
@@ -269,8 +285,9 @@ class TokenEngine:
 
     def _made_integers(self) -> "TableTransformer | PointerTokens":
         if not self.network.encoder:  # it may follow pointers
+            given = self.network, self.X, self.seed, self.watches
             with suppress(UnsuitableError):
-                return PointerTokens(self.network, self.X, self.seed, self.watches)
+                return RunPointerTokens(*given) if self.accelerated else PointerTokens.of(*given)
         from netwright.engine.transformer.tables.engine import TableTransformer
 
         assert self.encoded is not None

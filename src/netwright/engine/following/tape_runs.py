@@ -1,0 +1,288 @@
+"""A tape that is followed many moments at a time: the runs of equal symbols around the head.
+
+What a code shows, a symbol written and a move, does not depend on the tape. So a cycle of codes
+that writes the cells from `low` to `high` and takes the head d cells further, done n times, leaves
+n − 1 copies of its first d cells, and then all of its cells; it takes the head n·d cells further.
+A code that repeats is a cycle of one.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netwright.engine.moments import RepeatedCodes
+from netwright.errors import InputError
+from netwright.exact.runs import COUNT, DIGIT, FITS, LONGEST_CYCLE, MOST_RUNS, REPEATED, Runs
+from netwright.exact.snapshot import FARTHEST, Snapshot, checked_array, require_consistent
+from netwright.machine.configuration import Tape
+
+GIVEN, FINAL, STOP = 1, 2, 4
+"""Flags of a token: it shows a configuration of the given machine, a final state, or no step."""
+ALL, LIMIT, STOPPED, NO_ROOM, ENDED = range(5)
+"""Why a loop stopped: no tokens left, the limit, a token that shows no step, no room on the tape, a
+final state."""
+CELL, STEPS, AT_A_STEP, CODE, HEAD, LOWEST, HIGHEST, STATUS, STEP_LIMIT = range(9)
+MOMENTS, HERE, BLANK, ROOM, TOPS = range(9, 14)
+"""Indices of a clock: the configuration, why the loop stopped, the symbol under the head, room that
+is needed, and the number of runs left and right of the head."""
+LEAST = 4 * LONGEST_CYCLE
+"""Room for the cells that a cycle writes one by one."""
+LEFT, RIGHT = range(2)
+
+
+FEW = 32
+"""The greatest number of codes that Python follows before a compiler would be loaded."""
+Meanings = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]
+"""By the number of a token: flags, symbol, move and state."""
+
+
+def _pop(s: int, count: int, runs: Any, clock: Any) -> None:
+    """Remove cells of a side, the nearest first."""
+    top = clock[TOPS + s]
+    while count > 0 and top > 0:
+        there = runs[s, top - 1, COUNT]
+        if there > count:
+            runs[s, top - 1, COUNT] = there - count
+            break
+        count -= there
+        top -= 1
+    clock[TOPS + s] = top
+
+
+def _push(s: int, symbol: int, count: int, runs: Any, clock: Any) -> None:
+    """Put equal cells next to the head."""
+    top = clock[TOPS + s]
+    if top > 0 and runs[s, top - 1, DIGIT] == symbol:
+        runs[s, top - 1, COUNT] = runs[s, top - 1, COUNT] + count
+    else:
+        runs[s, top, DIGIT] = symbol
+        runs[s, top, COUNT] = count
+        clock[TOPS + s] = top + 1
+
+
+def _step(code: int, flags: Any, written: Any, moves: Any, runs: Any, clock: Any) -> None:
+    """Follow one code that moves the head: what follow_runs does, in fewer steps."""
+    move = moves[code]
+    behind = (1 - move) // 2  # 0, left, if it moves to the right
+    cell = clock[CELL]
+    if flags[code] & GIVEN:
+        clock[STEPS] = clock[STEPS] + 1
+        clock[CODE], clock[HEAD] = code, cell + move
+    clock[AT_A_STEP] = flags[code] & GIVEN
+    clock[LOWEST], clock[HIGHEST] = min(clock[LOWEST], cell), max(clock[HIGHEST], cell)
+    clock[CELL], clock[MOMENTS] = cell + move, clock[MOMENTS] + 1
+    _push(behind, written[code], 1, runs, clock)
+    top = clock[TOPS + 1 - behind]
+    clock[HERE] = clock[BLANK]
+    if top > 0:
+        clock[HERE] = runs[1 - behind, top - 1, DIGIT]
+        count = runs[1 - behind, top - 1, COUNT] - 1
+        runs[1 - behind, top - 1, COUNT] = count
+        if count == 0:
+            clock[TOPS + 1 - behind] = top - 1
+
+
+def follow_runs(
+    codes: Any, counts: Any, flags: Any, written: Any, moves: Any, runs: Any, cells: Any, clock: Any
+) -> int:
+    """Follow codes by their meanings; return how many were followed.
+
+    Compiled (see `jit`), or interpreted where numbers do not fit. `cells` is for those of a cycle.
+    """
+    done, status = 0, ALL
+    while done < codes.size:
+        code, n, k = codes[done], counts[done], 1
+        first = done
+        if code >= REPEATED:  # codes that were followed before, so none of them stops
+            k = code - REPEATED
+            first = done - k
+        else:
+            if flags[code] & STOP:
+                status = STOPPED
+                break
+            if clock[AT_A_STEP] and clock[STEPS] == clock[STEP_LIMIT]:
+                status = LIMIT
+                break
+            if flags[code] & FINAL:
+                n, status = 1, ENDED
+            elif n == 1 and moves[code] != 0 and max(clock[TOPS], clock[TOPS + 1]) < runs.shape[1]:
+                _step(code, flags, written, moves, runs, clock)
+                done += 1
+                continue
+        d, low, high, given = 0, 0, 0, 0
+        shown, place = -1, 0
+        for j in range(first, first + k):
+            each = codes[j]
+            cells[LONGEST_CYCLE + d] = written[each]
+            low, high = min(low, d), max(high, d)
+            d += moves[each]
+            if flags[each] & GIVEN:
+                given += 1
+                shown, place = each, d
+        given, moments = n * given, n * k
+        if d == 0:  # it writes the same cells again
+            n = 1
+        cell, far = clock[CELL], (n - 1) * d
+        lowest, highest = cell + low + min(0, far), cell + high + max(0, far)
+        after, behind, sign = cell + far, 0, 1
+        if d < 0:  # the same, seen in a mirror
+            behind, sign = 1, -1
+            d, far = -d, -far
+            low, high = -high, -low
+        least = LEAST
+        for o in range(low, low + d):
+            if cells[LONGEST_CYCLE + sign * o] != cells[LONGEST_CYCLE + sign * low]:
+                least = LEAST + far
+        if max(clock[TOPS], clock[TOPS + 1]) + least > runs.shape[1]:
+            clock[ROOM], status = least, NO_ROOM
+            break
+        clock[STEPS] = clock[STEPS] + given
+        clock[AT_A_STEP] = flags[codes[first + k - 1]] & GIVEN
+        if shown >= 0:
+            clock[CODE], clock[HEAD] = shown, after + place
+        clock[LOWEST], clock[HIGHEST] = min(clock[LOWEST], lowest), max(clock[HIGHEST], highest)
+        clock[CELL], clock[MOMENTS] = after + sign * d, clock[MOMENTS] + moments
+        _pop(behind, -low, runs, clock)
+        _pop(1 - behind, far + high, runs, clock)
+        if far > 0 and least == LEAST:
+            _push(behind, cells[LONGEST_CYCLE + sign * low], far, runs, clock)
+        elif far > 0:
+            for _ in range(n - 1):
+                for o in range(low, low + d):
+                    _push(behind, cells[LONGEST_CYCLE + sign * o], 1, runs, clock)
+        for o in range(low, d):
+            _push(behind, cells[LONGEST_CYCLE + sign * o], 1, runs, clock)
+        if d <= high:
+            clock[HERE] = cells[LONGEST_CYCLE + sign * d]
+            for o in range(high - d):
+                _push(1 - behind, cells[LONGEST_CYCLE + sign * (high - o)], 1, runs, clock)
+        else:
+            top = clock[TOPS + 1 - behind]
+            clock[HERE] = clock[BLANK]
+            if top > 0:
+                clock[HERE] = runs[1 - behind, top - 1, DIGIT]
+                _pop(1 - behind, 1, runs, clock)
+        done += 1
+        if status == ENDED:
+            break
+    clock[STATUS] = status
+    return done
+
+
+class RunTape:
+    """A tape as runs of equal symbols, with the head somewhere on it."""
+
+    def __init__(self, blank: int, symbols: int) -> None:
+        self.blank, self.symbols = blank, symbols
+        self.lowest, self.highest, self.here, self.cell = 0, -1, blank, 0
+        self.sizes = [0, 0]
+        """The numbers of runs left and right of the head."""
+        self.runs: NDArray[Any] = np.zeros((2, LEAST, 2), np.int64)
+        """Those farthest from the head come first."""
+
+    @staticmethod
+    def of(codes: NDArray[np.int64], origin: int, blank: int, symbols: int, cell: int) -> "RunTape":
+        """The tape with some symbols from a cell on, and the head on another."""
+        tape = RunTape(blank, symbols)
+        first, end = min(origin, cell), max(origin + len(codes), cell + 1)
+        padded = np.full(end - first, blank, np.int64)
+        padded[origin - first : origin - first + len(codes)] = codes
+        place = cell - first
+        tape.put(cell, int(padded[place]), [padded[:place], padded[place + 1 :][::-1]])
+        return tape
+
+    def put(self, cell: int, here: int, sides: Sequence[NDArray[np.int64] | Runs]) -> None:
+        """Put the head on a cell with a symbol, between two sides."""
+        held = [side if isinstance(side, Runs) else Runs.of(side) for side in sides]
+        self.cell, self.here = cell, here
+        self.sizes = [len(each.digits) for each in held]
+        kind = np.result_type(self.runs, *(each.counts for each in held))
+        self.runs = np.zeros((2, max(self.sizes) + LEAST, 2), kind)
+        for s, (digits, counts) in enumerate(held):
+            self.runs[s, : len(digits), DIGIT], self.runs[s, : len(counts), COUNT] = digits, counts
+
+    def make_room(self, count: int) -> None:
+        """Make room for some more runs; raise InputError if there are too many."""
+        if sum(self.sizes) + count > MOST_RUNS:
+            raise InputError(
+                f"the tape has more than {MOST_RUNS:,} runs of equal symbols, which the "
+                "accelerated engine does not keep; run it with --engine fast"
+            )
+        larger = np.zeros((2, 2 * self.runs.shape[1] + count, 2), self.runs.dtype)
+        larger[:, : self.runs.shape[1]] = self.runs
+        self.runs = larger
+
+    def follow(self, codes: RepeatedCodes, meanings: Meanings, clock: list[int]) -> list[int]:
+        """Follow codes with the head on its cell, up to the last one or one that stops.
+
+        Takes and returns the fields of a clock before `HERE`; returns the number of codes, too.
+        """
+        flags, written, moves, _ = meanings
+        numbers, counts, cells = codes.numbers, codes.counts, np.zeros(2 * LONGEST_CYCLE, np.int64)
+        done, clock[STATUS], loop, kind = 0, NO_ROOM, follow_runs, np.int64
+        if max(map(abs, clock)) + codes.moments < FITS:
+            if len(numbers) > FEW:
+                from netwright.jit import compiled  # the compiler, which a fast engine has loaded
+
+                sample = numbers, counts, flags, written, moves, self.runs, cells, cells
+                loop = compiled(follow_runs, *sample).loop
+        else:
+            kind, self.runs = object, self.runs.astype(object)
+            numbers, counts, flags, written, moves, cells = (
+                each.astype(object) for each in (numbers, counts, flags, written, moves, cells)
+            )
+        while clock[STATUS] == NO_ROOM:
+            now = np.array([*clock, self.here, self.blank, 0, *self.sizes], kind)
+            given = numbers[done:], counts[done:], flags, written, moves
+            done += loop(*given, self.runs, cells, now)
+            *clock, self.here, _, room, left, right = now.tolist()
+            self.sizes = [left, right]
+            if clock[STATUS] == NO_ROOM:
+                self.make_room(room)
+        self.cell, self.lowest, self.highest = clock[CELL], clock[LOWEST], clock[HIGHEST]
+        return [*clock, done]
+
+    @property
+    def cells(self) -> int:
+        """The number of cells from the first to the last written one."""
+        return self.highest - self.lowest + 1
+
+    @property
+    def sides(self) -> list[Runs]:
+        """The runs left and right of the head, farthest first."""
+        return [
+            Runs(self.runs[s, :n, DIGIT].astype(np.int64), self.runs[s, :n, COUNT].copy())
+            for s, n in enumerate(self.sizes)
+        ]
+
+    def tape(self, symbols: list[str], blank: str) -> Tape:
+        """The tape with symbols for codes; several codes may mean the blank."""
+        left, right = self.sides
+        digits = [*left.digits.tolist(), self.here, *right.digits[::-1].tolist()]
+        counts = [*left.counts.tolist(), 1, *right.counts[::-1].tolist()]
+        found = [*map(symbols.__getitem__, digits)]
+        return Tape.of_runs(found, counts, self.cell - left.height, blank)
+
+    def snapshot(self) -> Snapshot:
+        """The tape as arrays."""
+        sides, place = self.sides, [self.cell, self.here, self.lowest, self.highest]
+        kind = np.int64 if max(map(abs, place)) < FARTHEST else object
+        return {
+            "tape_place": np.array([*place, *self.sizes], kind),
+            "tape": np.concatenate([each.digits for each in sides]),
+            "tape_counts": np.concatenate([each.counts for each in sides]),
+        }
+
+    def restore(self, state: Snapshot) -> None:
+        """Take the tape of a snapshot; FormatError if it is damaged."""
+        place = checked_array(state, "tape_place", (6,), -FARTHEST, FARTHEST).tolist()
+        sizes = place[4:]
+        require_consistent(min(sizes) >= 0, f"{sizes} runs")
+        digits = checked_array(state, "tape", (sum(sizes),), 0, self.symbols - 1)
+        counts = checked_array(state, "tape_counts", (sum(sizes),), 1, FARTHEST)
+        cell, here, self.lowest, self.highest = place[:4]
+        require_consistent(0 <= here < self.symbols, f"no symbol {here}")
+        ends = np.split(digits, sizes[:1]), np.split(counts, sizes[:1])
+        self.put(cell, here, [Runs(*each) for each in zip(*ends, strict=True)])

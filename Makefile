@@ -72,6 +72,10 @@ docs: $(VENV)/installed-docs
 	$(BIN)/python -m sphinx -b html -W --keep-going -n -q docs site
 	$(BIN)/pytest -q -m browser tests/site
 
+# A release, built and tried from a clean tree: wheel and source distribution, in dist/. Nothing is uploaded.
+release: $(VENV)/installed-dev
+	$(BIN)/python .ci/release.py
+
 # Lines of code by package, beside what each may have.
 size:
 	@.ci/size

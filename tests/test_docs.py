@@ -129,12 +129,12 @@ def test_no_block_is_left_out() -> None:
     """A `console` block is one call of netwright; the marks of code are those that tests know.
 
     Not run here: `py` needs torch, and tests/export/test_pages.py runs it; `sh` starts servers,
-    installs, fetches, or takes minutes; `text`, `yaml`, `coq` and `bibtex` are no code of Python.
+    installs, fetches, or takes minutes; `text`, `yaml`, `toml`, `coq` and `bibtex` are no code of Python.
     """
     for name, blocks in BLOCKS.items():
         assert PAGES[name].count("```python\n") == len(PYTHON[name]), name
         for _, language, text in blocks:
-            known = {"console", "python", "py", "sh", "text", "yaml", "coq", "bibtex"}
+            known = {"console", "python", "py", "sh", "text", "yaml", "coq", "toml", "bibtex"}
             assert language in known, (name, language)
             if language == "console":
                 assert re.fullmatch(r"\$ netwright [^\n]*\n(?!.*^\$ ).*", text, re.S | re.M), name

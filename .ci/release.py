@@ -63,6 +63,7 @@ SELECTION = (
 
 
 def said(what: str) -> None:
+    """Print the heading of a part."""
     print(f"== {what}", flush=True)
 
 

@@ -129,7 +129,7 @@ def test_no_block_is_left_out() -> None:
     """A `console` block is one call of netwright; the marks of code are those that tests know.
 
     Not run here: `py` needs torch, and tests/export/test_pages.py runs it; `sh` starts servers,
-    installs, fetches, or takes minutes; `text`, `yaml`, `toml`, `coq` and `bibtex` are no code of Python.
+    installs, fetches, or takes minutes. The other marks are not of code in Python.
     """
     for name, blocks in BLOCKS.items():
         assert PAGES[name].count("```python\n") == len(PYTHON[name]), name

@@ -110,6 +110,9 @@ def test_engines_read_weights_and_never_machines() -> None:
 def test_a_kind_imports_no_other_but_those_that_it_names() -> None:
     uses = {
         "neural_gpu": {"rnn"},
+        "gateless_neural_gpu": {"neural_gpu", "rnn"},
+        "positionless_transformer": {"pointer_transformer", "transformer"},
+        "residual_free_transformer": {"pointer_transformer"},
         "pointer_transformer": {"transformer", "universal_text", "universal_transformer"},
         "universal_text": {"pointer_transformer", "transformer", "universal_transformer"},
         "universal_transformer": {"pointer_transformer"},

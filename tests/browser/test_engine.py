@@ -45,6 +45,8 @@ EVERY = {
     "rnn": Choice("rnn", {}),
     "rnn-base": Choice("rnn", {"base": 11}),
     "neural-gpu": Choice("neural-gpu", {}),
+    "gateless": Choice("gateless-neural-gpu", {}),
+    "positionless": Choice("positionless-transformer", {}),
 }
 """All exact kinds with all of their options."""
 NAMES = [*EVERY]

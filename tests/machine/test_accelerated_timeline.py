@@ -4,13 +4,18 @@ import random
 
 import numpy as np
 import pytest
-from tests.repetition import some
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.repetition import examples, some
+from tests.strategies import machines, words
 
 from netwright.errors import InputError
 from netwright.machine import accelerated_timeline
 from netwright.machine.accelerated_timeline import AcceleratedTimeline
 from netwright.machine.load import load_machine
-from netwright.machine.timeline import Timeline
+from netwright.machine.normal_form import normalize
+from netwright.machine.timeline import Timeline, normal_timeline
+from netwright.machine.turing_machine import TuringMachine
 
 BOUNCER = "1RB1LA_1LA1RB"
 MACHINES = [BOUNCER, "palindrome", "binary-counter", "1RA1RA", "busy-beaver-5", "sweeper"]
@@ -68,3 +73,19 @@ def test_exploring_can_be_stopped() -> None:
     timeline = AcceleratedTimeline(load_machine("binary-counter"), (), limit=10**12)
     assert not timeline.explore(10**12, lambda: timeline.reached < 20_000)
     assert 20_000 <= timeline.reached < 10**6
+
+
+@examples(60)
+@given(machine=machines(default_input=False), data=st.data())
+def test_the_steps_of_the_given_machine_are_counted(
+    machine: TuringMachine, data: st.DataObject
+) -> None:
+    """In normal form the head begins left of the input, and not every time is a step."""
+    word = data.draw(words(machine.symbols))
+    normal = normalize(machine, blanks_in_input=True)
+    timeline = normal_timeline(normal, word, limit=300)
+    other = AcceleratedTimeline.of(timeline)
+    other.explore(300)
+    for time in data.draw(st.lists(st.integers(0, 300), min_size=1, max_size=12)):
+        assert other.at(time) == timeline.at(time)
+        assert other.cells(time, -9, 9) == timeline.cells(time, -9, 9)

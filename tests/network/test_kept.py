@@ -22,6 +22,9 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "universal-transformer": {},
     "universal-text": {"form": "short"},
     "language-model": {"context": 32},
+    "gateless-neural-gpu": {},
+    "positionless-transformer": {},
+    "residual-free-transformer": {},
 }
 
 

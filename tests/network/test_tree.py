@@ -26,6 +26,9 @@ NAMES = {
     "pointer-transformer": ["encoder.V", "decoder.1.O.1", "decoder.2.K", "F.2"],
     "universal-transformer": ["encoder.K", "decoder.2.V", "F.1"],
     "universal-text": ["encoder.K", "decoder.3.V", "F.1"],
+    "gateless-neural-gpu": ["U.1", "R.2", "F.1.1", "F.2.1.2"],
+    "positionless-transformer": ["encoder.1.V", "encoder.K", "decoder.1.O.1", "F.2"],
+    "residual-free-transformer": ["decoder.1.head.1.Q", "decoder.2.head.2.V", "decoder.1.O.1"],
     "language-model": ["wte", "block.0.head.0.Q", "block.1.head.1.O", "block.0.units.A", "U"],
 }
 

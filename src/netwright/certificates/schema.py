@@ -132,6 +132,12 @@ def one_of(*choices: str) -> Shape:
     return check
 
 
+def nothing(value: object) -> None:
+    """null."""
+    if value is not None:
+        raise Misfit("null", value)
+
+
 def optional(shape: Shape) -> Shape:
     """null, or a value of a form."""
 
@@ -259,19 +265,12 @@ def _machine_or_given(value: object) -> None:
 
 _NETWORK = record(maps=sequence(_MAP), activation=text)
 _LAYERS = sequence(record(Q=_NETWORK, K=_NETWORK, V=_NETWORK, O=_NETWORK))
+_ATTENDING = {"layout": index, "F": _NETWORK, "score": text, "rho": text}
+_TRANSFORMER = {"encoder": _LAYERS, "K": _NETWORK, "V": _NETWORK, "decoder": _LAYERS, **_ATTENDING}
+_POSITIONS = record(layout=index, powers=sequence(row(text, power)))
 _DECODER = {
     "layouts": _LAYOUTS,
-    "network": record(
-        layout=index,
-        encoder=_LAYERS,
-        K=_NETWORK,
-        V=_NETWORK,
-        decoder=_LAYERS,
-        F=_NETWORK,
-        score=text,
-        rho=text,
-        pos=record(layout=index, powers=sequence(row(text, power))),
-    ),
+    "network": record(**_TRANSFORMER, pos=_POSITIONS),
     "seed": _VECTOR,
 }
 _NORMAL = {
@@ -289,6 +288,17 @@ _ENDS = {"embedding": _EMBEDDING, "final_states": sequence(text)}
 TRANSFORMER = record(**_DECODER, **_NORMAL, **_ENDS, score=text)
 _ATTENTION = one_of("absolute", "dot-product")
 POINTER_TRANSFORMER = record(**_DECODER, **_NORMAL, **_ENDS, attention=_ATTENTION)
+_NO_POSITIONS = {**_DECODER, "network": record(**_TRANSFORMER, pos=nothing, masked=flag)}
+POSITIONLESS_TRANSFORMER = record(**_NO_POSITIONS, **_NORMAL, **_ENDS)
+_HEADS = record(heads=sequence(record(Q=_NETWORK, K=_NETWORK, V=_NETWORK)), O=_NETWORK)
+RESIDUAL_FREE_TRANSFORMER = record(
+    **{**_DECODER, "network": record(**_ATTENDING, decoder=sequence(_HEADS), pos=_POSITIONS)},
+    **_ENDS,
+    given=_MACHINE,
+    prompted=record(
+        given=_GIVEN, machine=_machine_or_given, load=text, run=text, pauses=sequence(text)
+    ),
+)
 RULES_ALONE = record(**_DECODER)
 _RULES = {
     **_DECODER,

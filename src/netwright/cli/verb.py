@@ -36,6 +36,7 @@ VERBS = {
     "precision": "See where floats and softmax first go wrong.",
     "export": "Write it for numpy, ONNX, PyTorch, or as a GPT-2.",
     "explore": "See it run, in the browser or as one HTML file.",
+    "site": "Write the gallery, page and walk as a static site.",
     "draw": "Draw states, runs and attention as SVG or PNG.",
     "show": "Show a machine's rules, or its run as a diagram.",
     "machines": "List the machines of the library.",

@@ -193,8 +193,12 @@ class Transformer:
 
     def encoder_layer(self, layer: Layer, X: Sequence[Vector]) -> list[Vector]:
         """Enc(X): a_i = Att(Q(x_i), K(X), V(X)) + x_i, z_i = O(a_i) + a_i (Equations 6, 7)."""
+        return [z for _, z in self.encode_tokens(layer, X)]
+
+    def encode_tokens(self, layer: Layer, X: Sequence[Vector]) -> list[tuple[Vector, Vector]]:
+        """a_i and z_i of every token of an encoder layer."""
         K, V = [layer.K(x) for x in X], [layer.V(x) for x in X]
-        return [self.encode_token(layer, x, K, V)[1] for x in X]
+        return [self.encode_token(layer, x, K, V) for x in X]
 
     def encode_token(
         self, layer: Layer, x: Vector, K: Sequence[Vector], V: Sequence[Vector]

@@ -204,8 +204,11 @@ def space_time(
     *,
     width: int = 960,
     height: int = 420,
+    words: bool = True,
 ) -> Picture:
     """The tape over time: steps to the right, cells downwards, the head's path in red.
+
+    Without `words` it is the tape alone, such as for a thumbnail.
 
     A run of any length fits: a column is the tape at one step, a row the mean of some cells, and
     red are the ends of what the head sweeps in a column.
@@ -214,16 +217,15 @@ def space_time(
     timeline.explore(max_steps)
     stop = max(1, timeline.reached + 1)
     first, last = timeline.lowest, timeline.highest
-    columns, rows = min(width - 80, stop), min(height - 70, last - first + 1)
+    left, top, right, bottom = (56.0, 34.0, 24.0, 42.0) if words else (0.0, 0.0, 0.0, 0.0)
+    wide, high = width - left - right, height - top - bottom
+    columns, rows = min(int(wide), stop), min(int(high), last - first + 1)
     found = timeline.diagram(0, stop, columns, first, last, rows)
     shades = found.image.T[..., None] / 255
     pixels = (np.array(LIGHT) + shades * (np.array(DARK) - np.array(LIGHT))).round()
-    left, top, wide, high = 56.0, 34.0, width - 80.0, height - 76.0
     title = f"{shortened(machine.name, 60) or 'a machine'}: the tape over time"
     picture = Picture(width, height, title)
-    picture.text((left, 20), f"{picture.title}, {stop - 1:,} steps", 13)
     picture.image((left, top), (wide, high), pixels.astype(np.uint8))
-    _legend(picture, machine, timeline, left + wide)
     per_step, per_cell = wide / columns, high / (last + 1 - first)
     if columns == stop and stop <= 400:
         path = [
@@ -238,6 +240,10 @@ def space_time(
                 for n, cell in enumerate(cells.tolist())
             ]
             picture.line(path, RED, 1.0)
+    if not words:
+        return picture
+    picture.text((left, 20), f"{picture.title}, {stop - 1:,} steps", 13)
+    _legend(picture, machine, timeline, left + wide)
     _axis(picture, left, top + high, wide, 0, stop - 1, "step")
     for cell in {first, last, *({0} if min(0 - first, last) * per_cell > 14 else ())}:
         y = top + (cell - first + 0.5) * per_cell

@@ -96,6 +96,33 @@ class Picture:
         """Add pixels."""
         self.shapes.append(Image(place, size, pixels))
 
+    def add(self, other: "Picture", place: Point, scale: float = 1.0) -> None:
+        """Add the shapes of another picture, its corner at a place.
+
+        >>> inner, outer = Picture(9, 9), Picture(99, 99)
+        >>> inner.line([(0, 0), (4, 2)], "#000000")
+        >>> outer.add(inner, (10, 20), 2)
+        >>> outer.shapes
+        [Line(points=[(10, 20), (18, 24)], colour='#000000', width=2, filled=False)]
+        """
+
+        def at(point: Point) -> Point:
+            return place[0] + scale * point[0], place[1] + scale * point[1]
+
+        for shape in other.shapes:
+            if isinstance(shape, Line):
+                points = [at(point) for point in shape.points]
+                self.shapes.append(shape._replace(points=points, width=scale * shape.width))
+            elif isinstance(shape, Circle):
+                radius, width = scale * shape.radius, scale * shape.width
+                placed = shape._replace(centre=at(shape.centre), radius=radius, width=width)
+                self.shapes.append(placed)
+            elif isinstance(shape, Text):
+                self.shapes.append(shape._replace(place=at(shape.place), size=scale * shape.size))
+            else:
+                size = scale * shape.size[0], scale * shape.size[1]
+                self.shapes.append(shape._replace(place=at(shape.place), size=size))
+
     def svg(self) -> str:
         """The picture as SVG text.
 

@@ -96,9 +96,12 @@ class _Open(NamedTuple):
 
     @property
     def is_sum(self) -> bool:
-        """Whether `whole` is a sum of cells whose digits can be added."""
-        c, _, terms = self.whole
-        return len(terms) > 1 and c >= 0 and all(w > 0 for _, w in terms)
+        """Whether `whole` is a sum of cells whose digits can be added.
+
+        If one of them is shifted, it is not: what is added may be a digit that is pushed.
+        """
+        c, d, terms = self.whole
+        return len(terms) > 1 and c >= 0 and all(w >= d for _, w in terms)
 
     def after(self, cell: Cell, pair: Pair, depths: Mapping[Cell, int]) -> "_Open":
         """The coordinate after one more digit of a cell."""

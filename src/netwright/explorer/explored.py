@@ -66,8 +66,7 @@ class Explored:
         self.view: View = network.kind.look.view
         self.history: History = network.kind.look.history(network.compiled, word, limit)
         if self.accelerated:
-            own = self.history.timeline
-            far = AcceleratedTimeline(own.machine, own.word, limit=own.limit)
+            far = AcceleratedTimeline.of(self.history.timeline)
             self.history = self.history._replace(timeline=far)
         self.lead = self.history.lead
         self.reads = network.kind.look.reads(network.compiled, word)

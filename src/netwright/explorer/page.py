@@ -11,7 +11,7 @@ import base64
 import gzip
 import html
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from importlib.resources import files
 from os import PathLike
 from pathlib import PurePath, PurePosixPath
@@ -42,22 +42,22 @@ MOST = 20_000
 MOST_IN_THE_PAGE = 100_000
 """The last time of a run in a file that has the network, as in engine/source.js."""
 UNPACK = """
-(async () => {
-  globalThis.unpacked = async (id) => {
-    const packed = atob(document.getElementById(id).textContent);
-    const bytes = new Blob([Uint8Array.from(packed, (c) => c.charCodeAt(0))]).stream();
-    return new Response(bytes.pipeThrough(new DecompressionStream("gzip"))).json();
-  };
+globalThis.unpacked = async (text) => {
+  const bytes = new Blob([Uint8Array.from(atob(text), (c) => c.charCodeAt(0))]).stream();
+  return new Response(bytes.pipeThrough(new DecompressionStream("gzip"))).json();
+};
+globalThis.begin = async (packed, main) => {
   const imports = {}, map = document.createElement("script");
-  for (const [name, source] of Object.entries(await unpacked("modules")))
+  for (const [name, source] of Object.entries(await unpacked(packed)))
     imports[name] = `data:text/javascript,${encodeURIComponent(source)}`;
   map.type = "importmap";
   map.textContent = JSON.stringify({ imports });
   document.head.append(map);
-  await import("netwright/main.js");
-})();
+  await import(`netwright/${main}`);
+};
 """
-"""What a file runs first: it makes its modules known by name, and starts the page."""
+"""What a file or a site runs first: it makes its modules known by name, and starts the page."""
+START = 'begin(document.getElementById("modules").textContent, "main.js");\n'
 POLICY = (
     "default-src 'none'; script-src 'unsafe-inline' data:; style-src 'unsafe-inline'; "
     "img-src data: blob:; worker-src blob:; base-uri 'none'; form-action 'none'"
@@ -82,7 +82,10 @@ ANY_MACHINE = "universal-transformer"
 """What runs the machines that are typed in a file."""
 CHECKER = _files("/checker")
 """The modules that check certificates in the page, which loads them when they are used."""
-SERVED = ASSETS | ENGINE | CHECKER
+IN_A_FILE = ASSETS | ENGINE | CHECKER
+SITE = _files("/site")
+"""The walk, and what only a static site has."""
+SERVED = IN_A_FILE | SITE | {"/walk.html": SITE["/site/walk.html"]}
 
 
 def moments_recorded(explored: Explored, tokens: str | None, t: int | None) -> range:
@@ -133,23 +136,32 @@ def page_file(
             moments.append(moment_data(explored, moment))
         query = {**(query or {}), "t": str(t or times[0])}
         recorded |= {"moments": moments, "query": query}
-    more = ENGINE | CHECKER if "network" in recorded else {}
-    modules = {
-        f"netwright{path}": _by_name(path, each.body)
-        for path, each in sorted((ASSETS | more).items())
-        if path.endswith(".js")
-    }
-    page = ASSETS["/"].body.decode()
+    modules = modules_by_name(IN_A_FILE if "network" in recorded else ASSETS)
     style = ASSETS["/style.css"].body.decode()
     head = (
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n'
         f"<style>\n{style}</style>\n"
-        f'<script type="application/octet-stream" id="recorded">{_packed(recorded)}</script>\n'
-        f'<script type="application/octet-stream" id="modules">{_packed(modules)}</script>\n'
-        f"<script>{UNPACK}</script>\n"
+        f'<script type="application/octet-stream" id="recorded">{packed(recorded)}</script>\n'
+        f'<script type="application/octet-stream" id="modules">{packed(modules)}</script>\n'
+        f"<script>{UNPACK}{START}</script>\n"
     )
+    return with_head(head)
+
+
+def with_head(head: str, asset: Answer = ASSETS["/"]) -> str:
+    """The page, or another asset, with something else in the place of its assets."""
+    page = asset.body.decode()
     begin, end = page.index("<!-- assets -->"), page.index("<!-- /assets -->")
     return page[:begin] + head + page[end + len("<!-- /assets -->") :]
+
+
+def modules_by_name(assets: Mapping[str, Answer]) -> dict[str, str]:
+    """Modules as an import map has them: by names that begin with `netwright/`."""
+    return {
+        f"netwright{path}": _by_name(path, each.body)
+        for path, each in sorted(assets.items())
+        if path.endswith(".js")
+    }
 
 
 def _runs_in_the_page(explored: Explored, t: int) -> bool:
@@ -178,7 +190,8 @@ def _by_name(path: str, module: bytes) -> str:
     return re.sub(r'(from |import\()"(\.\.?/[^"]+)"', name, text)
 
 
-def _packed(data: object) -> str:
+def packed(data: object) -> str:
+    """Data as a script has it: JSON, gzipped, in base64; equal data is equal text."""
     return base64.b64encode(gzip.compress(json_bytes(data), 9, mtime=0)).decode()
 
 

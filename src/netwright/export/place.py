@@ -1,7 +1,7 @@
-"""Folders of exports: written whole, and never overwriting anything but an export.
+"""Folders of exports and sites: written whole, and never overwriting anything but one of them.
 
-An export's checked.json has digests of all its other files, and of itself, so that added and
-changed files are noticed.
+An export's checked.json, a site's site.json, has digests of all its other files, and of itself, so
+that added and changed files are noticed.
 """
 
 import hashlib
@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, NamedTuple
 
 from netwright.errors import FormatError, OutputError
 from netwright.export.target import write_json
@@ -21,8 +21,20 @@ CHECKED = "checked.json"
 KIND = "netwright export 2"
 
 
-def check_place(place: Path, *, force: bool) -> None:
-    """Raise OutputError if the place cannot be written, or holds anything but an export."""
+class Sort(NamedTuple):
+    """What a folder is: the file with its report, the report's format, and a word for messages."""
+
+    file: str
+    format: str
+    word: str
+
+
+EXPORT = Sort(CHECKED, KIND, "export")
+SITE = Sort("site.json", "netwright site 1", "site")
+
+
+def check_place(place: Path, *, force: bool, sort: Sort = EXPORT) -> None:
+    """Raise OutputError if the place cannot be written, or holds anything but such a folder."""
     parent = parent_of(place)
     if os.path.lexists(place):
         if not place.is_dir() or place.is_symlink():
@@ -30,14 +42,17 @@ def check_place(place: Path, *, force: bool) -> None:
         if not force:
             raise OutputError(f"{place} exists; name another folder, or overwrite it: --force")
         if any(place.iterdir()):
-            report = read_report(place)
+            report = read_report(place, sort)
             if report is None:
-                raise OutputError(f"{place} is not an export of netwright; not overwritten")
-            others = set(digests(place)) - set(report["files"])
+                article = "an" if sort is EXPORT else "a"
+                raise OutputError(
+                    f"{place} is not {article} {sort.word} of netwright; not overwritten"
+                )
+            others = set(digests(place, sort)) - set(report["files"])
             if others:
                 raise OutputError(
-                    f"{place} has a file {min(others)}, which is not part of the export; move it "
-                    "away, or name another folder"
+                    f"{place} has a file {min(others)}, which is not part of the {sort.word}; move "
+                    "it away, or name another folder"
                 )
     if not parent.is_dir():
         raise OutputError(f"{place} cannot be written: No such file or directory")
@@ -61,24 +76,24 @@ def parent_of(place: Path) -> Path:
     return whole.parent
 
 
-def digests(folder: Path) -> dict[str, str]:
-    """Return the SHA-256 digests of all files of an export but its report and bytecode."""
+def digests(folder: Path, sort: Sort = EXPORT) -> dict[str, str]:
+    """Return the SHA-256 digests of all files of a folder but its report and bytecode."""
     paths = [path for path in sorted(folder.rglob("*")) if not path.is_dir()]
     names = {path.relative_to(folder).as_posix(): path for path in paths}
     return {
         name: hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
         for name, path in names.items()
-        if name != CHECKED and "__pycache__" not in path.parts
+        if name != sort.file and "__pycache__" not in path.parts
     }
 
 
-def read_report(folder: Path) -> dict[str, Any] | None:
-    """Read checked.json; None if it is missing, damaged or of another version."""
+def read_report(folder: Path, sort: Sort = EXPORT) -> dict[str, Any] | None:
+    """Read a folder's report; None if it is missing, damaged or of another version."""
     try:
-        found = json.loads((folder / CHECKED).read_text(encoding="utf-8"))
+        found = json.loads((folder / sort.file).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
-    if not isinstance(found, dict) or found.get("format") != KIND:
+    if not isinstance(found, dict) or found.get("format") != sort.format:
         return None
     return found if found.get("digest") == report_digest(found) else None
 
@@ -127,14 +142,16 @@ def new_folder(place: Path) -> Iterator[Path]:
         yield folder
 
 
-def put_in_place(folder: Path, place: Path, report: dict[str, Any], *, force: bool) -> None:
-    """Add the report and move the folder to its place; an older export is removed last."""
-    report["files"] = digests(folder)
+def put_in_place(
+    folder: Path, place: Path, report: dict[str, Any], *, force: bool, sort: Sort = EXPORT
+) -> None:
+    """Add the report and move the folder to its place; an older one is removed last."""
+    report["files"] = digests(folder, sort)
     report["digest"] = report_digest(report)
-    write_json(folder / CHECKED, report)
+    write_json(folder / sort.file, report)
     old = folder.parent.parent / "old"
     try:
-        check_place(place, force=force)
+        check_place(place, force=force, sort=sort)
         if place.exists():
             place.rename(old)
         try:

@@ -131,9 +131,14 @@ class DecoderReading(ShownReading[D]):
     benchmark_steps = 10**7
 
     def __init__(
-        self, shown: Callable[[D, Sequence[str]], Shown], fast: type[FastDecoder | PointerEngine]
+        self,
+        shown: Callable[[D, Sequence[str]], Shown],
+        fast: type[FastDecoder | PointerEngine],
+        defined: type[Transformer] = Transformer,
+        tokens: type[TokenEngine] = TokenEngine,
     ) -> None:
-        self._shown, self._fast = shown, fast
+        """`fast` runs networks of the class `defined`, and `tokens` explains their tokens."""
+        self._shown, self._fast, self._defined, self._tokens = shown, fast, defined, tokens
         if fast.accelerates:
             self.engines = (*self.engines[:-1], Engine.ACCELERATED, self.engines[-1])
 
@@ -147,10 +152,10 @@ class DecoderReading(ShownReading[D]):
 
     def engine(self, compiled: D, word: Sequence[str], shown: Shown, engine: Engine) -> Any:
         """The fast engine; the definition for networks without a part, which others cannot run."""
-        if engine is Engine.REFERENCE or type(compiled.network) is not Transformer:
+        if engine is Engine.REFERENCE or type(compiled.network) is not self._defined:
             return ReferenceEngine(self.moments(compiled, word), shown.watches)
         short = self._fast.SHORT if engine is Engine.AUTO else 0
-        options = {"tables": engine is not Engine.FULL}
+        options: dict[str, Any] = {"tables": engine is not Engine.FULL}
         if engine is Engine.ACCELERATED:
             options["accelerated"] = True
         run = compiled.network, compiled.embed(word), compiled.seed, shown.watches
@@ -164,7 +169,8 @@ class DecoderReading(ShownReading[D]):
 
         def tokens(shown: Shown) -> TokenEngine:
             given = compiled.network, X, compiled.seed, shown.watches
-            return TokenEngine(*given, accelerated=accelerated)
+            options: dict[str, Any] = {"accelerated": True} if accelerated else {}
+            return self._tokens(*given, **options)
 
         ongoing = self.run_by(tokens, compiled, word, max_steps)
         return TransformerTracing(ongoing, compiled.network, X)

@@ -23,6 +23,9 @@ REGISTRY = {
     "universal-transformer": "netwright.kind.universal_transformer.kind",
     "universal-text": "netwright.kind.universal_text.kind",
     "language-model": "netwright.kind.language_model.kind",
+    "gateless-neural-gpu": "netwright.kind.gateless_neural_gpu.kind",
+    "positionless-transformer": "netwright.kind.positionless_transformer.kind",
+    "residual-free-transformer": "netwright.kind.residual_free_transformer.kind",
 }
 """The first is the default of all verbs."""
 SHORT = {
@@ -98,7 +101,8 @@ def kinds() -> "dict[str, Kind[Any]]":
 
     >>> list(kinds())  # doctest: +NORMALIZE_WHITESPACE
     ['transformer', 'rnn', 'neural-gpu', 'pointer-transformer', 'universal-transformer',
-     'universal-text', 'language-model']
+     'universal-text', 'language-model', 'gateless-neural-gpu', 'positionless-transformer',
+     'residual-free-transformer']
     """
     return {name: kind_named(name) for name in modules()}
 

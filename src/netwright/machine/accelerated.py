@@ -81,7 +81,9 @@ class AcceleratedMachine(OngoingMachine):
     """A machine's run, a move at a time."""
 
     engine = Engine.ACCELERATED
-    moves = steps = 0
+    moves = steps = entered = 0
+    counted: NDArray[np.int64] | None = None
+    """Which pairs count in `entered`, the number of steps that led to one; None for none."""
 
     def __init__(self, machine: TuringMachine, run: Run) -> None:
         super().__init__(machine, run)
@@ -127,6 +129,12 @@ class AcceleratedMachine(OngoingMachine):
         pairs, counts = emitted.codes[: emitted.size], emitted.counts[: emitted.size]
         move = int(table.moves[self._pair])
         place = [self.head, move, self.lowest, self.highest, 0, self._pair]
+        if self.counted is not None:  # added up as moves are: that of the last pair comes next
+            added = [0, 0, 0, 0, 0, self._pair]
+            _, (sum_before, last, *_) = walked(
+                pairs, counts, table.no_flags, self.counted, added, self.steps
+            )
+            self.entered += sum_before + last
         _, place = walked(pairs, counts, table.no_flags, table.moves, place, self.steps)
         self.head, _, self.lowest, self.highest, _, self._pair = place
 

@@ -5,6 +5,7 @@ many cells.
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -29,6 +30,7 @@ class _Mark(NamedTuple):
     """A bookmark."""
 
     time: int
+    entered: int
     kept: Snapshot
 
     @property
@@ -40,13 +42,34 @@ class _Mark(NamedTuple):
 class AcceleratedTimeline(Timeline):
     """The run of a machine on a word, explored a move at a time."""
 
-    def __init__(self, machine: TuringMachine, word: Sequence[str], *, limit: int) -> None:
-        super().__init__(machine, word, limit=limit)
-        self._run, self._moves = AcceleratedMachine(machine, simulate(machine, word, 0)), 0
+    def __init__(
+        self,
+        machine: TuringMachine,
+        word: Sequence[str],
+        head: int = 0,
+        *,
+        limit: int,
+        counts: Callable[[str], bool] = lambda state: True,
+    ) -> None:
+        super().__init__(machine, word, head, limit=limit, counts=counts)
+        run = replace(simulate(machine, word, 0), head=head)
+        self._run, self._moves = AcceleratedMachine(machine, run), 0
+        states = [*map(counts, machine.states)]
+        if not all(states):
+            self._run.counted = np.repeat(states, self._run.table.k).astype(np.int64)
+        self._first = states[machine.states.index(machine.start)] - 1
         self._bookmarks = Bookmarks(self._mark())
 
+    @staticmethod
+    def of(timeline: Timeline) -> "AcceleratedTimeline":
+        """The run of another timeline."""
+        own = timeline
+        return AcceleratedTimeline(
+            own.machine, own.word, own.start, limit=own.limit, counts=own.counts
+        )
+
     def _mark(self) -> _Mark:
-        return _Mark(self._run.steps, self._run.snapshot())
+        return _Mark(self._run.steps, self._run.entered, self._run.snapshot())
 
     def explore(self, time: int, go_on: Callable[[], bool] = lambda: True) -> bool:
         """Explore up to a time, the end or the limit; return False if `go_on` returned False."""
@@ -63,6 +86,7 @@ class AcceleratedTimeline(Timeline):
         mark = self._bookmarks.last(time)
         if not mark.time <= self._run.steps <= time:
             self._run.restore(mark.kept)
+            self._run.entered = mark.entered
         self._bookmarks.set_out(self._run.steps, time)
         while self._run.steps < min(time, self.limit) and not self._has_halted:
             self._advance(min(time, self.limit))
@@ -101,7 +125,10 @@ class AcceleratedTimeline(Timeline):
 
     def _at(self, time: int) -> Instant | None:
         with self.lock:
-            return Instant(time, *self._run.place, time) if self._stand(time) else None
+            if not self._stand(time):
+                return None
+            entered = time if self._run.counted is None else self._run.entered
+            return Instant(time, *self._run.place, self._first + entered)
 
     def cells(self, time: int, first: int, last: int) -> list[str]:
         """The symbols of cells `first` to `last` at a time, or at the last one before it."""

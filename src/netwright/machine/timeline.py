@@ -167,7 +167,7 @@ class Timeline:
         counts: Callable[[str], bool] = lambda state: True,
     ) -> None:
         self.word = symbols = machine.check_word(word)
-        self.machine, self.limit = machine, limit
+        self.machine, self.limit, self.start, self.counts = machine, limit, head, counts
         self.lock = RLock()
         """Held while the timeline moves, so that threads may share it."""
         self.cut = ""

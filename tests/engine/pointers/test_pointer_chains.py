@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.engine.pointers.test_pointer_engine import (
-    Attention,
     Run,
     mutants,
     on_pointers,
@@ -22,6 +21,7 @@ from tests.repetition import repeated, some
 from netwright.engine.pointers.accelerated import RunPointers
 from netwright.engine.pointers.engine import PointerEngine
 from netwright.engine.pointers.evaluation import Output, Value
+from netwright.kind.pointer_transformer.construction import Attention
 from netwright.machine.library import library_machine, library_names
 from netwright.machine.load import load_machine
 from netwright.machine.turing_machine import TuringMachine
@@ -110,7 +110,7 @@ def test_mutants_at_random_moments(kind: str) -> None:
         name, word = draw.choice(cases)
         run = run_of(kind, load_machine(name), word)
         (network,) = mutants(run.network, 1, number)
-        both, original = engines(run._replace(network=network)), PointerEngine(*run)
+        both = engines(run._replace(network=network))
         mutant = run._replace(network=network).by_definition(30)
         changed += not np.array_equal(mutant, run.by_definition(30))
         for moment in random_moments(draw, 5, FAR):

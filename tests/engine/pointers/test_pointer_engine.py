@@ -71,8 +71,8 @@ class Run(NamedTuple):
             found: list[Codes] = []
             while (done := sum(map(len, found))) < count:
                 codes = each.advance(count - done)
-                runs = isinstance(codes, RepeatedCodes)
-                found.append(rows_of(codes.spelled_out() if runs else codes))
+                codes = codes.spelled_out() if isinstance(codes, RepeatedCodes) else codes
+                found.append(rows_of(codes))
             np.testing.assert_array_equal(np.concatenate(found), wanted)
         return engine.reason
 

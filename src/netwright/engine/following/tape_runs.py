@@ -24,9 +24,9 @@ ALL, LIMIT, STOPPED, NO_ROOM, ENDED = range(5)
 """Why a loop stopped: no tokens left, the limit, a token that shows no step, no room on the tape, a
 final state."""
 CELL, STEPS, AT_A_STEP, CODE, HEAD, LOWEST, HIGHEST, STATUS, STEP_LIMIT = range(9)
-MOMENTS, HERE, BLANK, ROOM, TOPS = range(9, 14)
-"""Indices of a clock: the configuration, why the loop stopped, the symbol under the head, room that
-is needed, and the number of runs left and right of the head."""
+MOMENTS, PLACE, HERE, BLANK, ROOM, TOPS = range(9, 15)
+"""Indices of a clock: the configuration, why the loop stopped, the place of the next code, the
+symbol under the head, room that is needed, and the number of runs left and right of the head."""
 LEAST = 4 * LONGEST_CYCLE
 """Room for the cells that a cycle writes one by one."""
 LEFT, RIGHT = range(2)
@@ -87,11 +87,11 @@ def _step(code: int, flags: Any, written: Any, moves: Any, runs: Any, clock: Any
 def follow_runs(
     codes: Any, counts: Any, flags: Any, written: Any, moves: Any, runs: Any, cells: Any, clock: Any
 ) -> int:
-    """Follow codes by their meanings; return how many were followed.
+    """Follow codes by their meanings, from a place on; return the place after the last one.
 
     Compiled (see `jit`), or interpreted where numbers do not fit. `cells` is for those of a cycle.
     """
-    done, status = 0, ALL
+    done, status = clock[PLACE], ALL
     while done < codes.size:
         code, n, k = codes[done], counts[done], 1
         first = done
@@ -168,7 +168,7 @@ def follow_runs(
         if status == ENDED:
             break
     clock[STATUS] = status
-    return done
+    return int(done)
 
 
 class RunTape:
@@ -220,8 +220,10 @@ class RunTape:
         Takes and returns the fields of a clock before `HERE`; returns the number of codes, too.
         """
         flags, written, moves, _ = meanings
-        numbers, counts, cells = codes.numbers, codes.counts, np.zeros(2 * LONGEST_CYCLE, np.int64)
-        done, clock[STATUS], loop, kind = 0, NO_ROOM, follow_runs, np.int64
+        numbers, counts = codes.numbers.astype(np.int64), codes.counts
+        cells = np.zeros(2 * LONGEST_CYCLE, np.int64)
+        done, clock[STATUS], loop = 0, NO_ROOM, follow_runs
+        kind: type = np.int64
         if max(map(abs, clock)) + codes.moments < FITS:
             if len(numbers) > FEW:
                 from netwright.jit import compiled  # the compiler, which a fast engine has loaded
@@ -234,10 +236,11 @@ class RunTape:
                 each.astype(object) for each in (numbers, counts, flags, written, moves, cells)
             )
         while clock[STATUS] == NO_ROOM:
-            now = np.array([*clock, self.here, self.blank, 0, *self.sizes], kind)
-            given = numbers[done:], counts[done:], flags, written, moves
-            done += loop(*given, self.runs, cells, now)
-            *clock, self.here, _, room, left, right = now.tolist()
+            now: NDArray[Any] = np.array(
+                [*clock, done, self.here, self.blank, 0, *self.sizes], kind
+            )
+            done = int(loop(numbers, counts, flags, written, moves, self.runs, cells, now))
+            *clock, _, self.here, _, room, left, right = now.tolist()
             self.sizes = [left, right]
             if clock[STATUS] == NO_ROOM:
                 self.make_room(room)
@@ -266,23 +269,26 @@ class RunTape:
         return Tape.of_runs(found, counts, self.cell - left.height, blank)
 
     def snapshot(self) -> Snapshot:
-        """The tape as arrays."""
+        """The tape as arrays; of Python's integers, which files do not have, where it must be."""
         sides, place = self.sides, [self.cell, self.here, self.lowest, self.highest]
-        kind = np.int64 if max(map(abs, place)) < FARTHEST else object
+        counts = np.concatenate([each.counts for each in sides])
+        fits = max([*map(abs, place), *counts.tolist()]) <= FARTHEST
         return {
-            "tape_place": np.array([*place, *self.sizes], kind),
+            "tape_place": np.array([*place, *self.sizes], np.int64 if fits else object),
             "tape": np.concatenate([each.digits for each in sides]),
-            "tape_counts": np.concatenate([each.counts for each in sides]),
+            "tape_counts": counts.astype(np.int64 if fits else object),
         }
 
     def restore(self, state: Snapshot) -> None:
         """Take the tape of a snapshot; FormatError if it is damaged."""
-        place = checked_array(state, "tape_place", (6,), -FARTHEST, FARTHEST).tolist()
-        sizes = place[4:]
-        require_consistent(min(sizes) >= 0, f"{sizes} runs")
-        digits = checked_array(state, "tape", (sum(sizes),), 0, self.symbols - 1)
-        counts = checked_array(state, "tape_counts", (sum(sizes),), 1, FARTHEST)
-        cell, here, self.lowest, self.highest = place[:4]
+        in_memory = state["tape_counts"].dtype == object
+        place, counts = state["tape_place"], state["tape_counts"]
+        if not in_memory:
+            place = checked_array(state, "tape_place", (6,), -FARTHEST, FARTHEST)
+            counts = checked_array(state, "tape_counts", (None,), 1, FARTHEST)
+        cell, here, self.lowest, self.highest, *sizes = place.tolist()
+        require_consistent(min(sizes) >= 0 and sum(sizes) == len(counts), f"{sizes} runs")
         require_consistent(0 <= here < self.symbols, f"no symbol {here}")
+        digits = checked_array(state, "tape", counts.shape, 0, self.symbols - 1)
         ends = np.split(digits, sizes[:1]), np.split(counts, sizes[:1])
         self.put(cell, here, [Runs(*each) for each in zip(*ends, strict=True)])

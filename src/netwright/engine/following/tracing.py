@@ -186,7 +186,7 @@ class TransformerTracing(Tracing["TokenEngine"]):
         X = [network.positioned(x, i) for i, x in enumerate(self.X, start=1)]
         for n, layer in enumerate(network.encoder, start=1):
             Q, K, V = ([part(x) for x in X] for part in (layer.Q, layer.K, layer.V))
-            pairs = [network.encode_token(layer, x, K, V) for x in X]
+            pairs = network.encode_tokens(layer, X)
             parts = {"input": X, "self.q": Q, "self.k": K, "self.v": V}
             A, X = [a for a, _ in pairs], [z for _, z in pairs]
             for name, vectors in (parts | {"a": A, "z": X}).items():

@@ -202,7 +202,8 @@ class RunPointerTokens(PointerTokens):
             compiled(heights, *arrays, now).loop(*arrays, now)
         else:
             now = np.array(clock, object)
-            heights(*(each.astype(object) for each in arrays), now)
+            objects = [each.astype(object) for each in arrays]
+            heights(objects[0], objects[1], objects[2], objects[3], now)
         return list(now.tolist())
 
     def _pointers_of(self, t: int) -> Sequence[int]:

@@ -8,7 +8,7 @@ records, or makes the network unsuitable: then the definition takes over.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,7 +60,7 @@ class PointerEngine(DecoderEngine["Tables | FullRun[Tables] | RunPointers"]):
         The callables have no reference to the engine: a cycle would keep the engine until a garbage
         collection.
         """
-        ways = [Tables] if self.tables else [_full_run]
+        ways: list[Callable[..., Any]] = [Tables] if self.tables else [_full_run]
         if self.accelerated:
             from netwright.engine.pointers.accelerated import RunPointers  # and its loop
 

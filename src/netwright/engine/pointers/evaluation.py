@@ -315,6 +315,11 @@ class Evaluation:
             if n == NOTHING:
                 return -1
             return self._number(Form.sum([(-ONE / one.constant, n)]))
+        if not self.is_dot and n == NOTHING and e2 == NOTHING and not e.terms and e.constant:
+            # −|κ(P − 1/(j+1))|; with P = 0 the newest token wins.
+            if one == NOTHING:
+                return -1
+            return self._number(Form.sum([(-ONE / e.constant, one)]))
         raise UnsuitableError("a query does not follow a pointer")
 
     def _number(self, form: Form) -> int:

@@ -244,9 +244,11 @@ def _asks_for_next(score: Mapping[str, Form], *, is_dot: bool) -> bool:
         kappa = -e2.constant
         is_square = n == NOTHING and not e2.terms and kappa > ZERO
         return is_square and e == Form(ZERO, (("e", TWO * kappa),))
-    # κ(j − n) or κ(j e − 1), with n = i + 1 and e = 1/(i + 1).
+    # κ(j − n), κ(j e − 1) or κ(1/j − e), with n = i + 1 and e = 1/(i + 1).
     by_n = not n.terms and n.constant and one == Form(ZERO, (("n", -n.constant),))
     by_e = len(n.terms) == 1 and n == Form(ZERO, (("e", -one.constant),)) and not one.terms
+    if n == NOTHING and e.constant and e2 == NOTHING:
+        return not e.terms and one == Form(ZERO, (("e", -e.constant),))
     return e == NOTHING and e2 == NOTHING and bool(by_n or by_e)
 
 

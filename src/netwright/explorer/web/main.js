@@ -183,7 +183,8 @@ for (const type of ["dragover", "drop"]) {
     store.readURL(source.recorded?.query);
     setTheme(store.get("theme"));
     if (store.get("big")) document.body.classList.add("big");
-    document.body.classList.toggle("file", Boolean(source.only));
+    document.body.classList.toggle("file", Boolean(source.only) && !source.library);
+    document.body.classList.toggle("site", Boolean(source.library));
     $("edit-button").hidden = !source.edit;
     $("check-button").hidden = Boolean(source.recorded?.moments);
     if (source.lab) broken = new (await import("./engine/break.js")).Break((t) => go(t), trouble); // a recorded file has none
@@ -195,6 +196,7 @@ for (const type of ["dragover", "drop"]) {
       if (run) broken?.offerKinds(known);
     }, trouble);
     await loadRun();
+    if (globalThis.site?.edit && !location.hash.includes("machine=")) source.edit(); // the playground
   } catch (error) {
     trouble(error);
   }

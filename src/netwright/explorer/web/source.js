@@ -26,7 +26,7 @@ export function unfold(moment, run) {
 }
 
 // A client of the server. The newest request of a kind aborts older ones.
-class ServerSource {
+export class ServerSource {
   constructor(progress) {
     this.progress = progress;
     this.waiting = {};
@@ -217,8 +217,10 @@ class FileSource {
 }
 
 export async function openSource(progress) {
-  if (!document.getElementById("recorded")) return new ServerSource(progress);
-  const recorded = await globalThis.unpacked("recorded"); // by the script in the file
+  if (globalThis.site) return new (await import("./site/source.js")).SiteSource(progress);
+  const packed = document.getElementById("recorded");
+  if (!packed) return new ServerSource(progress);
+  const recorded = await globalThis.unpacked(packed.textContent); // by the script in the file
   if (!recorded.network) return new FileSource(recorded, progress);
   const { EngineSource } = await import("./engine/source.js");
   return new EngineSource(recorded, progress);

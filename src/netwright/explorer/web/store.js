@@ -1,7 +1,7 @@
 // The state of the page, kept in the URL alone. `t` is the time that all views show.
 
 const listeners = new Set();
-const served = location.protocol.startsWith("http");
+const served = location.protocol.startsWith("http") && !globalThis.site; // a static site is as a file
 const state = { machine: "palindrome", t: 1 };
 
 // Call `listener(state, changed)` now and at every change.

@@ -89,14 +89,12 @@ class NeuralGPUConstruction(StackConstruction[CompiledNeuralGPU]):
             },
         }
         readout, pairs = pair_readout(neurons)
-        places = {
-            j: gpu.layout.index(f"D {c.block}", c.label)
-            for j, c in enumerate(neurons.layout.coordinates)
-        }
-        moved = {(places[j], k): weight for (j, k), weight in readout.weights.items()}
-        of_d = Affine(gpu.layout, readout.output, moved, readout.bias)
-        named.readout(of_d, pairs, compiled.final_states)
+        named.readout(self.hidden(compiled).then(readout), pairs, compiled.final_states)
         return named
+
+    def hidden(self, compiled: CompiledNeuralGPU) -> Affine:
+        """From the last cell to the hidden vector of the RNN that it holds."""
+        return _hidden(compiled, "D")
 
 
 class NeuralGPUReading(StackReading[CompiledNeuralGPU]):
@@ -181,10 +179,14 @@ class NeuralGPULook(StackLook[CompiledNeuralGPU]):
 
 def _watch(compiled: CompiledNeuralGPU, readouts: Affine, cell: int, letter: str) -> Watch:
     """The watch of the read-outs of a hidden vector in one block of a cell."""
+    return Watch(str(cell), "n", through=_hidden(compiled, letter).then(readouts))
+
+
+def _hidden(compiled: CompiledNeuralGPU, letter: str) -> Affine:
+    """From a cell to one of its blocks."""
     layout = compiled.neurons.layout
     take = {(f"{letter} {name}", name): 1 for name, _ in layout.blocks}
-    block = Affine.of(compiled.network.layout, layout, take)
-    return Watch(str(cell), "n", through=block.then(readouts))
+    return Affine.of(compiled.network.layout, layout, take)
 
 
 def _with_constant_gate(

@@ -202,7 +202,7 @@ def rule_network(layout: Layout, machine: TuringMachine) -> FeedForward:
     hidden = Layout.of(rule=tuple(rules), sel=tuple(moving))
     bias = {"rule": dict.fromkeys(rules, -1), "sel": dict.fromkeys(moving, -2)}
     first = Affine.of(layout, hidden, _rule_reads(rules, moving), bias)
-    return FeedForward((first, Affine.of(hidden, layout, _rule_writes(rules, moving, machine))))
+    return FeedForward((first, Affine.of(hidden, layout, _rule_writes(rules, moving, layout))))
 
 
 def _rule_reads(rules: Rules, moving: Rules) -> BlockWeights:
@@ -216,18 +216,19 @@ def _rule_reads(rules: Rules, moving: Rules) -> BlockWeights:
     return reads
 
 
-def _rule_writes(rules: Rules, moving: Rules, machine: TuringMachine) -> BlockWeights:
+def _rule_writes(rules: Rules, moving: Rules, writing: Layout) -> BlockWeights:
     """The weights from the hidden units."""
     writes: BlockWeights = {
         ("rule", "q2"): {(label, action.state): 1 for label, (_, action) in rules.items()},
         ("rule", "w"): {(label, action.write): 1 for label, (_, action) in rules.items()},
         ("sel", "sel"): {(label, ""): 1 for label in moving},
     }
-    if not stays(machine):
+    if "m" in writing:
         writes["rule", "m"] = {(k, ""): action.move.offset for k, (_, action) in rules.items()}
-        return writes
     for move, block in MOVES.items():
-        writes["rule", block] = {(k, ""): 1 for k, (_, act) in rules.items() if act.move is move}
+        if block in writing:
+            moved = {(k, ""): 1 for k, (_, act) in rules.items() if act.move is move}
+            writes["rule", block] = moved
     return writes
 
 

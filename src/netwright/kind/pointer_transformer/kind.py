@@ -12,6 +12,7 @@ from netwright.exact.feed_forward import Affine
 from netwright.exact.layout import Layout
 from netwright.exact.rational import ONE, Rational
 from netwright.exact.vector import Vector
+from netwright.kind.compiled_decoder import CompiledNormalDecoder
 from netwright.kind.decoder import (
     BLANKS,
     DecoderProof,
@@ -108,18 +109,24 @@ class PointerLook(NormalLook):
     meanings = POINTER_TRANSFORMER
     view = view_named("pointer-transformer")
 
-    def rule(self, compiled: CompiledPointerTransformer, moment: Moment) -> AppliedRule | None:
+    def rule(self, compiled: CompiledNormalDecoder, moment: Moment) -> AppliedRule | None:
         """State and symbol of y_{t−1}, and the rule in z¹."""
-        y, z = moment["decoder.1.input"], moment["decoder.1.z"]
-        state, symbol = y.label("q1"), y.label("s1")
-        if state is None or symbol is None:
-            return None
-        if compiled.stays:
-            moves = [move.value for move, block in MOVES.items() if z.number(block) == ONE]
-            move = moves[0] if len(moves) == 1 else None
-        else:
-            move = {ONE: "R", -ONE: "L"}.get(z.number("m"))
-        return AppliedRule(state, symbol, z.label("w"), move, z.label("q2"))
+        return shown_rule(moment)
+
+
+def shown_rule(moment: Moment) -> AppliedRule | None:
+    """The rule in z¹ of a token that follows pointers, with the state and symbol before it."""
+    y, z = moment["decoder.1.input"], moment["decoder.1.z"]
+    state, symbol = y.label("q1"), y.label("s1")
+    if state is None or symbol is None:
+        return None
+    if "m" not in z.layout:
+        there = [each for each in MOVES.items() if each[1] in z.layout]
+        moves = [move.value for move, block in there if z.number(block) == ONE]
+        move = moves[0] if len(moves) == 1 else None
+    else:
+        move = {ONE: "R", -ONE: "L"}.get(z.number("m"))
+    return AppliedRule(state, symbol, z.label("w"), move, z.label("q2"))
 
 
 READING = DecoderReading[CompiledPointerTransformer](_shown, PointerEngine)

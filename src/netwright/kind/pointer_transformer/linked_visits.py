@@ -23,9 +23,10 @@ which is right, as nothing was visited before it.
 A pointer to token j stands in a vector as 1/(j+1), which is position j + 1's own number.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice
 
+from netwright.machine.configuration import Configuration
 from netwright.machine.simulate import configurations
 from netwright.machine.turing_machine import TuringMachine
 
@@ -55,7 +56,7 @@ class LinkedVisits:
         self.R: list[int] = []
         self.L: list[int] = []
         last: dict[int, int] = {}
-        for i, now in enumerate(islice(configurations(machine, word, head=head), steps + 1)):
+        for i, now in enumerate(islice(self.times(machine, word, head), steps + 1)):
             action = machine.action(now.state, now.symbol)
             self.q.append(now.state)
             self.s.append(now.symbol)
@@ -65,6 +66,12 @@ class LinkedVisits:
             self.R.append(last.get(now.head + 1, NULL))
             self.L.append(last.get(now.head - 1, NULL))
             last[now.head] = i
+
+    def times(
+        self, machine: TuringMachine, word: Sequence[str], head: int
+    ) -> Iterator[Configuration]:
+        """The configurations at times 0, 1, 2, …."""
+        return configurations(machine, word, head=head)
 
     @property
     def end(self) -> int:

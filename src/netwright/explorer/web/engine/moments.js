@@ -110,7 +110,7 @@ export class Moments {
   // Neural GPU they are in block E of the last token's cell when it was read, then in D of the last.
   stackRule(vectors, t) {
     const cells = [...vectors.keys()].filter((name) => name.startsWith("cell.")).length, tokens = this.word.length + 1;
-    const [g, block] = cells ? (t === tokens ? [vectors.get(`cell.${tokens}`), "E "] : t > tokens ? [vectors.get("cell"), "D "] : []) : [vectors.get("g"), ""];
+    const [g, block] = cells && this.places.has("S") ? [vectors.get("cell"), ""] : cells ? (t === tokens ? [vectors.get(`cell.${tokens}`), "E "] : t > tokens ? [vectors.get("cell"), "D "] : []) : [vectors.get("g"), ""];
     if (!g) return null;
     const ones = (name) => (this.places.get(block + name) ?? []).map((place, n) => [n, `${g.get(place)}`]).filter(([, text]) => text !== "0");
     const states = ones("S"), digit = ones("P");

@@ -25,9 +25,13 @@ export function embed({ kind, written, machine }, word) {
     return look(by(written.embedding), [...`${written.rules}${input.join("")}!`]);
   }
   const table = by(written.embedding);
-  if (kind === "rnn" || kind === "neural-gpu") {
-    const end = kind === "neural-gpu" && blockPlaces(written.layouts[written.network.layout]).get("e"); // the end marker
+  if (written.neurons) { // with stacks: a blank follows the word
+    const end = written.network.U.kernels && blockPlaces(written.layouts[written.network.layout]).get("e"); // the end marker
     return [...look(table, [...word, machine.blank]), ...(end ? [new Vector(end, [ONE])] : [])];
+  }
+  if (written.network.masked) { // between ^ and $, the last rows
+    const [begin, end] = [...table.keys()].slice(-2);
+    return look(table, [begin, ...word, end]);
   }
   return look(table, word);
 }

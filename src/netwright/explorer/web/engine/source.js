@@ -46,7 +46,7 @@ export class EngineSource {
   edit() {
     const run = (machine, input) => store.set({ ...store.forgotten(), machine, input, t: 1 }, { replace: false });
     const about = "It runs at once on the universal network: the weights stay as they are, and the machine is the prompt. (Weights of the other kinds are computed by netwright: netwright explore FILE --on transformer.) The address of this page keeps the machine; nothing is sent anywhere.";
-    showEditor(store.get("machine") || writeMachine(this.given) || "", this.known?.input.join("") ?? "", about, run);
+    showEditor(this.typed.machine === undefined ? writeMachine(this.given) ?? "" : this.text, this.known?.input.join("") ?? "", about, run);
   }
 
   // The machine that the file was written for.
@@ -55,13 +55,22 @@ export class EngineSource {
     return { ...machine, rules: machine.delta };
   }
 
+  // The text in the address.
+  get text() { return store.get("machine"); }
+
+  // The machine that was typed, and its input, if the address has one.
+  get typed() {
+    const { machine, input } = store.subject();
+    return machine ? { machine: this.read(machine), input } : {};
+  }
+
   // The machine in the address, if one was typed; else the one that the file was written for.
   async run() {
     this.stop();
-    const { machine: text, input } = store.subject(), { network, universal = network } = this.recorded;
+    const { machine, input } = this.typed, { network, universal = network } = this.recorded;
     let data = network, run = this.recorded.run, timeline = null;
-    if (text) {
-      const machine = this.read(text), word = input === undefined ? machine.default_input : [...input];
+    if (machine) {
+      const word = input === undefined ? machine.default_input : [...input];
       const unknown = word.find((symbol) => !machine.symbols.includes(symbol));
       if (unknown !== undefined) throw new Trouble(`the input has ${unknown}; the machine's symbols are ${machine.symbols.join(" ")}`);
       data = withMachine(universal, machine, word.includes(machine.blank));

@@ -27,6 +27,7 @@ export class Transformer {
     this.flips = flipsOf(flips);
     const layers = (side) => data[side].map((layer, n) => new Layer(layer, `${side}.${n + 1}`, data.score));
     this.encoder = layers("encoder");
+    this.isMasked = data.masked; // input token i attends to the tokens up to i alone
     this.decoder = layers("decoder");
     this.F = new FeedForward(data.F);
     this.pos = data.pos && new Positions(data.pos, written.layouts);
@@ -59,11 +60,13 @@ export class Transformer {
   encode(X) {
     X = X.map((x, i) => this.positioned(x, i + 1));
     for (const layer of this.encoder) {
-      for (const x of X) {
+      const show = (x) => {
         layer.keys.push(layer.K.apply(x));
         layer.values.push(layer.V.apply(x));
-      }
+      };
+      if (!this.isMasked) X.forEach(show);
       X = X.map((x) => {
+        if (this.isMasked) show(x);
         const a = this.around(`${layer.name}.self`, attend(layer.keys, layer.values, layer.Q.apply(x)), x);
         return this.around(`${layer.name}.O`, layer.O.apply(a), a);
       });

@@ -1,0 +1,1 @@
+"""A Transformer without positional encodings: masks are enough."""

@@ -1,0 +1,1 @@
+"""A Transformer without residual connections: a second head is enough."""

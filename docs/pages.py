@@ -315,17 +315,10 @@ def linked(text: str, of: Path, into: Path) -> str:
 
 
 def page_itself() -> None:
-    """`netwright site` if there is such a verb, and the page of one run as a file."""
-    extra = GENERATED / "extra" / "live"
-    extra.parent.mkdir(parents=True, exist_ok=True)
-    if "site" in VERBS:
-        shutil.rmtree(extra, ignore_errors=True)
-        command(f"site -o {extra}")
-    else:
-        extra.mkdir(exist_ok=True)
-    page = extra / "palindrome.html"
-    if not page.is_file():
-        netwright.explore("palindrome", "abba", t=18).save(page)
+    """What `netwright site` writes: gallery, walk, playground and the page."""
+    live = GENERATED / "extra" / "live"
+    live.parent.mkdir(parents=True)
+    command(f"site -o {shlex.quote(str(live))}")
 
 
 def generate(app: Any = None) -> None:

@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 ARGS ?= run palindrome abba
 
-.PHONY: run test lint test-thorough test-browser test-export test-llama proofs size format bench clean
+.PHONY: run test lint docs release test-thorough test-browser test-export test-llama proofs size format bench clean
 
 run: $(VENV)/installed
 	@$(BIN)/netwright $(ARGS)
@@ -17,6 +17,7 @@ lint: $(VENV)/installed-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/codespell
 
 # More of the same: all machines, mutants and examples of which `make test` and `make proofs` take a part.
 test-thorough: $(VENV)/installed-dev
@@ -64,6 +65,17 @@ proofs: $(VENV)/installed-dev
 	which coqc >/dev/null 2>&1 || { echo "make proofs needs Coq: install the package coq"; exit 1; }
 	$(MAKE) --no-print-directory -C proofs PYTHON=$(abspath $(BIN)/python)
 
+# The site, from docs/ and what docs/pages.py generates, into site/. It fetches nothing, and a warning is an
+# error; then its links, and what a browser asks for.
+docs: $(VENV)/installed-docs
+	rm -rf site
+	$(BIN)/python -m sphinx -b html -W --keep-going -n -q docs site
+	$(BIN)/pytest -q -m browser tests/site
+
+# A release, built and tried from a clean tree: wheel and source distribution, in dist/. Nothing is uploaded.
+release: $(VENV)/installed-dev
+	$(BIN)/python .ci/release.py
+
 # Lines of code by package, beside what each may have.
 size:
 	@.ci/size
@@ -77,7 +89,7 @@ bench: $(VENV)/installed-dev
 	$(BIN)/python benchmarks/depth_and_cells.py
 
 clean:
-	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) site docs/generated dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
 
 $(VENV)/pip:
 	$(PYTHON) -m venv $(VENV)
@@ -100,4 +112,8 @@ $(VENV)/transformers-js: | $(VENV)/pip
 
 $(VENV)/installed-browser: pyproject.toml | $(VENV)/installed-dev
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[browser]"
+	@touch $@
+
+$(VENV)/installed-docs: pyproject.toml | $(VENV)/installed-browser
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[docs]"
 	@touch $@

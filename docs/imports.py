@@ -51,18 +51,18 @@ def picture() -> str:
     parts = []
     for a, b in sorted(edges()):
         (x1, y1, _), (x2, y2, width) = boxes[a], boxes[b]
-        bend = 0 if y2 - y1 <= STEP else (1 if (a + b) % 2 else -1) * (width / 2 + 30)
+        bend = 0.0 if y2 - y1 <= STEP else (1 if (a + b) % 2 else -1) * (width / 2 + 30)
         middle = (y1 + HEIGHT + y2) / 2
         parts.append(
             f'<path d="M{x1:.0f} {y1 + HEIGHT:.0f} C{x1 + bend:.0f} {middle:.0f} '
             f'{x2 + bend:.0f} {middle:.0f} {x2:.0f} {y2 - 3:.0f}"/>'
         )
-    for n, (x, y, width) in boxes.items():
+    for n, (left, top, width) in boxes.items():
         name = escape(ROLES[n][0])
         parts.append(
-            f'<rect x="{x - width / 2:.0f}" y="{y:.0f}" width="{width:.0f}" height="{HEIGHT}" '
-            f'rx="6"/><text x="{x:.0f}" y="{y + 17:.0f}">{name}</text>'
-            f'<text class="small" x="{x:.0f}" y="{y + 32:.0f}">{lines[n]:,} lines</text>'
+            f'<rect x="{left - width / 2:.0f}" y="{top:.0f}" width="{width:.0f}" height="{HEIGHT}" '
+            f'rx="6"/><text x="{left:.0f}" y="{top + 17:.0f}">{name}</text>'
+            f'<text class="small" x="{left:.0f}" y="{top + 32:.0f}">{lines[n]:,} lines</text>'
         )
     height = 2 * MARGIN + STEP * len(rows) - (STEP - HEIGHT)
     style = (

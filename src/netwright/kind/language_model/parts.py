@@ -42,7 +42,7 @@ def lookup(
     if instead is not None:
         for flag in instead[0]:
             # A power of two, which every float has.
-            Q.put((flag, ""), ("instead", ""), 1 << (4 * len(bits)).bit_length())
+            Q.put((flag, ""), ("instead", ""), 1 << (4 * len(bits) - 1).bit_length())
         K.put((instead[1], ""), ("instead", ""))
     return Head(name, Q, K, V, O)
 

@@ -58,9 +58,7 @@ class Found:
 
 def least_product(a: tuple[Floats, Floats], b: tuple[Floats, Floats]) -> Floats:
     """The least product of numbers in two intervals."""
-    return np.minimum(
-        np.minimum(a[0] * b[0], a[0] * b[1]), np.minimum(a[1] * b[0], a[1] * b[1])
-    )
+    return np.minimum(np.minimum(a[0] * b[0], a[0] * b[1]), np.minimum(a[1] * b[0], a[1] * b[1]))
 
 
 class Head:
@@ -247,7 +245,9 @@ class Head:
             found += [low, high]
         clash = np.array([(own != var) & (own != NONE) for _, own in tables])
         low, high = np.minimum(found[0], found[2]), np.maximum(found[1], found[3])
-        ends = [np.where(clash, wide, each) for wide, each in zip([low, high] * 2, found, strict=True)]
+        ends = [
+            np.where(clash, wide, each) for wide, each in zip([low, high] * 2, found, strict=True)
+        ]
         single = all(self.groups[h].first for name in sought.sets for h, _ in self.sets[name or ()])
         many = sought.query is None and not single
         return self._weighed(ends, var, leak, many=many)
@@ -265,7 +265,10 @@ class Head:
         for side in (0, 2):
             low, high = ends[side], ends[side + 1]
             loss = more + 4 * f.single * np.maximum(np.abs(low), np.abs(high))
-            out += [np.minimum(low * least, low * most) - loss, np.maximum(high * least, high * most) + loss]
+            out += [
+                np.minimum(low * least, low * most) - loss,
+                np.maximum(high * least, high * most) + loss,
+            ]
         box = Box.of_ends(Ends(*out), var, f.slack)
         for _ in range(1 + self.rules.partial):
             box = self.rules.stored(box)
@@ -275,7 +278,11 @@ class Head:
     def _spread(self) -> float:
         """How far the weights of many tokens can be from the sum 1."""
         f = self.rules.format
-        return 2 * f.unit + self.variables.context * (f.least + 4 * f.single) + (2.0**-17 if f.unit else 0)
+        return (
+            2 * f.unit
+            + self.variables.context * (f.least + 4 * f.single)
+            + (2.0**-17 if f.unit else 0)
+        )
 
     def _alone(self, g: int) -> Box | Found:
         """At position 0 there is one key: the token finds itself."""
@@ -294,7 +301,9 @@ class Head:
         loss = self._spread * self.value_size
         n = len(self.groups[g].classes)
         low, high = np.tile(low - loss, (n, 1)), np.tile(high + loss, (n, 1))
-        box = Box.of_ends(Ends(low, high, low, high), np.full(self.size, NONE), self.rules.format.slack)
+        box = Box.of_ends(
+            Ends(low, high, low, high), np.full(self.size, NONE), self.rules.format.slack
+        )
         for _ in range(1 + self.rules.partial):
             box = self.rules.stored(box)
         return box
@@ -317,7 +326,9 @@ def sought_by(group: Group, groups: Sequence[Group], variables: Variables) -> li
         }
         if all(each.ahead and each.ahead[1][0] == visit for each in classes):
             query = next(each.ahead[0] for each in classes if each.ahead)
-            found.append(Sought([each.ahead and each.ahead[1] for each in classes], query, "A", names))
+            found.append(
+                Sought([each.ahead and each.ahead[1] for each in classes], query, "A", names)
+            )
         if side == "R" and all(each.flagged for each in classes):
             found.append(Sought([each.flagged for each in classes], None, "", names))
     return found

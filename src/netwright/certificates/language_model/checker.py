@@ -204,9 +204,7 @@ class _Forward:
         }
         self.groups = groups(self.names, seen=True)
         for group in self.groups:
-            parents = [
-                before.get(each.key) or before[each.key[:-1]] for each in group.classes
-            ]
+            parents = [before.get(each.key) or before[each.key[:-1]] for each in group.classes]
             stream = parents[0][0]
             chosen = np.array([n for _, n in parents])
             group.stream = Stream(stream.box.rows(chosen), stream.total[chosen], stream.off[chosen])
@@ -241,7 +239,9 @@ class _Forward:
         found: list[list[Box]] = [[] for _ in self.groups]
         for h in range(heads):
             thirds = [
-                tuple(box.columns(slice(t * D + h * size, t * D + (h + 1) * size)) for t in range(3))
+                tuple(
+                    box.columns(slice(t * D + h * size, t * D + (h + 1) * size)) for t in range(3)
+                )
                 for box in parts
             ]
             try:
@@ -308,9 +308,11 @@ class _Forward:
         lost = sizes * ((D + 2) * (f.single * 1.001 + f.slack) + self.rules.partial * f.unit)
         lead = lead - lost
         store = f.unit + 1.001 * f.single
-        return np.where(lead > 0, lead * (1 - store), lead * (1 + store)) - (
-            2.01 * store * (greatest + lost.max(axis=1, initial=0)[:, None])
-        ) - 2 * f.least
+        return (
+            np.where(lead > 0, lead * (1 - store), lead * (1 + store))
+            - (2.01 * store * (greatest + lost.max(axis=1, initial=0)[:, None]))
+            - 2 * f.least
+        )
 
     def _token_leads(
         self, y: Box, own: Floats, rest: Floats, read: Table, itself: NDArray[np.bool_]
@@ -340,18 +342,21 @@ class _Forward:
         own = np.zeros_like(y.c)
         for d in np.flatnonzero(read.k):
             bit = next(
-                j for j in range(self.variables.b)
-                if self.variables.number("far", j) == read.var[d]
+                j for j in range(self.variables.b) if self.variables.number("far", j) == read.var[d]
             )
             kappa = read.k[d]
             number, sign = self.variables.known("given", bit)
             if y.var[d] == number:
-                own[:, d] = kappa * sign * y.k[:, d] - np.abs(kappa) * (np.abs(y.c[:, d]) + y.r[:, d])
+                own[:, d] = kappa * sign * y.k[:, d] - np.abs(kappa) * (
+                    np.abs(y.c[:, d]) + y.r[:, d]
+                )
             else:
                 own[:, d] = -np.abs(kappa) * y.size[:, d]
             gaps[:, bit] += 2 * own[:, d]
         slips = y.size @ read.r
-        between = np.where((gaps > 0).all(axis=1), gaps.min(axis=1), np.minimum(gaps, 0).sum(axis=1))
+        between = np.where(
+            (gaps > 0).all(axis=1), gaps.min(axis=1), np.minimum(gaps, 0).sum(axis=1)
+        )
         between = between - 2 * slips
         wide = np.abs(read.k) + read.r
         D = len(read.c)
@@ -359,7 +364,9 @@ class _Forward:
         # Of the right logit: all bits together, and not each for itself.
         signed = np.abs(own.sum(axis=1) + y.c @ read.c)
         spread = (y.size @ wide) - own.sum(axis=1)
-        greatest = np.minimum(greatest + y.size @ np.abs(read.k), signed + spread + y.loose @ np.abs(read.c) + slips)
+        greatest = np.minimum(
+            greatest + y.size @ np.abs(read.k), signed + spread + y.loose @ np.abs(read.c) + slips
+        )
         difference = read.c - rest
         lead = (y.c @ difference.T) - y.loose @ np.abs(difference).T
         lead = lead + (own.sum(axis=1) - slips)[:, None]

@@ -101,7 +101,10 @@ class Names(NamedTuple):
             delta |= {(name, a): (p, a, "L") for a in machine.symbols}
         steps = dict.fromkeys([("R", q) for q in states] + [(m, p) for p, _, m in delta.values()])
         found = Names(machine, delta, states, list(steps))
-        texts = [*map(as_token, machine.symbols), *(found.step(m, q, a) for m, q, a in found.all_steps)]
+        texts = [
+            *map(as_token, machine.symbols),
+            *(found.step(m, q, a) for m, q, a in found.all_steps),
+        ]
         if len({*texts}) != len(texts):
             raise FormatError("two tokens of this machine have one text")
         return found

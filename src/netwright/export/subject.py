@@ -191,8 +191,7 @@ class NetworkSubject(Subject):
             found = certify_folder(folder, self.network.machine, [dtype], notify=notify)
         except NetwrightError as error:
             return {"certified": False, "reason": str(error)}
-        proof = next((each for each in found.proofs if not each.holds), found.proofs[-1])
-        return {"certified": found.holds, "context": found.model["context"], **written(proof)}
+        return {"context": found.model["context"], **written(found.proofs[-1])}
 
     def advice(self, dtype: str) -> list[str]:
         """Suggest options of the command line that may help."""

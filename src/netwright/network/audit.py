@@ -163,7 +163,7 @@ def _float_certificate(place: Path, notify: Notify) -> Findings:
     yield found.machine.digest
     yield Finding("it can be read", True, f"{found!r}"[1:-1])
     yield Finding("the model is compiled again", not wrong, wrong[0] if wrong else "the same")
-    for proof in found.proofs:
+    for proof in found.proofs[1:]:
         yield Finding(f"it is proved in {proof.format}", proof.holds, proof.tightest)
 
 

@@ -19,7 +19,7 @@ precision the sum of others, and the errors on the way, are 4λ·max|v| at most.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -28,6 +28,8 @@ from netwright.certificates.language_model.classes import Class, Group, Key
 from netwright.certificates.language_model.rounding import Floats
 from netwright.certificates.language_model.variables import Variables
 
+LEAST = 1e-300
+"""More than what an exponential is that float64 has not."""
 MOST_LEAK = 0.125
 """A head with more does not count as having found its token."""
 Sets = dict[Key, list[tuple[int, int]]]
@@ -56,9 +58,11 @@ class Found:
     """The leak of the best look-up that was not good enough."""
 
 
-def least_product(a: tuple[Floats, Floats], b: tuple[Floats, Floats]) -> Floats:
+def least_product(a: tuple[Floats, Floats], b: tuple[Any, Any]) -> Floats:
     """The least product of numbers in two intervals."""
-    return np.minimum(np.minimum(a[0] * b[0], a[0] * b[1]), np.minimum(a[1] * b[0], a[1] * b[1]))
+    products = [x * y for x in a for y in b]
+    least: Floats = np.minimum(np.minimum(*products[:2]), np.minimum(*products[2:]))
+    return least
 
 
 class Head:
@@ -139,9 +143,11 @@ class Head:
         scale = np.sqrt(self.size)
         err = (err + self._rounding(q)) / scale
         if self.rules.format.exact:
-            return np.where(err < gaps.min(axis=1) / scale, 0.0, np.inf)
+            hard: Floats = np.where(err < gaps.min(axis=1) / scale, 0.0, np.inf)
+            return hard
         others = np.expm1(np.log1p(np.exp(-gaps / scale)).sum(axis=1))
-        return np.exp(np.minimum(err, 600.0)) * others * (1 + 2.0**-16)
+        leak: Floats = np.exp(err) * (others + LEAST) * (1 + 2.0**-16)
+        return leak
 
     def _by_flag(self, g: int, sought: Sought) -> Floats | None:
         """The leak of a look-up of classes with a flag."""
@@ -165,15 +171,16 @@ class Head:
             if self.rules.format.exact:
                 leaks[n] = 0.0 if gap > 0 else np.inf
             else:
-                leaks[n] = self.variables.context * np.exp(np.minimum(-gap, 600)) * (1 + 2.0**-16)
+                leaks[n] = self.variables.context * (np.exp(-gap) + LEAST) * (1 + 2.0**-16)
         return leaks
 
     def _rounding(self, q: Box) -> Floats:
-        """What two scores lose: sums, the store of the product, the division, and its store."""
+        """What two scores lose: sums, a division, and three stores, as of a query, key, product."""
         f = self.rules.format
         size = q.size @ self.key_size
         sums = 2 * (self.size + 4) * (f.single + f.slack) + 4 * f.single
-        return size * (sums + (4.2 + 2 * self.rules.partial) * f.unit) + 4 * f.least
+        lost: Floats = size * (sums + (6.3 + 2 * self.rules.partial) * f.unit) + 6 * f.least
+        return lost
 
     def _keys(self, chosen: list[np.ndarray]) -> tuple[Floats, Floats]:
         """The least and greatest keys of some classes, given for each group."""
@@ -215,12 +222,12 @@ class Head:
             k = box.k * sign
             rows.append((box.c, k, box.r + np.where(sign == 0, np.abs(box.k), 0), var))
         var = rows[0][3]
-        for _, k, _, other in rows[1:]:
+        for *_, other in rows[1:]:
             var = np.where(var == NONE, other, var)
         low, high, low_off, high_off = [], [], [], []
-        for c, k, r, own in rows:
-            same = own == var
-            k, r = np.where(same, k, 0), r + np.where(same, 0, np.abs(k))
+        for c, slope, radius, own in rows:
+            k = np.where(own == var, slope, 0)
+            r = radius + np.where(own == var, 0, np.abs(slope))
             low.append((c + k - r).min(axis=0))
             high.append((c + k + r).max(axis=0))
             low_off.append((c - k - r).min(axis=0))
@@ -255,7 +262,7 @@ class Head:
     def _weighed(self, ends: list[Floats], var: np.ndarray, leak: Floats, *, many: bool) -> Box:
         """a·v + others, with a between 1/(1 + 2λ) and 1, stored or not."""
         f = self.rules.format
-        few = 2.0**-18 if f.single else 0.0
+        few = 64 * f.single  # two exponentials, each with 2⁻²⁰, and a division
         spread = self._spread if many else 0.0
         least, _ = f.stored((1 - few) / (1 + 2.1 * leak), np.ones_like(leak))
         _, most = f.stored(least, np.full_like(leak, 1 + few))
@@ -278,13 +285,9 @@ class Head:
     def _spread(self) -> float:
         """How far the weights of many tokens can be from the sum 1."""
         f = self.rules.format
-        return (
-            2 * f.unit
-            + self.variables.context * (f.least + 4 * f.single)
-            + (2.0**-17 if f.unit else 0)
-        )
+        return 2 * f.unit + self.variables.context * (f.least + 4 * f.single) + 128 * f.single
 
-    def _alone(self, g: int) -> Box | Found:
+    def _alone(self, g: int) -> Found:
         """At position 0 there is one key: the token finds itself."""
         v = self.values[g]
         names: dict[int, tuple[int, float]] = {}

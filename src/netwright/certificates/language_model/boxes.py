@@ -234,6 +234,8 @@ class Rules:
         box, D = x.box, len(x.box.var)
         if self.format.exact:
             scale = weight / gain
+            if (scale != np.rint(scale)).any():
+                raise UnprovedError("its norms do not multiply by whole numbers")
             return Box(box.c * scale + bias, box.k * scale, box.r * np.abs(scale), box.var)
         single, slack = self.format.single, 2 * D * self.format.slack
         e = box.ends

@@ -5,7 +5,7 @@ in units of the address rows of the unembedding. If all are positive, the right 
 in every reachable context (`classes`), so that the next context is reachable again.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -88,13 +88,19 @@ class Proof:
         return f"{sort} {lead.least:.2f}: {lead.where}{looked}"
 
 
-def prove(model: Model, names: Names, format: Format, partial: int = 0) -> Proof:
+Watch = Callable[[str, Group, Stream], None]
+"""A callback that gets the name of a norm, and what is known of the stream before it."""
+
+
+def prove(
+    model: Model, names: Names, format: Format, partial: int = 0, watch: Watch | None = None
+) -> Proof:
     """Compute the least leads; `Proof.holds` says whether they are a proof."""
     proof = Proof(format.name)
     with np.errstate(all="ignore"):  # what overflows is not greater than 0
         try:
             for refusing in (False, True):
-                _Forward(model, names, format, partial, proof).run(refusing=refusing)
+                _Forward(model, names, format, partial, proof, watch).run(refusing=refusing)
         except UnprovedError as error:
             proof.failure = str(error)
     return proof
@@ -113,9 +119,16 @@ class _Forward:
     """One pass through the model."""
 
     def __init__(
-        self, model: Model, names: Names, format: Format, partial: int, proof: Proof
+        self,
+        model: Model,
+        names: Names,
+        format: Format,
+        partial: int,
+        proof: Proof,
+        watch: Watch | None,
     ) -> None:
         self.model, self.names, self.format, self.proof = model, names, format, proof
+        self.watch = watch
         self.rules = Rules(format, partial, model.epsilon)
         self.variables = Variables(model.context)
         self._tokens: dict[str | None, _Token] = {}
@@ -123,6 +136,8 @@ class _Forward:
             name: format.rounded(tensor.astype(np.float64))
             for name, tensor in model.tensors.items()
         }
+        if format.exact and any((each != np.rint(each)).any() for each in self.rounded.values()):
+            raise UnprovedError("its weights are not whole numbers")
         wpe = self.tensor("transformer.wpe.weight")
         self.positions = self.variables.read(wpe, self.variables.of_positions)
         steady = np.where(self.positions.k == 0, np.abs(self.positions.c), 0)
@@ -154,7 +169,8 @@ class _Forward:
         of_place = places.sum(axis=1)
         tokens = [self._token(each.text) for each in group.classes]
         a = tokens[0].box
-        a = Box(*(np.concatenate([getattr(t.box, n) for t in tokens]) for n in "ckr"), a.var)
+        c, k, r = (np.concatenate([getattr(t.box, n) for t in tokens]) for n in "ckr")
+        a = Box(c, k, r, a.var)
         stronger = np.abs(a.k).max(axis=0) > np.abs(placed.k[0])
         var = np.where(stronger, a.var, placed.var)
         r = a.r + placed.r + np.where(stronger, np.abs(placed.k), np.abs(a.k))
@@ -214,7 +230,9 @@ class _Forward:
     def _matrix(self, name: str) -> Matrix:
         return Matrix(self.tensor(f"{name}.weight"), self.tensor(f"{name}.bias"))
 
-    def _norm(self, stream: Stream, name: str) -> Box:
+    def _norm(self, group: Group, stream: Stream, name: str) -> Box:
+        if self.watch is not None:
+            self.watch(name, group, stream)
         weight, bias = self.tensor(f"{name}.weight"), self.tensor(f"{name}.bias")
         return self.rules.norm(stream, weight, bias, self.gain)
 
@@ -223,34 +241,32 @@ class _Forward:
         attn, proj = self._matrix(f"{place}.attn.c_attn"), self._matrix(f"{place}.attn.c_proj")
         fc, out = self._matrix(f"{place}.mlp.c_fc"), self._matrix(f"{place}.mlp.c_proj")
         parts = [
-            self.rules.affine(self._norm(group.stream, f"{place}.ln_1"), attn)
+            self.rules.affine(self._norm(group, group.stream, f"{place}.ln_1"), attn)
             for group in self.groups
         ]
         found = self._attention(n, parts)
         for group, box in zip(self.groups, found, strict=True):
             stream = self.rules.add(group.stream, box, proj)
-            hidden = self.rules.relu(self.rules.affine(self._norm(stream, f"{place}.ln_2"), fc))
+            hidden = self.rules.relu(
+                self.rules.affine(self._norm(group, stream, f"{place}.ln_2"), fc)
+            )
             group.stream = self.rules.add(stream, hidden, out)
 
     def _attention(self, n: int, parts: Sequence[Box]) -> list[Box]:
         """What all heads find, for all groups."""
         D, heads = self.model.width, self.model.heads
         size, sets = D // heads, sets_of(self.groups, self.names)
+        sought = [sought_by(group, self.groups, self.variables) for group in self.groups]
         found: list[list[Box]] = [[] for _ in self.groups]
         for h in range(heads):
-            thirds = [
-                tuple(
-                    box.columns(slice(t * D + h * size, t * D + (h + 1) * size)) for t in range(3)
-                )
-                for box in parts
-            ]
+            q, k, v = (slice(t * D + h * size, t * D + (h + 1) * size) for t in range(3))
+            thirds = [(box.columns(q), box.columns(k), box.columns(v)) for box in parts]
             try:
                 head = Head(self.groups, sets, thirds, self.variables, self.rules)
             except UnprovedError as error:
                 raise UnprovedError(f"block {n} head {h}: {error}") from None
             for g, group in enumerate(self.groups):
-                sought = sought_by(group, self.groups, self.variables)
-                result = head.attend(g, sought)
+                result = head.attend(g, sought[g])
                 found[g].append(result.box)
                 if result.leak is not None:
                     self.proof.leak = max(self.proof.leak, result.leak)
@@ -278,7 +294,7 @@ class _Forward:
                     wanted.setdefault(each.following, []).append(n)
             if not wanted:
                 continue
-            y = self._norm(group.stream, "transformer.ln_f")
+            y = self._norm(group, group.stream, "transformer.ln_f")
             for following, rows in wanted.items():
                 box = y.rows(np.array(rows))
                 if following == ADDRESS:
@@ -308,11 +324,9 @@ class _Forward:
         lost = sizes * ((D + 2) * (f.single * 1.001 + f.slack) + self.rules.partial * f.unit)
         lead = lead - lost
         store = f.unit + 1.001 * f.single
-        return (
-            np.where(lead > 0, lead * (1 - store), lead * (1 + store))
-            - (2.01 * store * (greatest + lost.max(axis=1, initial=0)[:, None]))
-            - 2 * f.least
-        )
+        own = greatest + lost.max(axis=1, initial=0)[:, None]
+        kept: Floats = lead - store * np.abs(lead) - 2.01 * store * own - 2 * f.least
+        return kept
 
     def _token_leads(
         self, y: Box, own: Floats, rest: Floats, read: Table, itself: NDArray[np.bool_]

@@ -95,7 +95,7 @@ def read_folder(folder: Path) -> Files:
         )
     sizes = _sizes(folder / "config.json", config, architecture)
     tokens = _tokens(folder / "tokenizer.json", _object(folder, "tokenizer.json"))
-    context, width, blocks, heads, hidden = sizes
+    context, _, blocks, heads, _ = sizes
     if config.get("vocab_size") != len(tokens):
         raise FormatError(
             f"{folder / 'config.json'}: vocab_size is {shown(config.get('vocab_size'))}; "

@@ -24,8 +24,9 @@ PROMISES = (
     "rounded to the format once, or not at all",
     "R3  a layer norm computes in float32: its mean errs by at most twice what a sum of float32 in "
     "some order does, its variance by 4(D + 8)·2^-24 of itself, then 8 roundings and one store",
-    "R4  softmax subtracts the greatest score first; each exponential errs by 2^-20 of itself at "
-    "most; weights may be stored in the format, before or after the division",
+    "R4  scores are scaled before or after the product, with three stores at most; softmax "
+    "subtracts the greatest one first; an exponential errs by 2^-20 of itself at most; weights may "
+    "be stored in the format, before or after the division",
     "R5  subnormal numbers are kept, and rounding is to nearest",
     "R6  masked positions weigh exactly 0, and positions count from 0",
 )
@@ -49,8 +50,8 @@ class Format:
 
     @property
     def single(self) -> float:
-        """The unit roundoff of sums."""
-        return 0.0 if self.exact else SINGLE
+        """The unit roundoff of sums: float32, or the format if that is finer."""
+        return min(self.unit, SINGLE)
 
     @property
     def slack(self) -> float:
@@ -59,13 +60,13 @@ class Format:
 
     def rounded(self, x: Floats) -> Floats:
         """To float32, then to the format: what a runtime stores of a number in float32."""
-        if self.exact:
+        if self.kind is np.float64:
             return x
         return x.astype(np.float32).astype(self.kind).astype(np.float64)
 
     def stored(self, low: Floats, high: Floats) -> tuple[Floats, Floats]:
         """An interval that has its numbers and what is stored of them: rounding is monotone."""
-        if self.exact:
+        if self.kind is np.float64:
             return low, high
         single = low.astype(np.float32), high.astype(np.float32)
         own = [x.astype(self.kind).astype(np.float64) for x in single]

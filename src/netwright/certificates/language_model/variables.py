@@ -17,12 +17,11 @@ from netwright.certificates.language_model.rounding import Floats
 BACK = {"T": 0, "A": 1, "N": 3}
 """What is taken off a position."""
 MOST_BITS = 32
-WHOLE = 2.0**40
 
 
 def bits(numbers: Places, b: int) -> Floats:
     """Bits ±1 of numbers modulo 2^b, the least significant first, in columns."""
-    return 2.0 * (numbers[:, None] >> np.arange(b) & 1) - 1
+    return (2 * (numbers[:, None] >> np.arange(b) & 1) - 1).astype(np.float64)
 
 
 @dataclass(frozen=True)
@@ -101,15 +100,15 @@ class Variables:
         high_off = np.where(on, -np.inf, columns).max(axis=0)
         c = (low + high + low_off + high_off) / 4
         k = (low + high - low_off - high_off) / 4
-        r = np.maximum(high - low, high_off - low_off) / 2
         alone = columns[1:].max(axis=0) - columns[1:].min(axis=0)  # all rows but the first
-        apart = alone / 2 < r
+        apart = alone < np.maximum(high - low, high_off - low_off)
         middle = (columns[1:].max(axis=0) + columns[1:].min(axis=0)) / 2
         c, k = np.where(apart, middle, c), np.where(apart, 0, k)
-        r = np.where(apart, alone / 2, r)
-        r = r * (1 + 2.0**-40) + 2.0**-45 * (np.abs(c) + np.abs(k)) * (r > 0)
-        found = Table(table[0].copy(), *(np.zeros(len(varies)) for _ in range(2)),
-                      np.full(len(varies), NONE), table[0].copy())  # fmt: skip
+        ends = (high - (c + k), c + k - low, high_off - (c - k), c - k - low_off)
+        r = np.maximum(np.maximum(*ends[:2]), np.maximum(*ends[2:]))
+        r = np.where(apart, alone / 2, r) * (1 + 2.0**-40)
+        zeros, none = np.zeros(len(varies)), np.full(len(varies), NONE)
+        found = Table(table[0].copy(), zeros, zeros.copy(), none, table[0].copy())
         found.c[varies], found.k[varies], found.r[varies] = c, k, r
         found.var[varies] = np.where(k != 0, numbers[best], NONE)
         found.c_first[varies] = columns[0] - k * values[best, 0]

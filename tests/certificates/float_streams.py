@@ -1,5 +1,6 @@
 """What a runtime computes of a language model, beside the intervals that are proved for it."""
 
+import random
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
@@ -42,6 +43,31 @@ def texts_of(vocabulary: Vocabulary, starts: Sequence[Start]) -> Iterator[list[i
     for start in starts:
         prompt = start.prompt(vocabulary)
         yield [*prompt, *islice(machine_text(vocabulary, start), vocabulary.context - len(prompt))]
+
+
+def starts_of(machine: TuringMachine, context: int, count: int = 4) -> list[Start]:
+    """Its own input, the empty word, and configurations in the middle of a run."""
+    vocabulary, draw = Vocabulary.of(machine, context), random.Random(0)
+    word = machine.default_input[: context // 3]
+    found = [Start(word), Start(())]
+    for state in draw.sample(vocabulary.machine.states, min(count, len(vocabulary.machine.states))):
+        ahead = draw.choices(vocabulary.symbols, k=draw.randrange(4))
+        behind = draw.choices(vocabulary.symbols, k=draw.randrange(1, 4))
+        found.append(Start(tuple(ahead), tuple(behind), state))
+    return found
+
+
+def prompt_length(texts: Sequence[str]) -> int:
+    """The number of tokens before the first that a model writes."""
+    end = texts.index("<run>") + 1
+    while end < len(texts) and texts[end].startswith("left:"):
+        end += 2
+    return end
+
+
+def written_by_model(proved: "Proved", tokens: Sequence[int]) -> int:
+    """The place of the first token that a model writes."""
+    return prompt_length([proved.texts[token] for token in tokens])
 
 
 class Recorded(FloatEvaluator):

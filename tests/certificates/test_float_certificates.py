@@ -17,7 +17,10 @@ from tests.certificates.float_streams import (
     Streams,
     model_of,
     names_of,
+    prompt_length,
+    starts_of,
     texts_of,
+    written_by_model,
 )
 from tests.repetition import examples, repeated, some
 from tests.strategies import machines
@@ -37,27 +40,6 @@ UNROUNDED = Format("unrounded", 2.0**-200, 0.0, 1e300, np.float64)
 """Real numbers: what is left is the slack for the checker's own float64."""
 
 
-def starts_of(machine: TuringMachine, context: int, count: int = 4) -> list[Start]:
-    """Its own input, the empty word, and configurations in the middle of a run."""
-    vocabulary, draw = Vocabulary.of(machine, context), random.Random(0)
-    word = machine.default_input[: context // 3]
-    found = [Start(word), Start(())]
-    for state in draw.sample(vocabulary.machine.states, min(count, len(vocabulary.machine.states))):
-        ahead = draw.choices(vocabulary.symbols, k=draw.randrange(4))
-        behind = draw.choices(vocabulary.symbols, k=draw.randrange(1, 4))
-        found.append(Start(tuple(ahead), tuple(behind), state))
-    return found
-
-
-def prompt_length(proved: Proved, tokens: list[int]) -> int:
-    """The number of tokens before the first that a model writes."""
-    texts = [proved.texts[token] for token in tokens]
-    end = texts.index("<run>") + 1
-    while end < len(texts) and texts[end].startswith("left:"):
-        end += 2
-    return end
-
-
 def compared(machine: TuringMachine, context: int, dtype: str) -> tuple[int, list[str]]:
     """How many tokens were compared, and what is not as it is proved."""
     model = model_of(machine, context)
@@ -67,7 +49,7 @@ def compared(machine: TuringMachine, context: int, dtype: str) -> tuple[int, lis
     for tokens in texts_of(Vocabulary.of(machine, context), starts_of(machine, context)):
         streams, logits = evaluator.all_of(tokens[:-1])
         wrong += proved.outside(tokens[:-1], streams)
-        wrong += proved.too_small(tokens, prompt_length(proved, tokens), logits)
+        wrong += proved.too_small(tokens, written_by_model(proved, tokens), logits)
         count += len(tokens)
     return count, wrong
 
@@ -269,9 +251,7 @@ def first_wrong(model: Model, machine: TuringMachine, dtype: str) -> str | None:
     often = repeated(1, 4)
     for tokens in texts_of(vocabulary, [Start(()), *words[1::often], *more[::often]]):
         _, logits = evaluator.all_of(tokens[:-1])
-        first = max(n for n, t in enumerate(tokens) if texts[t] == "<run>") + 1
-        while first < len(tokens) and texts[tokens[first]].startswith("left:"):
-            first += 2
+        first = prompt_length([texts[token] for token in tokens])
         for n in range(first, len(tokens)):
             if int(logits[n - 1].argmax()) != tokens[n]:
                 return f"token {n}: {texts[tokens[n]]}"

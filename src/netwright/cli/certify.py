@@ -20,7 +20,7 @@ from netwright.cli.arguments import (
     load,
     with_kind_options,
 )
-from netwright.cli.certify_floats import LANGUAGE_MODEL, Floats, is_of_floats
+from netwright.cli.certify_floats import Floats, is_of_floats
 from netwright.cli.output import Working, save_file, say, visible
 from netwright.cli.report import Report
 from netwright.cli.rules import bbchallenge_text, print_rules
@@ -90,7 +90,7 @@ def command(
     compiled = None
     if machine is not None:
         compiled = network_of(load(machine, format_name=format_name), on, (), **options)
-        if compiled.kind.name == LANGUAGE_MODEL:
+        if compiled.kind.proof.in_floats:
             return floats.of_network(compiled, options)
     if partial_sums is not None or greatest:
         raise InputError("--partial-sums and --greatest are for language models")

@@ -14,7 +14,6 @@ from netwright.machine.turing_machine import TuringMachine
 from netwright.network.running import machine_in
 from netwright.text import Notify
 
-LANGUAGE_MODEL = "language-model"
 NOT_CERTIFIED = 1
 
 
@@ -114,6 +113,8 @@ class Floats:
         for proof in found.proofs:
             leads = {sort: lead_text(lead.least) for sort, lead in proof.leads.items()}
             verdict = "certified" if proof.holds else "NOT CERTIFIED"
+            if proof is found.proofs[0] and proof.failure:
+                verdict = "nothing said"
             row = [proof.format, verdict, *(leads.get(sort) or "" for sort in headings[2:])]
             if longest is not None:
                 top = longest.get(proof.format)

@@ -28,7 +28,7 @@ def lookup(
 
     The score ⟨query, key⟩ is b for that token and b − 2 at most for any other, as addresses differ
     in one bit at least. `instead` names flags of tokens that look for another flag first, if there
-    is one: that adds more than 4b to its score.
+    is one: that adds 4b or more to its score.
     """
     bits = stream.labels(query)
     slots = Layout.of({"bit": bits, **({"instead": ""} if instead else {})})

@@ -30,7 +30,8 @@ def _without_transformers(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def exported(folder: Path, to: str = "gpt2") -> Path:
     network = compile_network(library_machine(NAME), "language-model", context=24)
-    return network.export(to, folder).folder
+    network.export(to, folder)
+    return folder
 
 
 def shown(capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:

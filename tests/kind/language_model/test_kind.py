@@ -122,7 +122,7 @@ def test_options() -> None:
     with pytest.raises(InputError, match="no dtype 'float8'"):
         language_model(dtype="float8")
     assert repr(language_model()) == ("<language-model of palindrome, dimension 114, context=96>")
-    with pytest.raises(InputError, match="a proof for all inputs would have to bound"):
+    with pytest.raises(InputError, match="netwright certify proves its checkpoint there"):
         language_model().certify()
     with pytest.raises(InputError, match="there is no precision laboratory for language-model"):
         language_model().precision("ab")

@@ -230,7 +230,8 @@ def test_the_command_line(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert main(["export", "palindrome", "--to", "gpt2", "--context", "64", "-o", "out"]) == 0
-    *_, row, last = capsys.readouterr().out.splitlines()
+    *_, row, last, proved, _ = capsys.readouterr().out.splitlines()
+    assert proved.startswith("certified in bfloat16 for every input and context of at most 64")
     assert row.split() == [
         "abba",
         "in",

@@ -233,7 +233,7 @@ def _block(value: object) -> None:
     (text if isinstance(value, str) else _LABELLED)(value)
 
 
-_MACHINE = record(
+MACHINE = record(
     states=sequence(text),
     symbols=sequence(text),
     blank=text,
@@ -260,7 +260,7 @@ _GIVEN = one_of("given")
 
 
 def _machine_or_given(value: object) -> None:
-    (_GIVEN if isinstance(value, str) else _MACHINE)(value)
+    (_GIVEN if isinstance(value, str) else MACHINE)(value)
 
 
 _NETWORK = record(maps=sequence(_MAP), activation=text)
@@ -274,7 +274,7 @@ _DECODER = {
     "seed": _VECTOR,
 }
 _NORMAL = {
-    "given": _MACHINE,
+    "given": MACHINE,
     "normal": record(
         given=_GIVEN,
         machine=_machine_or_given,
@@ -312,7 +312,7 @@ UNIVERSAL_SMALL = record(**_RULES, dead=text, accepted=_VECTOR)
 TEXT_ALONE = record(**_DECODER, embedding=_EMBEDDING)
 UNIVERSAL_TEXT = record(
     **_DECODER,
-    given=_MACHINE,
+    given=MACHINE,
     prompt=record(
         given=_GIVEN,
         long=flag,
@@ -325,7 +325,7 @@ UNIVERSAL_TEXT = record(
     rules=text,
 )
 _STACKS = {
-    "given": _MACHINE,
+    "given": MACHINE,
     "layouts": _LAYOUTS,
     "neurons": record(
         machine=_GIVEN,

@@ -1,4 +1,7 @@
-"""`netwright certify`: a network proved right for all inputs and all time, by finite checks."""
+"""`netwright certify`: a network proved right for all inputs and all time, by finite checks.
+
+A language model is proved in floats, for all contexts up to its length: `certify_floats`.
+"""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,6 +20,7 @@ from netwright.cli.arguments import (
     load,
     with_kind_options,
 )
+from netwright.cli.certify_floats import Floats, is_of_floats
 from netwright.cli.output import Working, save_file, say, visible
 from netwright.cli.report import Report
 from netwright.cli.rules import bbchallenge_text, print_rules
@@ -25,6 +29,7 @@ from netwright.files import check_output, read_file
 from netwright.machine.turing_machine import TuringMachine
 from netwright.machine.written import machine_of
 from netwright.network.certificate import LARGEST, check_written
+from netwright.network.network import Network
 from netwright.network.running import machine_in, network_of
 from netwright.text import counted, shortened
 
@@ -33,7 +38,9 @@ Examples:
   netwright certify palindrome
   netwright certify palindrome --on rnn -o palindrome-rnn.json
   netwright certify --check palindrome-rnn.json
-  netwright certify --check palindrome-rnn.json --machine palindrome"""
+  netwright certify --check palindrome-rnn.json --machine palindrome
+  netwright certify palindrome --on language-model --context 2048
+  netwright certify --model palindrome-gpt2 --machine palindrome"""
 NOT_CERTIFIED = 1
 
 
@@ -50,8 +57,24 @@ def command(
     ] = None,
     expected: Annotated[
         str | None,
-        typer.Option("--machine", metavar="MACHINE", help="The machine that FILE must be about."),
+        typer.Option(
+            "--machine", metavar="MACHINE", help="The machine that FILE or FOLDER must be about."
+        ),
     ] = None,
+    model: Annotated[
+        Path | None,
+        typer.Option(metavar="FOLDER", help="Prove a GPT-2 or OPT in a folder, in floats."),
+    ] = None,
+    partial_sums: Annotated[
+        int | None,
+        typer.Option(
+            metavar="K", help="Of a language model: the runtime stores K parts of a sum.  [0]"
+        ),
+    ] = None,
+    greatest: Annotated[
+        bool,
+        typer.Option("--greatest", help="Of a language model: find the greatest context, too."),
+    ] = False,
     output: Output = None,
     force: Force = False,
     format_name: FormatName = None,
@@ -60,8 +83,18 @@ def command(
     """Prove that a network simulates its machine on every input, for ever."""
     if output is not None:
         check_output(output, force=force)
+    floats = Floats(model, expected, partial_sums, greatest, output, force, as_json, format_name)
+    if model is not None or (check is not None and is_of_floats(check)):
+        return floats.of_files(machine, check, on, options)
     _check_call(machine, check, expected, options or on)
-    target, network, label = _subject(machine, check, on, options, format_name)
+    compiled = None
+    if machine is not None:
+        compiled = network_of(load(machine, format_name=format_name), on, (), **options)
+        if compiled.kind.proof.in_floats:
+            return floats.of_network(compiled, options)
+    if partial_sums is not None or greatest:
+        raise InputError("--partial-sums and --greatest are for language models")
+    target, network, label = _subject(compiled, check)
     wanted = _wanted(expected, "given" in network, label, format_name)
     found = _checked(target, network, label, as_json)
     about = machine_of(network["given"]) if "given" in network else None
@@ -106,18 +139,12 @@ def _check_call(
         raise InputError("--check looks at what is in FILE, and takes no options of a network")
 
 
-def _subject(
-    machine: str | None,
-    check: Path | None,
-    on: str | None,
-    options: dict[str, Any],
-    format_name: str | None,
-) -> tuple[str, Mapping[str, Any], str]:
+def _subject(network: Network | None, check: Path | None) -> tuple[str, Mapping[str, Any], str]:
     """The kind, the network as data, and what messages call it: out of a file, or compiled."""
     if check is not None:
         written = read_certificate(read_file(check, LARGEST, "certificate"), str(check))
         return *written, str(check)
-    network = network_of(load(machine or "", format_name=format_name), on, (), **options)
+    assert network is not None
     return network.kind.name, network.to_prove(), "the network"
 
 

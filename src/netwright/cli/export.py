@@ -27,7 +27,13 @@ from netwright.cli.output import Working, print_json, say
 from netwright.cli.report import Report
 from netwright.errors import InputError, StoppedError
 from netwright.export.checkpoint import TextTarget
-from netwright.export.folder import OUTPUTS, CheckFailedError, Export, export
+from netwright.export.folder import (
+    OUTPUTS,
+    CheckFailedError,
+    Export,
+    certificate_lines,
+    export,
+)
 from netwright.export.subject import prediction_text
 from netwright.export.targets import TARGETS
 from netwright.export.universal import export_universal
@@ -238,6 +244,8 @@ def _print(
             other = target.elsewhere()
             report.line(f"checked in {target.checked_in()}{other}", whole=True)
         for line in filter(None, map(prediction_text, made.about["predicted"])):
+            report.line(line)
+        for line in certificate_lines(made.about.get("certificate")):
             report.line(line)
     else:
         report.line("not checked")

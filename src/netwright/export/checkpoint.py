@@ -110,6 +110,8 @@ class CheckpointTarget(TextTarget):
     dtypes: tuple[str, ...] = ("bfloat16", "float32", "float16")
     model_type: str
     architecture: str
+    is_certified = False
+    """Whether `certificates.language_model` reads such files."""
 
     @property
     def runtime(self) -> tuple[str, ...]:
@@ -329,6 +331,7 @@ class GPT2Target(CheckpointTarget):
     """`GPT2LMHeadModel`."""
 
     name, model_type, architecture = "gpt2", "gpt2", "GPT2LMHeadModel"
+    is_certified = True
 
     def config(self, names: Mapping[str, Any]) -> dict[str, Any]:
         """Return the sizes, GPT-2's own epsilon, and no dropout."""
@@ -372,6 +375,7 @@ class OPTTarget(CheckpointTarget):
     """`OPTForCausalLM`: the same matrices transposed, queries, keys and values apart."""
 
     name, model_type, architecture = "opt", "opt", "OPTForCausalLM"
+    is_certified = True
 
     def config(self, names: Mapping[str, Any]) -> dict[str, Any]:
         """Return the sizes, layer norms before the parts of a block, and no dropout."""

@@ -168,6 +168,9 @@ def write_export(
         )
         made.about.update(_report(subject, target, made))
         made.about["predicted"] = subject.predicted(checks, dtype, notify)
+        proved = subject.certificate(target, folder, dtype, notify) if subject.count else None
+        if proved is not None:
+            made.about["certificate"] = proved
         if not made.holds and not keep_failed:
             raise CheckFailedError(made, subject.advice(dtype))
         if is_alone(target, place):
@@ -302,9 +305,22 @@ def _readme(subject: Subject, target: Target, made: Export) -> str:
         f"Every weight is the network's own, {rounded}. {said}",
         *(["\n".join(["| input | way | result |", "|---|---|---|", *rows])] if rows else []),
         *(f"{line}." for line in predicted),
+        *(f"{line}." for line in certificate_lines(made.about.get("certificate"))),
         f"Written with {used}.{warning}",
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def certificate_lines(proved: dict[str, Any] | None) -> list[str]:
+    """The verdict of a certificate in words; nothing if there is none."""
+    if proved is None:
+        return []
+    if not proved["certified"]:
+        return [f"not certified: {proved.get('reason') or proved['tightest']}"]
+    return [
+        f"certified in {proved['format']} for every input and context of at most "
+        f"{proved['context']:,} tokens, in a runtime that keeps the promises of `netwright certify`"
+    ]
 
 
 def _cell(text: str) -> str:

@@ -4,14 +4,18 @@ import random
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
+from netwright.certificates.language_model.file import written
+from netwright.errors import NetwrightError
 from netwright.export.check import Checked, ExactRun, Tell, check_outputs
-from netwright.export.checkpoint import CheckedText, TextTarget
+from netwright.export.checkpoint import CheckedText, CheckpointTarget, TextTarget
 from netwright.export.json_target import JsonTarget
 from netwright.export.target import AT_ONCE, Opened, Target
 from netwright.kind.language_model.tracing import LanguageModelTracing
 from netwright.kind.language_model.vocabulary import ACCEPT, REJECT
+from netwright.network.float_certificate import certify_folder
 from netwright.network.network import Network
 from netwright.network.running import run_difference
 from netwright.network.saved import to_bytes
@@ -63,6 +67,12 @@ class Subject(ABC):
     def predicted(self, checks: Sequence[Checked], dtype: str, notify: Notify) -> list[Any]:
         """Predict the first faults with `netwright precision`, where it applies."""
         return []
+
+    def certificate(
+        self, target: Target, folder: Path, dtype: str, notify: Notify
+    ) -> dict[str, Any] | None:
+        """Prove what was written in its format, for all inputs; None where nothing can do that."""
+        return None
 
     def advice(self, dtype: str) -> list[str]:
         """Suggest options against floats that go wrong too early."""
@@ -170,6 +180,18 @@ class NetworkSubject(Subject):
                 }
             )
         return found
+
+    def certificate(
+        self, target: Target, folder: Path, dtype: str, notify: Notify
+    ) -> dict[str, Any] | None:
+        """Prove the files of a GPT-2 or an OPT."""
+        if not isinstance(target, CheckpointTarget) or not target.is_certified:
+            return None
+        try:
+            found = certify_folder(folder, self.network.machine, [dtype], notify=notify)
+        except NetwrightError as error:
+            return {"certified": False, "reason": str(error)}
+        return {"context": found.model["context"], **written(found.proofs[-1])}
 
     def advice(self, dtype: str) -> list[str]:
         """Suggest options of the command line that may help."""

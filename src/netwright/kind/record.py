@@ -304,6 +304,8 @@ class Proof(ABC, Generic[C]):
     """The checker of its certificates, independent of the construction."""
     uncertified = "nothing is proved about it for all inputs; verify compares it with its machine"
     """Why there are no certificates, if `checker` is None."""
+    in_floats = False
+    """Whether `netwright certify` proves it in floats: `network.float_certificate`."""
     is_vectorised = False
     """Whether `proposal` returns one."""
     formulae: Mapping[str, Any] = {}  # never changed

@@ -21,6 +21,7 @@ from netwright.files import array_digest, open_regular, read_file, unseal
 from netwright.html import table
 from netwright.machine.load import load_machine
 from netwright.network.certificate import check_certificate
+from netwright.network.float_certificate import certify_folder, check_float_certificate
 from netwright.network.network import Network
 from netwright.network.saved import load
 from netwright.text import Notify, counted, shortened
@@ -125,6 +126,8 @@ def _findings(place: Path, sample: int | None, notify: Notify) -> tuple[str, Fin
         return "checkpoint", _checkpoint(place)
     if begin[8:9] == b"{" and int.from_bytes(begin[:8], "little") < 1 << 32:
         return "network", _network(place)
+    if begin.lstrip().startswith(b"{") and b'"netwright float certificate' in begin:
+        return "certificate", _float_certificate(place, notify)
     if begin.lstrip().startswith(b"{") and b'"netwright certificate' in begin:
         return "certificate", _certificate(place)
     return "machine", _machine(place)
@@ -153,6 +156,15 @@ def _certificate(place: Path) -> Findings:
     cases = sum(each.cases for each in found.obligations)
     detail = f"{counted(len(found.obligations), 'obligation')}, {cases:,} cases"
     yield Finding("all obligations hold, checked again", found.holds, found.first_failure or detail)
+
+
+def _float_certificate(place: Path, notify: Notify) -> Findings:
+    found, wrong = check_float_certificate(place, notify=notify)
+    yield found.machine.digest
+    yield Finding("it can be read", True, f"{found!r}"[1:-1])
+    yield Finding("the model is compiled again", not wrong, wrong[0] if wrong else "the same")
+    for proof in found.proofs[1:]:
+        yield Finding(f"it is proved in {proof.format}", proof.holds, proof.tightest)
 
 
 def _network(place: Path) -> Findings:
@@ -206,6 +218,8 @@ def _export(place: Path) -> Findings:
     holds = report.get("holds") if report.get("checked") else None
     yield Finding("its check went well", holds, f"{report.get('checked', 0):,} outputs")
     target = TARGETS.get(str(report.get("target")))
+    if getattr(target, "is_certified", False):
+        yield from _proved(place, network, report)
     if target is None or report["versions"].get("netwright") != version("netwright"):
         said = f"netwright {report['versions'].get('netwright')} wrote it"
         yield Finding("they are the exact network's", None, said)
@@ -218,6 +232,15 @@ def _export(place: Path) -> Findings:
             return
         new = digests(Path(again))
     yield _compared("they are the exact network's", _differ(new, found), ", ".join(new))
+
+
+def _proved(place: Path, network: Network, report: Mapping[str, Any]) -> Findings:
+    """Whether the files are certified in floats; what the report says of it is not trusted."""
+    dtype = str(report["dtype"])
+    proof = certify_folder(place, network.machine, [dtype]).proofs[-1]
+    said = report.get("certificate")
+    holds = proof.holds or (False if isinstance(said, dict) and said.get("certified") else None)
+    yield Finding(f"its files are certified in {dtype}", holds, proof.tightest)
 
 
 def _differ(wanted: Mapping[str, str], found: Mapping[str, str]) -> list[str]:

@@ -2,7 +2,7 @@
 
 *Heads.* R and L against A, the address of every token: the last visits of the cells to the right
 and to the left. What was written there, and their own R and L, are carried over. A slot of its
-own adds more than 4b to a score of at least −b, where all others have b at most:
+own adds 4b or more to a score of at least −b, where all others have b at most:
 
 - to the right, `<run>` looks at the first letter, which position 0 marks as `first`;
 - to the left, `<run>`, every address token and `<unk>` itself look at an `<unk>` before them, if

@@ -254,9 +254,10 @@ class LanguageModelProof(Proof[CompiledLanguageModel]):
     """Compares every token with the text of the machine's run."""
 
     uncertified = (
-        "it runs in floats, with softmax, and a proof for all inputs would have to bound every "
-        "rounding of a runtime; verify compares token by token"
+        "it runs in floats, with softmax; netwright certify proves its checkpoint there, up to a "
+        "length of texts, and verify compares token by token"
     )
+    in_floats = True
 
     def checks(
         self, compiled: CompiledLanguageModel, word: Sequence[str], max_steps: int

@@ -28,7 +28,7 @@ def lookup(
 
     The score ⟨query, key⟩ is b for that token and b − 2 at most for any other, as addresses differ
     in one bit at least. `instead` names flags of tokens that look for another flag first, if there
-    is one: that adds more than 4b to its score.
+    is one: that adds 4b or more to its score.
     """
     bits = stream.labels(query)
     slots = Layout.of({"bit": bits, **({"instead": ""} if instead else {})})
@@ -42,7 +42,7 @@ def lookup(
     if instead is not None:
         for flag in instead[0]:
             # A power of two, which every float has.
-            Q.put((flag, ""), ("instead", ""), 1 << (4 * len(bits)).bit_length())
+            Q.put((flag, ""), ("instead", ""), 1 << (4 * len(bits) - 1).bit_length())
         K.put((instead[1], ""), ("instead", ""))
     return Head(name, Q, K, V, O)
 

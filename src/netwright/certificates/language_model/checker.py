@@ -1,0 +1,390 @@
+"""The checker: all classes through all blocks, and the leads of the right tokens.
+
+A *lead* is a lower bound of the right token's logit less that of any other, after both are stored,
+in units of the address rows of the unembedding. If all are positive, the right token is the argmax
+in every reachable context (`classes`), so that the next context is reachable again.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netwright.certificates.language_model.attention import Head, sought_by
+from netwright.certificates.language_model.boxes import (
+    NONE,
+    Box,
+    Matrix,
+    Rules,
+    Stream,
+    UnprovedError,
+)
+from netwright.certificates.language_model.classes import (
+    ADDRESS,
+    Group,
+    Names,
+    groups,
+    refused,
+    sets_of,
+)
+from netwright.certificates.language_model.rounding import Floats, Format
+from netwright.certificates.language_model.variables import Table, Variables
+
+SORTS = ("step", "address", "end")
+Tensors = Mapping[str, NDArray[np.float32]]
+
+
+@dataclass(frozen=True)
+class Model:
+    """A checkpoint: its tensors under the names of GPT-2, and the numbers of its tokens."""
+
+    tensors: Tensors
+    tokens: Mapping[str, int]
+    blocks: int
+    heads: int
+    epsilon: float
+    context: int
+
+    @property
+    def width(self) -> int:
+        """The number of coordinates."""
+        return int(self.tensors["transformer.wte.weight"].shape[1])
+
+
+@dataclass(frozen=True)
+class Lead:
+    """The least lead of a sort of tokens, and where it is."""
+
+    least: float
+    where: str
+
+
+@dataclass
+class Proof:
+    """What was found for one format."""
+
+    format: str
+    leads: dict[str, Lead] = field(default_factory=dict)
+    failure: str | None = None
+    lookups: list[str] = field(default_factory=list)
+    """Heads that should find a token and leak too much."""
+    leak: float = 0.0
+    """The greatest leak of a head that finds its token."""
+
+    @property
+    def holds(self) -> bool:
+        """Whether the right token is proved to be the argmax everywhere."""
+        return self.failure is None and all(each.least > 0 for each in self.leads.values())
+
+    @property
+    def tightest(self) -> str:
+        """The case with the least lead, or what makes a proof impossible, in words."""
+        if self.failure is not None:
+            return self.failure
+        sort, lead = min(self.leads.items(), key=lambda item: item[1].least)
+        looked = f"; {self.lookups[0]}" if self.lookups and not self.holds else ""
+        return f"{sort} {lead.least:.2f}: {lead.where}{looked}"
+
+
+Watch = Callable[[str, Group, Stream], None]
+"""A callback that gets the name of a norm, and what is known of the stream before it."""
+
+
+def prove(
+    model: Model, names: Names, format: Format, partial: int = 0, watch: Watch | None = None
+) -> Proof:
+    """Compute the least leads; `Proof.holds` says whether they are a proof."""
+    proof = Proof(format.name)
+    with np.errstate(all="ignore"):  # what overflows is not greater than 0
+        try:
+            for refusing in (False, True):
+                _Forward(model, names, format, partial, proof, watch).run(refusing=refusing)
+        except UnprovedError as error:
+            proof.failure = str(error)
+    return proof
+
+
+class _Token(NamedTuple):
+    """Rows of wte: their box, least and greatest sums, whole coordinates, greatest sizes."""
+
+    box: Box
+    sums: tuple[float, float]
+    whole: NDArray[np.bool_]
+    greatest: Floats
+
+
+class _Forward:
+    """One pass through the model."""
+
+    def __init__(
+        self,
+        model: Model,
+        names: Names,
+        format: Format,
+        partial: int,
+        proof: Proof,
+        watch: Watch | None,
+    ) -> None:
+        self.model, self.names, self.format, self.proof = model, names, format, proof
+        self.watch = watch
+        self.rules = Rules(format, partial, model.epsilon)
+        self.variables = Variables(model.context)
+        self._tokens: dict[str | None, _Token] = {}
+        self.rounded = {
+            name: format.rounded(tensor.astype(np.float64))
+            for name, tensor in model.tensors.items()
+        }
+        if format.exact and any((each != np.rint(each)).any() for each in self.rounded.values()):
+            raise UnprovedError("its weights are not whole numbers")
+        wpe = self.tensor("transformer.wpe.weight")
+        self.positions = self.variables.read(wpe, self.variables.of_positions)
+        steady = np.where(self.positions.k == 0, np.abs(self.positions.c), 0)
+        self.gain = float(np.sqrt((steady[steady > 64] ** 2).sum() / model.width)) or 1.0
+        """What exact norms divide by: two coordinates ±C alone are more than the rest together."""
+
+    def tensor(self, name: str) -> Floats:
+        """A tensor in the format."""
+        return self.rounded[name]
+
+    def run(self, *, refusing: bool) -> None:
+        """Carry all classes to the logits."""
+        self.groups = refused(self.names) if refusing else groups(self.names, seen=False)
+        for group in self.groups:
+            group.stream = self._embedded(group)
+        for n in range(self.model.blocks):
+            if n == 1 and not refusing:
+                self._split()
+            self._block(n)
+        self._leads()
+
+    # -- the beginning ----------------------------------------------------------------------------
+
+    def _embedded(self, group: Group) -> Stream:
+        """wte + wpe."""
+        wpe = self.tensor("transformer.wpe.weight")
+        places = wpe[:1] if group.first else wpe[1:]
+        placed = self.positions.box(first=group.first)
+        of_place = places.sum(axis=1)
+        tokens = [self._token(each.text) for each in group.classes]
+        a = tokens[0].box
+        c, k, r = (np.concatenate([getattr(t.box, n) for t in tokens]) for n in "ckr")
+        a = Box(c, k, r, a.var)
+        stronger = np.abs(a.k).max(axis=0) > np.abs(placed.k[0])
+        var = np.where(stronger, a.var, placed.var)
+        r = a.r + placed.r + np.where(stronger, np.abs(placed.k), np.abs(a.k))
+        box = Box(a.c + placed.c, np.where(stronger, a.k, placed.k), r, var)
+        size = box.size
+        # Whole numbers below 1/u are added and stored exactly.
+        most = np.array([t.greatest for t in tokens]) + np.abs(places).max(axis=0)
+        whole = np.array([t.whole for t in tokens]) & (places == np.rint(places)).all(axis=0)
+        whole &= most <= 1 / max(self.format.unit, 2.0**-53)
+        sums = np.array([[t.sums[0] + of_place.min(), t.sums[1] + of_place.max()] for t in tokens])
+        lost = 2.0**-40 * np.where(whole, 0, size).sum(axis=1)
+        off = np.where(whole, 0, 0.5)
+        moved = self.rules.moved(box, off)
+        total = np.abs(sums).max(axis=1) + moved.sum(axis=1)
+        total = total + (0 if self.format.exact else lost)
+        return Stream(self.rules.stored(box), total, np.minimum(off + moved, 0.5))
+
+    def _token(self, text: str | None) -> "_Token":
+        """A row of wte; None for those of all addresses together."""
+        if text not in self._tokens:
+            rows = self._addresses if text is None else [self.model.tokens[text]]
+            wte = self.tensor("transformer.wte.weight")[rows]
+            box = Box(wte, 0 * wte, 0 * wte, np.full(wte.shape[1], NONE))
+            if text is None:
+                box = self._by_address(wte).box(first=False)
+            sums, whole = wte.sum(axis=1), (wte == np.rint(wte)).all(axis=0)
+            ends = float(sums.min()), float(sums.max())
+            self._tokens[text] = _Token(box, ends, whole, np.abs(wte).max(axis=0))
+        return self._tokens[text]
+
+    @property
+    def _addresses(self) -> list[int]:
+        return [self.model.tokens[f"{ADDRESS}{p}"] for p in range(self.model.context)]
+
+    def _by_address(self, rows: Floats) -> Table:
+        """The rows of `@p`, as bits of p − 1, for every p."""
+        found = self.variables.read(rows, self.variables.of_addresses)
+        r = np.maximum(found.r, np.abs(found.c_first - found.c))
+        return Table(found.c, found.k, r, found.var, found.c)
+
+    def _split(self) -> None:
+        """From block 1 on, classes are apart by the symbol at the visit ahead."""
+        before = {
+            each.key: (group.stream, n)
+            for group in self.groups
+            for n, each in enumerate(group.classes)
+        }
+        self.groups = groups(self.names, seen=True)
+        for group in self.groups:
+            parents = [before.get(each.key) or before[each.key[:-1]] for each in group.classes]
+            stream = parents[0][0]
+            chosen = np.array([n for _, n in parents])
+            group.stream = Stream(stream.box.rows(chosen), stream.total[chosen], stream.off[chosen])
+
+    # -- blocks -----------------------------------------------------------------------------------
+
+    def _matrix(self, name: str) -> Matrix:
+        return Matrix(self.tensor(f"{name}.weight"), self.tensor(f"{name}.bias"))
+
+    def _norm(self, group: Group, stream: Stream, name: str) -> Box:
+        if self.watch is not None:
+            self.watch(name, group, stream)
+        weight, bias = self.tensor(f"{name}.weight"), self.tensor(f"{name}.bias")
+        return self.rules.norm(stream, weight, bias, self.gain)
+
+    def _block(self, n: int) -> None:
+        place = f"transformer.h.{n}"
+        attn, proj = self._matrix(f"{place}.attn.c_attn"), self._matrix(f"{place}.attn.c_proj")
+        fc, out = self._matrix(f"{place}.mlp.c_fc"), self._matrix(f"{place}.mlp.c_proj")
+        parts = [
+            self.rules.affine(self._norm(group, group.stream, f"{place}.ln_1"), attn)
+            for group in self.groups
+        ]
+        found = self._attention(n, parts)
+        for group, box in zip(self.groups, found, strict=True):
+            stream = self.rules.add(group.stream, box, proj)
+            hidden = self.rules.relu(
+                self.rules.affine(self._norm(group, stream, f"{place}.ln_2"), fc)
+            )
+            group.stream = self.rules.add(stream, hidden, out)
+
+    def _attention(self, n: int, parts: Sequence[Box]) -> list[Box]:
+        """What all heads find, for all groups."""
+        D, heads = self.model.width, self.model.heads
+        size, sets = D // heads, sets_of(self.groups, self.names)
+        sought = [sought_by(group, self.groups, self.variables) for group in self.groups]
+        found: list[list[Box]] = [[] for _ in self.groups]
+        for h in range(heads):
+            q, k, v = (slice(t * D + h * size, t * D + (h + 1) * size) for t in range(3))
+            thirds = [(box.columns(q), box.columns(k), box.columns(v)) for box in parts]
+            try:
+                head = Head(self.groups, sets, thirds, self.variables, self.rules)
+            except UnprovedError as error:
+                raise UnprovedError(f"block {n} head {h}: {error}") from None
+            for g, group in enumerate(self.groups):
+                result = head.attend(g, sought[g])
+                found[g].append(result.box)
+                if result.leak is not None:
+                    self.proof.leak = max(self.proof.leak, result.leak)
+                elif result.near is not None:
+                    where = f"block {n} head {h}: {group.name}"
+                    self.proof.lookups.append(f"{where}: leak {result.near:.3g}")
+        return [Box.beside(boxes) for boxes in found]
+
+    # -- the end ----------------------------------------------------------------------------------
+
+    def _leads(self) -> None:
+        """The least lead of every class with a right token, over all others."""
+        U = self.tensor("lm_head.weight")
+        addresses = self._addresses
+        read = self._by_address(U[addresses])
+        unit = float(np.abs(read.k).max()) or 1.0
+        others = np.ones(len(U), bool)
+        others[addresses] = False
+        rest = np.flatnonzero(others)
+        texts = {number: text for text, number in self.model.tokens.items()}
+        for group in self.groups:
+            wanted: dict[str, list[int]] = {}
+            for n, each in enumerate(group.classes):
+                if each.following is not None:
+                    wanted.setdefault(each.following, []).append(n)
+            if not wanted:
+                continue
+            y = self._norm(group, group.stream, "transformer.ln_f")
+            for following, rows in wanted.items():
+                box = y.rows(np.array(rows))
+                if following == ADDRESS:
+                    sort, pair = "address", self._address_leads(box, read, U[rest])
+                else:
+                    own = self.model.tokens[following]
+                    sort = "end" if following.startswith("<") else "step"
+                    pair = self._token_leads(box, U[own], U[rest], read, rest == own)
+                to_rest, to_addresses = pair
+                rivals = [*(texts.get(int(t), f"token {t}") for t in rest), "@p"]
+                leads = np.concatenate([to_rest, to_addresses[:, None]], axis=1) / unit
+                leads = np.where(np.isnan(leads), -np.inf, leads)
+                row, column = np.unravel_index(leads.argmin(), leads.shape)
+                right = "the address" if following == ADDRESS else following
+                where = f"after {group.classes[rows[int(row)]]}: {right} against {rivals[column]}"
+                least = float(leads[row, column])
+                if sort not in self.proof.leads or least < self.proof.leads[sort].least:
+                    self.proof.leads[sort] = Lead(least, where)
+
+    def _kept(self, lead: Floats, sizes: Floats, greatest: Floats, D: int) -> Floats:
+        """A lead of exact logits, after sums in float32 and a store.
+
+        With right logit |R| ≤ `greatest` and the other one R − δ, a store takes at most
+        u(|R| + |R − δ|) ≤ 2u|R| + uδ off δ.
+        """
+        f = self.format
+        lost = sizes * ((D + 2) * (f.single * 1.001 + f.slack) + self.rules.partial * f.unit)
+        lead = lead - lost
+        store = f.unit + 1.001 * f.single
+        own = greatest + lost.max(axis=1, initial=0)[:, None]
+        kept: Floats = lead - store * np.abs(lead) - 2.01 * store * own - 2 * f.least
+        return kept
+
+    def _token_leads(
+        self, y: Box, own: Floats, rest: Floats, read: Table, itself: NDArray[np.bool_]
+    ) -> tuple[Floats, Floats]:
+        """The leads of one token over all others but addresses, and over addresses."""
+        difference = own - rest
+        lead = y.c @ difference.T - y.loose @ np.abs(difference).T
+        size = y.size @ (np.abs(own) + np.abs(rest)).T
+        greatest = (np.abs(y.c @ own) + y.loose @ np.abs(own))[:, None]
+        D = len(own)
+        over = self._kept(lead, size, greatest, D)
+        over[:, itself] = np.inf
+        difference = own - read.c
+        wide = np.abs(read.k) + read.r
+        lead = y.c @ difference - y.loose @ np.abs(difference) - y.size @ wide
+        size = y.size @ (np.abs(own) + np.abs(read.c) + wide)
+        return over, self._kept(lead[:, None], size[:, None], greatest, D)[:, 0]
+
+    def _address_leads(self, y: Box, read: Table, rest: Floats) -> tuple[Floats, Floats]:
+        """The leads of the given address over all tokens, and over all other addresses.
+
+        A row of U is α + κ·bit(p − 1) ± ρ. Where y has the same bit of the right address, it adds
+        κk − |κ|(|c| + r) at least; another address that differs there has twice that less.
+        """
+        gaps = np.zeros((len(y.c), self.variables.b))
+        greatest = np.abs(y.c @ read.c) + y.loose @ np.abs(read.c) + y.size @ read.r
+        own = np.zeros_like(y.c)
+        for d in np.flatnonzero(read.k):
+            bit = next(
+                j for j in range(self.variables.b) if self.variables.number("far", j) == read.var[d]
+            )
+            kappa = read.k[d]
+            number, sign = self.variables.known("given", bit)
+            if y.var[d] == number:
+                own[:, d] = kappa * sign * y.k[:, d] - np.abs(kappa) * (
+                    np.abs(y.c[:, d]) + y.r[:, d]
+                )
+            else:
+                own[:, d] = -np.abs(kappa) * y.size[:, d]
+            gaps[:, bit] += 2 * own[:, d]
+        slips = y.size @ read.r
+        between = np.where(
+            (gaps > 0).all(axis=1), gaps.min(axis=1), np.minimum(gaps, 0).sum(axis=1)
+        )
+        between = between - 2 * slips
+        wide = np.abs(read.k) + read.r
+        D = len(read.c)
+        size = y.size @ (np.abs(read.c) + wide)
+        # Of the right logit: all bits together, and not each for itself.
+        signed = np.abs(own.sum(axis=1) + y.c @ read.c)
+        spread = (y.size @ wide) - own.sum(axis=1)
+        greatest = np.minimum(
+            greatest + y.size @ np.abs(read.k), signed + spread + y.loose @ np.abs(read.c) + slips
+        )
+        difference = read.c - rest
+        lead = (y.c @ difference.T) - y.loose @ np.abs(difference).T
+        lead = lead + (own.sum(axis=1) - slips)[:, None]
+        sizes = size[:, None] + y.size @ np.abs(rest).T
+        over = self._kept(lead, sizes, greatest[:, None], D)
+        to_others = self._kept(between[:, None], 2 * size[:, None], greatest[:, None], D)
+        return over, to_others[:, 0]

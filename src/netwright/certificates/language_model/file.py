@@ -1,0 +1,89 @@
+"""Certificate files in floats: digests, and leads as text. A check believes none of it."""
+
+import json
+from collections.abc import Iterable, Mapping
+from math import floor
+from typing import Any
+
+from netwright.certificates.language_model.checker import Proof
+from netwright.certificates.language_model.rounding import EXACT, FORMATS, PROMISES
+from netwright.certificates.schema import (
+    MACHINE,
+    flag,
+    index,
+    one_of,
+    optional,
+    parse,
+    record,
+    require,
+    sequence,
+    shown,
+    text,
+)
+from netwright.errors import FormatError
+
+KIND = "netwright float certificate 1"
+_PROOF = record(
+    format=one_of(EXACT.name, *FORMATS),
+    certified=flag,
+    leads=record(step=optional(text), address=optional(text), end=optional(text)),
+    tightest=text,
+)
+_WHOLE = record(
+    kind=text,
+    machine=MACHINE,
+    model=record(architecture=text, context=index, parameters=index, digest=text),
+    partial_sums=index,
+    proofs=sequence(_PROOF),
+    promises=sequence(text),
+)
+
+
+def lead_text(lead: float | None) -> str | None:
+    """A lead, rounded down.
+
+    >>> lead_text(1.99999), lead_text(-0.00001)
+    ('1.999', '-0.001')
+    """
+    return None if lead is None else f"{floor(lead * 1000) / 1000:.3f}"
+
+
+def written(proof: Proof) -> dict[str, Any]:
+    """A proof as JSON."""
+    leads = {sort: lead.least for sort, lead in proof.leads.items()}
+    return {
+        "format": proof.format,
+        "certified": proof.holds,
+        "leads": {sort: lead_text(leads.get(sort)) for sort in ("step", "address", "end")},
+        "tightest": proof.tightest,
+    }
+
+
+def certificate(
+    machine: Mapping[str, Any], model: Mapping[str, Any], partial: int, proofs: Iterable[Proof]
+) -> bytes:
+    """The content of a certificate file."""
+    whole = {
+        "kind": KIND,
+        "machine": machine,
+        "model": model,
+        "partial_sums": partial,
+        "proofs": [written(proof) for proof in proofs],
+        "promises": list(PROMISES),
+    }
+    return (json.dumps(whole, ensure_ascii=False) + "\n").encode()
+
+
+def is_float_certificate(data: bytes) -> bool:
+    """Whether it says that it is one."""
+    return KIND.encode()[:-1] in data[:256]
+
+
+def read_certificate(data: bytes, label: str) -> dict[str, Any]:
+    """A certificate file, whose form alone is checked."""
+    whole = parse(data, label)
+    if not isinstance(whole, dict) or whole.get("kind") != KIND:
+        kind = whole.get("kind") if isinstance(whole, dict) else whole
+        raise FormatError(f"{label} is of kind {shown(kind)}; this netwright reads {shown(KIND)}")
+    require(_WHOLE, whole, label)
+    return whole

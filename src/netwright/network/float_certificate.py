@@ -1,0 +1,232 @@
+"""Certificates of language models in floats: for a folder, or for a network; saved, and checked."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any
+
+from netwright.certificates.language_model.checker import Model, Proof, prove
+from netwright.certificates.language_model.classes import Names
+from netwright.certificates.language_model.file import (
+    certificate,
+    lead_text,
+    read_certificate,
+    written,
+)
+from netwright.certificates.language_model.reading import Files, check_tokens, read_folder
+from netwright.certificates.language_model.rounding import EXACT, FORMATS
+from netwright.certificates.reading import Machine
+from netwright.errors import FormatError, InputError
+from netwright.files import check_output, output_path, read_file, write_whole
+from netwright.html import table
+from netwright.kind.language_model.construction import (
+    CompiledLanguageModel,
+    compile_language_model,
+)
+from netwright.kind.language_model.vocabulary import LONGEST, SHORTEST
+from netwright.machine.turing_machine import TuringMachine
+from netwright.machine.written import behaviour, machine_of
+from netwright.network.certificate import LARGEST
+from netwright.network.network import Network
+from netwright.text import Notify
+
+MOST_PARTS = 64
+"""Maximum for `partial_sums`."""
+
+
+@dataclass(frozen=True)
+class FloatCertificate:
+    """For each format whether the right token is proved to be the argmax in every context."""
+
+    machine: TuringMachine
+    model: Mapping[str, Any]
+    """Its architecture, context, number of parameters, and the digest of tensors and tokens."""
+    partial_sums: int
+    proofs: tuple[Proof, ...]
+    """That of the model without rounding first."""
+
+    @property
+    def holds(self) -> bool:
+        """Whether all of them are proofs, but for the first: rounded weights are not whole."""
+        return all(proof.holds for proof in self.proofs[1:])
+
+    def to_bytes(self) -> bytes:
+        """The content of a file for `check_float_certificate`."""
+        return certificate(behaviour(self.machine), self.model, self.partial_sums, self.proofs)
+
+    def save(self, path: PathLike[str] | str, *, force: bool = False) -> None:
+        """Write it to a file; an existing one is overwritten only with `force`."""
+        place = output_path(path)
+        check_output(place, force=force)
+        write_whole(place, self.to_bytes())
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """The result as JSON."""
+        return {
+            "machine": {"digest": self.machine.digest, **behaviour(self.machine)},
+            "model": dict(self.model),
+            "partial_sums": self.partial_sums,
+            "certified": self.holds,
+            "proofs": [written(proof) for proof in self.proofs],
+        }
+
+    def __bool__(self) -> bool:
+        return self.holds
+
+    def __repr__(self) -> str:
+        found = [f"{p.format} {'certified' if p.holds else 'not certified'}" for p in self.proofs]
+        return (
+            f"<{self.model['architecture']}, context {self.model['context']:,}: {', '.join(found)}>"
+        )
+
+    def _repr_html_(self) -> str:
+        rows = [(p.format, "certified" if p.holds else "not certified", p.tightest)
+                for p in self.proofs]  # fmt: skip
+        return table(repr(self)[1:-1], ["format", "", "tightest"], rows)
+
+
+def certify_files(
+    files: Files,
+    machine: TuringMachine,
+    dtypes: Sequence[str] | None = None,
+    partial_sums: int = 0,
+    notify: Notify = lambda _: None,
+    label: str = "the checkpoint",
+) -> FloatCertificate:
+    """Prove a checkpoint in some formats; FormatError if its tokens are of another machine."""
+    if not 0 <= partial_sums <= MOST_PARTS:
+        raise InputError(f"partial sums are {partial_sums}; expected 0 to {MOST_PARTS}")
+    names = Names.of(Machine(behaviour(machine)))
+    check_tokens(files, names, label)
+    proofs = []
+    for each in (EXACT, *(FORMATS[name] for name in dtypes or FORMATS)):
+        notify(f"{each.name}, context {files.model.context:,}")
+        proofs.append(prove(files.model, names, each, partial_sums))
+    parameters = sum(int(tensor.size) for tensor in files.model.tensors.values())
+    model = {
+        "architecture": files.architecture,
+        "context": files.model.context,
+        "parameters": parameters,
+        "digest": files.digest,
+    }
+    return FloatCertificate(machine, model, partial_sums, tuple(proofs))
+
+
+def certify_folder(
+    folder: PathLike[str] | str,
+    machine: TuringMachine,
+    dtypes: Sequence[str] | None = None,
+    partial_sums: int = 0,
+    notify: Notify = lambda _: None,
+) -> FloatCertificate:
+    """Prove that a folder of config.json, tokenizer.json and model.safetensors runs a machine.
+
+    Raise FormatError for files that are damaged or unknown, InputError for other architectures.
+    """
+    files = read_folder(Path(folder))
+    return certify_files(files, machine, dtypes, partial_sums, notify, fspath(folder))
+
+
+def files_of(network: Network) -> Files:
+    """The checkpoint that a network is exported as; InputError if nothing here proves it."""
+    compiled = network.compiled
+    if not isinstance(compiled, CompiledLanguageModel):
+        raise InputError("certificates in floats are for --on language-model")
+    return _files(compiled)
+
+
+def _files(compiled: CompiledLanguageModel) -> Files:
+    weights = compiled.weights()
+    if weights.architecture != "gpt2":
+        raise InputError(
+            f"no certificate for {weights.architecture} yet: those in floats are for GPT-2 and "
+            "OPT; verify compares token by token"
+        )
+    tokens = {text: n for n, text in enumerate(compiled.network.vocabulary)}
+    sizes = weights.blocks, weights.heads, 1e-5, compiled.context
+    return Files(Model(weights.tensors, tokens, *sizes), "gpt2", tokens)
+
+
+def certify_language_model(
+    network: Network,
+    dtypes: Sequence[str] | None = None,
+    partial_sums: int = 0,
+    notify: Notify = lambda _: None,
+) -> FloatCertificate:
+    """Prove the checkpoint that a network is exported as."""
+    return certify_files(files_of(network), network.machine, dtypes, partial_sums, notify)
+
+
+def greatest_contexts(
+    machine: TuringMachine, partial_sums: int = 0, notify: Notify = lambda _: None
+) -> dict[str, int | None]:
+    """The greatest power of two, for each format, to which a machine's models are certified.
+
+    Powers are tried downwards, so that all formats that have one are found in one go where 65,536
+    is good for all; None if not even the shortest context is.
+    """
+    found: dict[str, int | None] = {}
+    names = Names.of(Machine(behaviour(machine)))
+    context = LONGEST
+    while context >= SHORTEST and len(found) < len(FORMATS):
+        notify(f"context {context:,}")
+        model = _files(compile_language_model(machine, context)).model
+        for name, each in FORMATS.items():
+            if name not in found and prove(model, names, each, partial_sums).holds:
+                found[name] = context
+        context //= 2
+    return {name: found.get(name) for name in FORMATS}
+
+
+def check_float_certificate(
+    path: PathLike[str] | str,
+    folder: PathLike[str] | str | None = None,
+    machine: TuringMachine | None = None,
+    notify: Notify = lambda _: None,
+) -> tuple[FloatCertificate, list[str]]:
+    """Prove again what a certificate is about; return the proofs, and what in it is not so.
+
+    Without a folder the model is compiled again from machine and context.
+    """
+    label = fspath(path)
+    whole = read_certificate(read_file(Path(path), LARGEST, "certificate"), label)
+    about = machine_of(whole["machine"])
+    said = whole["model"]
+    if folder is not None:
+        files = read_folder(Path(folder))
+    elif said["architecture"] == "gpt2":
+        files = _files(compile_language_model(about, said["context"]))
+    else:
+        raise InputError(f"{label} is about {said['architecture']}; name its folder: --model")
+    formats = [each["format"] for each in whole["proofs"] if each["format"] in FORMATS]
+    if not formats or len({*formats}) != len(formats):
+        raise FormatError(f"{label}: proofs: expected one or more formats, each of them once")
+    parts = whole["partial_sums"]
+    found = certify_files(files, about, formats, parts, notify, fspath(folder or label))
+    return found, list(_differences(whole, found, machine))
+
+
+def _differences(
+    whole: Mapping[str, Any], found: FloatCertificate, machine: TuringMachine | None
+) -> Iterator[str]:
+    """What a certificate says that is not so."""
+    if machine is not None and machine.digest != found.machine.digest:
+        yield (
+            f"it is about another machine: sha256 {found.machine.digest}, expected {machine.digest}"
+        )
+    for name, value in found.model.items():
+        if whole["model"][name] != value:
+            yield f"the model's {name} is {value}, not {whole['model'][name]}"
+    if whole["model"] != found.model:
+        return  # its leads are those of another one
+    claimed = {each["format"]: each for each in whole["proofs"]}
+    for proof in found.proofs:
+        claim = claimed.get(proof.format, {"certified": False, "leads": {}})
+        if claim["certified"] and not proof.holds:
+            yield f"{proof.format} is not certified: {proof.tightest}"
+        for sort, lead in proof.leads.items():
+            own = lead_text(lead.least)
+            if (text := claim["leads"].get(sort)) is not None and text != own:
+                yield f"{proof.format}: the lead of {sort} is {own}, not {text[:20]}"

@@ -1,0 +1,247 @@
+"""`netwright certify` for language models: folders, compiled models, certificates, audits."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import netwright as nw
+from netwright.cli import main
+from netwright.export.checkpoint import CheckpointTarget, read_tensors, write_tensors
+from netwright.export.universal import export_universal
+from netwright.machine.library import library_machine
+from netwright.network.float_certificate import (
+    certify_folder,
+    certify_language_model,
+    greatest_contexts,
+)
+from netwright.network.network import compile_network
+
+NAME = "busy-beaver-2"
+
+
+@pytest.fixture(autouse=True)
+def _without_transformers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where they are installed."""
+    monkeypatch.setattr(CheckpointTarget, "runtime", ())
+
+
+def exported(folder: Path, to: str = "gpt2") -> Path:
+    network = compile_network(library_machine(NAME), "language-model", context=24)
+    network.export(to, folder)
+    return folder
+
+
+def shown(capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return found
+
+
+def said(capsys: pytest.CaptureFixture[str]) -> str:
+    """What was printed, without line breaks."""
+    found = capsys.readouterr()
+    return " ".join((found.out + found.err).split())
+
+
+def test_a_compiled_model(capsys: pytest.CaptureFixture[str]) -> None:
+    call = ["certify", "palindrome", "--on", "language-model", "--context", "64"]
+    assert main(call) == 0
+    out = capsys.readouterr().out
+    assert "bfloat16  certified" in out
+    assert "R1  weights are rounded to the format once, to nearest" in out
+    assert "R6  masked positions weigh exactly 0" in out
+    assert max(map(len, out.splitlines())) <= 80
+    assert main([*call, "--dtype", "float16", "--json"]) == 0
+    found = shown(capsys)
+    assert [each["format"] for each in found["proofs"]] == ["exact", "float16"]
+    assert found["certified"] is True
+    assert found["proofs"][0]["leads"] == {"step": "2.000", "address": "2.000", "end": "10.000"}
+
+
+@pytest.mark.parametrize("to", ["gpt2", "opt"])
+def test_a_folder(to: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = exported(tmp_path / "out", to)
+    verdict = json.loads((folder / "checked.json").read_text(encoding="utf-8"))["certificate"]
+    assert verdict["certified"] is True
+    assert verdict["format"] == "bfloat16"
+    call = ["certify", "--model", str(folder), "--machine", NAME]
+    assert main([*call, "--json", "-o", str(tmp_path / "c.json")]) == 0
+    found = shown(capsys)
+    assert [each["certified"] for each in found["proofs"]] == [True] * 4
+    assert found["proofs"][-1]["leads"] == verdict["leads"]
+    check = ["certify", "--check", str(tmp_path / "c.json"), "--model", str(folder)]
+    assert main([*check, "--machine", NAME]) == 0
+    assert main(["audit", str(folder)]) == 0
+    assert "its files are certified in" in said(capsys)
+    assert main([*call, "--dtype", "bfloat16", "--partial-sums", "64"]) == 1
+    assert "NOT CERTIFIED" in said(capsys)
+
+
+def test_gpt2_and_opt_have_the_same_leads(tmp_path: Path) -> None:
+    machine = library_machine(NAME)
+    found = [
+        certify_folder(exported(tmp_path / to, to), machine, ["float16"]) for to in ("gpt2", "opt")
+    ]
+    network = compile_network(machine, "language-model", context=24)
+    found.append(certify_language_model(network, ["float16"]))
+    assert len({each.model["digest"] for each in found}) == 1
+    assert [each.proofs for each in found] == [found[0].proofs] * 3
+
+
+def test_a_certificate_is_believed_in_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder, file = exported(tmp_path / "out"), tmp_path / "c.json"
+    compiled = ["certify", NAME, "--on", "language-model", "--context", "24", "--dtype", "float16"]
+    assert main([*compiled, "-o", str(file)]) == 0
+    check = ["certify", "--check", str(file)]
+    assert main(check) == 0
+    assert main([*check, "--model", str(folder)]) == 0
+    assert main(["audit", str(file)]) == 0
+    capsys.readouterr()
+
+    assert main([*check, "--machine", "palindrome"]) == 1
+    assert "it is about another machine" in said(capsys)
+
+    whole = json.loads(file.read_text(encoding="utf-8"))
+    for change, message in (
+        (("model", "digest", "0" * 64), "the model's digest is"),
+        (("proofs", 1, {**whole["proofs"][1], "certified": True, "leads": {
+            "step": "2.000", "address": "2.000", "end": "9.000"}}), "the lead of step is"),
+    ):  # fmt: skip
+        part, key, value = change
+        forged = json.loads(json.dumps(whole))
+        forged[part][key] = value
+        file.write_text(json.dumps(forged), encoding="utf-8")
+        assert main(check) == 1
+        assert message in said(capsys)
+    for text in ('{"kind": "netwright float certificate 1"}', json.dumps({**whole, "more": 1})):
+        file.write_text(text, encoding="utf-8")
+        assert main(check) == 2
+        assert "expected an object with" in said(capsys)
+
+
+def test_a_changed_tensor_is_found(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A harmless one has another digest; one that breaks a head is not certified either."""
+    folder, file = exported(tmp_path / "out"), tmp_path / "c.json"
+    call = ["certify", "--model", str(folder), "--machine", NAME, "--dtype", "float32"]
+    assert main([*call, "-o", str(file)]) == 0
+    tensors = {
+        name: array.copy() for name, array in read_tensors(folder / "model.safetensors").items()
+    }
+    head = tensors["transformer.h.1.attn.c_attn.weight"]
+    first = tuple(int(n) for n in np.argwhere(head != 0)[0])
+    for value, verdict in ((head[first] * 1.01, 0), (0, 1)):
+        head[first] = value
+        write_tensors(folder / "model.safetensors", tensors)
+        capsys.readouterr()
+        assert main(call) == verdict
+        assert main(["certify", "--check", str(file), "--model", str(folder)]) == 1
+        assert "the model's digest is" in said(capsys)
+    assert main(["audit", str(folder)]) == 1
+
+
+REFUSED = [
+    ("config.json", {"model_type": "bert"}, "no certificate for \"bert\" yet"),
+    ("config.json", {"activation_function": "gelu"}, "activation_function is \"gelu\""),
+    ("config.json", {"scale_attn_by_inverse_layer_idx": True}, "scale_attn_by_inverse_layer_idx"),
+    ("config.json", {"reorder_and_upcast_attn": True}, "reorder_and_upcast_attn is true"),
+    ("config.json", {"tie_word_embeddings": True}, "tie_word_embeddings is true"),
+    ("config.json", {"layer_norm_epsilon": 0}, "layer_norm_epsilon is 0"),
+    ("config.json", {"something": 1}, "something is not a setting that is known here"),
+    ("config.json", {"n_layer": 2}, "which this model has not"),
+    ("config.json", {"n_positions": 23}, "expected [23,"),
+    ("config.json", {"vocab_size": 5}, "vocab_size is 5"),
+    ("tokenizer.json", {"normalizer": {"type": "Lowercase"}}, "normalizer must be null"),
+    ("tokenizer.json", {"pre_tokenizer": None}, "pre_tokenizer must be WhitespaceSplit"),
+    ("tokenizer.json", {"post_processor": None}, "post_processor must add <run>"),
+]  # fmt: skip
+
+
+def test_other_settings_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = exported(tmp_path / "out")
+    call = ["certify", "--model", str(folder), "--machine", NAME]
+    for name, changes, message in REFUSED:
+        before = (folder / name).read_text(encoding="utf-8")
+        (folder / name).write_text(json.dumps(json.loads(before) | changes), encoding="utf-8")
+        assert main(call) == 2, message
+        assert message in said(capsys)
+        (folder / name).write_text(before, encoding="utf-8")
+    path = folder / "model.safetensors"
+    data = path.read_bytes()
+    tensors = {name: array.astype(np.float32) for name, array in read_tensors(path).items()}
+    for content, message in (
+        (data[:-2], "bytes; expected"),
+        (data + b"\0\0", "bytes; expected"),
+        (data[:100], "is not a whole safetensors file"),
+        (b"", "is not a whole safetensors file"),
+    ):
+        path.write_bytes(content)
+        assert main(call) == 2, message
+        assert message in said(capsys)
+    bias = "transformer.h.0.mlp.c_fc.bias"
+    for changed, message in (
+        ({**tensors, "more": tensors[bias]}, "it has a tensor more"),
+        ({n: a for n, a in tensors.items() if n != bias}, "there is no tensor"),
+        ({**tensors, bias: tensors[bias] * np.float32(np.nan)}, "that is not finite"),
+        ({**tensors, bias: tensors[bias][:-1]}, "expected ["),
+    ):
+        write_tensors(path, changed)
+        assert main(call) == 2, message
+        assert message in said(capsys)
+
+
+def test_what_has_no_certificate_yet_says_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    export_universal("gpt2", tmp_path / "universal", states=4, symbols=4, context=128, check=0)
+    for call, message in (
+        (["--model", str(tmp_path / "universal"), "--machine", NAME], "universal"),
+        (["palindrome", "--on", "llama", "--context", "64"], "no certificate for llama yet"),
+        (["--model", str(tmp_path)], "say which machine"),
+        (["--model", str(tmp_path / "no"), "--machine", NAME], "is not a folder"),
+        (["palindrome", "--partial-sums", "2"], "are for language models"),
+        (["palindrome", "--on", "language-model", "--partial-sums", "-1"], "partial sums are -1"),
+        (["--model", str(tmp_path), "--machine", NAME, "--context", "5"], "no options"),
+    ):
+        assert main(["certify", *call]) == 2, call
+        assert message in said(capsys)
+
+
+def test_a_checkpoint_of_another_machine_has_other_tokens(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = exported(tmp_path / "out")
+    assert main(["certify", "--model", str(folder), "--machine", "palindrome"]) == 2
+    assert "it has no token" in said(capsys)
+
+
+def test_the_greatest_context(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("netwright.network.float_certificate.LONGEST", 256)
+    machine = library_machine("busy-beaver-2")
+    assert set(greatest_contexts(machine).values()) == {256}
+    found = greatest_contexts(machine, partial_sums=8)
+    assert found["float32"] == 256
+    assert found["bfloat16"] is None
+
+
+def test_names_that_have_to_be_written_in_another_way() -> None:
+    """White space and signs in names, stays, and rules of an accepting state, which ends runs."""
+    machine = nw.TuringMachine(
+        ["q 0", "a:b", "a:b'", "end"],
+        ["#", ">", "%", "@"],
+        "#",
+        "q 0",
+        {
+            ("q 0", ">"): ("a:b", "%", "S"),
+            ("q 0", "#"): ("a:b", "@", "L"),
+            ("a:b", "%"): ("a:b'", ">", "R"),
+            ("a:b'", "#"): ("end", "#", "S"),
+            ("end", "#"): ("q 0", "#", "R"),
+        },
+        ["end"],
+    )
+    network = compile_network(machine, "language-model", context=32)
+    assert certify_language_model(network).holds

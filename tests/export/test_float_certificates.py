@@ -1,0 +1,95 @@
+"""Certificates in floats, against what transformers computes: every coordinate of every stream."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.certificates.float_streams import Proved, names_of, starts_of, texts_of, written_by_model
+from tests.export.heavy import heavy
+from tests.repetition import repeated, some
+
+from netwright.certificates.language_model.reading import read_folder
+from netwright.certificates.language_model.rounding import FORMATS
+from netwright.kind.language_model.vocabulary import Vocabulary
+from netwright.machine.library import library_machine, library_names
+from netwright.network.network import compile_network
+
+torch = heavy("torch")
+transformers = heavy("transformers")
+pytestmark = pytest.mark.filterwarnings("ignore")  # of torch and transformers
+NORMS = {
+    "gpt2": ("transformer.h.{}.ln_1", "transformer.h.{}.ln_2", "transformer.ln_f"),
+    "opt": (
+        "model.decoder.layers.{}.self_attn_layer_norm",
+        "model.decoder.layers.{}.final_layer_norm",
+        "model.decoder.final_layer_norm",
+    ),
+}
+"""The names of norms in an architecture, in the order of GPT-2's."""
+
+
+@contextmanager
+def recorded(model: Any, architecture: str) -> Iterator[dict[str, list[Any]]]:
+    """The stream before each norm, under GPT-2's names, a list of rows for each call."""
+    modules, found, hooks = dict(model.named_modules()), dict[str, list[Any]](), []
+    theirs, ours = NORMS[architecture], NORMS["gpt2"]
+    names = {theirs[2]: ours[2]}
+    names |= {theirs[k].format(n): ours[k].format(n) for k in (0, 1) for n in range(3)}
+
+    def keep(name: str) -> Any:
+        def hook(_: Any, inputs: tuple[Any, ...]) -> None:
+            rows = inputs[0].detach().float().numpy()
+            found.setdefault(name, []).append(rows.reshape(-1, rows.shape[-1]).copy())
+
+        return hook
+
+    for there, here in names.items():
+        hooks.append(modules[there].register_forward_pre_hook(keep(here)))
+    yield found
+    for each in hooks:
+        each.remove()
+
+
+@pytest.mark.parametrize("dtype", FORMATS)
+@pytest.mark.parametrize("attention", ["eager", "sdpa"])
+@pytest.mark.parametrize("to", ["gpt2", "opt"])
+@pytest.mark.parametrize("name", some(["palindrome", "busy-beaver-4", *library_names()], 2))
+def test_all_that_transformers_computes_is_in_its_interval(
+    name: str, to: str, attention: str, dtype: str, tmp_path: Path
+) -> None:
+    machine, context = library_machine(name), repeated(512, 64)
+    network = compile_network(machine, "language-model", context=context)
+    network.export(to, tmp_path / "out", check=0)
+    proved = Proved(read_folder(tmp_path / "out").model, names_of(machine), FORMATS[dtype])
+    assert proved.proof.holds
+    model = transformers.AutoModelForCausalLM.from_pretrained(
+        tmp_path / "out", dtype=getattr(torch, dtype), attn_implementation=attention
+    )
+    count = 0
+    for n, tokens in enumerate(
+        texts_of(Vocabulary.of(machine, context), starts_of(machine, context))
+    ):
+        first = written_by_model(proved, tokens)
+        with recorded(model, to) as streams, torch.no_grad():
+            logits = model(torch.tensor([tokens[:-1]])).logits[0].float().numpy()
+        found = {name: rows[0] for name, rows in streams.items()}
+        assert not list(proved.outside(tokens[:-1], found))
+        assert not list(proved.too_small(tokens, first, logits))
+        count += len(tokens)
+        if n < 2:  # one token at a time, with a cache
+            ids = torch.tensor([tokens[:first]])
+            with recorded(model, to) as streams, torch.no_grad():
+                written = model.generate(
+                    ids,
+                    attention_mask=torch.ones_like(ids),
+                    max_length=None,
+                    max_new_tokens=min(60, len(tokens) - first),
+                )[0].tolist()
+            assert written == tokens[: len(written)]
+            found = {name: np.concatenate(rows) for name, rows in streams.items()}
+            assert {len(rows) for rows in found.values()} == {len(written) - 1}
+            assert not list(proved.outside(written[:-1], found))
+    assert count > 20

@@ -294,7 +294,7 @@ _HEADS = record(heads=sequence(record(Q=_NETWORK, K=_NETWORK, V=_NETWORK)), O=_N
 RESIDUAL_FREE_TRANSFORMER = record(
     **{**_DECODER, "network": record(**_ATTENDING, decoder=sequence(_HEADS), pos=_POSITIONS)},
     **_ENDS,
-    given=_MACHINE,
+    given=MACHINE,
     prompted=record(
         given=_GIVEN, machine=_machine_or_given, load=text, run=text, pauses=sequence(text)
     ),

@@ -33,7 +33,8 @@ from netwright.network.running import run
 
 BOUNCER = "1RB1LA_1LA1RB"
 POINTERS = ("pointer-transformer", "universal-transformer")
-ALL = ("machine", "rnn", "neural-gpu", *POINTERS)
+OURS = ("gateless-neural-gpu", "positionless-transformer", "residual-free-transformer")
+ALL = ("machine", "rnn", "neural-gpu", *POINTERS, *OURS)
 FAR = 10**6
 LONGEST = {machine: max(inputs, key=len) for machine, (inputs, _) in ORACLES.items()}
 

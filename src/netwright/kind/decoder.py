@@ -142,6 +142,12 @@ class DecoderReading(ShownReading[D]):
         if fast.accelerates:
             self.engines = (*self.engines[:-1], Engine.ACCELERATED, self.engines[-1])
 
+    @property
+    def traced_by(self) -> list[Engine]:
+        """Accelerated for networks of pointers, where tokens are those of a decoder as defined."""
+        has_it = self._fast.accelerates and self._tokens is TokenEngine
+        return [Engine.AUTO, *([Engine.ACCELERATED] if has_it else [])]
+
     def shown(self, compiled: D, word: Sequence[str]) -> Shown:
         """What to watch in a token, as the kind defines it."""
         return self._shown(compiled, word)

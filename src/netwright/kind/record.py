@@ -208,7 +208,8 @@ class Reading(ABC, Generic[C]):
     @property
     def traced_by(self) -> list[Engine]:
         """The engines that a trace may have."""
-        return [each for each in (Engine.AUTO, Engine.ACCELERATED) if each in self.engines]
+        has_it = type(self).accelerated_trace is not Reading.accelerated_trace
+        return [Engine.AUTO, *([Engine.ACCELERATED] if has_it else [])]
 
     @property
     def fastest(self) -> Engine:

@@ -19,7 +19,7 @@ from tests.engine.test_accelerated import BOUNCER, FAR, LONGEST, random_machine,
 from tests.repetition import repeated, some
 
 from netwright.engine.pointers.accelerated import RunPointers
-from netwright.engine.pointers.engine import PointerEngine
+from netwright.engine.pointers.engine import PointerEngine, Tables
 from netwright.engine.pointers.evaluation import Output, Value
 from netwright.kind.pointer_transformer.construction import Attention
 from netwright.machine.library import library_machine, library_names
@@ -42,9 +42,8 @@ def state_of(engine: PointerEngine) -> State:
     """The newest output, and the values that each pointer alone leads to, lowest first."""
     runs = engine.faster
     if not isinstance(runs, RunPointers):  # tables: their slots as stacks
-        run = engine.network, engine.X, engine.seed, engine.watches
-        runs = RunPointers(*run)
-        runs.tables = engine.faster  # type: ignore[assignment]
+        assert isinstance(engine.faster, Tables)
+        runs = RunPointers(engine.faster, engine.watches)
     output, stacks = runs.state() if runs.reads < runs.moments else (runs.tables.output, [])
     digits = [np.repeat(each.digits, each.counts).tolist() for each in stacks]
     return output, [[runs.values[digit] for digit in each] for each in digits]

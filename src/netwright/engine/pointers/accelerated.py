@@ -15,7 +15,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from netwright.definitions.transformer import Transformer
 from netwright.engine.moments import Codes, RepeatedCodes, UnsuitableError, Watch
 from netwright.engine.pointers import kernel
 from netwright.engine.pointers.engine import Tables
@@ -26,7 +25,6 @@ from netwright.exact.arrays import IntArray
 from netwright.exact.entries import ALL, BY_HAND, GROWS, POPS, PUSHED, ROW, STATUS, Shape
 from netwright.exact.runs import MOST_MOVES, Emitted, Runs, RunStacks
 from netwright.exact.snapshot import FARTHEST, Snapshot
-from netwright.exact.vector import Vector
 
 SHAPE = Shape(2, 1)
 MOST_ENTRIES = 1 << 20
@@ -41,12 +39,9 @@ class RunPointers:
     moves = 0
     """How many moves were done."""
 
-    def __init__(
-        self, network: Transformer, X: Sequence[Vector], seed: Vector, watches: Sequence[Watch]
-    ) -> None:
-        self.tables = Tables(network, X, seed, watches)
-        self.reads = max(1, self.tables.input.length)
-        """How many tokens the tables do: those that read the input, and the first."""
+    def __init__(self, tables: Tables, watches: Sequence[Watch]) -> None:
+        self.tables, self.reads = tables, tables.reads
+        """`reads` is how many tokens the tables do: those that read the input, and the first."""
         self.held: RunStacks | None = None
         """The stacks; None while the input is read."""
         self.time = 0

@@ -15,6 +15,7 @@ import numpy as np
 from netwright.definitions.transformer import Transformer
 from netwright.engine.moments import Codes, RepeatedCodes, Watch
 from netwright.engine.pointers.accelerated import RunPointers
+from netwright.engine.pointers.engine import Tables
 from netwright.engine.pointers.evaluation import Output, Value
 from netwright.engine.pointers.tokens import PointerTokens
 from netwright.exact.runs import FITS, REPEATED, Runs
@@ -96,7 +97,7 @@ class RunPointerTokens(PointerTokens):
     def __init__(
         self, network: Transformer, X: Sequence[Vector], seed: Vector, watches: Sequence[Watch]
     ) -> None:
-        self.runs = RunPointers(network, X, seed, watches)
+        self.runs = RunPointers(Tables(network, X, seed, watches), watches)
         super().__init__(network, self.runs.tables)
         self._bases: list[dict[int, list[int]]] = []
         """By stack: the tokens in it when the input was read, lowest first, with their pointers."""

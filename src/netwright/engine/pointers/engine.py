@@ -60,13 +60,20 @@ class PointerEngine(DecoderEngine["Tables | FullRun[Tables] | RunPointers"]):
         The callables have no reference to the engine: a cycle would keep the engine until a garbage
         collection.
         """
-        ways: list[Callable[..., Any]] = [Tables] if self.tables else [_full_run]
+        given = self.network, self.X, self.seed, self.watches
+        by_tables = partial(self.made_tables, *given)
         if self.accelerated:
             from netwright.engine.pointers.accelerated import RunPointers  # and its loop
 
-            ways.insert(0, RunPointers)
-        given = self.network, self.X, self.seed, self.watches
-        return iter([partial(way, *given) for way in ways])
+            yield lambda: RunPointers(by_tables(), given[-1])
+        yield by_tables if self.tables else partial(_full_run, *given)
+
+    @staticmethod
+    def made_tables(
+        network: Any, X: Sequence[Vector], seed: Vector, watches: Sequence[Watch]
+    ) -> "Tables":
+        """The tables of a run."""
+        return Tables(network, X, seed, watches)
 
     @property
     def moves(self) -> int | None:
@@ -152,6 +159,11 @@ class Tables:
     def moments(self) -> int:
         """How many tokens are done."""
         return int(self.clock[kernel.TOKEN])
+
+    @property
+    def reads(self) -> int:
+        """How many tokens read the input; one at least."""
+        return max(1, self.input.length)
 
     @property
     def symbol(self) -> int:

@@ -17,7 +17,7 @@ A prompt gives the first tokens. Tables say their pointers; if these are the pro
 of an output has to be replaced.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import cast
 
@@ -145,6 +145,11 @@ class PromptedTables(Tables):
         super().__init__(with_residuals(network, X, seed), (), seed, watches)
         self._prompt = [*map(self._given, range(1, len(X) + 1), X)]
 
+    @property
+    def reads(self) -> int:
+        """How many tokens are given."""
+        return max(1, len(self._prompt))
+
     def _given(self, p: int, x: Vector) -> Output:
         """The output that token p is given as: its first pointer is to token p − 1, then NULL."""
         right, left = self.evaluation.pointers
@@ -170,12 +175,12 @@ class PromptedTables(Tables):
 class HeadsEngine(PointerEngine):
     """A run of a decoder without residual connections."""
 
-    accelerates = False
-
-    def ways(self) -> Iterator[Callable[[], Tables]]:
-        """Run by tables."""
-        network = cast(ResidualFree, self.network)
-        yield partial(PromptedTables, network, self.X, self.seed, self.watches)
+    @staticmethod
+    def made_tables(
+        network: ResidualFree, X: Sequence[Vector], seed: Vector, watches: Sequence[Watch]
+    ) -> Tables:
+        """Tables with the prompt."""
+        return PromptedTables(network, X, seed, watches)
 
     def rationals(self) -> ReferenceEngine:
         """The definition, whose heads and layers are of another form."""

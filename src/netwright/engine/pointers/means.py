@@ -17,9 +17,8 @@ and one = 1 there. QED.
 A network of another form is unsuitable, and is run by its definition.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 
 from netwright.definitions.masked_transformer import MaskedTransformer
 from netwright.definitions.transformer import (
@@ -120,11 +119,7 @@ def _tables(
 class MeanEngine(PointerEngine):
     """A run of a network without positions."""
 
-    accelerates = False
-
-    def ways(self) -> "Iterator[Callable[[], Tables]]":
-        """Run by tables."""
-        yield partial(_tables, self.network, self.X, self.seed, self.watches)
+    made_tables = staticmethod(_tables)
 
     def rationals(self) -> ReferenceEngine:
         """The definition, as its encoder is masked."""

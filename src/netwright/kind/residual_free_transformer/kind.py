@@ -79,7 +79,7 @@ def _without(compiled: CompiledResidualFree, n: int, h: int) -> CompiledResidual
 class ResidualFreeReading(ShownReading[CompiledResidualFree]):
     """A reading whose moments are tokens."""
 
-    engines = (Engine.AUTO, Engine.FAST, Engine.REFERENCE)
+    engines = (Engine.AUTO, Engine.FAST, Engine.ACCELERATED, Engine.REFERENCE)
     benchmark_steps = 10**7
 
     def moments(
@@ -120,7 +120,8 @@ class ResidualFreeReading(ShownReading[CompiledResidualFree]):
         short = HeadsEngine.SHORT if engine is Engine.AUTO else 0
         network = cast(Transformer, compiled.network)
         run = network, compiled.embed(word), compiled.seed, shown.watches
-        return HeadsEngine(*run, reference_steps=short)
+        accelerated = engine is Engine.ACCELERATED
+        return HeadsEngine(*run, reference_steps=short, accelerated=accelerated)
 
     def trace(
         self, compiled: CompiledResidualFree, word: Sequence[str], max_steps: int

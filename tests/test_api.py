@@ -51,6 +51,7 @@ def test_what_the_readme_promises(tmp_path: Path) -> None:
     assert list(nw.kinds()) == [
         *("transformer", "rnn", "neural-gpu"),
         *("pointer-transformer", "universal-transformer", "universal-text", "language-model"),
+        *("gateless-neural-gpu", "positionless-transformer", "residual-free-transformer"),
     ]
 
 

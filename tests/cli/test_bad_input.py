@@ -78,7 +78,8 @@ def test_a_file_that_is_no_machine(
         (
             ("run", "palindrome", "--on", "abacus"),
             "no network 'abacus'; there are transformer, rnn, neural-gpu, pointer-transformer, "
-            "universal-transformer, universal-text, language-model, machine",
+            "universal-transformer, universal-text, language-model, gateless-neural-gpu, "
+            "positionless-transformer, residual-free-transformer, machine",
         ),
         (("run", "palindrome", "--separator", ""), "--separator is empty"),
         (("run", "1RB1LB 1LA1RZ"), "1RB1LB and 1LA1RZ side by side: the rows of one machine"),

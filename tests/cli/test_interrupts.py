@@ -13,6 +13,7 @@ import pytest
 from netwright import benchmark
 from netwright.claims.experiments import run_claim
 from netwright.cli import bench, certify, claims, main
+from netwright.kind.registry import exact_kinds
 from netwright.network.certificate import check_written
 from netwright.network.network import Network
 from netwright.precision.laboratory import AttentionExperiment
@@ -103,7 +104,9 @@ def test_precision(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.Monke
 
 def test_bench(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(benchmark, "peak_memory", lambda *_: None)
-    monkeypatch.setattr(bench, "measure", interrupted_after(14, benchmark.measure))
+    monkeypatch.setattr(
+        bench, "measure", interrupted_after(2 * len(exact_kinds()) + 2, benchmark.measure)
+    )
     monkeypatch.setattr(benchmark, "first_run", lambda *_: 0.1)
     out, err = outcome(capsys, "bench", "copy", "ab")
     assert "dictionary simulator" in out

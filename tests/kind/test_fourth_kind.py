@@ -169,7 +169,7 @@ def test_campaigns_take_it(even: str, capsys: pytest.CaptureFixture[str], tmp_pa
 
 def test_what_it_has_not_is_said(even: str, capsys: pytest.CaptureFixture[str]) -> None:
     for call, message in (
-        (("run", even, "--on", "abacus"), "language-model, finite-state, machine"),
+        (("run", even, "--on", "abacus"), "residual-free-transformer, finite-state, machine"),
         (("certify", even, *ON), "no certificates for networks of kind finite-state: nothing is"),
         (("precision", even, *ON), "there is no precision laboratory for finite-state"),
         (("export", even, *ON, "-o", "x"), "finite-state has no code for numpy"),

@@ -83,10 +83,11 @@ def command(
     """Prove that a network simulates its machine on every input, for ever."""
     if output is not None:
         check_output(output, force=force)
+    if model is None:
+        _check_call(machine, check, expected, options or on)
     floats = Floats(model, expected, partial_sums, greatest, output, force, as_json, format_name)
     if model is not None or (check is not None and is_of_floats(check)):
         return floats.of_files(machine, check, on, options)
-    _check_call(machine, check, expected, options or on)
     compiled = None
     if machine is not None:
         compiled = network_of(load(machine, format_name=format_name), on, (), **options)

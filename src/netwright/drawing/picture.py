@@ -103,7 +103,7 @@ class Picture:
         >>> inner.line([(0, 0), (4, 2)], "#000000")
         >>> outer.add(inner, (10, 20), 2)
         >>> outer.shapes
-        [Line(points=[(10, 20), (18, 24)], colour='#000000', width=2, filled=False)]
+        [Line(points=[(10, 20), (18, 24)], colour='#000000', width=2.0, filled=False)]
         """
 
         def at(point: Point) -> Point:

@@ -65,7 +65,7 @@ def coded(x: Rational) -> tuple[int, int] | None:
     """The numbers q and a of a code 2·code₁(q) + code₁(a); None if x is no such sum.
 
     >>> coded(Rational(1, 32)), coded(Rational(5))
-    ((0, 4), None)
+    ((4, 0), None)
     """
     found, bit = [0, 0], 1
     while x and bit < 2**40:

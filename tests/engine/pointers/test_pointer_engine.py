@@ -302,6 +302,7 @@ def test_runs_of_one_network_go_side_by_side() -> None:
 
 def test_what_a_network_is_known_by_goes_with_it() -> None:
     run = on_pointers(library_machine("busy-beaver-3"), (), Attention.ABSOLUTE)
+    gc.collect()
     before = len(evaluation._kept)
     assert evaluation_of(run.network, run.watches) is evaluation_of(run.network, [*run.watches])
     assert len(evaluation._kept) == before + 1

@@ -11,10 +11,12 @@ author = "The netwright authors"
 project_copyright = author
 version = release = version_of("netwright")
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "pages"]
-exclude_patterns = ["images"]
+extensions = ["myst_nb", "sphinx.ext.autodoc", "pages"]
+exclude_patterns = ["images", "generated/executed"]
 myst_enable_extensions = ["attrs_block", "deflist", "fieldlist"]
 myst_heading_anchors = 3
+nb_execution_mode = "off"  # tests run the notebooks, and compare
+nb_ipywidgets_js: dict[str, str] = {}  # it would be loaded from elsewhere
 suppress_warnings = ["myst.header"]  # pages that begin with a table or a picture
 
 autodoc_member_order = "bysource"
@@ -30,6 +32,7 @@ nitpick_ignore_regex = [
 
 html_theme = "furo"
 html_title = "netwright"
+html_favicon = "../src/netwright/explorer/web/icon.svg"
 html_static_path = ["static"]
 html_css_files = ["netwright.css"]
 html_extra_path = ["generated/extra"]

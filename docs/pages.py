@@ -27,6 +27,7 @@ from netwright.cli.verb import VERBS
 DOCS = Path(__file__).resolve().parent
 ROOT = DOCS.parent
 GENERATED = DOCS / "generated"
+EXAMPLES = ROOT / "examples"
 OWN = {"CHANGELOG.md": "changelog", "CONTRIBUTING.md": "contributing", "SECURITY.md": "security"}
 """Pages of the project's root that are pages of the site, too."""
 LANGUAGES = {".py": "python", ".js": "javascript", ".v": "coq", ".toml": "toml", ".yaml": "yaml"}
@@ -303,6 +304,8 @@ def linked(text: str, of: Path, into: Path) -> str:
             file = DOCS / "index.md"
         elif path in OWN:
             file = GENERATED / f"{OWN[path]}.md"
+        elif file.parent == EXAMPLES and file.suffix == ".ipynb":
+            file = GENERATED / "examples" / file.name
         elif (not file.is_relative_to(DOCS) and file.suffix in LANGUAGES) or (
             file.is_relative_to(DOCS) and file.suffix == ".py"
         ):
@@ -312,6 +315,13 @@ def linked(text: str, of: Path, into: Path) -> str:
 
     pieces = re.split(r"(^```.*?^```|^    .*?$)", text, flags=re.M | re.S)
     return "".join(piece if n % 2 else LINK.sub(target, piece) for n, piece in enumerate(pieces))
+
+
+def notebooks() -> None:
+    """The notebooks of examples/."""
+    (GENERATED / "examples").mkdir()
+    for path in EXAMPLES.glob("*.ipynb"):
+        shutil.copy(path, GENERATED / "examples")
 
 
 def page_itself() -> None:
@@ -324,7 +334,7 @@ def page_itself() -> None:
 def generate(app: Any = None) -> None:
     """Write all of it."""
     shutil.rmtree(GENERATED, ignore_errors=True)
-    for each in (command_line, json_outputs, names, statements, own_pages, page_itself):
+    for each in (command_line, json_outputs, names, statements, own_pages, notebooks, page_itself):
         each()
     for page in [*DOCS.glob("*.md"), *DOCS.glob("*/*.md"), *GENERATED.glob("paper/*.md")]:
         linked(
@@ -335,7 +345,7 @@ def generate(app: Any = None) -> None:
 def on_read(app: Any, name: str, content: list[str]) -> None:
     """Sphinx is about to read a page: links out of docs/ lead to pages of the site."""
     path = Path(app.env.doc2path(name))
-    if not path.is_relative_to(GENERATED / "source"):
+    if path.suffix == ".md" and not path.is_relative_to(GENERATED / "source"):
         content[0] = linked(content[0], path.parent, path.parent)
 
 
@@ -349,8 +359,15 @@ def on_docstring(
     lines[:] = GoogleDocstring(lines, Config(), app, what, name, thing).lines()
 
 
+def on_begin(app: Any) -> None:
+    """MyST-NB's copies of notebooks belong into docs/generated, and not beside the site."""
+    config = app.env.mystnb_config
+    app.env.mystnb_config = config.copy(output_folder=str(GENERATED / "executed"))
+
+
 def setup(app: Any) -> dict[str, bool]:
     """Called by Sphinx."""
+    app.connect("builder-inited", on_begin)
     app.connect("source-read", on_read)
     app.connect("autodoc-process-docstring", on_docstring)
     generate()

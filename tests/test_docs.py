@@ -202,7 +202,7 @@ def test_the_readme_is_short_and_has_something_to_run() -> None:
 
 
 def test_the_notebook_of_the_lecture_prints_what_it_shows() -> None:
-    assert_prints_what_it_shows(DOCS / "lecture" / "lecture.ipynb")
+    assert_prints_what_it_shows(DOCS / "lecture" / "notebook.ipynb")
 
 
 def test_the_citation_is_of_this_version() -> None:

@@ -19,8 +19,10 @@ nb_execution_mode = "off"  # tests run the notebooks, and compare
 nb_ipywidgets_js: dict[str, str] = {}  # it would be loaded from elsewhere
 suppress_warnings = ["myst.header"]  # pages that begin with a table or a picture
 
+add_module_names = False
 autodoc_member_order = "bysource"
 autodoc_typehints_format = "short"
+smartquotes_action = "q"  # and "--" in text is an option's
 default_role = "code"  # in docstrings, `x` is code
 python_use_unqualified_type_names = True
 nitpick_ignore_regex = [

@@ -6,6 +6,7 @@ own Markdown files say, and the page of `netwright explore` as a file.
 """
 
 import contextlib
+import inspect
 import io
 import json
 import os
@@ -15,6 +16,7 @@ import shutil
 import tempfile
 import tomllib
 from collections.abc import Iterator
+from enum import Enum
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -172,9 +174,7 @@ def names() -> None:
         if name != "campaign":
             parts.append(documented(getattr(netwright, name)))
     parts.append("## What they return\n")
-    for reference in RETURNED:
-        module, _, name = reference.partition(":")
-        parts.append(documented(getattr(import_module(module), name), "###"))
+    parts += [documented(named(reference), "###") for reference in RETURNED]
     parts.append("## netwright.campaign\n")
     for name in netwright.campaign.__all__:
         parts.append(documented(getattr(netwright.campaign, name), "###"))
@@ -185,6 +185,8 @@ def documented(thing: Any, heading: str = "##") -> str:
     """A section on a class or function."""
     kind = "autoclass" if isinstance(thing, type) else "autofunction"
     options = "\n   :members:" if isinstance(thing, type) else ""
+    if isinstance(thing, type) and issubclass(thing, Enum):
+        options += "\n   :undoc-members:"
     name = thing.__name__
     directive = f".. {kind}:: {thing.__module__}.{name}{options}"
     return f"{heading} {name}\n\n```{{eval-rst}}\n{directive}\n```\n"
@@ -204,6 +206,15 @@ def source(path: str) -> str:
 def slug(name: str) -> str:
     """The file name of a statement's page."""
     return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
+
+
+def named(reference: str) -> Any:
+    """What `netwright.module:name` names; without a name, the module."""
+    module, _, name = reference.partition(":")
+    found: Any = import_module(module)
+    for part in filter(None, name.split(".")):
+        found = getattr(found, part)
+    return found
 
 
 def file_of(reference: str) -> str:
@@ -231,6 +242,8 @@ def statements() -> None:
         if statement.get("label"):
             origin = f"In the paper's source: `{statement['label']}`."
         parts = [f"# {name}\n", f"**{statement['title']}.** {origin}\n"]
+        says = inspect.getdoc(named(statement["code"][0])) or ""
+        parts += ["## What it says\n", re.sub(r"^#", r"\\#", says, flags=re.M), ""]
         if statement.get("deviation"):
             parts += ["## Where this departs from the print\n", statement["deviation"] + "\n"]
         if name in EXPERIMENTS:
@@ -262,9 +275,9 @@ def statements() -> None:
         "paper/index.md",
         "# The paper, statement by statement\n\n"
         "*On the Turing Completeness of Modern Neural Network Architectures* (Pérez, Marinković, "
-        "Barceló, ICLR 2019). Each page has what a statement says, where the project departs from "
-        "the print, the experiment that tries it, its code and its tests. All of it is generated "
-        "from [PAPER.toml](../../../PAPER.toml).\n\n"
+        "Barceló, ICLR 2019). Each page has what a statement says, in the words of its code, where "
+        "the project departs from the print, the experiment that tries it, its code and its tests. "
+        "All of it is generated from [PAPER.toml](../../../PAPER.toml).\n\n"
         f"{header}" + "\n".join(rows[False]) + "\n\n## Beyond the paper\n\n"
         f"{header}" + "\n".join(rows[True]) + f"\n\n```{{toctree}}\n:hidden:\n\n{pages}\n```\n",
     )
@@ -272,11 +285,7 @@ def statements() -> None:
 
 def first_line(reference: str) -> str:
     """The first sentence of an object's docstring, where it has one."""
-    module, _, name = reference.partition(":")
-    found: Any = import_module(module)
-    for part in filter(None, name.split(".")):
-        found = getattr(found, part)
-    text = (getattr(found, "__doc__", None) or "").strip().partition("\n")[0]
+    text = (inspect.getdoc(named(reference)) or "").partition("\n")[0]
     return f": {text.replace('|', chr(92) + '|')}" if text and text[:1] != "(" else ""
 
 
@@ -355,6 +364,8 @@ def on_docstring(
     """Autodoc has a docstring: read its sections of arguments, and no type in "a: b"."""
     from sphinx.ext.napoleon import Config, GoogleDocstring
 
+    if lines[:1] and re.match(r"Alias for field number \d+$", lines[0]):
+        lines.clear()  # what Python says of each field of a named tuple
     what = "function" if what in ("attribute", "data", "property") else what
     lines[:] = GoogleDocstring(lines, Config(), app, what, name, thing).lines()
 

@@ -75,8 +75,8 @@ def assert_session(call: str, printed: str, capsys: pytest.CaptureFixture[str]) 
         "\n".join(TIMES.sub("", line.rstrip()) for line in text.strip().splitlines())
         for text in (capsys.readouterr().out, printed)
     )
-    if "\n…" in shown:
-        pieces = [re.escape(piece) for piece in re.split(r"\n…(?=\n|$)", shown)]
+    pieces = [re.escape(piece) for piece in re.split(r"\n *…(?=\n|$)", shown)]
+    if len(pieces) > 1:
         assert re.fullmatch("(?s:\\n.*)".join(pieces), found), found
     else:
         assert found == shown

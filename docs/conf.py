@@ -11,14 +11,18 @@ author = "The netwright authors"
 project_copyright = author
 version = release = version_of("netwright")
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "pages"]
-exclude_patterns = ["images"]
+extensions = ["myst_nb", "sphinx.ext.autodoc", "pages"]
+exclude_patterns = ["images", "generated/executed"]
 myst_enable_extensions = ["attrs_block", "deflist", "fieldlist"]
 myst_heading_anchors = 3
+nb_execution_mode = "off"  # tests run the notebooks, and compare
+nb_ipywidgets_js: dict[str, str] = {}  # it would be loaded from elsewhere
 suppress_warnings = ["myst.header"]  # pages that begin with a table or a picture
 
+add_module_names = False
 autodoc_member_order = "bysource"
 autodoc_typehints_format = "short"
+smartquotes_action = "q"  # and "--" in text is an option's
 default_role = "code"  # in docstrings, `x` is code
 python_use_unqualified_type_names = True
 nitpick_ignore_regex = [
@@ -30,6 +34,7 @@ nitpick_ignore_regex = [
 
 html_theme = "furo"
 html_title = "netwright"
+html_favicon = "../src/netwright/explorer/web/icon.svg"
 html_static_path = ["static"]
 html_css_files = ["netwright.css"]
 html_extra_path = ["generated/extra"]

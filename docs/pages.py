@@ -6,6 +6,7 @@ own Markdown files say, and the page of `netwright explore` as a file.
 """
 
 import contextlib
+import inspect
 import io
 import json
 import os
@@ -15,6 +16,7 @@ import shutil
 import tempfile
 import tomllib
 from collections.abc import Iterator
+from enum import Enum
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -27,6 +29,7 @@ from netwright.cli.verb import VERBS
 DOCS = Path(__file__).resolve().parent
 ROOT = DOCS.parent
 GENERATED = DOCS / "generated"
+EXAMPLES = ROOT / "examples"
 OWN = {"CHANGELOG.md": "changelog", "CONTRIBUTING.md": "contributing", "SECURITY.md": "security"}
 """Pages of the project's root that are pages of the site, too."""
 LANGUAGES = {".py": "python", ".js": "javascript", ".v": "coq", ".toml": "toml", ".yaml": "yaml"}
@@ -171,9 +174,7 @@ def names() -> None:
         if name != "campaign":
             parts.append(documented(getattr(netwright, name)))
     parts.append("## What they return\n")
-    for reference in RETURNED:
-        module, _, name = reference.partition(":")
-        parts.append(documented(getattr(import_module(module), name), "###"))
+    parts += [documented(named(reference), "###") for reference in RETURNED]
     parts.append("## netwright.campaign\n")
     for name in netwright.campaign.__all__:
         parts.append(documented(getattr(netwright.campaign, name), "###"))
@@ -184,6 +185,8 @@ def documented(thing: Any, heading: str = "##") -> str:
     """A section on a class or function."""
     kind = "autoclass" if isinstance(thing, type) else "autofunction"
     options = "\n   :members:" if isinstance(thing, type) else ""
+    if isinstance(thing, type) and issubclass(thing, Enum):
+        options += "\n   :undoc-members:"
     name = thing.__name__
     directive = f".. {kind}:: {thing.__module__}.{name}{options}"
     return f"{heading} {name}\n\n```{{eval-rst}}\n{directive}\n```\n"
@@ -203,6 +206,15 @@ def source(path: str) -> str:
 def slug(name: str) -> str:
     """The file name of a statement's page."""
     return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
+
+
+def named(reference: str) -> Any:
+    """What `netwright.module:name` names; without a name, the module."""
+    module, _, name = reference.partition(":")
+    found: Any = import_module(module)
+    for part in filter(None, name.split(".")):
+        found = getattr(found, part)
+    return found
 
 
 def file_of(reference: str) -> str:
@@ -230,6 +242,8 @@ def statements() -> None:
         if statement.get("label"):
             origin = f"In the paper's source: `{statement['label']}`."
         parts = [f"# {name}\n", f"**{statement['title']}.** {origin}\n"]
+        says = inspect.getdoc(named(statement["code"][0])) or ""
+        parts += ["## What it says\n", re.sub(r"^#", r"\\#", says, flags=re.M), ""]
         if statement.get("deviation"):
             parts += ["## Where this departs from the print\n", statement["deviation"] + "\n"]
         if name in EXPERIMENTS:
@@ -261,9 +275,9 @@ def statements() -> None:
         "paper/index.md",
         "# The paper, statement by statement\n\n"
         "*On the Turing Completeness of Modern Neural Network Architectures* (Pérez, Marinković, "
-        "Barceló, ICLR 2019). Each page has what a statement says, where the project departs from "
-        "the print, the experiment that tries it, its code and its tests. All of it is generated "
-        "from [PAPER.toml](../../../PAPER.toml).\n\n"
+        "Barceló, ICLR 2019). Each page has what a statement says, in the words of its code, where "
+        "the project departs from the print, the experiment that tries it, its code and its tests. "
+        "All of it is generated from [PAPER.toml](../../../PAPER.toml).\n\n"
         f"{header}" + "\n".join(rows[False]) + "\n\n## Beyond the paper\n\n"
         f"{header}" + "\n".join(rows[True]) + f"\n\n```{{toctree}}\n:hidden:\n\n{pages}\n```\n",
     )
@@ -271,11 +285,7 @@ def statements() -> None:
 
 def first_line(reference: str) -> str:
     """The first sentence of an object's docstring, where it has one."""
-    module, _, name = reference.partition(":")
-    found: Any = import_module(module)
-    for part in filter(None, name.split(".")):
-        found = getattr(found, part)
-    text = (getattr(found, "__doc__", None) or "").strip().partition("\n")[0]
+    text = (inspect.getdoc(named(reference)) or "").partition("\n")[0]
     return f": {text.replace('|', chr(92) + '|')}" if text and text[:1] != "(" else ""
 
 
@@ -303,6 +313,8 @@ def linked(text: str, of: Path, into: Path) -> str:
             file = DOCS / "index.md"
         elif path in OWN:
             file = GENERATED / f"{OWN[path]}.md"
+        elif file.parent == EXAMPLES and file.suffix == ".ipynb":
+            file = GENERATED / "examples" / file.name
         elif (not file.is_relative_to(DOCS) and file.suffix in LANGUAGES) or (
             file.is_relative_to(DOCS) and file.suffix == ".py"
         ):
@@ -312,6 +324,13 @@ def linked(text: str, of: Path, into: Path) -> str:
 
     pieces = re.split(r"(^```.*?^```|^    .*?$)", text, flags=re.M | re.S)
     return "".join(piece if n % 2 else LINK.sub(target, piece) for n, piece in enumerate(pieces))
+
+
+def notebooks() -> None:
+    """The notebooks of examples/."""
+    (GENERATED / "examples").mkdir()
+    for path in EXAMPLES.glob("*.ipynb"):
+        shutil.copy(path, GENERATED / "examples")
 
 
 def page_itself() -> None:
@@ -324,7 +343,7 @@ def page_itself() -> None:
 def generate(app: Any = None) -> None:
     """Write all of it."""
     shutil.rmtree(GENERATED, ignore_errors=True)
-    for each in (command_line, json_outputs, names, statements, own_pages, page_itself):
+    for each in (command_line, json_outputs, names, statements, own_pages, notebooks, page_itself):
         each()
     for page in [*DOCS.glob("*.md"), *DOCS.glob("*/*.md"), *GENERATED.glob("paper/*.md")]:
         linked(
@@ -335,7 +354,7 @@ def generate(app: Any = None) -> None:
 def on_read(app: Any, name: str, content: list[str]) -> None:
     """Sphinx is about to read a page: links out of docs/ lead to pages of the site."""
     path = Path(app.env.doc2path(name))
-    if not path.is_relative_to(GENERATED / "source"):
+    if path.suffix == ".md" and not path.is_relative_to(GENERATED / "source"):
         content[0] = linked(content[0], path.parent, path.parent)
 
 
@@ -345,12 +364,21 @@ def on_docstring(
     """Autodoc has a docstring: read its sections of arguments, and no type in "a: b"."""
     from sphinx.ext.napoleon import Config, GoogleDocstring
 
+    if lines[:1] and re.match(r"Alias for field number \d+$", lines[0]):
+        lines.clear()  # what Python says of each field of a named tuple
     what = "function" if what in ("attribute", "data", "property") else what
     lines[:] = GoogleDocstring(lines, Config(), app, what, name, thing).lines()
 
 
+def on_begin(app: Any) -> None:
+    """MyST-NB's copies of notebooks belong into docs/generated, and not beside the site."""
+    config = app.env.mystnb_config
+    app.env.mystnb_config = config.copy(output_folder=str(GENERATED / "executed"))
+
+
 def setup(app: Any) -> dict[str, bool]:
     """Called by Sphinx."""
+    app.connect("builder-inited", on_begin)
     app.connect("source-read", on_read)
     app.connect("autodoc-process-docstring", on_docstring)
     generate()

@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+import netwright
 from netwright.exact.meanings import INPUTS, Meanings
 from netwright.kind.registry import exact_kinds
 
@@ -16,11 +17,10 @@ def table(header: str, words: dict[str, str]) -> str:
     return f"| {header} | |\n|---|---|\n{rows}\n"
 
 
-def tables(meanings: Meanings) -> str:
+def tables(meanings: Meanings, kind: str) -> str:
     """All tables of a kind."""
-    names = ["R.bias"] if "R.2" in meanings.weights else []
-    names += ["embedding", *(["seed", "positions"] if "decoder.1.O" in meanings.weights else [])]
-    inputs = {name: INPUTS[name] for name in names}
+    weights = netwright.compile("even-as", to=kind).weights()
+    inputs = {name: words for name, words in INPUTS.items() if name in weights}
     parts = [table("block", dict(meanings.blocks))]
     parts += [table(f"inside {name}", dict(words)) for name, words in meanings.hidden.items()]
     return "\n".join([*parts, table("weight", {**meanings.weights, **inputs})])
@@ -35,7 +35,7 @@ def page(text: str) -> str:
         start = text.index(mark) + len(mark)
         end = re.compile(r"^## ", re.MULTILINE).search(text, start)
         assert end is not None
-        text = f"{text[:start]}\n{tables(kind.look.meanings)}\n{text[end.start() :]}"
+        text = f"{text[:start]}\n{tables(kind.look.meanings, kind.name)}\n{text[end.start() :]}"
     return text
 
 

@@ -7,11 +7,14 @@ import shlex
 import textwrap
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
+import typer
 from tests.notebooks import assert_prints_what_it_shows
 
-from netwright.cli import main
+from netwright.cli import app, main
+from netwright.cli.verb import HELP, VERBS, SubVerbs
 from netwright.engine.transformer.tables import kernel
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -40,7 +43,7 @@ BLOCKS = {
     ]
     for name, text in PAGES.items()
 }
-FOLLOWED = re.compile(r"tutorial\.md|(how-to|lecture)/.*")
+FOLLOWED = re.compile(r"(tutorial|formats)\.md|(how-to|lecture)/.*")
 """Pages whose blocks need those before them."""
 SESSIONS = [
     pytest.param(*block.removeprefix("$ netwright ").split("\n", 1), id=f"{name}: {block[:40]}")
@@ -75,8 +78,8 @@ def assert_session(call: str, printed: str, capsys: pytest.CaptureFixture[str]) 
         "\n".join(TIMES.sub("", line.rstrip()) for line in text.strip().splitlines())
         for text in (capsys.readouterr().out, printed)
     )
-    if "\n…" in shown:
-        pieces = [re.escape(piece) for piece in re.split(r"\n…(?=\n|$)", shown)]
+    pieces = [re.escape(piece) for piece in re.split(r"\n *…(?=\n|$)", shown)]
+    if len(pieces) > 1:
         assert re.fullmatch("(?s:\\n.*)".join(pieces), found), found
     else:
         assert found == shown
@@ -125,17 +128,28 @@ def test_the_python_of_a_page_prints_what_it_says(
         printed_by_blocks(code, names, capsys)
 
 
+TOO_LONG = {
+    "$ netwright precision busy-beaver-5 --dtype float64 --max-steps 200010 --score recency": (
+        "minutes; docs/results.py measures it"
+    )
+}
+"""Sessions that are shown and not run, and why."""
+
+
 def test_no_block_is_left_out() -> None:
     """A `console` block is one call of netwright; the marks of code are those that tests know.
 
     Not run here: `py` needs torch, and tests/export/test_pages.py runs it; `sh` starts servers,
-    installs, fetches, or takes minutes. The other marks are not of code in Python.
+    installs, fetches, or takes minutes. The other marks are not of code in Python. A session that
+    is `text` is one of `TOO_LONG`.
     """
     for name, blocks in BLOCKS.items():
         assert PAGES[name].count("```python\n") == len(PYTHON[name]), name
         for _, language, text in blocks:
             known = {"console", "python", "py", "sh", "text", "yaml", "coq", "toml", "bibtex"}
             assert language in known, (name, language)
+            if language == "text" and text.startswith("$ "):
+                assert text.partition("\n")[0] in TOO_LONG, name
             if language == "console":
                 assert re.fullmatch(r"\$ netwright [^\n]*\n(?!.*^\$ ).*", text, re.S | re.M), name
 
@@ -150,6 +164,33 @@ def test_the_calls_of_the_readme_succeed(
 ) -> None:
     assert main(shlex.split(arguments)) == 0
     assert capsys.readouterr().out
+
+
+def calls_in(name: str) -> list[str]:
+    """What a page calls netwright with, in its text and in its blocks."""
+    inline = re.findall(r"`netwright ([^`\n]+)`", FENCE.sub("", PAGES[name]))
+    blocks = "".join(text for _, language, text in BLOCKS[name] if language != "py")
+    return inline + re.findall(r"^ *(?:\$ )?netwright (.+)$", blocks, re.M)
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_every_call_in_a_page_is_one_that_netwright_takes(name: str) -> None:
+    """Also those that are not run: their verbs and options are there."""
+    verbs: Any = typer.main.get_command(app)
+    for call in calls_in(name):
+        verb, *words = shlex.split(re.split(r" [|>&#;] ?", call)[0])
+        if verb in ("VERB", "--version", "--help"):
+            continue
+        assert verb in VERBS, call
+        command = verbs.get_command(None, verb)
+        if isinstance(command, SubVerbs):
+            named = words and words[0] in command.verbs
+            command = command.get_command(None, words[0] if named else command.module.DEFAULT)
+        options = {option for each in command.params for option in each.opts}
+        options |= {option for each in command.params for option in each.secondary_opts}
+        for word in words:
+            if re.match(r"--?[a-z]", word):
+                assert word.partition("=")[0] in {*options, *HELP}, call
 
 
 def module_of(name: str) -> ModuleType:
@@ -202,7 +243,7 @@ def test_the_readme_is_short_and_has_something_to_run() -> None:
 
 
 def test_the_notebook_of_the_lecture_prints_what_it_shows() -> None:
-    assert_prints_what_it_shows(DOCS / "lecture" / "lecture.ipynb")
+    assert_prints_what_it_shows(DOCS / "lecture" / "notebook.ipynb")
 
 
 def test_the_citation_is_of_this_version() -> None:

@@ -1,21 +1,12 @@
 """The system's Chromium, and a server to look at. All of these run with `make test-browser`."""
 
-import shutil
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from tests.browser.chromium import launched, watched_page
 from tests.explorer.serving import base, ended, started
 
-FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
 Opened = Callable[..., Any]
 
 
@@ -27,16 +18,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Any]:
-    from playwright.sync_api import sync_playwright
-
-    names = ("chromium", "chromium-browser", "google-chrome")
-    path = next(filter(None, map(shutil.which, names)), None)
-    if path is None:
-        pytest.fail("no Chromium here; `make test-browser` installs it where it can")
-    with sync_playwright() as playwright:
-        found = playwright.chromium.launch(executable_path=path, args=FLAGS)
+    with launched() as found:
         yield found
-        found.close()
 
 
 @pytest.fixture(scope="session")
@@ -52,15 +35,8 @@ def watched(browser: Any) -> Iterator[Opened]:
     pages = []
 
     def opened(address: str, width: int = 1280, height: int = 800) -> Any:
-        page = browser.new_page(viewport={"width": width, "height": height})
-        page.troubles = []
-        page.on("console", lambda m: m.type == "error" and page.troubles.append(m.text))
-        page.on("pageerror", lambda error: page.troubles.append(str(error)))
         allowed = ("http://127.0.0.1:", "data:", "file://", "about:", "blob:")
-        page.on(
-            "request",
-            lambda r: r.url.startswith(allowed) or page.troubles.append(f"asked {r.url}"),
-        )
+        page = watched_page(browser, allowed, width, height)
         pages.append(page)
         page.goto(address)
         return page

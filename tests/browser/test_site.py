@@ -3,15 +3,14 @@
 import random
 import re
 from collections.abc import Callable, Iterator
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
 import pytest
+from tests.browser.chromium import hosted, watched_page
 from tests.browser.looking import at, press, text, until
 
+from netwright.errors import FormatWarning
 from netwright.explorer.explored import Explored
 from netwright.explorer.moments import moment_data
 from netwright.explorer.site import write_site
@@ -23,11 +22,6 @@ Visit = Callable[..., Any]
 SCREENS = 8
 
 
-class Quiet(SimpleHTTPRequestHandler):
-    def log_message(self, *_: object) -> None:
-        pass
-
-
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("built") / "site"
@@ -37,10 +31,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def host(folder: Path) -> Iterator[str]:
-    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(folder))) as server:
-        Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}/"
-        server.shutdown()
+    with hosted(folder) as address:
+        yield address
 
 
 @pytest.fixture
@@ -50,15 +42,7 @@ def visit(browser: Any, folder: Path, host: str) -> Iterator[Visit]:
 
     def opened(name: str, where: str = "file", size: tuple[int, int] = (1280, 800)) -> Any:
         base = host if where == "http" else f"file://{folder}/"
-        page = browser.new_page(viewport={"width": size[0], "height": size[1]})
-        page.troubles = []
-        page.on("console", lambda m: m.type == "error" and page.troubles.append(m.text))
-        page.on("pageerror", lambda error: page.troubles.append(str(error)))
-        allowed = (base, "data:", "blob:")
-        page.on(
-            "request",
-            lambda r: r.url.startswith(allowed) or page.troubles.append(f"asked {r.url}"),
-        )
+        page = watched_page(browser, (base, "data:", "blob:"), *size)
         pages.append(page)
         page.goto(base + name)
         return page
@@ -169,7 +153,8 @@ def test_the_walk_can_be_walked_to_its_end(visit: Visit, where: str) -> None:
     until(page, "document.body.dataset.ran === 'halted 8'")
     until(page, "document.querySelector('#figure .said')?.textContent.includes('1000')")
     rules = "a _ x r b\na x y l a\nb _ x l a\nb y x r b"
-    steps = machine_of_text(rules).run("", max_steps=10_000)
+    with pytest.warns(FormatWarning, match="starting with the first"):
+        steps = machine_of_text(rules).run("", max_steps=10_000)
     page.fill("#figure textarea", rules)
     page.fill("#figure input", "")
     page.click("#figure button")

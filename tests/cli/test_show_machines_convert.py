@@ -147,7 +147,7 @@ def test_help_explains_networks_and_verbs(capsys: pytest.CaptureFixture[str]) ->
         assert f"--on {name}: {found.statement}" in networks
         for option in found.options:
             assert f"--{option.name}" in networks
-    assert printed(capsys, "help", "run").splitlines()[0].startswith("Usage: ")
+    assert printed(capsys, "help", "run").startswith("Usage: netwright run [OPTIONS] ")
     assert "campaign" in printed(capsys, "help", "campaign")
     assert "campaign show" in printed(capsys, "help", "campaign", "show").splitlines()[0]
     assert main(["help", "campaign", "shwo"]) == 2

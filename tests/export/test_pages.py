@@ -27,9 +27,9 @@ def test_the_blocks_of_a_page_print_what_it_shows(
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {}
     printed = ""
-    for file, language, text in BLOCKS[name]:
-        if file is not None:
-            Path(file).write_text(text, encoding="utf-8")
+    for number, (file_name, language, text) in enumerate(BLOCKS[name]):
+        if file_name is not None:
+            Path(file_name).write_text(text, encoding="utf-8")
         elif language in ("console", "sh"):
             for call in re.findall(r"^(?:\$ )?netwright (export .*)$", text, re.M):
                 assert main(shlex.split(call)) == 0
@@ -37,9 +37,12 @@ def test_the_blocks_of_a_page_print_what_it_shows(
             for module in NEED:
                 if f"import {module}" in text or f"from {module}" in text:
                     heavy(module)
+            # nnsight reads the source of a `with` block, so that has to be in a file.
+            file = tmp_path / f"block_{number}.py"
+            file.write_text(text, encoding="utf-8")
             out = io.StringIO()
             with contextlib.redirect_stdout(out):
-                exec(text, names)
+                exec(compile(text, file, "exec"), names)
             printed = out.getvalue()
         elif language == "text" and printed:
             assert printed.split()[-len(text.split()) :] == text.split()

@@ -55,7 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         warnings.simplefilter("always", FormatWarning)
         warnings.showwarning = _show_warning
         try:
-            code = app(arguments, standalone_mode=False)
+            code = app(arguments, prog_name="netwright", standalone_mode=False)
             if sys.stdout is not None:
                 sys.stdout.flush()
         except TyperException as error:

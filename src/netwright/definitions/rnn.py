@@ -1,7 +1,9 @@
 """The encoder-decoder RNN, Equations 2 and 3.
 
-h_0 = 0,    h_i = f₁(x_i W + h_{i−1} V + b₁)                      (1 ≤ i ≤ n)
-g_0 = h_n,  g_t = f₂(g_{t−1} U + y_{t−1} R + b₂),  y_t = O(g_t)    (t ≥ 1)
+    h_0 = 0,    h_i = f₁(x_i W + h_{i−1} V + b₁)                      (1 ≤ i ≤ n)
+    g_0 = h_n,  g_t = f₂(g_{t−1} U + y_{t−1} R + b₂),  y_t = O(g_t)    (t ≥ 1)
+
+Vectors are rows, f₁ and f₂ are activations, and O takes vectors to vectors.
 """
 
 from collections.abc import Callable, Iterator, Sequence

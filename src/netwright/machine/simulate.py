@@ -48,12 +48,15 @@ class Engine(StrEnum):
     """Which code runs the machine; all give the same answer."""
 
     AUTO = "auto"
+    """The first of the others that suits the network and the run."""
     FAST = "fast"
+    """What depends on finitely many values is evaluated once for each case."""
     FULL = "full"
     """As fast, but a network applies every weight at every moment."""
     ACCELERATED = "accelerated"
     """As fast, but a whole run of equal cells is done at once; for machines and stacks."""
     REFERENCE = "reference"
+    """The definition itself."""
     TORCH = "torch"
     """Runs a language model's checkpoint with transformers."""
 

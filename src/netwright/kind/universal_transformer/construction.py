@@ -22,8 +22,7 @@ kap stands in `on`, er in `r2`, ew in `w2`, em in `m2`, eo in `on2`, ea in `al`.
 | r2 w2 m2 on2 al          | from the encoder: the rule; in layer 2 the input's next symbol  |
 | r3 m3 on3 sel e_ one_    | next state, move, running, pointer to follow; copy of e; 1      |
 | v RR LL                  | what the look-up found                                          |
-| n e                      | i + 1, 1/(i+1): the positional encoding; e2 = 1/(i+1)² for n    |
-|                          | with dot products                                               |
+| n e                      | i + 1, 1/(i+1): positions; with dot products e2 = 1/(i+1)²      |
 
 Proof. Layer 1 has e_ = one_ = 0, so the query meets a prompt token with kap·on − r − s. While the
 machine runs (on = 1) this is 0 for the rule of (q, a) alone, since sums of codes are unique, and

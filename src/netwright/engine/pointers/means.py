@@ -56,7 +56,7 @@ def with_positions(network: Transformer, X: Sequence[Vector], seed: Vector) -> T
         raise UnsuitableError("it has positions, or its encoder is not masked")
     if network.score != score_phi or network.rho != hardmax:
         raise UnsuitableError("its attention is not hard, with −|⟨q, k⟩|")
-    if len(network.encoder) != 1 or not network.decoder or not X:
+    if len(network.encoder) != 1 or not network.decoder or len(X) < 2:  # ^ alone is asked for then
         raise UnsuitableError("it has no two first layers that could be means")
     flag, place = _mean(network.encoder[0])
     first = network.decoder[0]
@@ -147,10 +147,10 @@ class MeanTokens(PointerTokens):
 class MeanTrace(TokenEngine):
     """The tokens of a network without positions, with random access."""
 
-    def __init__(
-        self, network: Transformer, X: Sequence[Vector], seed: Vector, watches: Sequence[Watch]
-    ) -> None:
-        super().__init__(network, X, seed, watches)
+    follows_pointers = True
+
+    def _begin(self) -> None:
+        super()._begin()
         self.reason = None
 
     def _made_integers(self) -> MeanTokens:

@@ -35,7 +35,7 @@ from netwright.machine.turing_machine import TuringMachine
 from netwright.network.tensors import VECTOR, NamedTensors, name_of_function, tensor_of
 from netwright.network.tree import feed_forwards
 from netwright.network.view import History
-from netwright.network.without import TransformerWithout
+from netwright.definitions.without import TransformerWithout
 from netwright.verify.comparison import Check
 from netwright.verify.proposal import Proposal
 

@@ -36,7 +36,7 @@ from netwright.machine.normal_form import normalize
 from netwright.machine.simulate import Engine
 from netwright.machine.turing_machine import TuringMachine
 from netwright.network.view import view_named
-from netwright.network.without import TransformerWithout
+from netwright.definitions.without import TransformerWithout
 
 MASK = "mask:encoder"
 

@@ -46,9 +46,10 @@ def first_difference(
 def most_outputs(network: Transformer, n: int) -> int:
     """How many values outputs can have on n input tokens: 2ⁿ − 1, and 1 for n = 0.
 
-    >>> from netwright.network.network import compile_network
-    >>> network = compile_network("even-as").without("residual:decoder.3.external")
-    >>> most_outputs(network.compiled.network, 3)
+    >>> from netwright.kind.transformer.construction import to_transformer
+    >>> from netwright.machine.library import library_machine
+    >>> network = to_transformer(library_machine("even-as")).network
+    >>> most_outputs(TransformerWithout.of(network, "residual:decoder.3.external"), 3)
     7
     """
     _require_missing(network, [len(network.decoder)])

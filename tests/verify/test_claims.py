@@ -150,7 +150,10 @@ BROKEN: dict[str, tuple[str, Any]] = {
     "Universal Transformer": ("network_for_word", broken_beyond("F.r")),
     "Smaller universal Transformer": ("network_for_word", broken_beyond("F.x")),
     "Residual around cross-attention": ("without_residual", lambda *given: cheating(*given)),
-    "Open question: are residual connections essential?": ("network_for_word", broken_beyond("F.R")),
+    "Open question: are residual connections essential?": (
+        "network_for_word",
+        broken_beyond("F.R"),
+    ),
     "Open question: are gates essential?": ("network_for_word", broken_beyond("F.2.S")),
     "Open question: are positional encodings essential?": (
         "network_for_word",

@@ -1,6 +1,6 @@
 """A Neural GPU without gates: every cell runs the machine on its prefix of the input."""
 
-from itertools import islice
+from itertools import islice, pairwise
 
 import pytest
 from hypothesis import given
@@ -71,7 +71,7 @@ def test_there_are_no_gates() -> None:
         (above,), (own,) = network.F.kernels
         one = dict.fromkeys(range(network.layout.dimension), 1)
         tensors = list(islice(network.tensors(compiled.embed(word)), 30))
-        for S, after in zip(tensors, tensors[1:], strict=False):
+        for S, after in pairwise(tensors):
             for gate, value in ((network.U, {}), (network.R, one)):
                 for ((found,),) in ([row] for row in gate(S, network.layout, circular=False)):
                     assert found.entries == value

@@ -419,6 +419,18 @@ _kept: dict[int, tuple[ref[Transformer], list[Evaluation]]] = {}
 """Cache: the trees of live networks, by identity, as weights have no hash."""
 
 
+_reduced: dict[int, tuple[ref[object], Transformer]] = {}
+"""Cache: what live networks are run as, where that is another network."""
+
+
+def shared_reduction(network: object, made: Transformer) -> Transformer:
+    """What a network was first reduced to, which is the same: so all of its runs share a tree."""
+    number = id(network)
+    if number not in _reduced:
+        _reduced[number] = ref(network, lambda _: _reduced.pop(number, None)), made
+    return _reduced[number][1]
+
+
 def evaluation_of(network: Transformer, watches: Sequence[Watch]) -> Evaluation:
     """The tree of a network for some watches, shared by all of its runs."""
     number, watches = id(network), tuple(watches)

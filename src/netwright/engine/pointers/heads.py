@@ -33,7 +33,7 @@ from netwright.engine.attended import Attention, ListedAttention, OneWinner
 from netwright.engine.moments import IndexedCodes, ReferenceEngine, UnsuitableError, Watch
 from netwright.engine.pointers import kernel
 from netwright.engine.pointers.engine import PointerEngine, Tables
-from netwright.engine.pointers.evaluation import LayerAlone, Output
+from netwright.engine.pointers.evaluation import LayerAlone, Output, shared_reduction
 from netwright.engine.pointers.forms import affine_forms, feed_forward, position_values
 from netwright.engine.pointers.tokens import PointerTokens
 from netwright.engine.transformer.decoder import LayerVectors, TokenVectors
@@ -68,7 +68,8 @@ def with_residuals(network: ResidualFree, X: Sequence[Vector], seed: Vector) -> 
         if len(layers) < len(network.decoder) and not all(_is_copied(layer, k) for k in (one, e)):
             raise UnsuitableError("a position does not come through a layer")
     nothing = affine_network(layout)
-    return Transformer(layout, (), nothing, nothing, tuple(layers), network.F, pos=pos)
+    made = Transformer(layout, (), nothing, nothing, tuple(layers), network.F, pos=pos)
+    return shared_reduction(network, made)
 
 
 def _columns(network: FeedForward) -> set[int]:
@@ -77,9 +78,7 @@ def _columns(network: FeedForward) -> set[int]:
     return {column for _, column in last.weights} | set(last.bias.entries)
 
 
-def _layer(
-    layer: HeadsLayer, support: set[int], one: int, e: int
-) -> tuple[Layer, set[int]]:
+def _layer(layer: HeadsLayer, support: set[int], one: int, e: int) -> tuple[Layer, set[int]]:
     """The layer with residual connections, and where its z may be nonzero."""
     O = feed_forward(layer.O)
     if len(layer.heads) != BOTH or len(O.maps) != BOTH:

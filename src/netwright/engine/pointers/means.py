@@ -31,6 +31,7 @@ from netwright.definitions.transformer import (
 from netwright.engine.attended import Attention, EqualAttention
 from netwright.engine.moments import ReferenceEngine, UnsuitableError, Watch
 from netwright.engine.pointers.engine import PointerEngine, Tables
+from netwright.engine.pointers.evaluation import shared_reduction
 from netwright.engine.pointers.forms import affine_forms, feed_forward
 from netwright.engine.pointers.tokens import PointerTokens
 from netwright.engine.transformer.tokens import TokenEngine
@@ -83,7 +84,7 @@ def with_positions(network: Transformer, X: Sequence[Vector], seed: Vector) -> T
     if any(x.entries.get(one) != ONE for x in X):
         raise UnsuitableError("an input token has no constant 1")
     one_block = layout.coordinates[one].block
-    return Transformer(
+    made = Transformer(
         layout=layout,
         encoder=(),
         K=affine_network(layout, {(one_block, e): kappa, (e, one_block): -kappa}),
@@ -94,6 +95,7 @@ def with_positions(network: Transformer, X: Sequence[Vector], seed: Vector) -> T
         rho=network.rho,
         pos=Mean(layout, ((e, -1),)),
     )
+    return shared_reduction(network, made)
 
 
 def _mean(layer: Layer) -> tuple[int, int]:

@@ -33,5 +33,8 @@ CHOICES = {
     "rules-dot": Choice("universal-transformer", {"attention": "dot-product"}),
     "text": Choice("universal-text", {}),
     "text-short": Choice("universal-text", {"form": "short"}),
+    "positionless": Choice("positionless-transformer", {}),
+    "residual-free": Choice("residual-free-transformer", {}),
+    "gateless": Choice("gateless-neural-gpu", {}),
 }
 every_choice = pytest.mark.parametrize("choice", CHOICES.values(), ids=CHOICES)

@@ -76,3 +76,13 @@ def mutated_neural_gpu(network: NeuralGPU, draw: random.Random) -> NeuralGPU:
     row[number] = mutated_matrix(row[number], draw)
     changed = replace(convolution, kernels=tuple(map(tuple, kernels)))
     return replace(network, **{name: changed})
+
+
+def mutated(compiled: Any, draw: random.Random) -> Any:
+    """One number of a network of any kind changed."""
+    network = compiled.network
+    if isinstance(network, RNN):
+        return replace(compiled, network=mutated_rnn(network, draw))
+    if isinstance(network, NeuralGPU):
+        return replace(compiled, network=mutated_neural_gpu(network, draw))
+    return mutated_transformer(compiled, draw)

@@ -31,7 +31,7 @@ ROLES = (
     ),
     (
         "network: tree, trace, weight, view",
-        "network/(tensors|trace|tree|view|weight|without|__init__)",
+        "network/(tensors|trace|tree|view|weight|__init__)",
         6,
     ),
     ("kind", "kind/(__init__|record|registry|decoder)|kind/.+/(kind|parse)", 8),

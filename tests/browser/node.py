@@ -14,11 +14,11 @@ import pytest
 
 import netwright
 from netwright.definitions.transformer import Token, Transformer
+from netwright.definitions.without import TransformerWithout
 from netwright.engine.attended import Attention, ListedAttention
 from netwright.exact.vector import Vector
 from netwright.export.json_target import network_data
 from netwright.network.network import Network
-from netwright.network.without import TransformerWithout
 
 ENGINE = Path(netwright.__file__).parent / "explorer" / "web" / "engine"
 SCRIPT, WORK = (Path(__file__).with_name(name) for name in ("engine.mjs", "work.mjs"))

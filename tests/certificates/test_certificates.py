@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.mutations import mutated_neural_gpu, mutated_rnn, mutated_transformer
+from tests.mutations import mutated
 from tests.networks import (
     KINDS,
     Compiled,
@@ -70,15 +70,6 @@ def obligations(compiled: Compiled) -> list[Obligation]:
 def broken(compiled: Compiled) -> str | None:
     """The first obligation that does not hold."""
     return next((each.name for each in obligations(compiled) if each.failure is not None), None)
-
-
-def mutated(compiled: Compiled, draw: random.Random) -> Compiled:
-    """One weight changed."""
-    if isinstance(compiled, CompiledTransformer):
-        return mutated_transformer(compiled, draw)
-    if isinstance(compiled, CompiledRNN):
-        return replace(compiled, network=mutated_rnn(compiled.network, draw))
-    return replace(compiled, network=mutated_neural_gpu(compiled.network, draw))
 
 
 @pytest.mark.parametrize("name", some(library_names(), 9))

@@ -22,6 +22,7 @@ from netwright.engine.rnn import FastRNN
 from netwright.errors import InputError, NetworkError
 from netwright.exact.runs import Runs
 from netwright.exact.vector import Vector
+from netwright.kind.gateless_neural_gpu.construction import compile_gateless
 from netwright.kind.rnn.construction import compile_rnn
 from netwright.machine.accelerated import AcceleratedMachine
 from netwright.machine.library import library_machine, library_names
@@ -49,6 +50,8 @@ def random_machine(draw: random.Random, states: int = 3) -> TuringMachine:
 
 @cache
 def compiled_for(on: str, machine: TuringMachine) -> Any:
+    if on == "gateless-neural-gpu":
+        return compile_gateless(machine)
     return compile_rnn(machine) if on == "rnn" else gpu_of(machine)
 
 
@@ -101,10 +104,10 @@ def random_moments(draw: random.Random, count: int, farthest: int = FAR) -> list
     return sorted({int(farthest ** draw.random()) + 1 for _ in range(count)})
 
 
-@pytest.mark.parametrize("on", ["rnn", "neural-gpu"])
+@pytest.mark.parametrize("on", ["rnn", "neural-gpu", "gateless-neural-gpu"])
 @pytest.mark.parametrize("name", some(library_names(), 9))
 def test_library_machines_at_random_moments(name: str, on: str) -> None:
-    """27 machines on 2 kinds: 1,000 moments, with inputs."""
+    """27 machines on 3 kinds: 1,000 moments, with inputs."""
     draw, machine = random.Random(name), library_machine(name)
     word = LONGEST.get(name, machine.default_input)[: 20 if on == "rnn" else 5]
     fast, accelerated = engines(on, machine, word)
@@ -118,7 +121,10 @@ def has_chains(engine: Any) -> bool:
     return engine.moves is not None and 2 * engine.moves < engine.moments
 
 
-@pytest.mark.parametrize(("on", "often"), [("rnn", (200, 20)), ("neural-gpu", (100, 5))])
+@pytest.mark.parametrize(
+    ("on", "often"),
+    [("rnn", (200, 20)), ("neural-gpu", (100, 5)), ("gateless-neural-gpu", (100, 5))],
+)
 def test_random_machines_at_random_moments(on: str, often: tuple[int, int]) -> None:
     draw, chains, count = random.Random(38), 0, repeated(*often)
     for _ in range(count):
@@ -131,7 +137,10 @@ def test_random_machines_at_random_moments(on: str, often: tuple[int, int]) -> N
     assert chains >= count // 2
 
 
-@pytest.mark.parametrize(("on", "often"), [("rnn", (500, 50)), ("neural-gpu", (200, 5))])
+@pytest.mark.parametrize(
+    ("on", "often"),
+    [("rnn", (500, 50)), ("neural-gpu", (200, 5)), ("gateless-neural-gpu", (200, 10))],
+)
 def test_mutants_at_random_moments(on: str, often: tuple[int, int]) -> None:
     """With inputs; half of the RNNs, and a tenth of the others, have another run."""
     draw, count = random.Random(29), repeated(*often)

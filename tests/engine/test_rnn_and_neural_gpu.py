@@ -1,6 +1,7 @@
 """The faster RNN and Neural GPU equal the definition on everything, and give way if they must."""
 
 import random
+from collections.abc import Callable
 from itertools import islice
 
 import pytest
@@ -22,10 +23,16 @@ from netwright.engine.neural_gpu import FastNeuralGPU
 from netwright.engine.rnn import FastRNN
 from netwright.exact.feed_forward import Affine
 from netwright.exact.vector import Vector
-from netwright.kind.neural_gpu.construction import compile_neural_gpu, with_padding
+from netwright.kind.gateless_neural_gpu.construction import compile_gateless
+from netwright.kind.neural_gpu.construction import (
+    CompiledNeuralGPU,
+    compile_neural_gpu,
+    with_padding,
+)
 from netwright.kind.rnn.construction import compile_rnn
 from netwright.machine.library import library_machine
 from netwright.machine.simulate import simulate
+from netwright.machine.turing_machine import TuringMachine
 from netwright.network.running import run
 
 
@@ -46,10 +53,12 @@ def test_every_vector_on_random_machines(data: st.DataObject) -> None:
 
 
 @examples(20)
-@given(st.data())
-def test_every_cell_on_random_machines(data: st.DataObject) -> None:
+@given(st.data(), st.sampled_from([gpu_of, compile_gateless]))
+def test_every_cell_on_random_machines(
+    data: st.DataObject, construct: Callable[[TuringMachine], CompiledNeuralGPU]
+) -> None:
     machine = data.draw(machines(max_states=3, max_symbols=3))
-    gpu = gpu_of(machine)
+    gpu = construct(machine)
     word = data.draw(random_words(machine.symbols))
     assert tensors_agree(gpu.network, gpu.embed(word), 15).reason is None
 
@@ -128,7 +137,7 @@ def test_random_neural_gpus(network: NeuralGPU, X: list[Vector]) -> None:
 def run_a_mutated_neural_gpu(seed: int, steps: int) -> FastNeuralGPU:
     draw = random.Random(seed)
     name, word = draw.choice([("even-as", "ab"), ("busy-beaver-3", ""), ("binary-increment", "1")])
-    gpu = gpu_of(library_machine(name))
+    gpu = (compile_gateless if seed % 2 else gpu_of)(library_machine(name))
     return tensors_agree(mutated_neural_gpu(gpu.network, draw), gpu.embed(word), steps)
 
 
@@ -139,11 +148,12 @@ def test_mutated_networks_are_run_as_the_networks_they_are() -> None:
     assert min(rnns, gpus) > count // 2  # without big numbers to the end
 
 
-@pytest.mark.parametrize("on", ["rnn", "neural-gpu"])
+@pytest.mark.parametrize("on", ["rnn", "neural-gpu", "gateless-neural-gpu"])
 def test_three_hundred_mutated_networks_most_of_whose_runs_are_others(on: str) -> None:
     """25 in `make test`. With an input; every hidden vector, or every cell, of 25 moments."""
     draw, rnn = random.Random(16), compile_rnn(library_machine("palindrome"))
-    gpu, seed = compile_neural_gpu(rnn), Vector.zero(rnn.neurons.layout)
+    seed = Vector.zero(rnn.neurons.layout)
+    gpu = compile_neural_gpu(rnn) if on != "gateless-neural-gpu" else compile_gateless(rnn.machine)
     whole = gpu.network
     X, cells = rnn.embed("aba"), gpu.embed("aba")
 

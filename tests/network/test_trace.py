@@ -18,6 +18,7 @@ from tests.repetition import examples, repeated, some
 from tests.strategies import machines, words
 
 from netwright.definitions.neural_gpu import Grid
+from netwright.definitions.residual_free import ResidualFree
 from netwright.definitions.transformer import Transformer, attention_weights
 from netwright.engine.transformer import tokens
 from netwright.exact.vector import Vector
@@ -54,6 +55,29 @@ def transformer_moments(network: Network, word: str) -> Iterator[Vectors]:
         yield found
 
 
+def heads_moments(network: Network, word: str) -> Iterator[Vectors]:
+    """Every vector of every token without residual connections, and the weights of its heads."""
+    compiled = network.compiled
+    net: ResidualFree = compiled.network
+    inputs: list[list[Vector]] = [[] for _ in net.decoder]
+    for token in net.tokens(compiled.embed(word), compiled.seed):
+        found: Any = {"y": token.y}
+        z = token.input
+        for n, (layer, seen) in enumerate(zip(net.decoder, inputs, strict=True)):
+            seen.append(z)
+            name = f"decoder.{n + 1}"
+            found[f"{name}.input"] = z
+            for h, head in enumerate(layer.heads):
+                of_head = f"{name}.head.{h + 1}"
+                found |= {f"{of_head}.{x}": getattr(head, x.upper())(z) for x in "qkv"}
+                weights = attention_weights(head.Q(z), [*map(head.K, seen)], net.score, net.rho)
+                assert weights == token.layers[n].weights[h]
+                found[of_head] = weights
+            z = token.layers[n].z
+            found |= {f"{name}.a": token.layers[n].a, f"{name}.z": z}
+        yield found
+
+
 def rnn_moments(network: Network, word: str) -> Iterator[Vectors]:
     compiled = network.compiled
     x = compiled.embed(word)
@@ -85,6 +109,8 @@ MOMENTS = {
     ),
     "rnn": rnn_moments,
     "neural-gpu": neural_gpu_moments,
+    "gateless-neural-gpu": neural_gpu_moments,
+    "residual-free-transformer": heads_moments,
 }
 
 
@@ -170,7 +196,10 @@ def test_moments_of_pointer_networks_of_random_machines(
         check_trace(network, "".join(word), 25 if choice.kind != "universal-text" else 8, 8)
 
 
-@pytest.mark.parametrize("name", ["pointer", "pointer-dot", "rules", "rules-16", "rules-dot"])
+@pytest.mark.parametrize(
+    "name",
+    ["pointer", "pointer-dot", "rules", "rules-16", "rules-dot", "positionless", "residual-free"],
+)
 def test_moments_of_damaged_pointer_networks(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     use_tables_from(3, monkeypatch)
     whole = CHOICES[name].network(library_machine("even-as"))

@@ -1,4 +1,4 @@
-"""Experiments for statements past the paper: pointers, one network for all, an open question."""
+"""Experiments for statements past the paper: pointers, one network for all, open questions."""
 
 import random
 from collections.abc import Iterator
@@ -7,6 +7,7 @@ from itertools import islice
 
 from netwright.claims.cases import Case, Experiment, compared, some_runs
 from netwright.definitions.transformer import Layer, Transformer, hardmax, square_plus_one
+from netwright.definitions.without import TransformerWithout
 from netwright.exact.feed_forward import Affine, FeedForward
 from netwright.exact.layout import Layout
 from netwright.exact.rational import rational
@@ -14,7 +15,7 @@ from netwright.exact.vector import Vector
 from netwright.kind.pointer_transformer.linked_visits import LinkedVisits
 from netwright.machine.library import library_machine, library_names
 from netwright.network.network import network_for_word
-from netwright.network.without import TransformerWithout
+from netwright.statements.residual_around_cross_attention import first_difference, most_outputs
 
 UNIVERSAL = "universal-transformer"
 
@@ -97,9 +98,36 @@ def _cross_attention_residual(thorough: bool) -> Iterator[Case]:
         for layer in (1, 2):
             collapsed = without_residual(network, layer)
             for word in ((), (Vector.of(layout, a=draw.randint(-2, 2)),)):
-                outputs = list(islice(collapsed.outputs(word, Vector.of(layout, b=1)), 6))
-                same = all(y == outputs[0] for y in outputs)
-                yield same, f"random network {seed}: layer {layer}, outputs on {len(word)} symbols"
+                where = first_difference(collapsed, word, Vector.of(layout, b=1), 6)
+                what = f"layer {layer}, output {where} on {len(word)} symbols"
+                yield where is None, f"random network {seed}: {what}"
+        if network.rho == hardmax:
+            last = without_residual(network, 2)
+            word = tuple(Vector.of(layout, a=n, c=draw.randint(-2, 2)) for n in range(2))
+            outputs = list(islice(last.outputs(word, Vector.of(layout, b=1)), 12))
+            there = sum(y not in outputs[:n] for n, y in enumerate(outputs))
+            holds = there <= most_outputs(last, len(word))
+            yield holds, f"random network {seed}: {there} outputs on {len(word)} symbols"
+
+
+def _simulates(on: str, thorough: bool) -> Iterator[Case]:
+    """Check every vector against machines, and that all machines of the library are certified."""
+    yield from compared(on, thorough)
+    for name in library_names():
+        holds = network_for_word(library_machine(name), on, ()).certify().holds
+        yield holds, f"{name}: it is not certified"
+
+
+def _without_positions(thorough: bool) -> Iterator[Case]:
+    """Check the network, and that the order of the input is lost with the encoder's mask."""
+    yield from _simulates("positionless-transformer", thorough)
+    for name, w, u in (("palindrome", "abba", "abab"), ("binary-increment", "10", "01")):
+        network = network_for_word(library_machine(name), "positionless-transformer", ())
+        unmasked = network.without("mask:encoder").compiled
+        outputs = [unmasked.network.outputs(unmasked.embed(word), unmasked.seed) for word in (w, u)]
+        pairs = enumerate(islice(zip(*outputs, strict=False), 8), start=1)
+        where = next((n for n, (y, other) in pairs if y != other), None)
+        yield where is None, f"{name} without the mask: output {where} on {w} and {u}"
 
 
 BEYOND = {
@@ -115,9 +143,20 @@ BEYOND = {
         "one network of 16 coordinates in the same way",
         partial(_universal_transformer, size="16"),
     ),
-    "Open question: residuals": Experiment(
-        "without the one around cross-attention, equal outputs on short inputs",
-        _cross_attention_residual,
+    "Residual around cross-attention": Experiment(
+        "without it, equal outputs on short inputs, for random networks", _cross_attention_residual
+    ),
+    "Open question: are residual connections essential?": Experiment(
+        "a network without any against machines, every vector and head; certificates",
+        partial(_simulates, "residual-free-transformer"),
+    ),
+    "Open question: are gates essential?": Experiment(
+        "a Neural GPU without any against machines, every cell; certificates",
+        partial(_simulates, "gateless-neural-gpu"),
+    ),
+    "Open question: are positional encodings essential?": Experiment(
+        "a network with masks against machines, every vector; certificates; without its mask",
+        _without_positions,
     ),
 }
 """By the names of PAPER.toml."""

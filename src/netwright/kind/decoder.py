@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 from netwright.certificates.reading import Checker
 from netwright.definitions.transformer import Positions, Transformer, dot_product, score_phi
+from netwright.definitions.without import TransformerWithout
 from netwright.engine.following.shown import Shown
 from netwright.engine.following.tracing import TransformerTracing, transformer_names
 from netwright.engine.moments import ReferenceEngine, watched
@@ -35,7 +36,6 @@ from netwright.machine.turing_machine import TuringMachine
 from netwright.network.tensors import VECTOR, NamedTensors, name_of_function, tensor_of
 from netwright.network.tree import feed_forwards
 from netwright.network.view import History
-from netwright.network.without import TransformerWithout
 from netwright.verify.comparison import Check
 from netwright.verify.proposal import Proposal
 

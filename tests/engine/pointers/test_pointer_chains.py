@@ -2,14 +2,16 @@
 
 import random
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
 import pytest
 from tests.engine.pointers.test_pointer_engine import (
+    ENGINES,
     Run,
     mutants,
+    on_kind,
     on_pointers,
     on_small,
     on_universal,
@@ -34,6 +36,7 @@ KINDS = {
     "universal-transformer": lambda machine, word: on_universal(machine, word, Attention.ABSOLUTE),
     "16-coordinates": on_small,
     "universal-text": over_eleven,
+    **{kind: partial(on_kind, kind) for kind in ENGINES},
 }
 State = tuple[Output, list[Sequence[Value | None]]]
 
@@ -51,7 +54,7 @@ def state_of(engine: PointerEngine) -> State:
 
 def engines(run: Run) -> tuple[PointerEngine, PointerEngine]:
     """By tables, and accelerated."""
-    return PointerEngine(*run), PointerEngine(*run, accelerated=True)
+    return run.started(), run.started(accelerated=True)
 
 
 def same_at(both: tuple[PointerEngine, PointerEngine], moment: int) -> bool:

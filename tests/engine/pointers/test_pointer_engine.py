@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from tests.mutations import mutated
 from tests.repetition import examples, repeated
 from tests.strategies import machines, words
 
@@ -23,7 +24,9 @@ from netwright.engine.pointers import evaluation
 from netwright.engine.pointers.content import _Keys
 from netwright.engine.pointers.engine import PointerEngine, Tables
 from netwright.engine.pointers.evaluation import Shown, evaluation_of
+from netwright.engine.pointers.heads import HeadsEngine
 from netwright.engine.pointers.inputs import Interned
+from netwright.engine.pointers.means import MeanEngine
 from netwright.exact.feed_forward import FeedForward
 from netwright.exact.rational import Rational
 from netwright.exact.vector import Vector
@@ -31,6 +34,7 @@ from netwright.kind.pointer_transformer.construction import (
     Attention,
     compile_pointer_transformer,
 )
+from netwright.kind.record import ShownReading
 from netwright.kind.universal_text import construction as universal_text
 from netwright.kind.universal_transformer import construction as universal_rules
 from netwright.kind.universal_transformer.codes import code_1, code_2
@@ -39,6 +43,7 @@ from netwright.machine.load import load_machine
 from netwright.machine.normal_form import normalize
 from netwright.machine.simulate import simulate
 from netwright.machine.turing_machine import Action, Move, TuringMachine
+from netwright.network.network import network_for_word
 from netwright.network.running import run as run_on
 from netwright.verify.draw import random_machine
 
@@ -58,6 +63,11 @@ class Run(NamedTuple):
     X: Sequence[Vector]
     seed: Vector
     watches: Sequence[Watch]
+    engine: type[PointerEngine] = PointerEngine
+
+    def started(self, *, accelerated: bool = False) -> PointerEngine:
+        given = self.network, self.X, self.seed, self.watches
+        return self.engine(*given, accelerated=accelerated)
 
     def by_definition(self, count: int) -> Codes:
         tokens = islice(self.network.tokens(self.X, self.seed), count)
@@ -66,8 +76,8 @@ class Run(NamedTuple):
 
     def check(self, count: int) -> str | None:
         """Tables, and the accelerated engine, give the same; why tables were left, if they were."""
-        wanted, engine = self.by_definition(count), PointerEngine(*self)
-        for each in (PointerEngine(*self, accelerated=True), engine):
+        wanted, engine = self.by_definition(count), self.started()
+        for each in (self.started(accelerated=True), engine):
             found: list[Codes] = []
             while (done := sum(map(len, found))) < count:
                 codes = each.advance(count - done)
@@ -111,6 +121,22 @@ def on_pointers(
     X = [compiled.embedding[symbol] for symbol in word]
     watches = [watch for watch in WATCHES if not compiled.stays or watch.block != "m"]
     return Run(compiled.network, X, compiled.seed, watches)
+
+
+def on_kind(kind: str, machine: TuringMachine, word: Sequence[str]) -> Run:
+    """On a kind of the open questions, with all that is watched of it."""
+    network = network_for_word(machine, kind, tuple(word))
+    compiled, reading = network.compiled, network.kind.reading
+    assert isinstance(reading, ShownReading)
+    watches = reading.shown(compiled, tuple(word)).watches
+    return Run(compiled.network, compiled.embed(word), compiled.seed, watches, ENGINES[kind])
+
+
+ENGINES: dict[str, type[PointerEngine]] = {
+    "positionless-transformer": MeanEngine,
+    "residual-free-transformer": HeadsEngine,
+}
+every_question = pytest.mark.parametrize("kind", ENGINES)
 
 
 @pytest.mark.parametrize("attention", list(Attention))
@@ -170,6 +196,23 @@ def test_whole_networks_are_not_left_to_the_definition(name: str, attention: Att
     assert on_universal(machine, word, attention).check(alive) is None
 
 
+@every_question
+@examples(40)
+@given(data=st.data())
+def test_random_machines_on_the_open_questions(kind: str, data: st.DataObject) -> None:
+    machine = data.draw(machines(default_input=False))
+    word = data.draw(words(machine.symbols))
+    on_kind(kind, machine, word).check(2 * len(word) + 25)
+
+
+@every_question
+def test_whole_networks_of_the_open_questions_are_not_left_to_the_definition(kind: str) -> None:
+    for name in ("busy-beaver-4", "palindrome", "binary-increment"):
+        machine = library_machine(name)
+        word = machine.default_input
+        assert on_kind(kind, machine, word).check(len(word) + min(machine.run().steps, 90)) is None
+
+
 def mutants(network: Transformer, count: int, seed: int) -> list[Transformer]:
     """Networks with one weight or bias that is another one, or is gone."""
     draw = random.Random(seed)
@@ -219,6 +262,34 @@ def test_changed_networks(attention: Attention) -> None:
     run = on_universal(library_machine("busy-beaver-3"), (), attention)
     for network in mutants(run.network, repeated(40, 10), 5):
         run._replace(network=network).check(30)
+
+
+@every_question
+def test_changed_networks_of_the_open_questions(kind: str) -> None:
+    """Any number, doubled and trebled ones too: what leaves [0, 1] is not handed on as it is."""
+    differs = by_tables = 0
+    draw = random.Random(17)
+    for name, word in (("busy-beaver-4", ()), ("palindrome", "abba"), ("copy", "ab")):
+        compiled = network_for_word(library_machine(name), kind, tuple(word)).compiled
+        run = on_kind(kind, library_machine(name), word)
+        right = run.by_definition(20)
+        for _ in range(repeated(150, 12)):
+            mutant = run._replace(network=mutated(compiled, draw).network)
+            by_tables += mutant.check(20) is None
+            differs += not np.array_equal(mutant.by_definition(20), right)
+    assert differs > repeated(90, 6)
+    assert by_tables > repeated(90, 6)
+
+
+def test_what_two_heads_give_is_all_of_a_layer() -> None:
+    """A move was 2 and not 1 in the last layer: a connection had been left in the reduction."""
+    kind = "residual-free-transformer"
+    network = network_for_word(library_machine("busy-beaver-3"), kind, ())
+    run = on_kind(kind, network.machine, ())
+    weight = network.weights()["decoder.1.O.2"]
+    for row, column in [place for place in weight.entries if place[1] in ("mL", "mR", "q2[B]")]:
+        changed = network.with_weight("decoder.1.O.2", row, column, 2)
+        assert run._replace(network=changed.compiled.network).check(21) is None
 
 
 def test_changed_networks_of_16_coordinates() -> None:
@@ -291,7 +362,7 @@ def test_changed_networks_with_inputs_and_runs_that_share_them(attention: Attent
 def test_runs_of_one_network_go_side_by_side() -> None:
     draw = random.Random(5)
     runs = [on_universal(total_machine(draw, 3, 2), ["s1"], Attention.ABSOLUTE) for _ in range(4)]
-    engines = [PointerEngine(*run) for run in runs]
+    engines = [run.started() for run in runs]
     codes: list[list[Codes]] = [[] for _ in runs]
     for _ in range(30):
         for found, engine in zip(codes, engines, strict=True):
@@ -311,6 +382,23 @@ def test_what_a_network_is_known_by_goes_with_it() -> None:
     gc.collect()
     assert network() is None
     assert len(evaluation._kept) == before
+
+
+@every_question
+def test_runs_of_a_network_that_is_reduced_share_what_is_known(kind: str) -> None:
+    gc.collect()
+    before = len(evaluation._kept), len(evaluation._reduced)
+    run = on_kind(kind, library_machine("even-as"), "aba")
+    trees = []
+    for X in (run.X, [*run.X[:2], run.X[-1]]):
+        engine = run._replace(X=X).started()
+        engine.advance(1)
+        assert isinstance(engine.faster, Tables)
+        trees.append(engine.faster.evaluation)
+    assert trees[0] is trees[1]
+    del run, engine, trees
+    gc.collect()
+    assert (len(evaluation._kept), len(evaluation._reduced)) == before
 
 
 def test_a_prompt_that_was_read_is_not_read_again() -> None:
@@ -362,7 +450,7 @@ def test_slots_grow_at_any_moment(first: int, monkeypatch: pytest.MonkeyPatch) -
     for machine in (total_machine(draw, 3, 2), load_machine("1RA1RA")):
         run = on_pointers(machine, (), Attention.ABSOLUTE)
         assert run.check(50) is None
-        engine, found = PointerEngine(*run), list[Codes]()
+        engine, found = run.started(), list[Codes]()
         while (done := sum(map(len, found))) < 50:
             found.append(rows_of(engine.advance(min(draw.randrange(1, 9), 50 - done))))
         np.testing.assert_array_equal(np.concatenate(found), run.by_definition(50))
@@ -370,7 +458,7 @@ def test_slots_grow_at_any_moment(first: int, monkeypatch: pytest.MonkeyPatch) -
 
 def test_a_slot_takes_32_bytes() -> None:
     run = on_pointers(load_machine("1RA1RA"), (), Attention.ABSOLUTE)
-    tables = Tables(*run)
+    tables = Tables(run.network, run.X, run.seed, run.watches)
     while tables.moments < 10_000:
         tables.advance(10_000 - tables.moments)
     assert 10_000 * 32 <= tables.slots.nbytes <= 10_000 * 32 * 1.26

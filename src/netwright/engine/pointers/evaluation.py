@@ -49,6 +49,10 @@ pointers, then those of the token that was looked up."""
 MOST_NODES, MOST_OBJECTS, MOST_TREES = 1 << 16, 1 << 16, 8
 
 
+class LayerAlone(Layer):
+    """A decoder layer with z = O(a): there is no residual connection around O."""
+
+
 @dataclass(frozen=True, eq=False)
 class Output:
     """The finite part of y: known numbers, and which pointers there are."""
@@ -139,7 +143,7 @@ class _LayerForms:
     """The maps of a decoder layer, and the live coordinates of its vectors: those read later."""
 
     def __init__(self, layer: Layer, places: set[int], live: set[int]) -> None:
-        self.O = NetworkForms(layer.O)
+        self.O, self.adds = NetworkForms(layer.O), not isinstance(layer, LayerAlone)
         self.V = affine_forms(layer.V)
         self.live = live
         """Of z, after the layer."""
@@ -236,7 +240,8 @@ class Evaluation:
         token, layer = node.token, self.layers[node.token.layer]
         if isinstance(answer, Interned):
             a = added(token.z, answer.forms)
-            z = _only(layer.live, added(a, layer.O(a, token.bounds)))
+            z = layer.O(a, token.bounds)
+            z = _only(layer.live, added(a, z) if layer.adds else z)
             codes = token.codes + self._codes(f"z{token.layer + 1}", z)
             return self._shared_node(token._replace(z=z, layer=token.layer + 1, codes=codes))
         if isinstance(answer, frozenset):
@@ -412,6 +417,18 @@ def _only(places: set[int], vector: Forms) -> Forms:
 
 _kept: dict[int, tuple[ref[Transformer], list[Evaluation]]] = {}
 """Cache: the trees of live networks, by identity, as weights have no hash."""
+
+
+_reduced: dict[int, tuple[ref[object], Transformer]] = {}
+"""Cache: what live networks are run as, where that is another network."""
+
+
+def shared_reduction(network: object, made: Transformer) -> Transformer:
+    """What a network was first reduced to, which is the same: so all of its runs share a tree."""
+    number = id(network)
+    if number not in _reduced:
+        _reduced[number] = ref(network, lambda _: _reduced.pop(number, None)), made
+    return _reduced[number][1]
 
 
 def evaluation_of(network: Transformer, watches: Sequence[Watch]) -> Evaluation:

@@ -2,12 +2,11 @@
 
 Let head A of a layer attend to the token itself alone, with a value V_A that keeps the coordinates
 S of a vector. Then it hands on the part of x in S, and a layer O(head A + head B) has the z of a
-layer with residual connections, one self attention, that of head B, and this network in place of O:
+layer with one self attention, that of head B, a residual connection around it, and none around
 
-    O′(a) = O(a in S and T) − σ(a),   T the coordinates that V_B may write,
+    O′(a) = O(a in S and T),   T the coordinates that V_B may write,
 
-if x is 0 in T, as a = x + head B then has the coordinates of both heads there; and if all of a is
-in [0, 1], as O′(a) + a = O(…) then. That it is in [0, 1] is checked where it is evaluated.
+if x is 0 in T, as a = x + head B then has the coordinates of both heads there (`LayerAlone`).
 
 Head A attends to itself alone if its product is ε_i − ε_j with ε = 1/(j+1): its query is (ε_i, −1)
 and its key (1, ε_j) in (one, e), which are the positions. They must come through each layer as they
@@ -18,6 +17,7 @@ of an output has to be replaced.
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import cast
 
@@ -30,16 +30,15 @@ from netwright.definitions.transformer import (
     score_phi,
 )
 from netwright.engine.attended import Attention, ListedAttention, OneWinner
-from netwright.engine.moments import AT_ONCE, IndexedCodes, ReferenceEngine, UnsuitableError, Watch
+from netwright.engine.moments import IndexedCodes, ReferenceEngine, UnsuitableError, Watch
 from netwright.engine.pointers import kernel
-from netwright.engine.pointers.engine import PointerEngine, Tables, has_code
-from netwright.engine.pointers.evaluation import Output
+from netwright.engine.pointers.engine import PointerEngine, Tables
+from netwright.engine.pointers.evaluation import LayerAlone, Output, shared_reduction
 from netwright.engine.pointers.forms import affine_forms, feed_forward, position_values
 from netwright.engine.pointers.tokens import PointerTokens
 from netwright.engine.transformer.decoder import LayerVectors, TokenVectors
-from netwright.engine.transformer.tokens import FIRST_TOKENS, LATER, Explained, TokenEngine
-from netwright.exact.feed_forward import Affine, FeedForward, affine_network
-from netwright.exact.layout import Layout
+from netwright.engine.transformer.tokens import Explained, TokenEngine
+from netwright.exact.feed_forward import FeedForward, affine_network
 from netwright.exact.rational import ONE, Rational
 from netwright.exact.vector import Vector
 
@@ -64,12 +63,13 @@ def with_residuals(network: ResidualFree, X: Sequence[Vector], seed: Vector) -> 
         raise UnsuitableError("a token has a position already")
     support, layers = written | given | {one, e}, []
     for layer in network.decoder:
-        made, support = _layer(layer, layout, support, one, e)
+        made, support = _layer(layer, support, one, e)
         layers.append(made)
         if len(layers) < len(network.decoder) and not all(_is_copied(layer, k) for k in (one, e)):
             raise UnsuitableError("a position does not come through a layer")
     nothing = affine_network(layout)
-    return Transformer(layout, (), nothing, nothing, tuple(layers), network.F, pos=pos)
+    made = Transformer(layout, (), nothing, nothing, tuple(layers), network.F, pos=pos)
+    return shared_reduction(network, made)
 
 
 def _columns(network: FeedForward) -> set[int]:
@@ -78,9 +78,7 @@ def _columns(network: FeedForward) -> set[int]:
     return {column for _, column in last.weights} | set(last.bias.entries)
 
 
-def _layer(
-    layer: HeadsLayer, layout: Layout, support: set[int], one: int, e: int
-) -> tuple[Layer, set[int]]:
+def _layer(layer: HeadsLayer, support: set[int], one: int, e: int) -> tuple[Layer, set[int]]:
     """The layer with residual connections, and where its z may be nonzero."""
     O = feed_forward(layer.O)
     if len(layer.heads) != BOTH or len(O.maps) != BOTH:
@@ -93,24 +91,8 @@ def _layer(
         raise UnsuitableError("a head writes where another does")
     first, last = O.maps
     reads = {place: w for place, w in first.weights.items() if place[0] in kept | found}
-    taken = sorted(support | found)
-    hidden = Layout.of(O=range_labels(first.output.dimension), taken=range_labels(len(taken)))
-    shift = first.output.dimension
-    reads |= {(place, shift + n): ONE for n, place in enumerate(taken)}
-    writes = dict(last.weights) | {(shift + n, place): -ONE for n, place in enumerate(taken)}
-    made = FeedForward(
-        (
-            Affine(layout, hidden, reads, Vector(hidden, first.bias.entries)),
-            Affine(hidden, layout, writes, last.bias),
-        ),
-        O.activation,
-    )
-    return Layer(other.Q, other.K, other.V, made), _columns(O)
-
-
-def range_labels(count: int) -> list[str]:
-    """The numbers below `count` as labels."""
-    return [str(n) for n in range(count)]
+    made = FeedForward((replace(first, weights=reads), last), O.activation)
+    return LayerAlone(other.Q, other.K, other.V, made), _columns(O)
 
 
 def _kept(head: Head, one: int, e: int) -> set[int]:
@@ -201,18 +183,15 @@ class HeadsTokens(PointerTokens):
 class HeadsTrace(TokenEngine):
     """The tokens of such a network, with random access; an attention for each head."""
 
-    def __init__(
-        self, network: ResidualFree, X: Sequence[Vector], seed: Vector, watches: Sequence[Watch]
-    ) -> None:
-        self.network, self.X, self.seed = cast(Transformer, network), X, seed
+    follows_pointers = True
+
+    def _begin(self) -> None:
+        network = cast(ResidualFree, self.network)
         self.heads = [layer.heads for layer in network.decoder]
-        self.watches = tuple(watches)
-        self.moments, self.compile_seconds, self.most_at_once = 0, 0.0, AT_ONCE
-        self.reason = None
-        self._tokens = partial(_by_definition, network, X, seed)
-        first = FIRST_TOKENS * (1 if has_code() else LATER)
-        self.kept_first = max(first, len(X) + 1)
-        self._next, self._kept, self._integers, self._first = iter(()), [], None, None
+        self._tokens = partial(_by_definition, network, self.X, self.seed)
+
+    def _given(self, t: int, y: Vector) -> Vector:
+        return self.X[t - 2] if 2 <= t <= len(self.X) + 1 else y
 
     def _made_integers(self) -> HeadsTokens:
         network = cast(ResidualFree, self.network)

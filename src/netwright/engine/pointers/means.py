@@ -31,6 +31,7 @@ from netwright.definitions.transformer import (
 from netwright.engine.attended import Attention, EqualAttention
 from netwright.engine.moments import ReferenceEngine, UnsuitableError, Watch
 from netwright.engine.pointers.engine import PointerEngine, Tables
+from netwright.engine.pointers.evaluation import shared_reduction
 from netwright.engine.pointers.forms import affine_forms, feed_forward
 from netwright.engine.pointers.tokens import PointerTokens
 from netwright.engine.transformer.tokens import TokenEngine
@@ -56,7 +57,7 @@ def with_positions(network: Transformer, X: Sequence[Vector], seed: Vector) -> T
         raise UnsuitableError("it has positions, or its encoder is not masked")
     if network.score != score_phi or network.rho != hardmax:
         raise UnsuitableError("its attention is not hard, with −|⟨q, k⟩|")
-    if len(network.encoder) != 1 or not network.decoder or not X:
+    if len(network.encoder) != 1 or not network.decoder or len(X) < 2:  # ^ alone is asked for then
         raise UnsuitableError("it has no two first layers that could be means")
     flag, place = _mean(network.encoder[0])
     first = network.decoder[0]
@@ -83,7 +84,7 @@ def with_positions(network: Transformer, X: Sequence[Vector], seed: Vector) -> T
     if any(x.entries.get(one) != ONE for x in X):
         raise UnsuitableError("an input token has no constant 1")
     one_block = layout.coordinates[one].block
-    return Transformer(
+    made = Transformer(
         layout=layout,
         encoder=(),
         K=affine_network(layout, {(one_block, e): kappa, (e, one_block): -kappa}),
@@ -94,6 +95,7 @@ def with_positions(network: Transformer, X: Sequence[Vector], seed: Vector) -> T
         rho=network.rho,
         pos=Mean(layout, ((e, -1),)),
     )
+    return shared_reduction(network, made)
 
 
 def _mean(layer: Layer) -> tuple[int, int]:
@@ -147,10 +149,10 @@ class MeanTokens(PointerTokens):
 class MeanTrace(TokenEngine):
     """The tokens of a network without positions, with random access."""
 
-    def __init__(
-        self, network: Transformer, X: Sequence[Vector], seed: Vector, watches: Sequence[Watch]
-    ) -> None:
-        super().__init__(network, X, seed, watches)
+    follows_pointers = True
+
+    def _begin(self) -> None:
+        super()._begin()
         self.reason = None
 
     def _made_integers(self) -> MeanTokens:

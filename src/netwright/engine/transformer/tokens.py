@@ -179,6 +179,19 @@ class TokenEngine:
         self.most_at_once = UNLIMITED if accelerated else AT_ONCE
         self.reason: str | None = None
         """Why the tokens are not computed in integers."""
+        self._begin()
+        later = self.follows_pointers and not has_code()
+        self.kept_first = FIRST_TOKENS * (LATER if later else 1)
+        self._next: Iterator[bool] = iter(())
+        self._kept: list[TokenVectors] = []
+        self._keys: list[list[Vector]] = [[] for _ in network.decoder]
+        self._integers: TableTransformer | PointerTokens | None = None
+        self._first: Place | None = None
+        """The bookmark of the first token in integers."""
+
+    def _begin(self) -> None:
+        """Read the input, and make the generator of tokens that are kept."""
+        network, X, seed = self.network, self.X, self.seed
         if type(network) is Transformer:
             self.encoded: Encoded | None = Encoded(network, X)
             self.external = self.encoded.cache
@@ -190,14 +203,11 @@ class TokenEngine:
             for key, value in zip(*network.encode(X), strict=True):
                 self.external.append(key, value)
             self._tokens = partial(_by_definition, network, X, seed)
-        later = not network.encoder and not has_code()
-        self.kept_first = FIRST_TOKENS * (LATER if later else 1)
-        self._next: Iterator[bool] = iter(())
-        self._kept: list[TokenVectors] = []
-        self._keys: list[list[Vector]] = [[] for _ in network.decoder]
-        self._integers: TableTransformer | PointerTokens | None = None
-        self._first: Place | None = None
-        """The bookmark of the first token in integers."""
+
+    @property
+    def follows_pointers(self) -> bool:
+        """Whether tables for pointers may be made."""
+        return not self.network.encoder
 
     @property
     def fast(self) -> bool:
@@ -252,8 +262,12 @@ class TokenEngine:
         if found is None or self.reason is not None:
             return self._from_kept(t), codes
         assert integers is not None
-        assert integers.y == found.vectors.y
+        assert integers.y == self._given(t + 1, found.vectors.y)
         return found, codes
+
+    def _given(self, t: int, y: Vector) -> Vector:
+        """What token t is given as; y is the output before."""
+        return y
 
     def _current_integers(self) -> "TableTransformer | PointerTokens | None":
         """The engine in integers, moved to the current token; None if there is none (yet)."""

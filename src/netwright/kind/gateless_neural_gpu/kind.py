@@ -104,7 +104,7 @@ class GatelessLook(NeuralGPULook):
             "f": "1 while the cell takes in its prefix of the input",
             "dig": "the digit that came down to the cell, divided by B",
         },
-        hidden={"F": READOUTS},
+        hidden={"F": {**READOUTS, **dict.fromkeys(ENCODER, "0: the RNN's encoder alone has it")}},
         weights={
             "U.1": "update gate, from the cell above: 0",
             "U.2": "update gate, from the cell itself: 0, so nothing is kept",

@@ -8,6 +8,7 @@ from typing import Any
 from netwright.certificates.positionless_transformer import CHECKER
 from netwright.definitions.masked_transformer import MaskedTransformer
 from netwright.definitions.transformer import Transformer
+from netwright.definitions.without import TransformerWithout
 from netwright.engine.following.shown import Shown, normal_shown
 from netwright.engine.moments import Watch
 from netwright.engine.pointers.means import MeanEngine, MeanTrace
@@ -36,7 +37,6 @@ from netwright.machine.normal_form import normalize
 from netwright.machine.simulate import Engine
 from netwright.machine.turing_machine import TuringMachine
 from netwright.network.view import view_named
-from netwright.network.without import TransformerWithout
 
 MASK = "mask:encoder"
 

@@ -63,6 +63,10 @@ class PromptedMachine:
     pauses: frozenset[str]
     """The states between the two moves that replace a stay."""
 
+    def is_given_state(self, state: str) -> bool:
+        """Whether the given machine has a state."""
+        return state not in (self.load, self.run) and state not in self.pauses
+
 
 @dataclass(frozen=True, kw_only=True)
 class CompiledResidualFree:

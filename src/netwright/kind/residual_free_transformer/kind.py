@@ -25,9 +25,10 @@ from netwright.kind.residual_free_transformer.construction import (
 )
 from netwright.kind.residual_free_transformer.tracing import HeadsTracing, heads_names
 from netwright.machine.simulate import Engine
+from netwright.machine.timeline import Timeline
 from netwright.machine.turing_machine import TuringMachine
 from netwright.network.trace import Moment
-from netwright.network.view import AppliedRule, view_named
+from netwright.network.view import AppliedRule, History, view_named
 from netwright.verify.comparison import Check
 
 STATEMENT = "No residual connections"
@@ -93,7 +94,6 @@ class ResidualFreeReading(ShownReading[CompiledResidualFree]):
         prompted, machine = compiled.prompted, compiled.prompted.machine
         move = sum_of(compiled.layout, {"mR": 1, "mL": 2})
         given = prompted.given
-        own = {prompted.load, prompted.run, *prompted.pauses}
         return Shown(
             given=given,
             watches=(
@@ -102,7 +102,7 @@ class ResidualFreeReading(ShownReading[CompiledResidualFree]):
                 Watch("z", "shown", through=move, numbers={ONE: 1, 2 * ONE: -1}),
             ),
             states=machine.states,
-            given_states=frozenset(machine.states) - own,
+            given_states=frozenset(filter(prompted.is_given_state, machine.states)),
             final_states=compiled.final_states,
             symbols=machine.symbols,
             blank=machine.symbols.index(machine.blank),
@@ -129,8 +129,8 @@ class ResidualFreeReading(ShownReading[CompiledResidualFree]):
         """A trace of all tokens."""
 
         def tokens(shown: Shown) -> HeadsTrace:
-            X = compiled.embed(word)
-            return HeadsTrace(compiled.network, X, compiled.seed, shown.watches)
+            network = cast(Transformer, compiled.network)
+            return HeadsTrace(network, compiled.embed(word), compiled.seed, shown.watches)
 
         ongoing = self.run_by(tokens, compiled, word, max_steps)
         return HeadsTracing(ongoing, compiled.network)
@@ -202,8 +202,17 @@ class ResidualFreeLook(ShownLook[CompiledResidualFree]):
     )
 
     def rule(self, compiled: CompiledResidualFree, moment: Moment) -> AppliedRule | None:
-        """State and symbol of the token, and the rule in z¹."""
-        return shown_rule(moment)
+        """State and symbol of the token, and the rule in z¹; None while it loads."""
+        found = shown_rule(moment)
+        return None if found and found.state == compiled.prompted.load else found
+
+    def history(self, compiled: CompiledResidualFree, word: Sequence[str], limit: int) -> History:
+        """Token n + 2 takes y_{n+1}, which shows state `run` left of the input."""
+        prompted, lead = compiled.prompted, len(word) + 2
+        machine = replace(prompted.machine, start=prompted.run)
+        counts = prompted.is_given_state
+        timeline = Timeline(machine, tuple(word), -1, limit=limit + 2, counts=counts)
+        return History(timeline, lead, lead - 1)
 
     def reads(self, compiled: CompiledResidualFree, word: Sequence[str]) -> Sequence[str]:
         """The blank behind the input, then the input from its end."""

@@ -24,10 +24,12 @@ from netwright.kind.residual_free_transformer.construction import (
     compile_residual_free,
 )
 from netwright.kind.residual_free_transformer.tracing import HeadsTracing, heads_names
+from netwright.machine.normal_form import remove_stays
 from netwright.machine.simulate import Engine
+from netwright.machine.timeline import Timeline
 from netwright.machine.turing_machine import TuringMachine
 from netwright.network.trace import Moment
-from netwright.network.view import AppliedRule, view_named
+from netwright.network.view import AppliedRule, History, view_named
 from netwright.verify.comparison import Check
 
 STATEMENT = "No residual connections"
@@ -202,8 +204,16 @@ class ResidualFreeLook(ShownLook[CompiledResidualFree]):
     )
 
     def rule(self, compiled: CompiledResidualFree, moment: Moment) -> AppliedRule | None:
-        """State and symbol of the token, and the rule in z¹."""
-        return shown_rule(moment)
+        """State and symbol of the token, and the rule in z¹; None for a token of the prompt."""
+        found, prompted = shown_rule(moment), compiled.prompted
+        is_prompt = found is not None and found.state in (prompted.load, prompted.run)
+        return None if is_prompt else found
+
+    def history(self, compiled: CompiledResidualFree, word: Sequence[str], limit: int) -> History:
+        """Token t takes y_{t−1}; the machine without stays starts after the prompt."""
+        moving, pauses = remove_stays(compiled.prompted.given)
+        timeline = Timeline(moving, word, limit=limit + 1, counts=lambda q: q not in pauses)
+        return History(timeline, len(word) + 3, len(word) + 2)
 
     def reads(self, compiled: CompiledResidualFree, word: Sequence[str]) -> Sequence[str]:
         """The blank behind the input, then the input from its end."""

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from tests.browser.looking import at, press, text, until
 
+from netwright.errors import FormatWarning
 from netwright.explorer.explored import Explored
 from netwright.explorer.moments import moment_data
 from netwright.explorer.site import write_site
@@ -169,7 +170,8 @@ def test_the_walk_can_be_walked_to_its_end(visit: Visit, where: str) -> None:
     until(page, "document.body.dataset.ran === 'halted 8'")
     until(page, "document.querySelector('#figure .said')?.textContent.includes('1000')")
     rules = "a _ x r b\na x y l a\nb _ x l a\nb y x r b"
-    steps = machine_of_text(rules).run("", max_steps=10_000)
+    with pytest.warns(FormatWarning, match="starting with the first"):
+        steps = machine_of_text(rules).run("", max_steps=10_000)
     page.fill("#figure textarea", rules)
     page.fill("#figure input", "")
     page.click("#figure button")

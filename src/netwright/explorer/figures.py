@@ -338,12 +338,22 @@ def stream_rows(shown: Shown, view: View) -> list[Row]:
 
 def _block(shown: Shown, vector: Vector, block: str) -> str:
     many, entries = len(vector.layout.labels(block)) > 1, vector[block]
+    if many and (address := _in_bits(entries)) is not None:
+        return f"{address:,}"
     ones = many and all(x == ONE for x in entries.values())
     said: Sequence[str] = [
         shown.name(label) if ones else f"{label} {number_text(x)}" if many else number_text(x)
         for label, x in [*entries.items()][:MOST_NUMBERS]
     ]
     return ", ".join(said) + (f", … {len(entries)}" if len(entries) > MOST_NUMBERS else "")
+
+
+def _in_bits(entries: Mapping[str, Rational]) -> int | None:
+    """The number whose digits in base 2 these are, as 1 and −1; None if they are something else."""
+    is_number = len(entries) > 1 and all(
+        label == f"b{n}" and abs(x) == 1 for n, (label, x) in enumerate(entries.items())
+    )
+    return sum(2**n for n, x in enumerate(entries.values()) if x == 1) if is_number else None
 
 
 DRAW: dict[str, Callable[[Shown, Figure], list[Row]]] = {

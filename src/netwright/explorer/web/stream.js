@@ -42,7 +42,7 @@ export function blocks(vector, names) {
 }
 
 // A number in base 2 whose digits 0 are −1, as language models write addresses: b0, b1, … of a block.
-const inBits = (entries) => (entries.length > 1 && entries.every(([label, value], n) => label === `b${n}` && /^-?1$/.test(value))
+export const inBits = (entries) => (entries.length > 1 && entries.every(([label, value], n) => label === `b${n}` && /^-?1$/.test(value))
   ? number(entries.reduce((sum, [, value], n) => sum + (value === "1" ? 2 ** n : 0), 0)) : null);
 
 // The numbers of a block; `write` writes one of them.

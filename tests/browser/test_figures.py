@@ -196,7 +196,7 @@ def test_a_cell_shows_its_channels_and_gates(look: Opened) -> None:
     found = text(page, ".detail")
     assert "E S[start] = 1" in found
     assert "update gate u is 1 in all of D, c" in found
-    assert "reset gate r is 1 in all of E" in found
+    assert "reset gate r is 1 in every block." in found
     page.keyboard.press("ArrowRight")  # the cell stays open
     at(page, 3)
     assert "Channels of cell 2" in text(page, ".detail")

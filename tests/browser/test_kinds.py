@@ -39,6 +39,9 @@ def test_every_option_of_a_kind_is_in_the_form_and_reloads(look: Opened, kind: s
         options.append(Option("engine", str, "auto", "", choices=("auto", *engines)))
     fields = page.eval_on_selector_all("#options [name]", "all => all.map(each => each.name)")
     assert fields == [option.name for option in options]
+    assert page.is_visible("#choices") == bool(options)
+    if options:
+        page.click("#choices summary")
     for option in options:
         if option.name == "attention" and kind == "universal-transformer":
             page.select_option("#options [name=size]", "21")  # 16 has no dot products
@@ -114,7 +117,7 @@ def test_an_rnn_that_reads_moves_over_its_input(look: Opened) -> None:
         at(page, t)
         assert page.inner_text("#tape .head b") == symbol
         assert page.get_attribute("#tape .head", "title").startswith(f"cell {t - 1}:")
-        assert text(page, "#sentence") == f"The network reads symbol {t} of its input: {symbol}."
+        assert text(page, "#sentence") == f"The network reads its input: symbol {t} of 4 is {symbol}."
         assert "from t = 5 on, when the machine starts" in text(page, "#picture h2")
         page.keyboard.press("ArrowRight")
     at(page, 5)
@@ -126,8 +129,9 @@ def test_a_prompt_is_read_symbol_by_symbol(look: Opened) -> None:
         tuple("abba")
     )
     page = look(f"{PALINDROME}&kind=universal-text", 18)
-    assert text(page, "#sentence").startswith("The network reads symbol 18 of its prompt of 262")
-    assert text(page, "#sentence").endswith(f": {prompt[17]}.")
+    assert text(page, "#sentence").startswith("The network reads its prompt")
+    assert text(page, "#sentence").endswith(f": symbol 18 of 262 is {prompt[17]}.")
+    assert page.locator(".card.read small").inner_text() in "".join(prompt[:40])
     cells = page.eval_on_selector_all("#tape .cell b", "all => all.map(each => each.textContent)")
     middle = len(cells) // 2
     assert cells[middle - 5 : middle + 6] == list(prompt[12:23])

@@ -19,6 +19,7 @@ from netwright.explorer.explored import Explored
 from netwright.explorer.page import explore
 from netwright.kind.registry import kinds
 from netwright.machine.library import library_machine
+from netwright.machine.load import machine_of_text
 from netwright.machine.simulate import configurations
 from netwright.machine.turing_machine import TuringMachine
 from netwright.network.network import compile_network
@@ -456,12 +457,39 @@ def test_what_the_machine_does_is_what_the_network_shows(answers: Answers, kind:
         assert {name: moment[name] for name in quick} == quick, (kind, t)
 
 
+STAYS = """; a machine whose head stays
+0 0 1 * b
+0 1 1 r 0
+b 1 0 r 0
+b 0 0 r 0
+0 _ 1 * c
+c 1 0 l halt
+"""
+
+
+@pytest.mark.parametrize("kind", kinds())
+def test_steps_are_those_of_the_given_machine_where_its_head_stays(
+    answers: Answers, kind: str
+) -> None:
+    name = json.loads(answers.post_machine(STAYS).body)["machine"]
+    subject = {"machine": name, "input": "01", "kind": kind}
+    run = ask(answers, "run", **subject)
+    assert run["steps"] == machine_of_text(STAYS).run("01").steps == 5
+    moments = [
+        ask(answers, "moments", **subject, **{"from": t})[0] for t in range(1, run["last"] + 1)
+    ]
+    steps = [each["step"] for each in moments if each["step"] is not None]
+    assert steps == sorted(steps)
+    assert set(range(5)) <= set(steps) <= set(range(-1, 6))
+    assert all(lemma["holds"] for each in moments for lemma in each["lemmas"])
+
+
 def test_the_form_has_all_options_but_other_names_of_kinds(answers: Answers) -> None:
     listed = {kind["name"]: kind["options"] for kind in ask(answers, "machines")["kinds"]}
     assert list(listed) == list(kinds())
     names = {name: [option["name"] for option in options] for name, options in listed.items()}
     assert names["language-model"] == ["architecture", "context", "dtype"]
-    assert names["universal-transformer"] == ["size", "attention", "blanks"]
+    assert names["universal-transformer"] == ["size", "attention", "blanks", "engine"]
 
 
 @pytest.mark.parametrize("kind", ["transformer", "rnn", "universal-transformer", "universal-text"])

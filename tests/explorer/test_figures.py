@@ -20,6 +20,8 @@ from netwright.machine.library import library_machine
 from netwright.network.network import compile_network
 from netwright.network.view import View
 
+UNIVERSAL = ("universal-transformer", "universal-text")
+POINTERS = ("pointer-transformer", "positionless-transformer", "residual-free-transformer")
 RUNS = [("palindrome", "abba"), ("busy-beaver-4", ""), ("binary-increment", "1011")]
 
 
@@ -45,7 +47,7 @@ def said(rows: list[Row]) -> list[list[str]]:
 
 
 @pytest.mark.parametrize(("name", "word"), RUNS)
-@pytest.mark.parametrize("kind", ["pointer-transformer", "universal-transformer", "universal-text"])
+@pytest.mark.parametrize("kind", [*UNIVERSAL, *POINTERS])
 def test_pointers_and_codes_say_what_the_machine_does(kind: str, name: str, word: str) -> None:
     for shown in shown_times(kind, name, word):
         timeline, data = shown.explored.history.timeline, shown.data
@@ -56,9 +58,12 @@ def test_pointers_and_codes_say_what_the_machine_does(kind: str, name: str, word
         assert action is not None
         reads, rule, _, output = said(figure(shown, "decoded"))
         assert reads[:2] == [f"state {now.state}", f"symbol {shown.name(now.symbol)}"]
-        if action.state not in timeline.machine.accepting or kind == "pointer-transformer":
+        if action.state not in timeline.machine.accepting or kind not in UNIVERSAL:
             does = [f"next state {action.state}", f"writes {shown.name(action.write)}"]
-            assert rule == [*does, f"moves {action.move.value}"]
+            moves = [f"moves {action.move.value}"]
+            if kind == "residual-free-transformer":
+                moves = [f"moves {side} {int(side == action.move.value)}" for side in "RL"]
+            assert rule == [*does, *moves]
             assert output[:2] == [f"state {after.state}", f"symbol {shown.name(after.symbol)}"]
         visits = dict(
             zip(range(data["tape"]["first"], 10**9), data["tape"]["visits"], strict=False)
@@ -74,7 +79,7 @@ def test_pointers_and_codes_say_what_the_machine_does(kind: str, name: str, word
 
 
 @pytest.mark.parametrize(("name", "word"), RUNS)
-@pytest.mark.parametrize("kind", ["universal-transformer", "universal-text"])
+@pytest.mark.parametrize("kind", UNIVERSAL)
 def test_the_lit_card_is_the_rule(kind: str, name: str, word: str) -> None:
     for shown in shown_times(kind, name, word):
         rule = shown.data["rule"]
@@ -107,8 +112,9 @@ def stacks_of(shown: Shown) -> list[tuple[str, int, int, Rational, list[int]]]:
 
 
 @pytest.mark.parametrize(("name", "word"), RUNS)
-def test_the_last_cell_of_a_neural_gpu_is_the_machine(name: str, word: str) -> None:
-    for shown in shown_times("neural-gpu", name, word):
+@pytest.mark.parametrize("kind", ["neural-gpu", "gateless-neural-gpu"])
+def test_the_last_cell_of_a_neural_gpu_is_the_machine(kind: str, name: str, word: str) -> None:
+    for shown in shown_times(kind, name, word):
         tape, head = shown.data["tape"], shown.data["head"]
         _, state, left, symbol, right = said(figure(shown, "cells"))[-1]
         assert (state, symbol) == (
@@ -130,6 +136,37 @@ def test_a_cell_waits_until_the_encoder_comes() -> None:
     found = said(figure(shown, "cells"))
     assert [row[0] for row in found] == ["passed", "here", "to come"]
     assert found[2][1] == "reads the end"
+
+
+def test_a_cell_without_gates_takes_its_input_in() -> None:
+    """Cell i has its first i symbols at time i, the newest on top: then it is the machine."""
+    network = compile_network(library_machine("palindrome"), "gateless-neural-gpu")
+    explored = Explored(network, tuple("ab"))
+    found = []
+    for t in (1, 2, 3):
+        moment = explored.moment(t)
+        assert moment is not None
+        shown = Shown(explored, moment, moment_data(explored, moment))
+        found.append(said(figure(shown, "cells"))[2])
+    assert found[0] == ["comes", "not yet", "", "", "b"]
+    assert found[1] == ["comes", "not yet", "", "", "ab"]
+    assert found[2] == ["all there", "start", "", "a", "b"]
+
+
+def test_a_prompt_that_is_read_says_what_it_says_so_far() -> None:
+    """After 111A of the prompt the state is number 7, which is accept; after 110A it is back."""
+    network = compile_network(library_machine("palindrome"), "universal-text")
+    explored, text = Explored(network, tuple("ab")), network.compiled.text(tuple("ab"))
+    for number, state in (("111", "accept"), ("110", "back"), ("1", "start")):
+        for extra, words in ((0, [f"number {int(number, 2)}"]), (1, ["number 0", f"state {state}"])):
+            place = re.search(rf"(?<=[<>YN]){number}A", text)
+            assert place is not None
+            moment = explored.moment(place.start() + len(number) + extra)
+            assert moment is not None
+            shown = Shown(explored, moment, moment_data(explored, moment))
+            (row,) = figure(shown, "decoded")
+            assert row.about == "so far"
+            assert [word.text for word in row.words][: len(words)] == words
 
 
 @pytest.mark.parametrize("on", ["gpt2", "llama"])

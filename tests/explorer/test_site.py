@@ -1,7 +1,5 @@
 """The static site: small, whole, the same twice, and never in the place of anything else."""
 
-import base64
-import gzip
 import json
 import os
 import re
@@ -20,6 +18,7 @@ import pytest
 import netwright as nw
 from netwright.cli import main
 from netwright.errors import OutputError
+from netwright.explorer import page
 from netwright.explorer import site as built
 from netwright.explorer.answers import json_bytes
 from netwright.explorer.site import KINDS, MOST_BYTES, write_site
@@ -65,7 +64,7 @@ def unpacked(script: Path) -> dict[str, Any]:
     found = re.fullmatch(r'site\.packed\["([^"]+)"\] = "([^"]+)";\n', script.read_text("utf-8"))
     assert found is not None
     assert found[1] == script.stem
-    return dict(json.loads(gzip.decompress(base64.b64decode(found[2]))))
+    return dict(page.unpacked(found[2]))
 
 
 def test_a_site_is_small_enough(site: Path) -> None:

@@ -249,6 +249,8 @@ class Explored:
                 "short": dict(self.view.short),
                 "columns": [vars(column) for column in self.view.columns],
                 "parts": [vars(part) for part in self.view.parts],
+                "moment": self.view.moment,
+                "reads": self.view.reads,
                 "drawn": self.view.drawn,
                 "drawing": self.view.drawing,
                 "figures": [dict(figure) for figure in self.view.figures],

@@ -108,12 +108,21 @@ def _move(_shown: Shown, x: Rational, _first: int) -> str | None:
     return {1: "R", -1: "L", 0: "L"}.get(int(x.p)) if x.q == 1 else None
 
 
-NUMBERS = {"state": _state, "symbol": _symbol, "pointer": _pointer, "move": _move}
+def _number(_shown: Shown, x: Rational, _first: int) -> str | None:
+    code = coded(x)
+    return f"{code[1]:,}" if code and not code[0] else None
+
+
+def _flag(_shown: Shown, x: Rational, _first: int) -> str | None:
+    return str(x) if x in (0, 1) else None
+
+
+NUMBERS = {"number": _number, "flag": _flag, "state": _state, "symbol": _symbol, "pointer": _pointer, "move": _move}
 
 
 def _decoded(shown: Shown, figure: Figure) -> list[Row]:
-    rows = []
-    for says, name, items in figure["rows"]:
+    rows, reads = [], shown.data["step"] is None and "reading" in figure
+    for says, name, items in figure["reading" if reads else "rows"]:
         vector, words = shown.moment[name], []
         for what, some, how in items:
             there = [block for block in some if block in vector.layout]
@@ -131,6 +140,8 @@ def _decoded(shown: Shown, figure: Figure) -> list[Row]:
             if text is not None:
                 words.append(Said(f"{what} {text}"))
         rows.append(Row(says, words))
+    if looked_up := shown.data.get("text", {}).get("pointed"):
+        rows.append(Row("it looks up", [Said(f"{side} token {at:,}") for side, at, _ in looked_up]))
     return rows
 
 
@@ -247,10 +258,10 @@ def _stacks(shown: Shown, figure: Figure) -> list[Row]:
 
 def _neurons(shown: Shown, figure: Figure) -> list[Row]:
     rows, vector = [], shown.last
-    for block in figure["blocks"]:
+    for block, what in figure["blocks"]:
         labels, on = vector.layout.labels(block), vector[block]
         seen = labels if len(labels) <= MOST_NEURONS else [each for each in labels if each in on]
-        about = f"{block}: {len(on):,} of {len(labels):,}"
+        about = f"{block}, {what}: {len(on):,} of {len(labels):,}"
         rows.append(Row(about, [Said(label, label in on) for label in seen]))
     return rows
 
@@ -262,15 +273,19 @@ def _cells(shown: Shown, _figure: Figure) -> list[Row]:
 
 def _cell(shown: Shown, cell: Vector) -> list[Said]:
     """Where the encoder is, the state, and the tape: left of the head, at it, right of it."""
-    comes, here = bool(cell["a"]), bool(cell["b"]) and not cell["a"]
-    status = "to come" if comes else "here" if here else "passed"
+    lettered = "E S" in cell.layout  # an encoder brings the input
+    comes = lettered and bool(cell["a"])
+    here = bool(cell["b" if lettered else "f"]) and not comes
+    status = ("here" if here else "passed") if lettered else "comes" if here else "all there"
     if comes:
+        status = "to come"
         read = [shown.name(shown.symbols[int(label)]) for label in cell["E e"]]
         return [Said(status), Said(f"reads {read[0]}" if read else "reads the end")]
-    part, look = "E" if here else "D", shown.explored.network.kind.look
+    part, look = "E " if here else "D ", shown.explored.network.kind.look
+    part = part if lettered else ""
     compiled, held = shown.explored.network.compiled, dict[str, list[str]]()
     for name in shown.explored.view.stacks:
-        if f"{part} {name}" in cell.layout and (x := cell.number(f"{part} {name}")):
+        if f"{part}{name}" in cell.layout and (x := cell.number(f"{part}{name}")):
             found = look.digits(compiled, x) or []
             held[name] = [shown.name(shown.symbols[digit]) for digit in found]
 
@@ -278,8 +293,9 @@ def _cell(shown: Shown, cell: Vector) -> list[Said]:
         pushed = held.get(f"{letter}push", []) + held.get(f"{letter}stay", [])
         return held[f"{letter}pop"][1:] if f"{letter}pop" in held else pushed
 
-    state = " + ".join(cell[f"{part} S"]) or "no state: it has halted"
-    head = shown.name(shown.symbols[len(cell[f"{part} P"])]) if cell[f"{part} S"] else ""
+    without = "not yet" if here and not lettered else "halted"
+    state = " + ".join(cell[f"{part}S"]) or without
+    head = shown.name(shown.symbols[len(cell[f"{part}P"])]) if cell[f"{part}S"] else ""
     left, right = "".join(reversed(side("L"))), "".join(side("R"))
     return [Said(status, here), Said(state), Said(left), Said(head, bool(head)), Said(right)]
 
@@ -322,12 +338,22 @@ def stream_rows(shown: Shown, view: View) -> list[Row]:
 
 def _block(shown: Shown, vector: Vector, block: str) -> str:
     many, entries = len(vector.layout.labels(block)) > 1, vector[block]
+    if many and (address := _in_bits(entries)) is not None:
+        return f"{address:,}"
     ones = many and all(x == ONE for x in entries.values())
     said: Sequence[str] = [
         shown.name(label) if ones else f"{label} {number_text(x)}" if many else number_text(x)
         for label, x in [*entries.items()][:MOST_NUMBERS]
     ]
     return ", ".join(said) + (f", … {len(entries)}" if len(entries) > MOST_NUMBERS else "")
+
+
+def _in_bits(entries: Mapping[str, Rational]) -> int | None:
+    """The number whose digits in base 2 these are, as 1 and −1; None if they are something else."""
+    is_number = len(entries) > 1 and all(
+        label == f"b{n}" and abs(x) == 1 for n, (label, x) in enumerate(entries.items())
+    )
+    return sum(2**n for n, x in enumerate(entries.values()) if x == 1) if is_number else None
 
 
 DRAW: dict[str, Callable[[Shown, Figure], list[Row]]] = {

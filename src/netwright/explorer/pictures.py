@@ -5,7 +5,7 @@ from netwright.drawing.picture import Picture, Point
 from netwright.drawing.strokes import width_of
 from netwright.explorer.explored import Explored
 from netwright.explorer.figures import Row, Said, Shown, chain, rows_of, stacks, stream_rows
-from netwright.explorer.moments import moment_data
+from netwright.explorer.moments import MANY, moment_data
 from netwright.network.view import View
 from netwright.text import shortened
 
@@ -57,8 +57,10 @@ class Sheet:
         for row in stream_rows(self.shown, view):
             self.row(row)
         if text := self.shown.data.get("text"):
-            self.heading("The end of the text, and the token that is written now")
-            before = [Said(each) for each in text["before"]]
+            self.heading("The end of the text: what is looked up, and the token that is written now")
+            first = text["all"] - len(text["before"])
+            lit = {n for _, at, tokens in text["pointed"] for n in range(at, at + len(tokens))}
+            before = [Said(each, first + n in lit) for n, each in enumerate(text["before"])]
             self.row(Row("", before + [Said(each, True) for each in text["after"]]))
         self.picture.height = self.y + 14
 
@@ -90,7 +92,9 @@ class Sheet:
                 start = head if data["step"] is not None else 0
                 at = {start + offset + n * step: (d, step) for n, d in enumerate(found)}
                 digits |= at
-        top = self.y + (26 if links else 4)
+        top, ago = self.y + (26 if links else 4), data["t"] >= MANY
+        if not digits:
+            picture.text((8, top + 40), "ago" if ago else "visited", 9, FAINT)
         for cell in range(head - SIDE, head + SIDE + 1):
             x, place = self.x(cell), cell - tape["first"]
             fill = GOLD if cell == head else PAPER
@@ -102,7 +106,8 @@ class Sheet:
                 digit, step = digits[cell]
                 picture.text((x, top + 42), str(digit), 13, COLOURS[step], "middle")
             elif visit is not None and not digits:
-                picture.text((x, top + 40), f"{visit:,}", 9, FAINT, "middle")
+                when = visit - data["t"] if ago else visit
+                picture.text((x, top + 40), f"{when:,}", 9, FAINT, "middle")
         for side, step in (("L", -1), ("R", 1)) if links else ():
             for n, (cell, _) in enumerate(chain(self.shown, links or {}, side)):
                 if abs(cell - head) <= SIDE:

@@ -47,6 +47,10 @@ class View:
     parts: tuple[Part, ...] = ()
     vectors: tuple[str, ...] = ()
     """If there are no columns: prefixes of the names that are shown; if empty, all."""
+    moment: str = "token"
+    """What a moment is called where there are columns."""
+    reads: str = "its input"
+    """What it reads, a symbol at a moment, before the machine starts."""
     drawn: str = ""  # the attention that is drawn on the space-time diagram
     drawing: str = "Layer 3"  # its title on the page
     has_null: bool = False

@@ -15,6 +15,7 @@ export class Choice {
     });
     $("machine").addEventListener("change", () => { $("input").value = ""; $("input").dataset.given = ""; });
     $("input").addEventListener("input", () => { $("input").dataset.given = "yes"; });
+    document.addEventListener("pointerdown", ({ target }) => { if (!$("choices").contains(target)) $("choices").open = false; });
     $("kind").addEventListener("change", () => { this.offerOptions(); this.submit(); });
   }
 
@@ -37,6 +38,9 @@ export class Choice {
       else field.value = value ?? "";
       return element("label", {}, `${option.name} `, field);
     }));
+    $("choices").hidden = !$("options").children.length;
+    const other = (kind?.options ?? []).filter(({ name, default: usual }) => values[name] !== undefined && String(values[name]) !== String(usual));
+    $("choices").querySelector("summary").textContent = ["options", ...other.map(({ name }) => `${name} ${values[name]}`)].join(" · ");
   }
 
   // The options as the form has them; an empty field means the default.

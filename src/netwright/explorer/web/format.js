@@ -16,12 +16,18 @@ export function overTime(text, t) {
   for (const name of ["/t", "/t²", "/t³"]) {
     power *= BigInt(t);
     if (power % bottom === 0n) {
-      const whole = top * (power / bottom);
-      if (t < 100 && String(bottom).length < 3) break;
-      return signed(whole) + name;
+      const found = `${top * (power / bottom)}${name}`;
+      if (t < 100 && String(bottom).length < 3 || found.length >= text.length) break;
+      return signed(found);
     }
   }
   return text.length > 16 ? about(text) : signed(text);
+}
+
+// A float, which is an exact rational, as a decimal with four digits.
+export function decimal(text) {
+  const [top, bottom = 1] = text.split("/").map(Number), x = top / bottom;
+  return signed(Number.isInteger(x) ? number(x) : Number.isFinite(x) ? String(Number(x.toPrecision(4))) : about(text));
 }
 
 // An exact rational as a decimal with some digits.

@@ -13,7 +13,7 @@ import { Transport } from "./transport.js";
 import { showSave } from "./save.js";
 import { Choice, showDemos } from "./choice.js";
 import { showHelp, setTheme, nextTheme } from "./help.js";
-import { number, steps } from "./format.js";
+import { element, number, steps } from "./format.js";
 
 const $ = (id) => document.getElementById(id);
 const SOON = 60; // ms that the network's vectors have before the machine's own run is shown
@@ -204,6 +204,8 @@ for (const type of ["dragover", "drop"]) {
     setBig();
     document.body.classList.toggle("file", Boolean(source.only) && !source.library);
     document.body.classList.toggle("site", Boolean(source.library));
+    $("more").hidden = Boolean(source.only && !source.library); // a file has neither
+    $("more").append(...(source.library ? [element("a", { href: "index.html" }, "Gallery"), " "] : []), element("a", { href: "walk.html" }, "Walk"));
     $("edit-button").hidden = !source.edit;
     $("check-button").hidden = Boolean(source.recorded?.moments);
     if (source.lab) broken = new (await import("./engine/break.js")).Break((t) => go(t), trouble); // a recorded file has none

@@ -20,7 +20,7 @@ export class Picture {
     this.canvas.addEventListener("mousemove", (event) => {
       if (!this.marks) return;
       const t = this.target(event);
-      this.canvas.title = `token ${number(t)}; click to go there`;
+      this.canvas.title = `${this.run.view.columns.length ? this.run.view.moment : "time"} ${number(t)}; click to go there`;
     });
   }
 
@@ -107,7 +107,12 @@ export class Picture {
     context.setLineDash([4, 4]);
     line(context, now, 0, now, height, "--text", 1.5);
     context.setLineDash([]);
+    context.save();
+    context.beginPath();
+    context.rect(0, 0, width, height); // an arc may come from before the picture
+    context.clip();
     for (const [time, cell, to, next, side, kind] of arcs(this.run, moment)) link(context, [centre(time), row(cell)], [centre(to), row(next)], `--layer-${side === "R" ? 1 : 2}`, kind === "own" ? 2.5 : 1);
+    context.restore();
     const found = moment.attention;
     let below = true;
     if (found && found.winner !== null && found.winner >= diagram.start && found.cell !== null) {
@@ -117,7 +122,7 @@ export class Picture {
       this.mark(context, centre(found.winner), y, found.winner, "--layer-3");
       // Below, unless there is no room or the runner-up is there.
       below = y < height - 30 && !(second > y && second < y + 36) || y < 30;
-      label(context, `token ${number(found.winner)}`, centre(found.winner), y + (below ? 18 : -18), width, "--layer-3");
+      label(context, `${this.run.view.moment} ${number(found.winner)}`, centre(found.winner), y + (below ? 18 : -18), width, "--layer-3");
     }
     const wrong = this.other;
     if (found && wrong && wrong.winner !== null && wrong.winner !== found.winner && wrong.winner >= diagram.start && wrong.cell !== null) {
@@ -134,13 +139,13 @@ export class Picture {
     const found = moment.attention;
     if (moment.t < this.run.lead) return `Tape and head from t = ${number(this.run.lead)} on, when the machine starts`;
     if (!found) return `Tape and head around time ${number(moment.t)}`;
-    const where = this.run.view.drawing;
+    const where = this.run.view.drawing, token = this.run.view.moment;
     if (moment.next === null) return `${where}: the machine has halted, so there is no next cell`;
-    if (found.winner === null) return found.winners ? `${where}: ${number(found.winners)} tokens have the best score` : `${where}: cell ${number(moment.next)} is fresh`;
+    if (found.winner === null) return found.winners ? `${where}: ${number(found.winners)} ${token}s have the best score` : `${where}: cell ${number(moment.next)} is fresh`;
     if (found.null) return `${where}: token ${number(moment.t)} follows NULL to token 1, for cell ${number(moment.next)} is fresh`;
     return found.winner === moment.t
-      ? `${where}: token ${number(moment.t)} attends to itself, for cell ${number(moment.next)} is fresh`
-      : `${where}: token ${number(moment.t)} attends to token ${number(found.winner)}, the last on cell ${number(found.cell ?? moment.next)}`;
+      ? `${where}: ${token} ${number(moment.t)} attends to itself, for cell ${number(moment.next)} is fresh`
+      : `${where}: ${token} ${number(moment.t)} attends to ${token} ${number(found.winner)}, the last on cell ${number(found.cell ?? moment.next)}`;
   }
 
   // The scores; the tokens that are marked in the picture are buttons here.

@@ -1,6 +1,6 @@
 // The residual stream as a table with the parts of one moment; for other kinds, vectors by name.
 
-import { element, number, overTime, signed, symbol } from "./format.js";
+import { decimal, element, number, overTime, signed, symbol } from "./format.js";
 import * as store from "./store.js";
 
 const MOST_ROWS = 24; // of a table that keeps its empty rows, so that none of them moves
@@ -9,7 +9,7 @@ export function drawStream(run, moment) {
   const section = document.getElementById("stream");
   const step = moment.step === null || moment.step === undefined || moment.step < 0
     ? "the machine has not started" : `step ${number(moment.step)} of the machine`;
-  const what = run.view.columns.length ? `What each layer adds to token ${number(moment.t)}` : `The vectors at time ${number(moment.t)}`;
+  const what = run.view.columns.length ? `What each layer adds to ${run.view.moment} ${number(moment.t)}` : `The vectors at time ${number(moment.t)}`;
   section.querySelector("h2").textContent = `${what} · ${step}`;
   const names = coordinates(run);
   const table = document.getElementById("table");
@@ -41,12 +41,18 @@ export function blocks(vector, names) {
   return found;
 }
 
-const text = (entries, t, blank, named = false) => entries.map(([label, value]) =>
-  named ? `${label} = ${overTime(value, t)}` : label === "" ? overTime(value, t) : value === "1" ? symbol(label, blank) : `${overTime(value, t)}·${symbol(label, blank)}`).join(named ? ", " : " + ");
+// A number in base 2 whose digits 0 are −1, as language models write addresses: b0, b1, … of a block.
+export const inBits = (entries) => (entries.length > 1 && entries.every(([label, value], n) => label === `b${n}` && /^-?1$/.test(value))
+  ? number(entries.reduce((sum, [, value], n) => sum + (value === "1" ? 2 ** n : 0), 0)) : null);
+
+// The numbers of a block; `write` writes one of them.
+const text = (entries, write, blank, named = false) => (named ? null : inBits(entries)) ?? entries.map(([label, value]) =>
+  named ? `${label} = ${write(value)}` : label === "" ? write(value) : value === "1" ? symbol(label, blank) : `${write(value)}·${symbol(label, blank)}`).join(named ? ", " : " + ");
+const writer = (run, t) => (value) => (run.in_floats ? decimal(value) : overTime(value, t));
 const exact = (entries) => entries.map(([label, value]) => `${label && `${label}: `}${signed(value)}`).join(", ");
 
 function residual(run, moment, names, whole) {
-  const { groups, parts } = run.view, part = partNumber(run), t = moment.t;
+  const { groups, parts } = run.view, part = partNumber(run), write = writer(run, moment.t);
   const partOf = (column) => parts.findIndex((each) => each.vector === column.vector);
   const shows = (column) => part === null || partOf(column) <= part;
   let columns = run.view.columns;
@@ -70,7 +76,7 @@ function residual(run, moment, names, whole) {
         const kind = !shows(column) ? "later" : gone ? `gone layer-${column.layer}` : same ? "same" : now.length && n ? `new layer-${column.layer}` : "";
         const own = moment.vectors[column.vector].entries.filter(([place]) => names[place][0] === block);
         const differs = whole && exact(now) !== exact(blocks(whole.vectors[column.vector], names).get(block) ?? []);
-        const shownText = !shows(column) ? "" : differs && !now.length ? "0" : gone ? text(before, t, run.machine.blank) : text(now, t, run.machine.blank);
+        const shownText = !shows(column) ? "" : differs && !now.length ? "0" : gone ? text(before, write, run.machine.blank) : text(now, write, run.machine.blank);
         row.append(element("td", { class: differs ? `${kind} differs` : kind, title: now.length ? exact(now) : undefined, ...flips(own.map(([place]) => [column.vector, label(names[place])])) }, gone && !differs ? element("s", {}, shownText) : shownText));
       });
       const says = row.textContent !== row.firstChild.textContent;
@@ -131,7 +137,7 @@ function inside(run, moment, names) {
   place.append(element("div", { class: "parts", role: "group", "aria-label": "Inside this token" }, ...buttons));
   if (at === null) return;
   const { changed } = moment.vectors[parts[at].vector], last = parts[at].vector === "y";
-  const what = text(changed.map(([n, value]) => [label(names[n]), value]).filter(([, value]) => value !== "0"), moment.t, run.machine.blank, true);
+  const what = text(changed.map(([n, value]) => [label(names[n]), value]).filter(([, value]) => value !== "0"), writer(run, moment.t), run.machine.blank, true);
   const now = at === 0 || last ? "" : changed.length ? `Now ${[what, gone(changed, names)].filter(Boolean).join("; ")}.` : "Nothing changes.";
   place.append(element("p", {}, element("code", {}, parts[at].formula), ` ${parts[at].caption} ${now}`));
   if (at !== drawnPart) place.scrollIntoView({ block: "nearest" });

@@ -16,7 +16,7 @@ export function drawTape(place, run, moment) {
   const cell = Math.min(WIDEST, widest);
   place.style.setProperty("--cell", `${cell}px`);
   const ago = moment.t >= 10000;
-  place.dataset.below = !tape.visits.length ? "" : reading ? "read at" : run.view.drawn ? (ago ? "tokens ago" : "last token there") : ago ? "moments ago" : "last visit";
+  place.dataset.below = !tape.visits.length ? "" : reading ? "read at" : run.view.drawn ? (ago ? `${run.view.moment}s ago` : `last ${run.view.moment} there`) : ago ? "moments ago" : "last visit";
   const side = Math.min((tape.cells.length - 1) / 2, Math.ceil(place.clientWidth / cell / 2));
   for (let c = moment.head - side; c <= moment.head + side; c++) {
     const n = c - tape.first, visited = tape.visits[n];
@@ -50,9 +50,8 @@ export function say(place, run, moment) {
   const show = (s) => bold(symbol(s, blank));
   if (moment.lost) words.push(`Here the vectors do not show a machine: ${moment.lost}.`);
   else if (moment.t < run.lead) {
-    const what = run.reads.input ? "its input" : `its prompt of ${number(run.reads.symbols.length)}, which is the machine and the input in one word`;
-    const read = run.reads.symbols[moment.t - 1];
-    words.push(`The network reads symbol ${number(moment.t)} of ${what}: `, read === undefined ? "its end" : show(read), ".");
+    const { symbols } = run.reads, read = symbols[moment.t - 1];
+    words.push(`The network reads ${run.view.reads}: `, ...(read === undefined ? ["it has come to its end"] : [`symbol ${number(moment.t)} of ${number(symbols.length)} is `, show(read)]), ".");
   } else if (!rule) words.push("Here the vectors do not show a configuration of the machine.");
   else {
     if (!run.machine.given[run.machine.states.indexOf(rule.state)]) words.push("Before the machine begins: in ");
@@ -60,7 +59,7 @@ export function say(place, run, moment) {
     words.push(bold(rule.state), " reading ", show(rule.symbol), ": ");
     if (rule.next === null) words.push("no rule applies. ");
     else words.push("write ", show(rule.write), ", move ", bold(rule.move ?? "nowhere"), ", go to ", bold(rule.next), ". ");
-    if (moment.attention && rule.next !== null) words.push(...lookBack(moment));
+    if (moment.attention && rule.next !== null) words.push(...lookBack(run, moment));
   }
   if (moment.t === run.last) {
     const ends = { halted: "halts", accepted: "accepts", rejected: "rejects" }[run.outcome];
@@ -70,15 +69,15 @@ export function say(place, run, moment) {
   place.replaceChildren(...words);
 }
 
-function lookBack(moment) {
+function lookBack({ view }, moment) {
   const { winner, winners, cell } = moment.attention;
   const to = `Next is cell ${number(moment.next)}: `;
   if (!winners) return [to, element("em", {}, "never visited before"), "."];
-  if (winners !== 1) return [to, `${number(winners)} tokens have the best score.`];
+  if (winners !== 1) return [to, `${number(winners)} ${view.moment}s have the best score.`];
   if (moment.attention.null) return [to, element("em", {}, "fresh, so the pointer is NULL, which is token 1"), "."];
-  if (winner === moment.t) return [to, element("em", {}, "fresh, so token ", number(winner), " attends to itself"), "."];
+  if (winner === moment.t) return [to, element("em", {}, `fresh, so ${view.moment} `, number(winner), " attends to itself"), "."];
   const right = cell === null || cell === moment.next ? "" : ` (on cell ${number(cell)}!)`;
-  return [to, element("em", {}, `last visited by token ${number(winner)}`), `${right}, ${number(moment.t - winner)} back.`];
+  return [to, element("em", {}, `last visited by ${view.moment} ${number(winner)}`), `${right}, ${number(moment.t - winner)} back.`];
 }
 
 // The end of what a language model has written, the token that it writes now, and those that its heads look up.

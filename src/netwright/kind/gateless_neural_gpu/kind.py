@@ -27,7 +27,7 @@ from netwright.kind.rnn.meanings import READOUTS
 from netwright.kind.rnn.reading import VectorReader
 from netwright.machine.turing_machine import TuringMachine
 from netwright.network.trace import Moment
-from netwright.network.view import AppliedRule, View
+from netwright.network.view import AppliedRule, view_named
 from netwright.verify.comparison import Check
 
 
@@ -114,7 +114,7 @@ class GatelessLook(NeuralGPULook):
             "F.2": "from the cell itself: a step of the machine, or the start",
         },
     )
-    view = View(vectors=("cell",))
+    view = view_named("gateless-neural-gpu")
 
     def rule(self, compiled: CompiledNeuralGPU, moment: Moment) -> AppliedRule | None:
         """The rule of the last cell."""

@@ -283,9 +283,10 @@ class LanguageModelLook(Look[CompiledLanguageModel]):
 
     def history(self, compiled: CompiledLanguageModel, word: Sequence[str], limit: int) -> History:
         """The steps that fit into one context; the first is the machine at time 0."""
-        moving = compiled.vocabulary.machine
+        moving, pauses = compiled.vocabulary.machine, compiled.vocabulary.pauses
         room = (compiled.context - compiled.vocabulary.steps_from(len(word))) // 2
-        return History(Timeline(moving, word, limit=max(0, min(limit, room - 1))), 1, 1)
+        limit = max(0, min(limit, room - 1))
+        return History(Timeline(moving, word, limit=limit, counts=lambda q: q not in pauses), 1, 1)
 
     def text(self, compiled: CompiledLanguageModel, tracing: StepTracing, t: int) -> Written:
         """The text up to the token whose vectors are shown, the next one, and what heads find."""

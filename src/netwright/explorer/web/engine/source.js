@@ -22,13 +22,13 @@ function describe(data, machine, word) {
   const timeline = new Timeline(shown, word, -1, MOST + 1);
   const ended = (timeline.end ?? MOST + 1) <= MOST, final = timeline.at(ended ? timeline.end : MOST);
   const outcome = !machine.accepting.length ? "halted" : machine.accepting.includes(final.state) ? "accepted" : "rejected";
-  const { groups, short, columns, parts, drawn, drawing, figures, score } = data.view;
+  const { groups, short, columns, parts, moment, reads, drawn, drawing, figures, score } = data.view;
   const run = {
     name: machine.name, about: machine.description, input: word, reads: { symbols: word, input: true },
     kind: data.kind, statement: data.statement, options: data.options, in_floats: false, changes: [], trust: "compiled",
     dimension: data.dimension, lead: 1, last: final.time, ended, outcome: ended ? outcome : null, steps: final.step,
     cut: "", cells: [timeline.lowest, timeline.highest], head: -1, machine: shown, layout: data.blocks,
-    view: { groups, short, columns, parts, drawn, drawing, figures, score },
+    view: { groups, short, columns, parts, moment, reads, drawn, drawing, figures, score },
   };
   return { run, timeline };
 }

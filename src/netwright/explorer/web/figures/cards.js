@@ -47,10 +47,11 @@ export function drawCards(run, moment, figure) {
   const { winner } = moment.attended?.[figure.attention] ?? {}, { cards } = known, { blank } = run.machine;
   const at = chosen(run, moment, figure, cards), first = Math.max(0, Math.min(cards.length - MOST, at - MOST / 2));
   const show = (names) => names.map((name) => clip(symbol(name, blank), 12)).join(" ");
+  const reads = moment.step === null, isRead = (token, code) => reads && code && moment.t <= token && moment.t > token - code.length;
   const shown = cards.slice(first, first + MOST).map(([read, done, token, code], n) => element("li", {
-    class: first + n === at ? "card lit" : "card", title: `token ${number(token)} of the prompt: ${read.join(", ")} → ${done.join(", ")}${code ? `, written ${code}` : ""}`,
+    class: first + n === at ? "card lit" : isRead(token, code) ? "card read" : "card", title: `token ${number(token)} of the prompt: ${read.join(", ")} → ${done.join(", ")}${code ? `, written ${code}` : ""}`,
   }, show(read), element("br"), `→ ${show(done)}`, ...(code ? [element("br"), element("small", {}, code)] : [])));
-  const said = at >= 0 ? "" : !winner ? "It follows no rule." : `It attends to token ${number(winner)}${run.reads.input && winner <= run.input.length ? `, symbol ${number(winner)} of the input` : ""}.`;
+  const said = reads ? "The network reads its prompt, one symbol a token." : at >= 0 ? "" : !winner ? "It follows no rule." : `It attends to token ${number(winner)}${run.reads.input && winner <= run.input.length ? `, symbol ${number(winner)} of the input` : ""}.`;
   const more = cards.length > MOST ? `Rules ${number(first + 1)} to ${number(first + shown.length)} of ${number(cards.length)}. ` : "";
   return element("div", {}, element("ul", { class: "prompt" }, ...shown), element("p", { class: "quiet" }, more + said));
 }

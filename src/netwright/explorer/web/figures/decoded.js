@@ -34,13 +34,16 @@ export const DECODE = {
   state: (entries, run, { first = 0 }) => (only(entries) === "1" ? "accepted" : run.machine.states[(coded(only(entries))?.[0] ?? -1) - first] ?? null),
   symbol: (entries, run) => { const name = symbols(run)[coded(only(entries))?.[1] ?? -1]; return name === undefined ? null : symbol(name, run.machine.blank); },
   pointer: (entries) => { const t = pointed(only(entries)); return t === null ? null : t === 1 ? "token 1 (NULL)" : `token ${number(t)}`; },
+  number: (entries) => { const [x, y] = coded(only(entries)) ?? [1, 0]; return x ? null : number(y); },
+  flag: (entries) => ({ 1: "1", 0: "0" })[only(entries)] ?? null,
   move: (entries) => ({ 1: "R", "-1": "L", 0: "L" })[only(entries)] ?? null,
   bits: (entries) => number(entries.reduce((sum, [label, text]) => sum + (text === "1" ? 2 ** Number(label.slice(1)) : 0), 0)),
 };
 
 export function drawDecoded(run, moment, figure) {
   const names = coordinates(run), has = (block) => run.layout.find(([name]) => name === block);
-  const rows = figure.rows.filter(([, vector]) => moment.vectors[vector]).map(([says, vector, items]) => {
+  const shown = moment.step === null && figure.reading || figure.rows; // a prompt is read in its own way
+  const rows = shown.filter(([, vector]) => moment.vectors[vector]).map(([says, vector, items]) => {
     const found = blocks(moment.vectors[vector], names);
     const facts = items.map(([what, some, how]) => {
       const block = some.find((each) => found.has(each)) ?? some.find(has), entries = found.get(block) ?? [];
@@ -51,5 +54,8 @@ export function drawDecoded(run, moment, figure) {
     });
     return element("div", { class: "says" }, element("span", { class: "quiet" }, says), ...facts);
   });
+  const pointed = moment.text?.pointed ?? []; // the visits that the heads of a language model find
+  if (pointed.length) rows.push(element("div", { class: "says" }, element("span", { class: "quiet" }, "it looks up"),
+    ...pointed.map(([side, at]) => element("span", { class: "fact", title: "a token of the text, counted from 0" }, element("small", {}, side), " ", element("b", {}, `token ${number(at)}`)))));
   return element("div", {}, ...rows);
 }

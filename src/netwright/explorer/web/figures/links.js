@@ -26,13 +26,14 @@ export function drawLinks(run, moment, figure, width) {
   if (moment.t < run.lead || !moment.tape) return element("p", { class: "quiet" }, "The machine has not started.");
   const { picture, x, text, draw, first, last } = tapeRow(run, moment, width, 122);
   draw(52);
+  const ago = moment.t >= 10000; // large numbers of tokens have no room below a cell
   const said = [], visit = (cell) => moment.tape.visits[cell - moment.tape.first];
   for (const side of ["L", "R"]) {
     for (const [from, to, token, kind] of chain(run, moment, figure, side)) {
       if (to < first || to > last) break;
       const [a, b] = [x(from), x(to)], isNull = kind === "own" && token === 1 && visit(to) !== 1, isWrong = kind !== "seen" && !isNull && token !== visit(to) && !(visit(to) === null && token < run.lead); // a prompt lays the input down
       picture.append(svg("path", { d: `M${a} 50 Q${(a + b) / 2} ${kind === "own" ? 6 : 24} ${b} 50`, class: `link ${side} ${kind}${isNull ? " null" : ""}${isWrong ? " bad" : ""}` }, svg("title", {}, `${side}: cell ${number(to)} → ${token === null ? "none" : number(token)}`)));
-      const words = isNull ? "NULL" : token === null ? "none" : number(token);
+      const words = isNull ? "NULL" : token === null ? "none" : number(ago ? token - moment.t : token);
       text(b, 94, words, isWrong ? "small bad" : `small ${kind}`);
       if (kind === "own") {
         text((a + b) / 2, 16, side, `small own ${side}`);
@@ -40,10 +41,10 @@ export function drawLinks(run, moment, figure, width) {
       }
     }
   }
-  text(x(moment.head), 94, `t = ${number(moment.t)}`, "small");
-  text(x(first) - 16, 114, "below each cell: its last visit. Thick: this token's pointers; dashed: those of the token it looks up", "small dim", "start");
+  text(x(moment.head), 94, ago ? "t" : `t = ${number(moment.t)}`, "small");
+  text(x(first) - 16, 114, `below each cell: its last visit${ago ? ", in tokens before t" : ""}.`, "small dim", "start");
   picture.setAttribute("aria-label", `The tape with its links: ${said.join("; ")}.`);
-  return picture;
+  return element("div", {}, picture, element("p", { class: "quiet" }, "A pointer names the last token on the next cell to the right (R) or to the left (L). Thick: the two of this token. Dashed: the next one, which the token that is looked up has."));
 }
 
 // The same links as arcs on the space-time diagram, [time, cell, time, cell, side, kind].

@@ -45,7 +45,7 @@ export function stepper(place, { first, last, at, name, draw, keep, from = 0 }) 
     const wide = picture.querySelector(".space-time")?.parentElement; // on a phone it scrolls
     if (wide) wide.scrollLeft = (wide.scrollWidth * t) / last - wide.clientWidth * 0.75;
   };
-  const back = element("button", { onclick: () => { stop(); go(t - 1); } }, "One back"), on = element("button", { onclick: () => { stop(); go(t + 1); } }, "One on");
+  const back = element("button", { onclick: () => { stop(); go(t - 1); } }, "Back"), on = element("button", { onclick: () => { stop(); go(t + 1); } }, "Step");
   const play = element("button", { onclick: () => {
     if (timer) return stop();
     play.textContent = "Pause";
@@ -90,7 +90,7 @@ export function spaceTime(run, moments, t, look) {
   text([x(1), height - 5], "token 1", "axis");
   text([x(last), height - 5], `${last}`, "axis");
   if (t > 3 && t < last - 1) text([x(t), height - 5], `${t}`, "axis");
-  for (let cell = lowest; cell <= highest; cell++) text([left - 10, y(cell) + 5], `${cell + 1}`, "axis", "end");
+  for (let cell = lowest; cell <= highest; cell++) for (const [at, anchor] of [[left - 10, "end"], [x(t) + size / 2 + 18, "start"]]) text([at, y(cell) + 5], `${cell + 1}`, "axis", anchor); // at t, too, for a phone
   for (let time = 1; time <= t; time++) {
     const { tape, head } = moments[time];
     for (let cell = lowest; cell <= highest; cell++) {
@@ -111,5 +111,5 @@ export function spaceTime(run, moments, t, look) {
 export function numbers(run, moment, vector) {
   const names = run.layout.flatMap(([block, labels]) => labels.map((label) => [block, label])), found = new Map(moment.vectors[vector].entries);
   return element("ol", { class: "numbers", "aria-label": `The ${names.length} numbers of this token; ${found.size} are not 0` },
-    ...names.map((_, place) => element("li", { class: found.has(place) ? "lit" : "" }, (found.get(place) ?? "0").replace("-", "−"))));
+    ...names.map(([block, label], place) => element("li", { class: found.has(place) ? "lit" : "", title: { q1: `state ${label}`, s1: `reads ${letterOf(label, run.machine.blank)}`, x1: "move" }[block] ?? "" }, (found.get(place) ?? "0").replace("-", "−"))));
 }

@@ -34,10 +34,11 @@ function tapeOf({ run, moments }, t) {
   return element("div", { class: "tape", role: "img", "aria-label": `The tape: ${cells.map((cell) => `${cell.className === "cell head" ? "head on " : ""}${cell.textContent || "empty"}`).join(", ")}` }, ...cells);
 }
 
+const does = ({ symbol: read, write }, blank) => (write === read ? read === blank ? "leave it empty" : `leave the ${read}` : write === blank ? `erase the ${read}` : `write ${write}`);
 const ruleOf = (run, { rule }) => {
   const show = (letter) => letterOf(letter, run.machine.blank);
   return rule.next === null ? `In state ${rule.state}, reading ${show(rule.symbol)}: there is no rule. The machine stops.`
-    : `In state ${rule.state}, reading ${show(rule.symbol)}: write ${show(rule.write)}, move ${SIDES[rule.move]}, take the state ${rule.next}.`;
+    : `In state ${rule.state}, reading ${show(rule.symbol)}: ${does(rule, run.machine.blank)}, move ${SIDES[rule.move]}, take the state ${rule.next}.`;
 };
 const line = (...words) => element("p", { class: "said", role: "status" }, ...words);
 
@@ -108,7 +109,7 @@ function layer3(shown, t) {
   const words = found
     ? [`Token ${t} goes to place ${next + 1} and asks who was there last. It was `, element("b", {}, `token ${winner}`), `, ${t - winner} tokens ago, and it wrote `, element("b", {}, letterOf(s4, run.machine.blank)), ". So this is what the next token reads."]
     : [`Token ${t} goes to place ${next + 1}. Nobody was there before: the token that answers was on place ${cell + 1}, so its answer is not used. The cell still has its letter of the input, or is empty.`];
-  const scores = second === null ? "" : `Scores: token ${winner} has ${minus(score)}, which is the highest; token ${second}, the second, has ${minus(second_score)}.`;
+  const scores = second === null ? "" : `Scores: token ${winner} has ${minus(score)}, the highest, as it is the closest to 0; token ${second}, the second, has ${minus(second_score)}.`;
   return [spaceTime(run, moments, t, found ? [next, winner] : null), line(...words), element("p", { class: "quiet" }, scores)];
 }
 
@@ -178,7 +179,7 @@ async function universal(place, { isWanted, onStop }) {
   const near = element("canvas", { role: "img", "aria-label": `Around token ${number(far.t)}, with a line back to token ${number(attention.winner)}` });
   const status = element("p", { class: "quiet", role: "status" }, "The machine runs 47 million steps in this page, for the picture …");
   place.replaceChildren(
-    line(`Token ${number(far.t)}: ${ruleOf(run, far)} `, element("b", {}, `It looks back ${number(far.t - attention.winner)} tokens, to token ${number(attention.winner)}`), ", and finds the right one."),
+    line(`Token ${number(far.t)}: ${ruleOf(run, far)} `, element("b", {}, `It looks back ${number(far.t - attention.winner)} tokens, to token ${number(attention.winner)}`), ", the last one on the cell that it goes to."),
     all, near, status,
     line("The network has ", element("b", {}, `${count} weights`), `, and its prompt has these ${rules.length} rules:`),
     ruleTable(rules, network.machine.blank, far.rule));
@@ -223,7 +224,7 @@ async function own(place, { isWanted, onStop }) {
     result.replaceChildren(
       line(run.ended ? `The network writes ${number(last)} tokens; at the last one the machine has ${run.outcome} after ${number(run.steps)} steps.` : `The network goes on writing: no end within ${number(last)} tokens.`,
         ` On the tape: ${ends[0] < 0 ? "nothing" : cells.slice(ends[0], ends[1] + 1).map((c) => letterOf(c, blank)).join("")}.`),
-      canvas, element("p", { class: "quiet" }, "Time goes to the right, cells downwards; the orange line is the head. It begins with the walk over the input, to its end and back."), element("p", {}, element("a", { href: address({ machine: text, input: word, kind: ANY, t: 1 }), ...(globalThis.site ? {} : { hidden: true }) }, "See every number of it on the page")));
+      canvas, element("p", { class: "quiet" }, "Time goes to the right, cells downwards; each shade is a letter, and the orange line is the head. It begins with the walk over the input, to its end and back."), element("p", {}, element("a", { href: address({ machine: text, input: word, kind: ANY, t: 1 }), ...(globalThis.site ? {} : { hidden: true }) }, "See every number of it on the page")));
     const [first, final] = run.cells;
     await diagram(canvas, source, run, { from: run.lead, to: last + 1, first, last: final });
     document.body.dataset.ran = `${run.outcome} ${run.steps}`;
@@ -237,9 +238,9 @@ export const SCREENS = [
   {
     title: "A machine with a tape",
     words: ["This walk shows how a neural network is built, number by number, so that it computes as a machine does. First the machine.",
-      "A *Turing machine* is a computer of the simplest kind. It has a *tape*: a row of cells, each with a letter in it or empty. Its *head* is on one cell. And it keeps one word in mind, its *state*.",
+      "A *Turing machine* is a computer of the simplest kind. It has a *tape*: a row of cells, each with a letter in it or empty. Its *head* is on one cell, the lit one. And it keeps one word in mind, its *state*.",
       "A table of *rules* says all that it does: in this state, reading this letter, write a letter, move one cell to the left or right, take this state. That is one step.",
-      "This machine finds out whether a word reads the same backwards. Press “One on” and watch."],
+      "This machine finds out whether a word reads the same backwards. Press “Step” and watch."],
     question: "At first it erases the a on the left, and its state becomes have-a. What is that good for?",
     answer: "The head sees only one cell at a time. The state have-a is how the machine remembers what it erased, while it walks to the other end. There it looks for another a. If it finds one, both ends are equal, and it goes on with what is left: bb.",
     draw: overTokens(START, START, machine, "steps made:", START),

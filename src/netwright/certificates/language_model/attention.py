@@ -178,7 +178,9 @@ class Head:
             difference = least_product(
                 (row.c - row.loose, row.c + row.loose), (low - other_high, high - other_low)
             ).sum()
-            gap = (difference - float(self._rounding(row.size @ self.key_size)[0])) / np.sqrt(self.size)
+            gap = (difference - float(self._rounding(row.size @ self.key_size)[0])) / np.sqrt(
+                self.size
+            )
             if self.rules.format.exact:
                 leaks[n] = 0.0 if gap > 0 else np.inf
             else:

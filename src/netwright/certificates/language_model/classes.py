@@ -283,9 +283,7 @@ def groups(names: Names, *, seen: bool) -> list[Group]:
         return names.step("R", machine.start, s) if s else None
 
     runs = [
-        Class(
-            key("run", s), RUN, ("letters",), None, (("first", s),) if seen else (), started(s)
-        )
+        Class(key("run", s), RUN, ("letters",), None, (("first", s),) if seen else (), started(s))
         for s in found
     ]
     made["run"] = Group("run", runs, sides=both)

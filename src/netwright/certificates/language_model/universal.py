@@ -24,7 +24,6 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
 
 from netwright.certificates.language_model.classes import (
     ADDRESS,
@@ -38,6 +37,7 @@ from netwright.certificates.language_model.classes import (
     Tokens,
     addresses,
 )
+from netwright.certificates.reading import Obligation
 from netwright.errors import FormatError
 
 ACCEPTING = "acc"
@@ -70,7 +70,10 @@ class Universal:
                     f"{label}: it has tokens for {len(names):,} {what}; a universal checkpoint "
                     "has them for a power of two"
                 )
-        for text in found.texts:
+        texts = found.texts
+        if any(re.search(r"[\s:<>@]", text) for text in order) or len({*texts}) != len(texts):
+            raise FormatError(f"{label}: two tokens of a universal checkpoint have one text")
+        for text in texts:
             if text not in tokens:
                 raise FormatError(
                     f"{label}: it has no token {text!r}, which a universal checkpoint has"
@@ -97,8 +100,18 @@ class Universal:
     def texts(self) -> list[str]:
         """All tokens that it must have, but for addresses."""
         tables = self.tables(0)
-        found = [text for name, each in tables.items() if name != ADDRESS for text in each.texts]
+        names = ("letter", "key", *(name.format(m) for name in ("action {}", STEP) for m in MOVES))
+        found = [text for name in names for text in tables[name].texts]
         return [BOS, TAPE, RUN, ACCEPT, HALT, UNKNOWN, *found]
+
+    @cached_property
+    def prompt_words(self) -> Mapping[str, str]:
+        """The words of prompts, each with what it is: `key`, `action`, `letter`, or itself."""
+        tables = self.tables(0)
+        sorts = {"letter": "letter", "key": "key", "action R": "action", "action L": "action"}
+        return {TAPE: TAPE} | {
+            text: sort for name, sort in sorts.items() for text in tables[name].texts
+        }
 
     def tables(self, context: int) -> Mapping[str, Tokens]:
         """Letters, keys, actions, steps and addresses, as bits."""
@@ -241,8 +254,72 @@ class Universal:
             yield ("unknown",)
 
 
-class Obligation(NamedTuple):
-    """What is asked of a prompt, and where it fails."""
+def prompt_obligations(about: Universal, words: Sequence[str], context: int) -> list[Obligation]:
+    """What a prompt must be for the certificate to speak of it, without `<bos>` and `<run>`.
 
-    name: str
-    failure: str | None = None
+    One look at each word; what fails is told with its place.
+    """
+    known = about.prompt_words
+    end = next((n for n, word in enumerate(words) if word == TAPE), len(words))
+    rules, letters = words[:end], words[end + 1 :]
+    first = dict[str, int]()
+    again = ((n, word) for n, word in enumerate(rules) if first.setdefault(word, n) != n)
+
+    def fails(name: str, cases: int, found: Iterator[tuple[int, str]]) -> Obligation:
+        wrong = next(found, None)
+        place = None if wrong is None else f"token {wrong[0] + 1}: {wrong[1]}"
+        return Obligation(name, cases, place)
+
+    def strange() -> Iterator[tuple[int, str]]:
+        for n, word in enumerate(words):
+            if word in (BOS, RUN):
+                yield n, f"{word} is what the tokenizer adds"
+            if word not in known:
+                yield (
+                    n,
+                    f"{_cut(word)} is no token of a prompt; it becomes <unk>, and halts the run",
+                )
+
+    def misplaced() -> Iterator[tuple[int, str]]:
+        for n, word in enumerate(rules):
+            wanted = "action" if n % 2 else "key"
+            if known.get(word) != wanted:
+                yield n, f"{_cut(word)} where {_article(wanted)} is expected"
+        if len(rules) % 2:
+            yield end, f"{_cut(rules[-1])} is a key without an action"
+        if end == len(words):
+            yield end, f"the prompt ends where {TAPE} is expected"
+
+    def unlettered() -> Iterator[tuple[int, str]]:
+        for n, word in enumerate(letters):
+            if known.get(word) != "letter":
+                yield end + 1 + n, f"{_cut(word)} where a letter is expected"
+
+    def repeated() -> Iterator[tuple[int, str]]:
+        for n, word in again:
+            if n % 2 == 0:
+                yield n, f"{_cut(word)} has a rule already, at token {first[word] + 1}"
+
+    def long() -> Iterator[tuple[int, str]]:
+        if len(words) + 2 >= context:
+            yield (
+                context - 3,
+                f"{len(words):,} tokens, {BOS} and {RUN} leave no room in {context:,}",
+            )
+
+    return [
+        fails("every word is a token", len(words), strange()),
+        fails(f"keys and actions in turn, then {TAPE}", end + 1, misplaced()),
+        fails("at most one rule for each key", len(rules) // 2, repeated()),
+        fails(f"letters alone after {TAPE}", len(letters), unlettered()),
+        fails("it fits into the context", 1, long()),
+    ]
+
+
+def _cut(word: str) -> str:
+    """A word for a message."""
+    return repr(word if len(word) <= 30 else f"{word[:29]}…")
+
+
+def _article(sort: str) -> str:
+    return f"{'an' if sort[0] == 'a' else 'a'} {sort}"

@@ -184,7 +184,7 @@ def _argument(about: TuringMachine | Universal) -> Argument:
 def _made(about: TuringMachine | Universal, context: int) -> Files:
     """The checkpoint that is exported for a machine, or for all of them."""
     if isinstance(about, Universal):
-        return _files(universal_model(*about.sizes.values(), context))
+        return _files(universal_model(len(about.states), len(about.symbols), context))
     return _files(compile_language_model(about, context))
 
 
@@ -250,9 +250,9 @@ def check_float_certificate(
     """
     label = fspath(path)
     whole = read_certificate(read_file(Path(path), LARGEST, "certificate"), label)
-    sizes, said = whole.get("universal"), whole["model"]
-    given = None if sizes else machine_of(whole["machine"])
-    if sizes and machine is not None:
+    said, is_universal = whole["model"], "universal" in whole
+    given = None if is_universal else machine_of(whole["machine"])
+    if is_universal and machine is not None:
         raise InputError(f"{label} is for all machines, so it takes no --machine")
     if folder is not None:
         files = read_folder(Path(folder))
@@ -261,7 +261,7 @@ def check_float_certificate(
     elif given is not None:
         files = _made(given, said["context"])
     else:
-        files = _files(universal_model(sizes["states"], sizes["symbols"], said["context"]))
+        files = _files(universal_model(**whole["universal"], context=said["context"]))
     formats = [each["format"] for each in whole["proofs"] if each["format"] in FORMATS]
     if not formats or len({*formats}) != len(formats):
         raise FormatError(f"{label}: proofs: expected one or more formats, each of them once")

@@ -117,10 +117,13 @@ class Head:
         for each in sought:
             if any(name not in self.sets for name in each.sets):
                 continue
+            leak: Floats | None
             if each.by_key is not None:
                 leak = self._by_key(g, each, each.by_key)
+            elif each.query is None:
+                leak = self._by_flag(g, each)
             else:
-                leak = self._by_flag(g, each) if each.query is None else self._by_address(g, each)
+                leak = self._by_address(g, each)
             if leak is None:
                 continue
             worst = float(leak.max())
@@ -397,7 +400,7 @@ def _greatest(of: Ends) -> Floats:
 
 def renamed(names: Mapping[str, str], variables: Variables) -> dict[int, tuple[int, float]]:
     """New names for several variables."""
-    found = {}
+    found = dict[int, tuple[int, float]]()
     for old, new in names.items():
         found |= variables.renaming(old, new)
     return found

@@ -63,7 +63,7 @@ def written(proof: Proof) -> dict[str, Any]:
 def certificate(
     about: Mapping[str, Any], model: Mapping[str, Any], partial: int, proofs: Iterable[Proof]
 ) -> bytes:
-    """The content of a certificate file, about a machine, or about numbers of states and symbols."""
+    """The content of a certificate file, about a machine, or numbers of states and symbols."""
     whole = {
         "kind": KIND,
         **about,

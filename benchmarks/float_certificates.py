@@ -3,7 +3,8 @@
     python benchmarks/float_certificates.py [leads|library|sizes …]
 
 *leads*: some machines by context, *library*: all machines at 2,048, *sizes*: CPU time of one proof
-in float32 against the context, the states and the symbols. Leads are those of docs/float-certificates.md,
+in float32 against the context, the states and the symbols. Leads are those of
+docs/float-certificates.md,
 the same on every computer; times are CPU times of one call.
 """
 

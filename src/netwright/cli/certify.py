@@ -40,7 +40,9 @@ Examples:
   netwright certify --check palindrome-rnn.json
   netwright certify --check palindrome-rnn.json --machine palindrome
   netwright certify palindrome --on language-model --context 2048
-  netwright certify --model palindrome-gpt2 --machine palindrome"""
+  netwright certify --model palindrome-gpt2 --machine palindrome
+  netwright certify --universal --states 16 --symbols 8 --context 2048
+  netwright certify --model universal --prompt-file palindrome.txt"""
 NOT_CERTIFIED = 1
 
 
@@ -75,6 +77,22 @@ def command(
         bool,
         typer.Option("--greatest", help="Of a language model: find the greatest context, too."),
     ] = False,
+    universal: Annotated[
+        bool, typer.Option("--universal", help="Prove the language model for all machines.")
+    ] = False,
+    states: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Its states, one of them accepting.  [16]"),
+    ] = None,
+    symbols: Annotated[int | None, typer.Option(metavar="N", help="Its symbols.  [8]")] = None,
+    prompt: Annotated[
+        Path | None,
+        typer.Option(
+            "--prompt-file",
+            metavar="FILE",
+            help="Of a universal model: check that the proof is about the prompt in FILE.",
+        ),
+    ] = None,
     output: Output = None,
     force: Force = False,
     format_name: FormatName = None,
@@ -83,9 +101,16 @@ def command(
     """Prove that a network simulates its machine on every input, for ever."""
     if output is not None:
         check_output(output, force=force)
+    if not universal and (states, symbols) != (None, None):
+        raise InputError("--states and --symbols are for --universal")
+    if prompt is not None and model is None and not universal:
+        raise InputError("--prompt-file is for a universal model: --model FOLDER, or --universal")
+    how = universal, states, symbols, prompt, output, force, as_json, format_name
+    floats = Floats(model, expected, partial_sums, greatest, *how)
+    if universal:
+        return floats.of_all_machines(machine, check, on, options)
     if model is None:
         _check_call(machine, check, expected, options or on)
-    floats = Floats(model, expected, partial_sums, greatest, output, force, as_json, format_name)
     if model is not None or (check is not None and is_of_floats(check)):
         return floats.of_files(machine, check, on, options)
     compiled = None

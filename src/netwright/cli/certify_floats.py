@@ -1,20 +1,24 @@
 """`netwright certify` for language models: the right token is the argmax, proved in floats."""
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from netwright.certificates.reading import Obligation
 from netwright.cli.arguments import load
-from netwright.cli.output import Working, save_file, say
+from netwright.cli.output import Working, save_file, say, visible
 from netwright.cli.report import Report
-from netwright.errors import InputError, StoppedError
-from netwright.files import open_regular
+from netwright.errors import FormatError, InputError, StoppedError
+from netwright.files import open_regular, read_file
 from netwright.machine.turing_machine import TuringMachine
 from netwright.network.running import machine_in
 from netwright.text import Notify
 
 NOT_CERTIFIED = 1
+LONGEST_PROMPT = 1 << 24
+"""In bytes."""
 
 
 def is_of_floats(path: Path) -> bool:
@@ -33,6 +37,10 @@ class Floats:
     machine: str | None
     partial_sums: int | None
     greatest: bool
+    universal: bool
+    states: int | None
+    symbols: int | None
+    prompt: Path | None
     output: Path | None
     force: bool
     as_json: bool
@@ -51,18 +59,51 @@ class Floats:
         if self.machine is not None:
             wanted = machine_in(load(self.machine, format_name=self.format_name))
         if check is not None:
-            if dtypes or self.partial_sums is not None or self.output is not None:
+            more = (self.partial_sums, self.output, self.prompt)
+            if dtypes or any(each is not None for each in more):
                 raise InputError("--check proves what FILE says, and writes nothing")
             found, wrong = self._working(
                 lambda tell: check_float_certificate(check, self.model, wanted, tell)
             )
             return self._shown(found, wrong, None, f"{check}: ")
-        if wanted is None:
-            raise InputError("say which machine it must run: --machine MACHINE")
         assert self.model is not None
         folder, parts = self.model, self.partial_sums or 0
+        asked = self._of_folder(folder)
+        if _failing(asked):
+            return self._refused(asked)
         found = self._working(lambda tell: certify_folder(folder, wanted, dtypes, parts, tell))
-        return self._shown(found, [], None, "")
+        return self._shown(found, [], None, "", asked)
+
+    def of_all_machines(
+        self, machine: str | None, check: Path | None, on: str | None, options: dict[str, Any]
+    ) -> int:
+        """Prove the universal model of some size."""
+        from netwright.certificates.language_model.universal import Universal
+        from netwright.kind.language_model.kind import read_context
+        from netwright.kind.language_model.universal import UniversalVocabulary
+        from netwright.network.float_certificate import certify_universal, greatest_contexts
+
+        strange = {*options} - {"context", "dtype"} or on not in (None, "language-model")
+        if strange or any((machine, self.machine, check, self.model)):
+            raise InputError(
+                "--universal is for all machines: it takes no MACHINE, --machine, --model or "
+                "--check, and of the network options only --context and --dtype"
+            )
+        dtypes, parts = _dtypes(options), self.partial_sums or 0
+        states = 16 if self.states is None else self.states
+        symbols = 8 if self.symbols is None else self.symbols
+        context = read_context(options.get("context", 2048))
+        known = UniversalVocabulary.of(states, symbols, context)
+        asked = self._asked(Universal(known.states, known.symbols), context)
+        if _failing(asked):
+            return self._refused(asked)
+        found = self._working(
+            lambda tell: certify_universal(states, symbols, context, dtypes, parts, tell)
+        )
+        longest = None
+        if self.greatest:
+            longest = self._working(lambda tell: greatest_contexts(found.about, parts, tell))
+        return self._shown(found, [], longest, "", asked)
 
     def of_network(self, network: Any, options: dict[str, Any]) -> int:
         """Prove the checkpoint that a network is exported as."""
@@ -80,6 +121,28 @@ class Floats:
             longest = self._working(lambda tell: greatest_contexts(given, parts, tell))
         return self._shown(found, [], longest, "")
 
+    def _of_folder(self, folder: Path) -> list[Obligation]:
+        """What is asked of the prompt, if there is one, for the model in a folder."""
+        from netwright.network.float_certificate import universal_of
+
+        return [] if self.prompt is None else self._asked(*universal_of(folder))
+
+    def _asked(self, about: Any, context: int) -> list[Obligation]:
+        """What is asked of the prompt, if there is one."""
+        from netwright.certificates.language_model.universal import prompt_obligations
+
+        if self.prompt is None:
+            return []
+        return prompt_obligations(about, read_words(self.prompt), context)
+
+    def _refused(self, asked: list[Obligation]) -> int:
+        """Print where a prompt fails."""
+        report = Report({"certified": False, "prompt": [each._asdict() for each in asked]})
+        _add_prompt(report, asked)
+        report.line("not certified: nothing is proved of this prompt")
+        report.show(as_json=self.as_json)
+        return NOT_CERTIFIED
+
     def _working(self, call: Callable[[Notify], Any]) -> Any:
         """Call it with progress; raise StoppedError after Ctrl-C."""
         found = None
@@ -90,7 +153,12 @@ class Floats:
         return found
 
     def _shown(
-        self, found: Any, wrong: list[str], longest: dict[str, int | None] | None, label: str
+        self,
+        found: Any,
+        wrong: list[str],
+        longest: dict[str, int | None] | None,
+        label: str,
+        asked: Sequence[Obligation] = (),
     ) -> int:
         """Print a certificate, and write it."""
         from netwright.certificates.language_model.file import lead_text
@@ -101,10 +169,14 @@ class Floats:
         certified = found.holds and not wrong
         report = Report({**found.facts, "certified": certified, "wrong": wrong})
         report.facts["promises"] = list(PROMISES)
-        about = found.model
+        if asked:
+            report.facts["prompt"] = [each._asdict() for each in asked]
+            _add_prompt(report, asked)
+        about, sizes = found.model, found.facts.get("universal")
         sums = f", {found.partial_sums} stored parts of a sum" if found.partial_sums else ""
+        whose = f"for {sizes['states']:,} states, {sizes['symbols']:,} symbols, " if sizes else ""
         report.line(
-            f"{about['architecture']}, {about['parameters']:,} parameters, context "
+            f"{about['architecture']}, {whose}{about['parameters']:,} parameters, context "
             f"{about['context']:,}{sums}",
             whole=True,
         )
@@ -130,20 +202,48 @@ class Floats:
         for each in wrong:
             report.line(f"{label}{each}")
         names = ", ".join(proof.format for proof in found.proofs[1:])
-        if certified:
-            report.line(
-                "certified: on every input and resumed configuration, in every context of at most "
-                f"{about['context']:,} tokens, the next token of the run has the greatest logit in "
-                f"{names}, in any order of sums, in a runtime with these promises:"
-            )
-        else:
+        if not certified:
             report.line("not certified; a runtime would have to promise:")
+        else:
+            every = "input and resumed configuration"
+            if sizes:
+                every = "machine of this size and input, in a prompt that passes --prompt-file"
+            if asked:
+                every = "run of the machine in this prompt"
+            report.line(
+                f"certified: on every {every}, in every context of at most {about['context']:,} "
+                f"tokens, the next token of the run has the greatest logit in {names}, in any "
+                "order of sums, in a runtime with these promises:"
+            )
         for promise in PROMISES:
             report.line(promise, indented=True)
         report.show(as_json=self.as_json)
         if self.output is not None and not self.as_json:
             say(f"wrote {self.output}")
         return 0 if certified else NOT_CERTIFIED
+
+
+def read_words(path: Path) -> list[str]:
+    """The words of a prompt in a file; what separates them must do so for every tokenizer."""
+    data = read_file(path, LONGEST_PROMPT, "prompt")
+    try:
+        text = data.decode()
+    except UnicodeDecodeError as error:
+        raise FormatError(f"{path} is not UTF-8: byte {error.start}") from None
+    return [*filter(None, re.split(r"[ \t\r\n]", text))]
+
+
+def _failing(asked: Sequence[Obligation]) -> bool:
+    return any(each.failure is not None for each in asked)
+
+
+def _add_prompt(report: Report, asked: Sequence[Obligation]) -> None:
+    """What is asked of a prompt, and where it fails."""
+    rows = [(each.name, each.cases, "FAILS" if each.failure else "holds") for each in asked]
+    report.table(("of the prompt", "cases", ""), rows)
+    for each in asked:
+        if each.failure is not None:
+            report.line(visible(each.failure))
 
 
 def _dtypes(options: dict[str, Any]) -> list[str] | None:

@@ -317,8 +317,9 @@ def certificate_lines(proved: dict[str, Any] | None) -> list[str]:
         return []
     if not proved["certified"]:
         return [f"not certified: {proved.get('reason') or proved['tightest']}"]
+    every = "every machine within its bounds, every" if "universal" in proved else "every"
     return [
-        f"certified in {proved['format']} for every input and context of at most "
+        f"certified in {proved['format']} for {every} input and context of at most "
         f"{proved['context']:,} tokens, in a runtime that keeps the promises of `netwright certify`"
     ]
 

@@ -15,6 +15,7 @@ from netwright.export.json_target import JsonTarget
 from netwright.export.target import AT_ONCE, Opened, Target
 from netwright.kind.language_model.tracing import LanguageModelTracing
 from netwright.kind.language_model.vocabulary import ACCEPT, REJECT
+from netwright.machine.turing_machine import TuringMachine
 from netwright.network.float_certificate import certify_folder
 from netwright.network.network import Network
 from netwright.network.running import run_difference
@@ -185,13 +186,7 @@ class NetworkSubject(Subject):
         self, target: Target, folder: Path, dtype: str, notify: Notify
     ) -> dict[str, Any] | None:
         """Prove the files of a GPT-2 or an OPT."""
-        if not isinstance(target, CheckpointTarget) or not target.is_certified:
-            return None
-        try:
-            found = certify_folder(folder, self.network.machine, [dtype], notify=notify)
-        except NetwrightError as error:
-            return {"certified": False, "reason": str(error)}
-        return {"context": found.model["context"], **written(found.proofs[-1])}
+        return proved(target, folder, self.network.machine, dtype, notify)
 
     def advice(self, dtype: str) -> list[str]:
         """Suggest options of the command line that may help."""
@@ -206,6 +201,20 @@ class NetworkSubject(Subject):
         if "base" in options and options["base"] != 4 and len(machine.symbols) <= 3:
             ways.append("--base 4")
         return ways
+
+
+def proved(
+    target: Target, folder: Path, machine: TuringMachine | None, dtype: str, notify: Notify
+) -> dict[str, Any] | None:
+    """The verdict of a certificate in floats; None for targets that have none."""
+    if not isinstance(target, CheckpointTarget) or not target.is_certified:
+        return None
+    try:
+        found = certify_folder(folder, machine, [dtype], notify=notify)
+    except NetwrightError as error:
+        return {"certified": False, "reason": str(error)}
+    about = {} if found.machine else {"universal": found.facts["universal"]}
+    return {"context": found.model["context"], **about, **written(found.proofs[-1])}
 
 
 def prediction_text(predicted: dict[str, Any]) -> str | None:

@@ -13,7 +13,7 @@ from netwright.errors import FormatError, InputError, NetwrightError
 from netwright.export.checkpoint import CheckpointTarget
 from netwright.export.place import check_intact
 from netwright.export.targets import TARGETS
-from netwright.export.universal import vocabulary_of
+from netwright.export.universal import check_prompt, vocabulary_of
 from netwright.kind.language_model.kind import DTYPE, check_engine
 from netwright.kind.language_model.parse import Known, ParsedText, Rule, parse_texts
 from netwright.kind.language_model.reading import run_language_model
@@ -72,13 +72,16 @@ def prompt(
         damaged: accept files other than those that were checked when it was exported.
 
     The model's tokenizer adds `<bos>` before and `<run>` after it. States and symbols are renamed
-    to the model's; `states` and `symbols` of the result have the new names.
+    to the model's; `states` and `symbols` of the result have the new names. What the model's
+    certificate in floats asks of prompts is checked.
     """
     given = machine if isinstance(machine, TuringMachine) else load_machine(machine)
     if not isinstance(model, UniversalVocabulary):
         model = vocabulary_of(read_names(model, damaged=damaged))
     letters = given.check_word(given.default_input if word is None else word)
-    return Prompt(*prompt_text(given, letters, model))
+    text, renaming = prompt_text(given, letters, model)
+    check_prompt(text.split(" "), model)
+    return Prompt(text, renaming)
 
 
 def parse(

@@ -1,19 +1,21 @@
 """Export the universal language model: one checkpoint for all machines within its bounds."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from itertools import islice
 from os import PathLike
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from netwright.certificates.language_model.universal import Universal, prompt_obligations
 from netwright.errors import FormatError, InputError, NetworkError
 from netwright.exact.meanings import Meanings
 from netwright.export.check import Checked
 from netwright.export.checkpoint import CheckedText, TextTarget
 from netwright.export.folder import OUTPUTS, Export, check_count, destination, write_export
-from netwright.export.subject import Subject
+from netwright.export.subject import Subject, proved
 from netwright.export.target import Opened, Target
 from netwright.export.targets import TARGETS, target_named
 from netwright.kind.language_model.kind import ARCHITECTURE, LLAMA, plain_language_model
@@ -162,6 +164,7 @@ class UniversalSubject(Subject):
                 prompt, run = universal_text(machine, machine.default_input, vocabulary)
             except InputError:
                 continue
+            check_prompt([vocabulary.texts[token] for token in prompt[1:-1]], vocabulary)
             room = min(self.count, vocabulary.context - len(prompt))
             tokens = [*prompt, *islice(run, room)]
             logits, _ = self.model.network.forward(tokens[:-1])
@@ -174,6 +177,22 @@ class UniversalSubject(Subject):
         """Compare the texts token by token."""
         assert isinstance(target, TextTarget)
         return target.check(opened, list(islice(self._texts(), MOST_MACHINES)), notify)
+
+    def certificate(
+        self, target: Target, folder: Path, dtype: str, notify: Notify
+    ) -> dict[str, Any] | None:
+        """Prove the files of a GPT-2 or an OPT."""
+        return proved(target, folder, None, dtype, notify)
+
+
+def check_prompt(words: Sequence[str], vocabulary: UniversalVocabulary) -> None:
+    """Raise NetworkError for a prompt that is not as the certificate of a GPT-2 asks for it."""
+    if isinstance(vocabulary, LlamaUniversalVocabulary):
+        return
+    about = Universal(vocabulary.states, vocabulary.symbols)
+    for each in prompt_obligations(about, words, vocabulary.context):
+        if each.failure is not None:
+            raise NetworkError(f"the prompt is not as its model needs it: {each.failure}")
 
 
 def export_universal(

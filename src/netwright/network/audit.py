@@ -20,6 +20,7 @@ from netwright.errors import FormatError, InputError, NetwrightError
 from netwright.files import array_digest, open_regular, read_file, unseal
 from netwright.html import table
 from netwright.machine.load import load_machine
+from netwright.machine.turing_machine import TuringMachine
 from netwright.network.certificate import check_certificate
 from netwright.network.float_certificate import certify_folder, check_float_certificate
 from netwright.network.network import Network
@@ -160,7 +161,8 @@ def _certificate(place: Path) -> Findings:
 
 def _float_certificate(place: Path, notify: Notify) -> Findings:
     found, wrong = check_float_certificate(place, notify=notify)
-    yield found.machine.digest
+    if found.machine is not None:
+        yield found.machine.digest
     yield Finding("it can be read", True, f"{found!r}"[1:-1])
     yield Finding("the model is compiled again", not wrong, wrong[0] if wrong else "the same")
     for proof in found.proofs[1:]:
@@ -210,6 +212,9 @@ def _export(place: Path) -> Findings:
     exact = place / "netwright.safetensors"
     if not exact.exists():
         yield Finding("the exact network is in it", None, "a universal model has none")
+        target = TARGETS.get(str(report.get("target")))
+        if getattr(target, "is_certified", False):
+            yield from _proved(place, None, report)
         return
     network = load(exact)
     yield from _of_network(network)
@@ -219,7 +224,7 @@ def _export(place: Path) -> Findings:
     yield Finding("its check went well", holds, f"{report.get('checked', 0):,} outputs")
     target = TARGETS.get(str(report.get("target")))
     if getattr(target, "is_certified", False):
-        yield from _proved(place, network, report)
+        yield from _proved(place, network.machine, report)
     if target is None or report["versions"].get("netwright") != version("netwright"):
         said = f"netwright {report['versions'].get('netwright')} wrote it"
         yield Finding("they are the exact network's", None, said)
@@ -234,10 +239,10 @@ def _export(place: Path) -> Findings:
     yield _compared("they are the exact network's", _differ(new, found), ", ".join(new))
 
 
-def _proved(place: Path, network: Network, report: Mapping[str, Any]) -> Findings:
+def _proved(place: Path, machine: TuringMachine | None, report: Mapping[str, Any]) -> Findings:
     """Whether the files are certified in floats; what the report says of it is not trusted."""
     dtype = str(report["dtype"])
-    proof = certify_folder(place, network.machine, [dtype]).proofs[-1]
+    proof = certify_folder(place, machine, [dtype]).proofs[-1]
     said = report.get("certificate")
     holds = proof.holds or (False if isinstance(said, dict) and said.get("certified") else None)
     yield Finding(f"its files are certified in {dtype}", holds, proof.tightest)

@@ -7,15 +7,21 @@ from pathlib import Path
 from typing import Any
 
 from netwright.certificates.language_model.checker import Model, Proof, prove
-from netwright.certificates.language_model.classes import Names
+from netwright.certificates.language_model.classes import Argument, Names
 from netwright.certificates.language_model.file import (
     certificate,
     lead_text,
     read_certificate,
     written,
 )
-from netwright.certificates.language_model.reading import Files, check_tokens, read_folder
+from netwright.certificates.language_model.reading import (
+    Files,
+    check_tokens,
+    read_folder,
+    universal_in,
+)
 from netwright.certificates.language_model.rounding import EXACT, FORMATS
+from netwright.certificates.language_model.universal import Universal
 from netwright.certificates.reading import Machine
 from netwright.errors import FormatError, InputError
 from netwright.files import check_output, output_path, read_file, write_whole
@@ -24,6 +30,7 @@ from netwright.kind.language_model.construction import (
     CompiledLanguageModel,
     compile_language_model,
 )
+from netwright.kind.language_model.universal import UniversalModel, universal_model
 from netwright.kind.language_model.vocabulary import LONGEST, SHORTEST
 from netwright.machine.turing_machine import TuringMachine
 from netwright.machine.written import behaviour, machine_of
@@ -39,7 +46,8 @@ MOST_PARTS = 64
 class FloatCertificate:
     """For each format whether the right token is proved to be the argmax in every context."""
 
-    machine: TuringMachine
+    about: TuringMachine | Universal
+    """The machine, or the states and symbols of all machines."""
     model: Mapping[str, Any]
     """Its architecture, context, number of parameters, and the digest of tensors and tokens."""
     partial_sums: int
@@ -51,9 +59,18 @@ class FloatCertificate:
         """Whether all of them are proofs, but for the first: rounded weights are not whole."""
         return all(proof.holds for proof in self.proofs[1:])
 
+    @property
+    def machine(self) -> TuringMachine | None:
+        """The machine; None if it is for all of them."""
+        return None if isinstance(self.about, Universal) else self.about
+
     def to_bytes(self) -> bytes:
         """The content of a file for `check_float_certificate`."""
-        return certificate(behaviour(self.machine), self.model, self.partial_sums, self.proofs)
+        if isinstance(self.about, Universal):
+            about: dict[str, Any] = {"universal": self.about.sizes}
+        else:
+            about = {"machine": behaviour(self.about)}
+        return certificate(about, self.model, self.partial_sums, self.proofs)
 
     def save(self, path: PathLike[str] | str, *, force: bool = False) -> None:
         """Write it to a file; an existing one is overwritten only with `force`."""
@@ -64,8 +81,12 @@ class FloatCertificate:
     @property
     def facts(self) -> dict[str, Any]:
         """The result as JSON."""
+        if isinstance(self.about, Universal):
+            about: dict[str, Any] = {"universal": self.about.sizes}
+        else:
+            about = {"machine": {"digest": self.about.digest, **behaviour(self.about)}}
         return {
-            "machine": {"digest": self.machine.digest, **behaviour(self.machine)},
+            **about,
             "model": dict(self.model),
             "partial_sums": self.partial_sums,
             "certified": self.holds,
@@ -89,21 +110,26 @@ class FloatCertificate:
 
 def certify_files(
     files: Files,
-    machine: TuringMachine,
+    machine: TuringMachine | None,
     dtypes: Sequence[str] | None = None,
     partial_sums: int = 0,
     notify: Notify = lambda _: None,
     label: str = "the checkpoint",
 ) -> FloatCertificate:
-    """Prove a checkpoint in some formats; FormatError if its tokens are of another machine."""
+    """Prove a checkpoint in some formats; FormatError if its tokens are of another machine.
+
+    A universal one takes no machine.
+    """
     if not 0 <= partial_sums <= MOST_PARTS:
         raise InputError(f"partial sums are {partial_sums}; expected 0 to {MOST_PARTS}")
-    names = Names.of(Machine(behaviour(machine)))
-    check_tokens(files, names, label)
+    about = machine or universal_in(files, label)
+    argument = _argument(about)
+    if isinstance(argument, Names):
+        check_tokens(files, argument, label)
     proofs = []
     for each in (EXACT, *(FORMATS[name] for name in dtypes or FORMATS)):
         notify(f"{each.name}, context {files.model.context:,}")
-        proofs.append(prove(files.model, names, each, partial_sums))
+        proofs.append(prove(files.model, argument, each, partial_sums))
     parameters = sum(int(tensor.size) for tensor in files.model.tensors.values())
     model = {
         "architecture": files.architecture,
@@ -111,18 +137,19 @@ def certify_files(
         "parameters": parameters,
         "digest": files.digest,
     }
-    return FloatCertificate(machine, model, partial_sums, tuple(proofs))
+    return FloatCertificate(about, model, partial_sums, tuple(proofs))
 
 
 def certify_folder(
     folder: PathLike[str] | str,
-    machine: TuringMachine,
+    machine: TuringMachine | None,
     dtypes: Sequence[str] | None = None,
     partial_sums: int = 0,
     notify: Notify = lambda _: None,
 ) -> FloatCertificate:
     """Prove that a folder of config.json, tokenizer.json and model.safetensors runs a machine.
 
+    No machine means all of them, for a universal checkpoint, which has their rules in its prompt.
     Raise FormatError for files that are damaged or unknown, InputError for other architectures.
     """
     files = read_folder(Path(folder))
@@ -137,7 +164,7 @@ def files_of(network: Network) -> Files:
     return _files(compiled)
 
 
-def _files(compiled: CompiledLanguageModel) -> Files:
+def _files(compiled: CompiledLanguageModel | UniversalModel) -> Files:
     weights = compiled.weights()
     if weights.architecture != "gpt2":
         raise InputError(
@@ -147,6 +174,18 @@ def _files(compiled: CompiledLanguageModel) -> Files:
     tokens = {text: n for n, text in enumerate(compiled.network.vocabulary)}
     sizes = weights.blocks, weights.heads, 1e-5, compiled.context
     return Files(Model(weights.tensors, tokens, *sizes), "gpt2", tokens)
+
+
+def _argument(about: TuringMachine | Universal) -> Argument:
+    """What is said of the texts of a machine, or of all of them."""
+    return about if isinstance(about, Universal) else Names.of(Machine(behaviour(about)))
+
+
+def _made(about: TuringMachine | Universal, context: int) -> Files:
+    """The checkpoint that is exported for a machine, or for all of them."""
+    if isinstance(about, Universal):
+        return _files(universal_model(len(about.states), len(about.symbols), context))
+    return _files(compile_language_model(about, context))
 
 
 def certify_language_model(
@@ -159,22 +198,40 @@ def certify_language_model(
     return certify_files(files_of(network), network.machine, dtypes, partial_sums, notify)
 
 
+def certify_universal(
+    states: int,
+    symbols: int,
+    context: int,
+    dtypes: Sequence[str] | None = None,
+    partial_sums: int = 0,
+    notify: Notify = lambda _: None,
+) -> FloatCertificate:
+    """Prove the checkpoint for all machines that `export --universal` writes."""
+    files = _files(universal_model(states, symbols, context))
+    return certify_files(files, None, dtypes, partial_sums, notify)
+
+
+def universal_of(folder: PathLike[str] | str) -> tuple[Universal, int]:
+    """The states and symbols of a universal checkpoint, and its context."""
+    files = read_folder(Path(folder))
+    return universal_in(files, fspath(folder)), files.model.context
+
+
 def greatest_contexts(
-    machine: TuringMachine, partial_sums: int = 0, notify: Notify = lambda _: None
+    about: TuringMachine | Universal, partial_sums: int = 0, notify: Notify = lambda _: None
 ) -> dict[str, int | None]:
-    """The greatest power of two, for each format, to which a machine's models are certified.
+    """The greatest power of two, for each format, to which exported models are certified.
 
     Powers are tried downwards, so that all formats that have one are found in one go where 65,536
     is good for all; None if not even the shortest context is.
     """
     found: dict[str, int | None] = {}
-    names = Names.of(Machine(behaviour(machine)))
-    context = LONGEST
+    argument, context = _argument(about), LONGEST
     while context >= SHORTEST and len(found) < len(FORMATS):
         notify(f"context {context:,}")
-        model = _files(compile_language_model(machine, context)).model
+        model = _made(about, context).model
         for name, each in FORMATS.items():
-            if name not in found and prove(model, names, each, partial_sums).holds:
+            if name not in found and prove(model, argument, each, partial_sums).holds:
                 found[name] = context
         context //= 2
     return {name: found.get(name) for name in FORMATS}
@@ -188,23 +245,28 @@ def check_float_certificate(
 ) -> tuple[FloatCertificate, list[str]]:
     """Prove again what a certificate is about; return the proofs, and what in it is not so.
 
-    Without a folder the model is compiled again from machine and context.
+    Without a folder the model is compiled again from the machine, or the numbers of states and
+    symbols, and the context.
     """
     label = fspath(path)
     whole = read_certificate(read_file(Path(path), LARGEST, "certificate"), label)
-    about = machine_of(whole["machine"])
-    said = whole["model"]
+    said, is_universal = whole["model"], "universal" in whole
+    given = None if is_universal else machine_of(whole["machine"])
+    if is_universal and machine is not None:
+        raise InputError(f"{label} is for all machines, so it takes no --machine")
     if folder is not None:
         files = read_folder(Path(folder))
-    elif said["architecture"] == "gpt2":
-        files = _files(compile_language_model(about, said["context"]))
-    else:
+    elif said["architecture"] != "gpt2":
         raise InputError(f"{label} is about {said['architecture']}; name its folder: --model")
+    elif given is not None:
+        files = _made(given, said["context"])
+    else:
+        files = _files(universal_model(**whole["universal"], context=said["context"]))
     formats = [each["format"] for each in whole["proofs"] if each["format"] in FORMATS]
     if not formats or len({*formats}) != len(formats):
         raise FormatError(f"{label}: proofs: expected one or more formats, each of them once")
     parts = whole["partial_sums"]
-    found = certify_files(files, about, formats, parts, notify, fspath(folder or label))
+    found = certify_files(files, given, formats, parts, notify, fspath(folder or label))
     return found, list(_differences(whole, found, machine))
 
 
@@ -212,9 +274,12 @@ def _differences(
     whole: Mapping[str, Any], found: FloatCertificate, machine: TuringMachine | None
 ) -> Iterator[str]:
     """What a certificate says that is not so."""
-    if machine is not None and machine.digest != found.machine.digest:
+    if isinstance(found.about, Universal):
+        if whole["universal"] != found.about.sizes:
+            yield f"the model has {_sizes(found.about.sizes)}, not {_sizes(whole['universal'])}"
+    elif machine is not None and machine.digest != found.about.digest:
         yield (
-            f"it is about another machine: sha256 {found.machine.digest}, expected {machine.digest}"
+            f"it is about another machine: sha256 {found.about.digest}, expected {machine.digest}"
         )
     for name, value in found.model.items():
         if whole["model"][name] != value:
@@ -230,3 +295,7 @@ def _differences(
             own = lead_text(lead.least)
             if (text := claim["leads"].get(sort)) is not None and text != own:
                 yield f"{proof.format}: the lead of {sort} is {own}, not {text[:20]}"
+
+
+def _sizes(sizes: Mapping[str, int]) -> str:
+    return f"{sizes['states']:,} states and {sizes['symbols']:,} symbols"

@@ -10,6 +10,12 @@ the weight λ = e^err·(Π(1 + e^(−g_l)) − 1) at most, beside 1 for t. T ent
 *A look-up by flag.* Some classes have a slot that raises the score by g over all others: then
 λ = T·e^(err − g).
 
+*A look-up by key.* The query has the bits of a key, and among the classes with keys no two tokens
+have the same one. Let the sought one's score be greater by s at least than that of a token with the
+query's own key would be, and let g_l be what bit l takes off at least. Then all others with keys
+have the weight e^(−s)·(Π(1 + e^(−g_l)) − 1), and the T tokens without are as by a flag. The sought
+token may have the key, when s is an error's size below 0, or have none, and s is a whole score.
+
 *What comes out.* All sums have one great term. An addition of floats errs by no more than its
 smaller operand (for the other one is a number of the format itself), so that in any order and any
 precision the sum of others, and the errors on the way, are 4λ·max|v| at most.
@@ -17,14 +23,14 @@ precision the sum of others, and the errors on the way, are 4λ·max|v| at most.
 *Anything else* finds a weighted mean of values, somewhere between the least and the greatest.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from netwright.certificates.language_model.boxes import NONE, Box, Ends, Rules, UnprovedError
-from netwright.certificates.language_model.classes import Class, Group, Key
+from netwright.certificates.language_model.classes import ByKey, Class, Group, Key
 from netwright.certificates.language_model.rounding import Floats
 from netwright.certificates.language_model.variables import Variables
 
@@ -46,6 +52,8 @@ class Sought(NamedTuple):
     """The variable of the keys."""
     renamed: dict[str, dict[int, tuple[int, float]]]
     """By group: new names for the variables of what is found."""
+    by_key: ByKey | None = None
+    """If it is found by a key."""
 
 
 @dataclass(frozen=True)
@@ -109,7 +117,13 @@ class Head:
         for each in sought:
             if any(name not in self.sets for name in each.sets):
                 continue
-            leak = self._by_flag(g, each) if each.query is None else self._by_address(g, each)
+            leak: Floats | None
+            if each.by_key is not None:
+                leak = self._by_key(g, each, each.by_key)
+            elif each.query is None:
+                leak = self._by_flag(g, each)
+            else:
+                leak = self._by_address(g, each)
             if leak is None:
                 continue
             worst = float(leak.max())
@@ -141,7 +155,7 @@ class Head:
         if not (gaps > 0).all():
             return None
         scale = np.sqrt(self.size)
-        err = (err + self._rounding(q)) / scale
+        err = (err + self._rounding(q.size @ self.key_size)) / scale
         if self.rules.format.exact:
             hard: Floats = np.where(err < gaps.min(axis=1) / scale, 0.0, np.inf)
             return hard
@@ -167,17 +181,83 @@ class Head:
             difference = least_product(
                 (row.c - row.loose, row.c + row.loose), (low - other_high, high - other_low)
             ).sum()
-            gap = (difference - float(self._rounding(row)[0])) / np.sqrt(self.size)
+            gap = (difference - float(self._rounding(row.size @ self.key_size)[0])) / np.sqrt(
+                self.size
+            )
             if self.rules.format.exact:
                 leaks[n] = 0.0 if gap > 0 else np.inf
             else:
                 leaks[n] = self.variables.context * (np.exp(-gap) + LEAST) * (1 + 2.0**-16)
         return leaks
 
-    def _rounding(self, q: Box) -> Floats:
-        """What two scores lose: sums, a division, and three stores, as of a query, key, product."""
+    def _by_key(self, g: int, sought: Sought, by: ByKey) -> Floats:
+        """The leak of a look-up among classes with keys."""
+        q, f = self.queries[g], self.rules.format
+        bits = [(kind, j) for kind in by.kinds for j in range(self.variables.width(kind))]
+        places = {self.variables.known(kind, j)[0]: n for n, (kind, j) in enumerate(bits)}
+        at = np.array([places.get(int(number), -1) for number in q.var])
+        among = [self._by_bit(h, m, q.var) for h, m in self.sets[by.among]]
+        leaks = np.zeros(len(q.c))
+        for n, name in enumerate(sought.sets):
+            row = q.rows(np.array([n]))
+            e = Ends(*(each[0] for each in row.ends))
+            if name is None:
+                continue
+            (place,) = self.sets[name]
+            own = self._by_bit(*place, q.var)
+            size, scale = row.size[0], np.sqrt(self.size)
+
+            def gap(other: Ends, e: Ends = e, own: Ends = own) -> Floats:
+                """How much more than another the sought token's score has, slot by slot."""
+                on = least_product(e[:2], (own.low - other.high, own.high - other.low))
+                off = (own.low_off - other.high_off, own.high_off - other.low_off)
+                least: Floats = np.minimum(on, least_product(e[2:], off))
+                return least
+
+            def lost(other: Ends, size: Floats = size, own: Ends = own) -> float:
+                both = size @ (_greatest(own) + _greatest(other))
+                return float(self._rounding(np.array([both / 2]))[0])
+
+            same = np.min([gap(other) for other in among], axis=0)
+            flipped = np.min([gap(Ends(*other[2:], *other[:2])) for other in among], axis=0)
+            least = np.minimum(same, flipped)
+            gaps = np.zeros(len(bits))
+            np.add.at(gaps, at[at >= 0], (flipped - least)[at >= 0] / scale)
+            base = (float(least.sum()) - max(map(lost, among))) / scale
+            rest, fewest = 0.0, base + float(gaps.min(initial=np.inf))
+            for h, group in enumerate(self.groups):
+                for m in range(len(group.classes)):
+                    if (h, m) == place or (h, m) in self.sets[by.among]:
+                        continue
+                    low, high = (each[m] for each in self.key_ends[h])
+                    other = Ends(low, high, low, high)
+                    more = (float(gap(other).sum()) - lost(other)) / scale
+                    fewest = min(fewest, more)
+                    count = 1 if group.first else self.variables.context
+                    rest += count * float(np.exp(-more))
+            if f.exact:
+                leaks[n] = 0.0 if fewest > 0 and (gaps > 0).all() else np.inf
+            else:
+                others = np.exp(-base) * (np.expm1(np.log1p(np.exp(-gaps)).sum()) + LEAST)
+                leaks[n] = (others + rest + LEAST) * (1 + 2.0**-16)
+        return leaks
+
+    def _by_bit(self, h: int, m: int, var: np.ndarray) -> Ends:
+        """The keys of a class where a query's bits are 1, and where they are −1."""
+        own = self.keys[h].rows(np.array([m]))
+        same = (own.var == var) & (var != NONE)
+        low, high = (each[m] for each in self.key_ends[h])
+        return Ends(*(
+            np.where(same, by_bit[0], any_bit)
+            for by_bit, any_bit in zip(own.ends, (low, high, low, high), strict=True)
+        ))  # fmt: skip
+
+    def _rounding(self, size: Floats) -> Floats:
+        """What two scores lose: sums, a division, and three stores, as of a query, key, product.
+
+        `size` is the sum of sizes of the products of one of them.
+        """
         f = self.rules.format
-        size = q.size @ self.key_size
         sums = 2 * (self.size + 4) * (f.single + f.slack) + 4 * f.single
         lost: Floats = size * (sums + (6.3 + 2 * self.rules.partial) * f.unit) + 6 * f.least
         return lost
@@ -312,18 +392,31 @@ class Head:
         return box
 
 
+def _greatest(of: Ends) -> Floats:
+    """The greatest absolute values."""
+    found: Floats = np.max(np.abs(of), axis=0)
+    return found
+
+
+def renamed(names: Mapping[str, str], variables: Variables) -> dict[int, tuple[int, float]]:
+    """New names for several variables."""
+    found = dict[int, tuple[int, float]]()
+    for old, new in names.items():
+        found |= variables.renaming(old, new)
+    return found
+
+
 def sought_by(group: Group, groups: Sequence[Group], variables: Variables) -> list[Sought]:
     """What heads may find for the classes of a group, by the argument."""
     classes: list[Class] = group.classes
     found = []
-    taken = variables.renaming("ahead", "given")
-    before = {each.name: taken for each in groups}
+    before = {each.name: renamed(each.handed, variables) for each in groups}
     if all(each.before for each in classes):
         found.append(Sought([each.before for each in classes], "A", "T", before))
     for side in "RL":
         visit = f"visit {side}"
         names = {
-            each.name: variables.renaming(each.sides[side], "ahead")
+            each.name: renamed({each.sides[side]: "ahead", **each.seen}, variables)
             for each in groups
             if side in each.sides
         }
@@ -332,6 +425,11 @@ def sought_by(group: Group, groups: Sequence[Group], variables: Variables) -> li
             found.append(
                 Sought([each.ahead and each.ahead[1] for each in classes], query, "A", names)
             )
-        if side == "R" and all(each.flagged for each in classes):
-            found.append(Sought([each.flagged for each in classes], None, "", names))
+        if side == "R":
+            for flagged in zip(*(each.flagged for each in classes), strict=True):
+                found.append(Sought(list(flagged), None, "", names))
+    rules = [each.rule for each in classes if each.rule is not None]
+    if len(rules) == len(classes):
+        names = {each.name: renamed(each.told, variables) for each in groups}
+        found.append(Sought([rule.found for rule in rules], "rule", "", names, rules[0]))
     return found

@@ -23,10 +23,10 @@ from netwright.certificates.language_model.boxes import (
 )
 from netwright.certificates.language_model.classes import (
     ADDRESS,
+    Argument,
+    Class,
     Group,
-    Names,
-    groups,
-    refused,
+    Tokens,
     sets_of,
 )
 from netwright.certificates.language_model.rounding import Floats, Format
@@ -93,14 +93,14 @@ Watch = Callable[[str, Group, Stream], None]
 
 
 def prove(
-    model: Model, names: Names, format: Format, partial: int = 0, watch: Watch | None = None
+    model: Model, argument: Argument, format: Format, partial: int = 0, watch: Watch | None = None
 ) -> Proof:
     """Compute the least leads; `Proof.holds` says whether they are a proof."""
     proof = Proof(format.name)
     with np.errstate(all="ignore"):  # what overflows is not greater than 0
         try:
-            for refusing in (False, True):
-                _Forward(model, names, format, partial, proof, watch).run(refusing=refusing)
+            for stages in argument.families:
+                _Forward(model, argument, format, partial, proof, watch).run(stages)
         except UnprovedError as error:
             proof.failure = str(error)
     return proof
@@ -121,17 +121,18 @@ class _Forward:
     def __init__(
         self,
         model: Model,
-        names: Names,
+        argument: Argument,
         format: Format,
         partial: int,
         proof: Proof,
         watch: Watch | None,
     ) -> None:
-        self.model, self.names, self.format, self.proof = model, names, format, proof
+        self.model, self.argument, self.format, self.proof = model, argument, format, proof
         self.watch = watch
         self.rules = Rules(format, partial, model.epsilon)
-        self.variables = Variables(model.context)
-        self._tokens: dict[str | None, _Token] = {}
+        self.variables = Variables(model.context, argument.widths)
+        self._tokens: dict[tuple[str | None, str], _Token] = {}
+        self.tables = argument.tables(model.context)
         self.rounded = {
             name: format.rounded(tensor.astype(np.float64))
             for name, tensor in model.tensors.items()
@@ -148,14 +149,14 @@ class _Forward:
         """A tensor in the format."""
         return self.rounded[name]
 
-    def run(self, *, refusing: bool) -> None:
+    def run(self, stages: Mapping[int, list[Group]]) -> None:
         """Carry all classes to the logits."""
-        self.groups = refused(self.names) if refusing else groups(self.names, seen=False)
+        self.groups = stages[0]
         for group in self.groups:
             group.stream = self._embedded(group)
         for n in range(self.model.blocks):
-            if n == 1 and not refusing:
-                self._split()
+            if n > 0 and n in stages:
+                self._split(stages[n])
             self._block(n)
         self._leads()
 
@@ -167,7 +168,7 @@ class _Forward:
         places = wpe[:1] if group.first else wpe[1:]
         placed = self.positions.box(first=group.first)
         of_place = places.sum(axis=1)
-        tokens = [self._token(each.text) for each in group.classes]
+        tokens = [self._token(each) for each in group.classes]
         a = tokens[0].box
         c, k, r = (np.concatenate([getattr(t.box, n) for t in tokens]) for n in "ckr")
         a = Box(c, k, r, a.var)
@@ -175,6 +176,7 @@ class _Forward:
         var = np.where(stronger, a.var, placed.var)
         r = a.r + placed.r + np.where(stronger, np.abs(placed.k), np.abs(a.k))
         box = Box(a.c + placed.c, np.where(stronger, a.k, placed.k), r, var)
+        box = self._as_bits(box, group)
         size = box.size
         # Whole numbers below 1/u are added and stored exactly.
         most = np.array([t.greatest for t in tokens]) + np.abs(places).max(axis=0)
@@ -188,37 +190,55 @@ class _Forward:
         total = total + (0 if self.format.exact else lost)
         return Stream(self.rules.stored(box), total, np.minimum(off + moved, 0.5))
 
-    def _token(self, text: str | None) -> "_Token":
-        """A row of wte; None for those of all addresses together."""
-        if text not in self._tokens:
-            rows = self._addresses if text is None else [self.model.tokens[text]]
+    def _token(self, of: Class) -> "_Token":
+        """The rows of wte of a class."""
+        place = of.text, of.table
+        if place not in self._tokens:
+            rows = [self.model.tokens[of.text]] if of.text else self._rows(self.tables[of.table])
             wte = self.tensor("transformer.wte.weight")[rows]
             box = Box(wte, 0 * wte, 0 * wte, np.full(wte.shape[1], NONE))
-            if text is None:
-                box = self._by_address(wte).box(first=False)
+            if of.text is None:
+                box = self._by_bits(wte, self.tables[of.table]).box(first=False)
             sums, whole = wte.sum(axis=1), (wte == np.rint(wte)).all(axis=0)
             ends = float(sums.min()), float(sums.max())
-            self._tokens[text] = _Token(box, ends, whole, np.abs(wte).max(axis=0))
-        return self._tokens[text]
+            self._tokens[place] = _Token(box, ends, whole, np.abs(wte).max(axis=0))
+        return self._tokens[place]
 
-    @property
-    def _addresses(self) -> list[int]:
-        return [self.model.tokens[f"{ADDRESS}{p}"] for p in range(self.model.context)]
+    def _rows(self, of: Tokens) -> list[int]:
+        return [self.model.tokens[text] for text in of.texts]
 
-    def _by_address(self, rows: Floats) -> Table:
-        """The rows of `@p`, as bits of p − 1, for every p."""
-        found = self.variables.read(rows, self.variables.of_addresses)
+    def _by_bits(self, rows: Floats, of: Tokens) -> Table:
+        """The rows of a table's tokens, as bits of its numbers."""
+        found = self.variables.read(rows, self.variables.of(of.numbers))
         r = np.maximum(found.r, np.abs(found.c_first - found.c))
         return Table(found.c, found.k, r, found.var, found.c)
 
-    def _split(self) -> None:
-        """From block 1 on, classes are apart by the symbol at the visit ahead."""
+    def _as_bits(self, box: Box, group: Group) -> Box:
+        """Numbers that are known, as bits of variables whose value is known: x = (x·bit)·bit."""
+        known = dict(group.classes[0].known)
+        if not known:
+            return box
+        c, k, var = box.c.copy(), box.k.copy(), box.var.copy()
+        for table in self.tables.values():
+            name = "lm_head.weight" if table.right else "transformer.wte.weight"
+            read = self._by_bits(self.tensor(name)[self._rows(table)], table)
+            for kind in table.numbers:
+                called = table.right.get(kind, kind)
+                for j in range(self.variables.width(kind) if called in known else 0):
+                    number, _ = self.variables.known(called, j)
+                    own = (read.var == self.variables.number(kind, j)) & (var == NONE)
+                    k[:, own] = c[:, own] * (1 if known[called] >> j & 1 else -1)
+                    c[:, own], var[own] = 0, number
+        return Box(c, k, box.r, var)
+
+    def _split(self, finer: list[Group]) -> None:
+        """Go on with classes whose keys begin with those before."""
         before = {
             each.key: (group.stream, n)
             for group in self.groups
             for n, each in enumerate(group.classes)
         }
-        self.groups = groups(self.names, seen=True)
+        self.groups = finer
         for group in self.groups:
             parents = [before.get(each.key) or before[each.key[:-1]] for each in group.classes]
             stream = parents[0][0]
@@ -255,7 +275,7 @@ class _Forward:
     def _attention(self, n: int, parts: Sequence[Box]) -> list[Box]:
         """What all heads find, for all groups."""
         D, heads = self.model.width, self.model.heads
-        size, sets = D // heads, sets_of(self.groups, self.names)
+        size, sets = D // heads, sets_of(self.groups, self.argument)
         sought = [sought_by(group, self.groups, self.variables) for group in self.groups]
         found: list[list[Box]] = [[] for _ in self.groups]
         for h in range(heads):
@@ -280,11 +300,11 @@ class _Forward:
     def _leads(self) -> None:
         """The least lead of every class with a right token, over all others."""
         U = self.tensor("lm_head.weight")
-        addresses = self._addresses
-        read = self._by_address(U[addresses])
-        unit = float(np.abs(read.k).max()) or 1.0
+        tables = {name: each for name, each in self.tables.items() if each.right}
+        reads = {name: self._by_bits(U[self._rows(each)], each) for name, each in tables.items()}
+        unit = float(np.abs(reads[ADDRESS].k).max()) or 1.0
         others = np.ones(len(U), bool)
-        others[addresses] = False
+        others[[row for each in tables.values() for row in self._rows(each)]] = False
         rest = np.flatnonzero(others)
         texts = {number: text for text, number in self.model.tokens.items()}
         for group in self.groups:
@@ -297,20 +317,23 @@ class _Forward:
             y = self._norm(group, group.stream, "transformer.ln_f")
             for following, rows in wanted.items():
                 box = y.rows(np.array(rows))
-                if following == ADDRESS:
-                    sort, pair = "address", self._address_leads(box, read, U[rest])
+                over = {name: read for name, read in reads.items() if name != following}
+                rivals = _Rivals(U[rest], list(over.values()))
+                names = [*(texts.get(int(t), f"token {t}") for t in rest), *map(_shown, over)]
+                if following in reads:
+                    leads = self._table_leads(box, reads[following], tables[following], rivals)
+                    names.append(f"another {_shown(following)}")
                 else:
                     own = self.model.tokens[following]
-                    sort = "end" if following.startswith("<") else "step"
-                    pair = self._token_leads(box, U[own], U[rest], read, rest == own)
-                to_rest, to_addresses = pair
-                rivals = [*(texts.get(int(t), f"token {t}") for t in rest), "@p"]
-                leads = np.concatenate([to_rest, to_addresses[:, None]], axis=1) / unit
+                    leads = self._token_leads(box, U[own], rivals)
+                    leads[:, np.flatnonzero(rest == own)] = np.inf
+                leads = leads / unit
                 leads = np.where(np.isnan(leads), -np.inf, leads)
                 row, column = np.unravel_index(leads.argmin(), leads.shape)
-                right = "the address" if following == ADDRESS else following
-                where = f"after {group.classes[rows[int(row)]]}: {right} against {rivals[column]}"
+                after = group.classes[rows[int(row)]]
+                where = f"after {after}: {_right(following)} against {names[column]}"
                 least = float(leads[row, column])
+                sort = _sort(following)
                 if sort not in self.proof.leads or least < self.proof.leads[sort].least:
                     self.proof.leads[sort] = Lead(least, where)
 
@@ -328,38 +351,34 @@ class _Forward:
         kept: Floats = lead - store * np.abs(lead) - 2.01 * store * own - 2 * f.least
         return kept
 
-    def _token_leads(
-        self, y: Box, own: Floats, rest: Floats, read: Table, itself: NDArray[np.bool_]
-    ) -> tuple[Floats, Floats]:
-        """The leads of one token over all others but addresses, and over addresses."""
-        difference = own - rest
-        lead = y.c @ difference.T - y.loose @ np.abs(difference).T
-        size = y.size @ (np.abs(own) + np.abs(rest)).T
+    def _token_leads(self, y: Box, own: Floats, rivals: "_Rivals") -> Floats:
+        """The leads of one token over others, and over all of each table."""
+        lead, size = rivals.over(y, own)
+        size = size + (y.size @ np.abs(own))[:, None]
         greatest = (np.abs(y.c @ own) + y.loose @ np.abs(own))[:, None]
-        D = len(own)
-        over = self._kept(lead, size, greatest, D)
-        over[:, itself] = np.inf
-        difference = own - read.c
-        wide = np.abs(read.k) + read.r
-        lead = y.c @ difference - y.loose @ np.abs(difference) - y.size @ wide
-        size = y.size @ (np.abs(own) + np.abs(read.c) + wide)
-        return over, self._kept(lead[:, None], size[:, None], greatest, D)[:, 0]
+        return self._kept(lead, size, greatest, len(own))
 
-    def _address_leads(self, y: Box, read: Table, rest: Floats) -> tuple[Floats, Floats]:
-        """The leads of the given address over all tokens, and over all other addresses.
+    def _table_leads(self, y: Box, read: Table, of: Tokens, rivals: "_Rivals") -> Floats:
+        """The leads of the right token of a table over others, and last over all of its own.
 
-        A row of U is α + κ·bit(p − 1) ± ρ. Where y has the same bit of the right address, it adds
-        κk − |κ|(|c| + r) at least; another address that differs there has twice that less.
+        A row of U is α + κ·bit ± ρ, for a bit of the token's number. Where y has the same bit of
+        the right one, it adds κk − |κ|(|c| + r) at least; another token of the table that differs
+        there has twice that less.
         """
-        gaps = np.zeros((len(y.c), self.variables.b))
+        names = {
+            number: (place, right)
+            for place, (number, right) in enumerate(
+                (self.variables.number(kind, j), self.variables.known(of.right[kind], j))
+                for kind in of.numbers
+                for j in range(self.variables.width(kind))
+            )
+        }
+        gaps = np.zeros((len(y.c), len(names)))
         greatest = np.abs(y.c @ read.c) + y.loose @ np.abs(read.c) + y.size @ read.r
         own = np.zeros_like(y.c)
         for d in np.flatnonzero(read.k):
-            bit = next(
-                j for j in range(self.variables.b) if self.variables.number("far", j) == read.var[d]
-            )
             kappa = read.k[d]
-            number, sign = self.variables.known("given", bit)
+            bit, (number, sign) = names[int(read.var[d])]
             if y.var[d] == number:
                 own[:, d] = kappa * sign * y.k[:, d] - np.abs(kappa) * (
                     np.abs(y.c[:, d]) + y.r[:, d]
@@ -381,10 +400,41 @@ class _Forward:
         greatest = np.minimum(
             greatest + y.size @ np.abs(read.k), signed + spread + y.loose @ np.abs(read.c) + slips
         )
-        difference = read.c - rest
-        lead = (y.c @ difference.T) - y.loose @ np.abs(difference).T
+        lead, sizes = rivals.over(y, read.c)
         lead = lead + (own.sum(axis=1) - slips)[:, None]
-        sizes = size[:, None] + y.size @ np.abs(rest).T
-        over = self._kept(lead, sizes, greatest[:, None], D)
+        over = self._kept(lead, size[:, None] + sizes, greatest[:, None], D)
         to_others = self._kept(between[:, None], 2 * size[:, None], greatest[:, None], D)
-        return over, to_others[:, 0]
+        return np.concatenate([over, to_others], axis=1)
+
+
+class _Rivals:
+    """Rows of the unembedding that must lose: single ones, and all of each table together."""
+
+    def __init__(self, rest: Floats, tables: Sequence[Table]) -> None:
+        self.rows = np.concatenate([rest, *(table.c[None] for table in tables)])
+        self.wide = np.array([np.abs(table.k) + table.r for table in tables])
+
+    def over(self, y: Box, own: Floats) -> tuple[Floats, Floats]:
+        """How much more than they another row gives at least, and the sizes of their sums."""
+        difference = own - self.rows
+        lead = y.c @ difference.T - y.loose @ np.abs(difference).T
+        size = y.size @ np.abs(self.rows).T
+        if len(self.wide):
+            spread = y.size @ self.wide.T
+            lead[:, -len(self.wide) :] -= spread
+            size[:, -len(self.wide) :] += spread
+        return lead, size
+
+
+def _sort(following: str) -> str:
+    """The sort of a right token."""
+    return "address" if following == ADDRESS else "end" if following[0] == "<" else "step"
+
+
+def _shown(table: str) -> str:
+    """A table's tokens in words."""
+    return "@p" if table == ADDRESS else table
+
+
+def _right(following: str) -> str:
+    return "the address" if following == ADDRESS else following

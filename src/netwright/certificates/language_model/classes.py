@@ -23,7 +23,7 @@ right (left), which is what the next step token takes over as *given*.
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from netwright.certificates.language_model.boxes import Stream
 from netwright.certificates.reading import Machine
@@ -31,8 +31,13 @@ from netwright.errors import FormatError
 from netwright.text import as_token
 
 RUN, UNKNOWN, REJECT = "<run>", "<unk>", "<reject>"
-KINDS = ("A", "T", "N", "far", "ahead", "given")
+KINDS = (
+    *("A", "T", "N", "far", "ahead", "given"),
+    *("state", "symbol", "next", "written", "seen"),  # of `universal`
+)
 Key = tuple[str, ...]
+Known = tuple[tuple[str, int], ...]
+"""Variables of a class whose bits are those of known numbers."""
 
 
 @dataclass(frozen=True)
@@ -41,21 +46,72 @@ class Class:
 
     key: Key
     text: str | None
-    """Its token; None for addresses."""
+    """Its token; None for the tokens of a table."""
     before: Key | None = None
     """The set of classes of the token before; None at position 0."""
     ahead: tuple[str, Key] | None = None
     """The variable that has the address of the visit ahead, and the set of its classes."""
-    flagged: Key | None = None
-    """The set of classes that it finds by a flag of theirs, wherever they are."""
+    flagged: tuple[Key, ...] = ()
+    """Sets of classes that it finds by a flag of theirs, wherever they are."""
     following: str | None = None
-    """The right token after it: its text, or ADDRESS; None if the argument says none."""
+    """The right token after it: its text, or a table; None if the argument says none."""
+    rule: "ByKey | None" = None
+    """What it finds by a key that it has itself."""
+    table: str = "@"
+    """The tokens of the class, if it has no text."""
+    known: Known = ()
 
     def __str__(self) -> str:
         return " ".join((self.key[0], *(f"({', '.join(self.key[1:])})" for _ in self.key[1:2])))
 
 
+class ByKey(NamedTuple):
+    """A look-up among classes with different keys."""
+
+    found: Key
+    """The set of the class that is found."""
+    among: Key
+    """The set of all classes with keys; two tokens of them differ in a bit."""
+    kinds: tuple[str, ...]
+    """The variables whose bits a key is."""
+
+
 ADDRESS = "@"
+FROM_BEFORE: Mapping[str, str] = {"ahead": "given"}
+
+
+class Tokens(NamedTuple):
+    """A table of tokens whose rows are bits of numbers."""
+
+    texts: list[str]
+    numbers: Mapping[str, list[int]]
+    """By variable: the number of every token."""
+    right: Mapping[str, str] = {}
+    """If it has the right next token: which variables of the token before have its bits."""
+
+
+class Argument(Protocol):
+    """What is said of the texts of a checkpoint: their classes, and what each of them finds."""
+
+    @property
+    def families(self) -> list[dict[int, list["Group"]]]:
+        """Sorts of contexts: all classes at the beginning, and from some blocks on."""
+
+    @property
+    def widths(self) -> Mapping[str, int]:
+        """The numbers of bits of variables that are not positions."""
+
+    def memberships(self, key: Key) -> Iterator[Key]:
+        """The sets that a class is in."""
+
+    def tables(self, context: int) -> Mapping[str, Tokens]:
+        """Tokens that are rows of bits, by name."""
+
+
+def addresses(context: int) -> Tokens:
+    """The tokens `@p`, as bits of p − 1."""
+    numbers = {"far": [p - 1 for p in range(context)]}
+    return Tokens([f"{ADDRESS}{p}" for p in range(context)], numbers, {"far": "given"})
 
 
 @dataclass
@@ -68,6 +124,12 @@ class Group:
     """Whether they are at position 0, and the only ones there."""
     sides: Mapping[str, str] = field(default_factory=dict)
     """The variables that have the addresses of the last visits to the right and to the left."""
+    handed: Mapping[str, str] = field(default_factory=lambda: FROM_BEFORE)
+    """What the token after calls its variables, if it takes them over."""
+    seen: Mapping[str, str] = field(default_factory=dict)
+    """What a token whose visit ahead it is calls its variables, besides addresses."""
+    told: Mapping[str, str] = field(default_factory=dict)
+    """What a token that finds it by a key calls its variables."""
     stream: Stream = field(init=False)
 
 
@@ -126,6 +188,50 @@ class Names(NamedTuple):
         return text if state is None else f"{text}:goto:{as_token(state)}"
 
     @property
+    def families(self) -> list[dict[int, list["Group"]]]:
+        """Runs, in which classes are apart by the symbol ahead from block 1 on; refused prompts."""
+        return [{0: groups(self, seen=False), 1: groups(self, seen=True)}, {0: refused(self)}]
+
+    @property
+    def widths(self) -> Mapping[str, int]:
+        """There are none: states and symbols are classes."""
+        return {}
+
+    def tables(self, context: int) -> Mapping[str, Tokens]:
+        """Addresses alone."""
+        return {ADDRESS: addresses(context)}
+
+    def memberships(self, key: Key) -> Iterator[Key]:
+        """The sets that a class is in."""
+        kind, *of = key
+        blank, delta = self.machine.blank, self.delta
+        if kind in ("letter", "letter first", UNKNOWN, f"{UNKNOWN} first"):
+            yield ("letters",)
+        if kind in (UNKNOWN, f"{UNKNOWN} first"):
+            yield ("unknown",)
+        if kind in ("letter", "letter first"):
+            yield ("visit R", of[0])
+        if kind == "letter first":
+            yield ("first", of[0])
+        if kind in ("run", "run first"):
+            yield from (("visit R", blank), ("visit L", blank), ("before left",))
+            seen = of or ([blank] if kind == "run first" else self.machine.symbols)
+            yield from (("before step", "R", self.machine.start, s) for s in seen)
+        if kind in ("step", "left"):
+            yield key
+        if kind == "passed":
+            yield from (("visit L", of[0]), ("before left",))
+        if kind == "resumed":
+            a, q, *seen = of
+            yield ("visit L", a)
+            yield from (("before step", "R", q, s) for s in seen or self.machine.symbols)
+        if kind == "address":
+            _, q, a, *seen = of
+            p, w, to = delta[q, a]
+            yield from (("visit R", w), ("visit L", w))
+            yield from (("before step", to, p, s) for s in seen or self.machine.symbols)
+
+    @property
     def accept(self) -> str:
         """The token that ends a run that does not reject."""
         return "<accept>" if self.machine.accepting else "<halt>"
@@ -149,7 +255,7 @@ def refused(names: Names) -> list[Group]:
     letters = [Class(("letter", a), as_token(a), ("letters",)) for a in names.machine.symbols]
     first = [Class(("letter first", a), as_token(a)) for a in names.machine.symbols]
     unknown = Class((UNKNOWN,), UNKNOWN, ("letters",))
-    run = Class((RUN, UNKNOWN), RUN, ("letters",), flagged=("unknown",), following=REJECT)
+    run = Class((RUN, UNKNOWN), RUN, ("letters",), flagged=(("unknown",),), following=REJECT)
     return [
         Group("letter", [*letters, unknown]),
         Group("letter first", [*first, Class((f"{UNKNOWN} first",), UNKNOWN)], first=True),
@@ -177,7 +283,7 @@ def groups(names: Names, *, seen: bool) -> list[Group]:
         return names.step("R", machine.start, s) if s else None
 
     runs = [
-        Class(key("run", s), RUN, ("letters",), None, ("first", s) if seen else None, started(s))
+        Class(key("run", s), RUN, ("letters",), None, (("first", s),) if seen else (), started(s))
         for s in found
     ]
     made["run"] = Group("run", runs, sides=both)
@@ -233,47 +339,16 @@ def groups(names: Names, *, seen: bool) -> list[Group]:
             following = names.step(to, p, s) if s else None
             visit = side[to], (f"visit {to}", s)
             group.classes.append(
-                Class(key("address", m, q, a, s), None, ("step", m, q, a), visit, None, following)
+                Class(key("address", m, q, a, s), None, ("step", m, q, a), visit, (), following)
             )
     return list(made.values())
 
 
-def sets_of(found: list[Group], names: Names) -> dict[Key, list[tuple[int, int]]]:
+def sets_of(found: list[Group], argument: Argument) -> dict[Key, list[tuple[int, int]]]:
     """The sets of classes by name, as places of group and row."""
     sets: dict[Key, list[tuple[int, int]]] = {}
     for g, group in enumerate(found):
         for n, each in enumerate(group.classes):
-            for name in _memberships(each.key, names):
+            for name in argument.memberships(each.key):
                 sets.setdefault(name, []).append((g, n))
     return sets
-
-
-def _memberships(key: Key, names: Names) -> Iterator[Key]:
-    """The sets that a class is in."""
-    kind, *of = key
-    blank, delta = names.machine.blank, names.delta
-    if kind in ("letter", "letter first", UNKNOWN, f"{UNKNOWN} first"):
-        yield ("letters",)
-    if kind in (UNKNOWN, f"{UNKNOWN} first"):
-        yield ("unknown",)
-    if kind in ("letter", "letter first"):
-        yield ("visit R", of[0])
-    if kind == "letter first":
-        yield ("first", of[0])
-    if kind in ("run", "run first"):
-        yield from (("visit R", blank), ("visit L", blank), ("before left",))
-        seen = of or ([blank] if kind == "run first" else names.machine.symbols)
-        yield from (("before step", "R", names.machine.start, s) for s in seen)
-    if kind in ("step", "left"):
-        yield key
-    if kind == "passed":
-        yield from (("visit L", of[0]), ("before left",))
-    if kind == "resumed":
-        a, q, *seen = of
-        yield ("visit L", a)
-        yield from (("before step", "R", q, s) for s in seen or names.machine.symbols)
-    if kind == "address":
-        _, q, a, *seen = of
-        p, w, to = delta[q, a]
-        yield from (("visit R", w), ("visit L", w))
-        yield from (("before step", to, p, s) for s in seen or names.machine.symbols)

@@ -29,14 +29,15 @@ _PROOF = record(
     leads=record(step=optional(text), address=optional(text), end=optional(text)),
     tightest=text,
 )
-_WHOLE = record(
-    kind=text,
-    machine=MACHINE,
-    model=record(architecture=text, context=index, parameters=index, digest=text),
-    partial_sums=index,
-    proofs=sequence(_PROOF),
-    promises=sequence(text),
-)
+_REST = {
+    "kind": text,
+    "model": record(architecture=text, context=index, parameters=index, digest=text),
+    "partial_sums": index,
+    "proofs": sequence(_PROOF),
+    "promises": sequence(text),
+}
+_OF_ONE = record(**_REST, machine=MACHINE)
+_UNIVERSAL = record(**_REST, universal=record(states=index, symbols=index))
 
 
 def lead_text(lead: float | None) -> str | None:
@@ -60,12 +61,12 @@ def written(proof: Proof) -> dict[str, Any]:
 
 
 def certificate(
-    machine: Mapping[str, Any], model: Mapping[str, Any], partial: int, proofs: Iterable[Proof]
+    about: Mapping[str, Any], model: Mapping[str, Any], partial: int, proofs: Iterable[Proof]
 ) -> bytes:
-    """The content of a certificate file."""
+    """The content of a certificate file, about a machine, or numbers of states and symbols."""
     whole = {
         "kind": KIND,
-        "machine": machine,
+        **about,
         "model": model,
         "partial_sums": partial,
         "proofs": [written(proof) for proof in proofs],
@@ -85,5 +86,5 @@ def read_certificate(data: bytes, label: str) -> dict[str, Any]:
     if not isinstance(whole, dict) or whole.get("kind") != KIND:
         kind = whole.get("kind") if isinstance(whole, dict) else whole
         raise FormatError(f"{label} is of kind {shown(kind)}; this netwright reads {shown(KIND)}")
-    require(_WHOLE, whole, label)
+    require(_UNIVERSAL if "universal" in whole else _OF_ONE, whole, label)
     return whole

@@ -17,7 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netwright.certificates.language_model.checker import Model, Tensors
-from netwright.certificates.language_model.classes import ADDRESS, RUN, UNKNOWN, Names
+from netwright.certificates.language_model.classes import (
+    ADDRESS,
+    RUN,
+    UNKNOWN,
+    Names,
+    addresses,
+)
+from netwright.certificates.language_model.universal import BOS, TAPE, Universal
 from netwright.certificates.schema import shown, unique
 from netwright.errors import FormatError, InputError
 from netwright.files import read_file
@@ -72,6 +79,11 @@ class Files(NamedTuple):
     tokens: Mapping[str, int]
 
     @property
+    def is_universal(self) -> bool:
+        """Whether it takes the rules of a machine in its prompt."""
+        return TAPE in self.tokens
+
+    @property
     def digest(self) -> str:
         """Of all tensors under the names of GPT-2, as numbers of float32, and of all tokens."""
         found = hashlib.sha256()
@@ -112,8 +124,11 @@ def read_folder(folder: Path) -> Files:
 
 def check_tokens(files: Files, names: Names, label: str) -> None:
     """Raise FormatError if a checkpoint has not the tokens of a machine."""
-    if "<tape>" in files.tokens:
-        raise InputError("no certificate for universal checkpoints yet: name one of one machine")
+    if files.is_universal:
+        raise InputError(
+            f"{label} is universal, for all machines: leave --machine out, or give a prompt of the "
+            "machine with --prompt-file"
+        )
     wanted = [*names.texts, *(f"{ADDRESS}{p}" for p in range(files.model.context))]
     for text in wanted:
         if text not in files.tokens:
@@ -121,6 +136,17 @@ def check_tokens(files: Files, names: Names, label: str) -> None:
                 f"{label}: it has no token {text!r}, which a checkpoint of this machine has: is it "
                 "of another one?"
             )
+
+
+def universal_in(files: Files, label: str) -> Universal:
+    """The states and symbols of a universal checkpoint; FormatError if a token is missing."""
+    if not files.is_universal:
+        raise InputError(f"{label} is of one machine; say which it must be: --machine MACHINE")
+    found = Universal.of(files.tokens, label)
+    for text in addresses(files.model.context).texts:
+        if text not in files.tokens:
+            raise FormatError(f"{label}: it has no token {text!r}, which such a checkpoint has")
+    return found
 
 
 def _object(folder: Path, name: str) -> dict[str, Any]:
@@ -187,15 +213,20 @@ def _tokens(path: Path, tokenizer: Mapping[str, Any]) -> dict[str, int]:
     if tokenizer.get("pre_tokenizer") != {"type": "WhitespaceSplit"}:
         raise FormatError(f"{path}: pre_tokenizer must be WhitespaceSplit")
     post = tokenizer.get("post_processor")
-    wanted = [{"Sequence": {"id": "A", "type_id": 0}}, {"SpecialToken": {"id": RUN, "type_id": 0}}]
-    special = {"id": RUN, "ids": [vocabulary.get(RUN)], "tokens": [RUN]}
+    around = [BOS, RUN] if TAPE in vocabulary else [RUN]
+    wanted = [{"SpecialToken": {"id": text, "type_id": 0}} for text in around]
+    wanted.insert(-1, {"Sequence": {"id": "A", "type_id": 0}})
+    special = {text: {"id": text, "ids": [vocabulary.get(text)], "tokens": [text]}
+               for text in around}  # fmt: skip
     if (
         not isinstance(post, dict)
         or post.get("type") != "TemplateProcessing"
         or post.get("single") != wanted
-        or post.get("special_tokens") != {RUN: special}
+        or post.get("special_tokens") != special
     ):
-        raise FormatError(f"{path}: post_processor must add {RUN} after the text, and no more")
+        before = f"{BOS} before the text and " if len(around) > 1 else ""
+        after = f"{RUN} after {'it' if before else 'the text'}"
+        raise FormatError(f"{path}: post_processor must add {before}{after}, and no more")
     for each in tokenizer.get("added_tokens") or []:
         known = isinstance(each, dict) and each.get("content") in ("<pad>", UNKNOWN)
         if not known or vocabulary.get(each["content"]) != each.get("id"):

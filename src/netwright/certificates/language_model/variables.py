@@ -6,6 +6,7 @@ one of them is known to have the other. A table's columns are compared with all 
 for every position; what they differ in goes into a radius.
 """
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -41,10 +42,11 @@ class Table:
 
 
 class Variables:
-    """The variables of a context."""
+    """The variables of a context; `widths` are the numbers of bits of those of its machine."""
 
-    def __init__(self, context: int) -> None:
+    def __init__(self, context: int, widths: Mapping[str, int]) -> None:
         self.context, self.b = context, max(1, (context - 1).bit_length())
+        self._widths = widths
         self._known: dict[tuple[str, int], tuple[int, float]] = {}
         positions, seen = np.arange(context), dict[bytes, int]()
         columns = []
@@ -60,14 +62,22 @@ class Variables:
                     columns.append((own, column))
                 self._known[kind, bit] = own, sign
         for kind in KINDS:
-            for bit in range(self.b):
+            for bit in range(self.width(kind)):
                 self._known.setdefault((kind, bit), (self.number(kind, bit), 1.0))
         only = bits(np.where(positions == 0, 1, 0), 1)[:, 0]
         self.alone = seen.get(only.tobytes(), NONE - 1)
         """The variable that is 1 at position 0 alone, if there is one: for T = 2^(b-1) + 1."""
         self.of_positions = np.array([own for own, _ in columns]), np.array([c for _, c in columns])
-        far = [self.number("far", bit) for bit in range(self.b)]
-        self.of_addresses = np.array(far), bits(positions - 1, self.b).T.copy()
+
+    def width(self, kind: str) -> int:
+        """The number of its bits."""
+        return self._widths.get(kind, self.b)
+
+    def of(self, numbers: Mapping[str, Sequence[int]]) -> tuple[Places, Floats]:
+        """Variables, and their bits in the rows of a table, of which the numbers are given."""
+        own = [self.number(kind, j) for kind in numbers for j in range(self.width(kind))]
+        columns = [bits(np.array(each), self.width(kind)).T for kind, each in numbers.items()]
+        return np.array(own), np.concatenate(columns)
 
     @staticmethod
     def number(kind: str, bit: int) -> int:
@@ -81,7 +91,7 @@ class Variables:
     def renaming(self, old: str, new: str) -> dict[int, tuple[int, float]]:
         """What the bits of one variable become if they are called by another's name."""
         found = {}
-        for bit in range(self.b):
+        for bit in range(self.width(old)):
             (a, sign), (z, other) = self.known(old, bit), self.known(new, bit)
             found[a] = z, sign * other
         return found
@@ -92,7 +102,8 @@ class Variables:
         varies = table.max(axis=0) > table.min(axis=0)
         columns = table[:, varies]
         centred = values - values.mean(axis=1, keepdims=True)
-        fits = (centred @ columns) ** 2 / (centred**2).sum(axis=1, keepdims=True)
+        spread = (centred**2).sum(axis=1, keepdims=True)
+        fits = (centred @ columns) ** 2 / np.where(spread > 0, spread, np.inf)
         best = fits.argmax(axis=0) if columns.size else np.zeros(0, np.int64)
         on = values[best].T > 0
         low, high = np.where(on, columns, np.inf).min(axis=0), np.where(on, columns, -np.inf).max(0)

@@ -13,10 +13,10 @@ States and symbols are numbers in bits ±1, so that the stream grows with their 
 new: an address token, which has taken over its step, looks its rule up among the actions, which
 have taken over their keys. With a = aq + as bits of a key, the scores are
 
-| 3a | the action whose key is this one |
-| 3a − 1 | `<bos>`, which means: there is no rule |
-| ≤ 3a − 2 | other actions, as their keys differ in a bit |
-| ≤ a | all else |
+| a | the action whose key is this one |
+| a − 1 | `<bos>`, which means: there is no rule |
+| ≤ a − 2 | other actions, as their keys differ in a bit |
+| ≤ −a | all else: 2a is taken off |
 
 Tokens that need no rule look at `<tape>`, whose value is 0.
 """
@@ -306,14 +306,15 @@ def _rule_lookup(stream: Layout, vocabulary: UniversalVocabulary) -> Head:
     Q, K = (Matrix(stream, slots).connect("q1", "q").connect("s1", "s") for _ in range(2))
     queries: dict[str, Sum] = {
         "act": {"isP": 2 * a},
-        "none": {"isP": 3 * a - 1},
+        "none": {"isP": a - 1},
         "rest": dict.fromkeys(("isX", "isRUN", "isS", "isTape"), 4 * a),
     }
     for slot, inputs in queries.items():
         for source, weight in inputs.items():
             Q.put((str(source), ""), (slot, ""), weight)
-    for slot, source in (("act", "isAct"), ("none", "isBOS"), ("rest", "isTape")):
+    for slot, source in (("none", "isBOS"), ("rest", "isTape"), ("act", "isAct"), ("act", "isBOS")):
         K.put((source, ""), (slot, ""))
+    K.put(("one", ""), ("act", ""), -1)  # so that scores are near 0 where they decide
     carried = {"VQ": "q2", "VW": "w", "VM": "m2", "isBOS": "hlt"}
     values = Layout.of({target: stream.labels(target) for target in carried.values()})
     V, O = Matrix(stream, values), Matrix(values, stream)
@@ -340,7 +341,12 @@ def _visits(stream: Layout) -> Block:
 
 
 def _unembedding(vocabulary: UniversalVocabulary, stream: Layout, tokens: Layout) -> Matrix:
-    """The right token has 1 or more, all others −1 or less, as in `construction`."""
+    """The right token has 1 or more, all others −1 or less, as in `construction`.
+
+    After a prompt with `<unk>` in it, `<run>` may have found anything: coordinates of q2 and m2 are
+    2 at most, of Ys 9, of Z 5, so that a step has aq + 8as + 3 at most and an address 4b + 1.
+    `<halt>` has 10 more than either.
+    """
     number, b = vocabulary.number, bits_of(vocabulary.context)
     U = address_logits(stream, tokens, number["@0"], vocabulary.context, {"acc": 2 * b + 2})
     for m, q, a in vocabulary.steps:
@@ -350,7 +356,8 @@ def _unembedding(vocabulary: UniversalVocabulary, stream: Layout, tokens: Layout
         U.entries[stream.index("m2", m), column] = 2
         U.entries[stream.index("one"), column] = -(vocabulary.aq + vocabulary.a_s + 1)
     U.entries[stream.index("acc"), ACCEPT] = 2 * b + 2
-    U.entries[stream.index("hlt"), HALT] = vocabulary.aq + vocabulary.a_s + 2 * b
+    most = max(5 * b, vocabulary.aq + 8 * vocabulary.a_s)
+    U.entries[stream.index("hlt"), HALT] = most + 16
     return U
 
 

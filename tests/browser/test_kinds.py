@@ -117,7 +117,9 @@ def test_an_rnn_that_reads_moves_over_its_input(look: Opened) -> None:
         at(page, t)
         assert page.inner_text("#tape .head b") == symbol
         assert page.get_attribute("#tape .head", "title").startswith(f"cell {t - 1}:")
-        assert text(page, "#sentence") == f"The network reads its input: symbol {t} of 4 is {symbol}."
+        assert (
+            text(page, "#sentence") == f"The network reads its input: symbol {t} of 4 is {symbol}."
+        )
         assert "from t = 5 on, when the machine starts" in text(page, "#picture h2")
         page.keyboard.press("ArrowRight")
     at(page, 5)

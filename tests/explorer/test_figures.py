@@ -158,7 +158,10 @@ def test_a_prompt_that_is_read_says_what_it_says_so_far() -> None:
     network = compile_network(library_machine("palindrome"), "universal-text")
     explored, text = Explored(network, tuple("ab")), network.compiled.text(tuple("ab"))
     for number, state in (("111", "accept"), ("110", "back"), ("1", "start")):
-        for extra, words in ((0, [f"number {int(number, 2)}"]), (1, ["number 0", f"state {state}"])):
+        for extra, words in (
+            (0, [f"number {int(number, 2)}"]),
+            (1, ["number 0", f"state {state}"]),
+        ):
             place = re.search(rf"(?<=[<>YN]){number}A", text)
             assert place is not None
             moment = explored.moment(place.start() + len(number) + extra)

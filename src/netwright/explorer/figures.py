@@ -117,7 +117,14 @@ def _flag(_shown: Shown, x: Rational, _first: int) -> str | None:
     return str(x) if x in (0, 1) else None
 
 
-NUMBERS = {"number": _number, "flag": _flag, "state": _state, "symbol": _symbol, "pointer": _pointer, "move": _move}
+NUMBERS = {
+    "number": _number,
+    "flag": _flag,
+    "state": _state,
+    "symbol": _symbol,
+    "pointer": _pointer,
+    "move": _move,
+}
 
 
 def _decoded(shown: Shown, figure: Figure) -> list[Row]:

@@ -57,7 +57,9 @@ class Sheet:
         for row in stream_rows(self.shown, view):
             self.row(row)
         if text := self.shown.data.get("text"):
-            self.heading("The end of the text: what is looked up, and the token that is written now")
+            self.heading(
+                "The end of the text: what is looked up, and the token that is written now"
+            )
             first = text["all"] - len(text["before"])
             lit = {n for _, at, tokens in text["pointed"] for n in range(at, at + len(tokens))}
             before = [Said(each, first + n in lit) for n, each in enumerate(text["before"])]

@@ -165,16 +165,21 @@ QUICK: dict[str, Callable[[], list[Row]]] = {
 }
 SLOW: dict[str, Callable[[], list[Row]]] = {"long horizons": long_horizons, "campaign": campaign}
 OTHERS = {
-    "language-model.md#noise-and-fine-tuning": "python -P benchmarks/robustness.py",
-    "run-anywhere.md#measured": "python -P benchmarks/llama.py",
-    "tour.md#long-runs": "python benchmarks/depth_and_cells.py",
-    "architecture.md": "python benchmarks/accelerated.py",
-    "universal.md#in-one-file-with-any-machine": "python benchmarks/explore.py",
-    "export.md#what-a-check-says": "netwright export busy-beaver-5 --to torch --dtype float32 "
-    "--keep-failed -o bb5",
-    "proofs.md": "make proofs",
+    "language-model.md#noise-and-fine-tuning": ["python -P benchmarks/robustness.py"],
+    "run-anywhere.md#measured": ["python -P benchmarks/llama.py"],
+    "tour.md#long-runs": [
+        "netwright bench busy-beaver-5",
+        "python benchmarks/depth_and_cells.py",
+    ],
+    "architecture.md#how-an-engine-is-kept-honest": ["python benchmarks/accelerated.py"],
+    "universal.md": ["python benchmarks/accelerated.py", "python benchmarks/explore.py"],
+    "campaigns.md#every-small-machine-certified": ["python docs/results.py campaign"],
+    "export.md#what-a-check-says": [
+        "netwright export busy-beaver-5 --to torch --dtype float32 --keep-failed -o bb5"
+    ],
+    "proofs.md": ["make proofs"],
 }
-"""Where there are figures of other scripts, and the command for each."""
+"""Where there are figures of other scripts, and their commands."""
 
 
 def processor() -> str:
@@ -218,8 +223,8 @@ def page(data: dict[str, Any]) -> str:
         where = found["provenance"]
         parts.append(f"({where['day']}; {where['processor']}; {where['versions']}.)\n")
     parts.append("## Measured by other scripts\n")
-    rows = [f"| [{place}]({place}) | `{call}` |" for place, call in OTHERS.items()]
-    parts.append("| where the figures are | command |\n|---|---|\n" + "\n".join(rows) + "\n")
+    rows = [f"| [{at}]({at}) | `{'`, `'.join(calls)}` |" for at, calls in OTHERS.items()]
+    parts.append("| where the figures are | commands |\n|---|---|\n" + "\n".join(rows) + "\n")
     return "\n".join(parts)
 
 

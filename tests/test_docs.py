@@ -168,9 +168,10 @@ def test_the_calls_of_the_readme_succeed(
 
 def calls_in(name: str) -> list[str]:
     """What a page calls netwright with, in its text and in its blocks."""
-    inline = re.findall(r"`netwright ([^`\n]+)`", FENCE.sub("", PAGES[name]))
+    prose = FENCE.sub("", PAGES[name])
+    inline = re.findall(r"`netwright ([^`\n]+)`|^    (?:\$ )?netwright (.+)$", prose, re.M)
     blocks = "".join(text for _, language, text in BLOCKS[name] if language != "py")
-    return inline + re.findall(r"^ *(?:\$ )?netwright (.+)$", blocks, re.M)
+    return [a or b for a, b in inline] + re.findall(r"^ *(?:\$ )?netwright (.+)$", blocks, re.M)
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -213,6 +214,9 @@ def test_the_results_are_those_that_were_measured() -> None:
     data = json.loads(results.DATA.read_text(encoding="utf-8"))
     assert results.page(data) == PAGES["results.md"], "run: python docs/results.py NAME"
     assert data.keys() >= results.QUICK.keys()
+    scripts = re.findall(r"\bpython (?:-P )?(\S+\.py)", PAGES["results.md"])
+    assert len(scripts) > 5
+    assert all((ROOT / script).is_file() for script in scripts), scripts
 
 
 @pytest.mark.parametrize(

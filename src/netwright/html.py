@@ -25,3 +25,12 @@ def table(caption: str, header: Sequence[object], rows: Iterable[Sequence[object
         f'<caption style="{_CAPTION}">{escape(caption)}'
         f"</caption>{top}<tbody>{body}</tbody></table></div>"
     )
+
+
+def part_of(count: int, every: int, what: str) -> str:
+    """What a caption says of a table that has some of all rows: nothing if it has all.
+
+    >>> part_of(18, 26, "rows"), part_of(26, 26, "rows")
+    ('; 18 of 26 rows shown', '')
+    """
+    return f"; {count:,} of {every:,} {what} shown" if count < every else ""

@@ -319,7 +319,8 @@ def test_what_is_no_weight_is_an_obligation_too(choice: Choice) -> None:
         is_same = all(net[name] == part for name, part in change.items())
         found = failed(kind, {**written, "network": {**net, **change}})
         assert is_same == (found is None), change
-    for seed in ([], written["seed"][:-1]) if "seed" in written else ():
+    seeds: list[Any] = [[], written["seed"][:-1]] if "seed" in written else []
+    for seed in seeds:
         assert failed(kind, {**written, "seed": seed}) is not None
 
 

@@ -18,9 +18,9 @@ import pytest
 import netwright as nw
 from netwright.cli import main
 from netwright.errors import OutputError
-from netwright.explorer import page
 from netwright.explorer import site as built
 from netwright.explorer.answers import json_bytes
+from netwright.explorer.page import unpacked
 from netwright.explorer.site import KINDS, MOST_BYTES, write_site
 from netwright.machine.library import library_names
 
@@ -60,11 +60,11 @@ class Links(HTMLParser):
             self.facts[name] = given["content"] or ""
 
 
-def unpacked(script: Path) -> dict[str, Any]:
+def packed_in(script: Path) -> dict[str, Any]:
     found = re.fullmatch(r'site\.packed\["([^"]+)"\] = "([^"]+)";\n', script.read_text("utf-8"))
     assert found is not None
     assert found[1] == script.stem
-    return dict(page.unpacked(found[2]))
+    return dict(unpacked(found[2]))
 
 
 def test_a_site_is_small_enough(site: Path) -> None:
@@ -103,7 +103,7 @@ def test_the_gallery_has_every_machine_and_every_one_of_its_networks(site: Path)
 
 @pytest.mark.parametrize("name", ["palindrome", "universal-4-6"])
 def test_the_networks_of_a_site_are_those_that_are_compiled(site: Path, name: str) -> None:
-    found = unpacked(site / "data" / f"{name}.js")
+    found = packed_in(site / "data" / f"{name}.js")
     assert list(found) == list(KINDS)
     machine = nw.load_machine(name)
     for kind, each in found.items():

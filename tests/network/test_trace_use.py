@@ -273,3 +273,26 @@ def test_one_trace_in_several_threads(on: str) -> None:
 
     in_threads(look)
     assert not wrong
+
+
+def test_a_notebook_shows_what_matters_and_says_how_much() -> None:
+    network = compile_network(library_machine("palindrome"))
+    trace, weights = network.trace("abba"), network.weights()
+    shown = trace._repr_html_()
+    assert "; 16 of 26 moments shown" in shown  # the others read the input
+    assert shown.count("<tr>") == 17
+    long = compile_network(library_machine("busy-beaver-5")).trace("")._repr_html_()
+    assert "; 38 of the first 40 moments shown, and more follow" in long
+    assert "; 10 of 25 vectors shown" in trace[18]._repr_html_()
+    listed = weights._repr_html_()
+    nonzero = [each for each in weights.values() if each.entries or each.bias.entries]
+    assert f"; {len(nonzero)} of {len(weights)} weights shown" in listed
+    assert listed.count("<tr>") == len(nonzero) + 1
+    assert "x9 → x7" in listed
+    large = weights["decoder.1.O.2"]
+    assert "; 60 of 93 entries shown" in large._repr_html_()
+    small = weights["decoder.3.V"]._repr_html_()
+    assert "shown" not in small
+    assert small.count("<tr>") == 5  # no grid
+    array = network.trace("abbaabbaabba").array("y")
+    assert f"; 60 of {array.shape[0]} rows shown" in array._repr_html_()

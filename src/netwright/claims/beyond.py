@@ -103,11 +103,11 @@ def _cross_attention_residual(thorough: bool) -> Iterator[Case]:
                 yield where is None, f"random network {seed}: {what}"
         if network.rho == hardmax:
             last = without_residual(network, 2)
-            word = tuple(Vector.of(layout, a=n, c=draw.randint(-2, 2)) for n in range(2))
-            outputs = list(islice(last.outputs(word, Vector.of(layout, b=1)), 12))
+            two = [Vector.of(layout, a=n, c=draw.randint(-2, 2)) for n in range(2)]
+            outputs = list(islice(last.outputs(two, Vector.of(layout, b=1)), 12))
             there = sum(y not in outputs[:n] for n, y in enumerate(outputs))
-            holds = there <= most_outputs(last, len(word))
-            yield holds, f"random network {seed}: {there} outputs on {len(word)} symbols"
+            holds = there <= most_outputs(last, len(two))
+            yield holds, f"random network {seed}: {there} outputs on 2 symbols"
 
 
 def _simulates(on: str, thorough: bool) -> Iterator[Case]:

@@ -81,16 +81,19 @@ class ResidualFree:
 
     def tokens(self, X: Sequence[Vector], seed: Vector) -> Iterator[HeadsToken]:
         """Token by token: the first is the seed, then X are given, then each output comes back."""
-        seen: list[list[Vector]] = [[] for _ in self.decoder]
+        # Keys and values of the tokens so far, by layer and head.
+        seen: list[list[tuple[list[Vector], list[Vector]]]] = [
+            [([], []) for _ in layer.heads] for layer in self.decoder
+        ]
         y = seed
         for t in count(1):
             z = start = self.positioned(X[t - 2] if 2 <= t <= len(X) + 1 else y, t)
             layers = []
-            for layer, Y in zip(self.decoder, seen, strict=True):
-                Y.append(z)
+            for layer, of_heads in zip(self.decoder, seen, strict=True):
                 weights, parts = [], []
-                for head in layer.heads:
-                    K, V = [head.K(x) for x in Y], [head.V(x) for x in Y]
+                for head, (K, V) in zip(layer.heads, of_heads, strict=True):
+                    K.append(head.K(z))
+                    V.append(head.V(z))
                     q = head.Q(z)
                     weights.append(attention_weights(q, K, self.score, self.rho))
                     parts.append(weighted_sum(q, weights[-1], V))

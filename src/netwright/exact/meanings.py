@@ -28,7 +28,7 @@ class Meanings:
     weights: Mapping[str, str]
 
     def of_block(self, name: str) -> str:
-        """The words for a block of the network's vectors; of `D S` those for S, then those for D."""
+        """The words for a block of the network's vectors; of `D S` those for S, then for D."""
         return "; ".join(self.blocks.get(key, "") for key in reversed(self.keys_of(name)))
 
     def keys_of(self, name: str) -> list[str]:

@@ -33,13 +33,13 @@ from netwright.explorer.page import (
 from netwright.export.json_target import network_data
 from netwright.export.place import SITE as SORT
 from netwright.export.place import check_place, new_folder, put_in_place
-from netwright.kind.registry import kind_named
+from netwright.kind.registry import kind_named, kinds_of_the_paper
 from netwright.machine.library import library_machine, library_names
 from netwright.machine.turing_machine import TuringMachine
 from netwright.network.network import Network, network_for_word
 from netwright.network.weight import EMBEDDING, POSITIONS, SEED
 
-KINDS = ("transformer", "rnn", "neural-gpu", "pointer-transformer", ANY_MACHINE)
+KINDS = (*kinds_of_the_paper(), "pointer-transformer", ANY_MACHINE)
 """The kinds in a site: those of the paper, and two of ours that run far in the page."""
 MOST_BYTES = 1_500_000
 POLICY = (

@@ -21,7 +21,7 @@ from netwright.engine.following.tracing import EndedError, Tracing
 from netwright.errors import InputError, NetworkError, UnknownNameError, unknown
 from netwright.exact.rational import as_float
 from netwright.exact.vector import Vector
-from netwright.html import table
+from netwright.html import part_of, table
 from netwright.network.weight import LabelledArray
 from netwright.text import shortened
 
@@ -100,7 +100,10 @@ class Moment(Mapping[str, Vector]):
     def _repr_html_(self) -> str:
         # Without queries, keys and values, and inputs that are the z of the previous layer.
         left_out = (".q", ".k", ".v", *(f".{n}.input" for n in range(2, 10)))
-        shown = [name for name in self if not name.endswith(left_out)][:MOST_VECTORS]
+        named = [name for name in self if not name.endswith(left_out)]
+        # Nor those that are as the one before.
+        before = [None, *(self[name] for name in named)]
+        shown = [n for n, x in zip(named, before, strict=False) if self[n] != x][:MOST_VECTORS]
         vectors = [self[name] for name in shown]
         rows = []
         for layout in {vector.layout for vector in vectors}:
@@ -108,7 +111,8 @@ class Moment(Mapping[str, Vector]):
                 cells = [vector.entries.get(index, "") for vector in vectors]
                 if any(map(str, cells)):
                     rows.append([coordinate, *map(shortened, cells)])
-        html = table(f"moment {self.t:,}, nonzero entries", ["", *shown], rows)
+        caption = f"moment {self.t:,}, nonzero entries"
+        html = table(caption + part_of(len(shown), len(self), "vectors"), ["", *shown], rows)
         if attentions := [[name, *_attention_row(each)] for name, each in self.attention.items()]:
             html += table("attention", ["", "winner", "score", "margin", "keys"], attentions)
         return html
@@ -293,14 +297,17 @@ class Trace:
         return f"times {self._times[0]:,} to {self._times[-1]:,}{step}"
 
     def _repr_html_(self) -> str:
-        rows = []
+        rows, count = [], 0
         for moment in islice(self, SHOWN_MOMENTS):
+            count += 1
             try:
                 seen = moment.configuration
             except NetworkError:
                 rows.append([moment.t, "shows no machine", "", ""])
                 continue
-            tape = "" if seen is None else shortened(seen.tape, 60)
-            rows.append([moment.t, *(("", "") if seen is None else seen[:2]), tape])
-        html = table(repr(self)[1:-1], ["t", "state", "head", "tape"], rows)
-        return html + ("<p>… and more</p>" if len(rows) == SHOWN_MOMENTS else "")
+            if seen is not None:
+                rows.append([moment.t, *seen[:2], shortened(seen.tape, 60)])
+        part = part_of(len(rows), count, "moments")
+        if count == SHOWN_MOMENTS:
+            part = f"; {len(rows)} of the first {count} moments shown, and more follow"
+        return table(f"{repr(self)[1:-1]}{part}", ["t", "state", "head", "tape"], rows)

@@ -12,7 +12,7 @@ from netwright.exact.feed_forward import Affine
 from netwright.exact.layout import Layout
 from netwright.exact.rational import ONE, ZERO, Number, Rational, as_float, rational
 from netwright.exact.vector import Vector
-from netwright.html import table
+from netwright.html import part_of, table
 from netwright.network.tree import Path, maps, replaced
 from netwright.text import shortened
 
@@ -26,6 +26,8 @@ BIAS = "bias"  # the name of the bias as a row of the matrix
 EMBEDDING, SEED, POSITIONS, GATES = "embedding", "seed", "positions", "URF"
 MOST_ROWS, MOST_COLUMNS = 60, 60
 """The size of the corner of a matrix that a notebook shows."""
+MOST_BLOCKS = 6
+"""The pairs of blocks of a weight in a list of all."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,8 +58,10 @@ class LabelledArray:
 
     def _repr_html_(self) -> str:
         rows, columns = self.labels
+        part = part_of(min(MOST_ROWS, len(rows)), len(rows), "rows")
+        part += part_of(min(MOST_COLUMNS, len(columns)), len(columns), "columns")
         return table(
-            repr(self)[1:-1],
+            f"{repr(self)[1:-1]}{part}",
             ["", *map(shortened, columns[:MOST_COLUMNS])],
             [
                 [row, *(f"{value:g}" if value else "" for value in values[:MOST_COLUMNS])]
@@ -179,21 +183,29 @@ class Weight:
         return f"<{self.name}: {shape}, {len(self.affine.weights)} nonzero>"
 
     def _repr_html_(self) -> str:
-        weights = self.affine.weights
         rows, columns = self.labels
-        used_rows = sorted({j for j, _ in weights})[:MOST_ROWS]
-        used_columns = sorted({k for _, k in weights} | set(self.bias.entries))[:MOST_COLUMNS]
-        lines = [
-            [rows[j], *(shortened(weights.get((j, k), "")) for k in used_columns)]
-            for j in used_rows
-        ]
-        if self.bias.entries:
-            lines.append(["bias", *(shortened(self.bias.entries.get(k, "")) for k in used_columns)])
-        return table(repr(self)[1:-1], ["", *(columns[k] for k in used_columns)], lines)
+        found = [(rows[j], columns[k], x) for (j, k), x in sorted(self.affine.weights.items())]
+        found += [(BIAS, columns[k], x) for k, x in sorted(self.bias.entries.items())]
+        lines = [(row, f"→ {column}", shortened(x)) for row, column, x in found[:MOST_ROWS]]
+        return table(f"{repr(self)[1:-1]}{part_of(len(lines), len(found), 'entries')}", [], lines)
 
 
 class Weights(dict[str, Weight]):
     """Weights by name."""
+
+    def _repr_html_(self) -> str:
+        lines = [
+            (
+                each.name,
+                f"{each.affine.input.dimension} × {each.affine.output.dimension}",
+                len(each.affine.weights) + len(each.bias.entries),
+                ", ".join(each.blocks[:MOST_BLOCKS]) + ", …" * (len(each.blocks) > MOST_BLOCKS),
+            )
+            for each in self.values()
+            if each.affine.weights or each.bias.entries
+        ]
+        caption = f"weights that are not 0{part_of(len(lines), len(self), 'weights')}"
+        return table(caption, ["", "shape", "not 0", "from → to"], lines)
 
     def __missing__(self, name: str) -> Weight:
         several = [each for each in self if each.startswith(f"{name}.")]

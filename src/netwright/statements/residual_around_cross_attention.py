@@ -55,7 +55,7 @@ def most_outputs(network: Transformer, n: int) -> int:
     _require_missing(network, [len(network.decoder)])
     if network.rho != hardmax:
         raise InputError("the statement is about hard attention")
-    return max(1, 2**n - 1)
+    return max(1, (1 << n) - 1)
 
 
 def _require_missing(network: Transformer, layers: Sequence[int]) -> None:

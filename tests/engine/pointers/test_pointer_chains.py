@@ -1,7 +1,7 @@
 """Many tokens at once: the same outputs and pointers as one by one, on networks as they are."""
 
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache, partial
 from typing import Any
 
@@ -28,7 +28,7 @@ from netwright.machine.library import library_machine, library_names
 from netwright.machine.load import load_machine
 from netwright.machine.turing_machine import TuringMachine
 
-KINDS = {
+KINDS: dict[str, Callable[[TuringMachine, Any], Run]] = {
     "pointer-transformer": lambda machine, word: on_pointers(
         machine, word, Attention.ABSOLUTE, keep_stays=True
     ),

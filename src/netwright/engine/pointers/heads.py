@@ -63,8 +63,8 @@ def with_residuals(network: ResidualFree, X: Sequence[Vector], seed: Vector) -> 
         raise UnsuitableError("a token has a position already")
     support, layers = written | given | {one, e}, []
     for layer in network.decoder:
-        made, support = _layer(layer, support, one, e)
-        layers.append(made)
+        alone, support = _layer(layer, support, one, e)
+        layers.append(alone)
         if len(layers) < len(network.decoder) and not all(_is_copied(layer, k) for k in (one, e)):
             raise UnsuitableError("a position does not come through a layer")
     nothing = affine_network(layout)

@@ -2,19 +2,22 @@
 
 import random
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import islice
 from typing import Any
 
 import numpy as np
+from flint import arb, arb_mat
 from numpy.typing import NDArray
 
 from netwright.certificates.language_model.boxes import NONE, Stream
 from netwright.certificates.language_model.checker import Model, Proof, prove
-from netwright.certificates.language_model.classes import KINDS, Group, Key, Names
+from netwright.certificates.language_model.classes import KINDS, Argument, Group, Key, Names
 from netwright.certificates.language_model.rounding import Format
 from netwright.certificates.language_model.variables import MOST_BITS
 from netwright.certificates.reading import Machine
 from netwright.kind.language_model.construction import compile_language_model
+from netwright.kind.language_model.definition import Head, Matrix
 from netwright.kind.language_model.evaluators import FloatEvaluator
 from netwright.kind.language_model.text import Start, machine_text
 from netwright.kind.language_model.vocabulary import Vocabulary
@@ -24,6 +27,8 @@ from netwright.machine.written import behaviour
 Streams = Mapping[str, NDArray[Any]]
 UNIT = 16
 """What the logits of a checkpoint are multiplied by."""
+UNROUNDED = Format("unrounded", 2.0**-200, 0.0, 1e300, np.float64)
+"""Real numbers: what is left is the slack for the checker's own float64."""
 
 
 def names_of(machine: TuringMachine) -> Names:
@@ -36,6 +41,32 @@ def model_of(machine: TuringMachine, context: int) -> Model:
     weights = compiled.weights()
     tokens = {text: n for n, text in enumerate(compiled.network.vocabulary)}
     return Model(weights.tensors, tokens, weights.blocks, weights.heads, 1e-5, context)
+
+
+def damaged(model: Model, draw: random.Random) -> tuple[str, Model]:
+    """One weight changed; half of them any, half of those that are not 0."""
+    name = draw.choice(sorted(model.tensors))
+    tensor = model.tensors[name].copy()
+    places = np.argwhere(tensor != 0) if draw.random() < 0.5 else None
+    if places is None or not len(places):
+        place = tuple(draw.randrange(size) for size in tensor.shape)
+    else:
+        place = tuple(int(n) for n in places[draw.randrange(len(places))])
+    old = tensor[place]
+    tensor[place] = draw.choice([0, -old, 2 * old, old + 1, old - 1, old * np.float32(1.01)])
+    return f"{name}{list(place)}: {old} -> {tensor[place]}", replace(
+        model, tensors={**model.tensors, name: tensor}
+    )
+
+
+def swapped(head: Head, part: str, old: str, new: str) -> Head:
+    """A head that reads one block in place of another."""
+    matrix: Matrix = getattr(head, part)
+    places = dict(zip(matrix.rows.places(old), matrix.rows.places(new), strict=True))
+    entries = {(places.get(j, j), k): w for (j, k), w in matrix.entries.items() if j not in
+               matrix.rows.places(new)}  # fmt: skip
+    changed: dict[str, Any] = {part: Matrix(matrix.rows, matrix.columns, entries)}
+    return replace(head, **changed)
 
 
 def texts_of(vocabulary: Vocabulary, starts: Sequence[Start]) -> Iterator[list[int]]:
@@ -91,11 +122,11 @@ class Recorded(FloatEvaluator):
 class Proved:
     """The intervals of a model in a format."""
 
-    def __init__(self, model: Model, names: Names, format: Format) -> None:
+    def __init__(self, model: Model, argument: Argument, format: Format) -> None:
         self.boxes: dict[str, dict[Key, tuple[Stream, int]]] = {}
-        self.model, self.names = model, names
+        self.model, self.argument = model, argument
         self.texts = {number: text for text, number in model.tokens.items()}
-        self.proof: Proof = prove(model, names, format, watch=self._keep)
+        self.proof: Proof = prove(model, argument, format, watch=self._keep)
 
     def _keep(self, name: str, group: Group, stream: Stream) -> None:
         own = self.boxes.setdefault(name, {})
@@ -104,11 +135,12 @@ class Proved:
 
     def classes(self, tokens: Sequence[int]) -> Iterator[tuple[int, Key, dict[str, int]]]:
         """The class of each token, and its variables as numbers, by what the text says."""
-        texts = [self.texts[token] for token in tokens]
-        steps = {self.names.step(*each): each for each in self.names.all_steps}
-        states = (None, *self.names.states)
-        symbols = self.names.machine.symbols
-        lefts = {self.names.left(a, q): (a, q) for q in states for a in symbols}
+        texts, names = [self.texts[token] for token in tokens], self.argument
+        assert isinstance(names, Names)
+        steps = {names.step(*each): each for each in names.all_steps}
+        states = (None, *names.states)
+        symbols = names.machine.symbols
+        lefts = {names.left(a, q): (a, q) for q in states for a in symbols}
         letters = {self.texts[self.model.tokens[text]]: text for text in texts if text in symbols}
         for i, text in enumerate(texts):
             known = {"T": i, "A": i - 1, "N": i - 3}
@@ -185,3 +217,62 @@ class Proved:
             sort = "address" if text[0] == "@" else "end" if text[0] == "<" else "step"
             if not lead >= self.proof.leads[sort].least - 1e-12:
                 yield f"token {i + 1}, {text}: lead {lead}"
+
+
+class Balls:
+    """A checkpoint in real numbers, as balls of 200 bits: no rounding but the balls' own."""
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self.streams: dict[str, arb_mat] = {}
+
+    def tensor(self, name: str) -> arb_mat:
+        array = np.atleast_2d(self.model.tensors[f"{name}"])
+        return arb_mat(array.astype(float).tolist())
+
+    def affine(self, x: arb_mat, name: str) -> arb_mat:
+        bias = self.tensor(f"{name}.bias").table()[0]
+        rows = (x * self.tensor(f"{name}.weight")).table()
+        return arb_mat([[a + b for a, b in zip(row, bias, strict=True)] for row in rows])
+
+    def norm(self, x: arb_mat, name: str) -> arb_mat:
+        self.streams[name] = x
+        weight = self.tensor(f"{name}.weight").table()[0]
+        found = []
+        for row in x.table():
+            mean = sum(row, arb(0)) / len(row)
+            variance = sum(((a - mean) * (a - mean) for a in row), arb(0)) / len(row)
+            scale = 1 / (variance + arb(self.model.epsilon)).sqrt()
+            found.append([(a - mean) * scale * w for a, w in zip(row, weight, strict=True)])
+        return arb_mat(found)
+
+    def attention(self, qkv: arb_mat) -> arb_mat:
+        rows, D, heads = qkv.table(), self.model.width, self.model.heads
+        size, out = D // heads, [list[arb]() for _ in range(qkv.nrows())]
+        for h in range(heads):
+            q, k, v = (
+                [row[t * D + h * size : t * D + (h + 1) * size] for row in rows] for t in range(3)
+            )
+            scores = arb_mat(q) * arb_mat(k).transpose()
+            for i in range(len(rows)):
+                weights = [(scores[i, j] / arb(size).sqrt()).exp() for j in range(i + 1)]
+                total = sum(weights, arb(0))
+                for d in range(size):
+                    out[i].append(sum((w * v[j][d] for j, w in enumerate(weights)), arb(0)) / total)
+        return arb_mat(out)
+
+    def run(self, tokens: list[int]) -> Streams:
+        wte, wpe = (self.model.tensors[f"transformer.{n}.weight"] for n in ("wte", "wpe"))
+        x = arb_mat((wte[tokens].astype(float) + wpe[: len(tokens)]).tolist())
+        for n in range(self.model.blocks):
+            place = f"transformer.h.{n}"
+            qkv = self.affine(self.norm(x, f"{place}.ln_1"), f"{place}.attn.c_attn")
+            x = x + self.affine(self.attention(qkv), f"{place}.attn.c_proj")
+            hidden = self.affine(self.norm(x, f"{place}.ln_2"), f"{place}.mlp.c_fc").table()
+            hidden = [[a if a > 0 else arb(0) for a in row] for row in hidden]
+            x = x + self.affine(arb_mat(hidden), f"{place}.mlp.c_proj")
+        self.norm(x, "transformer.ln_f")
+        return {
+            name: np.array([[float(a.mid()) for a in row] for row in x.table()])
+            for name, x in self.streams.items()
+        }

@@ -9,16 +9,19 @@ from typing import Any
 
 import numpy as np
 import pytest
-from flint import arb, arb_mat, ctx
+from flint import ctx
 from hypothesis import given
 from tests.certificates.float_streams import (
+    UNROUNDED,
+    Balls,
     Proved,
     Recorded,
-    Streams,
+    damaged,
     model_of,
     names_of,
     prompt_length,
     starts_of,
+    swapped,
     texts_of,
     written_by_model,
 )
@@ -28,16 +31,12 @@ from tests.strategies import machines
 import netwright
 from netwright.certificates.language_model.boxes import Stream
 from netwright.certificates.language_model.checker import Model, prove
-from netwright.certificates.language_model.rounding import EXACT, FORMATS, Format
+from netwright.certificates.language_model.rounding import EXACT, FORMATS
 from netwright.kind.language_model.construction import compile_language_model
-from netwright.kind.language_model.definition import Head, Matrix
 from netwright.kind.language_model.text import Start
 from netwright.kind.language_model.vocabulary import Vocabulary
 from netwright.machine.library import library_machine, library_names
 from netwright.machine.turing_machine import Action, TuringMachine
-
-UNROUNDED = Format("unrounded", 2.0**-200, 0.0, 1e300, np.float64)
-"""Real numbers: what is left is the slack for the checker's own float64."""
 
 
 def compared(machine: TuringMachine, context: int, dtype: str) -> tuple[int, list[str]]:
@@ -141,65 +140,6 @@ def test_hard_attention_computes_the_exact_streams(machine: TuringMachine) -> No
 # -- float64 itself -------------------------------------------------------------------------------
 
 
-class Balls:
-    """A checkpoint in real numbers, as balls of 200 bits: no rounding but the balls' own."""
-
-    def __init__(self, model: Model) -> None:
-        self.model = model
-        self.streams: dict[str, arb_mat] = {}
-
-    def tensor(self, name: str) -> arb_mat:
-        array = np.atleast_2d(self.model.tensors[f"{name}"])
-        return arb_mat(array.astype(float).tolist())
-
-    def affine(self, x: arb_mat, name: str) -> arb_mat:
-        bias = self.tensor(f"{name}.bias").table()[0]
-        rows = (x * self.tensor(f"{name}.weight")).table()
-        return arb_mat([[a + b for a, b in zip(row, bias, strict=True)] for row in rows])
-
-    def norm(self, x: arb_mat, name: str) -> arb_mat:
-        self.streams[name] = x
-        weight = self.tensor(f"{name}.weight").table()[0]
-        found = []
-        for row in x.table():
-            mean = sum(row, arb(0)) / len(row)
-            variance = sum(((a - mean) * (a - mean) for a in row), arb(0)) / len(row)
-            scale = 1 / (variance + arb(self.model.epsilon)).sqrt()
-            found.append([(a - mean) * scale * w for a, w in zip(row, weight, strict=True)])
-        return arb_mat(found)
-
-    def attention(self, qkv: arb_mat) -> arb_mat:
-        rows, D, heads = qkv.table(), self.model.width, self.model.heads
-        size, out = D // heads, [list[arb]() for _ in range(qkv.nrows())]
-        for h in range(heads):
-            q, k, v = (
-                [row[t * D + h * size : t * D + (h + 1) * size] for row in rows] for t in range(3)
-            )
-            scores = arb_mat(q) * arb_mat(k).transpose()
-            for i in range(len(rows)):
-                weights = [(scores[i, j] / arb(size).sqrt()).exp() for j in range(i + 1)]
-                total = sum(weights, arb(0))
-                for d in range(size):
-                    out[i].append(sum((w * v[j][d] for j, w in enumerate(weights)), arb(0)) / total)
-        return arb_mat(out)
-
-    def run(self, tokens: list[int]) -> Streams:
-        wte, wpe = (self.model.tensors[f"transformer.{n}.weight"] for n in ("wte", "wpe"))
-        x = arb_mat((wte[tokens].astype(float) + wpe[: len(tokens)]).tolist())
-        for n in range(self.model.blocks):
-            place = f"transformer.h.{n}"
-            qkv = self.affine(self.norm(x, f"{place}.ln_1"), f"{place}.attn.c_attn")
-            x = x + self.affine(self.attention(qkv), f"{place}.attn.c_proj")
-            hidden = self.affine(self.norm(x, f"{place}.ln_2"), f"{place}.mlp.c_fc").table()
-            hidden = [[a if a > 0 else arb(0) for a in row] for row in hidden]
-            x = x + self.affine(arb_mat(hidden), f"{place}.mlp.c_proj")
-        self.norm(x, "transformer.ln_f")
-        return {
-            name: np.array([[float(a.mid()) for a in row] for row in x.table()])
-            for name, x in self.streams.items()
-        }
-
-
 def test_float64_and_balls_agree() -> None:
     """With no rounding but its own, the checker's intervals have the model in real numbers."""
     machine = library_machine("busy-beaver-2")
@@ -219,22 +159,6 @@ def test_float64_and_balls_agree() -> None:
 
 
 # -- damage ---------------------------------------------------------------------------------------
-
-
-def damaged(model: Model, draw: random.Random) -> tuple[str, Model]:
-    """One weight changed; half of them any, half of those that are not 0."""
-    name = draw.choice(sorted(model.tensors))
-    tensor = model.tensors[name].copy()
-    places = np.argwhere(tensor != 0) if draw.random() < 0.5 else None
-    if places is None or not len(places):
-        place = tuple(draw.randrange(size) for size in tensor.shape)
-    else:
-        place = tuple(int(n) for n in places[draw.randrange(len(places))])
-    old = tensor[place]
-    tensor[place] = draw.choice([0, -old, 2 * old, old + 1, old - 1, old * np.float32(1.01)])
-    return f"{name}{list(place)}: {old} -> {tensor[place]}", replace(
-        model, tensors={**model.tensors, name: tensor}
-    )
 
 
 def first_wrong(model: Model, machine: TuringMachine, dtype: str) -> str | None:
@@ -271,16 +195,6 @@ def test_no_damaged_model_is_certified_and_wrong(dtype: str) -> None:
                 certified += 1
                 assert first_wrong(other, machine, dtype) is None, change
     assert count / 10 < certified < count
-
-
-def swapped(head: Head, part: str, old: str, new: str) -> Head:
-    """A head that reads one block in place of another."""
-    matrix: Matrix = getattr(head, part)
-    places = dict(zip(matrix.rows.places(old), matrix.rows.places(new), strict=True))
-    entries = {(places.get(j, j), k): w for (j, k), w in matrix.entries.items() if j not in
-               matrix.rows.places(new)}  # fmt: skip
-    changed: dict[str, Any] = {part: Matrix(matrix.rows, matrix.columns, entries)}
-    return replace(head, **changed)
 
 
 WIRINGS = [

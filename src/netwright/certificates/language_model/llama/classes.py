@@ -218,9 +218,14 @@ def groups(names: LlamaNames, *, seen: bool) -> list[Group]:
         "told": Group("told", told),
     }
     steps_of = {(m, q) for m, q in names.entered} | {("R", q) for q in names.states}
+    ends = list[Class]()
     for m, q in sorted(steps_of):
         for a in names.symbols:
-            if (q, a) not in delta or (a == names.edge and (m, q) not in names.entered):
+            if a == names.edge and (m, q) not in names.entered:
+                continue
+            if (q, a) not in delta:
+                end = names.end(q)
+                ends.append(Class(("end", m, q, a), end, ("steps", m, q, a), following=STOP))
                 continue
             p, _, to = delta[q, a]
             on = m == to
@@ -239,9 +244,6 @@ def groups(names: LlamaNames, *, seen: bool) -> list[Group]:
                 )
                 for s in found
             ]  # fmt: skip
-    ended = dict.fromkeys(names.end(q) for q in names.states for a in names.symbols
-                          if (q, a) not in delta)  # fmt: skip
-    ends = [Class(("end", text), text, ("before end", text), following=STOP) for text in ended]
     last = [Group("end", ends)] if ends else []
     letters = Group("letter", _letters(names), other=Offset(None, 1))
     return [_start(), letters, *made.values(), *last]
@@ -286,8 +288,6 @@ def _memberships(key: Key, names: LlamaNames) -> Iterator[Key]:
     if kind in ("step", "told"):
         m, q, a, *_ = of
         yield "steps", m, q, a
-        if (q, a) not in delta:
-            yield "before end", names.end(q)
     if kind == "address":
         m, q, a, *seen = of
         p, w, to = delta[q, a]

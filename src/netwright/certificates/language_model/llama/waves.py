@@ -8,6 +8,7 @@ all that a runtime with the promises of `rounding` can compute, in any order of 
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -332,18 +333,28 @@ class WaveRules(Rules):
 
 
 def _common(x: Waves, other: Waves, weight: Floats, down: Floats) -> Floats:
-    """What the errors of x make, times the other factor: for units with one weight at once."""
+    """What the errors of x make, times the other factor: for units with one weight at once.
+
+    Σ_g r_g·|Re(κ_g·P)|, for terms g of one phase, is at most √(Σr_g)·√(Σ r_g·Re(κ_g·P)²), which is
+    at most √(Σr_g)·√(½Σr_g|κ_g|² + ½|Σr_g·κ_g²|). For a whole phase that is √2·r and not 2r.
+    """
     found = np.zeros((len(x.c), down.shape[1]))
+    terms = dict[tuple[int, bytes], list[Any]]()
     labels = np.unique(weight, axis=0, return_inverse=True)[1].ravel()
-    for each in range(labels.max() + 1):
-        own = np.flatnonzero(labels == each)
+    for label in range(labels.max() + 1):
+        own = np.flatnonzero(labels == label)
         out = np.flatnonzero(down[own].any(axis=0))
         rows, part = down[np.ix_(own, out)], other.columns(own)
-        size = np.abs(part.c @ rows)
-        for _, columns in part.kinds:
-            size += np.abs(part.k[:, columns] @ rows[columns])
-        found[:, out] += x.r[:, own].max(axis=1)[:, None] * size
-    return found
+        r = x.r[:, own].max(axis=1)[:, None]
+        found[:, out] += r * np.abs(part.c @ rows)
+        for each, columns in part.kinds:
+            k = part.k[:, columns] @ rows[columns]
+            sums = terms.setdefault((each, out.tobytes()), [out, 0.0, 0.0, 0.0])
+            for n, term in enumerate((r * (k != 0), r * np.abs(k) ** 2, r * k**2), start=1):
+                sums[n] = sums[n] + term
+    for out, of_r, of_k, of_square in terms.values():
+        found[:, out] += np.sqrt(of_r * (of_k + np.abs(of_square)) / 2)
+    return found * (1 + 2.0**-40)
 
 
 def alone(by: Matrix) -> NDArray[np.bool_]:

@@ -77,7 +77,8 @@ class Floats:
         longest = None
         if self.greatest:
             given: TuringMachine = network.machine
-            longest = self._working(lambda tell: greatest_contexts(given, parts, tell))
+            kind = found.model["architecture"]
+            longest = self._working(lambda tell: greatest_contexts(given, parts, tell, kind))
         return self._shown(found, [], longest, "")
 
     def _working(self, call: Callable[[Notify], Any]) -> Any:
@@ -94,14 +95,14 @@ class Floats:
     ) -> int:
         """Print a certificate, and write it."""
         from netwright.certificates.language_model.file import lead_text
-        from netwright.certificates.language_model.rounding import PROMISES
+        from netwright.certificates.language_model.rounding import promises
 
         if self.output is not None:
             save_file(self.output, found.to_bytes(), force=self.force)
         certified = found.holds and not wrong
         report = Report({**found.facts, "certified": certified, "wrong": wrong})
-        report.facts["promises"] = list(PROMISES)
         about = found.model
+        report.facts["promises"] = list(promises(about["architecture"]))
         sums = f", {found.partial_sums} stored parts of a sum" if found.partial_sums else ""
         report.line(
             f"{about['architecture']}, {about['parameters']:,} parameters, context "
@@ -138,7 +139,7 @@ class Floats:
             )
         else:
             report.line("not certified; a runtime would have to promise:")
-        for promise in PROMISES:
+        for promise in report.facts["promises"]:
             report.line(promise, indented=True)
         report.show(as_json=self.as_json)
         if self.output is not None and not self.as_json:

@@ -1,6 +1,6 @@
 """Certificates of language models in floats: for a folder, or for a network; saved, and checked."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike, fspath
 from pathlib import Path
@@ -14,8 +14,10 @@ from netwright.certificates.language_model.file import (
     read_certificate,
     written,
 )
+from netwright.certificates.language_model.llama.classes import LlamaNames
+from netwright.certificates.language_model.llama.forward import LlamaModel, prove_llama
 from netwright.certificates.language_model.reading import Files, check_tokens, read_folder
-from netwright.certificates.language_model.rounding import EXACT, FORMATS
+from netwright.certificates.language_model.rounding import EXACT, FORMATS, Format
 from netwright.certificates.reading import Machine
 from netwright.errors import FormatError, InputError
 from netwright.files import check_output, output_path, read_file, write_whole
@@ -24,6 +26,9 @@ from netwright.kind.language_model.construction import (
     CompiledLanguageModel,
     compile_language_model,
 )
+from netwright.kind.language_model.llama.checkpoint import EPSILON
+from netwright.kind.language_model.llama.construction import CompiledLlama, compile_llama
+from netwright.kind.language_model.llama.phases import THETA
 from netwright.kind.language_model.vocabulary import LONGEST, SHORTEST
 from netwright.machine.turing_machine import TuringMachine
 from netwright.machine.written import behaviour, machine_of
@@ -31,6 +36,10 @@ from netwright.network.certificate import LARGEST
 from netwright.network.network import Network
 from netwright.text import Notify
 
+COMPILERS: Mapping[str, Callable[[TuringMachine, int], CompiledLanguageModel]] = {
+    "gpt2": compile_language_model,
+    "llama": compile_llama,
+}
 MOST_PARTS = 64
 """Maximum for `partial_sums`."""
 
@@ -98,12 +107,12 @@ def certify_files(
     """Prove a checkpoint in some formats; FormatError if its tokens are of another machine."""
     if not 0 <= partial_sums <= MOST_PARTS:
         raise InputError(f"partial sums are {partial_sums}; expected 0 to {MOST_PARTS}")
-    names = Names.of(Machine(behaviour(machine)))
-    check_tokens(files, names, label)
-    proofs = []
+    about, proofs = Machine(behaviour(machine)), []
+    llama = isinstance(files.model, LlamaModel)
+    check_tokens(files, (LlamaNames if llama else Names).of(about), label)
     for each in (EXACT, *(FORMATS[name] for name in dtypes or FORMATS)):
         notify(f"{each.name}, context {files.model.context:,}")
-        proofs.append(prove(files.model, names, each, partial_sums))
+        proofs.append(_proved(files.model, about, each, partial_sums))
     parameters = sum(int(tensor.size) for tensor in files.model.tensors.values())
     model = {
         "architecture": files.architecture,
@@ -112,6 +121,12 @@ def certify_files(
         "digest": files.digest,
     }
     return FloatCertificate(machine, model, partial_sums, tuple(proofs))
+
+
+def _proved(model: Model | LlamaModel, machine: Machine, format: Format, partial: int) -> Proof:
+    if isinstance(model, LlamaModel):
+        return prove_llama(model, LlamaNames.of(machine), format, partial)
+    return prove(model, Names.of(machine), format, partial)
 
 
 def certify_folder(
@@ -139,14 +154,14 @@ def files_of(network: Network) -> Files:
 
 def _files(compiled: CompiledLanguageModel) -> Files:
     weights = compiled.weights()
-    if weights.architecture != "gpt2":
-        raise InputError(
-            f"no certificate for {weights.architecture} yet: those in floats are for GPT-2 and "
-            "OPT; verify compares token by token"
-        )
     tokens = {text: n for n, text in enumerate(compiled.network.vocabulary)}
-    sizes = weights.blocks, weights.heads, 1e-5, compiled.context
-    return Files(Model(weights.tensors, tokens, *sizes), "gpt2", tokens)
+    sizes = weights.tensors, tokens, weights.blocks, weights.heads
+    if isinstance(compiled, CompiledLlama):
+        model = LlamaModel(*sizes, EPSILON, compiled.context, THETA)
+        return Files(model, weights.architecture, tokens)
+    if weights.architecture != "gpt2":
+        raise InputError(f"no certificate for {weights.architecture} yet")
+    return Files(Model(*sizes, 1e-5, compiled.context), "gpt2", tokens)
 
 
 def certify_language_model(
@@ -160,7 +175,10 @@ def certify_language_model(
 
 
 def greatest_contexts(
-    machine: TuringMachine, partial_sums: int = 0, notify: Notify = lambda _: None
+    machine: TuringMachine,
+    partial_sums: int = 0,
+    notify: Notify = lambda _: None,
+    architecture: str = "gpt2",
 ) -> dict[str, int | None]:
     """The greatest power of two, for each format, to which a machine's models are certified.
 
@@ -168,13 +186,12 @@ def greatest_contexts(
     is good for all; None if not even the shortest context is.
     """
     found: dict[str, int | None] = {}
-    names = Names.of(Machine(behaviour(machine)))
-    context = LONGEST
+    about, context = Machine(behaviour(machine)), LONGEST
     while context >= SHORTEST and len(found) < len(FORMATS):
         notify(f"context {context:,}")
-        model = _files(compile_language_model(machine, context)).model
+        model = _files(COMPILERS[architecture](machine, context)).model
         for name, each in FORMATS.items():
-            if name not in found and prove(model, names, each, partial_sums).holds:
+            if name not in found and _proved(model, about, each, partial_sums).holds:
                 found[name] = context
         context //= 2
     return {name: found.get(name) for name in FORMATS}
@@ -196,8 +213,8 @@ def check_float_certificate(
     said = whole["model"]
     if folder is not None:
         files = read_folder(Path(folder))
-    elif said["architecture"] == "gpt2":
-        files = _files(compile_language_model(about, said["context"]))
+    elif said["architecture"] in COMPILERS:
+        files = _files(COMPILERS[said["architecture"]](about, said["context"]))
     else:
         raise InputError(f"{label} is about {said['architecture']}; name its folder: --model")
     formats = [each["format"] for each in whole["proofs"] if each["format"] in FORMATS]

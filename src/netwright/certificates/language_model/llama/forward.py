@@ -220,7 +220,7 @@ class _Forward:
         U, tokens = self.tensor("lm_head"), self.model.tokens
         given = next((g.stream.var for g in self.groups if g.name == "step"), None)
         read = self.frequencies.read(U[self.addresses], given)
-        unit = float(np.abs(U[tokens[STOP]]).max()) / 2 or 1.0
+        unit = float(np.abs(U[tokens[STOP]]).max()) / 4 or 1.0
         others = np.ones(len(U), bool)
         others[self.addresses] = False
         rest = np.flatnonzero(others)

@@ -76,7 +76,8 @@ class Frequencies:
         """The columns of a table by offsets 0 to T − 1: each a phase of one pair, and a radius.
 
         In short contexts slow pairs differ by little. Of those that fit, nearly, the one of which
-        another table says so is taken, or else the one with a factor of nearly 1.
+        another table says so is taken, or else the one with a factor of nearly 1; and none if a
+        number fits nearly as well.
         """
         found = Waves.constant((table.max(axis=0) + table.min(axis=0))[None] / 2)
         found.r[0] = (table.max(axis=0) - table.min(axis=0)) / 2
@@ -99,7 +100,7 @@ class Frequencies:
             wrong = np.where(pairs == hints[columns] % MOST_PAIRS, 0, 1 + wrong)
         best = np.where(fits, wrong, np.inf).argmin(axis=0) if len(columns) else columns
         each = np.arange(len(columns))
-        better = radii[best, each] - np.abs(middles[best, each]) < 0.9 * found.r[0, columns]
+        better = radii[best, each] - np.abs(middles[best, each]) < found.r[0, columns] / 2
         at, best, each = columns[better], best[better], each[better]
         factor = factors[best, each]
         found.c[0, at] = middles[best, each]
@@ -228,7 +229,11 @@ class Head:
             k, lost = np.where(own, q.k, 0), np.where(own, 0, np.abs(q.k))
             re, im = k[:, :half], k[:, half:]
             z = (re + 1j * im) / 2 * turn
-            e = e + np.abs(middle) + np.abs(re.conj() + 1j * im.conj()) / 2
+            # What does not depend on v is a phase too, nearly, if this pair hardly turns.
+            turns = np.minimum(self.waves.context * self.waves.w, 2)
+            z = z + np.where(turns < 1, middle * turn, 0)
+            e = e + np.abs(middle) * np.where(turns < 1, turns, 1)
+            e = e + np.abs(re.conj() + 1j * im.conj()) / 2
             e = e + lost[:, :half] + lost[:, half:]
         centre = (z.real.max(axis=0) + z.real.min(axis=0)) / 2
         centre = centre + 0.5j * (z.imag.max(axis=0) + z.imag.min(axis=0))

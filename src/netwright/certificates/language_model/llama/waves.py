@@ -274,7 +274,7 @@ class WaveRules(Rules):
         return self.affine(hidden, Matrix(np.concatenate([units.down[alone], *rows]), None), radius)
 
     def _silu(self, gate: Waves) -> tuple[Floats, Floats]:
-        """silu of intervals, in float32 (L5), stored or not."""
+        """silu of intervals, in float32 (L6), stored or not."""
         low, high = gate.c - gate.loose, gate.c + gate.loose
         error = (SILU * self.format.single + self.format.slack) * gate.size
         at_low, at_high = silu(low), silu(high)
@@ -382,4 +382,4 @@ class Units:
 
 
 SILU = 16
-"""silu errs by this times 2⁻²⁴ of its argument: 2⁻²⁰ (L5)."""
+"""silu errs by this times 2⁻²⁴ of its argument: 2⁻²⁰ (L6)."""

@@ -229,9 +229,9 @@ def _unembedding(
         for row in (("q2", step.state), ("Ys", step.symbol), ("m2", str(step.move))):
             U.set(row, column, 2)
         U.set(("one", ""), column, -5)
-        U.set(("rej", ""), column, -2)
+        U.set(("rej", ""), column, -4)
     for flag, token in (("acc", ACCEPT), ("rej", REJECT), ("fin", STOP)):
-        U.at(stream.index(flag), token, 2)
+        U.at(stream.index(flag), token, 4)
     for token in (ACCEPT, REJECT):
-        U.at(stream.index("fin"), token, -2)
+        U.at(stream.index("fin"), token, -4)
     return U

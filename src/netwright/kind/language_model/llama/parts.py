@@ -148,11 +148,11 @@ def offset_logits(
     one, far, steep = stream.index("one"), stream.places("FAR"), 2 / phases.gap
     weights = [*phases.weights, *phases.weights]
     for token in range(first):
-        U.at(one, token, -1)
+        U.at(one, token, -3)
     for k in range(phases.context):
         for row, a, x in zip(far, weights, phases.of(k), strict=True):
             U.at(row, first + k, steep * a * x)
         U.at(one, first + k, 1 - steep)
         for flag in taken_off:
-            U.at(stream.index(flag), first + k, -2)
+            U.at(stream.index(flag), first + k, -4)
     return U

@@ -239,5 +239,5 @@ def _unembedding(
         U.at(stream.index("m2", m), column, 2)
         U.at(one, column, -(a + 1))
     for flag, token in (("acc", ACCEPT), ("hlt", HALT), ("fin", STOP)):
-        U.at(stream.index(flag), token, 2)
+        U.at(stream.index(flag), token, 4)
     return U

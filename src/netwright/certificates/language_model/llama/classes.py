@@ -254,7 +254,8 @@ def _start() -> Group:
 
 
 def _letters(names: LlamaNames) -> list[Class]:
-    return [Class(("letter", a), as_token(a), ("letters",)) for a in names.letters]
+    """A letter left of the head of a continued run is behind `<run>`."""
+    return [Class(("letter", a), as_token(a), ("letters or run",)) for a in names.letters]
 
 
 def sets_of(found: list[Group], names: LlamaNames) -> Sets:
@@ -272,7 +273,7 @@ def _memberships(key: Key, names: LlamaNames) -> Iterator[Key]:
     kind, *of = key
     delta = names.delta
     if kind in ("letter", "start", UNKNOWN):
-        yield ("letters",)
+        yield from (("letters",), ("letters or run",))
     if kind in ("letter", UNKNOWN):
         yield ("unknown" if kind == UNKNOWN else kind,)
     if kind in ("letter", "start"):
@@ -282,7 +283,7 @@ def _memberships(key: Key, names: LlamaNames) -> Iterator[Key]:
         yield key
     if kind == "run":
         yield from (("visit R", names.blank), ("visit L", names.blank))
-        yield ("run",)
+        yield from (("run",), ("letters or run",))
         for s in of or names.symbols:
             yield "before step", "L", names.rewind, s
     if kind in ("step", "told"):

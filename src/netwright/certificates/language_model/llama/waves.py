@@ -301,8 +301,8 @@ class WaveRules(Rules):
             most = np.maximum((error + moved)[:, first], (error + moved)[:, second])
             local.append((exact.columns(first), most + apart))
         (X, of_g), (Y, of_u) = local
-        sizes = (X.size + of_g) * (Y.size + of_u)
-        stores = 2.01 * f.unit + (SILU + 8) * f.single + f.slack
+        sizes = (X.size + 3 * of_g) * (Y.size + of_u)  # |silu(x)| + |silu(−x)| = |x|
+        stores = 2.01 * f.unit + (2 * SILU + 8) * f.single + f.slack
         error = 2 * STEEPEST * of_g * (Y.size + of_u) + X.size * of_u + stores * sizes
         error += X.r * Y.r + f.least * (4 + 2 * Y.size)
         pair, other = X.var % MOST_PAIRS, Y.var % MOST_PAIRS

@@ -139,7 +139,7 @@ def telling(stream: Layout, phases: Phases, number: int) -> LlamaBlock:
 def offset_logits(
     stream: Layout, tokens: Layout, first: int, phases: Phases, taken_off: Sequence[str]
 ) -> RealMatrix:
-    """U for the tokens `@k`, less 2 for each of some flags; −1 for all tokens before them.
+    """U for the tokens `@k`, less 4 for each of some flags; −3 for all tokens before them.
 
     With ⟨·,·⟩ weighted by a_j, the phase of k and FAR have the product 1 for the right k and
     1 − gap at most for all others; times 2/gap, the logit is 1, and −1 at most.

@@ -227,7 +227,7 @@ def _rule_lookup(stream: Layout, vocabulary: UniversalVocabulary, phases: Phases
 def _unembedding(
     vocabulary: UniversalVocabulary, phases: Phases, stream: Layout, tokens: Layout
 ) -> RealMatrix:
-    """The right token has 1, all others −1 or less."""
+    """The right token has 1, other steps and offsets −1 or less, all else −3 or less."""
     number, a = vocabulary.number, vocabulary.aq + vocabulary.a_s
     U = offset_logits(stream, tokens, number["@0"], phases, ("isP", "acc"))
     one = stream.index("one")

@@ -264,7 +264,7 @@ def test_stored_partial_sums_cost_leads() -> None:
 def test_the_checker_imports_nothing_of_the_construction_or_the_export() -> None:
     folder = Path(netwright.__file__).parent / "certificates"
     allowed = {"certificates", "errors", "files", "text"}
-    for path in (folder / "language_model").glob("*.py"):
+    for path in (folder / "language_model").rglob("*.py"):
         text = path.read_text(encoding="utf-8")
         found = set(re.findall(r"^(?:from|import) netwright\.(\w+)", text, re.M))
         assert found <= allowed, path

@@ -29,7 +29,9 @@ def _without_transformers(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def exported(folder: Path, to: str = "gpt2") -> Path:
-    network = compile_network(library_machine(NAME), "language-model", context=24)
+    """In a short context, in which a Llama's slow phases must be told apart in bfloat16."""
+    on, context = ("llama", 64) if to == "llama" else ("language-model", 24)
+    network = compile_network(library_machine(NAME), on, context=context)
     network.export(to, folder)
     return folder
 
@@ -60,7 +62,19 @@ def test_a_compiled_model(capsys: pytest.CaptureFixture[str]) -> None:
     assert found["proofs"][0]["leads"] == {"step": "2.000", "address": "2.000", "end": "10.000"}
 
 
-@pytest.mark.parametrize("to", ["gpt2", "opt"])
+def test_a_compiled_llama(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    call = ["certify", NAME, "--on", "llama", "--context", "64"]
+    assert main([*call, "-o", str(tmp_path / "c.json")]) == 0
+    out = capsys.readouterr().out
+    assert "llama, " in out
+    assert "bfloat16  certified" in out
+    assert "L4  RoPE turns pair j by the position" in out
+    assert max(map(len, out.splitlines())) <= 80
+    assert main(["certify", "--check", str(tmp_path / "c.json")]) == 0
+    assert main(["audit", str(tmp_path / "c.json")]) == 0
+
+
+@pytest.mark.parametrize("to", ["gpt2", "opt", "llama"])
 def test_a_folder(to: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = exported(tmp_path / "out", to)
     verdict = json.loads((folder / "checked.json").read_text(encoding="utf-8"))["certificate"]
@@ -193,13 +207,57 @@ def test_other_settings_are_refused(tmp_path: Path, capsys: pytest.CaptureFixtur
         assert message in said(capsys)
 
 
+LLAMA_REFUSED = [
+    ("config.json", {"rope_theta": 10000.0}, "rope_parameters is"),
+    ("config.json", {"rope_scaling": {"rope_type": "yarn", "factor": 2.0}}, "rope_scaling is"),
+    ("config.json", {"rope_theta": 1}, "rope_theta is 1"),
+    ("config.json", {"hidden_act": "gelu"}, "hidden_act is \"gelu\""),
+    ("config.json", {"attention_bias": True}, "attention_bias is true"),
+    ("config.json", {"num_key_value_heads": 2}, "num_key_value_heads must be"),
+    ("config.json", {"head_dim": 63}, "head_dim is 63"),
+    ("config.json", {"rms_norm_eps": 0}, "rms_norm_eps is 0"),
+    ("config.json", {"sliding_window": 4}, "sliding_window is not a setting"),
+    ("config.json", {"num_hidden_layers": 3}, "which this model has not"),
+    ("tokenizer.json", {"normalizer": None}, "normalizer must mark"),
+    ("tokenizer.json", {"pre_tokenizer": {"type": "WhitespaceSplit"}}, "pre_tokenizer must be"),
+    ("tokenizer.json", {"post_processor": None}, "post_processor must add <s>"),
+    ("tokenizer.json", {"added_tokens": [{"id": 0, "content": "<x>"}]}, "added_tokens has"),
+]  # fmt: skip
+
+
+def test_other_settings_of_a_llama_are_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = exported(tmp_path / "out", "llama")
+    call = ["certify", "--model", str(folder), "--machine", NAME]
+    for name, changes, message in LLAMA_REFUSED:
+        before = (folder / name).read_text(encoding="utf-8")
+        (folder / name).write_text(json.dumps(json.loads(before) | changes), encoding="utf-8")
+        assert main(call) == 2, message
+        assert message in said(capsys)
+        (folder / name).write_text(before, encoding="utf-8")
+    path = folder / "tokenizer.json"
+    before = json.loads(path.read_text(encoding="utf-8"))
+    for part, value, message in (
+        ("merges", [["\u2581", "0"]], "cannot be merged from its left"),
+        ("merges", [["0", "1"]], "model.merges has"),
+        ("type", "Unigram", "model.type must be BPE"),
+        ("byte_fallback", False, "model.byte_fallback is false"),
+    ):
+        changed = {**before, "model": {**before["model"], part: value}}
+        path.write_text(json.dumps(changed), encoding="utf-8")
+        assert main(call) == 2, message
+        assert message in said(capsys)
+
+
 def test_what_has_no_certificate_yet_says_so(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     export_universal("gpt2", tmp_path / "universal", states=4, symbols=4, context=128, check=0)
+    export_universal("llama", tmp_path / "llama", states=4, symbols=4, context=128, check=0)
     for call, message in (
         (["--model", str(tmp_path / "universal"), "--machine", NAME], "universal"),
-        (["palindrome", "--on", "llama", "--context", "64"], "no certificate for llama yet"),
+        (["--model", str(tmp_path / "llama"), "--machine", NAME], "universal"),
         (["--model", str(tmp_path)], "say which machine"),
         (["--model", str(tmp_path / "no"), "--machine", NAME], "is not a folder"),
         (["palindrome", "--partial-sums", "2"], "are for language models"),

@@ -118,7 +118,8 @@ class Floats:
         longest = None
         if self.greatest:
             given: TuringMachine = network.machine
-            longest = self._working(lambda tell: greatest_contexts(given, parts, tell))
+            kind = found.model["architecture"]
+            longest = self._working(lambda tell: greatest_contexts(given, parts, tell, kind))
         return self._shown(found, [], longest, "")
 
     def _of_folder(self, folder: Path) -> list[Obligation]:
@@ -162,13 +163,13 @@ class Floats:
     ) -> int:
         """Print a certificate, and write it."""
         from netwright.certificates.language_model.file import lead_text
-        from netwright.certificates.language_model.rounding import PROMISES
+        from netwright.certificates.language_model.rounding import promises
 
         if self.output is not None:
             save_file(self.output, found.to_bytes(), force=self.force)
         certified = found.holds and not wrong
         report = Report({**found.facts, "certified": certified, "wrong": wrong})
-        report.facts["promises"] = list(PROMISES)
+        report.facts["promises"] = list(promises(found.model["architecture"]))
         if asked:
             report.facts["prompt"] = [each._asdict() for each in asked]
             _add_prompt(report, asked)
@@ -215,7 +216,7 @@ class Floats:
                 f"tokens, the next token of the run has the greatest logit in {names}, in any "
                 "order of sums, in a runtime with these promises:"
             )
-        for promise in PROMISES:
+        for promise in report.facts["promises"]:
             report.line(promise, indented=True)
         report.show(as_json=self.as_json)
         if self.output is not None and not self.as_json:

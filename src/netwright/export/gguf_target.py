@@ -63,6 +63,7 @@ class GGUFTarget(LlamaTarget):
     name, extra, needs = "gguf", "gguf", ("gguf",)
     dtypes = ("Q8_0", *PLAIN, *BY_LLAMA_CPP)
     file = "model.gguf"
+    is_certified = False
 
     @property
     def runtime(self) -> tuple[str, ...]:

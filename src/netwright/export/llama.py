@@ -24,6 +24,7 @@ class LlamaTarget(CheckpointTarget):
 
     name, model_type, architecture = "llama", "llama", "LlamaForCausalLM"
     on, weights, least = "llama", LLAMA, 300
+    is_certified = True
 
     def prepared(self, named: NamedTensors) -> NamedTensors:
         """A model with a row for every piece of the tokenizer; those added have no output."""

@@ -1,6 +1,6 @@
 """Certificates of language models in floats: for a folder, or for a network; saved, and checked."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike, fspath
 from pathlib import Path
@@ -14,13 +14,15 @@ from netwright.certificates.language_model.file import (
     read_certificate,
     written,
 )
+from netwright.certificates.language_model.llama.classes import LlamaNames
+from netwright.certificates.language_model.llama.forward import LlamaModel, prove_llama
 from netwright.certificates.language_model.reading import (
     Files,
     check_tokens,
     read_folder,
     universal_in,
 )
-from netwright.certificates.language_model.rounding import EXACT, FORMATS
+from netwright.certificates.language_model.rounding import EXACT, FORMATS, Format
 from netwright.certificates.language_model.universal import Universal
 from netwright.certificates.reading import Machine
 from netwright.errors import FormatError, InputError
@@ -30,6 +32,9 @@ from netwright.kind.language_model.construction import (
     CompiledLanguageModel,
     compile_language_model,
 )
+from netwright.kind.language_model.llama.checkpoint import EPSILON
+from netwright.kind.language_model.llama.construction import CompiledLlama, compile_llama
+from netwright.kind.language_model.llama.phases import THETA
 from netwright.kind.language_model.universal import UniversalModel, universal_model
 from netwright.kind.language_model.vocabulary import LONGEST, SHORTEST
 from netwright.machine.turing_machine import TuringMachine
@@ -38,6 +43,10 @@ from netwright.network.certificate import LARGEST
 from netwright.network.network import Network
 from netwright.text import Notify
 
+COMPILERS: Mapping[str, Callable[[TuringMachine, int], CompiledLanguageModel]] = {
+    "gpt2": compile_language_model,
+    "llama": compile_llama,
+}
 MOST_PARTS = 64
 """Maximum for `partial_sums`."""
 
@@ -122,14 +131,13 @@ def certify_files(
     """
     if not 0 <= partial_sums <= MOST_PARTS:
         raise InputError(f"partial sums are {partial_sums}; expected 0 to {MOST_PARTS}")
-    about = machine or universal_in(files, label)
-    argument = _argument(about)
-    if isinstance(argument, Names):
+    about, proofs = machine or universal_in(files, label), []
+    argument = _argument(about, files.architecture)
+    if not isinstance(argument, Universal):
         check_tokens(files, argument, label)
-    proofs = []
     for each in (EXACT, *(FORMATS[name] for name in dtypes or FORMATS)):
         notify(f"{each.name}, context {files.model.context:,}")
-        proofs.append(prove(files.model, argument, each, partial_sums))
+        proofs.append(_proved(files.model, argument, each, partial_sums))
     parameters = sum(int(tensor.size) for tensor in files.model.tensors.values())
     model = {
         "architecture": files.architecture,
@@ -138,6 +146,16 @@ def certify_files(
         "digest": files.digest,
     }
     return FloatCertificate(about, model, partial_sums, tuple(proofs))
+
+
+def _proved(
+    model: Model | LlamaModel, argument: Argument | LlamaNames, format: Format, partial: int
+) -> Proof:
+    if isinstance(model, LlamaModel):
+        assert isinstance(argument, LlamaNames)
+        return prove_llama(model, argument, format, partial)
+    assert not isinstance(argument, LlamaNames)
+    return prove(model, argument, format, partial)
 
 
 def certify_folder(
@@ -166,26 +184,29 @@ def files_of(network: Network) -> Files:
 
 def _files(compiled: CompiledLanguageModel | UniversalModel) -> Files:
     weights = compiled.weights()
-    if weights.architecture != "gpt2":
-        raise InputError(
-            f"no certificate for {weights.architecture} yet: those in floats are for GPT-2 and "
-            "OPT; verify compares token by token"
-        )
     tokens = {text: n for n, text in enumerate(compiled.network.vocabulary)}
-    sizes = weights.blocks, weights.heads, 1e-5, compiled.context
-    return Files(Model(weights.tensors, tokens, *sizes), "gpt2", tokens)
+    sizes = weights.tensors, tokens, weights.blocks, weights.heads
+    if isinstance(compiled, CompiledLlama):
+        model = LlamaModel(*sizes, EPSILON, compiled.context, THETA)
+        return Files(model, weights.architecture, tokens)
+    if weights.architecture != "gpt2":
+        raise InputError(f"no certificate for {weights.architecture} yet")
+    return Files(Model(*sizes, 1e-5, compiled.context), "gpt2", tokens)
 
 
-def _argument(about: TuringMachine | Universal) -> Argument:
+def _argument(about: TuringMachine | Universal, architecture: str) -> Argument | LlamaNames:
     """What is said of the texts of a machine, or of all of them."""
-    return about if isinstance(about, Universal) else Names.of(Machine(behaviour(about)))
+    if isinstance(about, Universal):
+        return about
+    names = LlamaNames if architecture == "llama" else Names
+    return names.of(Machine(behaviour(about)))
 
 
-def _made(about: TuringMachine | Universal, context: int) -> Files:
+def _made(about: TuringMachine | Universal, context: int, architecture: str) -> Files:
     """The checkpoint that is exported for a machine, or for all of them."""
     if isinstance(about, Universal):
         return _files(universal_model(len(about.states), len(about.symbols), context))
-    return _files(compile_language_model(about, context))
+    return _files(COMPILERS[architecture](about, context))
 
 
 def certify_language_model(
@@ -218,7 +239,10 @@ def universal_of(folder: PathLike[str] | str) -> tuple[Universal, int]:
 
 
 def greatest_contexts(
-    about: TuringMachine | Universal, partial_sums: int = 0, notify: Notify = lambda _: None
+    about: TuringMachine | Universal,
+    partial_sums: int = 0,
+    notify: Notify = lambda _: None,
+    architecture: str = "gpt2",
 ) -> dict[str, int | None]:
     """The greatest power of two, for each format, to which exported models are certified.
 
@@ -226,12 +250,12 @@ def greatest_contexts(
     is good for all; None if not even the shortest context is.
     """
     found: dict[str, int | None] = {}
-    argument, context = _argument(about), LONGEST
+    argument, context = _argument(about, architecture), LONGEST
     while context >= SHORTEST and len(found) < len(FORMATS):
         notify(f"context {context:,}")
-        model = _made(about, context).model
+        model = _made(about, context, architecture).model
         for name, each in FORMATS.items():
-            if name not in found and prove(model, argument, each, partial_sums).holds:
+            if name not in found and _proved(model, argument, each, partial_sums).holds:
                 found[name] = context
         context //= 2
     return {name: found.get(name) for name in FORMATS}
@@ -256,10 +280,10 @@ def check_float_certificate(
         raise InputError(f"{label} is for all machines, so it takes no --machine")
     if folder is not None:
         files = read_folder(Path(folder))
-    elif said["architecture"] != "gpt2":
+    elif said["architecture"] not in COMPILERS:
         raise InputError(f"{label} is about {said['architecture']}; name its folder: --model")
     elif given is not None:
-        files = _made(given, said["context"])
+        files = _made(given, said["context"], said["architecture"])
     else:
         files = _files(universal_model(**whole["universal"], context=said["context"]))
     formats = [each["format"] for each in whole["proofs"] if each["format"] in FORMATS]

@@ -259,3 +259,17 @@ class Rules:
         steps = 9 * single * 1.001 + self.format.slack
         r = r + steps * (np.abs(c) + np.abs(k) + r + np.abs(bias))
         return self.stored(Box(c + bias, k, r, box.var))
+
+    def kept(self, lead: Floats, sizes: Floats, greatest: Floats, D: int) -> Floats:
+        """A lead of exact logits, after sums in float32 and a store.
+
+        With right logit |R| ≤ `greatest` and the other one R − δ, a store takes at most
+        u(|R| + |R − δ|) ≤ 2u|R| + uδ off δ.
+        """
+        f = self.format
+        lost = sizes * ((D + 2) * (f.single * 1.001 + f.slack) + self.partial * f.unit)
+        lead = lead - lost
+        store = f.unit + 1.001 * f.single
+        own = greatest + lost.max(axis=1, initial=0)[:, None]
+        kept: Floats = lead - store * np.abs(lead) - 2.01 * store * own - 2 * f.least
+        return kept

@@ -6,7 +6,7 @@ from math import floor
 from typing import Any
 
 from netwright.certificates.language_model.checker import Proof
-from netwright.certificates.language_model.rounding import EXACT, FORMATS, PROMISES
+from netwright.certificates.language_model.rounding import EXACT, FORMATS, promises
 from netwright.certificates.schema import (
     MACHINE,
     flag,
@@ -70,7 +70,7 @@ def certificate(
         "model": model,
         "partial_sums": partial,
         "proofs": [written(proof) for proof in proofs],
-        "promises": list(PROMISES),
+        "promises": list(promises(model["architecture"])),
     }
     return (json.dumps(whole, ensure_ascii=False) + "\n").encode()
 

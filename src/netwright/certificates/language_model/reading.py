@@ -24,6 +24,14 @@ from netwright.certificates.language_model.classes import (
     Names,
     addresses,
 )
+from netwright.certificates.language_model.llama.classes import LlamaNames
+from netwright.certificates.language_model.llama.forward import LlamaModel
+from netwright.certificates.language_model.llama.reading import (
+    ROPE,
+    llama_shapes,
+    llama_tokens,
+    rope_of,
+)
 from netwright.certificates.language_model.universal import BOS, TAPE, Universal
 from netwright.certificates.schema import shown, unique
 from netwright.errors import FormatError, InputError
@@ -60,6 +68,15 @@ FIXED = {
         "layer_norm_elementwise_affine": True,
         "_remove_final_layer_norm": False,
     },
+    "llama": {
+        "architectures": ["LlamaForCausalLM"],
+        "hidden_act": "silu",
+        "tie_word_embeddings": False,
+        "attention_bias": False,
+        "mlp_bias": False,
+        "rope_scaling": None,
+        "pretraining_tp": 1,
+    },
 }
 """Settings that must have one value; those after the third may be missing."""
 SIZES = {
@@ -68,13 +85,19 @@ SIZES = {
         *("max_position_embeddings", "hidden_size", "num_hidden_layers", "num_attention_heads"),
         "ffn_dim",
     ),
+    "llama": (
+        *("max_position_embeddings", "hidden_size", "num_hidden_layers", "num_attention_heads"),
+        *("intermediate_size", "num_key_value_heads", "head_dim"),
+    ),
 }
+EPSILON = {"llama": "rms_norm_eps"}
+"""The setting with the ε of norms, where it is not `layer_norm_epsilon`."""
 
 
 class Files(NamedTuple):
     """A checkpoint, and what it was read from."""
 
-    model: Model
+    model: Model | LlamaModel
     architecture: str
     tokens: Mapping[str, int]
 
@@ -85,7 +108,7 @@ class Files(NamedTuple):
 
     @property
     def digest(self) -> str:
-        """Of all tensors under the names of GPT-2, as numbers of float32, and of all tokens."""
+        """Of all tensors under the names of GPT-2 or Llama, as numbers of float32, and of tokens."""
         found = hashlib.sha256()
         for name, tensor in sorted(self.model.tensors.items()):
             found.update(f"{name} {tensor.shape}\n".encode())
@@ -106,8 +129,9 @@ def read_folder(folder: Path) -> Files:
             f"model_type {' or '.join(FIXED)}"
         )
     sizes = _sizes(folder / "config.json", config, architecture)
-    tokens = _tokens(folder / "tokenizer.json", _object(folder, "tokenizer.json"))
-    context, _, blocks, heads, _ = sizes
+    tokenizer, its = folder / "tokenizer.json", _object(folder, "tokenizer.json")
+    tokens = (llama_tokens if architecture == "llama" else _tokens)(tokenizer, its)
+    context, _, blocks, heads, *_ = sizes
     if config.get("vocab_size") != len(tokens):
         raise FormatError(
             f"{folder / 'config.json'}: vocab_size is {shown(config.get('vocab_size'))}; "
@@ -115,14 +139,19 @@ def read_folder(folder: Path) -> Files:
         )
     path = folder / "model.safetensors"
     found = _tensors(path)
+    epsilon = float(config.get(EPSILON.get(architecture, "layer_norm_epsilon"), 1e-5))
+    if architecture == "llama":
+        theta = rope_of(folder / "config.json", config)
+        check_shapes(found, path, llama_shapes(len(tokens), sizes))
+        own = LlamaModel(found, tokens, blocks, heads, epsilon, context, theta)
+        return Files(own, architecture, tokens)
     if architecture == "opt":
         found = _from_opt(found, path, blocks)
-    _check_shapes(found, path, len(tokens), sizes)
-    epsilon = config.get("layer_norm_epsilon", 1e-5)
-    return Files(Model(found, tokens, blocks, heads, float(epsilon), context), architecture, tokens)
+    check_shapes(found, path, _shapes(len(tokens), sizes))
+    return Files(Model(found, tokens, blocks, heads, epsilon, context), architecture, tokens)
 
 
-def check_tokens(files: Files, names: Names, label: str) -> None:
+def check_tokens(files: Files, names: Names | LlamaNames, label: str) -> None:
     """Raise FormatError if a checkpoint has not the tokens of a machine."""
     if files.is_universal:
         raise InputError(
@@ -172,7 +201,7 @@ def _refused(path: Path) -> Callable[[str], Any]:
 
 
 def _sizes(path: Path, config: Mapping[str, Any], architecture: str) -> tuple[int, ...]:
-    """Context, width, blocks, heads, hidden units; all other settings are checked."""
+    """Context, width, blocks, heads, hidden units, and more; other settings are checked."""
     fixed, names = FIXED[architecture], SIZES[architecture]
     for n, (name, value) in enumerate(fixed.items()):
         if (n < 3 or name in config) and config.get(name) != value:
@@ -182,17 +211,19 @@ def _sizes(path: Path, config: Mapping[str, Any], architecture: str) -> tuple[in
     for name in names:
         if type(config.get(name)) is not int or not 1 <= config[name] <= 1 << 20:
             raise FormatError(f"{path}: {name} is {shown(config.get(name))}; expected a size")
-    context, width, blocks, heads, hidden = (config[names[n]] for n in range(5))  # in this order
-    epsilon = config.get("layer_norm_epsilon", 1e-5)
+    sizes = tuple(config[name] for name in names)
+    _, width, _, heads, *_ = sizes
+    of_norms = EPSILON.get(architecture, "layer_norm_epsilon")
+    epsilon = config.get(of_norms, 1e-5)
     if type(epsilon) is not float or not 0 < epsilon < 1:
-        raise FormatError(f"{path}: layer_norm_epsilon is {shown(epsilon)}; expected 1e-05")
+        raise FormatError(f"{path}: {of_norms} is {shown(epsilon)}; expected 1e-05")
     if config.get("word_embed_proj_dim", width) != width or width % heads:
         raise FormatError(f"{path}: {width} coordinates cannot be cut into {heads} heads")
-    known = {*fixed, *names, *FREE, "model_type", "vocab_size", "layer_norm_epsilon"}
+    known = {*fixed, *names, *FREE, "model_type", "vocab_size", of_norms, *ROPE}
     known |= {"word_embed_proj_dim", "eos_token_id"}
     if strange := sorted(set(config) - known):
         raise FormatError(f"{path}: {strange[0]} is not a setting that is known here")
-    return context, width, blocks, heads, hidden
+    return sizes
 
 
 def _tokens(path: Path, tokenizer: Mapping[str, Any]) -> dict[str, int]:
@@ -266,7 +297,7 @@ def _tensors(path: Path) -> dict[str, NDArray[np.float32]]:
     return found
 
 
-def _check_shapes(tensors: Tensors, path: Path, tokens: int, sizes: tuple[int, ...]) -> None:
+def _shapes(tokens: int, sizes: tuple[int, ...]) -> dict[str, tuple[int, ...]]:
     context, D, blocks, _, F = sizes
     norms = [f"transformer.h.{n}.ln_{k}" for n in range(blocks) for k in (1, 2)]
     wanted: dict[str, tuple[int, ...]] = {
@@ -285,6 +316,11 @@ def _check_shapes(tensors: Tensors, path: Path, tokens: int, sizes: tuple[int, .
         ):
             place = f"transformer.h.{n}.{name}"
             wanted |= {f"{place}.weight": (rows, columns), f"{place}.bias": (columns,)}
+    return wanted
+
+
+def check_shapes(tensors: Tensors, path: Path, wanted: Mapping[str, tuple[int, ...]]) -> None:
+    """Raise FormatError unless a file has these tensors, and no others."""
     for name in sorted({*wanted} | {*tensors}):
         if name not in tensors:
             raise FormatError(f"{path}: there is no tensor {name}")

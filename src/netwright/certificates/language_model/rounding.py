@@ -30,6 +30,27 @@ PROMISES = (
     "R5  subnormal numbers are kept, and rounding is to nearest",
     "R6  masked positions weigh exactly 0, and positions count from 0",
 )
+OF_LLAMA = (
+    "L1  weights are rounded to the format once, to nearest",
+    "L2  a matrix product adds products in float32 or better, in any order; its result is "
+    "rounded to the format once, or not at all",
+    "L3  an RMS norm computes in float32: its mean of squares errs by at most (D + 8)·2^-24 of "
+    "itself; then 8 roundings, a store, and a product with the weight and a store",
+    "L4  RoPE turns pair j by the position times theta^(-2j/size), computed in float32 with an "
+    "error of at most 2^-21 of itself; cosines and sines err by 2^-22 and are stored at most once; "
+    "two products and a sum, each stored at most once",
+    "L5  scores are scaled before or after the product, with three stores at most; softmax "
+    "subtracts the greatest one first; an exponential errs by 2^-20 of itself at most; weights may "
+    "be stored in the format, before or after the division",
+    "L6  SiLU errs by 2^-20 of its argument at most, and is stored at most once, as is its product",
+    "L7  subnormal numbers are kept, and rounding is to nearest",
+    "L8  masked positions weigh exactly 0; RoPE is not scaled, and positions count from <s> at 0",
+)
+
+
+def promises(architecture: str) -> tuple[str, ...]:
+    """What a runtime of an architecture must promise."""
+    return OF_LLAMA if architecture == "llama" else PROMISES
 
 
 @dataclass(frozen=True)

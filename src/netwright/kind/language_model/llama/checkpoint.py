@@ -18,8 +18,9 @@ G = 16. And silu(x)·y + silu(−x)·(−y) = x·y exactly, in two units.
 *Errors do not add up*, as every token is chosen by its own greatest logit. The right one has κ = 16
 and all others −κ at most, so a penalty for repeated tokens changes no choice.
 
-Nothing here is certified. `netwright export` measures the lead of the right logit, in units of κ;
-2 is what the definition has. It falls by 4ε/gap if the phase of an offset is off by ε.
+The *lead* of the right logit, in units of κ, is 2 by the definition, and falls by 4ε/gap at most if
+the phase of an offset is off by ε. `netwright certify` proves that it stays positive
+(`certificates.language_model.llama`), and `netwright export` measures it.
 """
 
 from collections.abc import Sequence

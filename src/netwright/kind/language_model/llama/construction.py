@@ -16,11 +16,12 @@ Which token comes next, in units of the logits:
 - after an address token or `<run>`: the step of next move, state and symbol has
   2·(q2 + Ys + m2) − 5 = 1, every other one −1 at most;
 - after a step: `@k` has 1 for the right k, −1 at most for all others (`parts.offset_logits`);
-- if the run ends there: `<accept>` or `<reject>` has 1, and 2 is taken off the offsets;
-- after a prompt with `<unk>`: `<reject>` has 1 − 2ε, as rej is 1 − ε, and 2·rej is taken off steps;
-- after an end: `</s>`; 2·fin, which asks for it, is taken off the ends and the offsets.
+- if the run ends there: `<accept>` or `<reject>` has 1, and 4 is taken off the offsets;
+- after a prompt with `<unk>`: `<reject>` has 1 − 4ε, as rej is 1 − ε, and 4·rej is taken off steps;
+- after an end: `</s>`; 4·fin, which asks for it, is taken off the ends and the offsets.
 
-All other tokens have −1 or less.
+All other tokens have −3 or less. So 2 is what it takes to tell steps apart, and offsets; all other
+tokens are 4 behind, as the phase of an offset is what errs most.
 """
 
 from dataclasses import dataclass
@@ -229,9 +230,9 @@ def _unembedding(
         for row in (("q2", step.state), ("Ys", step.symbol), ("m2", str(step.move))):
             U.set(row, column, 2)
         U.set(("one", ""), column, -5)
-        U.set(("rej", ""), column, -2)
+        U.set(("rej", ""), column, -4)
     for flag, token in (("acc", ACCEPT), ("rej", REJECT), ("fin", STOP)):
-        U.at(stream.index(flag), token, 2)
+        U.at(stream.index(flag), token, 4)
     for token in (ACCEPT, REJECT):
-        U.at(stream.index("fin"), token, -2)
+        U.at(stream.index("fin"), token, -4)
     return U

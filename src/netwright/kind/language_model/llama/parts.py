@@ -139,7 +139,7 @@ def telling(stream: Layout, phases: Phases, number: int) -> LlamaBlock:
 def offset_logits(
     stream: Layout, tokens: Layout, first: int, phases: Phases, taken_off: Sequence[str]
 ) -> RealMatrix:
-    """U for the tokens `@k`, less 2 for each of some flags; −1 for all tokens before them.
+    """U for the tokens `@k`, less 4 for each of some flags; −3 for all tokens before them.
 
     With ⟨·,·⟩ weighted by a_j, the phase of k and FAR have the product 1 for the right k and
     1 − gap at most for all others; times 2/gap, the logit is 1, and −1 at most.
@@ -148,11 +148,11 @@ def offset_logits(
     one, far, steep = stream.index("one"), stream.places("FAR"), 2 / phases.gap
     weights = [*phases.weights, *phases.weights]
     for token in range(first):
-        U.at(one, token, -1)
+        U.at(one, token, -3)
     for k in range(phases.context):
         for row, a, x in zip(far, weights, phases.of(k), strict=True):
             U.at(row, first + k, steep * a * x)
         U.at(one, first + k, 1 - steep)
         for flag in taken_off:
-            U.at(stream.index(flag), first + k, -2)
+            U.at(stream.index(flag), first + k, -4)
     return U

@@ -227,7 +227,7 @@ def _rule_lookup(stream: Layout, vocabulary: UniversalVocabulary, phases: Phases
 def _unembedding(
     vocabulary: UniversalVocabulary, phases: Phases, stream: Layout, tokens: Layout
 ) -> RealMatrix:
-    """The right token has 1, all others −1 or less."""
+    """The right token has 1, other steps and offsets −1 or less, all else −3 or less."""
     number, a = vocabulary.number, vocabulary.aq + vocabulary.a_s
     U = offset_logits(stream, tokens, number["@0"], phases, ("isP", "acc"))
     one = stream.index("one")
@@ -239,5 +239,5 @@ def _unembedding(
         U.at(stream.index("m2", m), column, 2)
         U.at(one, column, -(a + 1))
     for flag, token in (("acc", ACCEPT), ("hlt", HALT), ("fin", STOP)):
-        U.at(stream.index(flag), token, 2)
+        U.at(stream.index(flag), token, 4)
     return U

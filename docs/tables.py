@@ -20,7 +20,8 @@ def tables(meanings: Meanings) -> str:
     """All tables of a kind."""
     names = ["R.bias"] if "R.2" in meanings.weights else []
     names += ["embedding", *(["seed"] if "decoder.1.O" in meanings.weights else [])]
-    names += ["positions"] if any(x.startswith("position") for x in meanings.blocks.values()) else []
+    has_positions = any(words.startswith("position") for words in meanings.blocks.values())
+    names += ["positions"] if has_positions else []
     inputs = {name: INPUTS[name] for name in names}
     parts = [table("block", dict(meanings.blocks))]
     parts += [table(f"inside {name}", dict(words)) for name, words in meanings.hidden.items()]

@@ -96,7 +96,7 @@ def _tell(report: Report, claims: list[Claim], deviations: bool, proofs: Proofs 
             (each.name + mark, _checked(each), each.cases, "FAILS" if each.failure else "holds")
             for each, mark in zip(claims, marks, strict=True)
         ],
-        whole=("statement", "cases", ""),
+        whole=("cases", ""),
     )
     if proofs is not None:
         by = f" by Coq {proofs.coq}, {counted(proofs.theorems, 'theorem')}" if proofs.coq else ""

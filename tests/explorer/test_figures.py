@@ -250,3 +250,18 @@ def test_obligations_of_a_kind_are_those_of_its_certificate(kind: str) -> None:
     network = compile_network(library_machine("even-as"), kind)
     found = obligations_data(network)["obligations"]
     assert [tuple(each) for each in found] == [*network.certify().obligations]
+
+
+def test_the_docs_have_two_pictures_of_every_kind() -> None:
+    docs = Path(__file__).resolve().parents[2] / "docs"
+    shown = re.findall(r"\((images/view-[^)]+)\)", (docs / "views.md").read_text(encoding="utf-8"))
+    script = (docs / "screenshots.py").read_text(encoding="utf-8")
+    names = {"language-model": ("gpt2", "llama"), "universal-text": ("text",)}
+    for kind in REGISTRY:
+        assert f'"{kind}' in script
+        first = kind if kind in ("transformer", "neural-gpu", "rnn") else kind.split("-neural")[0]
+        for name in names.get(kind, (first.removesuffix("-transformer"),)):
+            assert {f"images/view-{name}.png", f"images/view-{name}-phone.png"} <= set(shown)
+    assert len(shown) == len(set(shown)) == 2 * (len(REGISTRY) + 1)
+    for name in shown:
+        assert (docs / name).stat().st_size < 100_000

@@ -53,7 +53,8 @@ export function arcs(run, moment) {
   if (!figure || !moment.vectors || moment.t < run.lead || !moment.tape) return [];
   return ["L", "R"].flatMap((side) => {
     let t = moment.t;
-    return chain(run, moment, figure, side).filter(([, , token]) => token !== null).map(([from, to, token, kind]) => {
+    const isNull = ([, to, token, kind]) => kind === "own" && token === 1 && moment.tape.visits[to - moment.tape.first] !== 1;
+    return chain(run, moment, figure, side).filter((each) => each[2] !== null && !isNull(each)).map(([from, to, token, kind]) => {
       const found = [t, from, token, to, side, kind];
       t = token;
       return found;

@@ -247,7 +247,8 @@ def test_heads_with_wrong_wires_are_refused(wiring: tuple[int, int, str, str, st
 
 EXCHANGED = [
     ("wte", "a", "0"), ("wte", "q0:a", "q1:a"), ("wte", "q2:0", "q2:1"),
-    ("wte", "0:R:q1", "0:L:q1"), ("wte", "0:R:q1", "1:R:q1"), ("wte", "0:R:q1", "0:R:acc"), ("wte", "R:q0:0", "L:q0:0"),
+    ("wte", "0:R:q1", "0:L:q1"), ("wte", "0:R:q1", "1:R:q1"), ("wte", "0:R:q1", "0:R:acc"),
+    ("wte", "R:q0:0", "L:q0:0"),
     ("wte", "R:q0:0", "R:q1:0"), ("wte", "R:q0:0", "R:acc:0"), ("wte", "<tape>", "<bos>"),
     ("lm_head", "R:q0:0", "R:q1:0"), ("lm_head", "R:q0:0", "L:q0:0"), ("lm_head", "@3", "@5"),
     ("lm_head", "<accept>", "<halt>"),

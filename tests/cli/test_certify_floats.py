@@ -1,6 +1,7 @@
 """`netwright certify` for language models: folders, compiled models, certificates, audits."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -256,9 +257,9 @@ def test_what_has_no_certificate_yet_says_so(
     export_universal("gpt2", tmp_path / "universal", states=4, symbols=4, context=128, check=0)
     export_universal("llama", tmp_path / "llama", states=4, symbols=4, context=128, check=0)
     for call, message in (
-        (["--model", str(tmp_path / "universal"), "--machine", NAME], "universal"),
+        (["--model", str(tmp_path / "universal"), "--machine", NAME], "for all machines"),
         (["--model", str(tmp_path / "llama"), "--machine", NAME], "universal"),
-        (["--model", str(tmp_path)], "say which machine"),
+        (["--model", str(exported(tmp_path / "one"))], "say which it must be: --machine"),
         (["--model", str(tmp_path / "no"), "--machine", NAME], "is not a folder"),
         (["palindrome", "--partial-sums", "2"], "are for language models"),
         (["palindrome", "--on", "language-model", "--partial-sums", "-1"], "partial sums are -1"),
@@ -266,6 +267,141 @@ def test_what_has_no_certificate_yet_says_so(
     ):
         assert main(["certify", *call]) == 2, call
         assert message in said(capsys)
+
+
+# -- one model for all machines -------------------------------------------------------------------
+
+SIZE = ["--states", "8", "--symbols", "4", "--context", "64"]
+
+
+def test_a_universal_model(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "c.json"
+    call = ["certify", "--universal", *SIZE]
+    assert main([*call, "-o", str(file)]) == 0
+    out = capsys.readouterr().out
+    assert "gpt2, for 8 states, 4 symbols" in out
+    assert "certified: on every machine of this size and input" in " ".join(out.split())
+    assert max(map(len, out.splitlines())) <= 80
+    assert main([*call, "--on", "language-model", "--dtype", "bfloat16", "--json"]) == 0
+    found = shown(capsys)
+    assert found["universal"] == {"states": 8, "symbols": 4}
+    assert [each["format"] for each in found["proofs"]] == ["exact", "bfloat16"]
+    assert main(["certify", "--check", str(file)]) == 0
+    assert main(["audit", str(file)]) == 0
+    whole = json.loads(file.read_text(encoding="utf-8"))
+    for change, code, message in (
+        ({"universal": {"states": 16, "symbols": 4}}, 1, "the model has 16 states"),
+        ({"universal": {"states": 8}}, 2, "expected an object with"),
+        ({"universal": {"states": 1, "symbols": 4}}, 2, "2 to 4,096 states"),
+        ({"model": {**whole["model"], "digest": "0" * 64}}, 1, "the model's digest is"),
+        ({"machine": {}}, 2, "expected an object with"),
+    ):
+        file.write_text(json.dumps(whole | change), encoding="utf-8")
+        capsys.readouterr()
+        assert main(["certify", "--check", str(file)]) == code
+        if code == 2 or "digest" in message:
+            assert message in said(capsys)
+
+
+@pytest.mark.parametrize("to", ["gpt2", "opt"])
+def test_a_universal_folder(to: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder, file = tmp_path / "out", tmp_path / "c.json"
+    export_universal(to, folder, states=8, symbols=4, context=64)
+    checked = json.loads((folder / "checked.json").read_text(encoding="utf-8"))["certificate"]
+    assert checked["certified"] is True
+    assert checked["universal"] == {"states": 8, "symbols": 4}
+    assert "for every machine within its bounds" in (folder / "README.md").read_text("utf-8")
+    call = ["certify", "--model", str(folder), "--dtype", "bfloat16"]
+    assert main([*call, "--json", "-o", str(file)]) == 0
+    assert shown(capsys)["proofs"][1]["leads"] == checked["leads"]
+    check = ["certify", "--check", str(file), "--model", str(folder)]
+    assert main(check) == 0
+    assert main([*check, "--machine", NAME]) == 2
+    assert "so it takes no --machine" in said(capsys)
+    assert main(["audit", str(folder)]) == 0
+    assert "its files are certified in" in said(capsys)
+
+    config = (folder / "config.json").read_text(encoding="utf-8")
+    changed = {**json.loads(config), "activation_function": "gelu"}
+    (folder / "config.json").write_text(json.dumps(changed), encoding="utf-8")
+    assert main(check) == 2
+    (folder / "config.json").write_text(config, encoding="utf-8")
+    tensors = {
+        name: array.copy() for name, array in read_tensors(folder / "model.safetensors").items()
+    }
+    name = next(name for name in tensors if re.search(r"\.1\..*(c_attn|q_proj)\.weight", name))
+    place = tuple(int(n) for n in np.argwhere(tensors[name] != 0)[0])
+    tensors[name][place] = 0
+    write_tensors(folder / "model.safetensors", tensors)
+    capsys.readouterr()
+    assert main(check) == 1
+    assert "the model's digest is" in said(capsys)
+    assert main(call) == 1
+    assert main(["audit", str(folder)]) == 1
+
+
+def test_a_prompt_in_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    export_universal("gpt2", tmp_path / "out", states=8, symbols=4, context=64, check=0)
+    file = tmp_path / "prompt.txt"
+    for how in (["--model", str(tmp_path / "out")], ["--universal", *SIZE]):
+        call = ["certify", *how, "--dtype", "float32", "--prompt-file", str(file)]
+        assert main(["compile", NAME, "--prompt", "--model", str(tmp_path / "out")]) == 0
+        prompt = capsys.readouterr().out
+        file.write_text(prompt, encoding="utf-8")
+        assert main([*call, "--json"]) == 0
+        assert all(each["failure"] is None for each in shown(capsys)["prompt"])
+        assert main(call) == 0
+        assert "certified: on every run of the machine in this prompt" in said(capsys)
+        for text, failure in (
+            (prompt.replace("q1:", "q0:"), "has a rule already, at token 1"),
+            (prompt.replace("<tape>", ""), "where <tape> is expected"),
+            (prompt.replace(" <tape>", "\xa0<tape>"), "is no token of a prompt"),
+            ("", "token 1: the prompt ends where <tape> is expected"),
+            ("x\n" * 100_000, "token 1: 'x' is no token of a prompt"),
+        ):
+            file.write_text(text, encoding="utf-8")
+            assert main(call) == 1
+            out = capsys.readouterr().out
+            assert failure in " ".join(out.split())
+            assert "R1" not in out
+            assert max(map(len, out.splitlines())) <= 80
+        file.write_bytes(b"\xff")
+        assert main(call) == 2
+        assert "is not UTF-8: byte 0" in said(capsys)
+        file.unlink()
+        assert main(call) == 2
+        assert "prompt.txt" in said(capsys)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (["--universal", NAME], "it takes no MACHINE"),
+        (["--universal", "--machine", NAME], "it takes no MACHINE"),
+        (["--universal", "--on", "rnn"], "it takes no MACHINE"),
+        (["--universal", "--model", "x"], "it takes no MACHINE"),
+        (["--universal", "--base", "4"], "it takes no MACHINE"),
+        (["--universal", "--states", "1"], "2 to 4,096 states"),
+        (["--universal", "--context", "4"], "expected 8 to 65,536 tokens"),
+        (["--universal", "--partial-sums", "-1"], "partial sums are -1"),
+        ([NAME, "--states", "4"], "are for --universal"),
+        ([NAME, "--prompt-file", "x"], "is for a universal model"),
+    ],
+)
+def test_options_of_universal_models(
+    call: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["certify", *call]) == 2
+    assert message in said(capsys)
+
+
+def test_a_prompt_is_for_universal_models(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "p").write_text("<tape>", encoding="utf-8")
+    call = ["certify", "--model", str(exported(tmp_path / "out")), "--machine", NAME]
+    assert main([*call, "--prompt-file", str(tmp_path / "p")]) == 2
+    assert "is of one machine" in said(capsys)
 
 
 def test_a_checkpoint_of_another_machine_has_other_tokens(

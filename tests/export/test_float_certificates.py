@@ -8,11 +8,15 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.certificates.float_streams import Proved, names_of, starts_of, texts_of, written_by_model
+from tests.certificates.universal_streams import ProvedUniversal, refused_of, text_of
 from tests.export.heavy import heavy
 from tests.repetition import repeated, some
 
-from netwright.certificates.language_model.reading import read_folder
+from netwright.certificates.language_model.reading import read_folder, universal_in
 from netwright.certificates.language_model.rounding import FORMATS
+from netwright.errors import InputError
+from netwright.export.universal import export_universal
+from netwright.kind.language_model.universal import universal_model
 from netwright.kind.language_model.vocabulary import Vocabulary
 from netwright.machine.library import library_machine, library_names
 from netwright.network.network import compile_network
@@ -37,7 +41,8 @@ def recorded(model: Any, architecture: str) -> Iterator[dict[str, list[Any]]]:
     modules, found, hooks = dict(model.named_modules()), dict[str, list[Any]](), []
     theirs, ours = NORMS[architecture], NORMS["gpt2"]
     names = {theirs[2]: ours[2]}
-    names |= {theirs[k].format(n): ours[k].format(n) for k in (0, 1) for n in range(3)}
+    blocks = range(model.config.num_hidden_layers)
+    names |= {theirs[k].format(n): ours[k].format(n) for k in (0, 1) for n in blocks}
 
     def keep(name: str) -> Any:
         def hook(_: Any, inputs: tuple[Any, ...]) -> None:
@@ -73,23 +78,56 @@ def test_all_that_transformers_computes_is_in_its_interval(
         texts_of(Vocabulary.of(machine, context), starts_of(machine, context))
     ):
         first = written_by_model(proved, tokens)
-        with recorded(model, to) as streams, torch.no_grad():
-            logits = model(torch.tensor([tokens[:-1]])).logits[0].float().numpy()
-        found = {name: rows[0] for name, rows in streams.items()}
-        assert not list(proved.outside(tokens[:-1], found))
-        assert not list(proved.too_small(tokens, first, logits))
+        compare(proved, model, to, tokens, first, generated=n < 2)
         count += len(tokens)
-        if n < 2:  # one token at a time, with a cache
-            ids = torch.tensor([tokens[:first]])
-            with recorded(model, to) as streams, torch.no_grad():
-                written = model.generate(
-                    ids,
-                    attention_mask=torch.ones_like(ids),
-                    max_length=None,
-                    max_new_tokens=min(60, len(tokens) - first),
-                )[0].tolist()
-            assert written == tokens[: len(written)]
-            found = {name: np.concatenate(rows) for name, rows in streams.items()}
-            assert {len(rows) for rows in found.values()} == {len(written) - 1}
-            assert not list(proved.outside(written[:-1], found))
     assert count > 20
+
+
+def compare(
+    proved: Proved, model: Any, to: str, tokens: list[int], first: int, *, generated: bool
+) -> None:
+    """A text at once; and one token at a time, with a cache, from the prompt on."""
+    with recorded(model, to) as streams, torch.no_grad():
+        logits = model(torch.tensor([tokens[:-1]])).logits[0].float().numpy()
+    found = {name: rows[0] for name, rows in streams.items()}
+    assert not list(proved.outside(tokens[:-1], found))
+    assert not list(proved.too_small(tokens, first, logits))
+    if not generated:
+        return
+    ids = torch.tensor([tokens[:first]])
+    with recorded(model, to) as streams, torch.no_grad():
+        written = model.generate(
+            ids,
+            attention_mask=torch.ones_like(ids),
+            max_length=None,
+            max_new_tokens=min(60, len(tokens) - first),
+        )[0].tolist()
+    assert written == tokens[: len(written)]
+    found = {name: np.concatenate(rows) for name, rows in streams.items()}
+    assert {len(rows) for rows in found.values()} == {len(written) - 1}
+    assert not list(proved.outside(written[:-1], found))
+
+
+@pytest.mark.parametrize("dtype", FORMATS)
+@pytest.mark.parametrize("attention", ["eager", "sdpa"])
+@pytest.mark.parametrize("to", ["gpt2", "opt"])
+def test_so_it_is_for_universal_models(to: str, attention: str, dtype: str, tmp_path: Path) -> None:
+    universal = universal_model(16, 8, repeated(1024, 128))
+    export_universal(to, tmp_path / "out", context=universal.context, check=0)
+    files = read_folder(tmp_path / "out")
+    proved = ProvedUniversal(files.model, universal_in(files, "out"), FORMATS[dtype])
+    assert proved.proof.holds
+    model = transformers.AutoModelForCausalLM.from_pretrained(
+        tmp_path / "out", dtype=getattr(torch, dtype), attn_implementation=attention
+    )
+    run = universal.vocabulary.number["<run>"]
+    names = ["palindrome", "busy-beaver-4", *library_names()][: repeated(99, 2)]
+    for name in names:
+        machine = library_machine(name)
+        try:
+            tokens = text_of(universal, machine, machine.default_input)
+        except InputError:
+            continue
+        compare(proved, model, to, tokens, tokens.index(run) + 1, generated=True)
+        refused = refused_of(tokens, universal, 5)
+        compare(proved, model, to, refused, len(refused) - 1, generated=False)

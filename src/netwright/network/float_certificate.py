@@ -110,7 +110,7 @@ def certify_files(
     about, proofs = Machine(behaviour(machine)), []
     llama = isinstance(files.model, LlamaModel)
     check_tokens(files, (LlamaNames if llama else Names).of(about), label)
-    for each in (EXACT, *(FORMATS[name] for name in dtypes or FORMATS)):
+    for each in (EXACT, *(FORMATS[name] for name in dtypes or files.formats)):
         notify(f"{each.name}, context {files.model.context:,}")
         proofs.append(_proved(files.model, about, each, partial_sums))
     parameters = sum(int(tensor.size) for tensor in files.model.tensors.values())

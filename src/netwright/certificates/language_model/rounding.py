@@ -50,7 +50,7 @@ OF_LLAMA = (
 
 def promises(architecture: str) -> tuple[str, ...]:
     """What a runtime of an architecture must promise."""
-    return OF_LLAMA if architecture == "llama" else PROMISES
+    return OF_LLAMA if architecture.startswith("llama") else PROMISES
 
 
 @dataclass(frozen=True)

@@ -134,7 +134,7 @@ class Proved:
                 seen = names.edge if i == 1 else letters[before]
                 yield i, ("run", seen), self._around(1, given(i + 2))
             elif text in steps:
-                if before in letters or before in ("<run>", "<s>") and text[0] == "R":
+                if before in letters or (before in ("<run>", "<s>") and text[0] == "R"):
                     last = "run" if before == "<run>" else "letters"
                     yield i, ("told", *steps[text], last), {}
                 else:
@@ -197,4 +197,3 @@ class Proved:
             sort = "address" if said[0] == "@" else "end" if said[0] == "<" else "step"
             if not lead >= self.proof.leads[sort].least - 1e-12:
                 yield f"token {i + 1}, {said}: lead {lead}"
-

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pytest
@@ -28,6 +28,7 @@ from tests.strategies import machines
 import netwright
 from netwright.certificates.language_model.boxes import Stream
 from netwright.certificates.language_model.checker import Model, prove
+from netwright.certificates.language_model.llama.forward import LlamaModel
 from netwright.certificates.language_model.rounding import EXACT, FORMATS, Format
 from netwright.kind.language_model.construction import compile_language_model
 from netwright.kind.language_model.definition import Head, Matrix
@@ -36,6 +37,7 @@ from netwright.kind.language_model.vocabulary import Vocabulary
 from netwright.machine.library import library_machine, library_names
 from netwright.machine.turing_machine import Action, TuringMachine
 
+AnyModel = TypeVar("AnyModel", Model, LlamaModel)
 UNROUNDED = Format("unrounded", 2.0**-200, 0.0, 1e300, np.float64)
 """Real numbers: what is left is the slack for the checker's own float64."""
 
@@ -221,7 +223,7 @@ def test_float64_and_balls_agree() -> None:
 # -- damage ---------------------------------------------------------------------------------------
 
 
-def damaged(model: Model, draw: random.Random) -> tuple[str, Model]:
+def damaged(model: AnyModel, draw: random.Random) -> tuple[str, AnyModel]:
     """One weight changed; half of them any, half of those that are not 0."""
     name = draw.choice(sorted(model.tensors))
     tensor = model.tensors[name].copy()

@@ -12,6 +12,7 @@ from tests.certificates.float_streams import Proved, names_of, starts_of, texts_
 from tests.export.heavy import heavy
 from tests.repetition import repeated, some
 
+from netwright.certificates.language_model.checker import Model
 from netwright.certificates.language_model.llama.forward import LlamaModel
 from netwright.certificates.language_model.reading import read_folder
 from netwright.certificates.language_model.rounding import FORMATS
@@ -71,7 +72,9 @@ def test_all_that_transformers_computes_is_in_its_interval(
     machine, context = library_machine(name), repeated(512, 64)
     network = compile_network(machine, "language-model", context=context)
     network.export(to, tmp_path / "out", check=0)
-    proved = Proved(read_folder(tmp_path / "out").model, names_of(machine), FORMATS[dtype])
+    own = read_folder(tmp_path / "out").model
+    assert isinstance(own, Model)
+    proved = Proved(own, names_of(machine), FORMATS[dtype])
     assert proved.proof.holds
     model = transformers.AutoModelForCausalLM.from_pretrained(
         tmp_path / "out", dtype=getattr(torch, dtype), attn_implementation=attention

@@ -100,7 +100,7 @@ class Files(NamedTuple):
 
     @property
     def digest(self) -> str:
-        """Of all tensors under the names of GPT-2 or Llama, as numbers of float32, and of tokens."""
+        """Of tensors under the names of GPT-2 or Llama, as numbers of float32, and of tokens."""
         found = hashlib.sha256()
         for name, tensor in sorted(self.model.tensors.items()):
             found.update(f"{name} {tensor.shape}\n".encode())

@@ -22,7 +22,19 @@ from netwright.errors import FormatError, InputError
 from netwright.files import read_file
 
 LARGEST = 1 << 31
-NUMBERS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
+NUMBERS = {
+    0: "B",
+    1: "b",
+    2: "H",
+    3: "h",
+    4: "I",
+    5: "i",
+    6: "f",
+    7: "?",
+    10: "Q",
+    11: "q",
+    12: "d",
+}
 """The formats of a setting's numbers, by GGUF's names for them; 8 is a text and 9 a list."""
 PLAIN = {0: "<f4", 1: "<f2", 30: "<u2"}
 Q8_0 = 8
@@ -80,7 +92,9 @@ class _Bytes:
         """A number of some format."""
         if kind not in NUMBERS:
             raise FormatError(f"{self.path} is not a GGUF file: it has a value of type {kind}")
-        return struct.unpack(f"<{NUMBERS[kind]}", self.take(struct.calcsize(f"<{NUMBERS[kind]}")))[0]
+        return struct.unpack(f"<{NUMBERS[kind]}", self.take(struct.calcsize(f"<{NUMBERS[kind]}")))[
+            0
+        ]
 
     def text(self) -> str:
         """A text with its length before it."""
@@ -132,7 +146,9 @@ def read_gguf(path: Path) -> Quantised:
         rows = _numbers(file, start + offset, shape, kind)
         if not np.isfinite(rows).all():
             raise FormatError(f"{path}: {name} has a number that is not finite")
-        found[own] = _halves(rows, size) if name.endswith(("attn_q.weight", "attn_k.weight")) else rows
+        found[own] = (
+            _halves(rows, size) if name.endswith(("attn_q.weight", "attn_k.weight")) else rows
+        )
         kinds |= {KINDS[kind]} if len(shape) == 2 else set()
     wanted = llama_shapes(len(tokens), (*(model[name] for name in SIZES),))
     for name in sorted({*wanted} | {*found}):
@@ -142,11 +158,11 @@ def read_gguf(path: Path) -> Quantised:
                 f"{path}: of tensor {name[:60]} expected {wanted.get(name, 'none')}, found {there}"
             )
     sizes = found, tokens, model["block_count"], model["attention.head_count"]
-    own = LlamaModel(
+    whole = LlamaModel(
         *sizes, model["attention.layer_norm_rms_epsilon"], model["context_length"],
         model["rope.freq_base"],
     )  # fmt: skip
-    return Quantised(own, tokens, "/".join(sorted(kinds)))
+    return Quantised(whole, tokens, "/".join(sorted(kinds)))
 
 
 def _settings(path: Path, settings: Mapping[str, Any]) -> tuple[dict[str, Any], int]:

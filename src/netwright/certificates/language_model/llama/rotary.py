@@ -3,8 +3,8 @@
 RoPE turns pair j of a query and of a key by w_j times their positions. As complex numbers, what the
 pair adds to the score at the offset o is Re(q_j k̄_j e^(i·w_j·o)).
 
-*A look-up by offset.* The query of a class is z_j·P_j(v), nearly, where v is the offset of the token
-t that it should find, and all keys are nearly one k. At the offset v + d the score is less by
+*A look-up by offset.* The query of a class is z_j·P_j(v), nearly, if v is the offset of the token t
+that it should find, and all keys are nearly one k. At the offset v + d the score is less by
 
     g(d) = Σ_j Re(z_j k̄_j (1 − e^(i·w_j·d)))
 
@@ -51,7 +51,7 @@ class Frequencies:
         self.pairs, self.context = size // 2, context
         self.w = theta ** (-np.arange(self.pairs) / self.pairs)
 
-    def phase(self, pair: Places, offset: int | Floats) -> Complexes:
+    def phase(self, pair: Places, offset: int | Places) -> Complexes:
         """P_j(v)."""
         found: Complexes = np.exp(-1j * self.w[pair] * offset)
         return found

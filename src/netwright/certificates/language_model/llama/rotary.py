@@ -40,8 +40,6 @@ from netwright.certificates.language_model.llama.waves import (
 )
 from netwright.certificates.language_model.rounding import Floats
 
-ANGLE = 8
-"""An angle errs by this times 2⁻²⁴ of itself: 2⁻²¹ (L4)."""
 
 
 class Frequencies:
@@ -256,7 +254,8 @@ class Head:
         a, b = size[:half], size[half:]
         modulus = np.hypot(a, b)
         most = self.waves.context * self.waves.w
-        angle = np.minimum(most * ANGLE * f.single + 4 * f.single, 2)
+        parts = 2 * (2 * np.arange(half) + 1) * f.single  # (2j + 1)·2⁻²³
+        angle = np.minimum(most * parts + 4 * f.single, 2)
         tables = (2.02 * f.unit + 3 * f.single) * np.minimum(a + b, np.sqrt(2) * modulus)
         found: Floats = tables + (1.01 * f.unit + angle + f.single) * modulus + 6 * f.least
         return found

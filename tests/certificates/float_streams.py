@@ -4,7 +4,7 @@ import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from flint import arb, arb_mat
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from netwright.certificates.language_model.boxes import NONE, Stream
 from netwright.certificates.language_model.checker import Model, Proof, prove
 from netwright.certificates.language_model.classes import KINDS, Argument, Group, Key, Names
+from netwright.certificates.language_model.llama.forward import LlamaModel
 from netwright.certificates.language_model.rounding import Format
 from netwright.certificates.language_model.variables import MOST_BITS
 from netwright.certificates.reading import Machine
@@ -27,6 +28,7 @@ from netwright.machine.written import behaviour
 Streams = Mapping[str, NDArray[Any]]
 UNIT = 16
 """What the logits of a checkpoint are multiplied by."""
+AnyModel = TypeVar("AnyModel", Model, LlamaModel)
 UNROUNDED = Format("unrounded", 2.0**-200, 0.0, 1e300, np.float64)
 """Real numbers: what is left is the slack for the checker's own float64."""
 
@@ -43,7 +45,7 @@ def model_of(machine: TuringMachine, context: int) -> Model:
     return Model(weights.tensors, tokens, weights.blocks, weights.heads, 1e-5, context)
 
 
-def damaged(model: Model, draw: random.Random) -> tuple[str, Model]:
+def damaged(model: AnyModel, draw: random.Random) -> tuple[str, AnyModel]:
     """One weight changed; half of them any, half of those that are not 0."""
     name = draw.choice(sorted(model.tensors))
     tensor = model.tensors[name].copy()

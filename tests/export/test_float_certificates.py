@@ -7,11 +7,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.certificates import llama_streams
 from tests.certificates.float_streams import Proved, names_of, starts_of, texts_of, written_by_model
 from tests.certificates.universal_streams import ProvedUniversal, refused_of, text_of
 from tests.export.heavy import heavy
 from tests.repetition import repeated, some
 
+from netwright.certificates.language_model.checker import Model
+from netwright.certificates.language_model.llama.forward import LlamaModel
 from netwright.certificates.language_model.reading import read_folder, universal_in
 from netwright.certificates.language_model.rounding import FORMATS
 from netwright.errors import InputError
@@ -31,17 +34,22 @@ NORMS = {
         "model.decoder.layers.{}.final_layer_norm",
         "model.decoder.final_layer_norm",
     ),
+    "llama": (
+        "model.layers.{}.input_layernorm",
+        "model.layers.{}.post_attention_layernorm",
+        "model.norm",
+    ),
 }
 """The names of norms in an architecture, in the order of GPT-2's."""
 
 
 @contextmanager
 def recorded(model: Any, architecture: str) -> Iterator[dict[str, list[Any]]]:
-    """The stream before each norm, under GPT-2's names, a list of rows for each call."""
+    """The stream before each norm, under the checker's names, a list of rows for each call."""
     modules, found, hooks = dict(model.named_modules()), dict[str, list[Any]](), []
-    theirs, ours = NORMS[architecture], NORMS["gpt2"]
-    names = {theirs[2]: ours[2]}
+    theirs, ours = NORMS[architecture], NORMS["gpt2" if architecture == "opt" else architecture]
     blocks = range(model.config.num_hidden_layers)
+    names = {theirs[2]: ours[2]}
     names |= {theirs[k].format(n): ours[k].format(n) for k in (0, 1) for n in blocks}
 
     def keep(name: str) -> Any:
@@ -68,7 +76,9 @@ def test_all_that_transformers_computes_is_in_its_interval(
     machine, context = library_machine(name), repeated(512, 64)
     network = compile_network(machine, "language-model", context=context)
     network.export(to, tmp_path / "out", check=0)
-    proved = Proved(read_folder(tmp_path / "out").model, names_of(machine), FORMATS[dtype])
+    own = read_folder(tmp_path / "out").model
+    assert isinstance(own, Model)
+    proved = Proved(own, names_of(machine), FORMATS[dtype])
     assert proved.proof.holds
     model = transformers.AutoModelForCausalLM.from_pretrained(
         tmp_path / "out", dtype=getattr(torch, dtype), attn_implementation=attention
@@ -115,6 +125,7 @@ def test_so_it_is_for_universal_models(to: str, attention: str, dtype: str, tmp_
     universal = universal_model(16, 8, repeated(1024, 128))
     export_universal(to, tmp_path / "out", context=universal.context, check=0)
     files = read_folder(tmp_path / "out")
+    assert isinstance(files.model, Model)
     proved = ProvedUniversal(files.model, universal_in(files, "out"), FORMATS[dtype])
     assert proved.proof.holds
     model = transformers.AutoModelForCausalLM.from_pretrained(
@@ -131,3 +142,43 @@ def test_so_it_is_for_universal_models(to: str, attention: str, dtype: str, tmp_
         compare(proved, model, to, tokens, tokens.index(run) + 1, generated=True)
         refused = refused_of(tokens, universal, 5)
         compare(proved, model, to, refused, len(refused) - 1, generated=False)
+
+
+@pytest.mark.parametrize("dtype", FORMATS)
+@pytest.mark.parametrize("attention", ["eager", "sdpa"])
+@pytest.mark.parametrize("name", some(["palindrome", "busy-beaver-4", *library_names()], 2))
+def test_all_that_transformers_computes_of_a_llama_is_in_its_interval(
+    name: str, attention: str, dtype: str, tmp_path: Path
+) -> None:
+    machine, context = library_machine(name), repeated(512, 64)
+    compile_network(machine, "llama", context=context).export("llama", tmp_path / "out", check=0)
+    own = read_folder(tmp_path / "out").model
+    assert isinstance(own, LlamaModel)
+    proved = llama_streams.Proved(own, llama_streams.names_of(machine), FORMATS[dtype])
+    assert proved.proof.holds
+    model = transformers.AutoModelForCausalLM.from_pretrained(
+        tmp_path / "out", dtype=getattr(torch, dtype), attn_implementation=attention
+    )
+    count = 0
+    for n, text in enumerate(llama_streams.texts(machine, context)):
+        tokens = text.tokens
+        with recorded(model, "llama") as streams, torch.no_grad():
+            logits = model(torch.tensor([tokens[:-1]])).logits[0].float().numpy()
+        assert not list(
+            proved.outside(tokens[:-1], {name: rows[0] for name, rows in streams.items()})
+        )
+        assert not list(proved.too_small(text, logits))
+        count += len(tokens)
+        if n < 2:  # one token at a time, with a cache
+            ids = torch.tensor([tokens[: text.prompt]])
+            with recorded(model, "llama") as streams, torch.no_grad():
+                written = model.generate(
+                    ids,
+                    attention_mask=torch.ones_like(ids),
+                    max_length=None,
+                    max_new_tokens=min(60, len(tokens) - text.prompt),
+                )[0].tolist()
+            assert written == tokens[: len(written)]
+            found = {name: np.concatenate(rows) for name, rows in streams.items()}
+            assert not list(proved.outside(written[:-1], found))
+    assert count > 20

@@ -133,9 +133,9 @@ def certify_files(
         raise InputError(f"partial sums are {partial_sums}; expected 0 to {MOST_PARTS}")
     about, proofs = machine or universal_in(files, label), []
     argument = _argument(about, files.architecture)
-    if not isinstance(argument, Universal):
+    if isinstance(argument, Names | LlamaNames):
         check_tokens(files, argument, label)
-    for each in (EXACT, *(FORMATS[name] for name in dtypes or FORMATS)):
+    for each in (EXACT, *(FORMATS[name] for name in dtypes or files.formats)):
         notify(f"{each.name}, context {files.model.context:,}")
         proofs.append(_proved(files.model, argument, each, partial_sums))
     parameters = sum(int(tensor.size) for tensor in files.model.tensors.values())

@@ -8,7 +8,7 @@ another text.
 import hashlib
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -26,12 +26,14 @@ from netwright.certificates.language_model.classes import (
 )
 from netwright.certificates.language_model.llama.classes import LlamaNames
 from netwright.certificates.language_model.llama.forward import LlamaModel
+from netwright.certificates.language_model.llama.gguf import read_gguf
 from netwright.certificates.language_model.llama.reading import (
     ROPE,
     llama_shapes,
     llama_tokens,
     rope_of,
 )
+from netwright.certificates.language_model.rounding import FORMATS
 from netwright.certificates.language_model.universal import BOS, TAPE, Universal
 from netwright.certificates.schema import shown, unique
 from netwright.errors import FormatError, InputError
@@ -100,6 +102,8 @@ class Files(NamedTuple):
     model: Model | LlamaModel
     architecture: str
     tokens: Mapping[str, int]
+    formats: Sequence[str] = tuple(FORMATS)
+    """In which it is proved if none is named."""
 
     @property
     def is_universal(self) -> bool:
@@ -108,7 +112,7 @@ class Files(NamedTuple):
 
     @property
     def digest(self) -> str:
-        """Of all tensors under the names of GPT-2 or Llama, as numbers of float32, and of tokens."""
+        """Of tensors under the names of GPT-2 or Llama, as numbers of float32, and of tokens."""
         found = hashlib.sha256()
         for name, tensor in sorted(self.model.tensors.items()):
             found.update(f"{name} {tensor.shape}\n".encode())
@@ -119,8 +123,15 @@ class Files(NamedTuple):
 
 def read_folder(folder: Path) -> Files:
     """Read a checkpoint; raise FormatError, or InputError for one that nothing here can prove."""
+    whole = folder / "model.gguf" if folder.is_dir() else folder
+    if whole.suffix == ".gguf" and whole.is_file():  # the numbers in it are what is computed with
+        quantised = read_gguf(whole)
+        name = f"llama in {quantised.kind}"
+        return Files(quantised.model, name, quantised.tokens, ("float32",))
     if not folder.is_dir():
-        raise InputError(f"{folder} is not a folder; expected one with config.json")
+        raise InputError(
+            f"{folder} is not a folder; expected one with config.json, or a file model.gguf"
+        )
     config = _object(folder, "config.json")
     architecture = config.get("model_type")
     if architecture not in FIXED:

@@ -6,9 +6,9 @@ A reachable context is a prefix of one of
     <s> x_n … x_2 <run> l_1 … l_m R:q:x_1 @(m+3) step @k …
 
 with letters x_i and l_i, at most T tokens; the second continues a run. A *visit* of a cell is its
-last address token, else its letter, else `<s>` or `<run>`. Every token holds offsets, which say how
-many tokens back another one is: *ahead*, the last visit of the cell to which its rule goes; *other*,
-that of the neighbour on the other side.
+last address token, else its letter, else `<s>` or `<run>`. A token holds offsets, which say how
+many tokens back another one is: *ahead*, the last visit of the cell to which its rule goes;
+*other*, that of the neighbour on the other side.
 
 | class | ahead | other |
 |---|---|---|

@@ -236,9 +236,8 @@ class _Forward:
             for following, rows in wanted.items():
                 leads = _Leads(y.rows(np.array(rows)), read, self.rules, self.frequencies)
                 if following == ADDRESS:
-                    sort, right, rivals = "address", "the address", U[rest]
-                    pair = leads.of_address(rivals)
-                    numbers = rest
+                    sort, right, numbers = "address", "the address", rest
+                    pair = leads.of_address(U[rest])
                 else:
                     own = tokens[following]
                     sort = "end" if following.startswith("<") else "step"
@@ -273,7 +272,7 @@ class _Leads:
         """
         y, n = self.y, len(self.y.c)
         g = np.zeros((n, self.waves.pairs), complex)
-        a, b = np.zeros(g.shape), np.zeros(g.shape)
+        a, b = np.abs(g), np.abs(g)
         for number, columns in self.read.kinds:
             j = number % MOST_PAIRS
             k, c, r = self.read.k[0, columns], y.c[:, columns], y.r[:, columns]
@@ -301,7 +300,7 @@ class _Leads:
         size = (y.size @ np.abs(own))[:, None] + y.size @ np.abs(rest).T
         greatest = (np.abs(y.c @ own) + y.loose @ np.abs(own))[:, None]
         over = self._kept(lead, size, greatest)
-        g, a, b = self._parts(None)
+        _, a, b = self._parts(None)
         difference = own - self.c
         lead = y.c @ difference - y.loose @ np.abs(difference) - y.size @ self.r
         lead = lead - (a + b).sum(axis=1)

@@ -3,8 +3,8 @@
 RoPE turns pair j of a query and of a key by w_j times their positions. As complex numbers, what the
 pair adds to the score at the offset o is Re(q_j k̄_j e^(i·w_j·o)).
 
-*A look-up by offset.* The query of a class is z_j·P_j(v), nearly, where v is the offset of the token
-t that it should find, and all keys are nearly one k. At the offset v + d the score is less by
+*A look-up by offset.* The query of a class is z_j·P_j(v), nearly, if v is the offset of the token t
+that it should find, and all keys are nearly one k. At the offset v + d the score is less by
 
     g(d) = Σ_j Re(z_j k̄_j (1 − e^(i·w_j·d)))
 
@@ -40,9 +40,6 @@ from netwright.certificates.language_model.llama.waves import (
 )
 from netwright.certificates.language_model.rounding import Floats
 
-ANGLE = 8
-"""An angle errs by this times 2⁻²⁴ of itself: 2⁻²¹ (L4)."""
-
 
 class Frequencies:
     """RoPE's frequencies, and phases of all offsets in a context."""
@@ -51,7 +48,7 @@ class Frequencies:
         self.pairs, self.context = size // 2, context
         self.w = theta ** (-np.arange(self.pairs) / self.pairs)
 
-    def phase(self, pair: Places, offset: int | Floats) -> Complexes:
+    def phase(self, pair: Places, offset: int | Places) -> Complexes:
         """P_j(v)."""
         found: Complexes = np.exp(-1j * self.w[pair] * offset)
         return found
@@ -256,7 +253,8 @@ class Head:
         a, b = size[:half], size[half:]
         modulus = np.hypot(a, b)
         most = self.waves.context * self.waves.w
-        angle = np.minimum(most * ANGLE * f.single + 4 * f.single, 2)
+        parts = 2 * (2 * np.arange(half) + 1) * f.single  # (2j + 1)·2⁻²³
+        angle = np.minimum(most * parts + 4 * f.single, 2)
         tables = (2.02 * f.unit + 3 * f.single) * np.minimum(a + b, np.sqrt(2) * modulus)
         found: Floats = tables + (1.01 * f.unit + angle + f.single) * modulus + 6 * f.least
         return found

@@ -24,6 +24,7 @@ from netwright.exact.vector import Vector
 from netwright.explorer.explored import Explored
 from netwright.explorer.moments import moment_data
 from netwright.export.json_target import network_data
+from netwright.kind.registry import kind_named
 from netwright.machine import library
 from netwright.machine.formats import bbchallenge, morphett, turingmachine_io
 from netwright.machine.library import library_machine, library_names
@@ -41,14 +42,12 @@ TOKENS, LONG_PROMPT = 300, 1000
 EVERY = {
     "paper": Choice("transformer", {}),
     "recency": Choice("transformer", {"score": "recency"}),
-    **CHOICES,
+    **{name: choice for name, choice in CHOICES.items() if kind_named(choice.kind).look.reader},
     "rnn": Choice("rnn", {}),
     "rnn-base": Choice("rnn", {"base": 11}),
     "neural-gpu": Choice("neural-gpu", {}),
-    "gateless": Choice("gateless-neural-gpu", {}),
-    "positionless": Choice("positionless-transformer", {}),
 }
-"""All exact kinds with all of their options."""
+"""All kinds that the page's engine knows, with all of their options."""
 NAMES = [*EVERY]
 IN_THE_PAGE = [name for name in NAMES if name != "rules-16"]  # whose prompts the page cannot make
 

@@ -14,9 +14,11 @@ from tests.networks import KINDS
 from tests.repetition import examples
 from tests.strategies import machines, wild_names
 
+from netwright.errors import InputError
 from netwright.export.folder import Export
 from netwright.export.target import load_module
 from netwright.export.targets import TARGETS
+from netwright.kind.registry import kind_named
 from netwright.machine.library import library_machine
 from netwright.machine.simulate import Outcome
 from netwright.machine.turing_machine import Action, Move, TuringMachine
@@ -28,7 +30,9 @@ OUTCOMES = {True: "accepted", False: "rejected"}
 
 
 def made_for_floats(machine: TuringMachine, kind: str, **options: Any) -> Network:
-    return compile_network(machine, kind, **KINDS[kind].construction.for_export(options, machine))
+    return compile_network(
+        machine, kind, **kind_named(kind).construction.for_export(options, machine)
+    )
 
 
 def exported(network: Network, to: str, folder: Path, **options: Any) -> Export:
@@ -38,7 +42,7 @@ def exported(network: Network, to: str, folder: Path, **options: Any) -> Export:
     return made
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", [*KINDS, "gateless-neural-gpu"])
 @pytest.mark.parametrize("to", LIGHT)
 def test_verdicts_and_tables(kind: str, to: str, tmp_path: Path) -> None:
     """Accepting, rejecting and empty words, of the table that all levels run."""
@@ -53,6 +57,14 @@ def test_verdicts_and_tables(kind: str, to: str, tmp_path: Path) -> None:
             assert opened.outcome(case.word) == OUTCOMES[bool(case.answer)]  # type: ignore[attr-defined]
             steps = network.run(case.word).steps
             assert len([*opened.run(case.word)]) >= steps  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("kind", ["positionless-transformer", "residual-free-transformer"])
+@pytest.mark.parametrize("to", LIGHT)
+def test_kinds_without_code_say_so(kind: str, to: str, tmp_path: Path) -> None:
+    network = compile_network(library_machine("palindrome"), kind)
+    with pytest.raises(InputError, match=f"{kind} has no code for {to}; it can be exported to js"):
+        network.export(to, tmp_path / "out")
 
 
 @pytest.mark.parametrize("to", LIGHT)

@@ -15,6 +15,7 @@ from netwright.exact.rational import as_float
 from netwright.export.folder import CheckFailedError
 from netwright.export.targets import TARGETS
 from netwright.export.torch_target import TorchTarget
+from netwright.kind.registry import kind_named
 from netwright.machine.library import library_machine
 from netwright.network.network import Network, compile_network
 from netwright.network.tensors import NamedTensors
@@ -27,7 +28,9 @@ TRANSFORMER = compile_network(PALINDROME)
 
 def made_for_floats(name: str, kind: str, **options: Any) -> Network:
     machine = library_machine(name)
-    return compile_network(machine, kind, **KINDS[kind].construction.for_export(options, machine))
+    return compile_network(
+        machine, kind, **kind_named(kind).construction.for_export(options, machine)
+    )
 
 
 def floats(vector: Any) -> Any:
@@ -37,7 +40,7 @@ def floats(vector: Any) -> Any:
     return found
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", [*KINDS, "gateless-neural-gpu"])
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_every_kind(kind: str, dtype: str, tmp_path: Path) -> None:
     network = made_for_floats("palindrome", kind)

@@ -115,7 +115,7 @@ def test_a_misspelt_part_lists_all_that_begin_so(capsys: pytest.CaptureFixture[s
         nw.compile("palindrome").ablate("abba", parts=["positions"], weights=True)
 
 
-@pytest.mark.parametrize("name", ["pointer", "rules", "rules-16", "text"])
+@pytest.mark.parametrize("name", ["pointer", "rules", "rules-16", "text", "residual-free"])
 def test_every_part_of_the_other_transformers_has_a_row(name: str) -> None:
     """Without positions the comparison was an AssertionError."""
     network = CHOICES[name].network(library_machine("busy-beaver-2"))
@@ -129,12 +129,44 @@ def test_every_part_of_the_other_transformers_has_a_row(name: str) -> None:
         assert network.ablate(parts=[part], max_steps=0)[0].part == part
 
 
-@pytest.mark.parametrize("kind", ["pointer-transformer", "universal-transformer", "universal-text"])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "pointer-transformer",
+        "universal-transformer",
+        "universal-text",
+        "gateless-neural-gpu",
+        "positionless-transformer",
+        "residual-free-transformer",
+    ],
+)
 def test_an_ablated_network_is_saved_and_loaded(kind: str, tmp_path: Path) -> None:
     network = nw.compile("palindrome", to=kind)
     for part in network.parts:
         network.without(part).save(tmp_path / "file", force=True)
         assert nw.load(tmp_path / "file") == network.without(part)
+
+
+@pytest.mark.parametrize(
+    ("kind", "part", "statement", "obligation"),
+    [
+        ("gateless-neural-gpu", "kernel:above", "A Neural GPU without gates", "loading"),
+        ("positionless-transformer", "mask:encoder", "Lemma B.1", "shape"),
+        ("positionless-transformer", "attention:decoder.1.self", "The mean of b", "parts"),
+        ("residual-free-transformer", "attention:decoder.1.head.1", "Head 1", "heads"),
+        ("residual-free-transformer", "attention:decoder.2.head.2", "Linked visits", "heads"),
+        ("residual-free-transformer", "positions", "Head 1", "shape"),
+    ],
+)
+def test_parts_of_the_open_questions(kind: str, part: str, statement: str, obligation: str) -> None:
+    """Each part is needed, but for the second head of layer 1, which gives nothing."""
+    network = nw.compile("palindrome", to=kind)
+    (row,) = network.ablate("abba", parts=[part])
+    assert row.breaks
+    assert row.statement == statement
+    assert str(row.obligation).startswith(obligation)
+    idle = {"attention:decoder.1.head.2"}
+    assert {each.part for each in network.ablate("abba") if not each.breaks} <= idle
 
 
 def test_parts_are_named_by_texts() -> None:

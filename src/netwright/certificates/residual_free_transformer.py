@@ -51,8 +51,9 @@ class ResidualFreeCheck(PointerCheck):
             name: Chain(read_chain(net["maps"], sizes, layout), net["activation"])
             for name, net in maps.items()
         }
-        self.positions = [(block, power) for block, power in network["pos"]["powers"]]
-        if network["pos"]["layout"] != layout:
+        pos = network["pos"] or {"layout": layout, "powers": []}
+        self.positions = [(block, power) for block, power in pos["powers"]]
+        if pos["layout"] != layout:
             raise FormatError("the positions do not have the network's layout")
         self.attention = [network["score"], network["rho"]]
         self.seed = read_vector(written["seed"], sizes[layout])

@@ -291,8 +291,9 @@ POINTER_TRANSFORMER = record(**_DECODER, **_NORMAL, **_ENDS, attention=_ATTENTIO
 _NO_POSITIONS = {**_DECODER, "network": record(**_TRANSFORMER, pos=nothing, masked=flag)}
 POSITIONLESS_TRANSFORMER = record(**_NO_POSITIONS, **_NORMAL, **_ENDS)
 _HEADS = record(heads=sequence(record(Q=_NETWORK, K=_NETWORK, V=_NETWORK)), O=_NETWORK)
+_WITH_HEADS = record(**_ATTENDING, decoder=sequence(_HEADS), pos=optional(_POSITIONS))
 RESIDUAL_FREE_TRANSFORMER = record(
-    **{**_DECODER, "network": record(**_ATTENDING, decoder=sequence(_HEADS), pos=_POSITIONS)},
+    **{**_DECODER, "network": _WITH_HEADS},
     **_ENDS,
     given=MACHINE,
     prompted=record(

@@ -48,13 +48,14 @@ class ResidualFreeConstruction(Construction[CompiledResidualFree]):
     def parts(
         self, compiled: CompiledResidualFree
     ) -> Mapping[str, Callable[[], CompiledResidualFree]]:
-        """The heads."""
-        count = len(compiled.network.decoder)
-        names = [(n, h) for n in range(count) for h in range(2)]
-        return {
+        """The heads, and the positions."""
+        network = compiled.network
+        names = [(n, h) for n in range(len(network.decoder)) for h in range(2)]
+        heads = {
             f"attention:decoder.{n + 1}.head.{h + 1}": partial(_without, compiled, n, h)
             for n, h in names
         }
+        return {**heads, "positions": lambda: replace(compiled, network=replace(network, pos=None))}
 
     def facts(self, compiled: CompiledResidualFree) -> dict[str, Any]:
         """Dimension, layers, heads and weights."""

@@ -47,6 +47,7 @@ EVERY = {
     "neural-gpu": Choice("neural-gpu", {}),
     "gateless": Choice("gateless-neural-gpu", {}),
     "positionless": Choice("positionless-transformer", {}),
+    "residual-free": Choice("residual-free-transformer", {}),
 }
 """All exact kinds with all of their options."""
 NAMES = [*EVERY]

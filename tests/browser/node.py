@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 import netwright
+from netwright.definitions.residual_free import ResidualFree
 from netwright.definitions.transformer import Token, Transformer
 from netwright.definitions.without import TransformerWithout
 from netwright.engine.attended import Attention, ListedAttention
@@ -125,6 +126,27 @@ def _tokens(
         yield {"vectors": vectors, "attention": attention}
 
 
+def _heads(
+    network: ResidualFree, given: Sequence[Vector], seed: Vector
+) -> Iterator[dict[str, Any]]:
+    """The same without residual connections: every head has an attention."""
+    keys: dict[str, list[Vector]] = {}
+    for token in network.tokens(given, seed):
+        vectors, attention, z = {"y": token.y}, {}, token.input
+        for n, (layer, seen) in enumerate(zip(network.decoder, token.layers, strict=True), 1):
+            vectors[f"decoder.{n}.input"] = z
+            for h, head in enumerate(layer.heads, 1):
+                name = f"decoder.{n}.head.{h}"
+                q, k, v = head.Q(z), head.K(z), head.V(z)
+                vectors |= {f"{name}.q": q, f"{name}.k": k, f"{name}.v": v}
+                keys.setdefault(name, []).append(k)
+                listed = ListedAttention(q, keys[name], network.score, network.rho)
+                attention[name] = _seen(listed)
+            vectors |= {f"decoder.{n}.a": seen.a, f"decoder.{n}.z": seen.z}
+            z = seen.z
+        yield {"vectors": vectors, "attention": attention}
+
+
 def expected(network: Network, word: Sequence[str], count: int) -> list[dict[str, Any]]:
     """The first moments by the definitions, numbers as text."""
     compiled = network.compiled
@@ -132,6 +154,8 @@ def expected(network: Network, word: Sequence[str], count: int) -> list[dict[str
     found: Iterator[Mapping[str, Any]]
     if isinstance(inner, Transformer | TransformerWithout):
         found = _tokens(inner, given, compiled.seed)
+    elif isinstance(inner, ResidualFree):
+        found = _heads(inner, given, compiled.seed)
     elif network.kind.name == "rnn":
         h = [*inner.encoder_states(given)][1:]
         g = inner.decoder_states(given, Vector.zero(inner.layout))

@@ -154,10 +154,11 @@ def page_file(
         query = {**(query or {}), "t": str(t or times[0])}
         recorded |= {"moments": moments, "query": query}
     modules = modules_by_name(IN_A_FILE if "network" in recorded else ASSETS | FIGURES)
-    style = ASSETS["/style.css"].body.decode()
+    style = re.sub(r"/\*.*?\*/", "", ASSETS["/style.css"].body.decode(), flags=re.DOTALL)
+    style = re.sub(r"\s*([{};,])\s*", r"\1", style)
     head = (
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n'
-        f"<style>\n{style}</style>\n"
+        f"<style>{style}</style>\n"
         f'<script type="application/octet-stream" id="recorded">{packed(recorded)}</script>\n'
         f'<script type="application/octet-stream" id="modules">{packed(modules)}</script>\n'
         f"<script>{UNPACK}{START}</script>\n"

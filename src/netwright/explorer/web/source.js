@@ -144,7 +144,7 @@ export class ServerSource {
     const data = await this.ask("api/network", {}), { openLab, MOST } = await import("./engine/remote.js");
     if (!data) return null;
     const { weightsOf } = await import("./engine/twin.js"), last = Math.min(MOST, this.known.last);
-    this.twins = openLab(data, this.known.input, this.known.machine, last + 1);
+    this.twins = openLab(data, this.known.input, this.known.machine, last + 1, { head: this.known.head, lead: this.known.lead });
     return { data, last, weights: weightsOf(data), lab: this.twins };
   }
 

@@ -157,7 +157,7 @@ class ResidualFreeProof(ShownProof[CompiledResidualFree]):
 class ResidualFreeLook(ShownLook[CompiledResidualFree]):
     """The look of the tokens."""
 
-    view = view_named("residual-free-transformer")
+    view, reader = view_named("residual-free-transformer"), "shown"
     meanings = Meanings(
         blocks={
             **{

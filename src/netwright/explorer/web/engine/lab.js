@@ -8,9 +8,11 @@ import { Twin, strip } from "./twin.js";
 const MOST_TWINS = 2;
 
 export class Lab {
-  // As for Moments: network JSON, the input, the machine that is simulated, the last time.
-  constructor(...given) {
-    this.given = given;
+  // As for Moments: network JSON, the input, the machine that is simulated, the last time; and where and
+  // when the machine starts.
+  constructor(data, word, machine, last, start = { head: -1, lead: 1 }) {
+    this.given = [data, word, machine, last];
+    this.start = start;
     this.twins = new Map();
     this.newest = {};
   }
@@ -39,7 +41,7 @@ export class Lab {
   }
 
   twin(changes) {
-    const key = JSON.stringify(changes), found = this.twins.get(key) ?? new Twin(changes, this.own, ...this.given);
+    const key = JSON.stringify(changes), found = this.twins.get(key) ?? new Twin(changes, this.own, this.start, ...this.given);
     this.twins.delete(key); // so that the newest is last
     this.twins.set(key, found);
     if (this.twins.size > MOST_TWINS) this.twins.delete(this.twins.keys().next().value);

@@ -78,7 +78,10 @@ export class Moments {
   // The rule that the vectors of a moment show; null if they show no configuration.
   ruleOf(vectors, t) {
     if (!this.read) return null;
-    if (this.read === "shownRule") return this.shownRule(vectors.get("decoder.1.input"), vectors.get("decoder.1.z"));
+    if (this.read === "shownRule") {
+      const found = this.shownRule(vectors.get("decoder.1.input"), vectors.get("decoder.1.z"));
+      return found && this.machine.states.includes(found.state) ? found : null; // others read a prompt
+    }
     const [state, symbol] = this[this.read](vectors, t) ?? [];
     if (symbol === undefined || !this.machine.states.includes(state)) return null;
     const action = this.machine.accepting.includes(state) ? undefined : this.actions.get(`${state}\n${symbol}`);

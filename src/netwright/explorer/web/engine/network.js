@@ -1,8 +1,9 @@
 // A network from the JSON of `netwright export --to json`, on a word.
 
-import { ONE, rounding } from "./rational.js";
-import { Vector, blockPlaces, readVector } from "./vectors.js";
+import { ONE, ratio, rounding } from "./rational.js";
+import { Vector, addVectors, blockPlaces, readVector } from "./vectors.js";
 import { Transformer } from "./transformer.js";
+import { ResidualFree } from "./heads.js";
 import { RNN } from "./rnn.js";
 import { NeuralGPU } from "./neural_gpu.js";
 
@@ -29,6 +30,10 @@ export function embed({ kind, written, machine }, word) {
     const end = written.network.U.kernels && blockPlaces(written.layouts[written.network.layout]).get("e"); // the end marker
     return [...look(table, [...word, machine.blank]), ...(end ? [new Vector(end, [ONE])] : [])];
   }
+  if (written.network.decoder?.[0].heads) { // a prompt from the last symbol to the first: token p follows p − 1
+    const [place] = blockPlaces(written.layouts[written.network.layout]).get("R");
+    return look(table, [...word].reverse()).map((token, p) => addVectors(token, new Vector([place], [ratio(1, p + 1)])));
+  }
   if (written.network.masked) { // between ^ and $, the last rows
     const [begin, end] = [...table.keys()].slice(-2);
     return look(table, [begin, ...word, end]);
@@ -42,6 +47,7 @@ export function openNetwork(data, word) {
   const { written: { network }, bits = 0 } = data;
   const found = rounding(bits, () => {
     const X = embed(data, word);
+    if (network.decoder?.[0].heads) return new ResidualFree(data, X);
     return network.decoder ? new Transformer(data, X) : network.U.kernels ? new NeuralGPU(data, X) : new RNN(data, X);
   });
   if (bits === 0) return found;

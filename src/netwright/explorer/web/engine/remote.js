@@ -6,7 +6,7 @@
 import { Lab } from "./lab.js";
 
 export const MOST = 100_000; // the last time that the page computes
-const ORDER = ["rational", "vectors", "attention", "run", "transformer", "rnn", "neural_gpu", "network", "prompt", "timeline", "proof", "moments", "twin", "lab", "worker"];
+const ORDER = ["rational", "vectors", "attention", "run", "transformer", "heads", "rnn", "neural_gpu", "network", "prompt", "timeline", "proof", "moments", "twin", "lab", "worker"];
 
 function startWorker() {
   const map = document.querySelector('script[type="importmap"]');

@@ -83,7 +83,7 @@ export class EngineSource {
     this.timeline = timeline ?? new Timeline(run.machine, run.input, run.head, last);
     this.machine = new MachineRun(run.machine, run.input, run.head, this.progress);
     this.own?.close();
-    this.own = openLab(data, run.input, run.machine, last);
+    this.own = openLab(data, run.input, run.machine, last, { head: run.head, lead: run.lead });
     return run;
   }
 

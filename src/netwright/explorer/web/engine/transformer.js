@@ -131,7 +131,7 @@ export class Transformer {
 }
 
 // Att(q, K, V) over the first `length` keys; 0 over none.
-function attend(keys, values, q, length = keys.length, name = "", attending = null) {
+export function attend(keys, values, q, length = keys.length, name = "", attending = null) {
   if (!length) return NOTHING;
   const winners = keys.winners(q, length);
   attending?.(name, winners, length);
@@ -139,7 +139,7 @@ function attend(keys, values, q, length = keys.length, name = "", attending = nu
 }
 
 // The attention to t keys that are the same.
-function allAlike(k, q, t, keys) {
+export function allAlike(k, q, t, keys) {
   const one = new Keys(keys.places, keys.isPhi ? "score_phi" : "dot_product");
   one.push(k);
   const found = attended(one, q, 1);

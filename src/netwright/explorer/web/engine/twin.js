@@ -120,10 +120,10 @@ function difference(data, right, wrong, statements) {
 
 export class Twin {
   // `right` is the whole network's moments, which all of its twins share.
-  constructor(changes, right, data, word, machine, last) {
+  constructor(changes, right, start, data, word, machine, last) {
     this.changes = changes;
     this.data = data;
-    Object.assign(this, { word, machine, last });
+    Object.assign(this, { start, word, machine, last });
     this.right = right;
     this.wrong = new Moments(changed(data, changes), word, machine, last, data);
     this.found = { number: null, attention: null, rule: null, compared: 0 };
@@ -150,10 +150,10 @@ export class Twin {
     return { ...shown, lemmas };
   }
 
-  // The cell of a token, of a Transformer whose first token is the machine's time 0.
+  // The cell of a token; null before the machine starts.
   cellOf(token) {
-    this.timeline ??= new Timeline(this.machine, this.word, -1, this.last);
-    return this.timeline.at(token - 1)?.head ?? null;
+    this.timeline ??= new Timeline(this.machine, this.word, this.start.head, this.last);
+    return this.timeline.at(token - this.start.lead)?.head ?? null;
   }
 
   // Where the two first differ in a number, in what an attention selects, and in the rule that is

@@ -46,6 +46,9 @@ RUNS = {  # `--json` of each verb
     "show": "show busy-beaver-2 --json",
     "machines": "machines --json",
     "audit": "audit palindrome.safetensors --json",
+    "export": "export palindrome --to numpy -o palindrome-numpy --json",
+    "draw": "draw palindrome -o states.svg --json",
+    "convert": "convert busy-beaver-2 --to bbchallenge --json",
 }
 RETURNED = (
     "netwright.exact.vector:Vector",

@@ -27,6 +27,8 @@ from netwright.certificates.language_model.checker import Model, prove
 from netwright.certificates.language_model.rounding import EXACT, FORMATS
 from netwright.certificates.language_model.universal import Universal, prompt_obligations
 from netwright.errors import FormatError, InputError
+from netwright.exact.layout import Layout
+from netwright.kind.language_model.definition import Matrix
 from netwright.kind.language_model.universal import UniversalModel, universal_model
 from netwright.machine.library import library_machine, library_names
 from netwright.machine.turing_machine import Action, Move, TuringMachine
@@ -241,6 +243,22 @@ WIRINGS = [
 def test_heads_with_wrong_wires_are_refused(wiring: tuple[int, int, str, str, str]) -> None:
     n, h, part, old, new = wiring
     other = with_heads(SMALL, n, h, swapped(SMALL.network.blocks[n].heads[h], part, old, new))
+    for format in (EXACT, FORMATS["float32"]):
+        assert not prove(universal_of(other), argument_of(SMALL), format).holds
+
+
+@pytest.mark.parametrize("block", ["A", "T", "N"])
+def test_a_rule_that_is_also_looked_up_by_a_position_is_refused(block: str) -> None:
+    """Two tokens have positions of their own: their bits are not the same, as those of keys are."""
+    head = SMALL.network.blocks[1].heads[0]
+    labels = SMALL.network.stream.labels(block)[:3]
+    slots = Layout.of({**dict(head.Q.columns.blocks), "more": labels})
+    Q, K = (
+        Matrix(each.rows, slots, {**each.entries, **{
+            (each.rows.index(block, k), slots.index("more", k)): 1 for k in labels}})
+        for each in (head.Q, head.K)
+    )  # fmt: skip
+    other = with_heads(SMALL, 1, 0, replace(head, Q=Q, K=K))
     for format in (EXACT, FORMATS["float32"]):
         assert not prove(universal_of(other), argument_of(SMALL), format).holds
 

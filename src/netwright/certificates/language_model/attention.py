@@ -196,7 +196,8 @@ class Head:
         bits = [(kind, j) for kind in by.kinds for j in range(self.variables.width(kind))]
         places = {self.variables.known(kind, j)[0]: n for n, (kind, j) in enumerate(bits)}
         at = np.array([places.get(int(number), -1) for number in q.var])
-        among = [self._by_bit(h, m, q.var) for h, m in self.sets[by.among]]
+        var = np.where(at >= 0, q.var, NONE)  # no other variables of two tokens are the same
+        among = [self._by_bit(h, m, var) for h, m in self.sets[by.among]]
         leaks = np.zeros(len(q.c))
         for n, name in enumerate(sought.sets):
             row = q.rows(np.array([n]))
@@ -204,7 +205,7 @@ class Head:
             if name is None:
                 continue
             (place,) = self.sets[name]
-            own = self._by_bit(*place, q.var)
+            own = self._by_bit(*place, var)
             size, scale = row.size[0], np.sqrt(self.size)
 
             def gap(other: Ends, e: Ends = e, own: Ends = own) -> Floats:

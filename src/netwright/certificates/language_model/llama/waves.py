@@ -64,6 +64,11 @@ class Waves:
         """The greatest absolute values."""
         return np.abs(self.c) + self.loose
 
+    @property
+    def flat(self) -> "Waves":
+        """The same intervals, of which it is forgotten on what they depend."""
+        return Waves(self.c, np.zeros_like(self.k), self.loose, np.full_like(self.var, NONE))
+
     def rows(self, chosen: Places) -> "Waves":
         """Some rows, in any order."""
         return Waves(self.c[chosen], self.k[chosen], self.r[chosen], self.var)

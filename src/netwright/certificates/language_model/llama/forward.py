@@ -111,7 +111,7 @@ class _Forward:
         return self.rounded[f"{name}.weight"]
 
     def _unknown_rows(self, wte: Floats) -> Floats:
-        """The rows of all tokens that are no token of the machine, nor `<unk>` or a letter again."""
+        """The rows of all tokens that are not the machine's, but for `<unk>` and letters again."""
         tokens = self.model.tokens
         own = [*self.addresses, *(tokens[text] for text in self.names.texts)]
         rest = np.setdiff1d(np.arange(len(wte)), own)

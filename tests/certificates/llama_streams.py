@@ -183,7 +183,7 @@ class Proved:
                     else:
                         slope[d] = abs(box.k[n, d])
                 far = np.abs(x - box.c[n] - wave) - box.r[n] - slope
-                if not (far <= 1e-12).all():
+                if not (far <= 1e-13).all():
                     most = int(far.argmax())
                     yield f"{name}: token {i} {key}: coordinate {most} is {x[most]}, too far"
 

@@ -416,6 +416,7 @@ def test_the_greatest_context(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("netwright.network.float_certificate.LONGEST", 256)
     machine = library_machine("busy-beaver-2")
     assert set(greatest_contexts(machine).values()) == {256}
+    assert set(greatest_contexts(machine, architecture="llama").values()) == {256}
     found = greatest_contexts(machine, partial_sums=8)
     assert found["float32"] == 256
     assert found["bfloat16"] is None

@@ -38,8 +38,7 @@ OF_LLAMA = (
     "itself; then 8 roundings, a store, and a product with the weight and a store",
     "L4  RoPE turns pair j by the position times theta^(-2j/size), computed in float32 with an "
     "error of at most (2j + 1)·2^-23 of itself; cosines and sines err by 2^-22 and are stored at "
-    "most once; "
-    "two products and a sum, each stored at most once",
+    "most once; two products and a sum, each stored at most once",
     "L5  scores are scaled before or after the product, with three stores at most; softmax "
     "subtracts the greatest one first; an exponential errs by 2^-20 of itself at most; weights may "
     "be stored in the format, before or after the division",

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from netwright.certificates.language_model.boxes import NONE, Matrix, UnprovedError
 from netwright.certificates.language_model.checker import Lead, Proof
-from netwright.certificates.language_model.classes import ADDRESS
+from netwright.certificates.language_model.classes import ADDRESS, UNKNOWN
 from netwright.certificates.language_model.llama.classes import (
     STOP,
     Group,
@@ -28,6 +28,7 @@ from netwright.certificates.language_model.llama.waves import (
     renamed,
 )
 from netwright.certificates.language_model.rounding import Floats, Format
+from netwright.text import as_token
 
 REAL = Format("exact", 2.0**-200, 0.0, 1e300, np.float64)
 """The model in real numbers: nothing is rounded, but attention is soft, and norms are norms."""
@@ -110,11 +111,12 @@ class _Forward:
         return self.rounded[f"{name}.weight"]
 
     def _unknown_rows(self, wte: Floats) -> Floats:
-        """The rows of all tokens that are no token of the machine, nor a letter again."""
+        """The rows of all tokens that are not the machine's, but for `<unk>` and letters again."""
         tokens = self.model.tokens
         own = [*self.addresses, *(tokens[text] for text in self.names.texts)]
         rest = np.setdiff1d(np.arange(len(wte)), own)
-        known = {wte[n].tobytes() for n in own}
+        again = [UNKNOWN, *map(as_token, self.names.letters)]
+        known = {wte[tokens[text]].tobytes() for text in again}
         rows = [row for row in np.unique(wte[rest], axis=0) if row.tobytes() not in known]
         return np.array(rows).reshape(-1, wte.shape[1])
 

@@ -192,9 +192,7 @@ class Head:
     def attend(self, g: int, sought: Sequence[Sought]) -> Found:
         """What the head adds for the classes of a group."""
         if self.groups[g].first:  # there is one key: the token finds itself
-            own = self.values[g]
-            flat = Waves(own.c, np.zeros_like(own.k), own.loose, np.full_like(own.var, NONE))
-            return Found(self._weighed(flat, 0.0, many=False), 0.0)
+            return Found(self._weighed(self.values[g].flat, 0.0, many=False), 0.0)
         near = None
         if self.queries[g].size.any():
             for each in sought:
@@ -347,13 +345,13 @@ class Head:
         """The values of the token before, whose ahead + beyond + 2 is *given*."""
         ahead = self.groups[h].ahead
         if ahead is None:
-            return self._renamed(box, FAR, GIVEN, 0, lost=True)
+            return box.flat
         name = BEYOND if ahead.variable is None else SUM
         return self._renamed(box, name, GIVEN, 2 + ahead.more)
 
-    def _renamed(self, box: Waves, old: str, new: str, more: int, *, lost: bool = False) -> Waves:
+    def _renamed(self, box: Waves, old: str, new: str, more: int) -> Waves:
         """One variable under another's name, which is `more` greater; all others are lost."""
-        var = np.full_like(box.var, NONE) if lost else renamed(box.var, old, new)
+        var = renamed(box.var, old, new)
         kept = var != NONE
         turn = self.waves.phase(np.where(kept, var % MOST_PAIRS, 0), -more)
         k = np.where(kept, box.k * turn, 0)

@@ -64,6 +64,11 @@ class Waves:
         """The greatest absolute values."""
         return np.abs(self.c) + self.loose
 
+    @property
+    def flat(self) -> "Waves":
+        """The same intervals, of which it is forgotten on what they depend."""
+        return Waves(self.c, np.zeros_like(self.k), self.loose, np.full_like(self.var, NONE))
+
     def rows(self, chosen: Places) -> "Waves":
         """Some rows, in any order."""
         return Waves(self.c[chosen], self.k[chosen], self.r[chosen], self.var)
@@ -189,7 +194,7 @@ class WaveRules(Rules):
         power = np.ldexp(1.0, np.frexp(size)[1] - 1)
         most = np.maximum(f.unit * power / 2, np.minimum(f.unit * power, size - power))
         found: Floats = np.where(size == 0, 0, most + 1.001 * f.single * size + f.least)
-        return found * (1 + f.slack)
+        return np.where(size < f.largest, found * (1 + f.slack), np.inf)
 
     def stored(self, x: Waves, moved: Floats | None = None) -> Waves:  # type: ignore[override]
         """What may be stored, and x itself; `moved` bounds it where there is a phase.

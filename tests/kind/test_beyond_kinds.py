@@ -256,8 +256,9 @@ def test_long_runs() -> None:
     wanted = simulate(beaver, (), 10**6)
     for name in ("rules", "rules-16", "rules-dot"):
         assert facts(CHOICES[name].network(beaver).run("", 10**6)) == facts(wanted)
-    done = CHOICES["pointer"].network(beaver).run("", 10**8)
-    assert (done.steps, done.outcome.value, done.note) == (47_176_870, "halted", None)
+    for name in ("pointer", "positionless", "residual-free", "gateless"):
+        done = CHOICES[name].network(beaver).run("", 10**8)
+        assert (done.steps, done.outcome.value, done.note) == (47_176_870, "halted", None)
     four = CHOICES["text"].network(library_machine("busy-beaver-4")).run()
     assert (four.steps, sum(cell == "1" for cell in four.tape.cells)) == (107, 13)
 

@@ -49,6 +49,8 @@ RUNS = {  # `--json` of each verb
     "export": "export palindrome --to numpy -o palindrome-numpy --json",
     "draw": "draw palindrome -o states.svg --json",
     "convert": "convert busy-beaver-2 --to bbchallenge --json",
+    "campaign run": "campaign run every:2x1 --do run,certify --max-steps 50 -o tiny --json",
+    "campaign status": "campaign status tiny --json",
 }
 RETURNED = (
     "netwright.exact.vector:Vector",
@@ -173,9 +175,8 @@ def names() -> None:
         "# Public names\n",
         "`import netwright as nw` has these names; [python.md](../python.md) shows their use.\n",
     ]
-    for name in netwright.__all__:
-        if name != "campaign":
-            parts.append(documented(getattr(netwright, name)))
+    public = [getattr(netwright, name) for name in netwright.__all__ if name != "campaign"]
+    parts += map(documented, sorted(public, key=lambda thing: isinstance(thing, type)))
     parts.append("## What they return\n")
     parts += [documented(named(reference), "###") for reference in RETURNED]
     parts.append("## netwright.campaign\n")

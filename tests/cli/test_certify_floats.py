@@ -12,10 +12,12 @@ import netwright as nw
 from netwright.cli import main
 from netwright.export.checkpoint import CheckpointTarget, read_tensors, write_tensors
 from netwright.export.universal import export_universal
+from netwright.kind.language_model.universal import prompt_text
 from netwright.machine.library import library_machine
 from netwright.network.float_certificate import (
     certify_folder,
     certify_language_model,
+    certify_universal,
     greatest_contexts,
 )
 from netwright.network.network import compile_network
@@ -373,6 +375,19 @@ def test_a_prompt_in_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
         assert "prompt.txt" in said(capsys)
 
 
+def test_a_prompt_is_checked_where_it_is_compiled(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def twice(*given: Any) -> Any:
+        text, renaming = prompt_text(*given)
+        key, action, *rest = text.split(" ")
+        return " ".join([key, action, key, action, *rest]), renaming
+
+    monkeypatch.setattr("netwright.export.texts.prompt_text", twice)
+    assert main(["compile", NAME, "--prompt"]) == 2
+    assert "the prompt is not as its model needs it: token 3" in said(capsys)
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
@@ -417,6 +432,7 @@ def test_the_greatest_context(monkeypatch: pytest.MonkeyPatch) -> None:
     machine = library_machine("busy-beaver-2")
     assert set(greatest_contexts(machine).values()) == {256}
     assert set(greatest_contexts(machine, architecture="llama").values()) == {256}
+    assert set(greatest_contexts(certify_universal(4, 4, 64).about).values()) == {256}
     found = greatest_contexts(machine, partial_sums=8)
     assert found["float32"] == 256
     assert found["bfloat16"] is None

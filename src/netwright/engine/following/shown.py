@@ -221,6 +221,8 @@ class ShownFollower:
         """Advance by a batch of tokens: update tape, head, state and step count."""
         if not isinstance(codes, IndexedCodes):
             codes = IndexedCodes(np.arange(len(codes), dtype=np.uint16), codes)
+        if isinstance(codes, RepeatedCodes):
+            codes = codes.without_pieces()
         if self._rows is not codes.rows:
             self._rows, self._meanings = codes.rows, self._meanings_of(codes.rows)
         if isinstance(codes, RepeatedCodes) or isinstance(self.written, RunTape):

@@ -28,7 +28,7 @@ MOMENTS, PLACE, HERE, BLANK, ROOM, TOPS = range(9, 15)
 """Indices of a clock: the configuration, why the loop stopped, the place of the next code, the
 symbol under the head, room that is needed, and the number of runs left and right of the head."""
 LEAST = 4 * LONGEST_CYCLE
-"""Room for the cells that a cycle writes one by one."""
+"""The room of a tape at first."""
 LEFT, RIGHT = range(2)
 
 
@@ -89,7 +89,8 @@ def follow_runs(
 ) -> int:
     """Follow codes by their meanings, from a place on; return the place after the last one.
 
-    Compiled (see `jit`), or interpreted where numbers do not fit. `cells` is for those of a cycle.
+    Compiled (see `jit`), or interpreted where numbers do not fit. `cells` is for those of a cycle,
+    from its middle on.
     """
     done, status = clock[PLACE], ALL
     while done < codes.size:
@@ -111,11 +112,11 @@ def follow_runs(
                 _step(code, flags, written, moves, runs, clock)
                 done += 1
                 continue
-        d, low, high, given = 0, 0, 0, 0
+        d, low, high, given, middle = 0, 0, 0, 0, cells.size // 2
         shown, place = -1, 0
         for j in range(first, first + k):
             each = codes[j]
-            cells[LONGEST_CYCLE + d] = written[each]
+            cells[middle + d] = written[each]
             low, high = min(low, d), max(high, d)
             d += moves[each]
             if flags[each] & GIVEN:
@@ -131,10 +132,10 @@ def follow_runs(
             behind, sign = 1, -1
             d, far = -d, -far
             low, high = -high, -low
-        least = LEAST
+        least, equal = 4 * k, 1
         for o in range(low, low + d):
-            if cells[LONGEST_CYCLE + sign * o] != cells[LONGEST_CYCLE + sign * low]:
-                least = LEAST + far
+            if cells[middle + sign * o] != cells[middle + sign * low]:
+                least, equal = 4 * k + far, 0
         if max(clock[TOPS], clock[TOPS + 1]) + least > runs.shape[1]:
             clock[ROOM], status = least, NO_ROOM
             break
@@ -146,18 +147,18 @@ def follow_runs(
         clock[CELL], clock[MOMENTS] = after + sign * d, clock[MOMENTS] + moments
         _pop(behind, -low, runs, clock)
         _pop(1 - behind, far + high, runs, clock)
-        if far > 0 and least == LEAST:
-            _push(behind, cells[LONGEST_CYCLE + sign * low], far, runs, clock)
+        if far > 0 and equal != 0:
+            _push(behind, cells[middle + sign * low], far, runs, clock)
         elif far > 0:
             for _ in range(n - 1):
                 for o in range(low, low + d):
-                    _push(behind, cells[LONGEST_CYCLE + sign * o], 1, runs, clock)
+                    _push(behind, cells[middle + sign * o], 1, runs, clock)
         for o in range(low, d):
-            _push(behind, cells[LONGEST_CYCLE + sign * o], 1, runs, clock)
+            _push(behind, cells[middle + sign * o], 1, runs, clock)
         if d <= high:
-            clock[HERE] = cells[LONGEST_CYCLE + sign * d]
+            clock[HERE] = cells[middle + sign * d]
             for o in range(high - d):
-                _push(1 - behind, cells[LONGEST_CYCLE + sign * (high - o)], 1, runs, clock)
+                _push(1 - behind, cells[middle + sign * (high - o)], 1, runs, clock)
         else:
             top = clock[TOPS + 1 - behind]
             clock[HERE] = clock[BLANK]
@@ -221,7 +222,8 @@ class RunTape:
         """
         flags, written, moves, _ = meanings
         numbers, counts = codes.numbers.astype(np.int64), codes.counts
-        cells = np.zeros(2 * LONGEST_CYCLE, np.int64)
+        longest = int(numbers.max(initial=REPEATED + LONGEST_CYCLE)) - REPEATED
+        cells = np.zeros(2 * longest + 2, np.int64)
         done, clock[STATUS], loop = 0, NO_ROOM, follow_runs
         kind: type = np.int64
         if max(map(abs, clock)) + codes.moments < FITS:

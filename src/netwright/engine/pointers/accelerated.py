@@ -23,7 +23,8 @@ from netwright.errors import InputError
 from netwright.exact import entries
 from netwright.exact.arrays import IntArray
 from netwright.exact.entries import ALL, BY_HAND, GROWS, POPS, PUSHED, ROW, STATUS, Shape
-from netwright.exact.runs import MOST_MOVES, Emitted, Runs, RunStacks
+from netwright.exact.blocks import BlockStacks
+from netwright.exact.runs import MOST_MOVES, Emitted, Pieces, Runs
 from netwright.exact.snapshot import FARTHEST, Snapshot
 
 SHAPE = Shape(2, 1)
@@ -42,9 +43,9 @@ class RunPointers:
     def __init__(self, tables: Tables, watches: Sequence[Watch]) -> None:
         self.tables, self.reads = tables, tables.reads
         """`reads` is how many tokens the tables do: those that read the input, and the first."""
-        self.held: RunStacks | None = None
+        self.held: BlockStacks | None = None
         """The stacks; None while the input is read."""
-        self.time = 0
+        self._pieces, self.time = Pieces(), 0
         self.values: list[Value | None] = []
         """By digit; that of token 0, which stays below all others, is `EMPTY`."""
         self._digits: dict[Value | None, int] = {}
@@ -90,7 +91,7 @@ class RunPointers:
 
     # The stacks.
 
-    def begin(self) -> RunStacks:
+    def begin(self) -> BlockStacks:
         """The stacks, from the slots that the newest output's pointers lead to."""
         if self.held is None:
             v0 = int(self.tables.slots[0, 0])
@@ -120,7 +121,7 @@ class RunPointers:
         """Continue with an output and two stacks."""
         if self._version != self._answers:
             self._clear()
-        self.held = RunStacks(SHAPE, stacks)
+        self.held = BlockStacks(SHAPE, stacks, self._pieces)
         first, number = self._rows[0], self._number(output)
         first[:] = 0
         first[entries.BASE] = self._address(number)
@@ -238,7 +239,8 @@ class RunPointers:
         self.moves += emitted.size
         if len(self.codes) != len(self._numbered):
             self.codes = np.array([codes for codes, _ in self._numbered], np.int64)
-        numbers, counts = emitted.codes[: emitted.size], emitted.counts[: emitted.size]
+        codes = emitted.codes[: emitted.size], emitted.counts[: emitted.size]
+        numbers, counts = self._pieces.spelled(*codes)
         return RepeatedCodes(numbers, self.codes, counts, done)
 
 

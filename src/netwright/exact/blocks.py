@@ -132,6 +132,11 @@ def _inside(size: int, rows: Any, zeros: Any, at_hand: Any, codes: Any, clock: A
     return int(done)
 
 
+State = tuple[int, tuple[tuple[int, ...], ...], int]
+"""A row that is applied next; the digits at hand, lowest first; and the stack that is short of
+digits, −1 for none. It may change: a row that leads to more entries looks at more digits."""
+
+
 class Blocks:
     """Stacks of blocks of one size, with the digits at hand, and their entries."""
 
@@ -145,9 +150,8 @@ class Blocks:
         self._numbers: dict[tuple[int, ...], int] = {}
         self._zeros = np.zeros(8, np.int64)
         """Whether a block leaves an empty stack empty, by its number."""
-        self._states: list[tuple[int, tuple[tuple[int, ...], ...], int]] = []
-        """A row that is applied next, the digits at hand, and the stack that is short of digits."""
-        self._state_numbers: dict[tuple[int, tuple[tuple[int, ...], ...]], int] = {}
+        self._states: list[State] = []
+        self._state_numbers: dict[State, int] = {}
         self._following = np.zeros((8, 9), np.int64)
         """The state that a row of a state leads to."""
         self._rows = np.zeros((8, 9, self.shape.width), np.int64)
@@ -271,14 +275,11 @@ class Blocks:
         self._held.clock[ROW] = self._address(self._state, 0)
 
     def _state_of(self, row: int, at_hand: tuple[tuple[int, ...], ...], rows: Any) -> int:
-        key = row, at_hand
-        number = self._state_numbers.setdefault(key, len(self._states))
+        lacks = [len(own) < self._needed(s, row, rows) for s, own in enumerate(at_hand)]
+        state = row, at_hand, lacks.index(True) if any(lacks) else -1
+        number = self._state_numbers.setdefault(state, len(self._states))
         if number == len(self._states):
-            short = -1
-            for s, digits in enumerate(at_hand):
-                if short < 0 and len(digits) < self._needed(s, row, rows):
-                    short = s
-            self._states.append((row, at_hand, short))
+            self._states.append(state)
             if number == len(self._rows):
                 more = np.zeros_like(self._rows)
                 more[:, 1:, FLAGS] = 1
@@ -326,6 +327,8 @@ class Blocks:
             fields[self.shape.field(s, POPS)] = ALL if clock[TOPS + stacks + s] else s == short
             left.append(own)
         following = self._state_of(row, tuple(left), rows)
+        if following == state and done == 0:
+            return False
         self._rows[state, block + 1] = fields
         self._rows[state, block + 1, EMITS] = done
         self._rows[state, block + 1, CODE] = self.pieces.number(codes[:done])

@@ -454,30 +454,38 @@ class Pieces:
     def spelled(
         self, codes: NDArray[Any], counts: NDArray[Any]
     ) -> tuple[NDArray[Any], NDArray[Any]]:
-        """The same codes, without those of pieces, and how often each repeats."""
+        """The same codes, with those of pieces one by one, and how often each repeats.
+
+        >>> pieces = Pieces()
+        >>> codes = np.array([7, pieces.number(np.array([8, 9])), REPEATED + 2])
+        >>> [x.tolist() for x in pieces.spelled(codes[:2], np.array([1, 3]))]
+        [[7, 8, 9, 2147483650], [1, 1, 1, 2]]
+        >>> spelled_out(*pieces.spelled(codes, np.array([1, 1, 2])))
+        [7, 8, 9, 7, 8, 9, 7, 8, 9]
+        """
+        codes = codes.astype(np.int64)
         is_piece = (codes >= BLOCKS) & (codes < REPEATED)
         if not is_piece.any():
             return codes, counts
-        lengths = np.ones(len(codes), np.int64)
         sizes = np.array([len(piece) for piece in self.codes], np.int64)
+        lengths, starts = np.ones(len(codes), np.int64), np.zeros(len(codes), np.int64)
         lengths[is_piece] = sizes[codes[is_piece] - BLOCKS]
-        ends = np.cumsum(lengths)
-        found, times = list[NDArray[Any]](), list[NDArray[Any]]()
-        for place, (code, n) in enumerate(zip(codes.tolist(), counts.tolist(), strict=True)):
-            if code >= REPEATED:  # the codes before it, spelled
-                first = place - (code - REPEATED)
-                code = REPEATED + int(ends[place - 1] - (ends[first - 1] if first else 0))
-            if not is_piece[place]:
-                found.append(np.array([code], np.uint32))
-                times.append(np.array([n], counts.dtype))
-                continue
-            piece = self.of(code)
-            found.append(piece)
-            times.append(np.ones(len(piece), counts.dtype))
-            if n > 1:
-                found.append(np.array([REPEATED + len(piece)], np.uint32))
-                times.append(np.array([n - 1], counts.dtype))
-        return np.concatenate(found), np.concatenate(times)
+        starts[is_piece] = (np.cumsum(sizes) - sizes)[codes[is_piece] - BLOCKS]
+        again = is_piece & (counts > 1)
+        ends = np.cumsum(lengths + again)
+        begins = ends - lengths - again
+        found, times = np.zeros(ends[-1], np.int64), np.ones(ends[-1], counts.dtype)
+        which = np.repeat(np.arange(len(codes)), lengths + again)
+        place = np.arange(len(found)) - begins[which]
+        inside = is_piece[which] & (place < lengths[which])
+        found[inside] = np.concatenate(self.codes)[(starts[which] + place)[inside]]
+        found[begins[~is_piece]], times[begins[~is_piece]] = codes[~is_piece], counts[~is_piece]
+        found[ends[again] - 1] = REPEATED + lengths[again]
+        times[ends[again] - 1] = counts[again] - 1
+        cycles = np.flatnonzero(codes >= REPEATED)  # of the codes before, spelled
+        firsts = begins[cycles - (codes[cycles] - REPEATED)]
+        found[begins[cycles]] = REPEATED + begins[cycles] - firsts
+        return found, times
 
 
 class Emitted:

@@ -239,9 +239,8 @@ class RunPointers:
         self.moves += emitted.size
         if len(self.codes) != len(self._numbered):
             self.codes = np.array([codes for codes, _ in self._numbered], np.int64)
-        codes = emitted.codes[: emitted.size], emitted.counts[: emitted.size]
-        numbers, counts = self._pieces.spelled(*codes)
-        return RepeatedCodes(numbers, self.codes, counts, done)
+        numbers, counts = emitted.codes[: emitted.size], emitted.counts[: emitted.size]
+        return RepeatedCodes(numbers, self.codes, counts, done, self._pieces)
 
 
 def _effects(ended: Ended, follows: int) -> Effects:

@@ -14,8 +14,8 @@ from netwright.engine.control import Entry, Source
 from netwright.engine.digits import Digits, Stacks
 from netwright.engine.moments import RepeatedCodes
 from netwright.engine.tables import StackStore, Tables
-from netwright.exact.entries import Shape
 from netwright.exact.blocks import BlockStacks
+from netwright.exact.entries import Shape
 from netwright.exact.runs import MOST_MOVES, Emitted, Pieces, Runs
 
 

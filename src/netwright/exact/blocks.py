@@ -15,7 +15,7 @@ with each size, and continues with the one that took the fewest moves to a momen
 """
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,7 +42,6 @@ from netwright.exact.entries import (
     Shape,
 )
 from netwright.exact.runs import (
-    FITS,
     Emitted,
     Pieces,
     Runs,
@@ -62,13 +61,13 @@ PAD = -1
 """A digit below the end of a stack, where `EMPTY` may be in one."""
 MOST_ROWS, MOST_BLOCKS = 1 << 17, 1 << 10
 SIZES = 2, 3, 4, 5, 6
-FIRST, SAMPLE = 1 << 12, 1 << 10
-"""The moves before sizes are tried, and the moves for which each of them is."""
+FIRST, SAMPLE = 1 << 12, 1 << 9
+"""The moves before sizes are tried, and the moves for which each of them is, twice."""
 GOOD, GAIN = 16, 2
 """Sizes are tried if there were fewer moments to a move; one is taken if it has more by so much."""
 SHORTLY = 32
 """The least number of moves on digits before they are in blocks again."""
-MOST_FAILURES = 64
+MOST_FAILURES = 128
 """How often a size may be left because an entry is not known, before it is given up."""
 
 
@@ -210,10 +209,15 @@ class Blocks:
         ends = np.cumsum(left)
         before = -int(ends[-1]) % size
         digits = np.concatenate([np.full(before, self.pad), np.repeat(stack.digits, left)])
-        blocks, which = np.unique(digits.reshape(-1, size), axis=0, return_inverse=True)
-        if len(blocks) > MOST_BLOCKS:
+        base, blocks = int(digits.max()) + 2, digits.reshape(-1, size)
+        if base**size > runs.FITS:
             return None
-        numbers = np.array([self._number(tuple(each), zeros) for each in blocks.tolist()], np.int64)
+        spelled = (blocks + 1) @ base ** np.arange(size)
+        _, firsts, which = np.unique(spelled, return_index=True, return_inverse=True)
+        if len(firsts) > MOST_BLOCKS:
+            return None
+        known = [self._number(tuple(each), zeros) for each in blocks[firsts].tolist()]
+        numbers = np.array(known, np.int64)
         times = np.ones(len(which), counts.dtype)
         long = np.flatnonzero(out)
         times[-(-(before + ends - left)[long] // size)] += out[long]
@@ -341,7 +345,9 @@ class Blocks:
     def advance(self, rows: Any, zeros: Any, emitted: Emitted, limit: int) -> tuple[int, bool]:
         """Follow entries of blocks; how many moments were done, and whether it can go on."""
         done, clock = 0, self._held.clock
-        while done < limit and emitted.size < len(emitted.codes):
+        while emitted.size < len(emitted.codes):
+            if done == limit:
+                return done, False
             if self._rows.shape[0] * self._rows.shape[1] > MOST_ROWS:
                 self.is_given_up = True
             if self.is_given_up or len(self._contents) > MOST_BLOCKS:
@@ -367,6 +373,19 @@ class Blocks:
         return done, True
 
 
+class Tried(NamedTuple):
+    """A size that is tried."""
+
+    blocks: Blocks | None
+    rates: list[float]
+    """How many moments there were to a move, each time."""
+
+    @property
+    def rate(self) -> float:
+        """The mean of the rates."""
+        return sum(self.rates) / len(self.rates)
+
+
 class BlockStacks:
     """The runs of all stacks, of digits or of blocks of them, and the loop over them."""
 
@@ -384,7 +403,7 @@ class BlockStacks:
         self._moves = self._moments = 0
         """Those since then."""
         self._untried: list[int] = []
-        self._tried: list[tuple[float, Blocks | None]] = []
+        self._tried: dict[int, Tried] = {}
 
     def put(self, stacks: Sequence[Runs]) -> None:
         """Replace the runs of all stacks."""
@@ -400,10 +419,10 @@ class BlockStacks:
     def advance(
         self, rows: NDArray[np.int64], zeros: NDArray[np.int64], emitted: Emitted, limit: int
     ) -> int:
-        """Follow rows until there is no room for codes; return how many moments were done.
+        """Follow rows for some moments, or until one is left to Python; return how many.
 
-        `zeros` has 1 for digits that leave an empty stack empty. At the limit the last moment is
-        that of a row on digits.
+        `zeros` has 1 for digits that leave an empty stack empty. Blocks do not reach the limit, so
+        the last moment before it is that of a row on digits.
         """
         self._zeros, done, room = zeros, 0, len(emitted.codes)
         while done < limit and emitted.size < room:
@@ -415,9 +434,11 @@ class BlockStacks:
                 now, goes_on = blocks.advance(rows.reshape(-1), zeros, emitted, limit - done - 1)
                 self.clock[ROW], self.clock[STATUS] = blocks.row, DONE
                 done += now
-                if not goes_on or done == limit - 1:
+                if not now and not goes_on:
                     self._leave()
                 self._count(emitted.size - before, now)
+                if now and not goes_on and self._is_inside:
+                    break
                 continue
             waits = self._left if blocks is None else min(self._left, max(1, self._waits))
             emitted.limit(min(room, before + waits))
@@ -454,22 +475,29 @@ class BlockStacks:
         is_given_up = blocks is not None and blocks.is_given_up
         if self._left > 0 and not is_given_up:
             return
+        size = 1 if blocks is None else blocks.size
         rate = 0.0 if is_given_up else self._moments / max(1, self._moves)
-        if self._tried or rate < GOOD:
-            if not self._tried:
-                self._untried = [*SIZES]
-            self._tried.append((rate, blocks))
-        if self._tried and self._untried:
-            self._take(Blocks(self._untried.pop(0), self._held.shape, self._zeros, self._pieces))
-            self._left = SAMPLE
-            return
-        if self._tried:
-            (least, _), *_ = self._tried
-            best, found = max(self._tried, key=lambda each: each[0])
-            self._take(found if best > GAIN * least else self._tried[0][1])
-            self._tried = []
+        if not self._tried and rate < GOOD:
+            # Runs become longer: each size is tried as long before the middle as after it.
+            others = [each for each in (1, *SIZES) if each != size]
+            self._untried = [*others, *reversed(others), size]
+        if self._tried or self._untried:
+            self._tried.setdefault(size, Tried(blocks, [])).rates.append(rate)
+            if self._untried:
+                self._take(self._blocks_of(self._untried.pop(0)))
+                self._left = SAMPLE
+                return
+            best = max(self._tried.values(), key=lambda each: each.rate)
+            self._take(best.blocks if best.rate > GAIN * self._tried[1].rate else None)
+            self._tried = {}
         self._pause *= 2
         self._left = max(self._pause, sum(self._held.clock[TOPS:].tolist()))
+
+    def _blocks_of(self, size: int) -> Blocks | None:
+        """The blocks of a size that is tried."""
+        if size in self._tried or size == 1:
+            return self._tried[size].blocks if size in self._tried else None
+        return Blocks(size, self._held.shape, self._zeros, self._pieces)
 
     def _take(self, blocks: Blocks | None) -> None:
         """Use blocks, or digits."""

@@ -17,7 +17,7 @@ The loop is compiled. Counts that may not fit in 64 bits are Python's integers, 
 then interpreted.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cache
 from types import FunctionType
 from typing import Any, NamedTuple

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from netwright.errors import InputError
 from netwright.exact import entries
-from netwright.exact.entries import GROWS, POPS, PUSHED, ROW, STATUS, Shape
 from netwright.exact.blocks import BlockStacks
+from netwright.exact.entries import GROWS, POPS, PUSHED, ROW, STATUS, Shape
 from netwright.exact.runs import MOST_MOVES, Emitted, Moves, Pieces, Runs
 from netwright.exact.snapshot import FARTHEST, Snapshot, checked_array, require_consistent
 from netwright.machine.configuration import Tape

@@ -22,8 +22,8 @@ from netwright.engine.pointers.evaluation import NEW, NONE, NULL, Ended, Output,
 from netwright.errors import InputError
 from netwright.exact import entries
 from netwright.exact.arrays import IntArray
-from netwright.exact.entries import ALL, BY_HAND, GROWS, POPS, PUSHED, ROW, STATUS, Shape
 from netwright.exact.blocks import BlockStacks
+from netwright.exact.entries import ALL, BY_HAND, GROWS, POPS, PUSHED, ROW, STATUS, Shape
 from netwright.exact.runs import MOST_MOVES, Emitted, Pieces, Runs
 from netwright.exact.snapshot import FARTHEST, Snapshot
 
@@ -223,7 +223,7 @@ class RunPointers:
             none_is_zero = np.zeros(len(self.values), np.int64)
             done += held.advance(self._rows, none_is_zero, emitted, count - done)
             if held.clock[STATUS] != BY_HAND:
-                continue
+                break
             row = int(held.clock[ROW]) // SHAPE.width
             try:
                 is_filled = self._fill(row)

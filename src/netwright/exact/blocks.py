@@ -61,8 +61,9 @@ PAD = -1
 """A digit below the end of a stack, where `EMPTY` may be in one."""
 MOST_ROWS, MOST_BLOCKS = 1 << 17, 1 << 10
 SIZES = 2, 3, 4, 5, 6
-FIRST, SAMPLE = 1 << 12, 1 << 9
-"""The moves before sizes are tried, and the moves for which each of them is, twice."""
+FIRST, SAMPLE = 1 << 14, 1 << 9
+"""The moves before sizes are tried, for which the compiler takes longer than so many moves, and
+the moves for which each of them is tried, twice."""
 GOOD, GAIN = 16, 2
 """Sizes are tried if there were fewer moments to a move; one is taken if it has more by so much."""
 SHORTLY = 32
@@ -106,11 +107,12 @@ def _inside(size: int, rows: Any, zeros: Any, at_hand: Any, codes: Any, clock: A
                     clock[TOPS + STACKS + s] = 1
                 height = max(0, height - pops)
                 if rows[field + GROWS] != 0:
-                    is_empty = height == 0 and clock[TOPS + STACKS + s] != 0
-                    if height > 0 and at_hand[s, height - 1] == clock[TOPS + 2 * STACKS]:
-                        if zeros[pushed] != 0:
-                            pushed = clock[TOPS + 2 * STACKS]
-                    if not (is_empty and zeros[pushed] != 0):
+                    pad, keeps = clock[TOPS + 2 * STACKS], 1
+                    if zeros[pushed] != 0 and height > 0 and at_hand[s, height - 1] == pad:
+                        pushed = pad  # the stack is empty, and remains so
+                    elif zeros[pushed] != 0 and height == 0 and clock[TOPS + STACKS + s] != 0:
+                        keeps = 0
+                    if keeps != 0:
                         at_hand[s, height] = pushed
                         height += 1
                 clock[TOPS + s] = height

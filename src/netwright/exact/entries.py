@@ -18,7 +18,8 @@ STATUS, ROW, EMITTED, TOPS = range(4)
 """Indices of a clock: why the loop stopped, the row to apply next, how many codes were written,
 and the index of the highest digit, or run of digits, of each stack."""
 FLAGS, EMITS, CODE, BASE, REPEATS, MULTIPLES = range(6)
-"""Fields of a row, which emits its code for `EMITS` moments; a row `REPEATS` if the next one is looked up where it was looked up itself."""
+"""Fields of a row, which emits its code for `EMITS` moments; a row `REPEATS` if the next one is
+looked up where it was looked up itself."""
 POPS, PUSHED, GROWS = range(3)
 """Fields of each stack, after the multiples and the numbers of digits that are read: how many
 digits to remove, the digit to write, and by how much the stack then grows."""

@@ -59,13 +59,15 @@ AT_HAND = 256
 """Room for the digits at hand."""
 PAD = -1
 """A digit below the end of a stack, where `EMPTY` may be in one."""
-MOST_ROWS, MOST_BLOCKS = 1 << 17, 1 << 10
+MOST_ROWS, MOST_BLOCKS, MOST_CODES = 1 << 17, 1 << 10, 1 << 22
 SIZES = 2, 3, 4, 5, 6
 FIRST, SAMPLE = 1 << 14, 1 << 9
 """The moves before sizes are tried, for which the compiler takes longer than so many moves, and
 the moves for which each of them is tried, twice."""
 GOOD, GAIN = 16, 2
 """Sizes are tried if there were fewer moments to a move; one is taken if it has more by so much."""
+LATER = 4
+"""Each time, so many times as many moves pass before sizes are tried again."""
 SHORTLY = 32
 """The least number of moves on digits before they are in blocks again."""
 MOST_FAILURES = 128
@@ -84,7 +86,9 @@ def _needed(s: int, row: int, rows: Any) -> int:
 def _inside(size: int, rows: Any, zeros: Any, at_hand: Any, codes: Any, clock: Any) -> int:
     """Follow rows on the digits at hand until they do not suffice; return the number of moments.
 
-    `clock` has the numbers of digits at hand, and then whether stacks have lost all others.
+    `clock` has the numbers of digits at hand, then whether stacks have lost all others, and the
+    digit below the end of stacks. A digit that leaves an empty stack empty is pushed where nothing
+    is known of the digits below: the number is the same.
     """
     row, done, status, goes_on = clock[ROW], 0, DONE, 1
     while goes_on != 0:
@@ -352,6 +356,8 @@ class Blocks:
                 return done, False
             if self._rows.shape[0] * self._rows.shape[1] > MOST_ROWS:
                 self.is_given_up = True
+            if self.pieces.size > MOST_CODES:
+                self.is_given_up = True
             if self.is_given_up or len(self._contents) > MOST_BLOCKS:
                 return done, False
             done += self._held.advance(self._rows, self._zeros, emitted, limit - done)
@@ -492,7 +498,7 @@ class BlockStacks:
             best = max(self._tried.values(), key=lambda each: each.rate)
             self._take(best.blocks if best.rate > GAIN * self._tried[1].rate else None)
             self._tried = {}
-        self._pause *= 2
+        self._pause *= LATER
         self._left = max(self._pause, sum(self._held.clock[TOPS:].tolist()))
 
     def _blocks_of(self, size: int) -> Blocks | None:

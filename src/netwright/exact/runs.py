@@ -13,6 +13,9 @@ If it leads back to its first entry with the same windows, it does the same agai
 for stacks in which one run has become longer or shorter and all else in the window is the same; the
 next cycles do the same to it as long as the window ends inside of that run.
 
+An entry may do several moments, if it is one of blocks of digits (`exact.blocks`). Its code stands
+for a piece of the run: `Pieces` has the codes, and followers know what a piece does.
+
 The loop is compiled. Counts that may not fit in 64 bits are Python's integers, and the same loop is
 then interpreted.
 """
@@ -437,6 +440,8 @@ class Pieces:
 
     def __init__(self) -> None:
         self.codes: list[NDArray[np.uint32]] = []
+        self.size = 0
+        """How many codes there are in all."""
         self._numbers: dict[bytes, int] = {}
 
     def number(self, codes: NDArray[Any]) -> int:
@@ -445,6 +450,7 @@ class Pieces:
         number = self._numbers.setdefault(codes.tobytes(), len(self.codes))
         if number == len(self.codes):
             self.codes.append(codes)
+            self.size += len(codes)
         return BLOCKS + number
 
     def of(self, code: int) -> NDArray[np.uint32]:

@@ -47,8 +47,8 @@ def test_equal_to_one_by_one(length: int, start: int, monkeypatch: pytest.Monkey
         cells = [draw.randrange(3) for _ in range(draw.randint(0, 5))]
         tape = RunTape.of(np.array(cells, np.int64), -2, 0, 3, 1)
         clock = [1, start, 0, -1, 1, 1, 1, ALL, 1 << 62, 0]
-        *now, done = tape.follow(codes, (flags, written, moves, flags), clock)
-        assert done == len(codes)
+        *now, stop = tape.follow(codes, (flags, written, moves, flags), clock)
+        assert stop == -1
 
         at = {place - 2: symbol for place, symbol in enumerate(cells)}
         cell, steps, head, shown, lowest, highest = 1, start, 1, -1, 1, 1
@@ -76,6 +76,6 @@ def test_it_stops_at_the_limit_and_at_what_shows_no_step() -> None:
     codes = RepeatedCodes(np.array([0, 0, 1], np.uint32), ROWS, np.array([3, 1, 1]), 5)
     for limit, status, done in ((3, LIMIT, 1), (9, STOPPED, 2)):
         tape = RunTape(0, 2)
-        *now, count = tape.follow(codes, meanings, [0, 0, 0, -1, 0, 0, 0, ALL, limit, 0])
-        assert (now[7], count) == (status, done)
+        *now, code = tape.follow(codes, meanings, [0, 0, 0, -1, 0, 0, 0, ALL, limit, 0])
+        assert (now[7], code) == (status, done - 1)
         assert tape.tape(["_", "a"], "_").runs == (("a", 3 + done - 1),)

@@ -6,22 +6,25 @@ often as that holds, in one move. So every vector is exact and can be had at any
 are not computed one by one. Simulators of machines can do the same.
 """
 
+from typing import Any
+
 import numpy as np
 
 from netwright.engine.control import Entry, Source
 from netwright.engine.digits import Digits, Stacks
 from netwright.engine.moments import RepeatedCodes
 from netwright.engine.tables import StackStore, Tables
+from netwright.exact.blocks import BlockStacks
 from netwright.exact.entries import Shape
-from netwright.exact.runs import MOST_MOVES, Emitted, Runs, RunStacks
+from netwright.exact.runs import MOST_MOVES, Emitted, Pieces, Runs
 
 
 class RunStore(StackStore):
     """The stacks of a network as runs."""
 
-    def __init__(self, shape: Shape, known: Digits, stacks: Stacks) -> None:
+    def __init__(self, shape: Shape, known: Digits, stacks: Stacks, pieces: Pieces) -> None:
         self.shape, self.known = shape, known
-        self.held = RunStacks(shape, [*map(runs_of, stacks)])
+        self.held = BlockStacks(shape, [*map(runs_of, stacks)], pieces)
         self.clock = self.held.clock
 
     def put(self, stacks: Stacks) -> None:
@@ -61,9 +64,13 @@ class RunTables(Tables):
     moves = 0
     """How many moves were done."""
 
+    def __init__(self, *control: Any) -> None:
+        super().__init__(*control)
+        self._pieces = Pieces()
+
     def new_store(self, stacks: Stacks) -> RunStore:
         """The stacks as runs."""
-        return RunStore(self.shape, self.known, stacks)
+        return RunStore(self.shape, self.known, stacks, self._pieces)
 
     def advance(self, count: int) -> RepeatedCodes:
         """The codes of the next moments, at least one; UnsuitableError if there is none."""
@@ -74,6 +81,6 @@ class RunTables(Tables):
             return done + self.store.held.advance(self._rows, zeros, emitted, count - done)
 
         done = self.follow(count, len(emitted.codes), follow)
-        numbers, counts = emitted.codes[: emitted.size], emitted.counts[: emitted.size]
         self.moves += emitted.size
-        return RepeatedCodes(numbers, self._codes, counts, done)
+        numbers, counts = emitted.codes[: emitted.size], emitted.counts[: emitted.size]
+        return RepeatedCodes(numbers, self._codes, counts, done, self._pieces)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from netwright.exact.feed_forward import Affine
 from netwright.exact.rational import ONE, Rational
-from netwright.exact.runs import spelled_out
+from netwright.exact.runs import BLOCKS, REPEATED, Pieces, spelled_out
 from netwright.exact.snapshot import FARTHEST, Snapshot, checked_array, require_consistent
 from netwright.exact.vector import Vector
 
@@ -26,6 +26,7 @@ NEITHER = -2
 AT_ONCE = 1 << 16
 """The greatest number of moments to ask an engine for, if it computes them one by one."""
 UNLIMITED = 1 << 256
+NO_PIECES = Pieces()
 
 
 class UnsuitableError(Exception):
@@ -93,10 +94,24 @@ class RepeatedCodes(IndexedCodes):
     """64-bit integers, or Python's."""
     moments: int
     """The sum of all counts."""
+    pieces: Pieces = NO_PIECES
+    """What numbers from `exact.runs.BLOCKS` on are."""
+
+    def is_piece(self, place: int) -> bool:
+        """Whether the number at a place is that of a piece."""
+        return place < len(self.numbers) and BLOCKS <= self.numbers[place] < REPEATED
+
+    def without_pieces(self) -> "RepeatedCodes":
+        """The same, with the numbers of pieces one by one."""
+        if self.pieces is NO_PIECES:
+            return self
+        numbers, counts = self.pieces.spelled(self.numbers, self.counts)
+        return RepeatedCodes(numbers, self.rows, counts, self.moments)
 
     def spelled_out(self) -> IndexedCodes:
         """The codes of all moments, one by one."""
-        numbers = np.array(spelled_out(self.numbers, self.counts), np.int64)
+        codes = self.without_pieces()
+        numbers = np.array(spelled_out(codes.numbers, codes.counts), np.int64)
         return IndexedCodes(numbers, self.rows)
 
 

@@ -11,13 +11,15 @@ EMPTY = 0
 """The digit read below the end of a stack."""
 ALL = 1 << 62
 """A number of pops that empties any stack."""
-DONE, BY_HAND = range(2)
-"""Why a loop stopped: all moments are done, or it met a row with flags, left to Python."""
+DONE, BY_HAND, PART = range(3)
+"""Why a loop stopped: all moments are done; it met a row with flags, left to Python, or one of
+more moments than are wanted."""
 STATUS, ROW, EMITTED, TOPS = range(4)
 """Indices of a clock: why the loop stopped, the row to apply next, how many codes were written,
 and the index of the highest digit, or run of digits, of each stack."""
 FLAGS, EMITS, CODE, BASE, REPEATS, MULTIPLES = range(6)
-"""Fields of a row; a row `REPEATS` if the next one is looked up where it was looked up itself."""
+"""Fields of a row, which emits its code for `EMITS` moments; a row `REPEATS` if the next one is
+looked up where it was looked up itself."""
 POPS, PUSHED, GROWS = range(3)
 """Fields of each stack, after the multiples and the numbers of digits that are read: how many
 digits to remove, the digit to write, and by how much the stack then grows."""

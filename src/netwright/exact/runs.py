@@ -13,11 +13,14 @@ If it leads back to its first entry with the same windows, it does the same agai
 for stacks in which one run has become longer or shorter and all else in the window is the same; the
 next cycles do the same to it as long as the window ends inside of that run.
 
+An entry may do several moments, if it is one of blocks of digits (`exact.blocks`). Its code stands
+for a piece of the run: `Pieces` has the codes, and followers know what a piece does.
+
 The loop is compiled. Counts that may not fit in 64 bits are Python's integers, and the same loop is
 then interpreted.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cache
 from types import FunctionType
 from typing import Any, NamedTuple
@@ -38,6 +41,7 @@ from netwright.exact.entries import (
     FLAGS,
     GROWS,
     MULTIPLES,
+    PART,
     POPS,
     PUSHED,
     REPEATS,
@@ -62,6 +66,8 @@ SOONEST, LATEST = 4, 256
 """How many moments pass before a cycle is looked for again: the more, the more often in vain."""
 REPEATED = 1 << 31
 """A code from here on repeats the last k codes; k is the rest."""
+BLOCKS = 1 << 30
+"""A code from here on is a piece of the run; see `Pieces`."""
 
 
 class Runs(NamedTuple):
@@ -120,6 +126,24 @@ class Runs(NamedTuple):
         return Runs(digits, counts)
 
 
+def merged(digits: NDArray[Any], counts: NDArray[Any]) -> Runs:
+    """A stack of runs, some of which may be of the same digit as the next one.
+
+    >>> merged(np.array([2, 2, 5]), np.array([3, 1, 1])).counts
+    array([4, 1])
+    """
+    starts = np.flatnonzero(np.diff(digits, prepend=-1))
+    return Runs(digits[starts], np.add.reduceat(counts, starts) if len(starts) else counts)
+
+
+def too_many_runs() -> InputError:
+    """The error that stacks are not kept."""
+    return InputError(
+        f"the stacks have more than {MOST_RUNS:,} runs of equal digits, "
+        "which the accelerated engine does not keep; run it with --engine fast"
+    )
+
+
 def _repetitions(row: int, s: int, limit: int, rows: Any, zeros: Any, runs: Any, clock: Any) -> int:
     """How many applications of a row keep the digits that it reads of a stack, at most `limit`.
 
@@ -143,7 +167,7 @@ def _repetitions(row: int, s: int, limit: int, rows: Any, zeros: Any, runs: Any,
     return int(max(0, min(limit, (c - max(r, 1)) // (p - 1))))
 
 
-def _apply(row: int, s: int, rows: Any, zeros: Any, runs: Any, clock: Any) -> None:
+def apply(row: int, s: int, rows: Any, zeros: Any, runs: Any, clock: Any) -> None:
     """Pop and push one stack."""
     field = row + FIELDS + 3 * s
     pops, top = rows[field + POPS], clock[TOPS + s]
@@ -239,13 +263,16 @@ def _advance(
     Row 0 of `runs` is the end of a stack, an endless run of `EMPTY`.
     """
     row, emitted, status, done = clock[ROW], clock[EMITTED], DONE, 0
-    mark, age, first, wait, pause = -1, 0, 0, SOONEST, SOONEST
+    before, mark, age, first, begun, wait, pause = emitted, -1, 0, 0, 0, SOONEST, SOONEST
     while done < limit and emitted < codes.size:
         if rows[row + FLAGS] != 0:
             status = BY_HAND
             break
         if rows[row + REPEATS] != 0:
+            time = rows[row + EMITS]
             n = limit - done
+            if time > 1:
+                n = n // time
             for s in range(STACKS):
                 n = _repetitions(row, s, n, rows, zeros, runs, clock) if n > 0 else 0
             if n > 0:
@@ -257,13 +284,13 @@ def _advance(
                         runs[s, top, COUNT] = count
                         if count == 0:
                             clock[TOPS + s] = top - 1
-                done += n
-                if emitted > 0:  # the code is that of the moment before
+                done += n * time
+                if emitted > before:  # the code is that of the moment before
                     repeats[emitted - 1] = repeats[emitted - 1] + n
                 else:
-                    codes[0] = rows[row + CODE]
-                    repeats[0] = n
-                    emitted = 1
+                    codes[emitted] = rows[row + CODE]
+                    repeats[emitted] = n
+                    emitted += 1
                 mark, wait = -1, pause
                 continue
         for s in range(STACKS):
@@ -275,24 +302,28 @@ def _advance(
                 height = marked[s, WINDOW + 1, HEIGHT] - pops
                 marked[s, WINDOW + 1, LOWEST] = min(marked[s, WINDOW + 1, LOWEST], height)
                 marked[s, WINDOW + 1, HEIGHT] = height + rows[field + GROWS]
-            _apply(row, s, rows, zeros, runs, clock)
+            apply(row, s, rows, zeros, runs, clock)
         row = _looked_up(row, rows, runs, clock)
-        if rows[row + EMITS] != 0:
+        time = rows[row + EMITS]
+        if time > limit - done:
+            status = PART
+            break
+        if time != 0:
             codes[emitted] = rows[row + CODE]
             repeats[emitted] = 1
             emitted += 1
-            done += 1
+            done += time
         if mark < 0:
             wait -= 1
             if wait <= 0:
-                mark, age, first = row, 0, emitted
+                mark, age, first, begun = row, 0, emitted, done
                 for s in range(STACKS):
                     _mark(s, runs, clock, marked)
             continue
         age += 1
         k, n = emitted - first, 0
         if row == mark and k > 0 and emitted < codes.size:
-            n = (limit - done) // k
+            n = (limit - done) // (done - begun)
             for s in range(STACKS):
                 n = _cycles(s, n, runs, clock, marked) if n > 0 else 0
         if n == 0 and age < LONGEST_CYCLE:
@@ -306,7 +337,7 @@ def _advance(
             codes[emitted] = REPEATED + k
             repeats[emitted] = n
             emitted += 1
-            done += n * k
+            done += n * (done - begun)
         pause = SOONEST if n > 0 else min(2 * pause, LATEST)
         mark, wait = -1, pause
     clock[ROW], clock[EMITTED], clock[STATUS] = row, emitted, status
@@ -314,16 +345,21 @@ def _advance(
 
 
 @cache
-def _specialised(shape: Shape) -> Callable[..., int]:
-    """The loop for a shape: its numbers are constants, so that inner loops are unrolled."""
-    names = {**globals(), "STACKS": shape.stacks, "DEPTH": shape.depth}
+def specialised(shape: Shape, *functions: Any) -> Any:
+    """The last of some functions for a shape; it may call the others.
+
+    The numbers of a shape are constants, so that inner loops are unrolled.
+    """
+    names = {**functions[-1].__globals__, "STACKS": shape.stacks, "DEPTH": shape.depth}
     names |= {"READS": shape.reads(0), "FIELDS": shape.field(0, 0)}
-    for function in (_repetitions, _apply, _looked_up, _height, _mark, _cycles, _advance):
+    for function in functions:
         copy = FunctionType(function.__code__, names)
         copy.__annotations__ = function.__annotations__
         names[function.__name__] = copy
-    found: Callable[..., int] = names["_advance"]
-    return found
+    return names[functions[-1].__name__]
+
+
+LOOP = _repetitions, apply, _looked_up, _height, _mark, _cycles, _advance
 
 
 class RunStacks:
@@ -355,10 +391,7 @@ class RunStacks:
         """Make room for some more runs on every stack; raise InputError if there are too many."""
         tops = self.clock[TOPS:].tolist()
         if sum(tops) > MOST_RUNS:
-            raise InputError(
-                f"the stacks have more than {MOST_RUNS:,} runs of equal digits, "
-                "which the accelerated engine does not keep; run it with --engine fast"
-            )
+            raise too_many_runs()
         room = self.runs.shape[1]
         if max(tops) + count + 2 > room:
             larger = np.zeros((self.shape.stacks, room + max(tops) + count + 2, 2), self.runs.dtype)
@@ -385,7 +418,7 @@ class RunStacks:
 
         self.make_room(len(emitted.codes))
         self.clock[EMITTED] = emitted.size
-        loop, few = _specialised(self.shape), min(limit, FITS // 2)
+        loop, few = specialised(self.shape, *LOOP), min(limit, FITS // 2)
         if self._greatest + few < FITS:  # a moment pushes at most one digit
             held = zeros, self.runs, self._marked, self.clock, emitted.codes, emitted.counts, few
             arrays = rows.reshape(-1), *held
@@ -402,38 +435,125 @@ class RunStacks:
         return done
 
 
+class Pieces:
+    """Codes of several moments that have a number, to be emitted as one code."""
+
+    def __init__(self) -> None:
+        self.codes: list[NDArray[np.uint32]] = []
+        self.size = 0
+        """How many codes there are in all."""
+        self._numbers: dict[bytes, int] = {}
+
+    def number(self, codes: NDArray[Any]) -> int:
+        """The code for codes."""
+        codes = codes.astype(np.uint32)
+        number = self._numbers.setdefault(codes.tobytes(), len(self.codes))
+        if number == len(self.codes):
+            self.codes.append(codes)
+            self.size += len(codes)
+        return BLOCKS + number
+
+    def of(self, code: int) -> NDArray[np.uint32]:
+        """The codes of a piece."""
+        return self.codes[code - BLOCKS]
+
+    def spelled(
+        self, codes: NDArray[Any], counts: NDArray[Any]
+    ) -> tuple[NDArray[Any], NDArray[Any]]:
+        """The same codes, with those of pieces one by one, and how often each repeats.
+
+        >>> pieces = Pieces()
+        >>> codes = np.array([7, pieces.number(np.array([8, 9])), REPEATED + 2])
+        >>> [x.tolist() for x in pieces.spelled(codes[:2], np.array([1, 3]))]
+        [[7, 8, 9, 2147483650], [1, 1, 1, 2]]
+        >>> spelled_out(*pieces.spelled(codes, np.array([1, 1, 2])))
+        [7, 8, 9, 7, 8, 9, 7, 8, 9]
+        """
+        codes = codes.astype(np.int64)
+        is_piece = (codes >= BLOCKS) & (codes < REPEATED)
+        if not is_piece.any():
+            return codes, counts
+        sizes = np.array([len(piece) for piece in self.codes], np.int64)
+        lengths, starts = np.ones(len(codes), np.int64), np.zeros(len(codes), np.int64)
+        lengths[is_piece] = sizes[codes[is_piece] - BLOCKS]
+        starts[is_piece] = (np.cumsum(sizes) - sizes)[codes[is_piece] - BLOCKS]
+        again = is_piece & (counts > 1)
+        ends = np.cumsum(lengths + again)
+        begins = ends - lengths - again
+        found, times = np.zeros(ends[-1], np.int64), np.ones(ends[-1], counts.dtype)
+        which = np.repeat(np.arange(len(codes)), lengths + again)
+        place = np.arange(len(found)) - begins[which]
+        inside = is_piece[which] & (place < lengths[which])
+        found[inside] = np.concatenate(self.codes)[(starts[which] + place)[inside]]
+        found[begins[~is_piece]], times[begins[~is_piece]] = codes[~is_piece], counts[~is_piece]
+        found[ends[again] - 1] = REPEATED + lengths[again]
+        times[ends[again] - 1] = counts[again] - 1
+        cycles = np.flatnonzero(codes >= REPEATED)  # of the codes before, spelled
+        firsts = begins[cycles - (codes[cycles] - REPEATED)]
+        found[begins[cycles]] = REPEATED + begins[cycles] - firsts
+        return found, times
+
+
 class Emitted:
     """The codes of moments, and how often each repeats, with room for some more."""
 
     def __init__(self, room: int) -> None:
-        self.codes = np.empty(room, np.uint32)
+        self._room = self.codes = np.empty(room, np.uint32)
         self.counts: NDArray[Any] = np.empty(room, np.int64)
         self.size = 0
 
-
-def walked(
-    codes: NDArray[Any],
-    counts: NDArray[Any],
-    flags: NDArray[Any],
-    moves: NDArray[Any],
-    place: Sequence[int],
-    moments: int,
-) -> tuple[int, list[int]]:
-    """`walk` from a place on, to at most so many moments: the codes walked, and the place then."""
-    from netwright.jit import compiled  # the compiler, which short runs avoid
-
-    clock = np.array(place, dtype=np.int64 if moments < FITS // 2 else object)
-    if clock.dtype == object:
-        codes, counts, flags, moves = (x.astype(object) for x in (codes, counts, flags, moves))
-        done = walk(codes, counts, flags, moves, clock)
-    else:
-        numbers = (each.astype(np.int64, copy=False) for each in (counts, flags, moves))
-        arrays = (codes, *numbers, clock)
-        done = compiled(walk, *arrays).loop(*arrays)
-    return done, clock.tolist()
+    def limit(self, room: int) -> None:
+        """Change how much room there is in all, at most to what it was first."""
+        self.codes = self._room[:room]
 
 
-def walk(codes: Any, counts: Any, flags: Any, moves: Any, clock: Any) -> int:
+FLAG, LOW, HIGH, TOTAL, MOVE, LAST, TIME = range(7)
+"""Fields of a code in a table of moves: whether it has a flag; the lowest and the highest cell that
+the head is on, and the last one, counted from the first; its next move, the last code, and how many
+moments there are."""
+
+
+class Moves:
+    """The moves of a head by codes, and by pieces, each by the code before."""
+
+    def __init__(self, flags: NDArray[np.int64], moves: NDArray[np.int64], pieces: Pieces) -> None:
+        self.flags, self.moves, self.pieces = flags, moves, pieces
+        self._table = np.zeros((len(flags), 7), np.int64)
+        self._table[:, FLAG], self._table[:, MOVE] = flags, moves
+        self._table[:, LAST], self._table[:, TIME] = np.arange(len(flags)), 1
+
+    def table(self) -> NDArray[np.int64]:
+        """The table of moves: codes come first, then pieces."""
+        rows = []
+        for piece in self.pieces.codes[len(self._table) - len(self.flags) :]:
+            moves = self.moves[piece]
+            cells = np.append(0, np.cumsum(moves[:-1]))
+            bounds = int(self.flags[piece].any()), cells.min(), cells.max(), cells[-1]
+            rows.append([*bounds, moves[-1], piece[-1], len(piece)])
+        if rows:
+            self._table = np.concatenate([self._table, np.array(rows, np.int64)])
+        return self._table
+
+    def walked(
+        self, codes: NDArray[Any], counts: NDArray[Any], place: Sequence[int], moments: int
+    ) -> tuple[int, list[int]]:
+        """`walk` from a place on, to at most so many moments: the number walked, and the place."""
+        from netwright.jit import compiled  # the compiler, which short runs avoid
+
+        table, first = self.table(), len(self.flags)
+        if len(table) > first:
+            codes = np.where((codes >= BLOCKS) & (codes < REPEATED), codes - BLOCKS + first, codes)
+        clock = np.array(place, dtype=np.int64 if moments < FITS // 2 else object)
+        if clock.dtype == object:
+            codes, counts, table = (each.astype(object) for each in (codes, counts, table))
+            done = walk(codes, counts, table, clock)
+        else:
+            arrays = codes, counts.astype(np.int64, copy=False), table, clock
+            done = compiled(walk, *arrays).loop(*arrays)
+        return done, clock.tolist()
+
+
+def walk(codes: Any, counts: Any, table: Any, clock: Any) -> int:
     """Add up the moves of codes, each by the code before, up to the first with a flag.
 
     Returns how many codes were walked. `clock` holds the head, its next move, the lowest and the
@@ -444,24 +564,30 @@ def walk(codes: Any, counts: Any, flags: Any, moves: Any, clock: Any) -> int:
     while done < codes.size:
         code, n = codes[done], counts[done]
         if code >= REPEATED:  # the first and the last of the cycles reach farthest
-            k, before = code - REPEATED, head
+            k, before, moments = code - REPEATED, head, 0
             for cycle in range(min(n, 2)):
                 if cycle == 1:
                     head += (head - before) * (n - 2)
                 for place in range(done - k, done):
+                    each = codes[place]
                     head += move
-                    move = moves[codes[place]]
-                    lowest, highest = min(lowest, head), max(highest, head)
-            time += n * k
-        elif flags[code]:
+                    lowest = min(lowest, head + table[each, LOW])
+                    highest = max(highest, head + table[each, HIGH])
+                    head, move = head + table[each, TOTAL], table[each, MOVE]
+                    if cycle == 0:
+                        moments += table[each, TIME]
+            time += n * moments
+        elif table[code, FLAG]:
             break
         else:
+            low, high, total = table[code, LOW], table[code, HIGH], table[code, TOTAL]
             head += move
-            lowest, highest = min(lowest, head), max(highest, head)
-            move, last = moves[code], code
-            head += move * (n - 1)
-            lowest, highest = min(lowest, head), max(highest, head)
-            time += n
+            lowest, highest = min(lowest, head + low), max(highest, head + high)
+            move, last = table[code, MOVE], table[code, LAST]
+            head += (total + move) * (n - 1)
+            lowest, highest = min(lowest, head + low), max(highest, head + high)
+            head += total
+            time += n * table[code, TIME]
         done += 1
     clock[0], clock[1], clock[2], clock[3] = head, move, lowest, highest
     clock[4], clock[5] = time, last

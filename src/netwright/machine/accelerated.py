@@ -6,13 +6,16 @@ so the next pair is (next state, x): there is an entry for each pair and each x.
 the blank is 0, which `EMPTY` is too.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
 from netwright.errors import InputError
 from netwright.exact import entries
+from netwright.exact.blocks import BlockStacks
 from netwright.exact.entries import GROWS, POPS, PUSHED, ROW, STATUS, Shape
-from netwright.exact.runs import MOST_MOVES, Emitted, Runs, RunStacks, walked
+from netwright.exact.runs import MOST_MOVES, Emitted, Moves, Pieces, Runs
 from netwright.exact.snapshot import FARTHEST, Snapshot, checked_array, require_consistent
 from netwright.machine.configuration import Tape
 from netwright.machine.simulate import Engine, OngoingMachine, Run
@@ -82,12 +85,14 @@ class AcceleratedMachine(OngoingMachine):
 
     engine = Engine.ACCELERATED
     moves = steps = entered = 0
-    counted: NDArray[np.int64] | None = None
+    counted: Moves | None = None
     """Which pairs count in `entered`, the number of steps that led to one; None for none."""
 
     def __init__(self, machine: TuringMachine, run: Run) -> None:
         super().__init__(machine, run)
-        self.table = table = Entries(machine)
+        self.table, self._pieces = Entries(machine), Pieces()
+        table = self.table
+        self._moves = Moves(table.no_flags, table.moves, self._pieces)
         self.head, self.steps = run.head, run.steps
         self.lowest = self.highest = run.head
         tape, place = run.tape, run.head - run.tape.start
@@ -100,9 +105,14 @@ class AcceleratedMachine(OngoingMachine):
         pair = table.states[run.state] * table.k + symbol
         self.put(pair, [Runs.of(_stripped(left)), Runs.of(_stripped(right[::-1]))])
 
+    def count(self, states: Sequence[bool]) -> None:
+        """Count the steps that lead to some states."""
+        counts = np.repeat(states, self.table.k).astype(np.int64)
+        self.counted = Moves(self.table.no_flags, counts, self._pieces)
+
     def put(self, pair: int, stacks: list[Runs]) -> None:
         """Continue with a pair and the stacks left and right of it."""
-        self._pair, self._stacks = pair, RunStacks(SHAPE, stacks)
+        self._pair, self._stacks = pair, BlockStacks(SHAPE, stacks, self._pieces)
         first = self.table.rows[-1]
         first[:] = 0
         self.table.lead(first, pair)
@@ -131,11 +141,9 @@ class AcceleratedMachine(OngoingMachine):
         place = [self.head, move, self.lowest, self.highest, 0, self._pair]
         if self.counted is not None:  # added up as moves are: that of the last pair comes next
             added = [0, 0, 0, 0, 0, self._pair]
-            _, (sum_before, last, *_) = walked(
-                pairs, counts, table.no_flags, self.counted, added, self.steps
-            )
+            _, (sum_before, last, *_) = self.counted.walked(pairs, counts, added, self.steps)
             self.entered += sum_before + last
-        _, place = walked(pairs, counts, table.no_flags, table.moves, place, self.steps)
+        _, place = self._moves.walked(pairs, counts, place, self.steps)
         self.head, _, self.lowest, self.highest, _, self._pair = place
 
     def stacks(self) -> list[Runs]:

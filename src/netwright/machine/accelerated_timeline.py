@@ -56,7 +56,7 @@ class AcceleratedTimeline(Timeline):
         self._run, self._moves = AcceleratedMachine(machine, run), 0
         states = [*map(counts, machine.states)]
         if not all(states):
-            self._run.counted = np.repeat(states, self._run.table.k).astype(np.int64)
+            self._run.count(states)
         self._first = states[machine.states.index(machine.start)] - 1
         self._bookmarks = Bookmarks(self._mark())
 

@@ -20,6 +20,7 @@ from tests.engine.pointers.test_pointer_engine import (
 from tests.engine.test_accelerated import BOUNCER, FAR, LONGEST, random_machine, random_moments
 from tests.repetition import repeated, some
 
+from netwright.engine.pointers import kernel
 from netwright.engine.pointers.accelerated import RunPointers
 from netwright.engine.pointers.engine import PointerEngine, Tables
 from netwright.engine.pointers.evaluation import Output, Value
@@ -38,18 +39,46 @@ KINDS: dict[str, Callable[[TuringMachine, Any], Run]] = {
     "universal-text": over_eleven,
     **{kind: partial(on_kind, kind) for kind in ENGINES},
 }
+REUSED = Value({}, ())
+"""Below a token whose slot was given to another."""
 State = tuple[Output, list[Sequence[Value | None]]]
 
 
 def state_of(engine: PointerEngine) -> State:
-    """The newest output, and the values that each pointer alone leads to, lowest first."""
-    runs = engine.faster
-    if not isinstance(runs, RunPointers):  # tables: their slots as stacks
-        assert isinstance(engine.faster, Tables)
-        runs = RunPointers(engine.faster, engine.watches)
-    output, stacks = runs.state() if runs.reads < runs.moments else (runs.tables.output, [])
-    digits = [np.repeat(each.digits, each.counts).tolist() for each in stacks]
-    return output, [[runs.values[digit] for digit in each] for each in digits]
+    """The newest output, and the values that each pointer alone leads to, highest first.
+
+    A changed network may leave pointers to tokens whose slots tables have given to others; their
+    values are known to the accelerated engine alone, and the list ends before them.
+    """
+    faster, stacks = engine.faster, list[Sequence[Value | None]]()
+    if isinstance(faster, RunPointers):
+        output, runs = (
+            faster.state() if faster.reads < faster.moments else (faster.tables.output, [])
+        )
+        for each in runs:
+            digits = np.repeat(each.digits, each.counts)[::-1].tolist()
+            stacks.append([faster.values[digit] for digit in digits])
+        return output, stacks
+    assert isinstance(faster, Tables)
+    for s in (0, 1):
+        found, (slot, token) = list[Value | None](), faster.pointed[s]
+        while token:
+            head, two, *pointers = faster.slots[slot].tolist()
+            there, value = divmod(head, kernel.VALUES)
+            if there != token:
+                found.append(REUSED)
+                break
+            found.append(faster.values[value])
+            slot, token = two >> 32 * s & 0xFFFFFFFF, pointers[s]
+        stacks.append(found)
+    return faster.output, stacks if faster.reads < faster.moments else []
+
+
+def same_values(known: Sequence[Value | None], values: Sequence[Value | None]) -> bool:
+    """Whether a stack is the same, as far as it is known."""
+    if known[-1:] == [REUSED]:
+        return list(values[: len(known) - 1]) == known[:-1] and len(values) >= len(known)
+    return known == values
 
 
 def engines(run: Run) -> tuple[PointerEngine, PointerEngine]:
@@ -64,7 +93,9 @@ def same_at(both: tuple[PointerEngine, PointerEngine], moment: int) -> bool:
             each.advance(moment - each.moments)
     if both[0].reason or both[1].reason:
         return both[0].reason == both[1].reason and both[0].moments == both[1].moments
-    return both[0].moments == both[1].moments and state_of(both[0]) == state_of(both[1])
+    (output, known), (other, stacks) = map(state_of, both)
+    is_same = output == other and len(known) == len(stacks)
+    return is_same and all(map(same_values, known, stacks)) and both[0].moments == both[1].moments
 
 
 def has_chains(engine: PointerEngine) -> bool:

@@ -224,18 +224,18 @@ class ShownFollower:
         if self._rows is not codes.rows:
             self._rows, self._meanings = codes.rows, self._meanings_of(codes.rows)
         if isinstance(codes, RepeatedCodes) or isinstance(self.written, RunTape):
-            status, done = self._take_runs(codes)
+            status, code = self._take_runs(codes)
         else:
-            status, done = self._take_tokens(codes, self.written)
+            status, code = self._take_tokens(codes, self.written)
         if status == ENDED:
             self.outcome = self._accepted
         elif status == LIMIT:
             self.outcome = Outcome.UNDECIDED
         elif status == STOPPED:
-            self._end_with(int(self._meanings[3][codes.numbers[done]]))
+            self._end_with(int(self._meanings[3][code]))
 
     def _take_tokens(self, codes: IndexedCodes, tape: WrittenTape) -> tuple[int, int]:
-        """Follow tokens one by one; return why it stopped, and how many were followed."""
+        """Follow tokens one by one; return why it stopped, and the code there, or −1."""
         numbers = codes.numbers
         flags, written, move, state = self._meanings
         done, loop = 0, _follow
@@ -259,7 +259,7 @@ class ShownFollower:
                 tape.lowest, tape.highest = bounds
             if status == NO_ROOM:
                 tape.reach(self.cell)
-        return status, done
+        return status, int(numbers[done]) if done < len(numbers) else -1
 
     def _take_runs(self, codes: IndexedCodes) -> tuple[int, int]:
         """The same for tokens that repeat, and for those after them."""
@@ -272,11 +272,11 @@ class ShownFollower:
         bounds = (tape.lowest, tape.highest) if tape.cells else (self.cell, self.cell)
         now = [self.cell, self.steps, self.at_a_step, -1, self.head, *bounds, ALL]
         now = tape.follow(codes, self._meanings, [*now, self.max_steps, self.moments])
-        self.cell, self.steps, at_a_step, code, self.head, _, _, status, _, self.moments, done = now
+        self.cell, self.steps, at_a_step, code, self.head, _, _, status, _, self.moments, stop = now
         self.at_a_step = bool(at_a_step)
         if code >= 0:
             self.state = int(self._meanings[3][code])
-        return status, done
+        return status, stop
 
     def _meanings_of(self, rows: NDArray[np.int64]) -> Meanings:
         """The meanings of rows of codes, as `_follow` takes them."""

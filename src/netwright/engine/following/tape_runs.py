@@ -14,21 +14,31 @@ from numpy.typing import NDArray
 
 from netwright.engine.moments import RepeatedCodes
 from netwright.errors import InputError
-from netwright.exact.runs import COUNT, DIGIT, FITS, LONGEST_CYCLE, MOST_RUNS, REPEATED, Runs
+from netwright.exact.runs import (
+    BLOCKS,
+    COUNT,
+    DIGIT,
+    FITS,
+    LONGEST_CYCLE,
+    MOST_RUNS,
+    REPEATED,
+    Pieces,
+    Runs,
+)
 from netwright.exact.snapshot import FARTHEST, Snapshot, checked_array, require_consistent
 from netwright.machine.configuration import Tape
 
 GIVEN, FINAL, STOP = 1, 2, 4
 """Flags of a token: it shows a configuration of the given machine, a final state, or no step."""
-ALL, LIMIT, STOPPED, NO_ROOM, ENDED = range(5)
+ALL, LIMIT, STOPPED, NO_ROOM, ENDED, IN_A_PIECE = range(6)
 """Why a loop stopped: no tokens left, the limit, a token that shows no step, no room on the tape, a
-final state."""
+final state, or a piece of the run in which there may be one of these."""
 CELL, STEPS, AT_A_STEP, CODE, HEAD, LOWEST, HIGHEST, STATUS, STEP_LIMIT = range(9)
 MOMENTS, PLACE, HERE, BLANK, ROOM, TOPS = range(9, 15)
 """Indices of a clock: the configuration, why the loop stopped, the place of the next code, the
 symbol under the head, room that is needed, and the number of runs left and right of the head."""
 LEAST = 4 * LONGEST_CYCLE
-"""Room for the cells that a cycle writes one by one."""
+"""The room of a tape at first."""
 LEFT, RIGHT = range(2)
 
 
@@ -84,12 +94,62 @@ def _step(code: int, flags: Any, written: Any, moves: Any, runs: Any, clock: Any
             clock[TOPS + 1 - behind] = top - 1
 
 
+IS_FLAGGED, LOW, HIGH, GOES, GIVES, SHOWS, AT, IS_STEP, TIME, FIRST = range(10)
+"""What a piece of a run does: whether a token ends the run; the lowest and the highest cell that it
+writes, and the cell of the head after it; how many configurations it shows, the last token that
+shows one, and the cell then; whether that is the last token; how many tokens there are; and the
+place of its first cell in `Effects.cells`."""
+
+
+class Effects:
+    """What the pieces of a run do to the tape."""
+
+    def __init__(self, meanings: Meanings, pieces: Pieces) -> None:
+        self.meanings, self.pieces = meanings, pieces
+        self.table = np.zeros((0, 10), np.int64)
+        self.cells = np.zeros(0, np.int64)
+        self.reach = 1
+        """How far from the head a piece leads."""
+
+    def update(self) -> None:
+        """Add the pieces that are new."""
+        flags, written, moves, _ = self.meanings
+        rows, cells, first = list[list[int]](), [self.cells], len(self.cells)
+        for piece in self.pieces.codes[len(self.table) :]:
+            places = np.append(0, np.cumsum(moves[piece]))
+            low, high = int(places[:-1].min()), int(places[:-1].max())
+            own = np.zeros(high - low + 1, np.int64)
+            own[places[:-1] - low] = written[piece]  # the last one that is written stays
+            given = np.flatnonzero(flags[piece] & GIVEN)
+            shown = (int(piece[given[-1]]), int(places[given[-1] + 1])) if len(given) else (-1, 0)
+            is_flagged = bool((flags[piece] & (STOP | FINAL)).any())
+            is_step = len(given) > 0 and int(given[-1]) == len(piece) - 1
+            moved = int(places[-1]), len(given)
+            rows.append([is_flagged, low, high, *moved, *shown, is_step, len(piece), first])
+            cells.append(own)
+            first += len(own)
+            self.reach = max(self.reach, high, -low, abs(moved[0]))
+        if rows:
+            self.table = np.concatenate([self.table, np.array(rows, np.int64)])
+            self.cells = np.concatenate(cells)
+
+
 def follow_runs(
-    codes: Any, counts: Any, flags: Any, written: Any, moves: Any, runs: Any, cells: Any, clock: Any
+    codes: Any,
+    counts: Any,
+    flags: Any,
+    written: Any,
+    moves: Any,
+    pieces: Any,
+    pool: Any,
+    runs: Any,
+    cells: Any,
+    clock: Any,
 ) -> int:
     """Follow codes by their meanings, from a place on; return the place after the last one.
 
-    Compiled (see `jit`), or interpreted where numbers do not fit. `cells` is for those of a cycle.
+    Compiled (see `jit`), or interpreted where numbers do not fit. `cells` is for those of a cycle,
+    from its middle on.
     """
     done, status = clock[PLACE], ALL
     while done < codes.size:
@@ -98,6 +158,12 @@ def follow_runs(
         if code >= REPEATED:  # codes that were followed before, so none of them stops
             k = code - REPEATED
             first = done - k
+        elif code >= BLOCKS:
+            piece = code - BLOCKS
+            ends = clock[STEPS] + n * pieces[piece, GIVES] >= clock[STEP_LIMIT]
+            if pieces[piece, IS_FLAGGED] or ends:
+                status = IN_A_PIECE
+                break
         else:
             if flags[code] & STOP:
                 status = STOPPED
@@ -111,17 +177,33 @@ def follow_runs(
                 _step(code, flags, written, moves, runs, clock)
                 done += 1
                 continue
-        d, low, high, given = 0, 0, 0, 0
-        shown, place = -1, 0
+        d, low, high, given, middle = 0, 0, 0, 0, cells.size // 2
+        shown, place, moments, is_step = -1, 0, 0, 0
         for j in range(first, first + k):
             each = codes[j]
-            cells[LONGEST_CYCLE + d] = written[each]
-            low, high = min(low, d), max(high, d)
-            d += moves[each]
-            if flags[each] & GIVEN:
-                given += 1
-                shown, place = each, d
-        given, moments = n * given, n * k
+            if each >= BLOCKS:
+                piece = each - BLOCKS
+                begin = pieces[piece, FIRST] - pieces[piece, LOW]
+                for o in range(pieces[piece, LOW], pieces[piece, HIGH] + 1):
+                    cells[middle + d + o] = pool[begin + o]
+                low = min(low, d + pieces[piece, LOW])
+                high = max(high, d + pieces[piece, HIGH])
+                if pieces[piece, GIVES] > 0:
+                    given += pieces[piece, GIVES]
+                    shown, place = pieces[piece, SHOWS], d + pieces[piece, AT]
+                d += pieces[piece, GOES]
+                moments += pieces[piece, TIME]
+                is_step = pieces[piece, IS_STEP]
+            else:
+                cells[middle + d] = written[each]
+                low, high = min(low, d), max(high, d)
+                d += moves[each]
+                moments += 1
+                is_step = flags[each] & GIVEN
+                if is_step:
+                    given += 1
+                    shown, place = each, d
+        given, moments = n * given, n * moments
         if d == 0:  # it writes the same cells again
             n = 1
         cell, far = clock[CELL], (n - 1) * d
@@ -131,33 +213,33 @@ def follow_runs(
             behind, sign = 1, -1
             d, far = -d, -far
             low, high = -high, -low
-        least = LEAST
+        least, equal = 4 + high - low + d, 1
         for o in range(low, low + d):
-            if cells[LONGEST_CYCLE + sign * o] != cells[LONGEST_CYCLE + sign * low]:
-                least = LEAST + far
+            if cells[middle + sign * o] != cells[middle + sign * low]:
+                least, equal = 4 + high - low + d + far, 0
         if max(clock[TOPS], clock[TOPS + 1]) + least > runs.shape[1]:
             clock[ROOM], status = least, NO_ROOM
             break
         clock[STEPS] = clock[STEPS] + given
-        clock[AT_A_STEP] = flags[codes[first + k - 1]] & GIVEN
+        clock[AT_A_STEP] = is_step
         if shown >= 0:
             clock[CODE], clock[HEAD] = shown, after + place
         clock[LOWEST], clock[HIGHEST] = min(clock[LOWEST], lowest), max(clock[HIGHEST], highest)
         clock[CELL], clock[MOMENTS] = after + sign * d, clock[MOMENTS] + moments
         _pop(behind, -low, runs, clock)
         _pop(1 - behind, far + high, runs, clock)
-        if far > 0 and least == LEAST:
-            _push(behind, cells[LONGEST_CYCLE + sign * low], far, runs, clock)
+        if far > 0 and equal != 0:
+            _push(behind, cells[middle + sign * low], far, runs, clock)
         elif far > 0:
             for _ in range(n - 1):
                 for o in range(low, low + d):
-                    _push(behind, cells[LONGEST_CYCLE + sign * o], 1, runs, clock)
+                    _push(behind, cells[middle + sign * o], 1, runs, clock)
         for o in range(low, d):
-            _push(behind, cells[LONGEST_CYCLE + sign * o], 1, runs, clock)
+            _push(behind, cells[middle + sign * o], 1, runs, clock)
         if d <= high:
-            clock[HERE] = cells[LONGEST_CYCLE + sign * d]
+            clock[HERE] = cells[middle + sign * d]
             for o in range(high - d):
-                _push(1 - behind, cells[LONGEST_CYCLE + sign * (high - o)], 1, runs, clock)
+                _push(1 - behind, cells[middle + sign * (high - o)], 1, runs, clock)
         else:
             top = clock[TOPS + 1 - behind]
             clock[HERE] = clock[BLANK]
@@ -181,6 +263,7 @@ class RunTape:
         """The numbers of runs left and right of the head."""
         self.runs: NDArray[Any] = np.zeros((2, LEAST, 2), np.int64)
         """Those farthest from the head come first."""
+        self._effects: Effects | None = None
 
     @staticmethod
     def of(codes: NDArray[np.int64], origin: int, blank: int, symbols: int, cell: int) -> "RunTape":
@@ -217,35 +300,49 @@ class RunTape:
     def follow(self, codes: RepeatedCodes, meanings: Meanings, clock: list[int]) -> list[int]:
         """Follow codes with the head on its cell, up to the last one or one that stops.
 
-        Takes and returns the fields of a clock before `HERE`; returns the number of codes, too.
+        Takes and returns the fields of a clock before `HERE`; returns the code at which it stops,
+        too, or −1.
         """
-        flags, written, moves, _ = meanings
+        effects, (flags, written, moves, _) = self._effects, meanings
+        if effects is None or effects.meanings is not meanings or effects.pieces != codes.pieces:
+            effects = self._effects = Effects(meanings, codes.pieces)
+        effects.update()
+        pieces, pool = effects.table, effects.cells
         numbers, counts = codes.numbers.astype(np.int64), codes.counts
-        cells = np.zeros(2 * LONGEST_CYCLE, np.int64)
+        longest = int(numbers.max(initial=REPEATED + LONGEST_CYCLE)) - REPEATED
+        cells = np.zeros(2 * (longest + 1) * effects.reach, np.int64)
         done, clock[STATUS], loop = 0, NO_ROOM, follow_runs
         kind: type = np.int64
         if max(map(abs, clock)) + codes.moments < FITS:
             if len(numbers) > FEW:
                 from netwright.jit import compiled  # the compiler, which a fast engine has loaded
 
-                sample = numbers, counts, flags, written, moves, self.runs, cells, cells
-                loop = compiled(follow_runs, *sample).loop
+                sample = numbers, counts, flags, written, moves, pieces, pool, self.runs, cells
+                loop = compiled(follow_runs, *sample, cells).loop
         else:
             kind, self.runs = object, self.runs.astype(object)
-            numbers, counts, flags, written, moves, cells = (
-                each.astype(object) for each in (numbers, counts, flags, written, moves, cells)
+            numbers, counts, flags, written, moves, pieces, pool, cells = (
+                each.astype(object)
+                for each in (numbers, counts, flags, written, moves, pieces, pool, cells)
             )
-        while clock[STATUS] == NO_ROOM:
+        while clock[STATUS] in (NO_ROOM, IN_A_PIECE):
             now: NDArray[Any] = np.array(
                 [*clock, done, self.here, self.blank, 0, *self.sizes], kind
             )
-            done = int(loop(numbers, counts, flags, written, moves, self.runs, cells, now))
+            tape = self.runs, cells, now
+            done = int(loop(numbers, counts, flags, written, moves, pieces, pool, *tape))
             *clock, _, self.here, _, room, left, right = now.tolist()
             self.sizes = [left, right]
             if clock[STATUS] == NO_ROOM:
                 self.make_room(room)
+            if clock[STATUS] == IN_A_PIECE:
+                rest = codes.pieces.spelled(numbers[:done], counts[:done])[0]
+                numbers, counts = codes.pieces.spelled(numbers, counts)
+                done, longest = len(rest), int(numbers.max(initial=REPEATED)) - REPEATED
+                cells = np.zeros(2 * (longest + 1) * effects.reach, kind)
+                numbers = numbers.astype(kind)
         self.cell, self.lowest, self.highest = clock[CELL], clock[LOWEST], clock[HIGHEST]
-        return [*clock, done]
+        return [*clock, int(numbers[done]) if done < len(numbers) else -1]
 
     @property
     def cells(self) -> int:

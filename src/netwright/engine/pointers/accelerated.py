@@ -22,8 +22,9 @@ from netwright.engine.pointers.evaluation import NEW, NONE, NULL, Ended, Output,
 from netwright.errors import InputError
 from netwright.exact import entries
 from netwright.exact.arrays import IntArray
+from netwright.exact.blocks import BlockStacks
 from netwright.exact.entries import ALL, BY_HAND, GROWS, POPS, PUSHED, ROW, STATUS, Shape
-from netwright.exact.runs import MOST_MOVES, Emitted, Runs, RunStacks
+from netwright.exact.runs import MOST_MOVES, Emitted, Pieces, Runs
 from netwright.exact.snapshot import FARTHEST, Snapshot
 
 SHAPE = Shape(2, 1)
@@ -42,9 +43,9 @@ class RunPointers:
     def __init__(self, tables: Tables, watches: Sequence[Watch]) -> None:
         self.tables, self.reads = tables, tables.reads
         """`reads` is how many tokens the tables do: those that read the input, and the first."""
-        self.held: RunStacks | None = None
+        self.held: BlockStacks | None = None
         """The stacks; None while the input is read."""
-        self.time = 0
+        self._pieces, self.time = Pieces(), 0
         self.values: list[Value | None] = []
         """By digit; that of token 0, which stays below all others, is `EMPTY`."""
         self._digits: dict[Value | None, int] = {}
@@ -90,7 +91,7 @@ class RunPointers:
 
     # The stacks.
 
-    def begin(self) -> RunStacks:
+    def begin(self) -> BlockStacks:
         """The stacks, from the slots that the newest output's pointers lead to."""
         if self.held is None:
             v0 = int(self.tables.slots[0, 0])
@@ -120,7 +121,7 @@ class RunPointers:
         """Continue with an output and two stacks."""
         if self._version != self._answers:
             self._clear()
-        self.held = RunStacks(SHAPE, stacks)
+        self.held = BlockStacks(SHAPE, stacks, self._pieces)
         first, number = self._rows[0], self._number(output)
         first[:] = 0
         first[entries.BASE] = self._address(number)
@@ -222,7 +223,7 @@ class RunPointers:
             none_is_zero = np.zeros(len(self.values), np.int64)
             done += held.advance(self._rows, none_is_zero, emitted, count - done)
             if held.clock[STATUS] != BY_HAND:
-                continue
+                break
             row = int(held.clock[ROW]) // SHAPE.width
             try:
                 is_filled = self._fill(row)
@@ -239,7 +240,7 @@ class RunPointers:
         if len(self.codes) != len(self._numbered):
             self.codes = np.array([codes for codes, _ in self._numbered], np.int64)
         numbers, counts = emitted.codes[: emitted.size], emitted.counts[: emitted.size]
-        return RepeatedCodes(numbers, self.codes, counts, done)
+        return RepeatedCodes(numbers, self.codes, counts, done, self._pieces)
 
 
 def _effects(ended: Ended, follows: int) -> Effects:

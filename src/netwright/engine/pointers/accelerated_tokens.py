@@ -193,7 +193,7 @@ class RunPointerTokens(PointerTokens):
     def _heights(self, begin: State, codes: RepeatedCodes, s: int, below: int = 0) -> list[int]:
         """The clock of a stack after some codes that follow a bookmark."""
         pops, grows = self.runs.effects[:, 2 * s : 2 * s + 2].T.copy()
-        height = begin.stacks[s].height
+        height, codes = begin.stacks[s].height, codes.without_pieces()
         clock = [height, height, below, -1, begin.time]
         arrays = codes.numbers, codes.counts, pops, grows
         if max(clock) + codes.moments < FITS:

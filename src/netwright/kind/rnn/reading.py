@@ -22,7 +22,7 @@ from netwright.engine.moments import (
 from netwright.engine.stack_moments import StackEngine
 from netwright.errors import NetworkError
 from netwright.exact.rational import ONE, Rational, digits_in_base
-from netwright.exact.runs import walked
+from netwright.exact.runs import Moves
 from netwright.exact.snapshot import FARTHEST, Snapshot, checked_array, require_consistent
 from netwright.exact.vector import Vector
 from netwright.kind.rnn.neurons import Neurons
@@ -182,6 +182,7 @@ class PairFollower:
         """Whether the last configuration is in the moment before the newest."""
         self._meanings: tuple[NDArray[np.int64], ...] | None = None
         """Lookup tables by the number of a moment: flags, moves and pairs."""
+        self._runs: Moves | None = None
 
     @property
     def state(self) -> str:
@@ -298,14 +299,21 @@ class PairFollower:
     def _walk_runs(self, codes: RepeatedCodes) -> IndexedCodes:
         """Advance up to the first moment that may end the run; return that moment."""
         flags, moves, pairs = self._meanings_of(codes)
-        place, done = [self.head, self.move, self.lowest, self.highest, self.time, 0], 0
+        if self._runs is None or self._runs.flags is not flags or self._runs.pieces != codes.pieces:
+            self._runs = Moves(flags, moves, codes.pieces)
+        place = [self.head, self.move, self.lowest, self.highest, self.time, -1]
+        numbers, counts, done = codes.numbers, codes.counts, 0
         if self.time < self.max_steps:
-            numbers = (codes.numbers, codes.counts, flags, moves)
-            done, place = walked(*numbers, place, self.time + codes.moments)
-        if done:
-            self.head, self.move, self.lowest, self.highest, self.time, last = place
+            last = self.time + codes.moments
+            done, place = self._runs.walked(numbers, counts, place, last)
+            if codes.is_piece(done):  # it may end the run within the piece
+                numbers = codes.pieces.of(int(numbers[done]))
+                counts = np.ones(len(numbers), np.int64)
+                done, place = self._runs.walked(numbers, counts, place, last)
+        self.head, self.move, self.lowest, self.highest, self.time, last = place
+        if last >= 0:
             self.pair = int(pairs[last])
-        return IndexedCodes(codes.numbers[done : done + 1], codes.rows)
+        return IndexedCodes(numbers[done : done + 1], codes.rows)
 
     def snapshot(self) -> Snapshot:
         """The state of the follower, for `put` and `restore`."""

@@ -66,7 +66,8 @@ def random_machine(draw: random.Random) -> nw.TuringMachine:
     return nw.load_machine("_".join(map("".join, zip(rules[::2], rules[1::2], strict=True))))
 
 
-draw, chains, ratios = random.Random(38), [0, 0], []
+draw, chains = random.Random(38), [0, 0]
+ratios: list[float] = []
 while len(ratios) < 200:
     machine, moves = random_machine(draw), []
     for each, good in enumerate((0, blocks.GOOD)):

@@ -177,7 +177,10 @@ class Blocks:
         needed = [self._needed(s, row, rows) for s in range(self.shape.stacks)]
         if self._over is None:
             self._over = max(0, sum(needed) - 1) % self.size
-        needed[0] += (self._over - sum(needed)) % self.size
+        # The ends of blocks are far from the head, which may stay near for long.
+        more = (self._over - sum(needed)) % self.size + self.size
+        for s in range(len(needed)):
+            needed[s] += more // len(needed) + (s < more % len(needed))
         if max(needed) > AT_HAND // 2:
             return False
         at_hand, below = [], []

@@ -8,9 +8,12 @@ from sys import executable
 from typing import Any
 
 import numpy as np
+import pytest
 from tests.browser.conftest import Opened
 from tests.browser.looking import PALINDROME, at, press, text, until
+from tests.repetition import some
 
+from netwright.kind.registry import REGISTRY
 from netwright.machine.library import library_machine, library_names
 from netwright.machine.timeline import Timeline
 from netwright.verify.draw import random_machine
@@ -37,6 +40,29 @@ def test_a_file_and_a_frame_show_the_same(look: Opened, watched: Opened, tmp_pat
         assert inside.inner_text(selector).strip() == expected[selector]
 
 
+@pytest.mark.parametrize("kind", some([*REGISTRY], 4))
+def test_a_cell_of_a_notebook_shows_any_kind_without_its_kernel(
+    look: Opened, watched: Opened, tmp_path: Path, kind: str
+) -> None:
+    """The output of a cell is all that is left: in a frame it shows what the server shows."""
+    import netwright as nw
+
+    options: dict[str, Any] = {"context": 64} if kind == "language-model" else {}
+    shown = nw.compile("palindrome", to=kind, **options).explore("abba", t=12)._repr_html_()
+    query = "".join(f"&{name}={value}" for name, value in options.items())
+    served = look(f"{PALINDROME}&kind={kind}{query}", 12)
+    (tmp_path / "frame.html").write_text(f"<!doctype html>{shown}", encoding="utf-8")
+    framed = watched(f"file://{tmp_path}/frame.html", width=1300)
+    inside = framed.frames[1]
+    inside.wait_for_selector("body[data-shown='12']")
+    for page in (served, inside):
+        page.wait_for_selector("#lemmas :is(button, .quiet)")
+    for selector in ("#sentence", "#rule h2", "#figures", "#table"):
+        assert inside.inner_text(selector) == served.inner_text(selector), selector
+    inside.click("[data-go=on]")
+    inside.wait_for_selector("body[data-shown='13']")
+
+
 def test_a_file_of_a_long_run_stays_within_what_it_has(watched: Opened, tmp_path: Path) -> None:
     import netwright as nw
 
@@ -60,9 +86,9 @@ def test_a_language_model_shows_where_its_pointers_lead(watched: Opened, tmp_pat
     net.explore("", t=100).save(tmp_path / "page.html")
     page = watched(f"file://{tmp_path}/page.html")
     at(page, 100)
-    heading = "Pointer head: token 100 attends to token 77, the last on cell 2"
+    heading = "Pointer head: step token 100 attends to step token 77, the last on cell 2"
     assert text(page, "#picture h2").startswith(heading)
-    assert "last visited by token 77" in text(page, "#sentence")
+    assert "last visited by step token 77" in text(page, "#sentence")
     assert "the address of the last visit" in text(page, "#table")
     press(page, "ArrowRight", 101)
 
@@ -128,7 +154,7 @@ def test_the_wheel_has_the_page(tmp_path: Path) -> None:
     [wheel] = tmp_path.glob("*.whl")
     with zipfile.ZipFile(wheel) as found:
         names = found.namelist()
-    for name in ("index.html", "main.js", "style.css", "machine.js"):
+    for name in ("index.html", "main.js", "style.css", "machine.js", "site/walk.js"):
         assert f"netwright/explorer/web/{name}" in names
     place = tmp_path / "installed"
     run([*pip, "install", "--no-deps", "--target", str(place), str(wheel)], check=True)

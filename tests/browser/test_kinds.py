@@ -9,6 +9,7 @@ import pytest
 from tests.browser.conftest import Opened
 from tests.browser.looking import PALINDROME, at, text, until
 from tests.explorer.serving import base, ended, started
+from tests.repetition import some
 
 from netwright.kind.record import Option
 from netwright.kind.registry import REGISTRY, exact_kinds, kind_named, kinds
@@ -97,7 +98,7 @@ def cpu_seconds(process: int) -> float:
     return (int(fields[11]) + int(fields[12])) / 100
 
 
-@pytest.mark.parametrize("kind", exact_kinds())
+@pytest.mark.parametrize("kind", some([*exact_kinds()], 4))
 def test_the_first_picture_of_a_far_moment_takes_little(watched: Opened, kind: str) -> None:
     """In seconds of the server's processor, as this machine may be busy; the server is new."""
     process, line = started("palindrome", "abba", "--port", "0")

@@ -48,10 +48,15 @@ def test_a_long_run_of_another_kind(
     at(page, 4000)
     served = look(f"machine=busy-beaver-5&kind={kind}", 4000)
     selectors = (*SELECTORS, "#lemmas")
+    last = "certificate" if kind == "transformer" else "after the halt"
+    for each in (page, served):  # what was checked of the weights is there last
+        each.wait_for_selector(f"#lemmas >> text={last}")
     assert {each: text(page, each) for each in selectors} == {
         each: text(served, each) for each in selectors
     }
-    assert len(page.query_selector_all("#lemmas .holds")) == (8 if kind == "transformer" else 0)
+    chips = page.locator("#lemmas button").all_inner_texts()
+    assert all(chip.startswith("✓ ") for chip in chips)
+    assert sum(chip.startswith("✓ B.") for chip in chips) == (8 if kind == "transformer" else 0)
 
 
 def test_a_typed_machine_runs_at_once_and_stays_in_the_address(watched: Opened, file: str) -> None:

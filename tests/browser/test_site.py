@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from tests.browser.chromium import hosted, watched_page
 from tests.browser.looking import at, press, text, until
+from tests.repetition import some
 
 from netwright.errors import FormatWarning
 from netwright.explorer.explored import Explored
@@ -226,7 +227,7 @@ PAGES = {
 }
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("theme", some(["dark", "light"], 1))
 def test_every_page_is_accessible_and_fits_a_phone(visit: Visit, theme: str) -> None:
     reason = "axe-playwright-python is not installed"
     axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason=reason)

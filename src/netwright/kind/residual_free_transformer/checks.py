@@ -44,7 +44,7 @@ class HeadsValues(LinkedVisits):
     def times(
         self, machine: TuringMachine, word: Sequence[str], head: int
     ) -> Iterator[Configuration]:
-        """Loading from the blank behind the word to its first symbol, then the run."""
+        """Loading from the blank after the word to its first symbol, then the run."""
         start = self.prompted.load
         loading = (
             Configuration.initial(start, word, machine.blank, n) for n in range(len(word), -1, -1)

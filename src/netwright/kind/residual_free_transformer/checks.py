@@ -13,6 +13,7 @@ from netwright.kind.pointer_transformer.linked_visits import LinkedVisits
 from netwright.kind.pointer_transformer.proof_values import pointer
 from netwright.kind.residual_free_transformer.construction import CompiledResidualFree
 from netwright.machine.configuration import Configuration
+from netwright.machine.simulate import configurations_from
 from netwright.machine.turing_machine import TuringMachine
 from netwright.verify.comparison import Check
 from netwright.verify.shown import Claim, shown_checks
@@ -83,14 +84,6 @@ class HeadsValues(LinkedVisits):
         there: dict[str, Part] = {"RR": pointer(self.R[found]), "LL": pointer(self.L[found])}
         there |= {"e": pointer(i), **self._rule(i)}
         return Vector.of(self.layout, there, v=self.v[found] or {})
-
-
-def configurations_from(machine: TuringMachine, now: Configuration) -> Iterator[Configuration]:
-    """The configurations from one on."""
-    yield now
-    while action := machine.action(now.state, now.symbol):
-        now = now.after(action)
-        yield now
 
 
 def _claims(values: HeadsValues, i: int, token: HeadsToken) -> Iterator[Claim]:

@@ -44,6 +44,7 @@ class PointerCheck(NormalDecoder):
 
     layers = "no encoder layer, two decoder layers, σ"
     ends = "embedding, positions, seed and final set"
+    """`layers` says what `_shape` expects, and `ends` what `_ends` checks."""
 
     def __init__(self, written: Mapping[str, Any]) -> None:
         super().__init__(written)
@@ -70,7 +71,7 @@ class PointerCheck(NormalDecoder):
         yield oblige("after the halt: no state for ever", self._halted())
 
     def _made_positions(self) -> Iterator[Obligation]:
-        """Of a network that makes its positions itself: that it does."""
+        """Check how a network without positional encodings makes its positions."""
         return iter(())
 
     @property

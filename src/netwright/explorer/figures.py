@@ -80,7 +80,7 @@ def coded(x: Rational) -> tuple[int, int] | None:
 
 
 def pointed(x: Rational) -> int | None:
-    """The token of a pointer 1/t; None if x is none."""
+    """The token of a pointer 1/t; None for other numbers."""
     return int(x.q) if x.p == 1 else None
 
 
